@@ -53,7 +53,7 @@ STEPS = (
          "dayleaf learn \"calc.py: add() subtracted, because the minus sign was copied from sub(); see test_calc.py\""
          " --tag calc", 2),
     Step("the next day: of eleven notes, this one goes before the model; \"yes, go on\" gets nothing",
-         "> why does add give a wrong result in calc.py?", 8),
+         "> why does add() subtract in calc.py?", 8),
     Step("find anything, misspelt too", "dayleaf recall \"expird token\"", 5),
     Step("or ask for the answer", "dayleaf distill \"what happened to add in calc.py?\" --provider extract", 6),
 )

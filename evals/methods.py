@@ -6,10 +6,10 @@ import math
 from collections import Counter
 
 from memory.core import tokeniser
-from memory.distill import condense as whole
 from memory.distill import extract as answer
 from memory.distill import units
 from memory.distill.digests import Source, compose
+from memory.recall import sentences
 
 
 def extract(question: str, sources: list[Source], tokens: int) -> str:
@@ -17,14 +17,9 @@ def extract(question: str, sources: list[Source], tokens: int) -> str:
     return compose(answer.extract(question, sources, tokens).bullets)
 
 
-def condense(question: str, sources: list[Source], tokens: int) -> str:
-    """dayleaf's own: what stands for records that no model could read."""
-    return compose(whole.condense(question, sources, tokens).bullets)
-
-
 def first_sentences(question: str, sources: list[Source], tokens: int) -> str:
     """The first sentence of each record, best record first."""
-    return filled([(units.sentences(" ".join(s.body.split())) or [""])[0] for s in sources], tokens)
+    return filled([(sentences.sentences(" ".join(s.body.split())) or [""])[0] for s in sources], tokens)
 
 
 def top_cut(question: str, sources: list[Source], tokens: int) -> str:
@@ -92,7 +87,7 @@ def knapsack(question: str, sources: list[Source], tokens: int) -> str:
     return "\n".join("- " + found[i].text for i in best[room][1])
 
 
-METHODS = {"extract": extract, "condense": condense, "first sentences": first_sentences, "top records cut": top_cut,
+METHODS = {"extract": extract, "first sentences": first_sentences, "top records cut": top_cut,
            "lead": lead, "BM25": bm25,
            "MMR": mmr, "graph": graph, "knapsack": knapsack}
 

@@ -6,7 +6,7 @@ edited (its text is another than `written` says) is left alone from then on, and
 
 from __future__ import annotations
 
-from memory.capture import checkpointpage, conversationpage, progress
+from memory.capture import checkpointpage, conversationpage, progress, titles
 from memory.capture.facts import Facts
 from memory.capture.progress import State
 from memory.capture.turns import GOES_ON, WITHDRAWN, Turn
@@ -209,8 +209,7 @@ def _named_anew(held: Sequence[Turn], title: object) -> dict[str, Any]:
     """Return another title where the one that a conversation has is that of what was taken back."""
     gone = [Turn(turn.at, turn.request, "", turn.pieces) for turn in held if turn.asked == WITHDRAWN]
     stay = Facts(turns=[turn for turn in held if turn.asked != WITHDRAWN])
-    names = conversationpage.names(gone)
-    if not gone or not stay.turns or title not in [*names.titles, *names.asked]:
+    if not gone or not stay.turns or title not in titles.titles(gone, "", ()):
         return {}
     made, asked = checkpointpage.names(stay)
     return {"title": next(iter(asked), made)}

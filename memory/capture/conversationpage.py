@@ -27,24 +27,21 @@ marked too, and to who takes the page apart it says nothing.  The outcome of a t
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
-from memory.capture import gist, turns, upshot
+from memory.capture import turns
 from memory.capture.turns import COMMIT, CREATED, EDITED, FILE, GOES_ON, LINK, REPORT, RUN, SAID, SUMMARY, USER, Piece, Turn
 from memory.core import tokeniser
-from memory.core.plaintext import at_word, one_line, sentences
-from memory.session import deeds, shell
-from memory.session.latepattern import Late
+from memory.core.plaintext import at_word, one_line
+from memory.session import shell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
 HEADING, COMMAND, TELLING, REPORTED, ASKED = 72, 180, 200, 240, 4000  # characters
+LEADS = 120  # characters of a line that only leads on to a call
+TEAMMATE = "(teammate "  # before the request of another agent of the team
 CODE = 14  # lines of a block of code
-_SUBJECT, _MOST, _ADDS = 0.2, 7.9, 3  # added to a commit that bears the branch's name; other lines at most; words that tell more
-_NAMING, _NAMED = 30, 3  # turns at either end of which one may name the work; words beside code that name a change
-_DONE = "done as asked: "  # before a request of which no outcome tells
 _BY_CLIENT = "(summary by the client)"
 _GOES_ON, _WITHDRAWN = "(goes on) ", "(taken back) "
 _BEFORE = {GOES_ON: _GOES_ON, turns.WITHDRAWN: _WITHDRAWN}  # a heading's request
@@ -56,14 +53,6 @@ _LINK = re.compile(r"- pull request (\S+)$")
 _REPORT = re.compile(r"- subagent(?: \((.*?)\))?: (.*)$")
 _USER = re.compile(r"> \((while working|answer|approved the plan|refused(?: [^)\n]*)?)\) ?(.*)$")
 _COPIED = re.compile(r"\W*\d+\. \W*(?:files|all user messages|key technical|user messages)", re.I)
-# heads what the client's summary says went wrong
-_TRAPS = Late(r"\W{0,20}(?:\d{1,4}\.\s{0,8})?\W{0,20}(?:errors?|problems?)\b", re.I)
-_GAVE_UP = Late(
-    r"\buser(?:'s)?(?: final)?(?: question)? (?:feedback|suggest\w*|reject\w*|correct(?:ed|ion)|pointed out)\b|"
-    r"\binitially \w+(?:ed|t|d|id|ade)\b|\b(?:later|then) removed\b|\brolled back\b|\bdid(?:n't| not) work\b|"
-    r"\b(?:initial|first) (?:fix |\w+ )?(?:attempt|approach|implementation|solution|version)\b|"
-    r"\btemporarily (?:removed|disabled|dropped)\b", re.I)
-_ONLY_SAID = Late(r"\W*user(?:'s)?(?: \w+){0,2} (?:feedback|suggest\w*)\b", re.I)  # in reply to what, no line tells
 HEAD = re.compile(r"## (?:(\d{4}-\d\d-\d\d) )?(\d\d:\d\d) ?(.*)$")
 
 
@@ -91,8 +80,8 @@ def _section(turn: Turn, dated: bool) -> str:
     if turn.asked != GOES_ON and (head != asked or "\n" in turn.request.strip()):
         blocks.append(_quoted(turn.request))
     listed: list[str] = []
-    for piece in turn.pieces:
-        if piece.kind == SAID and gist.is_passing(piece.text):
+    for number, piece in enumerate(turn.pieces):
+        if _leads_on(turn.pieces, number):
             continue
         line = _line(piece)
         if not line:
@@ -107,6 +96,14 @@ def _section(turn: Turn, dated: bool) -> str:
     if listed:
         blocks.append("\n".join(listed))
     return "\n\n".join(blocks) + "\n"
+
+
+def _leads_on(pieces: Sequence[Piece], number: int) -> bool:
+    """Tell whether a piece only leads on to the call behind it: one short line that ends in a colon."""
+    piece, after = pieces[number], pieces[number + 1:number + 2]
+    bare = piece.text.strip()
+    return (piece.kind == SAID and bool(after) and after[0].kind in (RUN, FILE) and len(bare) < LEADS
+            and "\n" not in bare and bare.endswith((":", "：")))
 
 
 def _summed(text: str) -> str:
@@ -197,6 +194,8 @@ def parse(body: str, day: str = "") -> tuple[Turn, ...]:
             asked, request = SUMMARY, ""
         elif request.startswith(_GOES_ON.rstrip()):
             asked, request = GOES_ON, request[len(_GOES_ON):]
+        elif request.startswith(TEAMMATE):
+            asked = turns.TEAM
         withdrawn = request.startswith(_WITHDRAWN.rstrip())
         turn = Turn("%sT%s:00.000Z" % (day, head[2]) if day else head[2], *(("", SUMMARY) if withdrawn else (request, asked)))
         if not withdrawn:
@@ -276,131 +275,3 @@ def _pieces(line: str) -> list[Piece]:
             return [Piece(kind, match[2], match[1] or "")]
     link = _LINK.match(line)
     return [Piece(LINK, link[1])] if link else []
-
-
-def gave_up(summary: Turn) -> list[str]:
-    """Return what the client's summary says went wrong and was given up, each with what it is about."""
-    found: dict[str, list[str]] = {}
-    head, trap = "", False
-    for line in "\n".join(summary.said()).split("\n"):
-        item = deeds.LISTED.match(line)
-        text = one_line(line[item.end():] if item else line).replace("**", "")
-        if line[:1].isdigit() or line[:1] in "*#":
-            head, trap = "", bool(_TRAPS.match(line))
-        elif trap and text:
-            head = text if not item or text.endswith(":") or line.find(item[0].strip()) < 4 else head
-            if _GAVE_UP.search(text):
-                found.setdefault(head.rstrip(": "), []).extend([text] * (text != head))
-    lines = (": ".join(filter(None, (head, "; ".join(texts)))) for head, texts in found.items())
-    return [line for line in lines if len(line) <= 2 * TELLING and not _ONLY_SAID.match(line)]
-
-
-# --- what work is called
-
-
-class Names(NamedTuple):
-    """What work may be called.  titles: the best first.  asked: one or none that finds it under any title, what was asked for."""
-
-    titles: list[str]
-    asked: list[str]
-
-
-def names(held: Sequence[Turn], by_client: str = "", commits: Sequence[str] = ()) -> Names:
-    """Return names for what was done: of the plan, the client, an order, a commit, what came out, a request.
-
-    by_client: the title that the client gave the session.  commits: their subjects, oldest first.
-    """
-    held = [*held[:_NAMING], *held[_NAMING:][-_NAMING:]]
-    plans = [gist.clause(gist.heading_of(p.text)) for turn in held for p in turn.pieces if p.name == turns.APPROVED]
-    asked, ended = _asked(held), _ended(held)
-    made = [gist.clause(one_line(subject)) for subject in reversed(commits)]
-    found = [*reversed(plans), gist.clause(one_line(by_client)),
-             *(one for one in asked if upshot.is_order(one) and _is_name(one)),
-             *(one for one in made if not (deeds.CHORE.match(one) or deeds.MERGE.match(one))), *_came(held),
-             *(one for one in asked if gist.telling(one) > 1.5), *made,
-             *(one for one in ended if gist.telling(one) > 2), *asked, *ended[:2]]
-    return Names([one for one in dict.fromkeys(found) if len(one) >= 4], [one for one in asked[:1] if gist.telling(one) > 1.5])
-
-
-def _asked(held: Sequence[Turn]) -> list[str]:
-    """Return what was asked for, what says most first; what files were changed for, and what was asked early, counts for more."""
-    typed = [turn for turn in held if turn.asked in ("", turns.SLASH) and not gist.TRIVIAL.match(turn.request)]
-    topics = [(gist.topic(turn.request), 0.25 * at - min(4, sum(p.kind == turns.FILE for p in turn.pieces)))
-              for at, turn in enumerate(typed)]
-    topics.sort(key=lambda pair: pair[1] + 1.5 * bool(deeds.LOOSE.search(pair[0])) - gist.telling(pair[0]))
-    return [one for one, _ in topics]
-
-
-def _came(held: Sequence[Turn]) -> list[str]:
-    """Return what came out of turns as names: a change that a line tells in words, and more than a detail of one."""
-    lines = [one.line for one in upshot.of_turns(held)[:3] if not one.line.startswith((deeds.IMPLEMENTED, deeds.TESTED))]
-    faults = [line for line in lines if line.startswith(upshot.FIXED) and len(line) <= gist.TITLE]
-    told = [line for line in lines if deeds.REPORTS.match(line) or _is_brief(line)]
-    names = [gist.clause(line[:1].lower() + line[1:]) for line in told if not (
-        line.startswith(upshot.FIXED) or deeds.PIECE.match(line) or deeds.DETAIL.search(line) or deeds.MINOR.search(line))]
-    return [*(name for name in names if deeds.in_words(name) >= _NAMED and _is_name(name)), *faults]
-
-
-def _is_brief(line: str) -> bool:
-    """Tell whether a line tells an effect in the room of a name."""
-    return len(line) <= gist.TITLE and bool(deeds.NOW.search(line)) and not (deeds.is_poor(line) or deeds.inner(line))
-
-
-def _is_name(line: str) -> bool:
-    """Tell whether a line stands as a name: whole, spoken to nobody, and more than a detail."""
-    return not (deeds.MINOR.search(line) or deeds.LOOSE.search(line) or deeds.SPOKEN.search(line))
-
-
-def _ended(held: Sequence[Turn]) -> list[str]:
-    """Return the openings of what turns came to, what says most first."""
-    ended = [gist.clause(gist.plain(gist.outcome(turn))) for turn in reversed(held)
-             if turn.asked != turns.SUMMARY and gist.outcome(turn)]
-    return sorted(ended, key=lambda line: -gist.telling(line))
-
-
-def about(found: Iterable[upshot.Upshot], branch: str) -> list[upshot.Upshot]:
-    """Return upshots, those weighing more that share words with the branch's name, and those less that add few to it."""
-    own, words = upshot.words_of(re.sub(r"[-_./]", " ", branch)), named_by(branch)
-    kept = []
-    for one in found:
-        shared = len(words & upshot.words_of(deeds.without_inner(deeds.IN_CODE.sub(" ", one.line))))
-        adds = not own or one.told or len(upshot.words_of(one.line) - own) >= _ADDS
-        bonus = 0.0 if not shared else _SUBJECT if deeds.COMMITTED.search(one.line) else 1.5 if shared == 1 else 2.5
-        most = max(one.weight, _MOST if not deeds.COMMITTED.search(one.line) else one.weight + bonus)
-        kept.append(one._replace(weight=min(one.weight + bonus, most) if adds else one.weight - 1.0))
-    return kept
-
-
-def named_by(branch: str) -> set[str]:
-    """Return the words of a branch's name that say what its work is about."""
-    words = upshot.words_of(re.sub(r"[-_./]", " ", deeds.TICKET.sub(" ", branch.rpartition("/")[2]))) - deeds.COMMON
-    return {word for word in words if not deeds.ORDER.fullmatch(word)}
-
-
-def each(held: Sequence[Turn]) -> list[upshot.Upshot]:
-    """Return what each turn since the last commit came to that changed files, those of most files first.
-
-    It is the line that tells most, else what was asked for, where that stands by itself.
-    """
-    since = max((at + 1 for at, turn in enumerate(held) if any(piece.kind == COMMIT for piece in turn.pieces)), default=0)
-    found = []
-    for turn in held[since:]:
-        files = {piece.text for piece in turn.pieces if piece.kind == FILE}
-        topic = gist.topic(turn.request, upshot.LINE)
-        whole = upshot.is_order(topic) and not (deeds.LEANING.search(topic) or deeds.LOOSE.search(topic))
-        told = [one.line for one in upshot.of_turns([turn])[:1]] or [_DONE + topic] * whole
-        found += [upshot.Upshot(float(len(files)), line, turn.at) for line in told if files and not deeds.SIDE.search(line)]
-    return sorted(found, key=lambda one: -one.weight)
-
-
-def telling(line: str, most: int) -> str:
-    """Return a statement on one line, at most `most` characters, without the sentences that say nothing."""
-    pairs = ((one, upshot.bare(deeds.LEAD.sub("", one))) for one in sentences(deeds.LEAD.sub("", line)))
-    kept = [one for one, said in pairs if said and (upshot.says(said) or one.endswith(":")) and not (
-        said.endswith(("?", "？")) or deeds.LEADS.match(said))]
-    return at_word(deeds.LEAD.sub("", upshot.bare(" ".join(kept))), most)
-
-
-def cut_back(line: str) -> str:
-    """Return a line that was cut without the sentence that is not whole; "" where no other is in it."""
-    return " ".join(one for one in sentences(line) if not one.endswith("…")) if line.endswith("…") else line

@@ -6,11 +6,11 @@ import re
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from memory.capture import gist, turns
+from memory.capture import openings, turns
 from memory.capture.turns import Piece, Turn, relative
 from memory.core import layout
 from memory.core.plaintext import one_line
-from memory.session import git, hunks, shell, transcript
+from memory.session import git, shell, transcript
 from memory.session.shell import Run
 from memory.session.transcript import Entry, clip
 from memory.store import writer
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 MARK = "dayleaf-distill-prompt"  # in the first line of every prompt that dayleaf itself gives to a model
 _SAME_TURN, _MERGES = 500, 100  # steps of a turn in which a file is named once; turns in which a merge is told once
 _NEAR = 60  # commands back in which a repeated one counts as repeated
-_LONG, _SAID, _HUNK = 20000, 40000, 1000  # characters of a command, a patch, a request; of what was said; of what an edit changed
+_LONG, _SAID = 20000, 40000  # characters of a command, a request; of what was said
 _TOLD = {"Bash": "command", "Edit": "file_path", "Write": "file_path", "MultiEdit": "file_path",
          "NotebookEdit": "notebook_path", "Agent": "description", "Task": "description", "Read": "file_path", "Grep": "pattern",
          "Glob": "pattern", "Skill": "skill", "WebFetch": "url", "WebSearch": "query", "LS": "path"}  # what of the input is told
@@ -34,12 +34,11 @@ _PLANNED = re.compile(r"(?<!\s)\s*implement the following plan:\s*", re.I)
 
 @dataclass
 class Edit:
-    """A file made or changed: when last, its path, whether it was made, its lines (`-old`, `+new`), whether git threw it away."""
+    """A file made or changed: when last, its path, whether it was made, whether git threw it away."""
 
     at: str
     path: str
     made: bool
-    hunk: str = ""
     undone: bool = False
 
 
@@ -110,6 +109,10 @@ def absorb(facts: Facts, entry: Entry, roots: tuple[str, ...] = (), agent: str =
         return _asked(facts, entry)
     if facts.muted == "all":
         return 0
+    if kind in (transcript.ENDED, transcript.INTERRUPTED):
+        if not agent and facts.turns:
+            facts.turns[-1].end = kind
+        return 0
     if kind == transcript.TEXT:
         if agent:
             facts.reports.pop(agent, None)
@@ -152,7 +155,7 @@ def _asked(facts: Facts, entry: Entry) -> int:
         return 0
     request = clip(entry.text, _LONG)
     if _PLANNED.match(request):  # the plan itself comes as an entry of its own
-        request = "Implement the following plan: " + gist.heading_of(_PLANNED.sub("", request))
+        request = "Implement the following plan: " + openings.heading_of(_PLANNED.sub("", request))
     asked = turns.SLASH if entry.kind == transcript.SLASH else ""
     last = facts.turns[-1] if facts.turns else None
     if last is not None and (last.request, last.asked) == (request, asked) and not last.pieces:
@@ -183,6 +186,7 @@ def _add(facts: Facts, at: str, piece: Piece) -> None:
     if not facts.turns or facts.turns[-1].asked == turns.SUMMARY:
         facts.turns.append(Turn(at, facts.earlier, turns.GOES_ON))
     facts.turns[-1].pieces.append(piece)
+    facts.turns[-1].end = ""
 
 
 def _noted(facts: Facts, entry: Entry, roots: tuple[str, ...]) -> None:
@@ -206,6 +210,8 @@ def _noted(facts: Facts, entry: Entry, roots: tuple[str, ...]) -> None:
         _add(facts, entry.at, Piece(turns.LINK, text))
     elif kind == transcript.TODOS:
         _listed(facts, entry)
+    elif kind == transcript.TEAM and text:
+        facts.turns.append(Turn(entry.at, "(teammate %s) %s" % (clip(entry.name, 80), text), turns.TEAM))
 
 
 def _refused(facts: Facts, call: str, roots: tuple[str, ...]) -> str:
@@ -223,6 +229,9 @@ def named(facts: Facts, entry: Entry) -> None:
 
 def _listed(facts: Facts, entry: Entry) -> None:
     """Bring the todo list up to date: a whole list, or changes by id."""
+    if entry.name == "list":
+        facts.todos = [[clip(text, 300), status, id] for id, text, status in entry.data if status != "deleted"][:_MOST["todos"]]
+        return
     if entry.name == "whole":
         facts.todos = [[clip(text, 300), status] for text, status in entry.data][:_MOST["todos"]]
         return
@@ -240,6 +249,10 @@ def _listed(facts: Facts, entry: Entry) -> None:
 # --- what was done
 
 def _called(facts: Facts, entry: Entry) -> None:
+    if entry.name == "TaskUpdate":  # its result need not tell the state that was given
+        fields = [str(entry.data.get(key) or "") for key in ("taskId", "status", "subject")]
+        facts.pending[entry.id] = [entry.name, "", *fields]
+        return
     given: Any = entry.data.get(_TOLD[entry.name]) if entry.name in _TOLD else None
     if given is None and (entry.name.startswith("mcp__") or entry.name == "Skill"):
         given = next((value for value in entry.data.values() if isinstance(value, str)), "")
@@ -251,9 +264,13 @@ def _called(facts: Facts, entry: Entry) -> None:
 
 
 def _returned(facts: Facts, entry: Entry, roots: tuple[str, ...], agent: str) -> int:
-    name, given = facts.pending.get(entry.id, ["", ""])[:2]
+    row = facts.pending.get(entry.id, ["", ""])
+    name, given = row[:2]
     if not entry.refused:  # what the user said to it comes with the next entry
         facts.pending.pop(entry.id, None)
+    if name == "TaskUpdate":
+        _updated(facts, entry, row)
+        return 0
     if name == "Bash" and not (entry.failed and entry.text.lstrip().startswith("<tool_use_error>")):  # that one never ran
         where = Where(entry.at, entry.cwd or facts.cwd, roots, agent)
         done = _ran(facts, shell.run(given, entry.at, entry.text, entry.data, entry.failed), entry.text, where)
@@ -275,8 +292,20 @@ def _returned(facts: Facts, entry: Entry, roots: tuple[str, ...], agent: str) ->
     elif name in _EDITS:
         made = (entry.data.get("type") == "create" if isinstance(entry.data, dict) and "type" in entry.data
                 else entry.text.startswith("File created"))
-        return _edited(facts, Edit(entry.at, given, made, hunks.of_result(entry.data, _LONG, _HUNK)), roots, agent)
+        return _edited(facts, Edit(entry.at, given, made), roots, agent)
     return 0
+
+
+def _updated(facts: Facts, entry: Entry, row: list[str]) -> None:
+    """Bring a task up to date with what the call gave it, unless the call failed."""
+    task, status, subject = (*row[2:], "", "", "")[:3]
+    known = next((todo for todo in facts.todos if todo[2:] == [task]), None)
+    if known is None or entry.failed:
+        return
+    if status == "deleted":
+        facts.todos.remove(known)
+        return
+    known[:2] = [clip(transcript.clean(subject), 300) or known[0], status or known[1]]
 
 
 def _missed(facts: Facts, entry: Entry, name: str, given: str, roots: tuple[str, ...], agent: str) -> None:
@@ -411,7 +440,7 @@ def _edited(facts: Facts, edit: Edit, roots: tuple[str, ...], agent: str) -> int
         _add(facts, edit.at, piece)
     last = facts.edits[-1] if facts.edits else None
     if last is not None and last.path == edit.path and last.at >= max([turn.at, *(run.last for run in facts.runs[-_NEAR:])]):
-        last.at, last.made, last.hunk = edit.at, last.made or edit.made, clip(hunks.joined(last.hunk, edit.hunk), _HUNK)
+        last.at, last.made = edit.at, last.made or edit.made
     else:
         facts.edits.append(edit)
     del facts.edits[:-_MOST["edits"]]

@@ -1,12 +1,11 @@
 """Where the capture of one session stands, kept between its workers.
 
-State, version 3: `<cache>/sessions/<session>.json`, derived, two lines of JSON:
+State, version 4: `<cache>/sessions/<session>.json`, derived, two lines of JSON:
 
-    {"v":3, "first": uuid of the session's first entry, "since": instant up to which older checkpoints already tell
+    {"v":4, "first": uuid of the session's first entry, "since": instant up to which older checkpoints already tell
      (after a lost state), "units": new work since the last write, "size": bytes of the transcript read, "name",
      "checksum": the open checkpoint, "secret": a secret was redacted in this stretch, "kin": sessions with the same
-     first entry (forks), "lessons": what the session taught and no record tells yet (lessons.Lesson by name, and "checkpoint":
-     the record that tells it), and what it took back ("reverts", "gone", "renamed"), "learned": keys of all of that, "talk": name
+     first entry (forks), "talk": name
      of the session's conversation, "-" where a person deleted it and "+" where another begins, "base": turns of it before this
      stretch, "grown": turns of this stretch, "length": its characters, "day": of the last turn before this stretch}
     {"spans": {file: [offset read, offset of the stretch's start, offset of the last write]}, "facts": facts of the
@@ -19,7 +18,6 @@ from __future__ import annotations
 
 import os
 import re
-from bisect import bisect_right
 from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
@@ -41,7 +39,7 @@ if TYPE_CHECKING:
 
     OnChange = Callable[[str], None] | None
 
-VERSION = 3
+VERSION = 4
 _BRANCH = re.compile(rb'"gitBranch"\s*:\s*"([^"\\]+)"')
 _CHANGES = re.compile(
     rb'"name"\s*:\s*"(?:Edit|Write|MultiEdit|NotebookEdit|Task|Agent)"|\bgit\b[^"\n]{0,200}?\bcommit\b|\bcat\s*>')
@@ -84,8 +82,6 @@ class State:
     checksum: str = ""
     secret: bool = False
     kin: list[str] = field(default_factory=list)
-    lessons: list[dict[str, Any]] = field(default_factory=list)
-    learned: list[str] = field(default_factory=list)
     talk: str = ""
     base: int = 0
     grown: int = 0
@@ -108,7 +104,7 @@ class Told(NamedTuple):
     talk: str
 
 
-_HEAD = ("first", "since", "units", "size", "name", "checksum", "secret", "kin", "lessons", "learned", "talk", "base",
+_HEAD = ("first", "since", "units", "size", "name", "checksum", "secret", "kin", "talk", "base",
          "grown",
          "length", "day")
 
@@ -137,7 +133,8 @@ def facts_of(value: dict[str, Any]) -> Facts:
     facts.failing = [Run(*run) for run in value["failing"]]
     facts.edits = [Edit(*edit) for edit in value["edits"]]
     facts.turns, facts.withdrawn = ([
-        Turn(at, request, asked, [Piece(*piece) for piece in pieces]) for at, request, asked, pieces in value.get(key, ())]
+        Turn(at, request, asked, [Piece(*piece) for piece in pieces], end)
+        for at, request, asked, pieces, end in value.get(key, ())]
         for key in ("turns", "withdrawn"))
     return facts
 
@@ -148,8 +145,8 @@ def plain(facts: Facts) -> dict[str, Any]:
     for key in ("runs", "failing"):
         value[key] = [run.fields() for run in value[key]]
     for key in ("turns", "withdrawn"):
-        value[key] = [[t.at, t.request, t.asked, [list(piece) for piece in t.pieces]] for t in value[key]]
-    value["edits"] = [[e.at, e.path, e.made, e.hunk, e.undone] for e in facts.edits]
+        value[key] = [[t.at, t.request, t.asked, [list(piece) for piece in t.pieces], t.end] for t in value[key]]
+    value["edits"] = [[e.at, e.path, e.made, e.undone] for e in facts.edits]
     return value
 
 
@@ -325,38 +322,6 @@ def rebuilt(value: Any, visit: Callable[[str], Any]) -> Any:
     if isinstance(value, dict):
         return {key: rebuilt(item, visit) for key, item in value.items()}
     return [rebuilt(item, visit) for item in value] if isinstance(value, list) else value
-
-
-def teach(state: State) -> None:
-    """Put what a stretch teaches into its session's state, each lesson once, and what it took back of earlier ones."""
-    from memory.capture import fixes, lessons  # most stretches teach nothing
-
-    for lesson in lessons.lessons(state.facts):
-        if lesson.key not in state.learned and sum(key[:1] != "-" for key in state.learned) < lessons.MOST:
-            state.learned.append(lesson.key)
-            state.lessons.append({**lesson._asdict(), "turn": state.base + lesson.turn + 1, "checkpoint": state.name})
-    for one in _outlived(state.facts):
-        mark = "-" + fixes.key_of(*map(str, *one.items()))
-        if mark not in state.learned:
-            state.learned.append(mark)
-            state.lessons.append(one)
-
-
-def _outlived(facts: Facts) -> list[dict[str, Any]]:
-    """Return what a stretch took back of what earlier ones taught: {gone: instants by name} of what lost its definition,
-    {renamed: {name: [new name, instant of the turn]}}, and {reverts: subject} of each commit."""
-    from memory.capture import deadends
-    from memory.session import commandline, hunks
-
-    own = [edit for edit in facts.edits if not commandline.TEST_FILE.search(edit.path)]
-    gone = hunks.undefined(edit.hunk for edit in own) if not any(edit.made and not edit.hunk for edit in own) else ()
-    instants = sorted(turn.at for turn in facts.turns)
-    begun = [instants[bisect_right(instants, edit.at) - 1] if instants and instants[0] <= edit.at else edit.at
-             for edit in own]
-    renamed = hunks.renamed([edit.hunk for edit in own])
-    found: list[dict[str, Any]] = [{"gone": {name: max(edit.at for edit in own if name in edit.hunk) for name in sorted(gone)}},
-                                   {"renamed": {name: [new, begun[at]] for name, (new, at) in sorted(renamed.items())}}]
-    return [one for one in found if any(one.values())] + [{"reverts": subject} for subject in deadends.reverts(facts)]
 
 
 def told(place: layout.Place, session: str, size: int) -> bool:

@@ -12,12 +12,12 @@ from __future__ import annotations
 import re
 from copy import copy, deepcopy
 
-from memory.capture import checkpointpage, conversationfile, gist, progress
+from memory.capture import checkpointpage, conversationfile, progress
 from memory.capture.checkpointpage import is_answered, worth
 from memory.capture.facts import Facts, absorb, named, say
 from memory.capture.progress import State, Told, names
 from memory.core import StoreError, boundary, clock, config, files, frontmatter, layout
-from memory.session import git, hunks, transcript
+from memory.session import git, transcript
 from memory.session.rewinds import Span
 from memory.session.transcript import Entry, Stop
 from memory.store import redactor, store, writer
@@ -80,19 +80,10 @@ class Capture:
         closing = trigger != "stop" and self.ends()
         if closing or trigger == "stop" and state.units >= self.settings["capture.stopAfter"]:
             name = self.write(trigger)
-            try:
-                self._learn()
-            finally:  # whatever ends it: what was written is remembered
-                self._keep(closing)
-        else:
-            self._keep(closing)
-        return name
-
-    def _keep(self, closing: bool) -> None:
-        """Save where the session stands.  closing: its stretch has ended."""
         if closing:
             self.close()
-        progress.save(self.state)
+        progress.save(state)
+        return name
 
     def ends(self) -> bool:
         """Tell whether the stretch ends where its reading did, which it does at every stop that is no mere switch of branches."""
@@ -124,7 +115,6 @@ class Capture:
         for row in [row for row in state.closed if row.until >= self.rewound]:
             base = self._retell(row, base or progress.facts_of(row.base))
         state.bases = [base, base] if base else state.bases
-        state.lessons = [row for row in state.lessons if not self._is_withdrawn(str(row.get("at") or ""))]
         self.rewound = ""
         self.rewind(1)
         state.units += self.read() + self.settings["capture.stopAfter"]  # it is written at once
@@ -432,15 +422,6 @@ class Capture:
             raise StoreError("%s: the checkpoint cannot be read back; run `dayleaf doctor`" % name)
         self.state.checksum = files.sha256(data)
         return name
-
-    def _learn(self) -> None:
-        """Keep the lessons of a stretch in the session's state; the worker makes candidates of them later."""
-        said = (text for turn in self.state.facts.turns for text in turn.said())
-        changed = [edit.hunk for edit in self.state.facts.edits]
-        if self.state.name and self.settings["capture.lessons"] and (
-                any(map(gist.may_name_cause, said)) or any("revert" in one[1].lower() for one in self.state.facts.commits)
-                or hunks.undefined(changed) or hunks.renamed(changed)):
-            progress.teach(self.state)
 
     def pass_over(self) -> None:
         """Read a stretch to its end and write no checkpoint: what tells it is a person's by now, or was taken away."""

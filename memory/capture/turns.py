@@ -16,7 +16,8 @@ from memory.session import commandline, shell, tellingline
 from memory.session.latepattern import Late
 
 SAID, USER, RUN, FILE, COMMIT, REPORT, LINK, MERGED = "said", "user", "run", "file", "commit", "report", "link", "merged"
-SLASH, BANG, SUMMARY, GOES_ON, WITHDRAWN = "slash", "bang", "summary", "goes on", "withdrawn"
+SLASH, BANG, SUMMARY, GOES_ON, WITHDRAWN, TEAM = "slash", "bang", "summary", "goes on", "withdrawn", "team"
+ENDED, INTERRUPTED = "ended", "interrupted"
 CREATED, EDITED, REMOVED = "created", "edited", "removed"
 WORKING, ANSWER, REFUSED, APPROVED = "while working", "answer", "refused", "approved the plan"
 
@@ -65,13 +66,15 @@ class Turn:
 
     at: the instant of the request, ISO 8601 UTC.  request: what was asked.  asked: how it was asked: "" typed, SLASH, BANG,
     SUMMARY (no request: the client's summary of what it forgets), GOES_ON (the request is of before a compaction), WITHDRAWN (a
-    rewind took it back).
+    rewind took it back), TEAM (another agent of the session's team asked).  end: ENDED or INTERRUPTED where the host noted it,
+    else "".
     """
 
     at: str
     request: str
     asked: str = ""
     pieces: list[Piece] = field(default_factory=list)
+    end: str = ""
 
     @property
     def is_brief(self) -> bool:

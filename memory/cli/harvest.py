@@ -83,7 +83,7 @@ def _asked(call: Call, checkpoints: Sequence[Record], known: Sequence[Record], l
            spinner: screen.Spinner) -> tuple[list[Proposal] | None, list[str]]:
     """Ask a model; returns its proposals, None where none answered, and notes."""
     from memory.distill import providerchain
-    from memory.distill.digests import Source
+    from memory.distill.digests import of_record
     from memory.knowledge import proposals
 
     def heard(line: str) -> None:
@@ -96,7 +96,7 @@ def _asked(call: Call, checkpoints: Sequence[Record], known: Sequence[Record], l
         if sent and room < 0:
             break
         sent.append(record)
-    sources = [Source(r.id, r.kind, r.title, r.created, r.body, r.tier, r.checksum) for r in sent]
+    sources = [of_record(record, record.body) for record in sent]
     digest = providerchain.distill(QUESTION, sources, call.settings, call.env, call.place.home, call.place.cache, call.now,
                            call.options.provider, None, True, heard)
     notes = [one_line(note) for note in digest.notes]
@@ -117,7 +117,7 @@ def _json(proposal: Proposal, kept: Record | None) -> dict[str, Any]:
     """Return a proposal for --json; what was written stands in it without its secrets."""
     told = kept or proposal
     return {"id": kept.id if kept else None, "title": told.title, "body": told.body, "tags": list(told.tags),
-            "from": list(proposal.from_ids), "reason": proposal.reason, "key": proposal.key, "score": proposal.score}
+            "from": list(proposal.from_ids), "reason": proposal.reason, "key": proposal.key, "sessions": proposal.sessions}
 
 
 def _said(found: Sequence[Proposal], kept: Sequence[Record | None], read: int, waiting: int, notes: Sequence[str]) -> list[str]:
@@ -219,9 +219,7 @@ def _review(call: Call, words: list[str]) -> int:
         raise UsageError("harvest review takes no more words; `dayleaf harvest accept %s` decides on one" % shown(words[0]))
     need_person(call, "a candidate", "harvest review")
     store = call.store()
-    done = go_through(call, store)
-    sys.stderr.write("\n".join(superseded(call, store)))
-    return _decided(call, done)
+    return _decided(call, go_through(call, store))
 
 
 def go_through(call: Call, store: Store) -> list[tuple[Record, str]]:
@@ -238,25 +236,12 @@ def go_through(call: Call, store: Store) -> list[tuple[Record, str]]:
     return done
 
 
-def superseded(call: Call, store: Store) -> list[str]:
-    """Return lines on the accepted learnings that may no longer hold, each with what was decided otherwise since."""
-    from memory.knowledge import contradictions
-
-    standing = [record for record in store.each(contradictions.KINDS) if record.kind != "learning" or record.accepted]
-    since = contradictions.superseded(standing, call.place)
-    lines = [line for record, why in since for line in (
-        "%s  %s" % (one_line(record.id), visible(one_line(record.title, 120))), "  " + visible(why))]
-    return ["%s may no longer hold; correct it with `dayleaf edit ID`, or archive it with `dayleaf forget ID`" % count(
-        len(since), "learning"), *lines, ""] if since else []
-
-
 def _doubts(call: Call, store: Store) -> dict[str, str]:
-    """Return by name of a learning what is said against it: `; against ID of DAY (one says no): …`, `; decided otherwise …`."""
+    """Return by name of a learning what is said against it: `; against ID of DAY (one says no): …`."""
     from memory.knowledge import contradictions
 
-    every = list(store.each(contradictions.KINDS))
-    found = {record.name: "; " + visible(why) for record, why in contradictions.superseded(every, call.place, told_only=True)}
-    for pair in contradictions.pairs(every):
+    found: dict[str, str] = {}
+    for pair in contradictions.pairs(store.each(contradictions.KINDS)):
         for side, other in ((pair.older, pair.newer), (pair.newer, pair.older)):
             found[side.record.name] = "; against %s of %s (%s): %s" % (
                 other.record.id, clock.day(other.record.created), pair.why, visible(one_line(other.said, 160)))

@@ -57,13 +57,8 @@ def found_by(call: Call, words: str, limit: int | None, links: bool = False) -> 
 
     with call.spinner("searching"):
         query = _query(call, words, limit)
-        found = search.recall(call.place, call.settings, query, call.now, clock.local_offset(call.now), semantic=_semantic(call),
-                              links=links, dsn=dsn_of(call))
-    if not links or not found.hits:
-        return found
-    from memory.knowledge import contradictions
-
-    return found._replace(hits=tuple(contradictions.marked(found.hits, call.place)))
+        return search.recall(call.place, call.settings, query, call.now, clock.local_offset(call.now),
+                             semantic=_semantic(call), links=links, dsn=dsn_of(call))
 
 
 def dsn_of(call: Call) -> str:
@@ -180,7 +175,7 @@ def blame(call: Call) -> int:
     name = path.replace("\\", "/").strip("/").rpartition("/")[2]
     if not name:
         raise UsageError("blame needs the path of a file, or its end")
-    past = _past(call, name, history.holds_words(name), every=True)
+    past = _past(call, name, history.holds_words(name), every=True, decisions=True)
     found = history.blame(past.sessions, path)
     limit = call.options.limit or 10
     return call.answer({"path": path, "sessions": [history.touch_json(touch, call.place) for touch in found[:limit]],
@@ -204,11 +199,11 @@ def friction(call: Call) -> int:
                        [*pastlines.walls(met, limit, call.style(), clock.local_offset(call.now)), *past.notes])
 
 
-def _past(call: Call, words: str, holds: Callable[[str], bool], every: bool = False) -> Read:
+def _past(call: Call, words: str, holds: Callable[[str], bool], every: bool = False, decisions: bool = False) -> Read:
     """Read the sessions that may answer; raises UsageError for an unknown workspace or time."""
     from memory.knowledge import history
 
-    wanted = history.Wanted(holds, words, every, call.options.workspace or "", _since(call))
+    wanted = history.Wanted(holds, words, every, call.options.workspace or "", _since(call), decisions)
     with call.spinner("reading the sessions"):
         return history.read(call.place, call.settings, wanted, call.now)
 

@@ -245,7 +245,6 @@ def go_through(call: Call, matters: Sequence[Matter], candidates: bool = False) 
     store = call.store()
     done, quitted = _through(call, store, matters)
     learnt = harvest.go_through(call, store) if candidates and not quitted else []
-    sys.stderr.write("\n".join(harvest.superseded(call, store)) if candidates else "")
     call.indexed()
     done += [{"id": record.id, "decision": decision, "title": one_line(record.title)} for record, decision in learnt]
     told(call, done, "nothing" if len(nouns) > 1 else "no " + nouns[0])

@@ -207,25 +207,11 @@ def _drafted(call: Call) -> Record:
         raise StoreError("nothing to hand off%s: it has no checkpoint and no transcript; give a note instead" % (
             " from session " + session if session else " from this workspace"))
     plan = next((record for record in _newest(call, "plan", "", 4) if record.active), None)
-    own, *before = [byhand.Past(record, conversationfile.turns_of(call.store(), record, _of_session(call, record)))
-                    for record in (sources[0], *_before(call, sources[0]))]
-    made = byhand.draft(sources, plan, own.held, before)
+    held = conversationfile.turns_of(call.store(), sources[0], _of_session(call, sources[0]))
+    made = byhand.draft(sources, plan, held)
     meta = {key: sources[0].meta.get(key) for key in ("branch", "commit")}
     return handoffs.put(call.store(), made.title, made.body, "auto", str(sources[0].meta.get("session") or ""),
                        {**meta, "links": derived_links(made.sources)})
-
-
-def _before(call: Call, newest: Record) -> list[Record]:
-    """Return the newest checkpoint of each earlier session on a checkpoint's branch; none on a trunk."""
-    branch, own = str(newest.meta.get("branch") or ""), newest.meta.get("session")
-    if branch in layout.TRUNKS:
-        return []
-    found: dict[object, Record] = {}
-    for record in _newest(call, "checkpoint", "", 4 * MOST_SOURCES, branch):
-        session = record.meta.get("session")
-        if session and session != own and record.created <= newest.created and not handoffs.is_handoff(record):
-            found.setdefault(session, record)
-    return list(found.values())[:MOST_SOURCES]
 
 
 def _of_branch(call: Call) -> list[Record]:

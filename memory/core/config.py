@@ -28,8 +28,6 @@ DEFAULTS: Values = {
     "capture.projects": "all",  # all, or `listed`: only in projects where you said `dayleaf on --mine`
     "capture.stopAfter": 8,  # the Stop hook writes only after this many new edits, commands and prompts
     "capture.conversations": True,  # keep what was said in a session, turn by turn, beside its checkpoints
-    "capture.lessons": True,  # make a candidate of a failure if somebody named its cause
-    "capture.summarise": False,  # let a model reword checkpoints; while it is off, no hook calls a model
     "load.enabled": True,  # push anything at all
     "load.session": True,  # the brief at session start
     "load.prompt": True,  # learnings and passages with a prompt
@@ -85,12 +83,12 @@ DEFAULTS: Values = {
 
 # What a project's file may say; each only narrows what the user allowed.
 PROJECT_KEYS = (
-    "capture.enabled", "capture.conversations", "capture.lessons", "load.enabled", "load.session", "load.prompt", "load.passages",
+    "capture.enabled", "capture.conversations", "load.enabled", "load.session", "load.prompt", "load.passages",
     "load.walls", "load.subagents", "load.rules", "load.resume", "load.top", "load.promptChars", "load.sessionChars",
     "load.briefTokens", "load.greeting", "load.recent", "context.derive", "recall.limit", "distill.maxTokens",
 )
 # What names a program, lets a model be asked or lets secrets through: the user's file alone says it, or their own environment.
-HELD = ("capture.summarise", "distill.provider", "distill.model", "distill.command", "embeddings.provider.command",
+HELD = ("distill.provider", "distill.model", "distill.command", "embeddings.provider.command",
         "embeddings.provider.args", "embeddings.modelLabel", "redact.enabled", "redact.allow", "index.backend", "index.dsn",
         "index.private", "tiers")
 WORKSPACE = "workspace"  # source of what the user said of one project

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Sequence
 
 from memory.core import clock, plaintext, tokeniser
+from memory.core.records import Record, labels
 from memory.hook import fence
 from memory.hook.handoffs import repeats
 from memory.recall.hit import Found, turns
 
+BODY_LIMIT = 200_000  # characters read of one source
 NEAREST = 3  # records that are named where none tells
+FILES = 12  # of a record that a model is told
 TALKS = 8  # best hits of which the extract reads the whole conversation
 
 _ABSENT = re.compile(r"(\w{1,80}) skipped: \1 is not on PATH")
@@ -25,6 +28,7 @@ class Source:
     created: seconds since the epoch.  tier: `p`, `s` or `g`.  checksum: SHA-256 of the record's file, or "".  score:
     what recall gave it, above 0, or 0.  Of a conversation `body` is the turn that was found; turns: all others of it, which
     the extract reads too.  retold: the id of the conversation that tells the same, of an automatic checkpoint.
+    branch, tags, files: of the record, which a model is told.
     """
 
     id: str
@@ -37,6 +41,9 @@ class Source:
     score: float = 0.0
     turns: tuple[str, ...] = ()
     retold: str = ""
+    branch: str = ""
+    tags: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -106,15 +113,22 @@ def of_found(found: Found) -> list[Source]:
     ids = {hit.id for hit in found.hits}
     out = []
     for rank, hit in enumerate(found.hits):
-        told, r = hit.told, hit.record
+        told = hit.told
         if told is not None:
             said = [turn.text for turn in turns(told)] if rank < TALKS else [hit.said]
-            out.append(Source(told.id, told.kind, told.title, told.created, hit.said, told.tier, told.checksum, hit.score,
-                              tuple(said)))
-        if hit.kind != "conversation" and ids.isdisjoint(r.derived_from) and not repeats(r):
-            out.append(Source(r.id, r.kind, r.title, r.created, hit.body, r.tier, r.checksum, hit.score,
-                              retold=told.id if told is not None and r.source == "auto" else ""))
+            out.append(replace(of_record(told, hit.said), score=hit.score, turns=tuple(said)))
+        if hit.kind != "conversation" and ids.isdisjoint(hit.record.derived_from) and not repeats(hit.record):
+            retold = told.id if told is not None and hit.record.source == "auto" else ""
+            out.append(replace(of_record(hit.record, hit.body), score=hit.score, retold=retold))
     return out
+
+
+def of_record(record: Record, body: str) -> Source:
+    """Return a record as a summariser sees it.  body: the part of it that counts."""
+    branch = record.meta.get("branch")
+    return Source(record.id, record.kind, record.title, record.created, body, record.tier, record.checksum,
+                  branch=branch if isinstance(branch, str) else "", tags=record.tags,
+                  files=labels(record.meta.get("files"))[:FILES])
 
 
 def clean(value: str) -> str:

@@ -19,7 +19,7 @@ import threading
 from typing import Callable, Mapping, Sequence
 
 from memory.core import ProviderError, tokeniser
-from memory.distill import cache, condense, prompts, providers, spend, verdict
+from memory.distill import cache, extract, prompts, providers, spend, verdict
 from memory.distill.digests import Bullet, Checked, Digest, Source, compose, count_sources, nearest
 
 MOST, AT_ONCE = 8, 2  # chunks, and how many are asked about at the same time
@@ -188,7 +188,7 @@ def _part(job: Job, step: providers.Provider, model: str, prompt: str, chunk: Se
 
 
 def _quoted(job: Job, chunk: Sequence[Source], size: int, why: str) -> _Part:
-    return _Part(condense.condense(job.question, chunk, size).bullets, why)
+    return _Part(extract.extract(job.question, chunk, size).bullets, why)
 
 
 def _told(step: providers.Provider, chunks: Sequence[Sequence[Source]], found: Sequence[_Part], left: int) -> tuple[str, ...]:

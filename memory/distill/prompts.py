@@ -44,8 +44,15 @@ def build(question: str, sources: Sequence[Source], budget: int, part: int = 0, 
     budget: tokens of the answer.  part: its number from 1, 0 where there is one prompt only.  The question stands first
     and last; each record is one line of JSON in a fence of its own, so that nothing in it can close the fence.
     """
-    lines = [{"id": s.id, "kind": s.kind, "date": clock.day(s.created), "title": s.title, "text": s.body} for s in sources]
+    lines = [_told(source) for source in sources]
     return _prompt(question, DATA, lines, "End of the records.", PART % (part, parts) if part else WHOLE, budget)
+
+
+def _told(source: Source) -> dict[str, object]:
+    """Return a record as a model is told of it; what it lacks is left out."""
+    about = {"branch": source.branch, "tags": list(source.tags), "files": list(source.files)}
+    return {"id": source.id, "kind": source.kind, "date": clock.day(source.created), "title": source.title,
+            **{key: value for key, value in about.items() if value}, "text": source.body}
 
 
 def join(question: str, found: Sequence[Sequence[Bullet]], budget: int) -> str:

@@ -71,8 +71,8 @@ _UNITS = {name: unit for unit, names in {
 _COUNTED = frozenset("retry request call time user file test line token record worker row error attempt commit item job "
                      "process thread connection query session client server page point dollar euro".split())
 _BY_LENGTH = "|".join(re.escape(name) for name in sorted(_UNITS, key=len, reverse=True))
-_MEASURE = re.compile(r"(?<![\w.])(\d{1,80}(?:\.\d{1,80})?)[`*]{0,3}[ \u00a0-]?(?:(%s)(?![A-Za-z])|([A-Za-z]{3,12})"
-                      r"\b)" % _BY_LENGTH,
+_MEASURE = re.compile(r"(?<![\w.])(\d{1,80}(?:\.\d{1,80})?)[`*]{0,3}[ \u00a0-]?"
+                      r"(?:(%s)(?![A-Za-z])|([A-Za-z]{3,12})\b)" % _BY_LENGTH,
                       re.IGNORECASE)
 _SMALL = {word: digits for digits, words in {
     "2": "two zwei", "3": "three drei", "4": "four vier", "5": "five fünf", "6": "six sechs", "7": "seven sieben",

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from memory.distill.digests import Source, cite
+from memory.distill.digests import BODY_LIMIT, Source
+from memory.recall.sentences import ITEM_BYTES, LOGGED, sentences
 from memory.session.latepattern import Late
-
-BODY_LIMIT = 200_000  # characters read of one source
-JOINT = " · "  # between items that stand on one line (lines.py)
 
 _FENCE = Late(r"(?<!\s)\s*(```+|~~~+)")
 _RULER = Late(r"(?<!\s)\s{0,80}\|?\s{0,80}:?-{1,80}:?\s{0,80}(?:\|\s{0,80}:?-{1,80}:?\s{0,80}){1,40}\|?\s{0,80}$")
@@ -17,24 +15,12 @@ _UNDERLINE = Late(r"(?:=+|-+)\s*$")
 _ITEM = Late(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+(\S.*)")
 _TITLE = Late(r"\*\*[^*\n]{1,90}\*\*:?$")  # a line that is a heading in bold type
 _FIELD = Late(r"[A-Za-z][\w ./-]{0,30}: \S")
-# A line of a log or of a program's output stands alone: a time, a level, a mark of a test runner or of a trace in front.
-_LOGGED = Late(
-    r"(?<!\s)\s{0,80}(?:\[?\d{4}-\d\d-\d\d[T \]]|\[?\d{1,2}:\d\d:\d\d|\[\s{0,80}\d{1,80}%?\]|E\s{2,80}|>\s|\$\s|"
-    r"(?:PASS|FAIL)(?:ED)?\b|Traceback |"
-    r"\[?(?:TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|FATAL|CRITICAL)\b|at [\w.$<>]{1,80}\(|[\w.]{1,80}(?:Error|Exception): |"
-    r"File \"|[=_-]{3,80})")
-_STOP = Late(r"(?<![.!?])[.!?]+[\"')\]»”’`*_]*\s+|[。！？．][」』）”]*\s*|"
-             r"(?<=[다요죠까]\.)(?=[가-힣A-Z\"'`])")
-_ABBREVIATION = Late(r"(?:^|[\s(])(?:e\.g|i\.e|etc|vs|cf|ca|approx|Dr|Mr|Mrs|Nr|No|Fig|bzw|usw|vgl|"
-                     r"z\.\s?B|d\.\s?h|u\.\s?a|[A-Za-z])\.$")
-_ORDINAL = Late(r"(?:^|\s)\d{1,2}\. (?=(?:Jan|Feb|M[aä]r|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez))")
-_CLAUSE = Late(r"[,;:—–]\s|[、，；：。！？]|\.\s|\s[-–—]\s")
 
 
 @dataclass(frozen=True)
 class Unit:
     """A piece of a source: `order` counts within the source, `kind` is prose, item, line (of a log),
-    code or table.  `start`: bytes of the outcome before it (lines.py)."""
+    code or table."""
 
     source: int
     order: int
@@ -42,7 +28,6 @@ class Unit:
     text: str
     label: str
     heading: str
-    start: int = 0
 
 
 def units(index: int, source: Source, block: int) -> list[Unit]:
@@ -52,8 +37,8 @@ def units(index: int, source: Source, block: int) -> list[Unit]:
         if kind in ("code", "table"):
             pieces = _pieces(kind, lines, max(block, 80))
         else:
-            pieces = [piece for part in _paragraphs(kind, lines) for piece in sentences(part, kind)]
-        out += [Unit(index, len(out) + i, "line" if kind == "prose" and _LOGGED.match(piece) else kind, piece, label, heading)
+            pieces = [piece for part in _paragraphs(kind, lines) for piece in _sentences(part, kind)]
+        out += [Unit(index, len(out) + i, "line" if kind == "prose" and LOGGED.match(piece) else kind, piece, label, heading)
                 for i, piece in enumerate(pieces)]
     return out
 
@@ -160,7 +145,7 @@ def _paragraphs(kind: str, lines: list[str]) -> list[str]:
     out: list[str] = []
     logged = False
     for line in lines:
-        alone = kind == "prose" and (_LOGGED.match(line) or _FIELD.match(line.lstrip()) or (out and _TITLE.match(out[-1])))
+        alone = kind == "prose" and (LOGGED.match(line) or _FIELD.match(line.lstrip()) or (out and _TITLE.match(out[-1])))
         line = " ".join(line.split())
         alone = alone or (kind == "prose" and _TITLE.match(line))
         if not out or alone or (logged and kind == "prose"):
@@ -168,58 +153,11 @@ def _paragraphs(kind: str, lines: list[str]) -> list[str]:
         elif line:
             wide = out[-1] and ord(out[-1][-1]) >= 0x3000 and ord(line[0]) >= 0x3000 and not "가" <= line[0] <= "힣"
             out[-1] += ("" if wide else " ") + line
-        logged = len(out[-1]) < 400 and bool(_LOGGED.match(out[-1])) if out else False
+        logged = len(out[-1]) < 400 and bool(LOGGED.match(out[-1])) if out else False
     return [part for part in out if part]
 
 
-def sentences(part: str, kind: str = "prose") -> list[str]:
-    """Split one line of prose at sentence ends (en, de, ko, ja, zh); a list item of up to 240 bytes stays whole."""
-    if (kind == "item" or _LOGGED.match(part)) and len(part.encode()) <= 240:
-        return [part]
-    out: list[str] = []
-    start, last, ticks = 0, 0, 0
-    for stop in _STOP.finditer(part):
-        end = stop.end()
-        ticks += part.count("`", last, end)
-        last = end
-        before, after = part[max(start, stop.start() - 12):stop.start() + 1], part[end:end + 4]
-        open_end = after[:1].islower() or _ABBREVIATION.search(before) or _ORDINAL.search(before + " " + after)
-        ended = stop[0][:1] in ("。", "！", "？", "．", "") or not open_end
-        if ended and ticks % 2 == 0 and len(part[start:min(end, start + 12)].encode()) >= 12:
-            out.append(part[start:end].strip())
-            start = end
-    rest = part[start:].strip()
-    if rest and out and len(rest) < 8 and rest.isascii():
-        out[-1] += " " + rest
-    elif rest:
-        out.append(rest)
-    return out
-
-
-def fitted(unit: Unit, source: Source, room: int) -> Unit:
-    """Cut a unit that alone exceeds the budget to half of it, which leaves others a place, or to all of a small one."""
-    most = room - len(("-  " + cite(source)).encode())
-    if len(quoted(unit).encode()) <= most:
-        return unit
-    if unit.kind in ("code", "table"):
-        return Unit(unit.source, unit.order, unit.kind, "", "", unit.heading)
-    return Unit(unit.source, unit.order, unit.kind, cut(unit.text, min(most, max(room // 2, 240))), "", unit.heading)
-
-
-def cut(value: str, most: int) -> str:
-    """Shorten text to `most` bytes at a clause, else a space, else between wide characters; "" where none fits."""
-    head = value.encode()[:max(most - 3, 0)].decode("utf-8", "ignore")
-    clauses = [match.start() for match in _CLAUSE.finditer(head)]
-    spaces = [at for at in (head.rfind(" "),) if at > 0]
-    wide = [len(head)] if head and ord(head[-1]) >= 0x1100 else []
-    for ends in (clauses, spaces, wide):
-        if ends and (ends[-1] >= len(head) // 3 or ends is wide):
-            return head[:ends[-1]].rstrip(" ,;:、，；：") + "…"
-    return ""
-
-
-def quoted(unit: Unit) -> str:
-    """A unit as it is quoted: a block with the line that announces it."""
-    if not unit.label or unit.label in unit.text:
-        return unit.text
-    return unit.label + ("\n" if "\n" in unit.text else " ") + unit.text
+def _sentences(part: str, kind: str) -> list[str]:
+    """Split one line of prose into sentences; a list item of up to 240 bytes stays whole."""
+    whole = kind == "item" or LOGGED.match(part)
+    return [part] if whole and len(part.encode()) <= ITEM_BYTES else sentences(part)

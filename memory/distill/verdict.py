@@ -76,7 +76,8 @@ class _Held:
     def __init__(self, sources: Sequence[Source]):
         self.texts: dict[str, list[str]] = {}
         for s in sources:
-            self.texts.setdefault(s.id, []).extend((s.id, s.title, clock.day(s.created), s.body))
+            about = "\n".join((s.branch, *s.tags, *s.files))
+            self.texts.setdefault(s.id, []).extend((s.id, s.title, clock.day(s.created), about, s.body))
         self.ids = set(self.texts)
         self.proofs: dict[frozenset[str], Proof] = {}
 

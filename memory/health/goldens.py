@@ -17,11 +17,11 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from memory.capture import checkpointpage
+from memory.capture import checkpointoutline
 from memory.core import StoreError, UsageError, files, frontmatter, layout, plaintext
 from memory.core.headyaml import read_yaml
 from memory.core.records import Record
-from memory.distill import cues
+from memory.distill.technical import technical
 from memory.hook import handoffs
 from memory.recall import question, scoring
 from memory.recall.question import Query
@@ -188,7 +188,7 @@ def _alike(records: Sequence[Record], key: Callable[[Record], str]) -> dict[str,
 
 def _words(record: Record) -> frozenset[str]:
     """Return the technical words of a record's text, in lower case."""
-    return frozenset(word.strip("`").lower() for word in cues.technical(record.body))
+    return frozenset(word.strip("`").lower() for word in technical(record.body))
 
 
 def _known(titles: Mapping[str, list[Record]], record: Record) -> tuple[list[str], tuple[Record, ...]]:
@@ -230,7 +230,7 @@ def _slipped(record: Record, titles: Mapping[str, list[Record]]) -> Draft | None
 
 def _rare(record: Record, usable: Sequence[Record], held: Mapping[str, frozenset[str]], df: Mapping[str, int]) -> Draft | None:
     """Draft up to three technical words of a body, the rarest."""
-    plain = " ".join(word.strip("`") for word in cues.technical(plaintext.one_line(record.body)))
+    plain = " ".join(word.strip("`") for word in technical(plaintext.one_line(record.body)))
     words = sorted(dict.fromkeys(plain.lower().split()), key=lambda word: (df.get(word, 0), plain.lower().find(word)))[:3]
     words = [word for word in words if 0 < df.get(word, 0) <= FEW and len(word) < 60]
     same = tuple(other for other in usable if words and held[other.name].issuperset(words))
@@ -241,7 +241,7 @@ def _request(record: Record) -> str:
     """Return the first request that a checkpoint tells, on one line; "" for none."""
     if record.kind != "checkpoint":
         return ""
-    return next((plaintext.one_line(line) for line in checkpointpage.outline(record).request if line.strip()), "")
+    return next((plaintext.one_line(line) for line in checkpointoutline.outline(record).request if line.strip()), "")
 
 
 def _requested(record: Record, requests: Mapping[str, list[Record]]) -> Draft | None:

@@ -202,11 +202,11 @@ def _facts(place: Place, settings: Config) -> tuple[Kept, Kept]:
     from memory.core import frontmatter, tokeniser
     from memory.distill import digests, units
     from memory.health import recordfaults
-    from memory.knowledge import contradictions, duplicates, statements
+    from memory.knowledge import contradictions, duplicates
     from memory.store import bylabel, byname, byshape, bytoken, disguise, redactor, secretlabels, secretshapes, secrettokens
 
     modules = (recordfaults, redactor, bylabel, byname, byshape, bytoken, disguise, secretlabels, secretshapes, secrettokens,
-               plaintext, contradictions, statements, duplicates, tokeniser, units, digests, records, frontmatter)
+               plaintext, contradictions, duplicates, tokeniser, units, digests, records, frontmatter)
     return Kept(place, "facts", modules, settings["redact.allow"], place.key), Kept(place, "claims", modules)
 
 

@@ -204,21 +204,10 @@ def _is_turn(row: Dict[str, Any], data: bytes) -> bool:
             and b'"%s"' % prompt.encode("utf-8", "replace") in data)
 
 
-def _learn(todo: Job) -> None:
-    """Make candidates of what this session taught; the index hears of them with the checkpoint."""
-    from memory.capture import progress
-
-    if todo.session and progress.head(todo.place.cache + "/sessions/" + todo.session + ".json").get("lessons"):
-        from memory.knowledge import candidates
-
-        candidates.settle(todo.place, todo.settings, todo.now, todo.session, todo.written.append)
-
-
 def _teach_walls(todo: Job) -> None:
     """Make candidates of the walls that earlier sessions met, at a session's end: by then those records stand."""
-    wanted = todo.settings["capture.enabled"] and todo.settings["capture.lessons"]
     noted = "%s/%s.met" % (todo.place.cache, todo.place.scope)  # of walls.py, which is not loaded where there is none
-    if wanted and todo.event.get("hook_event_name") == "SessionEnd" and files.exists(noted):
+    if todo.settings["capture.enabled"] and todo.event.get("hook_event_name") == "SessionEnd" and files.exists(noted):
         from memory.knowledge import candidates, walls
 
         candidates.settle_walls(todo.place, todo.settings, todo.now, walls.known(todo.place), todo.written.append)
@@ -336,14 +325,6 @@ def _recover(todo: Job) -> None:
     recovery.recover(todo.place, todo.settings, todo.env, todo.now, todo.session)
 
 
-def _learn_all(todo: Job) -> None:
-    """Make candidates of what any session taught and no record tells yet."""
-    if todo.settings["capture.enabled"]:
-        from memory.knowledge import candidates
-
-        candidates.settle(todo.place, todo.settings, todo.now)
-
-
 def _refresh(todo: Job) -> None:
     """Compare every file with the index; a damaged index is built anew."""
     from memory.hook import indexview
@@ -353,14 +334,10 @@ def _refresh(todo: Job) -> None:
 
 
 def _note_walls(todo: Job) -> None:
-    """Bring the look-up of walls up to date, and look back at the lessons: what was said to be gone, or reported since."""
+    """Bring the look-up of walls up to date."""
     from memory.knowledge import walls
 
-    rows = walls.write(todo.place, todo.settings, todo.now)
-    if todo.settings["capture.enabled"] and any(row["turned"] or row["reported"] for row in rows):
-        from memory.knowledge import outlived
-
-        outlived.look_back(todo.place, todo.settings, todo.now, rows)
+    walls.write(todo.place, todo.settings, todo.now)
 
 
 def _read_ledgers(todo: Job) -> None:
@@ -437,11 +414,10 @@ def _set_up(todo: Job) -> None:
 
 
 AFTER_WORK: Tuple[Step, ...] = (
-    ("capture", _capture), ("arrival", _settle), ("learn", _learn), ("walls", _teach_walls), ("refresh", _index_written),
+    ("capture", _capture), ("arrival", _settle), ("walls", _teach_walls), ("refresh", _index_written),
     ("mark", _mark_written), ("embed", _embed), ("note uses", _note_uses))
 AFTER_START: Tuple[Step, ...] = (
-    ("said", _mark_said), ("identity", _identify), ("count", _count), ("derive", _derive),
-    ("recover", _recover), ("learn", _learn_all),
+    ("said", _mark_said), ("identity", _identify), ("count", _count), ("derive", _derive), ("recover", _recover),
     ("refresh", _refresh), ("walls", _note_walls), ("embed", _embed), ("ledgers", _read_ledgers), ("mark", _mark),
     ("announce", _mark_announced), ("look ahead", _look_ahead), ("set up", _set_up))
 AFTER_PROMPT: Tuple[Step, ...] = (("refresh", _refresh),)

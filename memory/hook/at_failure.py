@@ -6,7 +6,6 @@ of every line of a failure, so that both meet.  No error's text is ever said: wh
     x|bash|<line>             a line that tells enough by itself
     x|bash|<line>|<asked>     one that would fit many failures, with the program and its verb, or with the path or name asked for
     x|path|cannot be started  a tool whose own program is gone
-    f|<line without names>    what a linter's rule says wherever it fails
     r|<rule>                  a linter's rule by its name
     a|<path>                  a file or folder that is not there
 
@@ -36,17 +35,17 @@ if TYPE_CHECKING:
 HEAD = b"dayleaf walls 1 "
 ENTRY, ROW_BYTES = 28, 1 << 16  # bytes of a key's line, of a wall's at the most
 MOST_PUSHES, MOST_RULES, MOST_FOLDERS = 5, 3, 32  # of a session, of one report of a linter, above a path
-RULES = ("f|", "r|")  # how keys of linters' rules begin
+RULE = "r|"  # how keys of linters' rules begin
 MOST_LINES, LINE, MOST_GIVEN = 100, 400, 4096  # lines of an error, characters of each, and of what a call was given
 TOOLS = ("Bash", "Read", "Grep", "Glob", "Skill")
 PATHS = ("Read", "Grep", "Glob")  # tools that are given a path
 GIVEN = ("command", "file_path", "path", "skill", "pattern")  # what a call is known by
 # What the client says of its own rules, what a person or a rule refused, what nobody could know.
-_OWN = ("doesn't want to", "does not want to", "permission to use", "permission for this", "haven't granted", "requires approval",
-        "has been denied", "rejected by", "interrupted by", "[request interrupted", "inputvalidationerror", "hook error",
-        "blocked by", "stopped by hook", "string to replace", "has not been read", "modified since read", "exceeds maximum",
-        "sibling tool call", "parallel tool call", "illegal operation on a directory", "request was aborted", "command timed out",
-        "no such tool", "no changes to make")
+OWN = ("doesn't want to", "does not want to", "permission to use", "permission for this", "haven't granted", "requires approval",
+       "has been denied", "rejected by", "interrupted by", "[request interrupted", "inputvalidationerror", "hook error",
+       "blocked by", "stopped by hook", "string to replace", "has not been read", "modified since read", "exceeds maximum",
+       "sibling tool call", "parallel tool call", "illegal operation on a directory", "request was aborted", "command timed out",
+       "no such tool", "no changes to make", "no task found")
 _EDGE = "\"'`,.;:!?()[]{}<>…‘’“”"
 _OPENERS = ("error:", "error", "warning:", "warning", "fatal:", "e", "-", "vet:", "err", "error!", "[error]", "✗", "✘", "×")
 _ABSENT = ("no such file or directory", "does not exist", "directory not found", "cannot find the file", "cannot find the path",
@@ -82,7 +81,6 @@ def keys(tool: str, given: str, error: str, roots: Sequence[str] = ()) -> List[s
         if not words:
             continue
         if placed and ruled:
-            found["f|" + frame_of(text)] = True
             found["r|" + ruled] = True
         line = "x|%s|%s" % (name, " ".join(words[:12]))
         said = sum(word.isalpha() and len(word) > 2 and word not in _GENERAL for word in words)
@@ -131,21 +129,6 @@ def words_of(line: str) -> Tuple[bool, str, List[str]]:
         del words[-1:]
     masked = (_masked(word.strip(_EDGE)) for word in words)
     return placed, ruled, [word for word in masked if word]
-
-
-def frame_of(line: str) -> str:
-    """Return what a rule says wherever it fails: the line's plain words, `#` for each run of names between them."""
-    out: List[str] = []
-    for word in line.split():
-        bare = word.strip(_EDGE)
-        if not out and (word.lower() in _OPENERS or _is_place(word)):
-            continue
-        plain = (bare[1:].islower() and word[:1] not in "`\"'(“") if bare.isalpha() else _is_code(bare)
-        if plain or not out or out[-1] != "#":
-            out.append(bare.lower() if plain else "#")
-        if len(out) == 8:
-            break
-    return " ".join(out).rstrip("# ")
 
 
 def _is_place(word: str) -> bool:
@@ -322,7 +305,7 @@ def _call(event: Event) -> Optional[Tuple[str, str, str]]:
     tool, error, given = event.get("tool_name"), event.get("error"), event.get("tool_input")
     if not isinstance(tool, str) or not isinstance(error, str) or event.get("is_interrupt"):
         return None
-    if (tool not in TOOLS and not tool.startswith("mcp__")) or any(mark in error[:600].lower() for mark in _OWN):
+    if (tool not in TOOLS and not tool.startswith("mcp__")) or any(mark in error[:600].lower() for mark in OWN):
         return None
     asked = next((given[name] for name in GIVEN if isinstance(given.get(name), str)), "") if isinstance(given, dict) else ""
     return tool, asked[:MOST_GIVEN], error[:1 << 18] + ("\n" + error[-(1 << 16):] if len(error) > 1 << 18 else "")
@@ -356,7 +339,7 @@ def look_up(place: Place, session: str, done: Container[str], tool: str, given: 
         table, wanted = entries(fd), list(_wanted(place, tool, given, error))
         for key in wanted:
             hashed = hash_of(key)
-            skipped = hashed[:8] in done or (found and key[:2] not in RULES)
+            skipped = hashed[:8] in done or (found and key[:2] != RULE)
             wall = None if skipped else find(fd, table, hashed.encode("ascii"))
             if wall is None:
                 continue
@@ -370,7 +353,7 @@ def look_up(place: Place, session: str, done: Container[str], tool: str, given: 
             marks = [hash_of(one)[:8] for one in kin]
             if not any(mark in done or any(mark in match.marks for match in found) for mark in marks):
                 found.append(Match(wall, occurrence, marks))
-                if key[:2] not in RULES or len(found) == MOST_RULES:
+                if key[:2] != RULE or len(found) == MOST_RULES:
                     break
     except (OSError, ValueError, KeyError, TypeError, AttributeError):  # a damaged file tells nothing
         return []

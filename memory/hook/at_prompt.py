@@ -35,7 +35,6 @@ COMMAND_TIMEOUT = 105  # seconds for the child; the host ends this hook after 12
 AGENT_UNITS = 1200  # UTF-16 units that a subagent's prompt may gain
 _ERRORS = ("error", "fatal", "panic", "failed", "e", "exception", "err")  # how a line of an error begins
 _HOSTS = ("<task-notification", "<command-", "<local-command", "Operation stopped by hook: ")  # how the host begins its words
-LATER_UNITS = 320  # of what a later turn made of the one that a passage is of
 COMMAND_UNITS = 9500  # UTF-16 units; the host cuts above 10,000
 
 
@@ -252,24 +251,10 @@ def with_prompt(found: Index, choice: loader.Choice, prompt: str, settings: Conf
     if lines and budget.take("\n".join(lines)):
         chosen += [wall.row() for wall in choice.walls]
     for passage in choice.passages:
-        if budget.take(fence.told(passage) + _otherwise(found.place, passage)):
+        if budget.take(fence.told(passage)):
             chosen.append([passage.doc.id, round(passage.score, 3), passage.reason + (", stale" if passage.mark else "")])
     fence.add_rules(of_place, budget, chosen)
     return (fence.block("prompt", budget.lines, budget.rules), chosen) if chosen else ("", [])
-
-
-def _otherwise(place: Place, passage: Any) -> str:
-    """Return what a passage's line ends with where something later took the place of what it names, or a later turn of its own
-    session changed what its turn said; else nothing."""
-    from memory.hook import fence
-
-    id = passage.doc.id
-    since, turn = clock.parse(fence.field(passage.record, "until")) or passage.doc.created, "%s %s" % (id, passage.doc.section)
-    one = fence.superseding(place, (id,), since, passage.text, turn)
-    if one and one["old"] == turn:
-        return " (later there, #%d, %s)" % (one["turn"], fence.line(str(one["said"]), LATER_UNITS))
-    return " (decided otherwise on %s: %s)" % (
-        one["day"], fence.line(one["id"], 64) + ("#%d" % one["turn"] if one["turn"] else "")) if one else ""
 
 
 def _recent(found: Index, most: int, state: receipts.Session) -> List[Any]:

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from zlib import crc32
 
-from memory.core import clock, files
-from memory.core.tokeniser import tokens, utf16
+from memory.core import IndexFault, clock, files
+from memory.core.tokeniser import utf16
 from memory.hook import FENCE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, FrozenSet, Iterable, List, Optional, Sequence, Set, Tuple
+    from typing import Any, Callable, FrozenSet, Iterable, List, Optional, Sequence, Tuple
 
     from memory.core.layout import Place
 
@@ -30,8 +30,6 @@ ITEM_UNITS = 1100  # UTF-16 units of one record in a prompt's block
 MARK_UNITS, WALL_UNITS = 120, 320  # of why a record is stale, and of each line of a wall
 RECORD_BYTES = 4 << 20  # of a record's file, read again for a wall
 DOCUMENT_BYTES = 1 << 19  # of the project's instructions, where they name a wrong path
-TURNED, TURNED_BYTES = b"dayleaf turned 2\n", 1 << 24  # how `<scope>.turned` begins, and of it what is read
-_TURNED_KEYS = frozenset("at branch created id name old said sha size turn words".split())
 LEAST_UNITS = 200  # less room than this shows nothing of use
 ANY = 1 << 30  # a limit that limits nothing
 PASSAGE_CHARS, PASSAGE_WORDS = 200_000, 40  # of a body, and of a prompt, that decide where a long body is shown from
@@ -343,41 +341,11 @@ def standing(place: Place, occurrence: Any) -> Any:
     return {**occurrence, "id": id, "branch": branch, "day": clock.day(at + moved)}
 
 
-def superseding(place: Place, ids: Sequence[str], since: float, text: str, turn: str = "") -> Any:
-    """Return what was said last, after an instant, to have taken the place of what a text names, as far as it stands; or None.
-
-    ids: of the text's own record and its like; what they say themselves is no news.  turn: the name of the turn that the text is
-    of; what a later turn of its session made of it is returned where nothing else is.
-    """
-    from memory.hook import handles
-
-    rows = _turned(place, {turn, *(part.strip("()").lower() for part in text.split("`")[1::2]), *handles(text)})
-    later = [row for row in rows if row["old"] == turn and row["id"] in ids]
-    own = {row["old"] for row in rows if row["id"] in ids}
-    said = set(tokens(text)) if rows else set()
-    met = [row for row in rows if row["old"] not in own and row["at"] > since and len(said.intersection(row["words"])) > 1]
-    met.sort(key=lambda row: -float(row["at"]))
-    return next(filter(None, (standing(place, row) for row in (*met, *later))), None)
-
-
-def _turned(place: Place, names: Set[str]) -> List[Any]:
-    """Return the rows of what is no longer so under some names; none where nothing is written yet, or damaged."""
-    from memory.core import fastjson
-
-    marks = {files.sha256(name.encode("utf-8", "replace"))[:16].encode("ascii") for name in names}
-    try:
-        data = files.read(place.cache + "/" + place.scope + ".turned", TURNED_BYTES)
-        rows = [fastjson.parse(line[17:]) for line in data.split(b"\n") if line[:16] in marks] if data.startswith(TURNED) else []
-    except (OSError, ValueError):
-        return []
-    return [row for row in rows if isinstance(row, dict) and row.keys() >= _TURNED_KEYS and isinstance(row["at"], (int, float))]
-
-
 def _text(place: Place, source: Any) -> Optional[str]:
     """Return a record's head from its file; None where what was read of its text stands there no longer."""
     try:
         fd = place.open(str(source["name"]))
-    except (OSError, ValueError):
+    except (OSError, ValueError, IndexFault):
         return None
     try:
         data = files.read_fd(fd, RECORD_BYTES)

@@ -1,23 +1,9 @@
-"""What capture learned of sessions becomes candidates: compared with what is there, counted again, accepted when it comes back.
+"""Walls that several sessions met become candidates: a failure, and what then worked.
 
-A lesson says the same as a learning that was made of the same cause, or where more than SAME of the words of both, in their
-order, agree, and every identifier and number is the same; what `shell.normal` puts aside in the lines of an error may differ.
-Compared are the few learnings that recall finds for it, and those archived ones that were written under the same title.  Then
-
-    none says the same        a candidate is written: source auto, confidence low, linked to the checkpoint that tells it
-    one that was archived     nothing: what was rejected or forgotten is not proposed again
-    one of this session       nothing: the same capture ran twice
-    any other one             the ledger gets a line `again`; a candidate of capture's that another session met is accepted
-
-What a session took back of what earlier ones taught takes candidates along, or stands in them (`outlived`).
-
-A wall becomes a candidate too, once two sessions met it (`settle_walls`): a call that was wrong in itself, and the other call
-that then worked in both or in the later one; a path that is not there, and what was worked on in its place; a linter's rule that
-most sessions answered alike before it passed.  None where a learning, also an archived one, tells of the same failure.  Sessions
-that meet it later are counted; where nothing on record tells it any more, the candidate goes unless a person accepted it.
-
-An accepted one says `accepted: true` and `accepted_by: dayleaf, seen in 2 sessions`, and stays automatic: what a person or an
-agent wrote outranks it.  `accepted: false` takes that back for good.
+A wall becomes one once two sessions met it: a call that was wrong in itself, and the other call that then worked in both or in
+the later one; or a path that is not there, and what was worked on in its place.  None where a learning, also an archived one,
+tells of the same failure.  Sessions that meet it later are counted; where nothing on record tells it any more, the candidate
+goes, unless a person decided on it.
 """
 
 from __future__ import annotations
@@ -25,108 +11,27 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from memory.capture import progress
 from memory.capture.conversationpage import code
-from memory.core import StoreError, clock, config, files, records
-from memory.core.layout import Place
+from memory.core import clock, config, files, records
+from memory.core.layout import PRIVATE, Place
 from memory.core.plaintext import at_word, count
 from memory.core.records import Record
-from memory.knowledge import outlived
-from memory.knowledge.duplicates import SAME, alike, near, words
 from memory.session import commandline
-from memory.store import ledger
 from memory.store.store import Store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
-    from typing import Any
 
     from memory.knowledge.practice import Tree
     from memory.knowledge.walls import Groups, Row
 
-LEAST = 2  # sessions that met a wall, and that answered a linter's rule alike
+LEAST = 2  # sessions that met a wall
 MOST_TOLD = 3  # sessions of a wall, and files worked on in place of a path, that are told
 LINE = 50  # characters of a telling line in a title
 TITLE = 120  # characters
 WIDTHS = (90, 60, 45)  # characters of a call in a title: as many as fit
-MOSTLY = 2 / 3  # of the sessions that answered a linter's rule: as many alike
-_SILENCED = re.compile(r"(?:nolint|noqa|eslint-disable[\w-]*|type: ?ignore)\b")
-_CALLED = re.compile(r"(?<![\w.])[\w.]{4,}(?=\()")
 
-
-def settle(place: Place, settings: config.Config, now: float, session: str = "",
-           on_change: Callable[[str], None] | None = None) -> int:
-    """Make candidates of what sessions taught and no record tells yet; returns how many were written.
-
-    session: the only one to look at, "" for all of the workspace.  now: seconds since the epoch.  on_change: told the name of
-    each record that was written or accepted.  Raises OSError or StoreError; what was not written is tried again next time.
-    """
-    folder = place.cache + "/sessions"
-    names = [session] if session else sorted(one[:-5] for one in progress.names(folder) if one.endswith(".json"))
-    waiting = [name for name in names if progress.head(folder + "/" + name + ".json").get("lessons")]
-    written = 0
-    for takes_back in (False, True):  # first what all sessions taught, then what some took back
-        for name in waiting:
-            with files.Lock(folder + "/" + name + ".lock", wait=True):
-                state = progress.load(folder + "/" + name + ".json") or progress.State("")
-                for lesson in [one for one in state.lessons if takes_back == ("title" not in one)]:
-                    if settings["capture.lessons"]:
-                        written += _settled(place, settings, now, name, lesson, on_change)
-                    state.lessons.remove(lesson)
-                    progress.save(state)
-    return written
-
-
-def _settled(place: Place, settings: config.Config, now: float, session: str, lesson: dict[str, Any],
-             on_change: Callable[[str], None] | None) -> bool:
-    """Write one lesson as a candidate, or count what says the same; returns whether one was written."""
-    store = Store(place, settings, now, on_change)
-    if "title" not in lesson:
-        outlived.told(store, session, lesson)
-        return False
-    if any(_rejects(record, lesson) for record in store.archived("learning", lesson["title"])):
-        return False
-    said = words(lesson["body"])
-    twin = next((record for record in near(place, settings, now, lesson["title"], lesson["body"])
-                 if record.meta.get(records.MADE_OF) == lesson["key"] or alike(words(record.body), said) > SAME), None)
-    if twin is None:
-        _add(store, session, lesson)
-        return True
-    book = ledger.holding(place, twin.name)
-    if twin.meta.get("session") != session:
-        ledger.note(book, twin.id, "again", now, session)
-    if ledger.read(book).counts(twin.id).again:
-        _promote(store, twin)
-    return False
-
-
-def _rejects(archived: Record, lesson: dict[str, Any]) -> bool:
-    """Tell whether an archived learning was made of the same failure, or says the same."""
-    return (archived.meta.get(records.MADE_OF) == lesson["key"]
-            or alike(words(archived.body), words(lesson["body"])) > SAME)
-
-
-def _add(store: Store, session: str, lesson: dict[str, Any]) -> None:
-    try:
-        source = [store.read(lesson["checkpoint"]).id]
-    except StoreError:
-        source = []  # a person has removed it since
-    named = clock.parse(str(lesson.get("at")))  # by an import long ago
-    extra = {"created": clock.iso(named) if named else None, "confidence": "low", "links": records.derived_links(source) or None,
-             "files": list(lesson["files"]) or None, "commit": lesson["commit"] or None, "turn": lesson.get("turn"),
-             "named_by": lesson.get("speaker"), records.MADE_OF: lesson["key"]}
-    store.add("learning", lesson["title"], lesson["body"], tags=lesson["tags"], source="auto", session=session,
-              extra={key: value for key, value in extra.items() if value is not None})
-
-
-def _promote(store: Store, record: Record) -> None:
-    """Accept a candidate of capture's, unless a person has said anything on it."""
-    if outlived.is_captured(record) and "accepted" not in record.meta:
-        store.edit(record.name, {"accepted": True, "accepted_by": outlived.SEEN})
-
-
-# --- walls
 
 class Taught(NamedTuple):
     """A wall as a learning tells it.
@@ -157,7 +62,7 @@ def settle_walls(place: Place, settings: config.Config, now: float, rows: Sequen
     standing = list(store.each(("learning",)))
     held = {str(record.meta.get(records.MADE_OF)): record for record in standing if record.meta.get("wall")}
     for key, record in held.items():
-        if not outlived.is_captured(record) or "accepted" in record.meta:
+        if not _is_captured(record) or "accepted" in record.meta:
             continue
         if key not in taught:
             store.archive(record.name, "no record tells of that wall any more")
@@ -175,6 +80,11 @@ def settle_walls(place: Place, settings: config.Config, now: float, rows: Sequen
     return len(new)
 
 
+def _is_captured(record: Record) -> bool:
+    """Tell whether a session's capture wrote a record."""
+    return record.source == "auto" and record.tier == PRIVATE and bool(record.meta.get("session"))
+
+
 def walls_of(place: Place, rows: Sequence[Row]) -> list[Taught]:
     """Return what the walls of all records teach."""
     from memory.knowledge import practice, walls
@@ -184,7 +94,7 @@ def walls_of(place: Place, rows: Sequence[Row]) -> list[Taught]:
     if not met:
         return []
     tree = practice.Tree(practice.project_files(place), rows)
-    return [*_misused(place, met, tree), *_absent(place, rows, met, tree), *_ruled(rows, met)]
+    return [*_misused(place, met, tree), *_absent(place, rows, met, tree)]
 
 
 def _by_session(pairs: Iterable[tuple[Row, Row]]) -> dict[str, tuple[Row, Row]]:
@@ -269,41 +179,6 @@ def _is_below(path: str, tree: Tree) -> bool:
     parts = path.split("/")
     ways = (("/".join(parts[:at]), "/".join(parts[at:])) for at in range(1, len(parts)))
     return any(above in tree.folders and (below in tree.files or below in tree.folders) for above, below in ways)
-
-
-def _ruled(rows: Sequence[Row], met: Groups) -> Iterator[Taught]:
-    """Yield the rules of linters that most sessions answered alike before they passed."""
-    from memory.knowledge import walls
-
-    for key, pairs in sorted(met.items()):
-        rule = key[2:]
-        if not key.startswith("r|") or rule in walls.SUITES or not rule[:1].isalpha():
-            continue
-        answers = [(row, row["ruled"][rule]) for row in rows if "where" in row["ruled"].get(rule, ())]
-        answered = _by_session(answers)
-        ways: dict[str, list[tuple[Row, Row]]] = {}
-        for pair in answered.values():
-            for way in _ways(pair[1]["said"], rule):
-                ways.setdefault(way, []).append(pair)
-        way, alike = max(ways.items(), key=lambda item: (len(item[1]), item[0]), default=("", []))
-        if len(alike) < max(LEAST, MOSTLY * len(answered)):
-            continue
-        one = list(_by_session(pairs).values())[-1][1]
-        chosen = alike[:-1 - MOST_TOLD:-1]
-        title = "%s (%s) was answered by %s in %s" % (
-            code(rule), at_word(re.sub("`[^`]*`", "`…`", _bare(one["telling"])), LINE), way, count(len(alike), "session"))
-        then = ["- %s (%s)" % (told["said"], _when(told)) for _, told in chosen]
-        yield _taught(key, title, one["ran"], one["telling"], _by_session([*answers, *pairs]),
-                      ["What it was answered by before it passed:", "", *then], chosen)
-
-
-def _ways(said: str, rule: str) -> set[str]:
-    """Return the ways in which a line answered a linter's rule: the mark that silences it, or what is called only since then."""
-    if said.startswith("silenced: "):
-        mark = _SILENCED.search(said)
-        return {"`%s:%s` with a reason" % (mark[0], rule)} if mark else set()
-    gone, arrow, come = said.partition("` → `")
-    return {code(name) for name in set(_CALLED.findall(come)) - set(_CALLED.findall(gone))} if arrow else set()
 
 
 def _bare(telling: str) -> str:

@@ -7,11 +7,11 @@ works.  Files are read, never more than MOST: of a larger store those that the i
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
 from typing import Any, NamedTuple
 
-from memory.capture import causes, choices, conversationpage, gist
+from memory.capture import conversationpage, openings
 from memory.capture.turns import COMMIT, CREATED, FILE, SAID, SUMMARY, USER, Piece, Turn
 from memory.core import IndexFault, StoreError, clock, files, tokeniser
 from memory.core.config import Config
@@ -21,30 +21,26 @@ from memory.core.records import Record
 from memory.hook import handoffs, indexview, loader
 from memory.project.mentions import listed_files
 from memory.recall import lookup
-from memory.session import mending
 from memory.store.redactor import without_private
 from memory.store.store import Store
 
 MOST = 800  # records that one question reads
 BEST = 200  # of those that the index ranks
 HEAD = 2048  # bytes of a record that hold its session
-QUOTE = 300  # characters of a sentence that is quoted
+QUOTE, BARE = 300, 12  # characters of a sentence that is quoted, and of a request that says something alone
 _DATED = (("conversation", (PRIVATE,)), ("checkpoint", (PRIVATE, SHARED)))
 WORD = re.compile(r"--?[A-Za-z][\w-]+|[^\W_][\w.-]*[^\W_]|\w")
 EMPTY = frozenset("error errors failed failure fail exit code status the a an of to in is was not for and with at on".split())
 # The name of a linter's rule at a line's end, or the code of an error.
 RULE = re.compile(r"\((?!test)([a-z][\w-]{3,})\)\s*$|\b((?:[A-Z]{1,5}-?\d{3,5}))\b")
 _SESSION = re.compile(rb"\nsession: [\"']?([\w.:-]+)[\"']?[ \t]*\r?\n")
-_NAME = re.compile(  # of a file, or a long one, which is seldom of two matters
-    r"(?<![\w./-])[\w./-]+\.[a-z]{1,5}\b(?!\()|\b((?=\w{13})\w*(?:[a-z][A-Z]|[A-Za-z0-9]_[A-Za-z0-9])\w*)")
-_STRONG = re.compile(
-    r"(?i)root cause|turned out|culprit|the (?:issue|problem|bug|cause|reason) (?:is|was)|caused by|원인|原因|ursache")
 
 
 class Past(NamedTuple):
     """One record of a session: a conversation with its turns, or a checkpoint as one turn.
 
-    created: seconds since the epoch.  files: those that the record lists.  workspace: "" for the present one.
+    created: seconds since the epoch.  files: those that the record lists.  workspace: "" for the present one.  decisions:
+    (checkpoint's id, line) of what stands under `Decisions` in the session's checkpoints, as far as they were read.
     """
 
     id: str
@@ -56,6 +52,7 @@ class Past(NamedTuple):
     workspace: str
     files: tuple[str, ...]
     turns: tuple[Turn, ...]
+    decisions: tuple[tuple[str, str], ...] = ()
 
     def ref(self, number: int) -> str:
         """Return what `show` takes for a turn, from 1: `ID#3`; a checkpoint's id alone."""
@@ -81,7 +78,8 @@ class Wanted(NamedTuple):
     """Which records a question reads.
 
     holds: tells whether a body, in small letters, may answer.  text: what the index is asked for where there are too many.
-    every: only records that hold all words of it.  workspace: a name, or `all`.  since: seconds since the epoch.
+    every: only records that hold all words of it.  workspace: a name, or `all`.  since: seconds since the epoch.  decisions: also
+    what stands under `Decisions` in the checkpoints of a session that has a conversation.
     """
 
     holds: Callable[[str], bool]
@@ -89,6 +87,7 @@ class Wanted(NamedTuple):
     every: bool = False
     workspace: str = ""
     since: float | None = None
+    decisions: bool = False
 
 
 class Read(NamedTuple):
@@ -118,10 +117,11 @@ def _of_place(place: Place, settings: Config, wanted: Wanted, now: float, key: s
     store = Store(place, settings, now)
     found: list[Past] = []
     told: set[str] = set()
+    decisions: dict[str, list[tuple[str, str]]] = {}
     names = _names(place, wanted, notes)
     for name in sorted(names, key=lambda name: FOLDERS["conversation"] not in name):  # a session's checkpoints come after it
         try:
-            record = store.read(name) if begun(place, name) not in told else None
+            record = store.read(name) if wanted.decisions or begun(place, name) not in told else None
         except StoreError:
             continue
         if record is None:
@@ -130,14 +130,19 @@ def _of_place(place: Place, settings: Config, wanted: Wanted, now: float, key: s
         session = session if isinstance(session, str) and session else record.id
         if record.kind == "conversation":
             told.add(session)
-        elif record.kind != "checkpoint" or session in told or handoffs.repeats(record):
+        elif record.kind != "checkpoint" or handoffs.repeats(record):
             continue
         if wanted.since is not None and _until(record.meta.get("until"), record.created) < wanted.since:
             continue
         if not wanted.holds(record.body.lower()):
             continue
-        found.append(past_of(without_private(record), key))
-    return found
+        record = without_private(record)
+        if record.kind == "checkpoint":
+            lines = openings.sections(record.body).get("decisions", ())
+            decisions.setdefault(session, []).extend((record.id, line) for line in lines)
+        if record.kind == "conversation" or session not in told:
+            found.append(past_of(record, key))
+    return [past._replace(decisions=tuple(decisions.get(past.session, ()))) for past in found]
 
 
 def past_of(record: Record, workspace: str = "") -> Past:
@@ -230,50 +235,15 @@ def _indexed(index: indexview.Index, wanted: Wanted) -> list[str]:
 
 # --- what was said
 
-def decided(text: str) -> list[str]:
-    """Return the sentences of a text that give a decision or its reason."""
-    causes = gist.causes(text)
-    return [sentence for sentence in gist.statements(text) if sentence in causes or choices.is_decision(sentence)]
-
-
-def cause_in(spoken: Iterable[str], telling: str, ran: str = "", least: int = 0) -> str:
-    """Return the sentence that names the cause of a failure, by its words and those of the failure; "" for none.
-
-    spoken: texts; the first one, which follows the failure, need not repeat its words.  telling: the line of the failure.  ran:
-    what failed.  least: how many of their words a sentence must have.
-    """
-    wanted = {word.lower() for word in WORD.findall(telling + " " + ran) if len(word) > 3} - EMPTY
-    mark = mark_of(telling)
-    best, most = "", 0.0
-    for place, text in enumerate(spoken):
-        caused = gist.causes(text)
-        ruling = gist.statements(text) if mark and mark in text.lower() else ()
-        named = [clause for one in ruling for clause in clauses(one) if mark in clause.lower() and not clause.endswith(":")]
-        for sentence in dict.fromkeys((*caused, *named)):
-            shared = len(wanted & {word.lower() for word in WORD.findall(sentence)})
-            strong = bool(_STRONG.search(sentence)) or not place
-            ruled = sentence in named
-            score = shared + 2.0 * strong + 1.5 * ruled + (sentence in caused)
-            if (shared >= least if least else (shared or strong or ruled)) and score > most:
-                best, most = sentence, score
-    return at_word(one_line(best), QUOTE)
-
-
 def mark_of(line: str) -> str:
     """Return the name of the rule or the code that a line bears, in small letters."""
     rule = RULE.search(line)
     return (rule[1] or rule[2]).lower() if rule else ""
 
 
-def clauses(sentence: str) -> list[str]:
-    """Return the entries of a sentence that took its list along (`Fixed: a.c casts; b.c returns`), else the sentence."""
-    parts = sentence.split("; ")
-    return [parts[0].rpartition(": ")[2], *parts[1:]] if len(parts) > 1 and ": " in parts[0] else [sentence]
-
-
 def outcome(turn: Turn, most: int = QUOTE) -> str:
     """Return the opening of a turn's final statement, "" where the model said nothing."""
-    return at_word(gist.plain(gist.outcome(turn)), most)
+    return openings.plain(openings.outcome(turn), most)
 
 
 # --- blame: who touched a file
@@ -282,7 +252,7 @@ class Touch(NamedTuple):
     """A session that touched or discussed a file.
 
     how: `created`, `edited` or `discussed`.  requests: (turn, its request) of the turns that did, newest first.  decisions:
-    (turn, sentence) that name the file.  said: what the last final statement said of it.  commits: `hash subject` of what was
+    (checkpoint, line) that name the file.  said: what the last final statement said of it.  commits: `hash subject` of what was
     committed in these turns.
     """
 
@@ -332,11 +302,11 @@ def committed(past: Past, number: int, turns: int = 4) -> list[str]:
 
 
 def _request(past: Past, number: int) -> str:
-    """Return what a turn was asked for; before a bare `yes` what the turn before it was."""
+    """Return what a turn was asked for; before a bare `yes` also what the turn before it was."""
     said = ""
     while number:
         asked = one_line(past.turns[number - 1].request)
-        if asked and not gist.TRIVIAL.match(asked):
+        if len(asked) >= BARE:
             return "%s → %s" % (at_word(asked, 120), said) if said else asked
         said = said or asked
         number -= 1
@@ -346,7 +316,6 @@ def _request(past: Past, number: int) -> str:
 def _touch(past: Past, wanted: str, named: re.Pattern[str]) -> Touch | None:
     touched: dict[int, str] = {}
     spoken: list[int] = []
-    decisions: list[tuple[str, str]] = []
     for number, turn in enumerate(past.turns, 1):
         if turn.asked == SUMMARY:
             continue
@@ -354,25 +323,29 @@ def _touch(past: Past, wanted: str, named: re.Pattern[str]) -> Touch | None:
             if piece.kind == FILE and is_same(piece.text, wanted):
                 touched[number] = CREATED if CREATED in (piece.name, touched.get(number)) else piece.name
         texts = [turn.request, *(piece.text for piece in turn.pieces if piece.kind in (SAID, USER))]
-        hits = [text for text in texts if named.search(text)]
-        if hits:
+        if any(map(named.search, texts)):
             spoken.append(number)
-            decisions += [(past.ref(number), at_word(one_line(sentence), QUOTE)) for text in hits for sentence in decided(text)
-                          if named.search(sentence)]
+    decisions = [(id, at_word(line, QUOTE)) for id, line in past.decisions if named.search(line)]
     if not touched and not spoken and not any(is_same(one, wanted) for one in past.files):
         return None
     turns = sorted(touched or spoken, reverse=True) or [len(past.turns)]
     how = CREATED if CREATED in touched.values() else "edited" if touched or any(
         is_same(one, wanted) for one in past.files) else "discussed"
     commits = [commit for number in sorted(touched) for commit in committed(past, number)]
-    final = [clause for number in turns[:3] if past.turns for text in past.turns[number - 1].said()[-1:]
-             for sentence in gist.statements(text) for clause in clauses(sentence) if named.search(clause)]
+    final = [sentence for number in turns[:3] if past.turns for text in past.turns[number - 1].said()[-1:]
+             for sentence in _sentences(text) if named.search(sentence)]
     final.sort(key=lambda sentence: sentence.endswith(":"))
     asked = {_request(past, number): past.ref(number) for number in reversed(turns) if past.turns}
     said = at_word(one_line(final[0]), QUOTE) if final else ""
     return Touch(past, past.at(turns[0]) if past.turns else past.created, how,
                  tuple((ref, request) for request, ref in reversed(asked.items())),
                  tuple(dict.fromkeys(decisions)), said, tuple(dict.fromkeys(commits)))
+
+
+def _sentences(text: str) -> Iterator[str]:
+    """Yield the sentences of a statement, without its code."""
+    for line, code in tokeniser.coded(text.split("\n")):
+        yield from () if code else sentences(openings.plain(line))
 
 
 # --- for --json
@@ -389,15 +362,3 @@ def touch_json(touch: Touch, place: Place) -> dict[str, Any]:
             "requests": [{"where": ref, "request": said} for ref, said in touch.requests],
             "decisions": [{"where": ref, "quote": said} for ref, said in touch.decisions],
             "said": touch.said or None, "commits": list(touch.commits)}
-
-
-def reported(past: Past, first: int = 0) -> list[dict[str, Any]]:
-    """Return what the user reports in a session of things that code names: at, said, names.  first: turns left out."""
-    return [{"at": past.at(number), "said": at_word(one_line(one), QUOTE), "names": sorted(identifiers(one))}
-            for number, turn in past.numbered(first) if turn.asked == "" and not causes.is_ordered(turn.request)
-            for line in gist.prose(turn.request) for one in sentences(line) if mending.REPORTS.search(one) and identifiers(one)]
-
-
-def identifiers(text: str) -> set[str]:
-    """Return the long names of a text that only code writes so, in small letters, without those of files."""
-    return {name.lower() for name in _NAME.findall(text) if name}

@@ -2,7 +2,7 @@
 
 A failure is a failed call in a conversation (or among a checkpoint's commands), known by its telling line as `shell.normal`
 leaves it.  What came of it is read from what follows in the session: the run that covers it, else the nearest call that worked;
-the files edited in between; the sentence in which somebody named the cause; the commit.  An error that was pasted into a prompt,
+the files edited in between; the commit.  An error that was pasted into a prompt,
 or only spoken of, counts where few runs failed with it.
 """
 
@@ -15,12 +15,12 @@ from functools import lru_cache
 from math import log
 from typing import Any, NamedTuple
 
-from memory.capture import fixes, gist
+from memory.capture import fixes, openings
 from memory.capture.turns import FILE, REMOVED, RUN, SAID, SUMMARY, USER, Piece
 from memory.core import clock, tokeniser
 from memory.core.layout import Place
 from memory.core.plaintext import at_word, one_line
-from memory.knowledge.history import EMPTY, QUOTE, RULE, WORD, Past, cause_in, committed, mark_of, outcome, source
+from memory.knowledge.history import EMPTY, QUOTE, RULE, WORD, Past, committed, mark_of, outcome, source
 from memory.session import commandline, shell, tellingline
 from memory.session.latepattern import Late
 
@@ -37,7 +37,6 @@ OPENING = 240  # characters of a statement's opening
 REDIRECTED = Late(r"(?<!\s)\s{1,80}(?:(?:\d?>&?|<)\s{0,20}[^\s<>]{1,400}\s{0,20}){1,8}\Z")  # what a command sends its output to
 _FRAME = Late(r"\s*(?:at |File \"|goroutine |\^|\||~+|>|\$ |\d+ \|)")
 PLACE = Late(r"^(?:[\w./-]+:\d+(?::\d+)?:\s+|- )")
-_NAMES = Late(r"[`'\"]([A-Za-z_][\w.:-]{3,40})[`'\"]")
 _PATH = Late(r"(?<![\w./-])[\w./-]{0,80}/[\w.-]{1,80}|[\w-]{1,80}\.\w{1,5}\b")
 
 
@@ -46,8 +45,8 @@ class Met(NamedTuple):
 
     at: seconds since the epoch.  where: the turn.  how: `same`, `near` or `said`.  tool: "" for a command.  ran: what failed (for
     `said` the request).  edits: files.  did: what ran in between.  passed: what then worked, "" for nothing known; covered: it
-    is the same call or more of it.  cause: the sentence that named it.  said: what the model said right after the failure.
-    outcome: the opening of the turn's final statement.
+    is the same call or more of it.  said: what was said of it right after the failure.  outcome: the opening of the turn's final
+    statement.
     """
 
     past: Past
@@ -61,16 +60,14 @@ class Met(NamedTuple):
     did: tuple[str, ...] = ()
     passed: str = ""
     covered: bool = False
-    cause: str = ""
     said: str = ""
     outcome: str = ""
     commit: str = ""
 
     @property
     def worth(self) -> int:
-        """How much it tells: 3 where another call worked and somebody named the cause, 2 for one of both, 1 for edits, else 0."""
-        another = self.passed and self.passed != self.ran
-        return 3 if another and self.cause else 2 if another or self.cause else 1 if self.passed and self.edits else 0
+        """How much it tells: 2 where another call worked, 1 where edits were made before it passed, else 0."""
+        return 2 if self.passed and self.passed != self.ran else 1 if self.passed and self.edits else 0
 
 
 class Answer(NamedTuple):
@@ -159,15 +156,6 @@ def telling_words(error: str) -> list[str]:
     return sorted(words - EMPTY, key=lambda word: (-len(word), word))[:24]
 
 
-def is_about(sentence: str, telling: str) -> bool:
-    """Tell whether a sentence speaks of a failure: it has its rule, a name that it quotes, or two of its telling words."""
-    low = sentence.lower()
-    if any(name in low for name in (mark_of(telling), *map(str.lower, _NAMES.findall(telling))) if name):
-        return True
-    shared = words_of(key_of(telling)) & words_of(low)
-    return len([word for word in shared if len(word) > 3]) > 1
-
-
 def touches(change: str, telling: str) -> bool:
     """Tell whether a change may have met a failure: a word of its line stands in it, apart from where the line was."""
     words, told = (frozenset(tokeniser.tokens(text)) for text in (change, PLACE.sub("", telling)))
@@ -184,14 +172,12 @@ def aftermath(failed: Failure, how: str, ended: bool = True) -> Met:
     end, passed, covered = _remedy(piece, reach)
     between = [p for _, p in reach[:end if passed else OPEN]]
     last = reach[end][0] if passed else number
-    spoken, after = ([p.text for p in pieces if p.kind in (SAID, USER)]
-                     for pieces in (between, [p for n, p in reach[len(between):] if n <= last]))
+    spoken = [p.text for p in between if p.kind in (SAID, USER)]
     edits = _edits(piece, between, _near(failed) if passed else [])
     return Met(
         past, past.at(number), past.ref(number), how, piece.name, one_line(piece.text), piece.telling, edits,
         tuple(dict.fromkeys(one_line(p.text) for p in between if p.kind == RUN and not p.name and p.outcome == shell.OK))[-3:],
         passed, covered,
-        cause_in(spoken, piece.telling, piece.text) or cause_in(after, piece.telling, piece.text, 2),
         _said(spoken, piece.telling),
         outcome(past.turns[last - 1], OPENING) if ended else "",
         next(iter(committed(past, last)), "") if ended and passed and edits else "")
@@ -207,7 +193,7 @@ def _said(spoken: Iterable[str], telling: str) -> str:
     """Return the first statement after a failure that speaks of it: two of its line's words, or its rule."""
     wanted, mark = {word for word in words_of(key_of(telling)) if len(word) > 2}, mark_of(telling)
     for text in spoken:
-        said = gist.plain(text)
+        said = openings.plain(text)
         if len(wanted & words_of(said.lower())) > 1 or (mark and mark in said.lower()):
             return at_word(said, OPENING)
     return ""
@@ -355,11 +341,9 @@ def _spoken(heard: Iterable[Heard], line: str, key: str, taken: set[tuple[str, i
             continue
         taken.add((past.id, -number))
         turn = past.turns[number - 1]
-        said = [sentence for text in hits for sentence in gist.statements(text) if mark and mark in sentence.lower()]
         found.append(Met(
             past, past.at(number), past.ref(number), "said", "", one_line(turn.request, QUOTE), one_line(line),
             tuple(dict.fromkeys(p.text for p in turn.pieces if p.kind == FILE)),
-            cause=cause_in(texts, line, least=1) or at_word(one_line(said[-1] if said else ""), QUOTE),
             outcome=outcome(turn, OPENING), commit=next(iter(committed(past, number, 1)), "")))
     return sorted(found, key=lambda met: -met.at)[:2 * FEW]
 
@@ -368,8 +352,7 @@ def _spoken(heard: Iterable[Heard], line: str, key: str, taken: set[tuple[str, i
 def _named_rule(mark: str) -> re.Pattern[str]:
     """Return what finds a rule of a linter, whose name may be a common word, or the code of an error."""
     name = re.escape(mark)
-    said = (r"\(%s\)|`%s`|nolint:[\w,]*%s|(?<![\w-])%s(?: lint\w*)? "
-            r"(?:errors?|warnings?|issues?|violations?|rules?|complain\w*|check|requires?)\b") % (name, name, name, name)
+    said = r"\(%s\)|`%s`|nolint:[\w,]*%s" % (name, name, name)
     return re.compile("(?i)" + (r"(?<![\w-])%s(?![\w-])" % name if re.search(r"\d", mark) else said))
 
 
@@ -386,7 +369,7 @@ def _speaks(text: str, key: str, mark: str, rare: str) -> bool:
 def met_json(met: Met, place: Place) -> dict[str, Any]:
     """Return one failure and what came of it."""
     return {**source(met.past, place), "at": clock.iso(met.at), "where": met.where, "how": met.how, "tool": met.tool or None,
-            "ran": met.ran, "error": met.telling, "cause": met.cause or None, "said": met.said or None,
+            "ran": met.ran, "error": met.telling, "said": met.said or None,
             "tried": list(met.did), "edited": list(met.edits), "worked": met.passed or None, "same_call": met.covered,
             "outcome": met.outcome or None, "commit": met.commit or None}
 

@@ -19,7 +19,7 @@ from typing import Any, Dict, FrozenSet, Iterable, Iterator, List, NamedTuple, O
 
 from memory.core import clock, fastjson, files, tokeniser
 from memory.core.layout import Place
-from memory.distill import cues
+from memory.distill.technical import technical
 from memory.hook import at_prompt, indexview, receipts
 from memory.hook.indexview import Index
 from memory.session import commandline, transcript
@@ -202,7 +202,7 @@ def _said(entry: Entry, home: str) -> Tuple[List[str], bool]:
 
 def words_of(value: str) -> List[str]:
     """Return the words of a text that name a file, an option, an identifier, in lower case and without a line's number."""
-    words = dict.fromkeys(_LINE.sub("", word).strip(".:/").lower() for word in cues.technical(" ".join(_SPLIT.split(value))))
+    words = dict.fromkeys(_LINE.sub("", word).strip(".:/").lower() for word in technical(" ".join(_SPLIT.split(value))))
     return [word for word in words if not _PROSE.fullmatch(word) and (
         _CODE.fullmatch(word) or (len(word) > LETTERS and sum(map(str.isalpha, word)) >= LETTERS))]
 

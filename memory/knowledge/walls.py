@@ -3,13 +3,12 @@
 `write` derives `<scope>.walls` (its format stands in hook/at_failure.py) from the conversations of the private tier, and from the
 checkpoints of sessions that have none; from every checkpoint what met a linter's rule.  What one record gives is kept in
 `<scope>.met`, so that only records whose file changed are read again.  A failure is written down only with a remedy: another
-call that worked, a cause that somebody named, what was said of a linter's rule, the line that met it, or the path that is there
-in place of one that is not.
+call that worked, the line that met a linter's rule, or the path that is there in place of one that is not.
 
-Format of `<scope>.met`, version 4, JSON Lines: `{"v": 4, "sha": 16 hex of the look-up's SHA-256}`, then for each record name,
+Format of `<scope>.met`, version 5, JSON Lines: `{"v": 5, "sha": 16 hex of the look-up's SHA-256}`, then for each record name,
 file (its size and time of change in nanoseconds), id, session, branch, created, size and sha (of its text), failures (keys, at,
-telling, worth, said, ran, where: its turn, then: the other call that worked after it, "" for none), ruled (rule -> worth, said,
-at and, of a checkpoint's fixes, where), paths (of files that it tells of), turned (contradictions.py) and reported (history.py).
+telling, worth, said, ran, where: its turn, then: the other call that worked after it, "" for none), ruled (of a checkpoint's
+fixes, rule -> worth, said and at) and paths (of files that it tells of).
 """
 
 from __future__ import annotations
@@ -21,23 +20,23 @@ from difflib import SequenceMatcher
 from functools import cached_property
 from typing import Any
 
-from memory.capture import gist
-from memory.capture.turns import FILE, RUN, SAID, SUMMARY, Piece
+from memory.capture.turns import FILE, RUN, Piece
 from memory.core import StoreError, fastjson, files
 from memory.core.config import Config
 from memory.core.layout import PRIVATE, Place
 from memory.core.plaintext import at_word, one_line
 from memory.hook import at_failure, fence
-from memory.knowledge import contradictions, history, practice, remedies
+from memory.knowledge import history, practice, remedies
 from memory.knowledge.history import Past
 from memory.session import commandline, shell, tellingline
 from memory.session.latepattern import Late
 from memory.store.redactor import without_private
 from memory.store.store import Store
 
+VERSION = 5  # of `<scope>.met`
 MOST_RECORDS, MOST_BYTES = 2000, 64 << 20  # that are looked at, of what is written here
 NEWEST = 200  # turns of a conversation that are read; those before them as they were when they were among these
-MOST_MET, SENTENCE, COMMAND = 3, 300, 240  # occurrences of a wall that are kept; characters of what is said, of a command
+MOST_MET, LINE, COMMAND = 3, 300, 240  # occurrences of a wall that are kept; characters of a line that met it, of a command
 # Linters whose name stands behind many a rule.
 SUITES = frozenset("gosec gocritic staticcheck stylecheck revive govet typecheck vet eslint ruff pylint flake8 clippy".split())
 MOST_SHAPES, MOST_CALLS = 64, 16  # of calls of one program that worked; commands of one shape
@@ -45,17 +44,9 @@ ALIKE = 0.6  # likeness of the calls, without what they were given, of which one
 _TOOLS, _CLIPPED = frozenset((*at_failure.TOOLS, "")), "…"
 _QUOTED = Late(r"""(["'])(?:\\.|(?!\1).){48,}(?:\1|…|\Z)""", re.S)
 _GIVEN = Late(r"""(["'])(?:\\.|(?!\1).)*(?:\1|…|\Z)|\d+|[0-9a-f]{7,}""", re.S)  # of a command: what varies
-_MENDS = Late(  # and does not only say what is done next
-    r"(?i)\A(?!.*\b(?:let me|i'll|i will)\b).*?(?:nolint|noqa|eslint-disable|type: ?ignore|@Suppress|#\[allow|"
-    r"\b(?:add(?:ed|ing)?|wrap\w*|replac\w+|us(?:e|ed|ing)|remov\w+|extract\w+|reduc\w+|fix(?:ed|ing)?|renam\w+|split\w*|mov(?:e|ed|ing)|must|should|needs?)\b)")
-_RULES = Late(  # the name of a rule where a line says that it is one
-    r"(?:`|\*\*)([a-z][a-z0-9-]{3,20})(?:`|\*\*)? (?:lint(?:er)?\b|errors?\b|warnings?\b|rules?\b)|"
-    r"(?<![\w-])([a-z][a-z0-9-]{3,20}) lint(?:er)?\b|(?:nolint|noqa|disable):\s?(?:\w{1,80},){0,40}([a-z][\w-]{1,80})|"
-    r"lint\w{0,80} (?:error |warning |rule )?\(?`?([a-z][a-z0-9-]{3,20})`?\)|"
-    r"^\W{0,80}`?([a-z][a-z0-9-]{3,20})`?(?: on [^:]{1,40})?(?:\*\*)?: ")
-_HOW = (("silenced: ", "(the check was silenced: "), ("changed: ", "(changed: "))
-_LIST = Late(r"^\s*(?:[-*+]|\d+[.)])\s+|\*\*")
-_SILENT: dict[str, list[Any]] = {"failures": [], "paths": [], "turned": [], "reported": []}  # where a conversation tells it
+SILENCED = "silenced: "  # how the line begins that only silenced a check
+_HOW = ((SILENCED, "(the check was silenced: "), ("changed: ", "(changed: "))
+_SILENT: dict[str, list[Any]] = {"failures": [], "paths": []}  # where a conversation tells it
 
 Row = dict[str, Any]
 Groups = dict[str, list[tuple[Row, Row]]]  # (a record, a failure in it) by key
@@ -83,13 +74,11 @@ def write(place: Place, settings: Config, now: float) -> list[Row]:
             told.add(row["session"])
         rows.append(row)
     given = _told_once(rows)
-    if changed or len(rows) != len(before) or _sha_of(at_failure.path_of(place)) != sha or (
-            not files.exists(contradictions.path_of(place))):
+    if changed or len(rows) != len(before) or _sha_of(at_failure.path_of(place)) != sha:
         data = packed(merged(place, given))
-        lines = [fastjson.dump(row) + "\n" for row in ({"v": 4, "sha": files.sha256(data)[:16]}, *rows)]
+        lines = [fastjson.dump(row) + "\n" for row in ({"v": VERSION, "sha": files.sha256(data)[:16]}, *rows)]
         files.replace(met_path(place), "".join(lines).encode("ascii"))
         files.replace(at_failure.path_of(place), data)
-        files.replace(contradictions.path_of(place), contradictions.packed(given))
     return given
 
 
@@ -117,7 +106,7 @@ def _kept(place: Place) -> tuple[str, list[Row]]:
         rows = fastjson.rows(files.read(met_path(place), MOST_BYTES))
     except OSError:
         return "", []
-    sha = rows[0].get("sha") if rows and rows[0].get("v") == 4 else None
+    sha = rows[0].get("sha") if rows and rows[0].get("v") == VERSION else None
     return (sha, rows[1:]) if isinstance(sha, str) else ("", [])
 
 
@@ -161,20 +150,10 @@ def _read(place: Place, store: Store, name: str, stamp: list[int], told: set[str
     if _is_talk(name) or past.session not in told:
         first = max(0, len(past.turns) - NEWEST)
         row["failures"] = list(failures(past, (place.root, place.project), first))
-        row["ruled"] = {**row["ruled"], **ruled(past, first)}
-        row["turned"] = contradictions.turned_in(past, record.body, first)
-        row["reported"] = history.reported(past, first)
         if first and before.get("sha") and files.sha256(text[:before["size"]])[:16] == before["sha"]:
-            _keep(row, before, past.at(first + 1))
+            row["failures"] = [one for one in before["failures"] if one["at"] < past.at(first + 1)] + row["failures"]
         row["paths"] = sorted({piece.text for _, piece in past.steps() if piece.kind == FILE} | set(past.files))
     return row
-
-
-def _keep(row: Row, before: Row, since: float) -> None:
-    """Take over what a record gave of turns that are not read again.  since: the instant of the first that is read."""
-    for key in ("failures", "turned", "reported"):
-        row[key] = [one for one in before[key] if one["at"] < since] + row[key]
-    row["ruled"] = {**{rule: told for rule, told in before["ruled"].items() if told["at"] < since}, **row["ruled"]}
 
 
 def failures(past: Past, roots: Sequence[str], first: int = 0) -> Iterable[Row]:
@@ -185,7 +164,7 @@ def failures(past: Past, roots: Sequence[str], first: int = 0) -> Iterable[Row]:
         if piece.kind != RUN or not piece.failed or not (piece.name in _TOOLS or piece.name.startswith("mcp__")):
             continue
         said = remedies.PLACE.sub("", piece.telling)
-        if not said or practice.PROTOCOL.search(said) or tellingline.is_trailer(said) or said.startswith(("FAIL", "--- FAIL: ")):
+        if not said or practice.is_of_client(said) or tellingline.is_trailer(said) or said.startswith(("FAIL", "--- FAIL: ")):
             continue
         keys = at_failure.keys(piece.name or "Bash", piece.text.rstrip(_CLIPPED), piece.telling, roots)
         if keys:
@@ -210,15 +189,13 @@ def _unstartable(steps: Iterable[tuple[int, Piece]]) -> dict[str, tuple[int, lis
 def remedy(failed: remedies.Failure, worked: Worked) -> tuple[int, list[str], str]:
     """Return (how much it tells, 0 for nothing, its lines, the other call that worked after it) of what came of a failed call."""
     piece = failed.piece
+    if piece.name:
+        return 0, [], ""
     met = remedies.aftermath(failed, "same", ended=False)
-    placed, worth, lines = practice.is_placed(piece.telling), 0, list[str]()
-    after = _another(piece.text, met.passed) if not piece.name and not (placed and met.edits) else ""
-    call = "" if piece.name else after or ("" if placed else worked.most_like(piece.text))
-    if call:
-        worth, lines = 2, ["what worked: `%s`" % brief(call)]
-    if met.cause and remedies.is_about(met.cause, piece.telling):
-        worth, lines = worth + 1, [*lines, "cause: " + at_word(met.cause, SENTENCE)]
-    return worth, lines, brief(after)
+    placed = practice.is_placed(piece.telling)
+    after = _another(piece.text, met.passed) if not (placed and met.edits) else ""
+    call = after or ("" if placed else worked.most_like(piece.text))
+    return (2, ["what worked: `%s`" % brief(call)], brief(after)) if call else (0, [], "")
 
 
 def _another(failed: str, passed: str) -> str:
@@ -297,23 +274,6 @@ def masked(command: str) -> str:
     return _GIVEN.sub("#", remedies.REDIRECTED.sub("", command))
 
 
-def ruled(past: Past, first: int = 0) -> dict[str, Row]:
-    """Return what a session says of linters' rules: by rule the best sentence.  first: turns left out."""
-    found: dict[str, Row] = {}
-    for number, turn in past.numbered(first):
-        for text in (piece.text for piece in turn.pieces if piece.kind == SAID):
-            lines = [line for line in text.split("\n") if line.strip()]
-            for line, after in zip(lines, [*lines[1:], ""]):
-                for rule in _named(line):
-                    line += " " + _LIST.sub("", after).strip() if line.rstrip(" *").endswith(":") else ""
-                    sentence = at_word(one_line(_LIST.sub("", gist.plain(line))), SENTENCE)
-                    sentence = re.sub(r"\A`?%s`?(?: (?:lint\w*|errors?|warnings?))*\s*[:–—-]\s*" % re.escape(rule), "", sentence)
-                    worth = 1 + ("`" in line) - practice.silences(line) - (turn.asked == SUMMARY)
-                    if sentence and worth >= found.get(rule, {"worth": 0})["worth"]:
-                        found[rule] = {"worth": worth, "said": sentence, "at": past.at(number)}
-    return found
-
-
 def _mended(past: Past, body: str) -> dict[str, Row]:
     """Return the line that met a linter's rule, by rule, as the checkpoint's fixes tell it."""
     found: dict[str, Row] = {}
@@ -321,8 +281,8 @@ def _mended(past: Past, body: str) -> dict[str, Row]:
         telling, did, how = _fix(line)
         named = re.findall(r"(?:nolint|noqa|disable)[:=]\s?([\w,-]+)", how)
         rules = {rule for rules in named for rule in rules.split(",")} or {at_failure.words_of(telling)[1]}
-        worth = 2 - practice.silences(did + how) if did == _HOW[0][0] or remedies.touches(how, telling) else 0
-        met = {"worth": worth, "said": did + at_word(how, SENTENCE), "at": past.created, "where": past.id}
+        worth = 1 if did == SILENCED else 2 if remedies.touches(how, telling) else 0
+        met = {"worth": worth, "said": did + at_word(how, LINE), "at": past.created}
         found.update({rule: met for rule in rules - {"", _CLIPPED} if how and worth >= found.get(rule, met)["worth"]})
     return found
 
@@ -339,20 +299,13 @@ def _fix(line: str) -> tuple[str, str, str]:
     return telling.partition(" — ")[0], did, after[at + len(mark):-1]
 
 
-def _named(line: str) -> set[str]:
-    """Return the rules that a line names and says how to meet."""
-    if not 24 < len(line) < 600 or not _MENDS.search(line) or line.lstrip().startswith((">", "|", "```")):
-        return set()
-    return {name for names in _RULES.findall(line) for name in names if name}
-
-
 # --- what all records give together
 
 def merged(place: Place, rows: Sequence[Row]) -> list[Row]:
     """Return the walls, each with its keys, from what the records give."""
     tree = practice.Tree(practice.project_files(place), rows)
     groups = grouped(rows)
-    found = [*_exact(groups), *_framed(groups, rows), *absent(place, groups, tree)]
+    found = [*_exact(groups), *_ruled(groups, rows), *absent(place, groups, tree)]
     return sorted(found, key=lambda wall: wall["keys"][0])
 
 
@@ -375,7 +328,7 @@ def _occurrence(row: Row, failure: Row, lines: Sequence[str]) -> Row:
 def _best(pairs: Iterable[tuple[Row, Row]]) -> list[tuple[Row, Row]]:
     """Return the occurrences that tell most, the newest of equal ones first, one a session; silencers if there is no other."""
     ordered = sorted(pairs, key=lambda pair: (-pair[1]["worth"], -pair[1]["at"], pair[0]["name"]))
-    mended = [pair for pair in ordered if pair[1]["worth"] > 0 and not practice.silences(pair[1]["said"])] or ordered
+    mended = [pair for pair in ordered if pair[1]["worth"] > 0 and not str(pair[1]["said"]).startswith(SILENCED)] or ordered
     return list({row["session"]: (row, failure) for row, failure in reversed(mended)}.values())[::-1]
 
 
@@ -392,28 +345,15 @@ def _exact(groups: Groups) -> Iterable[Row]:
                    "met": [_occurrence(row, failure, failure["said"]) for row, failure in best[:MOST_MET]]}
 
 
-def _framed(groups: Groups, rows: Iterable[Row]) -> Iterable[Row]:
-    """Yield the walls of linters' rules, with what somebody said of how to meet the rule."""
+def _ruled(groups: Groups, rows: Iterable[Row]) -> Iterable[Row]:
+    """Yield the walls of linters' rules, with the lines that met the rule."""
     rules: Groups = {}
-    seen = {at_failure.words_of(failure["telling"])[1] for row in rows for failure in row["failures"]}
-    for row in rows:  # of a rule that was met or silenced: else it is a name before a colon
+    for row in rows:
         for rule, told in row["ruled"].items():
-            if rule in seen or "where" in told or ":" + rule in told["said"]:
-                rules.setdefault(rule, []).append((row, told))
+            rules.setdefault(rule, []).append((row, told))
     for rule in sorted(rules.keys() - SUITES):
         yield {"keys": ["r|" + rule], "sessions": _sessions([*rules[rule], *groups.get("r|" + rule, ())]), "rule": rule,
                "met": [_occurrence(row, told, [told["said"]]) for row, told in _best(rules[rule])[:MOST_MET]]}
-    for key, pairs in groups.items():
-        marks = (at_failure.words_of(failure["telling"])[1] for _, failure in pairs) if key.startswith("f|") else ()
-        rule = next((mark for mark in marks if mark not in ("", _CLIPPED)), "")
-        said = [(row, {**told, "said": [told["said"]]}) for row, told in rules.get(rule, ()) if rule not in SUITES or any(
-            remedies.is_about(told["said"], one["telling"].replace(rule, "")) for _, one in pairs)]
-        own = [(row, {**failure, "said": [line[7:] for line in failure["said"] if line.startswith("cause: ")]})
-               for row, failure in pairs]
-        best = _best([*said, *(pair for pair in own if pair[1]["said"])])
-        if rule and best and rule != "typecheck":
-            yield {"keys": [key], "sessions": _sessions(pairs), "rule": rule,
-                   "met": [_occurrence(row, told, told["said"]) for row, told in best[:MOST_MET]]}
 
 
 def absent(place: Place, groups: Groups, tree: practice.Tree) -> Iterable[Row]:

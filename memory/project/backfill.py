@@ -278,7 +278,6 @@ def upgrade(session: Session, old: Old, capture: Capture) -> None:
     """
     state, path = capture.state, capture.state.path
     state.path, state.since = path + ".new", ""  # what is saved on the way
-    state.learned, state.lessons = old.state.get("learned") or [], old.state.get("lessons") or []  # not taught twice
     for capture.stop, page in stretches(session, old):
         if page is not None and old.untouched(page):
             state.name = page.name

@@ -12,13 +12,10 @@ from __future__ import annotations
 
 from typing import Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
-from memory.capture import choices, conversationpage
-from memory.core import clock
-from memory.core.plaintext import one_line
 from memory.core.records import Link, Record
 from memory.hook import documents, segment
 from memory.recall import relations
-from memory.recall.hit import Hit, after, of
+from memory.recall.hit import Hit, of
 from memory.recall.look import Candidate
 from memory.recall.question import Query, passes
 from memory.recall.shelf import Shelf
@@ -84,17 +81,6 @@ def under(found: Hit, at: str, shelf: Shelf, query: Query) -> Hit:
     return of(record, found.workspace, shelf.path(record.name))._replace(
         score=found.score, parts=found.parts, why=found.why, conversation=found.id, turn=found.turn, passage=found.passage,
         said=found.said, told=found.told)
-
-
-def since(found: Hit) -> Hit:
-    """Return a hit with what later turns of its session made of the one that was found, where one says so (choices.became)."""
-    held = conversationpage.parse(found.told.body, clock.day(found.told.created)) if found.told else ()
-    if not 0 < found.turn <= len(held):
-        return found
-    last = choices.became(held, found.turn - 1)[-1:]
-    return found._replace(otherwise="later there (%s#%d), %s: %s" % (
-        found.conversation or found.id, last[0].turn + 1, after(one_line(held[last[0].turn].request)), last[0].line)
-    ) if last else found
 
 
 def beside(hits: Sequence[Hit], shelves: Sequence[Shelf], query: Query) -> List[Hit]:

@@ -38,10 +38,8 @@ class Hit(NamedTuple):
 
     Of a checkpoint or conversation: conversation: the id of its session's, "" where there is none.  turn: the turn of it that
     was found, from 1, else 0.  passage: `2026-01-23 14:03, after "why does resume fail": ...`, what that turn says about the
-    query.  said: the turn's text.  told: the conversation's record, where a turn was found.  otherwise: `decided otherwise on
-    2026-01-24 (c-1a2b3c4d#7): …`, where a later hit says that something took the place of what this one names, else
-    `later there (c-1a2b3c4d#7), after "no, undo this": …`, what later turns of the session made of the one that was found.
-    others: ids of the session's other checkpoints that were found.
+    query.  said: the turn's text.  told: the conversation's record, where a turn was found.  others: ids of
+    the session's other checkpoints that were found.
 
     Of one that is shown also: age: seconds since it was written.  group: `rule` (approved), `pending` or `rejected` rule; `plan`
     (active), `past`; `script` (approved), `waiting` or `refused` script; `learning` or `candidate`; `doc`, `checkpoint`.
@@ -77,7 +75,6 @@ class Hit(NamedTuple):
     passage: str = ""
     said: str = ""
     told: Optional[Record] = None
-    otherwise: str = ""
     others: Tuple[str, ...] = ()
     age: float = 0.0
     group: str = ""
@@ -247,8 +244,7 @@ def to_json(hit: Hit) -> Dict[str, Any]:
     found = {"linkedFrom": hit.linked_from, "relation": hit.relation} if hit.linked_from else {"score": round(hit.score, 6)}
     told = {"conversation": hit.conversation, "turn": hit.turn, "passage": hit.passage, "others": list(hit.others)}
     return {**about_json(hit), **found, "section": hit.section, "why": hit.why, "parts": dict(hit.parts),
-            **(told if hit.kind in layout.DATED else {}), "otherwise": hit.otherwise,
-            "gone": [claim_json(claim) for claim in hit.gone]}
+            **(told if hit.kind in layout.DATED else {}), "gone": [claim_json(claim) for claim in hit.gone]}
 
 
 def found_json(found: Found, words: str) -> Dict[str, Any]:

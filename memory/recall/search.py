@@ -152,7 +152,7 @@ class _Task:
             if there:
                 self.notes.append("nothing passes the filters; without them there %s" % (
                     "is 1 hit" if there == 1 else "are %d hits" % there))
-        found = self._found(hits, gaps, links)
+        found = self._found(hits, gaps)
         # What the text itself says of time is said of the hits alone; what it says of kinds holds for all.
         beside = alongside.beside(found.hits, self.shelves, replace(asked, kinds=self.query.kinds)) if links else []
         plan = self._plan([*found.hits, *beside]) if links else []
@@ -376,18 +376,17 @@ class _Task:
 
     # ---- the answer
 
-    def _told(self, found: Hit, links: bool) -> Hit:
-        """Say of a turn that was found what it says, and what became of it, under its session's checkpoint."""
+    def _told(self, found: Hit) -> Hit:
+        """Say of a turn that was found what it says, under its session's checkpoint."""
         shelf = next((shelf for shelf in self.shelves if shelf.place.key == found.workspace), None)
         if found.told is None or self._question is None or self.searcher.bare or shelf is None:
             return found
         turn = hit.turns(found.told)[found.turn - 1]
         passage = hit.passage(turn, look.passage(turn.answer, self._question, self.searcher.expansion))
-        found = alongside.under(found._replace(said=turn.text.strip(), passage=passage), turn.at, shelf, self.query)
-        return alongside.since(found) if links else found
+        return alongside.under(found._replace(said=turn.text.strip(), passage=passage), turn.at, shelf, self.query)
 
-    def _found(self, hits: List[Hit], gaps: Tuple[str, ...], links: bool) -> Found:
-        shown = self.searcher.shown([self._told(each, links) for each in hits[:self.limit]], self.now)
+    def _found(self, hits: List[Hit], gaps: Tuple[str, ...]) -> Found:
+        shown = self.searcher.shown([self._told(each) for each in hits[:self.limit]], self.now)
         if not hits:
             self.notes.append("nothing found")
         backend = "lexical" if all(shelf.on_disk or shelf.is_foreign for shelf in self.shelves) else "lexical, from the files"

@@ -29,6 +29,9 @@ The format is the host's own and changes between its versions.  Which line carri
                          `toolUseResult.content`; TaskOutput     `<task-notification>` with `<result>`
     LINK                 the output of `gh pr create`            pr-link `prUrl`, `prNumber`, `prRepository`
     COMPACT              system; subtype compact_boundary        the same
+    ENDED                system; subtype turn_duration,          the same
+                         stop_hook_summary
+    TEAM                 user; `<teammate-message …>`            the same, `teamName`
 
 Left out: machine talk, lines of subagents in their parent's file, API errors, command bodies, and all attachments but
 queued_command, for they hold dayleaf's own output.
@@ -36,6 +39,7 @@ queued_command, for they hold dayleaf's own output.
 
 from __future__ import annotations
 
+import json
 import re
 
 from memory.store import redactor
@@ -47,7 +51,7 @@ if TYPE_CHECKING:
 PROMPT, SLASH, BANG, BANGED, TEXT, USE, RESULT, COMPACT = (
     "prompt", "slash", "bang", "banged", "text", "use", "result", "compact")
 STEER, PLAN, TODOS, SUMMARY, TITLE, REPORT, LINK = "steer", "plan", "todos", "summary", "title", "report", "link"
-REWIND = "rewind"
+REWIND, ENDED, INTERRUPTED, TEAM = "rewind", "ended", "interrupted", "team"
 CLIP = 2000  # characters of a text kept until secrets are out of it; it is shortened only afterwards
 
 PROTOCOL = re.compile(  # what the client says of a call that the model repeats at once: no wall, and nothing to remember
@@ -64,6 +68,15 @@ _TAG = re.compile(r"<(command-name|command-args|bash-input|bash-stdout|bash-stde
 _MACHINE = ("<local-command-", "<task-notification", "<agent-notification", "<bash-notification", "[Request interrupted",
             "Caveat: The messages below", "Operation stopped by hook: ",
             "This session is being continued from a previous conversation")
+_TEAM = "<teammate-message"
+_TEAMMATE = re.compile(r"teammate_id=[\"']?([^\"'\s>]{1,80})")
+# What newer clients leave in place of what may hold account memory.
+_WITHHELD = ("[conversation summary withheld", "[account memory text ")
+# Tags that programs put around a prompt, and those of them around what was typed.
+_WRAPPER = re.compile(
+    r"<((?:system|developer|user|task|session|project|environment|agent)[_-]\w{1,30}|instructions?|context|rules|query|"
+    r"prompt|request|preamble)(?: [^<>]{0,200})?>", re.I)
+_ASKED_IN = re.compile(r"(?:user[_-](?:query|message|prompt|request|input)|query|prompt|request|task[_-]\w+)\Z", re.I)
 _NOTED = ("<task-notification", "<agent-notification", "<bash-notification")
 _IDE = re.compile(r"<(ide_[a-z_]{1,40})>")
 _OFFER = re.compile(r"(?<!\n)\n*If (?:you need specific details from before exiting plan mode|"
@@ -107,14 +120,18 @@ class Entry:
                  for the call `id`) | "answer" (text `question → answer`, one entry a
                  question) | "refused" (text the reason, or "") | "plan" (approved; text the remark, or "")
         PLAN     the text of a plan that was approved, or that a prompt asks to carry out (then beside the PROMPT)
-        TODOS    a todo list.  name "whole": data is the list [(text, status)]; "delta": data is [(id, text, status)], to be
-                 merged by id, where "" leaves text or status as it was.  status: pending | in_progress | completed | deleted
+        TODOS    a todo list.  name "whole": data is the list [(text, status)]; "list": data is the list [(id, text, status)];
+                 "delta": data is [(id, text, status)], to be merged by id, where "" leaves text or status as it
+                 was.  status: pending | in_progress | completed | deleted
         SUMMARY  what the host's compaction summary says
         TITLE    of the session.  name: "custom" (the user's; wins) | "ai" | "summary" (of the session that holds the line
                  `id`; a Reading leaves out those of others)
         REPORT   a subagent's last words.  name: what it was for, "" where only the call (`id`) tells; data {"agentId": …}
         LINK     a pull request: its URL
         REWIND   what was said since the instant `text` was taken back, before the prompt that follows
+        ENDED    the host noted that the turn came to its end
+        INTERRUPTED  the user stopped the turn
+        TEAM     a message of another agent of the session's team; name: whose
     uuid: the line's id (a fork keeps it).  at: ISO 8601 UTC.  text: what was said or printed, with <private> parts, dayleaf's
     blocks and the host's reminders removed.  id: of the tool call.  name, data: the tool and its input (USE), or the host's
     structured result (RESULT).  failed: the tool reported an error; refused: it did not run, as the user or a rule would not
@@ -162,7 +179,7 @@ def entries(record: dict[str, Any]) -> list[Entry]:
     if kind in ("user", "assistant"):
         return _spoken(record, kind == "assistant")
     if kind == "system":
-        return [Entry(COMPACT, record)] if record.get("subtype") == "compact_boundary" else []
+        return _noted_by_host(record)
     if kind == "attachment":
         return _attached(record)
     if kind == "pr-link":
@@ -171,6 +188,16 @@ def entries(record: dict[str, Any]) -> list[Entry]:
     name, key = _TITLES.get(kind, ("", "")) if isinstance(kind, str) else ("", "")
     title = clean(_str(record.get(key))) if key else ""
     return [Entry(TITLE, record, title, _str(record.get("leafUuid")), name)] if title else []
+
+
+def _noted_by_host(record: dict[str, Any]) -> list[Entry]:
+    """Return what a system line says: a compaction, or that a turn has ended."""
+    subtype = record.get("subtype")
+    if subtype == "compact_boundary":
+        return [Entry(COMPACT, record)]
+    ended = subtype == "turn_duration" or (
+        subtype == "stop_hook_summary" and not record.get("preventedContinuation"))
+    return [Entry(ENDED, record)] if ended and record.get("isSidechain") is not True else []
 
 
 def _spoken(record: dict[str, Any], model: bool) -> list[Entry]:
@@ -212,7 +239,7 @@ def _said(record: dict[str, Any], blocks: list[dict[str, Any]]) -> list[Entry]:
     for block in blocks:
         if block.get("type") == "text":
             text = clean(_str(block.get("text")))
-            if text:
+            if text and not text.startswith(_WITHHELD):
                 found.append(Entry(TEXT, record, text))
         elif block.get("type") == "tool_use" and isinstance(block.get("input"), dict):
             call, name = _str(block.get("id")), _str(block.get("name"))
@@ -277,6 +304,11 @@ def _approval(record: dict[str, Any], text: str, call: str, data: object) -> lis
 def _todos(record: dict[str, Any], call: str, data: dict[str, Any]) -> list[Entry]:
     """Return the todo list, or what of it changed, that a structured result tells of."""
     whole, task, change = data.get("newTodos"), data.get("task"), data.get("statusChange")
+    tasks = data.get("tasks")
+    if isinstance(tasks, list):  # of TaskList: the states of all, whatever was told before
+        every = [(str(t["id"]), clean(_str(t.get("subject"))), _status(t.get("status")))
+                 for t in tasks if isinstance(t, dict) and t.get("id")]
+        return [Entry(TODOS, record, "", call, "list", every)]
     if isinstance(whole, list):
         items = [(clean(_str(t.get("content"))), _status(t.get("status"))) for t in whole if isinstance(t, dict)]
         return [Entry(TODOS, record, "", call, "whole", items)]
@@ -333,6 +365,10 @@ def queued(record: dict[str, Any], raw: str, call: str = "") -> list[Entry]:
     command = text[1:].partition(" ")[0] if text.startswith("/") else ""
     if not text or command in _CLIENTS or raw.lstrip().startswith(_MACHINE) or record.get("isSidechain") is True:
         return []
+    if raw.lstrip().startswith(_TEAM):
+        return _of_team(record, raw)
+    if _is_clients(raw):
+        return []
     return [Entry(STEER, record, text, call, "while working")]
 
 
@@ -340,7 +376,7 @@ def _asked(record: dict[str, Any], raw: str) -> list[Entry]:
     """Classify a user line without tool results: prompt, slash command, `!` command or its output, or machine talk."""
     if record.get("isCompactSummary"):
         text = clean(_SUMMED.sub("", raw.partition("\nSummary:\n")[2] or raw.partition("\n")[2]))
-        return [Entry(SUMMARY, record, text)] if text else []
+        return [Entry(SUMMARY, record, text)] if text and not text.startswith(_WITHHELD) else []
     origin = record.get("origin")
     by = origin.get("kind") if isinstance(origin, dict) else None
     start = raw.lstrip()
@@ -349,15 +385,61 @@ def _asked(record: dict[str, Any], raw: str) -> list[Entry]:
                or record.get("turnOrigin") == "task_notification" or record.get("isSidechain") is True)
     if start.startswith(_NOTED):
         return _notified(record, raw)
-    if machine or start.startswith(_MACHINE):
+    if start.startswith("[Request interrupted"):
+        return [Entry(INTERRUPTED, record)]
+    if start.startswith(_TEAM):
+        return _of_team(record, raw)
+    if machine or start.startswith(_MACHINE) or _is_clients(raw) or start.startswith(_WITHHELD):
         return []
     if start.startswith(("<command-", "<bash-")):
         return _commanded(record, start, by == "human" or record.get("turnOrigin") == "human")
     if start.startswith("<ide_"):
         raw = _without_ide(raw)
-    text = clean(_OFFER.sub("", raw) if planned else raw)
+    text = clean(_OFFER.sub("", raw) if planned else _unwrapped(raw))
     plan = clean(_str(record.get("planContent")) or _FEEDBACK.sub("", text.partition(_PLANNED)[2])) if planned else ""
     return ([Entry(PROMPT, record, text)] if text else []) + ([Entry(PLAN, record, plan)] if plan else [])
+
+
+def _of_team(record: dict[str, Any], raw: str) -> list[Entry]:
+    """Return the messages of other agents of a team; what their client sends as JSON says no word."""
+    found = []
+    for part in raw.split("<teammate-message")[1:]:
+        head, _, rest = part.partition(">")
+        text = clean(rest.partition("</teammate-message>")[0])
+        named = _TEAMMATE.search(head)
+        if _is_clients(text):
+            task = json.loads(text)
+            said = ": ".join(filter(None, (_str(task.get("subject")), _str(task.get("description")))))
+            text = clean(said) if task.get("type") == "task_assignment" else ""
+        if text and record.get("isSidechain") is not True:
+            found.append(Entry(TEAM, record, text, name=clean(named[1]) if named else "a teammate"))
+    return found
+
+
+def _is_clients(raw: str) -> bool:
+    """Tell whether a text is a JSON object that says its type, as the client writes them."""
+    text = raw.strip()
+    if text[:1] != "{" or text[-1:] != "}":
+        return False
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(value, dict) and isinstance(value.get("type"), str)
+
+
+def _unwrapped(raw: str) -> str:
+    """Return what the user typed, without what a wrapper put around it between tags."""
+    text, taken = raw.strip(), True
+    while taken:
+        opened = _WRAPPER.match(text)
+        end = text.find("</%s>" % opened[1]) if opened else -1
+        taken = opened is not None and end >= 0
+        if opened and taken:
+            rest = text[end + len(opened[1]) + 3:].strip()
+            inside = text[opened.end():end].strip()
+            text = inside if _ASKED_IN.match(opened[1]) or not rest else rest
+    return text
 
 
 def _commanded(record: dict[str, Any], raw: str, theirs: bool) -> list[Entry]:

@@ -21,6 +21,8 @@ from memory.session.entries import (
     BANGED,
     CLIP,
     COMPACT,
+    ENDED,
+    INTERRUPTED,
     LINK,
     PLAN,
     PROMPT,
@@ -31,6 +33,7 @@ from memory.session.entries import (
     SLASH,
     STEER,
     SUMMARY,
+    TEAM,
     TEXT,
     TITLE,
     TODOS,
@@ -50,8 +53,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 __all__ = [  # what a caller of this module may also take from here
-    "BANG", "BANGED", "CLIP", "COMPACT", "LINK", "PLAN", "PROMPT", "PROTOCOL", "REPORT", "RESULT", "REWIND", "SLASH", "STEER",
-    "SUMMARY",
+    "BANG", "BANGED", "CLIP", "COMPACT", "ENDED", "INTERRUPTED", "LINK", "PLAN", "PROMPT", "PROTOCOL",
+    "REPORT", "RESULT", "REWIND", "SLASH", "STEER",
+    "SUMMARY", "TEAM",
     "TEXT", "TITLE", "TODOS", "USE", "Entry", "clean", "clip", "entries",
     "Reading", "Stop", "agents", "began", "compactions", "read", "roots", "trusted", "whole",
 ]
@@ -63,10 +67,12 @@ SHORT = 4096  # bytes of a line that is parsed sooner than searched
 _QUEUED = b'"queued_command"'  # the one attachment that counts
 _WANTED = (b'"user"', b'"assistant"', b'"system"', b'"queue-operation"', b'"summary"', b'"custom-title"',
            b'"ai-title"', b'"pr-link"')  # the types that count
-_WORDS = (b'"user"', b'"assistant"', b'"compact_boundary"')  # or one of them stands in it
+_WORDS = (  # or one of them stands in it
+    b'"user"', b'"assistant"', b'"compact_boundary"', b'"turn_duration"', b'"stop_hook_summary"')
 _HEADS = (_QUEUED, b'"queue-operation"')  # or one of these near its start
 _TOOLS = {  # what only these tools may tell by their result: another's output may say anything
-    STEER: ("AskUserQuestion", "ExitPlanMode"), PLAN: ("ExitPlanMode",), TODOS: ("TodoWrite", "TaskCreate", "TaskUpdate"),
+    STEER: ("AskUserQuestion", "ExitPlanMode"), PLAN: ("ExitPlanMode",),
+    TODOS: ("TodoWrite", "TaskCreate", "TaskUpdate", "TaskList"),
     REPORT: ("Task", "Agent", "TaskOutput", "AgentOutputTool"),
 }
 _COMPACTED = b'"compact_boundary"'

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-from memory.capture import conversationpage
 from memory.core import clock, tokeniser
 from memory.core.layout import DATED
 from memory.core.records import Record
@@ -48,6 +47,8 @@ def body(record: Record, text: str) -> str:
 
 def _conversation(text: str, day: str) -> str:
     """Return the text of a conversation; a heading names the day where it is another than that of the one above."""
+    from memory.capture import conversationpage  # a kept answer has no conversation, and does without capture
+
     lines, shown = text.split("\n"), ""
     for number, (line, inside) in enumerate(tokeniser.coded(list(lines))):
         head = None if inside or not line.startswith("## ") else conversationpage.HEAD.match(line)

@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing, suppress
 from typing import Any
 
-from memory.capture import checkpointpage, conversationpage
+from memory.capture import checkpointoutline, conversationpage
+from memory.capture.checkpointpage import FAILS
 from memory.capture.turns import COMMIT, FILE, LINK
 from memory.core import DayleafError, IndexFault, StoreError, UsageError, approvals, clock, files, tokeniser
 from memory.core.config import Config
@@ -149,7 +150,7 @@ class Pages:
             raise StoreError("no record is about session '%s'" % one_line(id, 80))
         pieces = [piece for turn in conversationpage.parse(talk.body, clock.day(talk.created)) for piece in turn.pieces] \
             if talk else []
-        outlines = [checkpointpage.outline(without_private(record)) for record in checkpoints]
+        outlines = [checkpointoutline.outline(without_private(record)) for record in checkpoints]
         commits = [" ".join(filter(None, (p.name[:10], p.text))) for p in pieces if p.kind == COMMIT] or [
             line for one in outlines[::-1] for line in one.commits]
         touched = dict.fromkeys([p.text for p in pieces if p.kind == FILE] + [f for one in outlines for f in one.files])
@@ -356,9 +357,10 @@ def _told(group: Sequence[Record]) -> dict[str, Any]:
             "at": max([newest.created, *until]), "began": min(r.created for r in group), "checkpoints": len(checkpoints)}
     if not checkpoints:
         return {**told, "outcome": (), "next": (), "open": (), "failing": (), "commits": 0}
-    outline = checkpointpage.outline(without_private(newest))
+    outline = checkpointoutline.outline(without_private(newest))
     return {**told, "outcome": (outline.outcome or outline.said)[:2], "next": outline.next,
-            "open": tuple(line for line in outline.open if line not in outline.failing), "failing": outline.failing,
+            "open": tuple(line for line in outline.open if FAILS not in line),
+            "failing": tuple(line for line in outline.open if FAILS in line),
             "commits": len(outline.commits)}
 
 

@@ -179,20 +179,19 @@ def _rows(pairs: Iterable[tuple[str, str]]) -> list[str]:
 
 
 def _met(met: Met, style: Style, offset: float) -> list[str]:
-    """Write one occurrence: what failed, the cause, what was done, what then worked."""
+    """Write one occurrence: what failed, what was done, what then worked."""
     said = met.how == "said"
     what = met.ran if said else "%s`%s`%s" % (
         met.tool + " " if met.tool else "", brief(met.ran), ": " + met.telling if met.telling else "")
     again = met.passed == met.ran
     passed = _passed(met) if met.passed else ""
     after = (" after editing %s" % _several(met.edits)) if met.edits and met.passed else ""
-    told = not met.passed and not met.cause
     return [_head(met.at, met.where, met.past, style, offset), *_rows((
-        ("asked" if said else "failed", what), ("cause", met.cause), ("said", met.said if not met.cause else ""),
+        ("asked" if said else "failed", what), ("said", met.said),
         ("tried", "; ".join("`%s`" % brief(one) for one in met.did) if not again and not met.covered and not met.tool else ""),
         ("worked" if not met.covered or not again else "passed", passed + after),
         ("edited", _several(met.edits) if met.edits and not met.passed else ""),
-        ("outcome", met.outcome if told else ""), ("commit", met.commit)))]
+        ("outcome", met.outcome if not met.passed else ""), ("commit", met.commit)))]
 
 
 def _passed(met: Met) -> str:
@@ -233,7 +232,7 @@ def touched(found: Sequence[Touch], path: str, limit: int, style: Style, offset:
         out.append(_head(touch.at, touch.past.id, touch.past, style, offset))
         out += _under(touch.how, [_asked(*row) for row in touch.requests[:2]])
         out += _under("decided", ["“%s”" % quote for _, quote in touch.decisions[:3]])
-        out += _under("said", [touch.said] if not touch.decisions else [])
+        out += _under("said", [touch.said])
         out += _under("commit", touch.commits[:3])
     rest = len(found) - limit
     return out + ([style.dim("%s; `--limit %d` shows them" % (count(rest, "more session"), len(found)))] if rest > 0 else [])
@@ -263,8 +262,8 @@ def walls(met: Sequence[tuple[Wall, Proposal]], limit: int, style: Style, offset
         after = " after editing " + _several(best.edits) if best and best.edits and best.covered else ""
         worked = _passed(best) + after if best and best.passed else ""
         out += _rows((
-            ("worked", worked + ("  (%s)" % best.where if best and worked else "")), ("cause", best.cause if best else ""),
-            ("said", best.said if best and not best.cause else ""), ("line", proposed.line),
+            ("worked", worked + ("  (%s)" % best.where if best and worked else "")), ("said", best.said if best else ""),
+            ("line", proposed.line),
             ("learning", proposed.learning if not proposed.line else "")))
     rest = len(met) - limit
     return out + (["", style.dim("%s; `--limit %d` shows them" % (count(rest, "more wall"), len(met)))] if rest > 0 else [])

@@ -117,7 +117,6 @@ def _beneath(hit: Hit, words: str, columns: int, context: Sequence[Tag] | None) 
     said = [localtimes.line(hit.kind, snippet(hit, words, columns), hit.created)]
     if hit.passage:
         said = [*screen.broken(localtimes.passage(one_line(hit.passage)), columns, PASSAGE_LINES), "`%s`" % turn_command(hit)]
-    said += screen.broken(one_line(hit.otherwise), columns, PASSAGE_LINES) if hit.otherwise else []
     told = [] if context is None or hit.linked_from else _explained(hit, context)
     return [*lines, *(line for line in said if line), *why, *told]
 
@@ -228,7 +227,6 @@ def _for_model(hit: Hit, units: int) -> str:
     room = units - tokeniser.utf16(head) - 1
     said = fence.line(localtimes.stated(hit.passage), 400)
     told = "> %s (`%s`)\n" % (said, fence.line(turn_command(hit), 100)) if hit.passage else ""
-    told += "> %s\n" % fence.line(hit.otherwise, 300) if hit.otherwise else ""
     body = told + fence.clip(fence.clean(hit.body).strip(), room - tokeniser.utf16(told),
                              " … (`dayleaf show %s` for the rest)" % id)
     return head + ("\n" + body if body else "")

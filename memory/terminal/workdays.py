@@ -1,16 +1,17 @@
-"""A standup in lines: by branch what came out and what is open, of each day or of more; at most 15 lines a day, 60 in all.
-And a glance at the work, which fits a screen."""
+"""A standup in lines, and a glance at the work that fits a screen.
+
+A standup tells by branch what came out and what is open, of each day or of more; at most 15 lines a
+day, 60 in all.
+"""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from contextlib import closing
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from memory.capture.checkpointpage import outline
-from memory.capture.gist import topic
+from memory.capture import openings
 from memory.core import IndexFault, clock
 from memory.core.config import Config
 from memory.core.layout import Place, branch_of
@@ -23,17 +24,15 @@ from memory.knowledge.worklog import Space, Strand, Told, Work
 from memory.recall import search
 from memory.recall.hit import record_json, turns
 from memory.recall.question import Query
-from memory.session import deeds
 from memory.store import activeplan
 from memory.store.redactor import without_private
 from memory.terminal import screen
 
-DAY, ALL, DAYS = 15, 60, 3  # lines of a day, lines of a standup, and days up to which each is told by itself
-NAME, OPEN, CHOICE = 44, 150, 240  # characters of a branch's name, of what is open, of two ways to choose from
-# How much of a branch is told, the fullest first: its results, lines of each on a terminal, lines of what is open.
-_LEVELS = ((3, 3, 2), (3, 2, 2), (2, 3, 1), (2, 2, 1), (1, 3, 1), (1, 2, 1), (1, 2, 0))
-_FAILS = re.compile(  # as checkpoints have it
-    r"open: `{1,20}[^`]{0,400}`{1,20}(?P<fails> still fails: )(?P<why>.*) \((?P<test>[^\W\d][\w./:\[\]-]{0,400})\)")
+DAY, ALL, DAYS = 15, 60, 3  # lines of a day, of all, and days up to which each is told by itself
+NAME, OPEN = 44, 150  # characters of a name, of what is open
+# How much of a strand is told, the fullest first: lines of what came out, of what is open, and
+# rows of each on a terminal.
+_LEVELS = ((6, 3, 3), (4, 2, 3), (3, 2, 3), (2, 1, 3), (1, 1, 3), (1, 1, 2), (1, 0, 2))
 _WEEKDAYS = ("Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed")  # 1970-01-01 was a Thursday
 
 
@@ -44,12 +43,15 @@ def lines(told: Told, style: screen.Style, markdown: bool = False) -> list[str]:
     """
     since = _span(told)
     if not told.spaces:
-        return ["nothing in %s %s" % ("any workspace" if told.asked == "all" else one_line(told.asked), since)]
+        where = "any workspace" if told.asked == "all" else one_line(told.asked)
+        return ["nothing in %s %s" % (where, since)]
     out = [_summed(told, since)]
     several = len(told.spaces) > 1 or not told.spaces[0].work
-    written = {space.workspace: [_counted(kind, found, style.columns, markdown) for kind, found in space.written.items() if found]
+    written = {space.workspace: [_counted(kind, found, style.columns, markdown)
+                                 for kind, found in space.written.items() if found]
                for space in told.spaces}
-    room = ALL - 1 - sum(len(found) + bool(found) for found in written.values()) - 2 * several * len(told.spaces)
+    taken = sum(len(found) + bool(found) for found in written.values())
+    room = ALL - 1 - taken - 2 * several * len(told.spaces)
     everywhere = sum(bool(space.work) for space in told.spaces)
     for space in told.spaces:
         if several:
@@ -71,10 +73,14 @@ def _span(told: Told) -> str:
 
 
 def _worked(space: Space, room: int, style: screen.Style, markdown: bool) -> list[str]:
-    """Write what was done in a workspace: by day where these are few, else by branch, in at most `room` lines."""
+    """Write what was done in a workspace, by day where these are few, else by branch.
+
+    room: lines at most.
+    """
     days = {work.day for work in space.work}
     if not days or len(days) > DAYS:
-        return ["", *_page(worklog.strands(space.work, False), room - 1, style, markdown, True)] if days else []
+        strands = worklog.strands(space.work, False)
+        return ["", *_page(strands, room - 1, style, markdown, True)] if days else []
     out: list[str] = []
     for day, found in groupby(worklog.strands(space.work), lambda one: one.day):
         page = _page(list(found), min(DAY, room // len(days)) - 1, style, markdown, False)
@@ -93,90 +99,73 @@ def _summed(told: Told, since: str) -> str:
     what = [count(len(sessions), "session")] if sessions or not notes else []
     what += [count(notes, "note")] if notes else []
     places = [one_line(space.workspace) for space in told.spaces if space.workspace != "global"]
-    return "%s in %s %s" % (" and ".join(what), places[0] if len(places) == 1 else count(len(places), "workspace"), since)
+    where = places[0] if len(places) == 1 else count(len(places), "workspace")
+    return "%s in %s %s" % (" and ".join(what), where, since)
 
 
-def _page(strands: Sequence[Strand], room: int, style: screen.Style, markdown: bool, dated: bool) -> list[str]:
-    """Write strands in at most `room` lines: with less of each, then without those where least was done, which are named.
+def _page(strands: Sequence[Strand], room: int, style: screen.Style, markdown: bool,
+          dated: bool) -> list[str]:
+    """Write strands in at most `room` lines: less of each, then the first ones alone.
 
-    Beside any that tells more, minor ones are only named.
+    The others are named in the last line, and so are those of which nothing is told.
     """
-    told = [strand for strand in strands if not strand.minor]
-    told = told or list(strands)
+    told = [strand for strand in strands if strand.came or strand.open]
+    pages: list[list[str]] = []
     for level in _LEVELS:
         pages = [_strand(strand, level, style, markdown, dated) for strand in told]
         if sum(map(len, pages)) + (len(told) < len(strands)) <= room:
-            kept = set(range(len(told)))
             break
-    else:
-        kept = _heaviest(told, pages, room - 1)
-    shown = [told[at] for at in sorted(kept)]
-    left = [strand for strand in strands if strand not in shown]
-    names = dict.fromkeys((one_line(one.name), one.pull or one.files) for one in left if one.name)
-    called = (("`%s`" % name if markdown else name) + (" (%s)" % aside if aside else "") for name, aside in names)
-    rest = "- %d more%s" % (len(left), ": " + ", ".join(called) if names else "")
-    last = [rest if markdown else clip("  " + rest, style.columns)] if left else []
-    return [*(line for at in sorted(kept) for line in pages[at]), *last]
+    shown = len(told)
+    while shown and sum(map(len, pages[:shown])) + (shown < len(strands)) > room:
+        shown -= 1
+    rest = [strand for strand in strands if strand not in told[:shown]]
+    return [*(line for page in pages[:shown] for line in page), *_named(rest, style, markdown)]
 
 
-def _heaviest(strands: Sequence[Strand], pages: Sequence[Sequence[str]], room: int) -> set[int]:
-    """Return the numbers of the strands where most was done, as many as have room."""
-    kept: set[int] = set()
-    for at in sorted(range(len(pages)), key=lambda at: -strands[at].weight):
-        if len(pages[at]) > room:
-            break
-        kept.add(at)
-        room -= len(pages[at])
-    return kept
+def _named(strands: Sequence[Strand], style: screen.Style, markdown: bool) -> list[str]:
+    """Write strands in one line, by their names; none for no strands."""
+    if not strands:
+        return []
+    names = dict.fromkeys(one_line(one.branch or one.title, NAME) for one in strands)
+    called = ", ".join("`%s`" % name if markdown else name for name in names)
+    line = "- %d more: %s" % (len(strands), called)
+    return [line if markdown else clip("  " + line, style.columns)]
 
 
-def _strand(strand: Strand, level: tuple[int, int, int], style: screen.Style, markdown: bool, dated: bool) -> list[str]:
-    """Write what came out of a strand and what is open there.  level: see _LEVELS.  dated: with its days."""
-    most, rows, still = level
-    name = one_line(strand.name)
-    name = ("`%s`" % name if markdown else at_word(name, NAME)) if name else ""
-    aside = ", ".join(filter(None, (_days(strand) if dated else "", strand.pull)))
-    head = " ".join(filter(None, (name, "(%s)" % aside if name and aside else aside)))
-    texts = [one_line(line) for line in strand.came[:most]]
-    ahead = [line for line in strand.open if line.startswith(worklog.NEXT)]
-    left = [_failing(line) for line in strand.open[:still] if line not in ahead]
-    texts += [at_word(line, CHOICE if line.startswith(worklog.UNDECIDED) else OPEN) for line in left]
-    texts += [_steps_ahead(ahead)] if ahead and still else []
-    out: list[str] = []
-    for at, text in enumerate(texts):
-        out += _item(head + ": " if head and not at else "", text, rows, style, markdown, 2 * bool(at))
-    return out
+def _strand(strand: Strand, level: tuple[int, int, int], style: screen.Style, markdown: bool,
+            dated: bool) -> list[str]:
+    """Write what came out of a strand and what is open there.
 
-
-def _failing(line: str) -> str:
-    """Return an open failure by the name of its test where it has one, instead of by the command."""
-    match = _FAILS.fullmatch(line)
-    return "open: %s%s%s" % (match["test"], match["fails"], match["why"]) if match else line
-
-
-def _steps_ahead(lines: Sequence[str]) -> str:
-    """Write what is next in one line, as many steps as have room."""
-    said, left = at_word(lines[0], OPEN), list(lines[1:])
-    while left and len(said) + len(left[0]) <= OPEN:
-        said += "; " + left.pop(0)[len(worklog.NEXT):]
-    return said + (" (+%d)" % len(left) if left else "")
+    level: see _LEVELS.  dated: with its days.
+    """
+    most, still, rows = level
+    name = at_word(one_line(strand.branch), NAME)
+    aside = ", ".join(filter(None, (
+        _days(strand) if dated else "", strand.pull, "unattended" if strand.unattended else "")))
+    head = " ".join(filter(None, (
+        "`%s`" % name if markdown and name else name, "(%s)" % aside if aside else "")))
+    came = [one_line(line) for line in strand.came[:most]]
+    if len(strand.came) > most:
+        came[-1] += " (+%d)" % (len(strand.came) - most)
+    texts = [*came, *(at_word(one_line(line), OPEN) for line in strand.open[:still])]
+    texts[0] = head + ": " + texts[0] if head else texts[0]
+    return [line for at, text in enumerate(texts)
+            for line in _item(text, rows, style, markdown, 2 * bool(at))]
 
 
 def _days(strand: Strand) -> str:
     """Write the days of a strand without their year."""
-    return strand.day[5:] if strand.first == strand.day else strand.first[5:] + " to " + strand.day[5:]
+    last = strand.day[5:]
+    return last if strand.first == strand.day else strand.first[5:] + " to " + last
 
 
-def _item(head: str, text: str, rows: int, style: screen.Style, markdown: bool, indent: int) -> list[str]:
-    """Write an entry, on a terminal in at most `rows` lines: as many clauses of its text as these hold."""
+def _item(text: str, rows: int, style: screen.Style, markdown: bool, indent: int) -> list[str]:
+    """Write an entry, on a terminal in at most `rows` lines."""
     mark = " " * indent + "- "
     if markdown:
-        return [mark + head + text]
-    columns = style.columns - len(mark) - 2
-    cuts = (head + deeds.shortened(text, most) for most in range(rows * columns - len(head), columns // 2, -4))
-    fitting = (wrapped for wrapped in (screen.broken(cut, columns, rows + 1) for cut in cuts) if len(wrapped) <= rows)
-    wrapped = next(fitting, None) or screen.broken(head + text, columns, rows)
-    return ["  " + (mark if not at else " " * len(mark)) + line for at, line in enumerate(wrapped)]
+        return [mark + text]
+    wrapped = screen.broken(text, style.columns - len(mark) - 2, rows)
+    return ["  " + (" " * len(mark) if at else mark) + row for at, row in enumerate(wrapped)]
 
 
 def _counted(kind: str, found: Sequence[tuple[str, str]], columns: int, markdown: bool) -> str:
@@ -184,19 +173,28 @@ def _counted(kind: str, found: Sequence[tuple[str, str]], columns: int, markdown
     return "- " + line if markdown else clip(line, columns)
 
 
+_PARTS = ("outcome", "next", "open", "decisions", "fixed")  # sections of a checkpoint in JSON
+
+
 def _work_json(work: Work) -> dict[str, Any]:
-    return {"session": work.session or None, "day": work.day, "until": clock.iso(work.at), "title": work.title,
-            "branch": work.branch or None, "pull": work.pull or None,
-            "ids": list(work.ids), "came": [one.line for one in work.came],
-            **{name: list(found) for name, found in work.parts.items()}}
+    parts = {name: list(work.parts.get(name, ())) for name in _PARTS}
+    return {"session": work.session or None, "day": work.day, "until": clock.iso(work.at),
+            "title": work.title, "branch": work.branch or None, "pull": work.pull or None,
+            "ids": list(work.ids), "unattended": work.unattended,
+            "came": list(work.made) or [work.said] * bool(work.said),
+            "commits": list(work.made), "files": list(work.files), **parts}
 
 
 def to_json(told: Told) -> dict[str, Any]:
     """Return a standup for --json, with every line in full."""
-    spaces = [{"workspace": space.workspace, "sessions": [_work_json(work) for work in space.work],
-               **{kind + "s": [{"id": id, "title": title} for id, title in found] for kind, found in space.written.items()}}
-              for space in told.spaces]
-    return {"since": clock.iso(told.since), "until": None if told.until is None else clock.iso(told.until), "workspaces": spaces}
+    spaces = []
+    for space in told.spaces:
+        kinds = {kind + "s": [{"id": id, "title": title} for id, title in found]
+                 for kind, found in space.written.items()}
+        sessions = [_work_json(work) for work in space.work]
+        spaces.append({"workspace": space.workspace, "sessions": sessions, **kinds})
+    until = None if told.until is None else clock.iso(told.until)
+    return {"since": clock.iso(told.since), "until": until, "workspaces": spaces}
 
 
 # ---- at a glance
@@ -229,11 +227,11 @@ def glance(place: Place, settings: Config, now: float, offset: float) -> Glance:
     plans = search.recall(place, settings, Query(kinds=("plan",), limit=LOOKED_AT), now, offset, [place]).hits
     sessions: dict[str, tuple[Record, str]] = {}
     for record in (without_private(hit.record) for hit in newest if not repeats(hit.record)):
-        said = outline(record).outcome
+        said = openings.sections(record.body).get("outcome")
         sessions.setdefault(_said(record, "session") or record.id, (record, one_line(said[0]) if said else ""))
     talks = search.recall(place, settings, Query(kinds=("conversation",), limit=LATEST), now, offset, [place]).hits
     for record in (without_private(found.record) for found in talks):  # of short answers, which leave no checkpoint
-        answers = ["", *(turn.answer for turn in turns(record) if topic(turn.request))]
+        answers = ["", *filter(None, (openings.plain(turn.answer, OUTCOME) for turn in turns(record)))]
         sessions.setdefault(_said(record, "session") or record.id, (record, one_line(answers[-1])))
     latest = sorted(sessions.values(), key=lambda each: (-each[0].created, each[0].id))[:LATEST]
     return Glance(place.key, branch_of(place.git), tuple(latest), handoffs.current(place),

@@ -112,7 +112,7 @@ def test_what_the_user_says_by_other_ways_stands_in_its_turn(session):
     assert "> (refused Bash `rm -rf cache`) no, keep the old one until friday" in page.body
     assert "> (approved the plan) **Move it**\n>\n> 1. copy" in page.body
     assert "✗ `rm -rf cache`" not in page.body + text and "title: Move it" in text
-    assert "the user refused Bash `rm -rf cache`: no, keep the old one until friday" in text
+    assert "refused Bash `rm -rf cache`: \"no, keep the old one until friday\"" in text
 
 
 def test_a_very_long_session_goes_on_in_another_file(session, monkeypatch):

@@ -124,12 +124,3 @@ def test_no_text_breaks_a_page():
         assert len(once) == 2, text
         twice = conversationpage.parse(page(*once), "2026-01-24")
         assert page(*twice) == page(*conversationpage.parse(page(*twice), "2026-01-24")), text
-
-
-def test_a_summary_says_what_was_given_up():
-    """What the user did not want and what was tried first, each with what it is about; only where it tells of errors and problems."""
-    said = ("1. Primary Request:\n   The user suggested a pool.\n\n4. Errors and fixes:\n   - **Numbers off**:\n     - Cause: the log counts\n"
-            "     - First attempt: skip the log\n     - User feedback: \"count it\"\n   - User feedback: \"mind the log\"\n   - **Unused import**: removed it\n\n5. Problem Solving:\n"
-            "   - Pool too slow: Initially added threads, later removed them\n\n7. Pending Tasks:\n   - what the user suggested\n")
-    assert conversationpage.gave_up(Turn("", "", SUMMARY, [Piece(SAID, said)])) == [
-        'Numbers off: First attempt: skip the log; User feedback: "count it"', "Pool too slow: Initially added threads, later removed them"]

@@ -24,8 +24,8 @@ def test_a_dry_run_writes_nothing(ok, place, notes):
 
 def test_time_session_and_limit_narrow_it(ok, notes):
     """Only checkpoints that fit are read."""
-    assert set(proposed(ok, "--since", "2026-11-15", "--dry-run")) == {"Keep"}
-    assert set(proposed(ok, "--session", "s-1", "--dry-run")) == {"Use"}
+    assert set(proposed(ok, "--since", "2026-11-15", "--dry-run")) == {"Keep", "`pytest`"}
+    assert set(proposed(ok, "--session", "s-1", "--dry-run")) == {"Use", "`pytest`"}
     assert set(proposed(ok, "--limit", "1", "--dry-run")) == {"`pytest`"}
     assert ok("harvest", "--session", "s-9") == "no checkpoint to harvest\n"
 
@@ -71,7 +71,7 @@ def test_what_a_person_rejects_never_comes_back(ok, env, project, place, notes):
     assert status == 0 and shown.count("rejected l-") == 2
     assert '"reason":"rejected"' in Path(place.path("p/archive/log.jsonl")).read_text(encoding="utf-8").replace(": ", ":")
     assert ok("harvest").startswith("nothing new")
-    put(place, "p/checkpoints/c-3.md", "Three", CACHE.replace("no server", "no server at all"), created="2026-11-21")
+    put(place, "p/checkpoints/c-3.md", "Three", "Decision: " + CACHE.replace("no server", "no server at all"), created="2026-11-21")
     assert ok("harvest").startswith("nothing new")
 
 

@@ -24,12 +24,12 @@ def run(world, project):
 
 
 def test_in_a_terminal_it_is_made_of_the_newest_checkpoint(ok, place):
-    """A hand-written one gives its first sentences and what comes next; it never feeds on handoffs."""
+    """A hand-written one stands for itself; it never feeds on handoffs."""
     ok("checkpoint", "Moved the session store to Redis. Next: drop the old table.")
     for _ in range(2):
         made = json.loads(ok("handoff", "--json"))
         body = json.loads(ok("show", made["id"], "--json"))["body"]
-        assert body.startswith("## Notes\n\n- Moved the session store to Redis.\n\n## Next\n\n- drop the old table.\n\nFrom [c-")
+        assert body.startswith("## Notes\n\n- Moved the session store to Redis. Next: drop the old table.\n\nFrom [c-")
         assert re.sub(r" \(\S+\)", "", made["title"]) == "Handoff: Moved the session store to Redis"
 
 
@@ -70,10 +70,10 @@ def test_a_branch_is_handed_off_without_what_the_session_did_on_others(ok, place
     for branch, at, said in told:
         vault.put(place, "p/checkpoints/2026-11-21/%s.md" % branch, said, "## Outcome\n\n- %s\n" % said, kind="checkpoint", session="s-1",
                   created="2026-11-21T%s:30:00Z" % at, until="2026-11-21T%s:30:00Z" % at, branch=branch, conversation="c-0000aaaa")
-    for branch, own, other in (("paths", "relative to the root", "counter"), ("retries", "starts at zero", "relative")):
+    for branch, own, other in (("paths", "relative to the root", "retries.py"), ("retries", "starts at zero", "paths.py")):
         Path(project, ".git", "HEAD").write_text("ref: refs/heads/%s\n" % branch)
         said = ok("handoff")
-        assert own in said and "kept for a week" in said and other not in said
+        assert own in said and "not committed: main.py, %s.py\n" % branch in said and other not in said
 
 
 def test_a_handoff_that_was_made_of_checkpoints_is_no_source_of_a_digest(ok, place, now):

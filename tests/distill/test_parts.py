@@ -15,7 +15,7 @@ from harness.hook import ROOT
 from harness.models import READER, SAY, records
 
 from memory.core import tokeniser
-from memory.distill import condense, parts, spend
+from memory.distill import extract, parts, spend
 from memory.distill.digests import Source, count_sources
 
 QUESTION = "why did the queue workers stop?"
@@ -120,7 +120,7 @@ def test_a_part_that_fails_is_answered_by_the_extract_and_asked_no_second_time(w
     assert (digest.provider, digest.partial, digest.calls) == ("claude", True, 6)
     assert digest.notes[1] == "claude: part 3 of 5 failed (exit 1): the extract answered for its 40 records"
     chunk = parts.chunked(records(200))[0][2]
-    quoted = condense.condense(QUESTION, chunk, 700).bullets[0]
+    quoted = extract.extract(QUESTION, chunk, 700).bullets[0]
     assert json.dumps(quoted.text, ensure_ascii=False) in world.calls()[-1]
     world.stub("claude", READER + SAY)
     again = ask(world)

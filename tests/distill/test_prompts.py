@@ -26,3 +26,15 @@ def test_the_prompt_is_marked_fenced_and_closed_by_the_question(world):
     assert records[1]["text"] == hostile.body.replace("</record>", "‹/record>")
     assert sum(line.startswith("```") for line in lines) == 4
     assert "dayleaf-distill-prompt" in prompts.SYSTEM.split("\n")[0]
+
+
+def test_the_branch_tags_and_files_of_a_record_are_told(world):
+    """And what a record lacks is left out."""
+    world.claude(GOOD)
+    about = dataclasses.replace(SOURCES[0], branch="fix/upload", tags=("nginx",), files=("deploy/nginx.conf",))
+    world.distill(sources=[about, SOURCES[1]])
+    (prompt,) = world.calls()
+    lines = prompt.split("\n")
+    first, second = [json.loads(lines[i + 1]) for i, line in enumerate(lines) if line == "```json"]
+    assert (first["branch"], first["tags"], first["files"]) == ("fix/upload", ["nginx"], ["deploy/nginx.conf"])
+    assert not {"branch", "tags", "files"} & second.keys()

@@ -20,7 +20,7 @@ SOURCES = [
            "The retry of getUserToken hid the 504 for 3 weeks. Decided to log every retry, since silence cost days.\n",
            "s", "d" * 64),
 ]
-QUESTION = "why did uploads time out?"
+QUESTION = "why did uploads fail with 504?"
 GOOD = ["- Uploads over 5 MB failed with 504 since nginx closed the socket after 60 s [k3m9]",
         "- `proxy_read_timeout` went to 1200 s in deploy/nginx.conf (3f9a1c2) [k3m9]",
         "- Every retry is logged now, because getUserToken hid the 504 [a1b2, k3m9]"]

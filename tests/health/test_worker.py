@@ -80,11 +80,11 @@ def test_one_event_has_one_place_and_one_settings(todo, monkeypatch):
 
 @pytest.mark.parametrize("wanted", [True, False])
 def test_a_sessions_end_makes_candidates_of_walls_and_indexes_them(todo, ok, now, wanted):
-    """Unless the user wants no candidates; a start only reads the records."""
+    """Unless the user wants no capture; a start only reads the records."""
     for day, session in enumerate(("one", "two"), 16):
         conversations.held(todo.place, session, "2026-11-%d" % day, "## 09:00 go on\n\n- ✗ `acme issue list --open` → exit 2: "
                            "unknown flag: --open\n- ✓ `acme issue list --state open`\n\nDone.\n")
-    ok("config", "set", "capture.lessons", str(wanted).lower())
+    ok("config", "set", "capture.enabled", str(wanted).lower())
     worker.after_start({**todo.event, "hook_event_name": "SessionStart"}, todo.env, now)
     assert not list(Path(todo.place.private).glob("learnings/*.md"))
     worker.work(todo.event, todo.env, now)

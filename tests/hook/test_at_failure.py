@@ -82,25 +82,26 @@ def test_the_session_that_met_it_is_not_told_of_itself(fails):
     assert fails(session="three") == ""
 
 
-def test_what_is_said_of_a_linters_rule_comes_wherever_it_fails(fails, place, now):
-    """The rule is known by its words, not by the function that it names."""
-    told = fails("Exit code 1\nsrc/a.c:9:1: return value of 'write' ignored (unused-result)\n    write(1, b, n);\n    ^", "make lint")
-    assert lines(told) == ["the linter's rule `unused-result` on 2026-11-16 (k-one, branch main; met in 3 sessions): "
-                           "The linter fails because `fclose` may fail and nobody looks at its result."]
+RULE = "- `make lint` → exit 1: a.c:1:2: the %s thing is wrong here (%s); passed after editing `a.c` (changed: `%s();` → `fix_%s();`)\n"
+
+
+def test_the_line_that_met_a_linters_rule_comes_wherever_it_fails(place, fails, now):
+    """The rule is known by its name, not by the function that its line names."""
+    conversations.noted(place, "rules", "2026-11-15", "## Fixed\n\n" + RULE % ("first", "rule-one", "first", "first"))
+    walls.write(place, vault.settings(), now)
+    told = fails("Exit code 1\nsrc/b.c:9:1: another thing is wrong (rule-one)\n    write(1, b, n);\n    ^", "make lint")
+    assert lines(told) == ["the linter's rule `rule-one` on 2026-11-15 (c-rules): changed: `first();` → `fix_first();`"]
 
 
 def test_a_report_with_several_rules_brings_what_is_known_of_three(place, fails, now):
-    page = "## 09:00 lint\n\n" + "".join(
-        "- ✗ `make lint` → exit 1: a.c:1:2: the %s thing is wrong here (%s)\n\n"
-        "The `%s` linter wants it so: use `fix_%s()`.\n\n- edited `a.c`\n- ✓ `make lint`\n\n" % (word, rule, rule, word)
-        for word, rule in (("first", "rule-one"), ("second", "rule-two"), ("third", "rule-three"), ("fourth", "rule-four")))
-    conversations.held(place, "rules", "2026-11-15", page)
+    rules = (("first", "rule-one"), ("second", "rule-two"), ("third", "rule-three"), ("fourth", "rule-four"))
+    page = "## Fixed\n\n" + "".join(RULE % (word, rule, word, word) for word, rule in rules)
+    conversations.noted(place, "rules", "2026-11-15", page)
     walls.write(place, vault.settings(), now)
-    error = "".join("b.c:%d:2: the %s thing is wrong here (rule-%s)\n" % (at, word, rule) for at, (word, rule) in enumerate(
-        (("first", "one"), ("second", "two"), ("third", "three"), ("fourth", "four"))))
+    error = "".join("b.c:%d:2: the %s thing is wrong here (%s)\n" % (at, word, rule) for at, (word, rule) in enumerate(rules))
     told = lines(fails(error, "make lint"))
     assert [line.split("`")[1] for line in told] == ["rule-one", "rule-two", "rule-three"]
-    assert "use `fix_second()`" in told[1]
+    assert "`fix_second();`" in told[1]
 
 
 # ---- a failure that a pipe hid

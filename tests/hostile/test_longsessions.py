@@ -11,7 +11,7 @@ from harness.session import Session
 
 from memory.core import config
 from memory.health import worker
-from memory.knowledge import contradictions, walls
+from memory.knowledge import walls
 
 TURNS, GROWTH, FLOOR = 150, 2.3, 0.3  # seconds of CPU below which nothing is judged
 
@@ -67,10 +67,8 @@ def test_of_a_conversation_the_newest_turns_are_read_and_the_others_kept(place, 
     assert len(met()) == walls.NEWEST and met()[0] == "acme30 do --x", "one that is met whole is read from there on"
 
 
-def test_what_became_of_turns_is_found_among_the_newest(place, now):
-    """A longer conversation costs no more."""
+def test_of_a_conversation_that_is_longer_the_newest_turns_cost_no_more(place, now):
     talk(place, 3 * walls.NEWEST)
     start = time.process_time()
     rows = walls.write(place, vault.settings(), now)
     assert time.process_time() - start < 3 and len(rows[0]["failures"]) == walls.NEWEST
-    assert Path(contradictions.path_of(place)).exists()

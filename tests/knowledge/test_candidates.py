@@ -1,32 +1,12 @@
-"""Candidates out of lessons and walls: what says the same as a learning that is there becomes no second one."""
+"""Candidates out of walls: what says the same as a learning that is there becomes no second one."""
 
 from __future__ import annotations
 
 import pytest
 from harness import conversations, vault
 
-from memory.capture import progress
-from memory.core import files
-from memory.index import builder
 from memory.knowledge import candidates, walls
 from memory.store.store import Store
-
-
-@pytest.mark.parametrize(("count", "written"), [(20, 1), (21, 0)])
-def test_a_lesson_says_the_same_above_95_of_100_equal_words(place, now, count, written):
-    """One word of 20 differs: exactly 95 %, so it is another one; one of 21 is the same, and is counted."""
-    words = ["q%s" % chr(97 + n) for n in range(count)]
-    vault.put(place, "p/learnings/there.md", "There", " ".join(words), source="auto", session="s0")
-    builder.build(place, now)
-    state = progress.State(place.cache + "/sessions/s1.json")
-    state.lessons.append({"title": "Said again", "body": " ".join([*words[:-1], "other"]), "key": "k", "checkpoint": "c-none",
-                          "files": [], "commit": "", "tags": []})
-    files.make_folder(place.cache + "/sessions")
-    progress.save(state)
-    assert candidates.settle(place, vault.settings(), now, "s1") == written
-
-
-# --- walls
 
 OPEN = "- ✗ `acme issue list --open` → exit 2: unknown flag: --open\n"
 STATE = "- ✓ `acme issue list --state open`\n"
@@ -85,7 +65,7 @@ def test_what_a_person_decided_stays(place, now, settle, decide):
     assert [one.id for one in settle().values()] == [record.id] * (decide == "accept")
 
 
-def test_a_lesson_of_the_same_failure_is_enough(place, settle):
+def test_a_learning_of_the_same_failure_is_enough(place, settle):
     vault.put(place, "p/learnings/there.md", "Acme has no flag for open issues", "`acme` failed:\n\n    unknown flag: --open\n")
     for day, session in enumerate(("one", "two"), 16):
         held(place, session, "2026-11-%d" % day, OPEN, STATE)
@@ -130,20 +110,3 @@ def test_a_folder_that_is_there_from_the_projects_own_is_not_told_to_be_missing(
     ((title, record),) = settle().items()
     assert title == "`src/parts` is there from the project's folder; a call fails on it where the shell stands elsewhere"
     assert "- `make test` in place of `cd src/parts && make test`" in record.body
-
-
-LINT = "- ✗ `make lint` → exit 1: src/a.c:%d:3: value of 'f' is not used (no-unused)"
-FIXED = "## Fixed\n\n- `make lint` → failed: src/a.c:12:3: value of 'f' is not used (no-unused); passed after editing src/a.c (%s)\n"
-
-
-@pytest.mark.parametrize(("answers", "way"), [
-    (("the check was silenced: `// nolint:no-unused // nobody needs it`", "the check was silenced: `f(); // nolint:no-unused // best effort`"),
-     "`nolint:no-unused` with a reason"),
-    (("changed: `f();` → `ignore(f());`", "changed: `g();` → `ignore(g());`"), "`ignore`"),
-    (("changed: `f();` → `if (f()) return;`", "changed: `g();` → `total = g();`"), ""),
-    (("the check was silenced: `// nolint:no-unused`", "changed: `g();` → `ignore(g());`"), "")], ids=str)
-def test_a_linters_rule_is_told_where_sessions_answered_it_alike(place, settle, answers, way):
-    for day, answer in enumerate(answers, 16):
-        held(place, "s%d" % day, "2026-11-%d" % day, LINT % day)
-        conversations.noted(place, "s%d" % day, "2026-11-%d" % day, FIXED % answer)
-    assert list(settle()) == (["`no-unused` (value of 'f' is not used) was answered by %s in 2 sessions" % way] if way else [])

@@ -80,10 +80,12 @@ def test_of_a_large_store_the_index_says_what_is_read(place, now, monkeypatch):
 
 
 def test_blame_names_who_touched_a_file_then_who_spoke_of_it(week, now):
-    found = history.blame(conversations.sessions(week, now), "src/cache.c")
+    conversations.noted(week, "two", "2026-11-17", "## Decisions\n\n- the plan was approved: a ring in `src/cache.c`\n- another matter\n")
+    found = history.blame(conversations.sessions(week, now, decisions=True), "src/cache.c")
     assert [(touch.past.session, touch.how) for touch in found] == [("two", "created"), ("four", "discussed")]
     assert found[0].requests == (("k-two#1", "add a cache"),)
-    assert found[0].decisions == (("k-two#1", "The cache stands in `src/cache.c`; we chose a ring because it needs no lock."),)
+    assert found[0].decisions == (("c-two", "the plan was approved: a ring in `src/cache.c`"),)
+    assert found[0].said == "The cache stands in `src/cache.c`; we chose a ring because it needs no lock."
     assert found[1].said == "`src/cache.c` keeps the last hundred answers."
 
 

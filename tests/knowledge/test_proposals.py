@@ -9,20 +9,18 @@ from pathlib import Path
 
 import pytest
 from harness.command import on_terminal
-from harness.harvested import CACHE, CAUSE, CLICK, YAML, kept, notes, proposed, session_body
+from harness.harvested import CACHE, CLICK, kept, notes, proposed
 from harness.vault import put
 
 from memory.core import clock, records
 from memory.knowledge import proposals
 
-ROOT = Path(__file__).resolve().parents[2]
 
-
-def record(id, body, session="s-1", day=1, tags=(), captured=False):
-    """A checkpoint of a session on a day of November 2026, by a person or captured."""
-    meta = {"session": session, **({"trigger": "stop"} if captured else {})}
+def record(id, body, session="s-1", day=1, tags=()):
+    """A checkpoint of a session on a day of November 2026."""
+    meta = {"session": session}
     return records.Record("p/checkpoints/%s.md" % id, id, "checkpoint", "Work", body, clock.parse("2026-11-%02d" % day) or 0.0,
-                          0.0, tags=tags, source="auto" if captured else "human", meta=meta)
+                          0.0, tags=tags, source="human", meta=meta)
 
 
 def learning(title, body="", key="", accepted=True):
@@ -36,75 +34,75 @@ def titles(found):
     return [one.title for one in found]
 
 
-# ---- failures
+# ---- what is proposed
 
-def test_a_failure_that_comes_back_is_proposed_with_what_made_it_pass():
-    """Command, error as printed, each fix with its day and checkpoint; linked to both."""
-    (one,) = proposals.harvest([record("c-1", session_body(), "s-1", 1, ("python",), True),
-                              record("c-2", session_body("pytest -x"), "s-2", 3, ("python", "web"), True)], [])
-    assert one.title == "`pytest` fails: " + YAML
-    assert one.from_ids == ("c-1", "c-2") and one.tags[0] == "python"
-    assert one.reason == "failed in 2 checkpoints of 2 sessions, 2 fixes"
-    assert one.body == ("`pytest -x` fails with\n\n    %s\n\nCause: " + CAUSE + "\n\nWhat made it pass:\n\n"
-                        "- 2026-11-01 after running `pip install pyyaml` (c-1)\n"
-                        "- 2026-11-03 after running `pip install pyyaml` (c-2)\n") % YAML
-
-
-def test_a_fix_may_come_in_a_later_session_than_the_failure():
-    """The bare failure counts as a sighting, and its checkpoint is cited."""
-    (one,) = proposals.harvest([record("c-1", session_body(fixed=False), "s-1"), record("c-2", session_body(), "s-2", 2)], [])
-    assert one.from_ids == ("c-1", "c-2") and one.body.endswith("From c-1, c-2 (2026-11-01 to 2026-11-02).\n")
-
-
-@pytest.mark.parametrize(("first", "second", "session"), [
-    (session_body(), session_body(), "s-1"),
-    (session_body(fixed=False), session_body(fixed=False), "s-2"),
-    (session_body(), session_body(error="ModuleNotFoundError: No module named 'numpy'"), "s-2"),
-    (session_body(), session_body("mypy memory"), "s-2"),
-    (session_body(error="assert 1 == 2"), session_body(error="assert 3 == 4"), "s-2"),
-    (session_body(cause=""), session_body(cause=""), "s-2"),
-    (session_body(cause="the clock was read twice"), session_body(cause=""), "s-2"),
-], ids=["one session", "no fix", "another error", "another program", "an error that tells nothing",
-        "no cause", "a cause of something else"])
-def test_what_does_not_come_back_is_no_failure(first, second, session):
-    """Two sessions, one fix at least, the same program and the same telling error, and a cause that speaks of it."""
-    assert proposals.harvest([record("c-1", first, "s-1"), record("c-2", second, session, 2)], []) == []
-
-
-def test_two_fixes_in_one_checkpoint_are_enough():
-    """The same failure twice in a session, with a fix each time."""
-    lines = "".join("- `npm test` → exit 1: Error: port %d is already in use — the port is held by a server that nobody stopped; passed after running `fuser -k`\n" % port
-                    for port in (3000, 3100))
-    (one,) = proposals.harvest([record("c-1", "## Fixed\n\n" + lines)], [])
-    assert one.reason == "failed in 1 checkpoint of 1 session, 2 fixes"
-
-
-@pytest.mark.parametrize(("one", "other", "same"), [
-    ("Error: /tmp/a1/x/conf.json: no such file", "Error: /home/me/conf.json: no such file", True),
-    ("Error: /tmp/a1/conf.json: no such file", "Error: /tmp/a1/data.json: no such file", False),
-    ("E   KeyError: 'user_id'", "KeyError: 'user_id'", True),
-    ("KeyError: 'user_id'", "KeyError: 'name'", False),
-    ("could not connect to port 5432", "could not connect to port 5433", True),
-    ("object 3f9a1c2d4e is missing upstream", "object aa9a1c2d00 is missing upstream", True),
-    ("refused value '12 apples' of quantity", "refused value '3 pears' of quantity", True),
-    ("error[E0382]: borrow of moved value", "error[E0499]: borrow of moved value", False),
+@pytest.mark.parametrize(("line", "reason"), [
+    ("Root cause: the pool was closed before the last row", "labelled as a cause"),
+    ("**Root cause:** the pool was closed before the last row", "labelled as a cause"),
+    ("- **Decision**: keep the pool open until the last row", "labelled as a decision"),
+    ("> Decided: keep the pool open until the last row", "labelled as a decision"),
+    ("### Lesson: close the pool after the last row", "labelled as a lesson"),
+    ("Note: the pool is closed by the worker", "labelled as a note"),
+    ("Ursache: der Pool war vor der letzten Zeile geschlossen", "labelled as a cause"),
+    ("Entscheidung: der Pool bleibt bis zur letzten Zeile offen", "labelled as a decision"),
+    ("근본 원인: 연결 풀이 마지막 행보다 먼저 닫혔다", "labelled as a cause"),
+    ("결정：연결 풀은 마지막 행까지 열어 둔다", "labelled as a decision"),
+    ("教訓：接続プールは最後の行の後で閉じる", "labelled as a lesson"),
+    ("根本原因：连接池在最后一行之前就关闭了", "labelled as a cause"),
+    ("Причина: пул соединений закрыт до последней строки", "labelled as a cause"),
+    ("Решение: держать пул соединений открытым", "labelled as a decision"),
 ])
-def test_a_failure_is_known_by_what_does_not_vary(one, other, same):
-    """Numbers, hashes, quoted values and folders vary; identifiers, file names and error codes do not."""
-    assert (proposals.signature("make all", one) == proposals.signature("make all", other)) is same
+def test_a_labelled_statement_is_proposed_whole(line, reason):
+    """In six languages; the label is kept in the text, and the title is what stands behind it."""
+    (one,) = proposals.harvest([record("c-1", "We looked at it.\n\n%s\n" % line)], [])
+    said = line.replace("：", ": ").replace("**", "").partition(": ")[2]
+    assert one.title == said[0].upper() + said[1:] and one.body.split("\n")[0].endswith(": " + said)
+    assert one.body.endswith("\n\nFrom c-1 (2026-11-01).\n")
+    assert (one.from_ids, one.reason) == (("c-1",), reason + ", in 1 session")
 
 
-# ---- decisions and facts
+@pytest.mark.parametrize("text", [
+    CLICK, "We decided to use argparse, because click is slow.", "It failed because the pool was closed.",
+    "From now on we always close the pool.", "The root cause: the pool was closed.", "Decision: argparse or click, which one?",
+    "Decision: done", "```\nNote: the pool is closed by the worker\n```", "src/a.c:3: note: the pool is closed by the worker",
+    "note: run with `RUST_BACKTRACE=1` to see a backtrace", "Cause:closed_by_the_worker::of::the::pool", "Decisions to make: three of them",
+    "Decision:\n\n# Next\n\nWe look at the pool of the worker."])
+def test_what_bears_no_label_is_not(text):
+    """However it is worded; nor a question, code, or what a compiler prints."""
+    assert proposals.harvest([record("c-1", text + "\n")], []) == []
 
 
-FACT = "The staging database listens on port 5433 and resets `tenant_demo` every night."
+def test_a_statement_goes_on_until_its_paragraph_ends():
+    """Behind a label that stands alone it begins in the next line; the next label begins another one."""
+    body = ("**Root cause:**\n\nThe pool was closed before the last row,\nsince the worker counts from one.\n\nIt is mended.\n\n"
+            "Decision: the worker counts from zero,\nas everything else does\nLesson: look at the first row and at the last one\n"
+            "- more of it\n")
+    found = {one.body.partition(":")[0]: one.body.split("\n")[0].partition(": ")[2] for one in proposals.harvest([record("c-1", body)], [])}
+    assert found == {"Root cause": "The pool was closed before the last row, since the worker counts from one.",
+                     "Decision": "the worker counts from zero, as everything else does", "Lesson": "look at the first row and at the last one"}
+
+
+def test_what_several_sessions_say_comes_first_then_the_newest():
+    """The newest wording stands for all, linked to each record."""
+    ones = [record("c-1", "Decision: %s\n" % CLICK, "s-1", 1), record("c-2", "Cause: the clock of the runner is an hour late\n", "s-2", 2),
+            record("c-3", "Decided: %s\n" % CLICK.replace("40 ms", "40 ms here"), "s-3", 3),
+            record("c-4", "Cause: the lock of the queue is never given back\n", "s-3", 4)]
+    first, second, third = proposals.harvest(ones, [])
+    assert first.title == CLICK.replace("40 ms", "40 ms here").rstrip(".") and first.from_ids == ("c-1", "c-3")
+    assert (first.sessions, first.reason) == (2, "labelled as a decision, in 2 sessions")
+    assert [one.from_ids for one in (second, third)] == [("c-4",), ("c-2",)]
+
+
+def test_what_says_no_to_another_statement_is_one_of_its_own():
+    ones = [record("c-1", "Decision: use floats for the prices of the shop\n"),
+            record("c-2", "Decision: never use floats for the prices of the shop\n", "s-2", 2)]
+    assert len(proposals.harvest(ones, [])) == 2
 
 
 def test_checkpoints_of_one_day_count_as_one_session_where_none_is_named():
     """Notes by hand name no session."""
-    ones = [record("c-%d" % i, FACT + "\n", "", day) for i, day in enumerate((3, 3, 3))]
-    assert proposals.harvest(ones, []) == []
-    assert len(proposals.harvest([*ones[:2], record("c-9", FACT + "\n", "", 4)], [])) == 1
+    ones = [record("c-%d" % i, "Decision: %s\n" % CLICK, "", day) for i, day in enumerate((3, 3, 4))]
+    assert [proposals.harvest(some, [])[0].sessions for some in (ones[:2], ones)] == [1, 2]
 
 
 # ---- what is known, order, limit
@@ -112,27 +110,28 @@ def test_checkpoints_of_one_day_count_as_one_session_where_none_is_named():
 @pytest.mark.parametrize("known", [
     learning("Use argparse instead of click because an import of click takes 40 ms"),
     learning("Start-up", "It must be quick.\n\n" + CLICK + " So it stays.\n", accepted=False),
-], ids=["title", "sentence"])
+    learning("Start-up", "Decided: " + CLICK + "\n"),
+], ids=["title", "sentence", "labelled"])
 def test_what_is_known_is_not_proposed(known):
     """A learning or candidate that says the same is enough; one that says no to it is not."""
-    ones = [record("c-1", CLICK + "\n")]
+    ones = [record("c-1", "Decision: " + CLICK + "\n")]
     assert proposals.harvest(ones, [known]) == []
     assert len(proposals.harvest(ones, [learning("Never " + CLICK[0].lower() + CLICK[1:])])) == 1
 
 
 def test_a_key_is_enough_to_be_known():
     """A candidate that was reworded before it was rejected keeps its key."""
-    ones = [record("c-1", CLICK + "\n")]
+    ones = [record("c-1", "Decision: " + CLICK + "\n")]
     (one,) = proposals.harvest(ones, [])
     assert proposals.harvest(ones, [learning("Something else", key=one.key)]) == []
 
 
 def test_the_order_is_the_same_however_the_checkpoints_come():
-    """Score, then key; the limit takes the best."""
-    said = ["Use `lib%s%s` instead of `old%s` because %s loads faster there." % (c, c, c, c * 4) for c in "abcdefghijklmnop"]
+    """The limit takes the first."""
+    said = ["Decision: load `lib%s%s` in place of `old%s` at the start of %s." % (c, c, c, c * 4) for c in "abcdefghijklmnop"]
     ones = [record("c-%02d" % i, line + "\n", "s-%d" % (i % 3), 1 + i % 9) for i, line in enumerate(said)]
-    ones.append(record("c-99", CACHE + "\n", "s-8", 9))
-    ones.append(record("c-98", CACHE + "\n", "s-9", 10))
+    ones.append(record("c-99", "Decision: " + CACHE + "\n", "s-8", 9))
+    ones.append(record("c-98", "Decision: " + CACHE + "\n", "s-9", 10))
     first = proposals.harvest(ones, [], 99)
     random.Random(7).shuffle(ones)
     assert proposals.harvest(ones, [], 99) == first and len(first) == 17
@@ -166,8 +165,8 @@ def test_a_harvest_writes_candidates_that_no_prompt_gets(ok, place, notes):
 def test_what_is_private_or_secret_reaches_no_candidate(ok, place):
     """A checkpoint edited by hand went through no redaction; its candidates do."""
     token = "ghp" + "_" + "A1b2C3d4" * 4 + "E5f6"
-    put(place, "p/checkpoints/c-1.md", "One", "Use `%s` instead of a password because it can be revoked.\n\n"
-        "<private>\n\n%s\n\n</private>\n" % (token, CACHE), created="2026-11-10")
+    put(place, "p/checkpoints/c-1.md", "One", "Decision: use `%s` and no password, since it can be revoked.\n\n"
+        "<private>\n\nDecision: %s\n\n</private>\n" % (token, CACHE), created="2026-11-10")
     out = ok("harvest", "--json")
     assert len(kept(place)) == 1 and "sqlite3" not in out
     assert token not in out + kept(place)[0].read_text(encoding="utf-8")
@@ -187,7 +186,7 @@ def test_the_slash_command_shows_the_candidates_without_a_model_request(place, n
     """The hook answers it; its options are read; `list` is a word of it."""
     answer = expand("harvest", "--since 2026-11-15")
     assert answer["decision"] == "block" and "Keep the cache" in answer["reason"] and "argparse" not in answer["reason"]
-    assert "1 candidate waits" in expand("harvest", "list")["reason"] and len(kept(place)) == 1
+    assert "2 candidates wait" in expand("harvest", "list")["reason"] and len(kept(place)) == 2
 
 
 # ---- with a model
@@ -228,21 +227,14 @@ def test_where_no_model_answers_the_harvest_does_without(ok, notes, model):
     assert len(value["proposals"]) == 3
 
 
-@pytest.mark.parametrize("piece", ["now ", "so, now ", "✅ ", "fail ", "because ", "use use ", "- ", "`", "key ", "(", "decision ", "I "])
+@pytest.mark.parametrize("piece", ["Note: ", "**", "- ", "> ", "`", "(", "Decision ", "결정 ", "Cause:", "a: "])
 def test_repetition_does_not_hang_it(piece):
     """No pattern takes more than linear time over a body that someone made to hang it."""
-    body = "\n\n".join(["## " + piece * 2000, piece * 90 + "x", "- " + piece * 20000, "## Fixed", "- `" + piece * 9000, "- `a` → exit 1: "
-                        + "/a b" * 400 + "; passed after editing " + piece * 100])
-    said = "\n\n".join(["## 09:00 " + piece * 100, "> " + piece * 200, piece * 20000, "- edited `a.py`", piece * 90 + "x", "- " + piece * 20000])
+    body = "\n\n".join([piece * 20000, ("Note: " + piece * 90 + "x\n") * 200, "- " + piece * 20000])
+    said = "\n\n".join(["## 09:00 " + piece * 100, "> " + piece * 200, piece * 20000, "- edited `a.py`", piece * 90 + "x"])
     start = time.process_time()
     proposals.harvest([record("c-1", body)], [], talks=[talk("t-1", "s-2", said)])
     assert time.process_time() - start < 5
-
-
-def test_a_cause_says_what_it_was_the_cause_of():
-    """The title of its checkpoint is the context: a cause alone names no effect."""
-    (one,) = proposals.harvest([record("c-1", "Root cause: the watcher compared `mtime` in whole seconds, so saves were lost.\n")], [])
-    assert one.reason.startswith("a cause, ") and "\n\nContext: Work\n\nFrom c-1" in one.body
 
 
 def test_a_handoff_made_of_checkpoints_is_no_second_witness(ok):
@@ -250,7 +242,7 @@ def test_a_handoff_made_of_checkpoints_is_no_second_witness(ok):
     ok("checkpoint", "Decision: keep money in integer cents, because floats lost a cent in `vat()`.")
     ok("handoff")
     ok("handoff")
-    assert [value["reason"] for value in proposed(ok).values()] == ["a decision with its reason, in 1 checkpoint of 1 session"]
+    assert [value["reason"] for value in proposed(ok).values()] == ["labelled as a decision, in 1 session"]
 
 
 # ---- what conversations say
@@ -266,145 +258,31 @@ def spoke(request, said, *lines, at="09:00"):
     return "\n\n".join(["## %s %s" % (at, request), *lines, said]) + "\n"
 
 
-LOST = "Root cause: `%s` was lost because `store.Session` and `session.State` are converted field by field."
+def test_what_the_user_and_the_model_label_is_read_of_a_conversation():
+    """Each names its turn; the client's summary says it twice, and what is pasted by the page is not the user's word."""
+    body = spoke("Decision: uploads of more than 5 MB are never retried", "Root cause: `store.Session` lost its agent when it was copied.",
+                 "> (while working) Note: the front desk opens at nine")
+    body += "## 10:00 (summary by the client)\n\nDecision: the clerk weighs each parcel once\n\n"
+    body += spoke("look at this\n> Note: " + "a line of a page that somebody pasted\n> " * 40, "Done.", at="11:00")
+    found = {one.title: one for one in proposals.harvest([], [], talks=[talk("t-1", "s-1", body)])}
+    assert set(found) == {"Uploads of more than 5 MB are never retried", "`store.Session` lost its agent when it was copied",
+                          "The front desk opens at nine"}
+    one = found["Uploads of more than 5 MB are never retried"]
+    assert one.from_ids == ("t-1",) and one.body.endswith("\n\nFrom t-1#1 (2026-11-01).\n")
 
 
-def test_what_the_user_rules_stands_before_what_the_model_found():
-    """A rule with what it was said to, a cause, an answer to a question of the day; each names the turn and its checkpoint."""
-    body = spoke("make uploads safe", "Done with the uploads.", "> (answer) Which store do you want for uploads? → S3 (Recommended)",
-                 "> (refused Edit `up.py`) we never retry uploads of more than 5 MB", "- edited `up.py`")
-    body += spoke("fix the flag", LOST % "AgentType" + " Fixed now.", "- edited `state.py`", at="09:30")
-    found = proposals.harvest([record("c-7", "## Outcome\n\n- Done.", "s-1", captured=True)], [], talks=[talk("t-1", "s-1", body)])
-    assert [one.reason.partition(",")[0] for one in found] == ["a rule of the user's", "a root cause", "the user's answer"]
-    assert titles(found)[::2] == ["We never retry uploads of more than 5 MB", "Which store do you want for uploads? → S3"]
-    assert "\n\nSaid when the user refused Edit `up.py`.\n" in found[0].body
-    assert found[1].body.startswith("`AgentType` was lost because") and "\n\nFrom t-1#2 (2026-11-01).\n" in found[1].body
-    assert {one.from_ids for one in found} == {("c-7",)}
-
-
-def test_causes_of_the_same_things_in_several_sessions_stand_as_one_and_first():
-    """The newest wording; the others below it."""
-    talks = [talk("t-%d" % day, "s-%d" % day, spoke("fix it", LOST % name, "- edited `a.py`"), day)
-             for day, name in ((1, "AgentType"), (2, "TokenUsage"), (3, "UserLines"))]
-    talks.append(talk("t-9", "s-9", spoke("we never deploy on the last day of a week", "Noted in the docs."), 4))
-    first, second = proposals.harvest([], [], talks=talks)
-    assert first.reason == "a root cause, in 3 sessions" and first.title.startswith("`UserLines`")
-    assert "Also:\n\n- `AgentType`" in first.body and first.from_ids == ("t-1", "t-2", "t-3")
-    assert second.title == "We never deploy on the last day of a week"
-
-
-def test_causes_that_share_one_name_are_not_the_same():
-    """A name may stand in many causes."""
-    said = ("Root cause: `SealError` was printed by the clerk and never returned to the caller.",
-            "Root cause: `SealError` was raised for parcels that have no seal at all.")
-    talks = [talk("t-%d" % day, "s-%d" % day, spoke("fix it", one, "- edited `a.py`"), day) for day, one in enumerate(said, 1)]
-    assert [one.reason for one in proposals.harvest([], [], talks=talks)] == ["a root cause, in 1 session"] * 2
-
-
-def test_a_cause_says_what_mended_it_and_a_request_about_something_else_is_left_out():
-    """At most four steps."""
-    said = ("Root cause: `SealError` was printed by the clerk and never returned to the caller.\n\n**The fix:**\n\n"
-            "- Changed `clerk.seal()` to return `SealError`\n- Added `SealError` to the answers of the desk\n")
-    (one,) = proposals.harvest([], [], talks=[talk("t-1", "s-1", spoke("now go ahead and do it please", said, "- edited `a.py`"))])
-    assert "\n\nWhat mended it: Changed `clerk.seal()` to return `SealError`; Added `SealError` to the answers" in one.body
-    assert "Asked:" not in one.body
-
-
-def test_causes_of_one_turn_that_share_a_thing_stand_as_one_and_go_with_what_mended_them():
-    """A later session that takes away what mended it leaves nothing to be proposed."""
-    said = ("Root cause: `clerk.seal()` was called before `SealStore` had been opened for the day.\n\n**The fix:**\n\n- Added "
-            "`openSealStore()` to the start of the desk\n\nRoot cause: `printSeal` read a stale copy of the seals from `SealStore`.\n")
-    talks = [talk("t-1", "s-1", spoke("fix it", said, "- edited `a.py`"))]
-    (one,) = proposals.harvest([], [], talks=talks)
-    assert "Also:\n\n- `printSeal`" in one.body or "Also:\n\n- `clerk.seal()`" in one.body
-    talks.append(talk("t-2", "s-2", spoke("tidy up", "Removed `openSealStore()` completely.", "- edited `a.py`"), 2))
-    assert proposals.harvest([], [], talks=talks) == []
-
-
-def test_what_a_user_later_turned_round_is_not_proposed():
-    """The later word stands."""
-    talks = [talk("t-1", "s-1", spoke("I want parcel tracking enabled by default", "Noted."), 1),
-             talk("t-2", "s-2", spoke("we want to be asked first, so we never keep parcel tracking enabled by default", "Noted."), 2),
-             talk("t-3", "s-3", spoke("we should always keep parcel tracking disabled by default", "Noted."), 3)]
-    assert titles(proposals.harvest([], [], talks=talks)) == ["We should always keep parcel tracking disabled by default"]
-
-
-def test_a_wish_says_in_full_what_was_said_and_what_came_of_it():
-    """A plan bears its heading."""
-    body = spoke("I looked at the list of parcels. we don't pack the whole depot, only `depot/index.json` belongs in the parcel",
-                 "Packed `depot/index.json` alone into the parcel.", "- edited `a.py`")
-    (one,) = proposals.harvest([], [], talks=[talk("t-1", "s-1", body)])
-    assert "\n\nIn full: I looked at the list of parcels. we don't pack" in one.body
-    assert "\n\nWhat came of it: Packed `depot/index.json` alone into the parcel.\n" in one.body
-
-
-def test_a_word_that_names_nothing_says_where_it_applies():
-    """By the files that were changed for it; one that was said to a call says it by that."""
-    body = spoke("we never weigh a parcel twice", "Done with it.", "- edited `scale.py`", "- edited `tests/test_scale.py`", "- edited `scale.md`")
-    (one,) = proposals.harvest([], [], talks=[talk("t-1", "s-1", body)])
-    assert "\n\nIn: `scale.py`\n" in one.body
-    body = spoke("go on", "Done with it.", "> (refused Edit `up.py`) we never weigh a parcel twice", "- edited `scale.py`")
-    (one,) = proposals.harvest([], [], talks=[talk("t-1", "s-1", body)])
-    assert "In: " not in one.body and "refused Edit `up.py`" in one.body
-
-
-def test_an_answer_says_which_question_it_answers():
-    """Also a long one, in whatever words it asks."""
-    question = "can you explain me why the scale of the depot is locked for everybody else while one clerk has a parcel on it, and " \
-               "what would happen to both of them if it were not, as it was before?"
-    (one,) = proposals.harvest([], [], talks=[talk("t-1", "s-1", spoke(
-        question, "`Depot.pack` keeps a lock because two clerks may pack the same parcel at once."))])
-    assert "\n\nAsked: " + question in one.body
-
-
-def test_answers_of_one_turn_that_came_to_the_same_stand_as_one():
-    """Each is told."""
-    plan = "> (approved the plan) # Plan\n>\n> ## Goal\n>\n> Publish uploads of the front desk under the name of the clerk.\n"
-    body = spoke("plan the uploads", "", "> (answer) Which desk do you want for the uploads? → The front desk",
-                 "> (answer) Which name do you want for the uploads? → The clerk", plan, "- edited `plan.md`")
-    found = [one for one in proposals.harvest([], [], talks=[talk("t-1", "s-1", body)]) if one.reason.startswith("the user's answer")]
-    assert [one.body.count(" → ") for one in found] == [2]
-
-
-def test_a_cause_whose_mend_left_tests_failing_is_not_proposed():
-    """As the last turn says that changed the same file; in another one that is no matter of it."""
-    for path, count in (("state.py", 0), ("other.py", 1)):
-        body = spoke("fix the flag", LOST % "AgentType" + " Fixed now.", "- edited `state.py`")
-        body += spoke("run all tests", "Unit tests pass.\n\n❌ Integration tests failing", "- edited `%s`" % path, at="09:30")
-        found = proposals.harvest([], [], talks=[talk("t-1", "s-1", body)])
-        assert sum(one.reason.startswith("a root cause") for one in found) == count
-
-
-def test_what_capture_learned_of_a_turn_is_known():
-    """In whatever words the model said it there; what the user ruled in that turn is not."""
-    body = spoke("we never deploy on the last day of a week", LOST % "AgentType", "- edited `state.py`")
-    learned = record("l-1", "The type of the agent went missing.")
-    learned.meta.update(session="s-1", turn=1)
-    for known, reasons in (([], 2), ([learned], 1)):
-        found = proposals.harvest([], known, talks=[talk("t-1", "s-1", body)])
-        assert len(found) == reasons and found[0].reason.startswith("a rule of the user's")
-
-
-def test_an_answer_is_proposed_once_its_question_was_asked_twice():
-    """By question; asked once it is one answer of many."""
-    said = "Retries are counted in `worker.retry` and reset by the scheduler at midnight, in the time zone of the server."
-    ones = [talk("t-%d" % day, "s-%d" % day, spoke("how do retries of the worker get counted?", said), day) for day in (1, 2)]
-    assert proposals.harvest([], [], talks=ones[:1]) == []
-    (one,) = proposals.harvest([], [], talks=ones)
-    assert one.title == "how do retries of the worker get counted" and said in one.body
-
-
-def test_a_session_with_a_conversation_is_not_told_by_its_checkpoint_too():
-    """A checkpoint's lines are cut; the conversation has them whole."""
-    ones = [record("c-1", CLICK + "\n", "s-1")]
-    assert len(proposals.harvest(ones, [])) == 1
-    assert proposals.harvest(ones, [], talks=[talk("t-1", "s-1", spoke("hi", "Hello."))]) == []
+def test_a_checkpoint_and_the_conversation_of_its_session_are_one_session():
+    """Each is cited."""
+    talks = [talk("t-1", "s-1", spoke("go on", "Decision: " + CLICK))]
+    (one,) = proposals.harvest([record("c-1", "Decision: " + CLICK + "\n", "s-1", 2)], [], talks=talks)
+    assert (one.sessions, one.from_ids) == (1, ("t-1", "c-1"))
 
 
 def test_conversations_are_read_by_the_command(ok, place):
     """Those since a time, and without their private parts."""
-    body = spoke("we never log the token of a customer", "Noted.") + spoke("a <private>we always pay Walrus late here</private> b", "Noted.", at="10:00")
+    body = spoke("Lesson: the token of a customer is never logged", "Noted.")
+    body += spoke("a <private>Note: we always pay Walrus late here</private> b", "Noted.", at="10:00")
     put(place, "p/conversations/2026-11-20/t.md", "Talk", body, kind="conversation", session="s-1", created="2026-11-20")
     put(place, "p/checkpoints/c-1.md", "One", "## Outcome\n\n- Noted.", session="s-1", created="2026-11-20")
     assert proposed(ok, "--since", "2026-11-21", "--dry-run") == {}
-    assert [one["title"] for one in proposed(ok, "--dry-run").values()] == ["We never log the token of a customer"]
+    assert [one["title"] for one in proposed(ok, "--dry-run").values()] == ["The token of a customer is never logged"]

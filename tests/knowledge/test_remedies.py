@@ -34,9 +34,8 @@ def test_numbers_and_places_do_not_count(week, fix):
     ((_, found),) = fix("src/other.c:99:1: return value of 'fclose' ignored (unused-result)").met
     assert [met.where for met in found] == ["k-two#1", "k-one#1", "k-three#2"] and {met.how for met in found} == {"same"}
     two, one, three = found
-    assert one.cause == "The linter fails because `fclose` may fail and nobody looks at its result."
     assert (one.passed, one.covered, one.edits, one.commit) == ("make lint", True, ("src/server.c",), "1a2b3c4 Look at what fclose returns")
-    assert two.edits == ("src/cache.c",) and not two.cause and not three.passed
+    assert two.edits == ("src/cache.c",) and not three.passed
     assert three.outcome == "It still ignores the result."
 
 
@@ -55,7 +54,7 @@ def test_a_pasted_error_without_a_run_is_found_by_what_was_said(place, fix):
     conversations.held(place, "a", "2026-11-16", "## 09:00 the page is empty\n> the page is empty\n> TemplateSyntaxError: unclosed block 'main'\n\n"
                        "The root cause is the include, which ends the block.\n\n- edited `page.html`\n\nThe page is whole again.\n")
     ((_, (met,)),) = fix("TemplateSyntaxError: unclosed block 'main'").met
-    assert met.how == "said" and met.cause == "The root cause is the include, which ends the block."
+    assert met.how == "said" and met.ran.startswith("the page is empty")
     assert met.edits == ("page.html",) and met.outcome == "The page is whole again."
 
 
@@ -63,24 +62,16 @@ def test_a_rule_is_known_by_its_name_and_a_common_word_is_none(place, fix):
     conversations.held(place, "a", "2026-11-16", "## 09:00 go\n\nThe parameter is unused, and that is fine.\n")
     conversations.held(place, "b", "2026-11-17", "## 09:00 go\n\nThe `unused` rule wants an underscore.\n")
     ((_, found),) = fix("a.go:1:2: func helper is unused (unused)").met
-    assert [(met.where, met.cause) for met in found] == [("k-b#1", "The `unused` rule wants an underscore.")]
+    assert [(met.where, met.outcome) for met in found] == [("k-b#1", "The `unused` rule wants an underscore.")]
 
 
-def test_what_the_user_named_as_the_cause_counts(place, fix):
+def test_what_ran_in_between_is_told_and_no_cause_is_guessed(place, fix):
+    """What was said on the way is quoted where it repeats the failure's words."""
     page = "## 09:00 run it\n\n- ✗ `npm test` → exit 1: connect ECONNREFUSED port 5432\n\n> (while working) that is because the database is off\n\n" \
-           "- ✓ `docker compose up -d db`\n- ✓ `npm test`\n\nIt passes.\n"
+           "- ✓ `docker compose up -d db`\n- ✓ `npm test`\n\nIt passes, because the port of the database is open.\n"
     conversations.held(place, "a", "2026-11-16", page)
     ((_, (met,)),) = fix("connect ECONNREFUSED port 5432").met
-    assert met.cause == "that is because the database is off" and met.did == ("docker compose up -d db",) and met.covered
-
-
-def test_a_cause_of_something_else_is_none(place, fix):
-    """Behind the success only a sentence about this failure counts."""
-    page = "## 09:00 go\n\n- ✗ `acme diff --stat` → exit 1: unknown flag: --stat\n- ✓ `acme diff --names`\n\n" \
-           "The root cause is a race in the cache.\n"
-    conversations.held(place, "a", "2026-11-16", page)
-    ((_, (met,)),) = fix("unknown flag: --stat").met
-    assert met.cause == "" and met.passed == "acme diff --names"
+    assert met.said == "" and met.did == ("docker compose up -d db",) and met.covered
 
 
 def test_the_folder_that_was_wrong_is_not_the_same_call(place, fix):
@@ -122,5 +113,5 @@ def test_a_log_of_megabytes_is_asked_about_by_its_ends(week, fix):
 def test_an_answer_for_machines_names_its_source(week, fix, place):
     value = remedies.to_json(fix("unknown flag: --open"), place, 5)
     met = value["lines"][0]["met"][0]
-    assert (met["id"], met["session"], met["where"], met["worked"], met["cause"]) == (
+    assert (met["id"], met["session"], met["where"], met["worked"], met["said"]) == (
         "k-three", "three", "k-three#1", "acme issue list --state open", None)

@@ -592,16 +592,6 @@ def test_what_only_talk_was_is_read_again_for_what_was_said(past, took, place):
     assert (found["updated"], found["before"], found["records"]) == (2, 0, {"checkpoints": 3, "conversations": 2})
 
 
-def test_what_a_session_taught_is_not_taught_twice(past, took, place):
-    """Its lessons, and the keys of those it has had, go over into the new state."""
-    past.session("a", 3)
-    took()
-    aged(place, learned=["k1"], lessons=[])
-    took()
-    state = json.loads(Path(place.cache, "sessions", "a.json").read_text().partition("\n")[0])
-    assert state["learned"] == ["k1"] and state["lessons"] == []
-
-
 def test_the_start_of_a_session_takes_what_an_earlier_version_told_for_told(past, took, place):
     """Only an import reads all of it again."""
     path = past.session("a", 3)

@@ -6,10 +6,10 @@ import pytest
 from harness import timing
 from harness.repository import note
 
-from memory.capture import fixes
+from memory.capture import fixes, openings
 from memory.core import clock, records
 from memory.health import recordfaults
-from memory.knowledge import contradictions, duplicates, statements, usage
+from memory.knowledge import contradictions, duplicates, proposals, usage
 from memory.project import claims, mentions
 from memory.session import shell
 from memory.store import sections
@@ -92,9 +92,9 @@ def test_a_run_of_any_sign_is_read_in_time_that_grows_with_its_length(sign):
         "claims": lambda: claims.check(one, "/", ""), "symbols": lambda: mentions.named("`a`%s`a`" % body),
         "commits": lambda: mentions.hashes(body), "uses": lambda: usage.words_of(body),
         "contradictions": lambda: contradictions.pairs([one, other]), "duplicates": lambda: duplicates.find([one, other], {}),
-        "statements": lambda: statements.statements(note_of), "sections": lambda: sections.outline(body),
+        "statements": lambda: list(proposals.statements(note_of)), "sections": lambda: sections.outline(body),
         "suspects": lambda: list(recordfaults.find(body)),
-        "fixes": lambda: (fixes.telling(body), fixes.names("src/user_name.py", failure), fixes.signature("pytest x", body)),
+        "fixes": lambda: (fixes.names("src/user_name.py", failure), openings.plain(body)),
     }
     for name, reading in readings.items():
         assert timing.spent(reading, 0.5) < 0.5, name

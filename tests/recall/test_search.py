@@ -10,7 +10,7 @@ from harness import talks, vault
 from harness.asking import ask, fill, ids, settings, write
 
 from memory.index import builder
-from memory.recall import question, search
+from memory.recall import search
 from memory.store import ledger
 from memory.terminal import results
 
@@ -290,20 +290,6 @@ def test_a_turn_stands_under_the_checkpoint_of_its_stretch(place, now, backend):
     assert first.said.startswith("## 14:31 how many") and first.said.endswith("nothing was changed.")
     marker, = ask(place, now, "marker clone").hits
     assert (marker.id, marker.turn) == ("c-n0", 1)
-
-
-def test_a_turn_is_shown_with_what_later_turns_made_of_it(place, now):
-    """A reply is often overtaken a few turns later, by a request that shares no word with it."""
-    body = ("## 2026-01-23 14:00 how many retries does the uploader make?\n\nThe uploader makes five retries of an upload.\n\n"
-            "## 14:05 and draw a logo for the front page\n\n- created `logo.svg`\n\nAdded a green border to the picture.\n\n"
-            "## 14:10 no, make the uploader's retries three\n\n- edited `upload.py`\n\nChanged the number to `3` for every queue.\n")
-    write(place, "p/conversations/2026-01-23/140000-retries-0001.md", body, kind="conversation", id="c-7a1c0002",
-          title="how many retries", created="2026-01-23T14:00:00Z", session="5b1c", source="auto")
-    asked = question.Query("how many retries does the uploader make", limit=1)
-    first, = search.recall(place, settings(place), asked, now, 0.0, links=True).hits
-    assert "makes five retries" in first.passage
-    assert first.otherwise == ('later there (c-7a1c0002#3), after "no, make the uploader\'s retries three": '
-                               "Changed the number to `3` for every queue.")
 
 
 def test_a_session_is_ranked_by_its_checkpoint_too_where_only_a_turn_is_near(place, now, monkeypatch):

@@ -2,7 +2,24 @@
 
 from __future__ import annotations
 
-from memory.session.entries import PLAN, PROMPT, REPORT, RESULT, SLASH, STEER, SUMMARY, TITLE, TODOS, entries
+import pytest
+
+from memory.session.entries import (
+    ENDED,
+    INTERRUPTED,
+    PLAN,
+    PROMPT,
+    REPORT,
+    RESULT,
+    SLASH,
+    STEER,
+    SUMMARY,
+    TEAM,
+    TITLE,
+    TODOS,
+    entries,
+    queued,
+)
 
 REFUSED = ("The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit, the "
            "new_string was NOT written to the file). ")
@@ -164,3 +181,66 @@ def test_a_call_that_a_rule_forbids_is_refused_without_words_of_the_users():
     assert not forged.refused
     (other,) = entries(_result("Exit code 126\npermission denied", failed=True))
     assert not other.refused
+
+
+# ---- what the host notes of turns, tasks and teams
+
+def rows(*records):
+    """The entries of some lines, as (kind, name, text, data)."""
+    return [(one.kind, one.name, one.text, one.data) for record in records for one in entries(record)]
+
+
+def user(text, **more):
+    return {"type": "user", "message": {"role": "user", "content": text}, **more}
+
+
+@pytest.mark.parametrize(("record", "kinds"), [
+    ({"type": "system", "subtype": "turn_duration", "durationMs": 5}, [ENDED]),
+    ({"type": "system", "subtype": "stop_hook_summary", "preventedContinuation": False}, [ENDED]),
+    ({"type": "system", "subtype": "stop_hook_summary", "preventedContinuation": True}, []),
+    ({"type": "system", "subtype": "turn_duration", "isSidechain": True}, []),
+    (user("[Request interrupted by user]"), [INTERRUPTED]),
+    (user("[Request interrupted by user for tool use]"), [INTERRUPTED])])
+def test_the_host_notes_how_a_turn_ended(record, kinds):
+    assert [kind for kind, *_ in rows(record)] == kinds
+
+
+def test_a_list_of_tasks_tells_the_state_of_each():
+    """Whatever was told of them before."""
+    result = {"type": "tool_result", "tool_use_id": "t1", "content": "#1 [completed] Move it"}
+    told = {"tasks": [{"id": "1", "subject": "Move it", "status": "completed"}, {"id": 2, "subject": "Test it", "status": "pending"}]}
+    [_, (kind, name, _, data)] = rows(user([result], toolUseResult=told))
+    assert (kind, name) == (TODOS, "list")
+    assert data == [("1", "Move it", "completed"), ("2", "Test it", "pending")]
+
+
+def test_a_teammates_message_is_told_as_theirs():
+    """What their client sends as JSON says no word, but for a task that is handed out."""
+    said = '<teammate-message teammate_id="lead" color="blue">\nReview the cache key.\n</teammate-message>'
+    idle = '<teammate-message teammate_id="ann">{"type":"idle_notification","from":"ann"}</teammate-message>'
+    task = '<teammate-message teammate_id="lead">{"type":"task_assignment","taskId":"4","subject":"Move it","description":"To disk"}</teammate-message>'
+    assert rows(user(said), user(idle), user(task)) == [
+        (TEAM, "lead", "Review the cache key.", None), (TEAM, "lead", "Move it: To disk", None)]
+
+
+@pytest.mark.parametrize(("typed", "kept"), [
+    ('{"type":"task_assignment","taskId":"4"}', []), ("<task-notification><task-id>a</task-id></task-notification>", []),
+    ("also check windows", ["also check windows"]), ('{"retries": 5} is what I want', ['{"retries": 5} is what I want'])])
+def test_of_the_queue_only_what_was_typed_counts(typed, kept):
+    assert [one.text for one in queued(user(""), typed)] == kept
+
+
+@pytest.mark.parametrize(("raw", "asked"), [
+    ("<system_instruction>\nYou work for a wrapper.\n</system_instruction>\n\nfix the cache key", "fix the cache key"),
+    ("<environment_context>cwd: /w</environment_context>\n<user_query>fix the cache key</user_query>", "fix the cache key"),
+    ("<user_message>fix the cache key</user_message>", "fix the cache key"),
+    ("<Button> does not render", "<Button> does not render"), ("why does <context> leak?", "why does <context> leak?"),
+    ("<system_instruction>never closed\n\nfix it", "<system_instruction>never closed\n\nfix it")])
+def test_what_a_wrapper_puts_around_a_prompt_is_not_the_users(raw, asked):
+    assert [text for kind, _, text, _ in rows(user(raw)) if kind == PROMPT] == [asked]
+
+
+def test_placeholders_of_account_memory_say_nothing():
+    withheld = "[conversation summary withheld: it may include account memory]"
+    model = {"type": "assistant", "message": {"role": "assistant", "content": [{"type": "text", "text": withheld}]}}
+    assert rows(user(withheld), user("x\nSummary:\n" + withheld, isCompactSummary=True), model) == []

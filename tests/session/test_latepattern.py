@@ -41,4 +41,4 @@ def test_what_is_declared_can_be_compiled():
     names = [".".join(path.relative_to(ROOT).with_suffix("").parts) for path in sorted(ROOT.glob("memory/*/*.py"))
              if "latepattern import" in path.read_text(encoding="utf-8")]
     subprocess.run([sys.executable, "-c", code % names], cwd=ROOT, check=True)
-    assert "memory.session.lasting" in names
+    assert "memory.capture.fixes" in names

@@ -179,7 +179,8 @@ def test_the_review_shows_what_a_person_decides_on_and_decides_nothing(book):
 
 def test_walls_are_told_with_what_worked(book):
     said = book.html("walls")
-    assert "unused-result" in said and "what worked" in said and "3 sessions" in said and "/x/record/k-one#t1" in said
+    assert "unused-result" in said and "what worked" in said and "3 sessions" in said and "/x/record/k-two#t1" in said
+    assert "after editing src/cache.c" in said
 
 
 def test_links_topics_and_figures_are_drawn(book):

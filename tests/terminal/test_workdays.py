@@ -50,51 +50,60 @@ def test_it_is_readable_on_eighty_columns_and_fifteen_lines_a_day(place, tell):
         assert "\x1b" not in "".join(said) and "\u202e" not in "".join(said) and " more: feature-" in said[-1]
 
 
-def test_what_is_next_stands_in_one_line(place, tell):
-    """As many steps as have room; the others are counted."""
-    steps = "\n- ".join(["count the jobs of each customer and of each worker"] * 1 + ["show the queue of slow uploads on the page %d" % n for n in range(6)])
-    captured(place, "a", "## Done\n\n- commit ccccccc: Count\n\n## Next\n\n- " + steps, "2026-11-21T10:00:00Z", session="s-1", branch="queue")
-    (line,) = [line for line in tell(columns=250).split("\n") if "next:" in line]
-    assert "worker; show the queue of slow uploads on the page 0" in line and line.endswith(" (+5)") and len(line) < 170
+def test_what_does_not_fit_is_counted_and_branches_are_named(place, tell):
+    """A branch of many commits says how many more; branches without any room stand in the last line."""
+    for number in range(20):
+        done = "\n".join("- commit %07x: Work %d of branch %d" % (0xa000000 + 100 * number + at, at, number) for at in range(8))
+        captured(place, "a%02d" % number, "## Done\n\n" + done, "2026-11-21T09:00:00Z", session="s-%d" % number, branch="b%02d" % number)
+    said = tell().split("\n")[3:]
+    assert len(said) == 14 and said[0] == "  - b00: Work 0 of branch 0 (a000000) (+7)"
+    assert said[-1] == "  - 7 more: b13, b14, b15, b16, b17, b18, b19"
 
 
-def test_beside_branches_that_tell_more_those_with_details_are_named(place, tell):
-    """A branch's name tells as much as a name in its code; alone it is told."""
-    captured(place, "a", "## Outcome\n\n- Removed `start_pool()`", "2026-11-21T09:00:00Z", session="s-1", branch="remove-start", files="[a.py]")
-    assert tell().split("\n")[3:] == ["  - remove-start: Removed `start_pool()`"]
-    for number in range(3):
-        captured(place, "b%d" % number, "## Outcome\n\n- Added a limit for slow uploads of kind %d." % number, "2026-11-21T09:00:00Z",
-                 session="t-%d" % number, branch="limits-%d" % number, files="[b.py]")
-    said = tell().split("\n")
-    assert said[-1] == "  - 1 more: remove-start" and "start_pool" not in "".join(said) and len(said) == 3 + 4
+def test_few_branches_tell_all(place, tell):
+    done = "\n".join("- commit %07x: Work %d" % (0xa000000 + at, at) for at in range(6))
+    captured(place, "a", "## Done\n\n%s\n\n## Open\n\n- a worry\n- another one\n\n## Next\n\n- a step" % done,
+             "2026-11-21T09:00:00Z", session="s-1", branch="queue")
+    assert len(tell().split("\n")[3:]) == 6 + 3
 
 
-def test_a_line_is_told_whole_in_three_rows_where_there_is_room(place, tell):
-    said = "Added a handler of the queue of uploads to the worker, so that a slow upload of one customer holds up no others in line"
-    captured(place, "a", "## Outcome\n\n- " + said, "2026-11-21T09:00:00Z", session="s-1", branch="queue-of-uploads-by-customer", files="[a.py]")
+def test_a_branch_that_tells_nothing_of_its_own_is_named(place, tell):
+    """Its commits and steps are told of another one."""
+    for name in "ab":
+        captured(place, name, "## Done\n\n- commit aaaaaaa: Count", "2026-11-21T09:00:00Z", session="s-" + name, branch="count-" + name)
+    assert tell().split("\n")[3:] == ["  - count-a: Count (aaaaaaa)", "  - 1 more: count-b"]
+
+
+def test_a_long_line_is_broken_into_three_rows_where_there_is_room(place, tell):
+    """With its words in their order."""
+    said = "The handler of the queue of uploads runs in the worker now, so that a slow upload of a customer holds up no others"
+    captured(place, "a", "## Outcome\n\n- " + said, "2026-11-21T09:00:00Z", session="s-1", branch="queue-of-uploads-by-customer", title="The queue")
     lines = tell(columns=70).split("\n")[3:]
-    assert len(lines) == 3 and " ".join(line.strip() for line in lines) == "- queue-of-uploads-by-customer: " + said
+    assert len(lines) == 3 and " ".join(line.strip() for line in lines) == "- queue-of-uploads-by-customer: The queue → " + said
 
 
 def test_a_week_is_told_by_branch_in_sixty_lines(place, tell):
     """With the days of each; the branches where most was done are told."""
     for day in range(14, 22):
         for number in range(12):
-            captured(place, "%d-%d" % (day, number), "## Outcome\n\n- Added the handler of queue %d on day %d to the worker.\n\n"
+            commit = "## Done\n\n- commit aaaaaaa: Handle jobs %d\n\n" % day if number == 3 else ""
+            captured(place, "%d-%d" % (day, number), commit + "## Outcome\n\n- Added the handler of queue %d on day %d to the worker.\n\n"
                      "## Open\n\n- the handler of queue %d is slow" % (number, day, number), "2026-11-%dT09:00:00Z" % day,
-                     session="s-%d-%d" % (day, number), branch="queue-%d" % number, files="[a.py]" if number == 3 else "[]")
+                     session="s-%d-%d" % (day, number), branch="queue-%d" % number)
     said = tell(since=NIGHT - 7 * clock.DAY).split("\n")
     assert len(said) <= 60 and sum(line.startswith("  - queue-") for line in said) == 12
-    assert said[2].startswith("  - queue-3 (11-14 to 11-21): Added the handler of queue 3")
+    assert said[2].startswith("  - queue-3 (11-14 to 11-21): Handle jobs 14 (aaaaaaa)")
 
 
 def test_markdown_is_for_pasting(place, now):
     """No line is broken or cut for a terminal's sake; branches stand as code, days in bold."""
-    captured(place, "a", "## Outcome\n\n- Added " + "a long story of the retries and of their delays " * 2 + "to the docs.",
-             "2026-11-21T09:00:00Z", session="s-1", branch="retries")
+    captured(place, "a", "## Outcome\n\n- The retries of the queue double their delays, and the docs of the worker say so on a page of their own.",
+             "2026-11-21T09:00:00Z", session="s-1", branch="retries", title="Delays", links="")
+    captured(place, "b", "## Outcome\n\n- It works.", "2026-11-21T09:00:00Z", session="s-2", branch="other")
     told = worklog.gather(place, vault.settings(), "", NIGHT, now, 0.0)
     assert workdays.lines(told, screen.Style(60), True)[2:] == [
-        "**Sat 2026-11-21**", "- `retries`: Added " + "a long story of the retries and of their delays " * 2 + "to the docs."]
+        "**Sat 2026-11-21**", "- `retries`: Delays → The retries of the queue double their delays, and the docs of the worker say so on a page of their own.",
+        "- `other`: Work on b"]
 
 
 def test_a_long_branch_leaves_room_for_the_titles_of_the_last_sessions(place, now):

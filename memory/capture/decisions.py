@@ -1,0 +1,52 @@
+"""What a user decided in a session, by what the host noted of it: quoted, with the turn.
+
+Plans approved or refused, answers in menus, reasons given when a tool was refused, and a "no" that
+answers what was proposed right before.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from memory.capture import openings
+from memory.capture.turns import ANSWER, APPROVED, REFUSED, SLASH, USER, Piece, Turn
+from memory.core.plaintext import at_word, one_line
+
+MOST = 12
+DECISION, PROPOSED = 220, 120  # characters
+_NO = re.compile(
+    r"\W{0,4}(?:no|nope|nein|нет|"
+    r"아니(?:요|오|야)?|いいえ|いや|不(?:是|要|用|对|行)?)(?=[\s,.!:;—–-]|[，。、]|$)", re.I)
+
+
+def decisions(held: Sequence[Turn]) -> list[str]:
+    """Return what was decided in some turns, one line each, the newest last."""
+    found = [line for number in range(len(held)) for line in _of_turn(held, number)]
+    return list(dict.fromkeys(found))[-MOST:]
+
+
+def _of_turn(held: Sequence[Turn], number: int) -> Iterator[str]:
+    turn = held[number]
+    if turn.asked in ("", SLASH) and number and _NO.match(turn.request):
+        proposed = openings.plain(openings.outcome(held[number - 1]), PROPOSED)
+        if proposed:
+            yield "%s \"%s\" to: %s" % (turn.at[11:16], _said(turn.request), proposed)
+    for piece in turn.pieces:
+        line = _line(piece) if piece.kind == USER else ""
+        if line:
+            yield "%s %s" % (turn.at[11:16], line)
+
+
+def _line(piece: Piece) -> str:
+    if piece.name == ANSWER:
+        return "answered: " + _said(piece.text)
+    if piece.name == APPROVED:
+        return "approved the plan: " + at_word(openings.heading_of(piece.text), DECISION)
+    if piece.name.startswith(REFUSED) and piece.text:
+        return "%s: \"%s\"" % (piece.name, _said(piece.text))
+    return ""
+
+
+def _said(text: str) -> str:
+    return at_word(one_line(text), DECISION)

@@ -1,0 +1,240 @@
+"""What a turn came to, as it was said: its final statement, and texts as plain lines.
+
+Nothing here judges words.  Whether a turn has ended is what the host says; where it says nothing,
+a turn has ended when the last thing in it is what the model said.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from itertools import takewhile
+
+from memory.capture import turns
+from memory.capture.turns import SUMMARY, Turn
+from memory.core import tokeniser
+from memory.core.plaintext import at_word, one_line, sentences
+
+PROSE, ITEM, HEADING = "prose", "item", "heading"  # kinds of lines
+TITLE, REQUEST, OUTCOME = 70, 140, 330  # characters
+_SUBSTANCE = 80  # characters of a statement that says something though its turn went on
+_TELLING = 2  # different words of a request that says something
+_LISTED = re.compile(r"^\s{0,12}(?:[-*+•]|\d{1,3}[.)])\s{1,4}(?:\[[ xX]\]\s)?")
+_BARE_LIST = re.compile(r"\A(?:[-*+•]|\d{1,3}[.)])\s+")
+_BOX = re.compile(r"\A\[([ xX])\]\s+")
+_SENTENCES = 3  # of a statement, which an opening is one of
+_WORDS, _WIDE = 4, 10  # that a telling sentence has: words, else characters without spaces
+_JOINTS = (". ", "! ", "? ", "。", "！", "？", "; ", ": ", " – ", " — ", ", ", " ")
+_PLAN = re.compile(r"(?:implementation )?plan ?[:–-] ?", re.I)  # before what a plan is about
+_LEAST_ITEM = 75  # characters to which an item of a list is shortened
+_BESIDE = (turns.COMMIT, turns.LINK, turns.MERGED, turns.REPORT)  # what says nothing of a turn's end
+
+
+def is_finished(turn: Turn) -> bool:
+    """Tell whether a turn came to its end."""
+    if turn.end:
+        return turn.end == turns.ENDED
+    told = [piece for piece in turn.pieces if piece.kind not in _BESIDE]
+    return bool(told) and told[-1].kind == turns.SAID
+
+
+def outcome(turn: Turn) -> str:
+    """Return the final statement of a turn, else the last long one; "" for none."""
+    said = turn.said()
+    if said and is_finished(turn):
+        return said[-1]
+    return next((text for text in reversed(said) if len(text) >= _SUBSTANCE), "")
+
+
+def closing(held: Sequence[Turn]) -> Turn | None:
+    """Return the turn that says where the work stands: the last one in which anything happened."""
+    asked = [turn for turn in held if turn.asked != SUMMARY]
+    telling = [turn for turn in asked if turn.pieces or says_something(turn.request)]
+    return next(reversed(telling or asked), None)
+
+
+def is_unanswered(turn: Turn) -> bool:
+    """Tell whether nothing at all was done or said for a request."""
+    return bool(turn.request) and not turn.pieces and not turn.asked
+
+
+def questions(held: Sequence[Turn]) -> list[str]:
+    """Return the questions at the end of the last final statement, which nobody answered."""
+    last = closing(held)
+    lines = prose(outcome(last)) if last and is_finished(last) else []
+    said = [one for line in lines[-2:] for one in sentences(bare(line))]
+    return [at_word(one, 240) for one in said[-3:] if one.endswith(("?", "？"))][-2:]
+
+
+def without_questions(statement: str) -> str:
+    """Return a statement without the questions at its end."""
+    lines = statement.rstrip().split("\n")
+    while lines and (not lines[-1].strip() or _is_question(lines[-1])):
+        rest = sentences(lines.pop())[:-1]
+        lines += [" ".join(rest)] if rest else []
+    return "\n".join(lines) or statement
+
+
+def _is_question(line: str) -> bool:
+    said = sentences(line)
+    return bool(said) and said[-1].rstrip("*_ ").endswith(("?", "？"))
+
+
+# --- texts
+
+def plain(statement: str, most: int = 0) -> str:
+    """Return a statement as one line without marks of markdown and without code.
+
+    most: characters at most, 0 for any; items of a list are shortened before any is left out.
+    """
+    parts = _parts(statement)
+    line = _joined(parts)
+    if not most or len(line) <= most:
+        return line
+    items = sum(kind == ITEM for kind, _ in parts)
+    if items > 1:
+        room = most - sum(len(text) for kind, text in parts if kind != ITEM)
+        each = max(_LEAST_ITEM, room // items - 2)
+        parts = [(kind, at_word(text, each) if kind == ITEM else text) for kind, text in parts]
+    return at_word(_joined(parts), most)
+
+
+def _parts(statement: str) -> list[tuple[str, str]]:
+    """Return (PROSE, ITEM or HEADING; text) of each line that is no code."""
+    found = []
+    for line in prose(statement):
+        if not set(line) <= set("|-=:*_ "):
+            level, head = tokeniser.heading(line)
+            kind = HEADING if level else ITEM if _LISTED.match(line) else PROSE
+            text = head + ":" if level else bare(line)
+            found.append((kind, text.strip("| ")))
+    return found
+
+
+def _joined(parts: Sequence[tuple[str, str]]) -> str:
+    out: list[str] = []
+    for kind, text in parts:
+        if kind == ITEM and out and not out[-1].endswith((":", ".", ";", "!", "?", ",")):
+            out[-1] += ";"
+        out.append(text)
+    return one_line(" ".join(out))
+
+
+def prose(text: str) -> list[str]:
+    """Return the lines of a text outside code, stripped, without empty ones."""
+    marked = tokeniser.coded(text.split("\n"))
+    return [line.strip() for line, code in marked if line.strip() and not code]
+
+
+def listed(line: str) -> bool:
+    """Tell whether a line is an item of a list."""
+    return bool(_LISTED.match(line))
+
+
+def bare(line: str) -> str:
+    """Return a line without its list mark and its marks of emphasis."""
+    text = _LISTED.sub("", line, count=1).replace("**", "").replace("__", "")
+    return one_line(text)
+
+
+def clause(text: str, most: int = TITLE) -> str:
+    """Return the beginning of a text in at most so many characters, cut at the last joint in them."""
+    line = one_line(text).strip(" #*_`\"'").rstrip(".;:,。")
+    if len(line) <= most:
+        return line
+    head = line[:most + 1]
+    for joint in _JOINTS:
+        at = head.rfind(joint)
+        if at >= most // 2:
+            return head[:at].rstrip(" .;:,–—")
+    return at_word(line, most)
+
+
+def heading_of(text: str) -> str:
+    """Return the first heading of a text, else its first line."""
+    lines = prose(text)
+    heads = [head for level, head in map(tokeniser.heading, lines) if level]
+    head = one_line((heads or lines or [""])[0].replace("**", "").replace("`", ""))
+    return _PLAN.sub("", head, count=1) or head
+
+
+def says_something(request: str) -> bool:
+    """Tell whether a request has words of its own to go by."""
+    words = {word for word in tokeniser.tokens(request) if word not in tokeniser.STOP}
+    return len(words) >= _TELLING or any(map(tokeniser.is_cjk, request))
+
+
+def topic(request: str, most: int = TITLE) -> str:
+    """Return the first line of a request that says something, as a clause; "" for none."""
+    for line in prose(request)[:5]:
+        if line[:1] not in (">", "|", "<") and says_something(line):
+            return clause(bare(line.lstrip("# ")), most)
+    return ""
+
+
+# --- the one sentence that tells
+
+
+def opening(statements: Iterable[str], most: int, about: str = "") -> str:
+    """Return one of the first sentences of some statements, in at most `most` characters.
+
+    It is of the first statement that shares words with `about`, such as requests: the sentence
+    that shares most.  Where none does, it is the first sentence of all, "" for none.
+    """
+    sought, first = _words(about), ""
+    for statement in statements:
+        found = _opening_sentences(statement)
+        shared = [len(_words(one) & sought) for one in found]
+        if any(shared):
+            return at_word(found[shared.index(max(shared))], most)
+        first = first or next(iter(found), "")
+    return at_word(first, most)
+
+
+def _opening_sentences(statement: str) -> list[str]:
+    """Return the first sentences of prose, where there is none the first list with its lead."""
+    parts = _parts(statement)
+    lines = [text for kind, text in parts if kind == PROSE and not text.endswith((":", "："))]
+    said = [one for line in lines for one in sentences(line) if _is_telling(one)]
+    return said[:_SENTENCES] or [line for line in (_first_list(parts),) if _is_telling(line)]
+
+
+def _first_list(parts: Sequence[tuple[str, str]]) -> str:
+    """Return the first list behind the sentence that leads it in, else everything."""
+    kinds = [kind for kind, _ in parts]
+    if ITEM not in kinds:
+        return _joined(parts).rstrip(":")
+    begin = kinds.index(ITEM)
+    listed = [text for _, text in takewhile(lambda part: part[0] == ITEM, parts[begin:])]
+    lead = sentences(parts[begin - 1][1])[-1:] if begin and kinds[begin - 1] == PROSE else []
+    return one_line(" ".join([*lead, "; ".join(listed)]))
+
+
+def _is_telling(sentence: str) -> bool:
+    wide = sum(map(tokeniser.is_cjk, sentence))
+    long = len(sentence.split()) >= _WORDS or wide >= _WIDE
+    return long and not sentence.endswith((":", "：", "?", "？"))
+
+
+def _words(text: str) -> set[str]:
+    return set(tokeniser.tokens(text)) - tokeniser.STOP - tokeniser.COMMON
+
+
+# --- pages
+
+def sections(body: str) -> dict[str, list[str]]:
+    """Return a page's lines by their heading in small letters, "" for none.
+
+    Marks of lists, code and steps that are ticked are left out.
+    """
+    found: dict[str, list[str]] = {"": []}
+    name = ""
+    for line, code in tokeniser.coded(body.split("\n")):
+        level, head = (0, "") if code else tokeniser.heading(line)
+        text = _BARE_LIST.sub("", line.strip())
+        box = _BOX.match(text)
+        if level:
+            name = head.rstrip(": ").lower()
+        elif text.strip("-*+• ") and not code and not (box and box[1] != " "):
+            found.setdefault(name, []).append(one_line(_BOX.sub("", text)))
+    return found

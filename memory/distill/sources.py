@@ -1,0 +1,57 @@
+"""Take sources apart into passages: the turns of conversations, other records whole."""
+
+from __future__ import annotations
+
+import re
+from typing import Iterator, List, NamedTuple, Sequence
+
+from memory.core import clock
+from memory.distill.digests import BODY_LIMIT, Source, clean
+from memory.recall.hit import Turn
+from memory.recall.windows import Passage
+
+TURN_LIMIT = 12_000  # characters read of one turn
+
+_HEADED = re.compile(r"## (?:(\d{4}-\d\d-\d\d) )?\d\d:\d\d ?")
+
+
+class Read(NamedTuple):
+    """A passage of a source.
+
+    day: on which it was said, such as `2026-01-23`.  request: what a turn was asked; "" of others.
+    """
+
+    source: Source
+    passage: Passage
+    day: str
+    request: str
+
+
+def read(sources: Sequence[Source]) -> List[Read]:
+    """Return the passages of sources, without checkpoints that retell a conversation here."""
+    talks = {
+        source.id: source for source in reversed(sources) if source.kind == "conversation"
+    }  # each once
+    found: List[Read] = []
+    for source in sources:
+        if source.kind == "conversation":
+            found += _turns(source) if talks[source.id] is source else ()
+        elif source.retold not in talks:
+            passage = Passage(
+                source.retold or source.id, clean(source.title), clean(source.body[:BODY_LIMIT])
+            )
+            found.append(Read(source, passage, clock.day(source.created), ""))
+    return found
+
+
+def _turns(source: Source) -> Iterator[Read]:
+    day = clock.day(source.created)
+    for text in source.turns or (source.body,):
+        head, _, rest = text.partition("\n")
+        headed = _HEADED.match(head)
+        day = headed[1] or day if headed else day
+        answer = Turn(0, "", "", text).answer if headed else text
+        quoted = rest[: len(rest) - len(answer)] if headed else ""
+        whole = " ".join(line.lstrip("> ") for line in quoted.split("\n")).strip()
+        asked = clean(whole or (head[headed.end() :] if headed else source.title)).strip()
+        yield Read(source, Passage(source.id, asked, clean(answer[:TURN_LIMIT])), day, asked)

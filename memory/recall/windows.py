@@ -1,0 +1,178 @@
+"""Cut texts into windows of some 900 characters, and score them by a question.
+
+A text is cut at its joints: between paragraphs; a list stays with the line that leads it in, a table
+or code block is whole.  Only what is longer than a window is cut inside.
+
+    score(window) = BM25(window) + 0.5 BM25(its turn) + 0.3 BM25(its session)
+
+with k1 1.2, b 0.75 and the idf over all windows.  How far they tell of the question is measured by
+
+    share(best window) + share(its turn) + share(its session) + 0.07 score(best window)
+
+where a share is that of the question's idf.  A short question is told by its shares, a long one by
+the score: some project holds half of any ten words.  evals/README.md has the calibration.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from typing import Container, Dict, List, Mapping, NamedTuple, Sequence, Tuple
+
+from memory.core import tokeniser
+from memory.hook.segment import K1, B
+from memory.recall.sentences import LEAD, Line, lines
+
+LIMIT = 900  # characters of a window
+OF_TURN, OF_SESSION = 0.5, 0.3
+FEW = 300  # windows without any of the terms that are thought to stand beside those given
+OF_SCORE, TELLS = 0.07, 3.15  # see above; the measure from where on the records tell
+
+
+class Passage(NamedTuple):
+    """A turn of a conversation, or a section of another record.
+
+    session: names its session or record.  head: its request or title, which counts as words of the
+    turn and is in no window.
+    """
+
+    session: str
+    head: str
+    text: str
+
+
+class Window(NamedTuple):
+    """Lines of a passage that follow one another.
+
+    passage: number of the passage.  at: place of its first line there.  score: see above.
+    """
+
+    passage: int
+    at: int
+    lines: Tuple[Line, ...]
+    score: float = 0.0
+
+    @property
+    def text(self) -> str:
+        """The text of the lines."""
+        return "\n".join(line.text for line in self.lines)
+
+
+class Answered(NamedTuple):
+    """The windows of some passages, and how far they answer a question.
+
+    windows: the best first.  rarity: idf of each term of the question.  telling: see above.  held: share
+    of the question that the best window's session holds.
+    """
+
+    windows: List[Window]
+    rarity: Dict[str, float]
+    telling: float
+    held: float
+
+    @property
+    def tells(self) -> bool:
+        """Whether the records tell; a question without a word is no measure."""
+        return not self.rarity or self.telling >= TELLS
+
+    def share(self, terms: Container[str]) -> float:
+        """Return the share of the question's idf that some terms hold."""
+        return share(self.rarity, terms)
+
+
+def cut(found: Sequence[Line], passage: int = 0) -> List[Window]:
+    """Cut the lines of a passage into windows."""
+    windows: List[Window] = []
+    held: List[Line] = []
+    at = size = 0
+    for block in _blocks(found):
+        longer = sum(len(line.text) + 1 for line in block)
+        if held and size + longer > LIMIT:
+            windows.append(Window(passage, at, tuple(held)))
+            at, held, size = at + len(held), [], 0
+        for line in block:
+            if held and size + len(line.text) > LIMIT and held[-1].kind != LEAD and longer > LIMIT:
+                windows.append(Window(passage, at, tuple(held)))
+                at, held, size = at + len(held), [], 0
+            held.append(line)
+            size += len(line.text) + 1
+    return windows + [Window(passage, at, tuple(held))] * bool(held)
+
+
+def _blocks(found: Sequence[Line]) -> List[List[Line]]:
+    out: List[List[Line]] = []
+    for line in found:
+        if out and out[-1][-1].block == line.block:
+            out[-1].append(line)
+        else:
+            out.append([line])
+    return out
+
+
+def answer(question: str, passages: Sequence[Passage]) -> Answered:
+    """Score the windows of passages by a question."""
+    found = [
+        window
+        for number, passage in enumerate(passages)
+        for window in cut(lines(passage.text), number)
+    ]
+    counts = [_counted(window.text) for window in found]
+    rarity = _rarity(dict(tokeniser.terms(question)), counts)
+    turns = [_counted(passage.head) for passage in passages]
+    for window, count in zip(found, counts):
+        turns[window.passage].update(count)
+    sessions: Dict[str, Counter[str]] = {}
+    for passage, count in zip(passages, turns):
+        sessions.setdefault(passage.session, Counter()).update(count)
+    of_turn = _bm25(rarity, turns)
+    of_session = dict(zip(sessions, _bm25(rarity, list(sessions.values()))))
+    scored = []
+    for window, count, value in zip(found, counts, _bm25(rarity, counts)):
+        session = passages[window.passage].session
+        value += OF_TURN * of_turn[window.passage] + OF_SESSION * of_session[session]
+        scored.append(
+            (window._replace(score=value), (count, turns[window.passage], sessions[session]))
+        )
+    scored.sort(key=lambda pair: (-pair[0].score, pair[0].passage, pair[0].at))
+    if not scored:
+        return Answered([], rarity, 0.0, 0.0)
+    best, around = scored[0]
+    shares = [share(rarity, count) for count in around]
+    return Answered(
+        [window for window, _ in scored], rarity, sum(shares) + OF_SCORE * best.score, shares[-1]
+    )
+
+
+def share(rarity: Mapping[str, float], terms: Container[str]) -> float:
+    """Return the share of the terms' idf that some terms hold."""
+    return sum(idf for term, idf in rarity.items() if term in terms) / (sum(rarity.values()) or 1.0)
+
+
+def _counted(text: str) -> Counter[str]:
+    return Counter(tokeniser.tokens(text))
+
+
+def _rarity(asked: Mapping[str, float], counts: Sequence[Counter[str]]) -> Dict[str, float]:
+    """Return the idf of each term of a question, times its weight."""
+    seen = Counter(term for count in counts for term in asked if term in count)
+    many = len(counts) + FEW
+    return {
+        term: weight * math.log(1 + (many - seen[term] + 0.5) / (seen[term] + 0.5))
+        for term, weight in asked.items()
+    }
+
+
+def _bm25(rarity: Mapping[str, float], counts: Sequence[Counter[str]]) -> List[float]:
+    sizes = [sum(count.values()) for count in counts]
+    mean = sum(sizes) / max(len(sizes), 1) or 1.0
+    out = []
+    for count, size in zip(counts, sizes):
+        norm = K1 * (1 - B + B * size / mean)
+        out.append(
+            sum(
+                idf * count[term] * (K1 + 1) / (count[term] + norm)
+                for term, idf in rarity.items()
+                if term in count
+            )
+        )
+    return out

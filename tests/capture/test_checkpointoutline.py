@@ -1,0 +1,46 @@
+"""A checkpoint's page is taken apart by its headings, whoever wrote it."""
+
+from __future__ import annotations
+
+from memory.capture.checkpointoutline import outline
+from memory.core import records
+
+PAGE = """---
+kind: checkpoint
+files: [a.go]
+---
+## Outcome
+
+- The key is fixed.
+
+## Next steps
+
+- next: move the retries
+- [x] done already
+
+## Open
+
+- `make lint` still fails: a.go:3
+
+## Turns
+
+- 10:05 fix the key → fixed
+
+## Done
+
+- commit 1a2b3c4: Fix the key
+- edited `a.go`
+"""
+
+
+def test_each_line_stands_under_its_section():
+    found = outline(records.from_bytes("p/checkpoints/x.md", PAGE.encode(), 0.0))
+    assert found.outcome == ("The key is fixed.",) and found.next == ("move the retries",)
+    assert found.open == ("`make lint` still fails: a.go:3",) and found.request == ("fix the key",)
+    assert found.commits == ("1a2b3c4: Fix the key",) and found.files == ("a.go",)
+
+
+def test_a_text_without_headings_says_its_first_sentences():
+    text = "One thing. Another thing. A third.\n\n```\n## no heading\n```\n"
+    found = outline(records.from_bytes("p/checkpoints/x.md", text.encode(), 0.0))
+    assert found.said == ("One thing.", "Another thing.") and found.outcome == ()
