@@ -13,7 +13,7 @@ from harness.expressions import Expression
 GROWTH, FLOOR, SHORT, LONG = 2.3, 0.04, 2_000, 6_000  # seconds below which nothing is judged; characters of a text
 ENDLESS = 1.0  # seconds after which one is given up
 EVERY = expressions.every()
-# What takes secrets out looks at every place of a text; bench/redaction.py measures it by attacks of its own.
+# What takes secrets out gives these pieces of at most 4,096 characters; tests/store/test_secretshapes.py doubles whole texts.
 APART = {name for name in expressions.modules() if name in (
     "memory.store.bylabel", "memory.store.byname", "memory.store.byshape", "memory.store.bytoken", "memory.store.redactor",
     "memory.store.secretshapes")}
@@ -81,7 +81,7 @@ def test_an_expression_keeps_step_with_its_text(name):
 
 
 @pytest.mark.parametrize("name", sorted(APART))
-@pytest.mark.xfail(strict=False, reason="secrets are looked for by rules of their own")
+@pytest.mark.xfail(strict=False, reason="they only meet pieces of bounded length")
 def test_an_expression_for_secrets_keeps_step_with_its_text(name):
     assert slow([one for one in EVERY if one.where.partition(":")[0] == name]) == []
 
@@ -95,9 +95,9 @@ def test_an_expression_that_grows_is_found(pattern):
 def test_every_expression_is_looked_at():
     """Those of tables, those that are compiled late, and those that stand in functions."""
     found = {one.where.partition(":")[0] for one in EVERY}
-    assert len(EVERY) > 500 and len(found) > 80
+    assert len(EVERY) > 500 and len(found) > 70
     held = {one.pattern for one in EVERY}
     from memory.capture import fixes, turns
     from memory.session import entries
 
-    assert {entries._FENCES.pattern, turns._PULL.pattern, fixes._SETTINGS[0][1].pattern} <= held
+    assert {entries._FENCES.pattern, turns._PULL.pattern, fixes._ENDING.pattern} <= held
