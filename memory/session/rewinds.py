@@ -27,6 +27,7 @@ _EDGE = 2048  # bytes at a line's start and end that hold its id
 _UUID = re.compile(rb'"uuid"\s*:\s*"([^"\\]{1,80})"')
 _PARENT = re.compile(rb'"parentUuid"\s*:\s*"')
 _COMPACTED = (b'"compact_boundary"', b'"isCompactSummary"')
+_LAST = 1 << 14  # bytes before a reading, which mostly hold the line that its first prompt hangs on
 
 
 class Span(NamedTuple):
@@ -79,7 +80,7 @@ class Tree:
 
     def __init__(self, fd: int, start: int):
         self._fd, self._start, self._own = fd, start, Lines()
-        self._near: Lines | None = None
+        self._near: dict[int, Lines] = {}
         self._whole: Lines | None = None
 
     def passed(self, line: bytes) -> None:
@@ -107,10 +108,12 @@ class Tree:
         return [at for lines in every for at in lines.prompts[:1]]
 
     def _before(self) -> Iterator[Lines]:
-        """Yield what stands before the reading: the end of it, then all."""
+        """Yield what stands before the reading: its last lines, more of its end, then all."""
         if self._start:
-            self._near = self._near or self._read(max(0, self._start - BLOCK))
-            yield self._near
+            for size in (_LAST, BLOCK):
+                if size not in self._near:
+                    self._near[size] = self._read(max(0, self._start - size))
+                yield self._near[size]
             yield self._all()
 
     def _all(self) -> Lines:
