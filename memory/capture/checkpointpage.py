@@ -28,7 +28,6 @@ MOST_FIXED, MOST_COMMANDS, MOST_COMMITS, MOST_FILES, MOST_REPORTS, MOST_OPEN = 4
 LEFT = "in progress, not finished: "  # before the request of a turn that has not ended
 STOPPED = "stopped by the user: "  # before that of a turn that the user interrupted
 FAILS = "` still fails: "  # stands in the line of a command that failed at the end
-ON_THE_WAY = LEFT, STOPPED, "said on the way: ", "done last: "  # what begins a line of an outcome that is none
 _LANGUAGES = {
     "py": "python", "ts": "typescript", "tsx": "typescript", "js": "javascript", "jsx": "javascript", "rs": "rust",
     "go": "go", "java": "java", "kt": "kotlin", "rb": "ruby", "php": "php", "c": "c", "h": "c", "cpp": "cpp",

@@ -53,11 +53,6 @@ def closing(held: Sequence[Turn]) -> Turn | None:
     return next(reversed(telling or asked), None)
 
 
-def is_unanswered(turn: Turn) -> bool:
-    """Tell whether nothing at all was done or said for a request."""
-    return bool(turn.request) and not turn.pieces and not turn.asked
-
-
 def questions(held: Sequence[Turn]) -> list[str]:
     """Return the questions at the end of the last final statement, which nobody answered."""
     last = closing(held)

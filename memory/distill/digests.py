@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import Any, Sequence
 
-from memory.core import clock, plaintext, tokeniser
+from memory.core import plaintext, tokeniser
 from memory.core.records import Record, labels
 from memory.hook import fence
 from memory.hook.handoffs import repeats
@@ -150,11 +150,6 @@ def nearest(sources: Sequence[Source]) -> tuple[tuple[str, str], ...]:
     """Return (id, title) of the best sources, a session once: what is named where none of them tells."""
     retold = {source.retold for source in sources}
     return tuple((source.id, clean(source.title)) for source in sources if source.id not in retold)[:NEAREST]
-
-
-def cite(source: Source) -> str:
-    """Return the end of a bullet that quotes a source, such as `[k3m9] 2026-11-21`."""
-    return "[%s] %s" % (source.id, clock.day(source.created))
 
 
 def render(digest: Digest) -> str:

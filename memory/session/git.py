@@ -34,7 +34,6 @@ _MADE_HERE = r"\b(\w+)=[\"']?\$\(\s*mktemp\b"
 _ASSIGNED = r"(?:^|\s)(\w+)=([\"']?)([^\s\"'$()]+)\2(?=\s|\Z)"
 _WORDS = r"""(?:"(?:\\.|[^"\\])*"|'[^']*'|\\.|\$\([^)]{0,400}\)|[^\s"'])+"""
 _FILE = r"(?!origin/)[\w@+~./-]*\.[A-Za-z]\w{0,7}\Z"
-_BACK = r"HEAD(?:~(\d*)|(\^+))\Z"
 
 
 class Head:
@@ -263,17 +262,3 @@ def _paths(verb: str, words: list[str]) -> list[str]:
 def brought_back(command: str) -> bool:
     """Tell whether a command brings stashed work back."""
     return any(key == "git stash" and re.search(r"\bstash\s+(?:pop|apply)\b", part) for key, part, _ in _gits(command, ""))
-
-
-def reverted(command: str) -> tuple[str, ...]:
-    """Return the commits that a command takes back: those of `git revert`, and `HEAD`, `HEAD~1` … of a reset behind them."""
-    found: list[str] = []
-    for key, part, _ in _gits(command, ""):
-        words = [word.strip("'\"") for word in re.findall(_WORDS, part)]
-        if key == "git revert" and not {"--abort", "--continue", "--skip", "--quit"} & set(words):
-            found += [word for word in words[words.index("revert") + 1:] if re.match(r"[\w^~.]+\Z", word)]
-        if key == "git reset":
-            back = next(filter(None, (re.match(_BACK, word) for word in words)), None)
-            count = (int(back[1] or 1) if back[1] is not None else len(back[2])) if back else 0
-            found += ["HEAD~%d" % n if n else "HEAD" for n in range(min(count, 20))]
-    return tuple(dict.fromkeys(found))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from memory.session import tellingline
-from memory.session.commandline import BUILDERS, QUIET_FAILURES, TESTERS, is_noise, key_of, kind_of, parts, steps
+from memory.session.commandline import BUILDERS, QUIET_FAILURES, TESTERS, is_noise, key_of, kind_of, steps
 from memory.session.transcript import clean, clip
 
 TYPE_CHECKING = False
@@ -67,13 +67,6 @@ _NORMAL = (  # in this order
     (re.compile(r"(?<!\w)\d+(?:[.,:]\d+)*"), "#"),
     (re.compile(r"\s+"), " "),
 )
-_PLACE = r"^(?:E\s{1,20}|\S{1,300}\.\w{1,20}[:(]\d{1,9}[\d:,]{0,40}\)?:\s{0,20}){1,4}"
-_SCRATCH = (r"(?s)(?:/private)?/(?:tmp|var/folders|dev/shm)/\S*?(?=[/\s'\"]|\Z)|\s-[fF]\s+\S+=.*|\s--(?:jq|body|"
-                      r"title)[ =].*")
-_GENERAL = frozenset("error errors exit code status failed fails failure not found http file files does exist exists such "
-                     "directory the and for with "
-                     "that this was has could cannot can permission denied path command unknown unrecognized flag option "
-                     "argument".split())
 _EXIT = re.compile(r"\A(?:Error: )?Exit code (\d+)\n?")
 
 
@@ -272,32 +265,3 @@ def normal(error: str) -> str:
     for pattern, plain in _NORMAL:
         error = pattern.sub(plain, error)
     return error.strip().lower()
-
-
-def signature_of(tool: str, telling: str, given: str = "") -> str:
-    """Return what the same failure of a tool has in two sessions, or "" where its line tells nothing.
-
-    tool: of the host (`Bash`, `Read`, `Grep` …).  telling: the telling line.  given: the command, path, pattern or name that it
-    was called with.  Numbers, hashes, scratch folders and the place of a compiler's or test's line are left out.  A line that
-    would fit many failures (`gh: Not Found (HTTP 404)`, `File does not exist.`) counts together with what was asked for.
-    """
-    bare = re.sub(_PLACE, "", telling)
-    plain = normal(bare)
-    said = {word for word in re.findall(r"[^\W\d_]{3,}", plain) if word not in _GENERAL}
-    if not plain or tellingline.is_trailer(bare) or bare.startswith(("FAIL\t", "--- FAIL: ")):
-        return ""
-    if len(said) >= 3 or (said and bare != telling):
-        return plain
-    asked = _asked(tool, given, bool(re.search(r"\s-{1,2}\w", plain)))
-    return " | ".join((plain, *asked)) if asked else ""
-
-
-def _asked(tool: str, given: str, option: bool) -> list[str]:
-    """Return what a tool was asked for: the end of a path, or the command; where an option of it was wrong, its name alone."""
-    if tool != "Bash":
-        return [tool, "/".join(given.replace("\\", "/").rstrip("/").split("/")[-2:]).lower()] if given else []
-    every = [part for part in parts(given) if not is_noise(key_of(part))] or parts(given)[:1]
-    first = re.sub(r"\s\d?>+\s*\S+", "", next(iter(every), ""))
-    if option:
-        return [key_of(first)]
-    return [normal(re.sub(_SCRATCH, "", first))] if first else []

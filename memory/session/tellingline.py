@@ -17,10 +17,6 @@ if TYPE_CHECKING:
 TEST, LINT, BUILD, FORMAT, USE, OTHER = "test", "lint", "build", "format", "use", ""  # what failed; USE: how it was called
 _LONG = 60000  # characters of an output that are read
 MOST_NAMES = 12  # failing tests or files that are named
-_PASSING = (
-    r"\bmismatched types \S+ and \S+|\bcannot use .{1,120} as .{1,80} (?:value )?in \w+|"
-    r"\b(?:not enough|too many) arguments in call|"
-    r"\b(?:declared|imported) and not used|\bredeclared in this block|: missing return\b|\bExpected \d+ arguments, but got \d")
 
 
 class Told(NamedTuple):
@@ -303,16 +299,6 @@ def tell(text: str, command: str = "", most: int = 3) -> Told:
             names = [name if runner.kind == TEST else re.sub(r"[:(]\d.*", "", place) for place, _, name in found]
             return Told(tuple(dict.fromkeys(told))[:most], runner.kind, tuple(dict.fromkeys(filter(None, names)))[:MOST_NAMES])
     return Told(tuple(_plain(text, most)), OTHER, ())
-
-
-def is_same(one: str, other: str) -> bool:
-    """Tell whether two lines are one; the redactor may name the kind of a secret otherwise in another text."""
-    return len({re.sub(r"(?<=\[redacted:)[\w-]+", "", " ".join(line.split())) for line in (one, other)}) == 1
-
-
-def is_passing(line: str) -> bool:
-    """Tell whether a line is a compiler's on code that is just being written: a type, a number of arguments, a name not used."""
-    return bool(re.search(_PASSING, line))
 
 
 def is_trailer(line: str) -> bool:

@@ -97,7 +97,8 @@ def test_every_expression_is_looked_at():
     found = {one.where.partition(":")[0] for one in EVERY}
     assert len(EVERY) > 500 and len(found) > 70
     held = {one.pattern for one in EVERY}
-    from memory.capture import fixes, turns
+    from memory.capture import fixes
+    from memory.distill import technical
     from memory.session import entries
 
-    assert {entries._FENCES.pattern, turns._PULL.pattern, fixes._ENDING.pattern} <= held
+    assert {entries._FENCES.pattern, technical._TECHNICAL.pattern, fixes._ENDING.pattern} <= held

@@ -211,15 +211,6 @@ def test_a_commit_that_is_made_anew_is_known(command, anew):
     assert git.amends(command) is anew
 
 
-@pytest.mark.parametrize(("command", "revisions"), [
-    ("git revert 1a2b3c4", ("1a2b3c4",)), ("git revert --no-edit HEAD", ("HEAD",)), ("git revert --abort", ()),
-    ("git reset --hard HEAD~2", ("HEAD", "HEAD~1")), ("git reset --soft HEAD^", ("HEAD",)), ("git reset --hard", ()),
-    ("git log", ())])
-def test_the_commits_that_are_taken_back_are_told(command, revisions):
-    """By a commit against them, or by going back behind them."""
-    assert git.reverted(command) == revisions
-
-
 def test_a_stash_comes_back():
     """With pop or apply."""
     assert git.brought_back("git stash pop && make") and git.brought_back("git stash apply stash@{1}") and not git.brought_back("git stash"

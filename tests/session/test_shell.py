@@ -168,23 +168,3 @@ def test_a_run_survives_its_fields():
     """What `fields` gives makes the same run again."""
     run = shell.run("golangci-lint run", "t", "Exit code 1\na.go:3:2: not checked (errcheck)\n1 issues:\n* errcheck: 1", None, True)
     assert shell.Run(*run.fields()).fields() == run.fields() and run.names == ("a.go",)
-
-
-@pytest.mark.parametrize(("tool", "telling", "given", "other", "again"), [
-    ("Bash", "a.go:3:2: os/exec.Command must not be called (noctx)", "mise run lint", "b/c.go:44:9: os/exec.Command must not be called (noctx)",
-     "mise run lint 2>&1 | tail"),
-    ("Bash", "gh: Not Found (HTTP 404)", "gh api repos/o/r/pulls/comments/271 --jq .body", "gh: Not Found (HTTP 404)",
-     "gh api repos/o/r/pulls/comments/998 --jq .path"),
-    ("Bash", "unknown flag: --stat", "gh pr diff 88 --stat | head", "unknown flag: --stat", "gh pr diff --stat 104"),
-    ("Read", "File does not exist.", "/home/dev/shop/.golangci.yml", "File does not exist.", "/home/other/shop/.golangci.yml"),
-    ("Bash", "x_test.go:9: open /tmp/T1234/001/state.json: no such file or directory", "go test ./x",
-     "x_test.go:21: open /tmp/T99/002/state.json: no such file or directory", "go test ./x -run TestOne")])
-def test_the_same_failure_has_one_signature_in_two_sessions(tool, telling, given, other, again):
-    """Numbers, hashes, scratch folders and places apart; a line that fits many failures counts with what was asked for."""
-    assert shell.signature_of(tool, telling, given) == shell.signature_of(tool, other, again) != ""
-
-
-def test_other_failures_have_other_signatures():
-    """Another path that does not exist, another rule."""
-    one, two = (shell.signature_of("Read", "File does not exist.", path) for path in ("a/b.go", "a/c.go"))
-    assert one != two and shell.signature_of("Bash", "exit status 1") == ""
