@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from memory.capture import openings
+from memory.capture import checkpointoutline, openings
 from memory.capture.checkpointpage import fitted
 from memory.capture.turns import COMMIT, FILE, GOES_ON, LINK, Turn
 from memory.core import StoreError, UsageError, clock, files, layout
@@ -66,7 +66,7 @@ def draft(checkpoints: Sequence[Record], plan: Record | None, held: Sequence[Tur
     checkpoints: of one session, newest first, at least one; where it stands, what is open and next
     is what the newest says.  plan: the active one, or None.  held: the turns of its conversation.
     """
-    pages = [openings.sections(record.body) for record in checkpoints]
+    pages = [checkpointoutline.sections(record.body) for record in checkpoints]
     newest = pages[0]
     decisions = dict.fromkeys(
         line for page in pages for line in reversed(page.get("decisions", ())))

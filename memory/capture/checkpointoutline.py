@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from memory.core import tokeniser
-from memory.core.plaintext import sentences
+from memory.core.plaintext import one_line, sentences
 from memory.core.records import Record, labels
 
 MOST_SAID = 2  # sentences of a text without sections
@@ -14,7 +15,8 @@ _SECTIONS = {
     "outcome": "outcome", "turns": "turns", "request": "request", "done": "done", "decisions": "decisions",
     "decided": "decisions", "commands": "commands", "fixed": "fixed", "open": "open",
     "open questions": "open", "next": "next", "next step": "next", "next steps": "next", "todo": "next"}
-_ITEM = re.compile(r"\s{0,12}(?:[-*+•]|\d{1,3}[.)])\s{1,4}(\[[ xX]\]\s{1,4})?")
+_MARK = re.compile(r"(?:[-*+•]|\d{1,9}[.)])\s+")
+_BOX = re.compile(r"\[([ xX])\]\s+")
 _AHEAD = re.compile(r"(?:next(?: steps?| up)?|todo)\s{0,4}[:,]\s{0,4}", re.I)
 _COMMIT = "commit "
 
@@ -52,16 +54,48 @@ def outline(record: Record) -> Outline:
 def _sections(body: str) -> dict[str, list[str]]:
     """Return the lines under each known heading, without code; those under none stand under `said`."""
     found: dict[str, list[str]] = {name: [] for name in (*_SECTIONS.values(), "said")}
-    name = "said"
-    for line, fenced in tokeniser.coded(body.split("\n")):
-        if fenced or not line.strip():
-            continue
-        level, title = tokeniser.heading(line)
-        if level:
-            name = _SECTIONS.get(title.rstrip(": ").lower(), "said")
-            continue
-        item = _ITEM.match(line)
-        ticked = item is not None and (item[1] or "").strip().lower() == "[x]"
-        if not (ticked and name in ("open", "next")):
-            found[name].append((line[item.end():] if item else line).strip())
+    for row in _rows(body):
+        name = _SECTIONS.get(row.section, "said")
+        if not (row.ticked and row.marked and name in ("open", "next")):
+            found[name].append(row.text)
     return found
+
+
+def sections(body: str) -> dict[str, list[str]]:
+    """Return a page's lines by their heading in small letters, "" for none.
+
+    Marks of lists, code and steps that are ticked are left out.
+    """
+    found: dict[str, list[str]] = {"": []}
+    for row in _rows(body):
+        if not row.ticked:
+            found.setdefault(row.section, []).append(one_line(row.text))
+    return found
+
+
+class _Row(NamedTuple):
+    """A line of a page.
+
+    section: the heading above it in small letters.  text: without marks.  marked: it is an item.
+    """
+
+    section: str
+    text: str
+    marked: bool
+    ticked: bool
+
+
+def _rows(body: str) -> Iterator[_Row]:
+    """Yield the lines of a page that say something, without code and headings."""
+    section = ""
+    for line, fenced in tokeniser.coded(body.split("\n")):
+        level, title = (0, "") if fenced else tokeniser.heading(line)
+        if level:
+            section = title.rstrip(": ").lower()
+            continue
+        mark = _MARK.match(line.strip())
+        text = line.strip()[mark.end() if mark else 0:]
+        box = _BOX.match(text)
+        text = text[box.end() if box else 0:]
+        if not fenced and text.strip("-*+• "):
+            yield _Row(section, text, mark is not None, box is not None and box[1] != " ")

@@ -20,8 +20,6 @@ TITLE, REQUEST, OUTCOME = 70, 140, 330  # characters
 _SUBSTANCE = 80  # characters of a statement that says something though its turn went on
 _TELLING = 2  # different words of a request that says something
 _LISTED = re.compile(r"^\s{0,12}(?:[-*+•]|\d{1,3}[.)])\s{1,4}(?:\[[ xX]\]\s)?")
-_BARE_LIST = re.compile(r"\A(?:[-*+•]|\d{1,3}[.)])\s+")
-_BOX = re.compile(r"\A\[([ xX])\]\s+")
 _SENTENCES = 3  # of a statement, which an opening is one of
 _WORDS, _WIDE = 4, 10  # that a telling sentence has: words, else characters without spaces
 _JOINTS = (". ", "! ", "? ", "。", "！", "？", "; ", ": ", " – ", " — ", ", ", " ")
@@ -169,7 +167,6 @@ def topic(request: str, most: int = TITLE) -> str:
 
 # --- the one sentence that tells
 
-
 def opening(statements: Iterable[str], most: int, about: str = "") -> str:
     """Return one of the first sentences of some statements, in at most `most` characters.
 
@@ -213,23 +210,3 @@ def _is_telling(sentence: str) -> bool:
 
 def _words(text: str) -> set[str]:
     return set(tokeniser.tokens(text)) - tokeniser.STOP - tokeniser.COMMON
-
-
-# --- pages
-
-def sections(body: str) -> dict[str, list[str]]:
-    """Return a page's lines by their heading in small letters, "" for none.
-
-    Marks of lists, code and steps that are ticked are left out.
-    """
-    found: dict[str, list[str]] = {"": []}
-    name = ""
-    for line, code in tokeniser.coded(body.split("\n")):
-        level, head = (0, "") if code else tokeniser.heading(line)
-        text = _BARE_LIST.sub("", line.strip())
-        box = _BOX.match(text)
-        if level:
-            name = head.rstrip(": ").lower()
-        elif text.strip("-*+• ") and not code and not (box and box[1] != " "):
-            found.setdefault(name, []).append(one_line(_BOX.sub("", text)))
-    return found

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
 from typing import Any, NamedTuple
 
-from memory.capture import conversationpage, openings
+from memory.capture import checkpointoutline, conversationpage, openings
 from memory.capture.turns import COMMIT, CREATED, FILE, SAID, SUMMARY, USER, Piece, Turn
 from memory.core import IndexFault, StoreError, clock, files, tokeniser
 from memory.core.config import Config
@@ -138,7 +138,7 @@ def _of_place(place: Place, settings: Config, wanted: Wanted, now: float, key: s
             continue
         record = without_private(record)
         if record.kind == "checkpoint":
-            lines = openings.sections(record.body).get("decisions", ())
+            lines = checkpointoutline.sections(record.body).get("decisions", ())
             decisions.setdefault(session, []).extend((record.id, line) for line in lines)
         if record.kind == "conversation" or session not in told:
             found.append(past_of(record, key))

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from memory.capture import conversationfile, conversationpage, openings
+from memory.capture import checkpointoutline, conversationfile, conversationpage, openings
 from memory.capture.checkpointpage import LEFT
 from memory.capture.turns import COMMIT, FILE, LINK, MERGED, SUMMARY, Turn
 from memory.core import StoreError, clock, walk
@@ -201,7 +201,7 @@ def _summed(stretch: _Stretch, held: Sequence[Turn], merges: Sequence[_Merge]) -
     """
     at, newest = stretch.told[-1]
     records = [record for _, record in stretch.told]
-    pages = [openings.sections(record.body) for record in records]
+    pages = [checkpointoutline.sections(record.body) for record in records]
     done = [line for page in pages for line in page.get("done", ())]
     if held:
         done = ["commit %s: %s" % (piece.name, piece.text) for turn in held for piece in turn.pieces

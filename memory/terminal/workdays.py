@@ -11,7 +11,7 @@ from contextlib import closing
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from memory.capture import openings
+from memory.capture import checkpointoutline, openings
 from memory.core import IndexFault, clock
 from memory.core.config import Config
 from memory.core.layout import Place, branch_of
@@ -227,7 +227,7 @@ def glance(place: Place, settings: Config, now: float, offset: float) -> Glance:
     plans = search.recall(place, settings, Query(kinds=("plan",), limit=LOOKED_AT), now, offset, [place]).hits
     sessions: dict[str, tuple[Record, str]] = {}
     for record in (without_private(hit.record) for hit in newest if not repeats(hit.record)):
-        said = openings.sections(record.body).get("outcome")
+        said = checkpointoutline.sections(record.body).get("outcome")
         sessions.setdefault(_said(record, "session") or record.id, (record, one_line(said[0]) if said else ""))
     talks = search.recall(place, settings, Query(kinds=("conversation",), limit=LATEST), now, offset, [place]).hits
     for record in (without_private(found.record) for found in talks):  # of short answers, which leave no checkpoint

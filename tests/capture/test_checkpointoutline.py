@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memory.capture.checkpointoutline import outline
+from memory.capture.checkpointoutline import outline, sections
 from memory.core import records
 
 PAGE = """---
@@ -44,3 +44,10 @@ def test_a_text_without_headings_says_its_first_sentences():
     text = "One thing. Another thing. A third.\n\n```\n## no heading\n```\n"
     found = outline(records.from_bytes("p/checkpoints/x.md", text.encode(), 0.0))
     assert found.said == ("One thing.", "Another thing.") and found.outcome == ()
+
+
+def test_a_page_is_taken_apart_by_its_headings():
+    """Ticked steps, code, and marks without a text are left out."""
+    body = "Before.\n\n## Next Steps:\n\n- one\n2. [ ] two\n- [x] three\n- \n\n```\n## Code\n- x\n```\n\n### Open\nprose\n"
+    assert sections(body) == {"": ["Before."], "next steps": ["one", "two"], "open": ["prose"]}
+    assert sections("") == {"": []}

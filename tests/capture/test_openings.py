@@ -97,10 +97,3 @@ def test_where_there_is_no_prose_a_list_opens():
     assert openings.opening(["Done. It has two parts:\n- the queue\n- a worker\n\n## More\n\n- x"], 100) == "It has two parts: the queue; a worker"
     assert openings.opening(["## Summary\n\n- the queue waits now\n- a worker"], 100) == "the queue waits now; a worker"
     assert openings.opening(["## The queue waits for it\n"], 100) == "The queue waits for it"
-
-
-def test_a_page_is_taken_apart_by_its_headings():
-    """Ticked steps, code, and marks without a text are left out."""
-    body = "Before.\n\n## Next Steps:\n\n- one\n2. [ ] two\n- [x] three\n- \n\n```\n## Code\n- x\n```\n\n### Open\nprose\n"
-    assert openings.sections(body) == {"": ["Before."], "next steps": ["one", "two"], "open": ["prose"]}
-    assert openings.sections("") == {"": []}

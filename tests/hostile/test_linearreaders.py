@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from memory.capture import conversationpage, openings
+from memory.capture import checkpointoutline, conversationpage, openings
 from memory.core import StoreError, fastjson, frontmatter, plaintext, records, tokeniser
 from memory.hook import at_failure, documents, fence
 from memory.project import manifests, mentions
@@ -47,7 +47,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "git's output": lambda text: list(git.commits("git commit -m x", text, "/w", ("/w",))),
     "walls": lambda text: at_failure.keys("Bash", text[:4096], text), "names": mentions._named, "paths": mentions._paths,
     "an outcome on a line": openings.plain, "an opening": lambda text: openings.opening([text], 240, "the queue"),
-    "sections": openings.sections, "lines to quote": quotable.lines, "a window": lambda text: windows.cut(quotable.lines(text)),
+    "sections": checkpointoutline.sections, "lines to quote": quotable.lines, "a window": lambda text: windows.cut(quotable.lines(text)),
     "fence": lambda text: fence.parts_of(text.encode()),
 }
 TEXTS = ("a", " ", "\n", "[", "(", "\"", "'", "`", "/", "\\", ".", "-", "0", "<", ">", "#", "=", ":", "|", "é", "[[", "a ", "a\n", "- ", "> ",
