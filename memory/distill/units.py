@@ -1,10 +1,8 @@
-"""Take a record's body apart into what can be quoted: sentences, list items, code blocks, tables."""
+"""Take a record's body apart into the sentences and list items that claim something."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from memory.distill.digests import BODY_LIMIT, Source
+from memory.distill.digests import BODY_LIMIT
 from memory.recall.sentences import ITEM_BYTES, LOGGED, sentences
 from memory.session.latepattern import Late
 
@@ -17,63 +15,44 @@ _TITLE = Late(r"\*\*[^*\n]{1,90}\*\*:?$")  # a line that is a heading in bold ty
 _FIELD = Late(r"[A-Za-z][\w ./-]{0,30}: \S")
 
 
-@dataclass(frozen=True)
-class Unit:
-    """A piece of a source: `order` counts within the source, `kind` is prose, item, line (of a log),
-    code or table."""
-
-    source: int
-    order: int
-    kind: str
-    text: str
-    label: str
-    heading: str
+def statements(body: str) -> list[str]:
+    """Return the sentences and list items of a text, without code, tables and lines of logs."""
+    return [one for kind, lines in _blocks(body[:BODY_LIMIT].split("\n"))
+            for part in _paragraphs(kind, lines) for one in _sentences(part, kind)
+            if kind == "item" or not LOGGED.match(one)]
 
 
-def units(index: int, source: Source, block: int) -> list[Unit]:
-    """Split a source's body into units; a code block or table over `block` bytes becomes several, cut at line ends."""
-    out: list[Unit] = []
-    for kind, lines, label, heading in _blocks(source.body[:BODY_LIMIT].split("\n")):
-        if kind in ("code", "table"):
-            pieces = _pieces(kind, lines, max(block, 80))
-        else:
-            pieces = [piece for part in _paragraphs(kind, lines) for piece in _sentences(part, kind)]
-        out += [Unit(index, len(out) + i, "line" if kind == "prose" and LOGGED.match(piece) else kind, piece, label, heading)
-                for i, piece in enumerate(pieces)]
-    return out
-
-
-def _blocks(lines: list[str]) -> list[tuple[str, list[str], str, str]]:
-    """Group lines into (kind, lines, label, heading); the label is the line with a colon that announces a block."""
-    out: list[tuple[str, list[str], str, str]] = []
-    heading, last, at = "", "", 0
+def _blocks(lines: list[str]) -> list[tuple[str, list[str]]]:
+    """Group lines into (kind, lines), without a line that only announces code or a table."""
+    out: list[tuple[str, list[str]]] = []
+    last, at = "", 0
     run: list[str] = []
     kind = "prose"
 
     def flush() -> None:
         nonlocal run, last, kind
         if run:
-            out.append((kind, run, "", heading))
+            out.append((kind, run))
             last = run[-1] if kind == "prose" else ""
         run, kind = [], "prose"
 
     while at < len(lines):
         line = lines[at]
-        end, block = _block_end(lines, at, kind == "prose" and not run)
-        title = _HEADING.match(line)
+        end, is_block = _block_end(lines, at, kind == "prose" and not run)
         item = _ITEM.match(line)
-        if block:
-            label = run.pop().strip() if run and kind == "prose" and _announces(run[-1]) else ""
+        if is_block:
+            announced = bool(run) and kind == "prose" and _announces(run[-1])
+            if announced:
+                run.pop()
             flush()
-            if not label and last and _announces(last):
-                label = out[-1][1].pop().strip()
-            out.append((block, lines[at:end], label, heading))
+            if not announced and last and _announces(last):
+                out[-1][1].pop()
             last = ""
-        elif title:
+        elif _HEADING.match(line):
             flush()
-            heading, last = title[1].rstrip("# "), ""
+            last = ""
         elif len(run) == 1 and kind == "prose" and _UNDERLINE.match(line):
-            heading, run = run[0].strip(), []
+            run = []
         elif item and not _UNDERLINE.match(line.replace(" ", "")):
             flush()
             run, kind = [item[1]], "item"
@@ -93,51 +72,25 @@ def _announces(line: str) -> bool:
     return line.rstrip().endswith((":", "：")) and len(line) <= 100
 
 
-def _block_end(lines: list[str], at: int, free: bool) -> tuple[int, str]:
-    """Return (index after the block that starts at a line, its kind), or (at + 1, "") where none does."""
+def _block_end(lines: list[str], at: int, free: bool) -> tuple[int, bool]:
+    """Return (index after the code or table that starts at a line, True), or (at + 1, False) where none does."""
     line = lines[at]
     fence = _FENCE.match(line)
     if fence:
         end = at + 1
         while end < len(lines) and not (lines[end].strip().startswith(fence[1]) and not lines[end].strip(" `~")):
             end += 1
-        return min(end + 1, len(lines)), "code"
+        return min(end + 1, len(lines)), True
     end = at + 1
     if "|" in line and end < len(lines) and _RULER.match(lines[end]):
         while end < len(lines) and "|" in lines[end]:
             end += 1
-        return end, "table"
+        return end, True
     if free and line.startswith(("    ", "\t")) and line.strip() and not _ITEM.match(line):
         while end < len(lines) and lines[end].startswith(("    ", "\t")) and lines[end].strip():
             end += 1
-        return end, "code"
-    return end, ""
-
-
-def _pieces(kind: str, lines: list[str], most: int) -> list[str]:
-    """Join a block's lines into pieces of at most `most` bytes that stand alone: fenced, or under the table's head."""
-    if kind == "table":
-        head, tail, rows = [line.strip() for line in lines[:2]], [], [line.strip() for line in lines[2:]]
-    else:
-        fence = _FENCE.match(lines[0])
-        mark = fence[1] if fence else "```"
-        inner = lines[1:] if fence else lines
-        if fence and inner and inner[-1].strip().startswith(mark):
-            inner = inner[:-1]
-        margin = min((len(x) - len(x.lstrip()) for x in inner if x.strip()), default=0)
-        head, tail, rows = [lines[0].strip() if fence else mark], [mark], [x[margin:].rstrip() for x in inner]
-        if len(rows) == 1 and "`" not in rows[0] and rows[0] and len(rows[0]) <= 160:
-            return ["`%s`" % rows[0]]
-    out: list[str] = []
-    run: list[str] = []
-    for row in [*rows, None]:
-        if row is None or (run and sum(len(x.encode()) + 1 for x in [*head, *run, row, *tail]) > most):
-            if any(x.strip() for x in run):
-                out.append("\n".join(head + run + tail))
-            run = []
-        if row is not None:
-            run.append(row)
-    return out
+        return end, True
+    return end, False
 
 
 def _paragraphs(kind: str, lines: list[str]) -> list[str]:

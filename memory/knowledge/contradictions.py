@@ -20,8 +20,8 @@ from typing import NamedTuple
 
 from memory.core import files, tokeniser
 from memory.core.records import Record
-from memory.distill.digests import Source, clean
-from memory.distill.units import units
+from memory.distill import units
+from memory.distill.digests import clean
 from memory.index.kept import Kept, fact
 
 KINDS = ("learning", "rule")
@@ -150,9 +150,7 @@ def claims(record: Record, kept: Kept | None) -> list[_Claim]:
 
 
 def _claims(record: Record) -> list[_Claim]:
-    body = clean(record.body)
-    source = Source(record.id, record.kind, record.title, record.created, body, record.tier)
-    parts = [unit.text for unit in units(0, source, 2000) if unit.kind in ("prose", "item")]
+    parts = units.statements(clean(record.body))
     found = [_claim(record, sentence.strip()) for sentence in dict.fromkeys([record.title, *parts])
              if len(sentence) <= LONGEST]
     return [claim for claim in found if len(claim.terms) >= FEWEST]

@@ -19,8 +19,8 @@ from memory.capture.turns import Turn
 from memory.core import clock, files, plaintext, tokeniser
 from memory.core.plaintext import one_line
 from memory.core.records import MADE_OF, Record
-from memory.distill.digests import Bullet, Source, clean
-from memory.distill.units import units
+from memory.distill import units
+from memory.distill.digests import Bullet, clean
 from memory.knowledge.contradictions import is_negative
 
 LIMIT, TITLE = 10, 80  # proposals; characters of a title
@@ -281,9 +281,8 @@ def _fresh(drafts: Iterable[tuple[str, Proposal]], known: Sequence[Record],
 def _pieces(record: Record) -> list[str]:
     """Return a learning's title, sentences and, of a short one, all."""
     body = clean(record.body)
-    source = Source(record.id, record.kind, record.title, record.created, body, record.tier)
     whole = [body] if len(body) < LONGEST and len(terms_of(body)) <= WHOLE else []
-    said = [unit.text for unit in units(0, source, LONGEST) if unit.kind in ("prose", "item")]
+    said = units.statements(body)
     behind = filter(None, (_label(one)[1] for one in said))
     return [record.title, *whole, *said, *behind]
 

@@ -1,18 +1,15 @@
-"""A body taken apart into what can be quoted."""
+"""A body taken apart into what it claims."""
 
 from __future__ import annotations
-
-from harness.sources import source
 
 from memory.distill import units
 
 
-def test_a_block_larger_than_half_the_budget_becomes_pieces():
-    """Each piece is fenced, or stands under the table's head."""
-    rows = "\n".join("| row %d of the table | value %d |" % (i, i * 111) for i in range(80))
-    pieces = units.units(0, source("| a | b |\n| --- | --- |\n" + rows), 300)
-    assert len(pieces) > 3
-    assert all(p.text.startswith("| a | b |\n| --- | --- |\n") and len(p.text.encode()) <= 300 for p in pieces)
-    log = units.units(0, source("```\n" + "error line of the log\n" * 50 + "```"), 200)
-    assert len(log) > 3
-    assert all(p.text.startswith("```\n") and p.text.endswith("\n```") for p in log)
+def test_code_and_tables_are_left_out_with_the_line_that_announces_them():
+    """Sentences and items stay; so does a line with a colon that announces nothing."""
+    body = "First one. Second one.\n\nThe values:\n\n| a | b |\n| --- | --- |\n| 1 | 2 |\n\n- an item\n- another:\n\n## Head\n\nRun it:\n```\nmake\n```\nIt ends:\n"
+    assert units.statements(body) == ["First one.", "Second one.", "an item", "another:", "It ends:"]
+
+
+def test_lines_of_logs_are_left_out():
+    assert units.statements("It broke.\n\n2026-11-21 14:30:52 ERROR no route\n") == ["It broke."]
