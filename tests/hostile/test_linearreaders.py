@@ -74,8 +74,11 @@ def test_a_reader_keeps_step_with_its_text(reader):
                 return lead + part * (length // len(part)) + tail
             if spent(read, text(LENGTH)) < FLOOR / 4:
                 continue
-            first, second = (min(spent(read, text(length) + " " * (n + 1)) for n in range(3)) for length in (LENGTH, 2 * LENGTH))
-            if second > FLOOR and second > GROWTH * first:
+            for _ in range(3):  # what a busy machine does to one measurement it seldom does to three
+                first, second = (min(spent(read, text(length) + " " * (n + 1)) for n in range(3)) for length in (LENGTH, 2 * LENGTH))
+                if second <= FLOOR or second <= GROWTH * first:
+                    break
+            else:
                 found.append((part, round(first, 3), round(second, 3)))
     assert found == []
 
