@@ -213,6 +213,7 @@ VERBS: dict[str, Verb] = {
     "recall": Verb("recall", "[QUERY]", "search the memory", (
         *FILTERS, VECTORS_BY, opt("--type", type=choice(TYPES), help="only resources: " + ", ".join(TYPES)),
         flag("--no-links", help="leave out the records that the hits link to"),
+        flag("--group", help="put hits of one kind together"),
         flag("--batch", help="read queries from stdin, as JSONL"))),
     "show": Verb("show", "ID[#TURN]", "print one record, or one turn of a conversation", SECTIONS),
     "expand": Verb("show", "ID[#TURN]", "print the part of the transcript behind a checkpoint or a turn", (

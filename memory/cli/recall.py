@@ -42,7 +42,7 @@ def recall(call: Call) -> int:
         print(results.for_model(found, words))
     else:
         call.answer(hit.found_json(found, words),
-                    results.hits(found, words, call.place.key, call.style(), call.options.explain))
+                    results.hits(found, words, call.place.key, call.style(), call.options.explain, call.options.group))
     freshen(call, found.stale or found.rescan)
     reread(call, {each.record.name: each.record for each in found.hits if each.workspace == call.place.key}.values())
     return 0
@@ -146,7 +146,7 @@ def fix(call: Call) -> int:
         query = question.Query(error[:2000], _since(call), workspace=call.options.workspace or "", limit=3)
         found = search.recall(call.place, call.settings, query, call.now, clock.local_offset(call.now))
         value["nearest"] = hit.found_json(found, error)["hits"]
-        lines += pastlines.nearest(found.hits, error, call.style())
+        lines += pastlines.nearest(found.hits, call.style())
     return call.answer({**value, "notes": past.notes}, [*lines, *past.notes])
 
 

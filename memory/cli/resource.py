@@ -248,7 +248,8 @@ def _show(call: Call, words: list[str]) -> int:
 
 def _search(call: Call, words: list[str]) -> int:
     """Recall among the resources."""
-    call.words, call.options.kind, call.options.batch, call.options.no_links = words, ["resource"], False, True
+    call.words, call.options.kind, call.options.batch = words, ["resource"], False
+    call.options.no_links, call.options.group = True, False
     return recall.recall(call)
 
 

@@ -21,7 +21,6 @@ Where the windows tell too little (Answered.tells), there is no bullet: what is 
 
 from __future__ import annotations
 
-import math
 from typing import Dict, FrozenSet, List, NamedTuple, Sequence, Set, Tuple
 
 from memory.core import plaintext, tokeniser
@@ -257,7 +256,7 @@ class _Choice:
             if self._day(other) > self._day(quote)
             and self.likeness[i] < SAME
             and other.text
-            and _likeness(quote.terms, other.terms) >= ALIKE
+            and windows.likeness(quote.terms, other.terms) >= ALIKE
             and self._fits(other)
         ]
         return max(
@@ -290,7 +289,7 @@ class _Choice:
         quote = self.quotes[at]
         self._add(quote)
         for i, other in enumerate(self.quotes):
-            self.likeness[i] = max(self.likeness[i], _likeness(quote.terms, other.terms))
+            self.likeness[i] = max(self.likeness[i], windows.likeness(quote.terms, other.terms))
 
     def _add(self, quote: _Quote) -> None:
         self.used += self._bytes(quote) + (
@@ -335,7 +334,7 @@ class _Choice:
         if self.passages[passage].day <= self.passages[other].day:
             return False
         return any(
-            _likeness(one, two) >= ALIKE for one in self._said(passage) for two in self._said(other)
+            windows.likeness(one, two) >= ALIKE for one in self._said(passage) for two in self._said(other)
         )
 
     def _said(self, passage: int) -> List[FrozenSet[str]]:
@@ -383,8 +382,3 @@ def _passing(found: Sequence[Line]) -> Set[int]:
 
 def _size(text: str) -> int:
     return len(text.encode()) + 3 + 2 * text.count("\n")
-
-
-def _likeness(one: FrozenSet[str], other: FrozenSet[str]) -> float:
-    """Return the cosine of two sets of words."""
-    return len(one & other) / math.sqrt(len(one) * len(other) or 1)

@@ -79,8 +79,8 @@ def under(found: Hit, at: str, shelf: Shelf, query: Query) -> Hit:
     if record is None:
         return found
     return of(record, found.workspace, shelf.path(record.name))._replace(
-        score=found.score, parts=found.parts, why=found.why, conversation=found.id, turn=found.turn, passage=found.passage,
-        said=found.said, told=found.told)
+        score=found.score, parts=found.parts, why=found.why, conversation=found.id, turn=found.turn, said=found.said,
+        told=found.told)
 
 
 def beside(hits: Sequence[Hit], shelves: Sequence[Shelf], query: Query) -> List[Hit]:

@@ -20,7 +20,29 @@ if TYPE_CHECKING:
 Parts = Tuple[Tuple[str, float], ...]
 _UNBOUND = frozenset(("pending", "rejected", "waiting", "refused"))  # groups of what nobody approved
 BY_CLIENT = "(summary by the client)"  # stands for the request of what the client wrote itself
-PASSAGE, REQUEST = 240, 60  # characters of a passage, and of the request that it names
+REQUEST = 60  # characters of a request that stands above what was said
+
+
+class Quote(NamedTuple):
+    """Windows of a record that answer a question.
+
+    id: of the record.  turn: of a conversation, else 0.  at: minute of the turn in UTC, such as
+    `2026-01-23T14:03`.  asked: its request.  text: the windows, with … between them.
+    """
+
+    id: str
+    turn: int
+    at: str
+    asked: str
+    text: str
+
+    @property
+    def head(self) -> str:
+        """When it was said and what was asked; "" of what is no turn."""
+        asked = ", " + self.asked[1:-1] if self.asked == BY_CLIENT else ""
+        if self.asked and not asked:
+            asked = ', asked "%s"' % plaintext.at_word(plaintext.one_line(self.asked), REQUEST)
+        return self.at.replace("T", " ") + asked if self.turn else ""
 
 
 class Hit(NamedTuple):
@@ -37,9 +59,8 @@ class Hit(NamedTuple):
     that it is linked with.  relation: the link's name as seen from there.
 
     Of a checkpoint or conversation: conversation: the id of its session's, "" where there is none.  turn: the turn of it that
-    was found, from 1, else 0.  passage: `2026-01-23 14:03, after "why does resume fail": ...`, what that turn says about the
-    query.  said: the turn's text.  told: the conversation's record, where a turn was found.  others: ids of
-    the session's other checkpoints that were found.
+    was found, from 1, else 0.  quotes: what it says about the query.  said: the turn's text.  told: the conversation's
+    record, where a turn was found.  others: ids of the session's other checkpoints that were found.
 
     Of one that is shown also: age: seconds since it was written.  group: `rule` (approved), `pending` or `rejected` rule; `plan`
     (active), `past`; `script` (approved), `waiting` or `refused` script; `learning` or `candidate`; `doc`, `checkpoint`.
@@ -72,7 +93,7 @@ class Hit(NamedTuple):
     relation: str = ""
     conversation: str = ""
     turn: int = 0
-    passage: str = ""
+    quotes: Tuple[Quote, ...] = ()
     said: str = ""
     told: Optional[Record] = None
     others: Tuple[str, ...] = ()
@@ -80,6 +101,13 @@ class Hit(NamedTuple):
     group: str = ""
     claims: Tuple[Claim, ...] = ()
     freshness: str = "UNKNOWN"
+
+    @property
+    def passage(self) -> str:
+        """What it says about the query, each turn under its minute and request."""
+        return "\n\n".join(
+            "%s UTC%s:\n%s" % (one.head[:16], one.head[16:], one.text) if one.turn else one.text for one in self.quotes
+        )
 
     @property
     def gone(self) -> Tuple[Claim, ...]:
@@ -137,25 +165,6 @@ def turns(record: Record) -> List[Turn]:
 def after(request: str) -> str:
     """Name the request that something followed: `after "why does resume fail"`."""
     return 'after "%s"' % plaintext.at_word(request, REQUEST)
-
-
-def passage(turn: Turn, said: str) -> str:
-    """Write what a turn says on one line: when, after which request, what.
-
-    said: the sentences that count; "" for the opening of the turn's outcome.
-    """
-    request = turn.request
-    asked = ", " + after(request) if request else ""
-    if request == BY_CLIENT:
-        asked = ", " + request[1:-1]
-    return "%s%s: %s" % (turn.at.replace("T", " "), asked, plaintext.at_word(plaintext.one_line(said or _outcome(turn)), PASSAGE))
-
-
-def _outcome(turn: Turn) -> str:
-    """Return the last paragraph of a turn that is prose, where there is one."""
-    blocks = [block.strip() for block in turn.answer.split("\n\n")]
-    prose = [block for block in blocks if block and not block.startswith((">", "- ", "#"))]
-    return (prose or [block for block in blocks if block] or [""])[-1].replace("**", "")
 
 
 class Found(NamedTuple):
@@ -242,8 +251,8 @@ def about_json(hit: Hit) -> Dict[str, Any]:
 def to_json(hit: Hit) -> Dict[str, Any]:
     """Return a hit as plain data."""
     found = {"linkedFrom": hit.linked_from, "relation": hit.relation} if hit.linked_from else {"score": round(hit.score, 6)}
-    told = {"conversation": hit.conversation, "turn": hit.turn, "passage": hit.passage, "others": list(hit.others)}
-    return {**about_json(hit), **found, "section": hit.section, "why": hit.why, "parts": dict(hit.parts),
+    told = {"conversation": hit.conversation, "turn": hit.turn, "others": list(hit.others)}
+    return {**about_json(hit), **found, "section": hit.section, "passage": hit.passage, "why": hit.why, "parts": dict(hit.parts),
             **(told if hit.kind in layout.DATED else {}), "gone": [claim_json(claim) for claim in hit.gone]}
 
 

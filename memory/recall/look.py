@@ -5,7 +5,6 @@ A `Look` holds what rank.py makes relevance of: the exact BM25, the best window,
 
 from __future__ import annotations
 
-import re
 from typing import Dict, List, Mapping, NamedTuple, Sequence, Set, Tuple
 
 from memory.core import tokeniser
@@ -13,9 +12,7 @@ from memory.core.records import Record
 from memory.hook import documents, segment
 
 WINDOW_TOKENS, REACH = 40, 8
-_ENDS = re.compile(r"(?<=[.!?])\s+(?=[^a-z])|(?<=[。！？])")
 TEXT_LIMIT = 1 << 17  # characters of a section that are looked at
-SLIGHT = 0.5  # factor of a sentence that asks, or tells that a run passed, beside one that answers
 
 
 class Words:
@@ -30,8 +27,8 @@ class Words:
 
 class Candidate(NamedTuple):
     """A section of a record to be ranked: where it lives (workspace and path), its number among its neighbours, the turn of a
-    conversation that it is part of, from 1, else 0, and into how many sections its record is cut.  origin: where it comes from
-    if not from a file on this machine."""
+    conversation that it is part of, from 1, else 0, into how many sections its record is cut, and its text.  origin: where it
+    comes from if not from a file on this machine."""
 
     record: Record
     section: str
@@ -41,6 +38,7 @@ class Candidate(NamedTuple):
     number: int
     turn: int = 0
     among: int = 1
+    text: str = ""
     origin: str = ""
 
 
@@ -192,44 +190,3 @@ def looks(candidates: Sequence[Candidate], question: Question, expansion: Expans
     """Take the second look at each candidate."""
     matches = Matches(question.weights, expansion)
     return [Look(candidate.words, question, matches) for candidate in candidates]
-
-
-def passage(text: str, question: Question, expansion: Expansion) -> str:
-    """Return the one or two sentences of a text that hold most of the query, without marks; of equals the last, "" where none.
-
-    What ends in a colon comes with what stands behind it, which is what was meant.  A question, or a run that passed, tells less.
-    """
-    best, most = "", 0.0
-    table = tokeniser.Table()
-    said, ends = _sentences(text)
-    held = [_held(sentence, question, expansion, table) for sentence in said]
-    for i, terms in enumerate(held):
-        slight = said[i].endswith(("?", "？")) or said[i][:1] == "✓"
-        value = sum(question.weights[term] for term in terms) * (SLIGHT if slight else 1.0)
-        beside = held[i + 1] - terms if i + 1 < len(held) and (i not in ends or _leads(said[i])) else set()
-        more = sum(question.weights[term] for term in beside)
-        if value and value + more >= most * 0.9999:
-            end = i + 2 if more else i + 1
-            while end < len(said) and _leads(said[end - 1]):
-                end += 1
-            best, most = " ".join(said[i:end]), value + more
-    return best
-
-
-def _sentences(text: str) -> Tuple[List[str], Set[int]]:
-    """Return the sentences of a text without marks and fences, and the places of those that end a line."""
-    said: List[str] = []
-    ends: Set[int] = set()
-    for line, _ in tokeniser.coded(text[:TEXT_LIMIT].split("\n")):
-        if not line.lstrip().startswith("```"):
-            said += [piece for piece in _ENDS.split(line.strip().lstrip("#>*-+ ").replace("**", "")) if piece]
-            ends.add(len(said) - 1)
-    return said, ends
-
-
-def _leads(said: str) -> bool:
-    return said.endswith((":", "："))
-
-
-def _held(said: str, question: Question, expansion: Expansion, table: tokeniser.Table) -> Set[str]:
-    return {term for raw in tokeniser.split(said, table) for term in expansion[raw.strip("-./_")] if term in question.weights}

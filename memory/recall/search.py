@@ -13,11 +13,12 @@ from typing import Dict, List, Mapping, Optional, Sequence, Set, Tuple
 from memory.core import IndexFault, UsageError, approvals, tokeniser
 from memory.core.config import Config
 from memory.core.layout import DATED, FOLDERS, GLOBAL, Place
+from memory.core.records import Record
 from memory.hook import context, loader, segment
 from memory.hook.context import Tag
 from memory.index.backend import Unreachable
 from memory.project import manifests
-from memory.recall import alongside, hit, look, rank, timewords
+from memory.recall import alongside, hit, look, quotes, rank, timewords
 from memory.recall.hit import Found, Hit
 from memory.recall.lookup import LOCAL_ALONE, beyond
 from memory.recall.question import MOST_LIMIT, MOST_TERMS, Query, Terms, passes, sense
@@ -131,6 +132,7 @@ class _Task:
         self.weak = False
         self.similar: Dict[str, float] = {}  # cosine with the query, of what is near enough, by its file
         self._question: Optional[look.Question] = None
+        self._pooled: Sequence[look.Candidate] = ()
         self.unread = 0  # matches that were not even read: of a listing, where they are only counted
 
     def run(self, links: bool) -> Found:
@@ -215,7 +217,7 @@ class _Task:
             hits.append(hit.of(c.record, c.workspace, c.path, c.origin)._replace(
                 score=score, parts=scored[i][1], why=rank.why(found[i], question, self.similar.get(c.path)), section=c.section,
                 turn=c.turn, told=c.record if c.turn else None))
-        self._question = question
+        self._question, self._pooled = question, pool
         hits = rank.order(hits if talk or self.query.session else rank.by_session(hits, {c.path: c.among for c in pool}))
         self.weak = bool(hits) and most < WEAK * whole
         least = self.query.min_score if self.query.min_score is not None else NOISE * (hits[0].score if hits else 0.0)
@@ -376,17 +378,33 @@ class _Task:
 
     # ---- the answer
 
-    def _told(self, found: Hit) -> Hit:
-        """Say of a turn that was found what it says, under its session's checkpoint."""
-        shelf = next((shelf for shelf in self.shelves if shelf.place.key == found.workspace), None)
-        if found.told is None or self._question is None or self.searcher.bare or shelf is None:
+    def _told(self, hits: Sequence[Hit]) -> Sequence[Hit]:
+        """Return hits with what they say; a turn stands under its session's checkpoint."""
+        if self.searcher.bare:
+            return hits
+        if self._question is None:
+            return [each._replace(quotes=quotes.opening(each.record)) for each in hits]
+        return quotes.quoted(self.query.text, [self._under(each) for each in hits], self._pooled, self._checkpoints)
+
+    def _under(self, found: Hit) -> Hit:
+        shelf = self._shelf_of(found)
+        if found.told is None or shelf is None:
             return found
         turn = hit.turns(found.told)[found.turn - 1]
-        passage = hit.passage(turn, look.passage(turn.answer, self._question, self.searcher.expansion))
-        return alongside.under(found._replace(said=turn.text.strip(), passage=passage), turn.at, shelf, self.query)
+        return alongside.under(found._replace(said=turn.text.strip()), turn.at, shelf, self.query)
+
+    def _checkpoints(self, found: Hit) -> List[Record]:
+        """Return the checkpoints of a hit's session."""
+        shelf, session = self._shelf_of(found), found.record.meta.get("session")
+        if shelf is None or shelf.is_distant or found.kind not in DATED or found.source != "auto" or not isinstance(session, str):
+            return []
+        return [record for record in shelf.checkpoints(session) if passes(self.query, record)]
+
+    def _shelf_of(self, found: Hit) -> Optional[Shelf]:
+        return next((shelf for shelf in self.shelves if shelf.place.key == found.workspace), None)
 
     def _found(self, hits: List[Hit], gaps: Tuple[str, ...]) -> Found:
-        shown = self.searcher.shown([self._told(each) for each in hits[:self.limit]], self.now)
+        shown = self.searcher.shown(self._told(hits[:self.limit]), self.now)
         if not hits:
             self.notes.append("nothing found")
         backend = "lexical" if all(shelf.on_disk or shelf.is_foreign for shelf in self.shelves) else "lexical, from the files"

@@ -35,7 +35,7 @@ class Shelf:
         self.slack = 20
         self._table = tokeniser.Table()
         self._read: Dict[str, Tuple[Tuple[int, int, int], Record]] = {}
-        self._words: Dict[Tuple[str, int], Tuple[str, look.Words, str, int, int]] = {}
+        self._words: Dict[Tuple[str, int], Tuple[str, look.Words, str, int, int, str]] = {}
         self._cut: Dict[str, Tuple[str, List[Tuple[str, str]]]] = {}
         self._local: Optional[Local] = None
         self._tally: Optional[Dict[str, ledger.Fold]] = None
@@ -235,7 +235,7 @@ class Shelf:
             sections = self._sections(record)
             section, body = sections[ordinal] if ordinal < len(sections) else sections[0]
             turn = documents.turn_number(sections, ordinal) if record.kind == "conversation" else 0
-            known = (record.checksum, look.Words(record, section, body, self._table), section, turn, len(sections))
+            known = (record.checksum, look.Words(record, section, body, self._table), section, turn, len(sections), body)
             if len(self._words) >= REMEMBERED:
                 self._words.clear()
             self._words[key] = known

@@ -17,13 +17,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from typing import Container, Dict, List, Mapping, NamedTuple, Sequence, Tuple
+from typing import Container, Dict, FrozenSet, List, Mapping, NamedTuple, Sequence, Tuple
 
 from memory.core import tokeniser
 from memory.hook.segment import K1, B
 from memory.recall.sentences import LEAD, Line, lines
 
-LIMIT = 900  # characters of a window
+LIMIT = 900  # characters of a window, unless another number is given
 OF_TURN, OF_SESSION = 0.5, 0.3
 FEW = 300  # windows without any of the terms that are thought to stand beside those given
 OF_SCORE, TELLS = 0.07, 3.15  # see above; the measure from where on the records tell
@@ -80,18 +80,18 @@ class Answered(NamedTuple):
         return share(self.rarity, terms)
 
 
-def cut(found: Sequence[Line], passage: int = 0) -> List[Window]:
-    """Cut the lines of a passage into windows."""
+def cut(found: Sequence[Line], passage: int = 0, limit: int = LIMIT) -> List[Window]:
+    """Cut the lines of a passage into windows of at most `limit` characters."""
     windows: List[Window] = []
     held: List[Line] = []
     at = size = 0
     for block in _blocks(found):
         longer = sum(len(line.text) + 1 for line in block)
-        if held and size + longer > LIMIT:
+        if held and size + longer > limit:
             windows.append(Window(passage, at, tuple(held)))
             at, held, size = at + len(held), [], 0
         for line in block:
-            if held and size + len(line.text) > LIMIT and held[-1].kind != LEAD and longer > LIMIT:
+            if held and size + len(line.text) > limit and held[-1].kind != LEAD and longer > limit:
                 windows.append(Window(passage, at, tuple(held)))
                 at, held, size = at + len(held), [], 0
             held.append(line)
@@ -109,12 +109,12 @@ def _blocks(found: Sequence[Line]) -> List[List[Line]]:
     return out
 
 
-def answer(question: str, passages: Sequence[Passage]) -> Answered:
-    """Score the windows of passages by a question."""
+def answer(question: str, passages: Sequence[Passage], limit: int = LIMIT) -> Answered:
+    """Score the windows of passages, of at most `limit` characters, by a question."""
     found = [
         window
         for number, passage in enumerate(passages)
-        for window in cut(lines(passage.text), number)
+        for window in cut(lines(passage.text), number, limit)
     ]
     counts = [_counted(window.text) for window in found]
     rarity = _rarity(dict(tokeniser.terms(question)), counts)
@@ -146,6 +146,11 @@ def answer(question: str, passages: Sequence[Passage]) -> Answered:
 def share(rarity: Mapping[str, float], terms: Container[str]) -> float:
     """Return the share of the terms' idf that some terms hold."""
     return sum(idf for term, idf in rarity.items() if term in terms) / (sum(rarity.values()) or 1.0)
+
+
+def likeness(one: FrozenSet[str], other: FrozenSet[str]) -> float:
+    """Return the cosine of two sets of words."""
+    return len(one & other) / math.sqrt(len(one) * len(other) or 1)
 
 
 def _counted(text: str) -> Counter[str]:

@@ -54,7 +54,7 @@ FILTERS = ("--since --days --from --to --kind --tag --topic --file --branch --se
 PAST = "--limit --since --workspace"
 SECTIONS = "--section --outline --next --previous"
 VERBS: dict[str, Row] = {
-    "recall": Row(SESSION, FILTERS + " --type --no-links --batch", person="--provider"),
+    "recall": Row(SESSION, FILTERS + " --type --no-links --group --batch", person="--provider"),
     "show": Row(SESSION, SECTIONS),
     "expand": Row(SESSION, "--limit --full"),
     "fix": Row(SESSION, PAST),

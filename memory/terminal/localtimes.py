@@ -7,23 +7,16 @@ import re
 from memory.core import clock, tokeniser
 from memory.core.layout import DATED
 from memory.core.records import Record
+from memory.recall.hit import Quote
 
-_MINUTE = re.compile(r"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d)(?=[,:])")
 _LINE = re.compile(r"(- )(\d\d:\d\d)(?= )")
 _BEGINS = re.compile(r"((?:#+ |- )?)(\d\d:\d\d)(?= )")
 _TIMED = ("turns", "taken back")  # sections of a checkpoint whose lines begin with a time
 
 
-def passage(said: str) -> str:
-    """Return what a turn says, which begins with its minute."""
-    found = _MINUTE.match(said)
-    return minute("%sT%s" % (found[1], found[2])) + said[found.end():] if found else said
-
-
-def stated(said: str) -> str:
-    """Return what a turn says with its minute marked as UTC: for a model, whose context does not depend on a zone."""
-    found = _MINUTE.match(said)
-    return "%s UTC%s" % (said[:found.end()], said[found.end():]) if found else said
+def heading(quote: Quote) -> str:
+    """Return when a turn was, and what was asked; "" of what is no turn."""
+    return minute(quote.at) + quote.head[16:] if quote.turn else ""
 
 
 def minute(at: str) -> str:

@@ -121,7 +121,7 @@ def _hits(found: Found, words: str) -> Told:
     left = MODEL_UNITS - fence.overhead("recall") - utf16(to_json(value))
     for at, (row, each) in enumerate(rows):
         room = min(ITEM_UNITS, left // (len(rows) - at)) - 16
-        body = fence.clip(fence.passage(fence.clean(each.body).strip(), words, room), room) if room > 80 else ""
+        body = "" if row.get("passage") or room <= 80 else fence.clip(fence.clean(each.body).strip(), room)
         if body:
             row["body"] = body
             left -= utf16(to_json(body)) + 8

@@ -31,14 +31,13 @@ from memory.recall.shelf import Shelf
 from memory.store import ledger, redactor
 from memory.store.redactor import without_private
 from memory.store.store import Store
-from memory.terminal import linktree, localtimes, results, screen, sheets
+from memory.terminal import linktree, localtimes, screen, sheets
 from memory.terminal.sheets import Sheet
 
 LISTED, SESSIONS = 200, 40  # records that a timeline looks at, and sessions that it shows
 HITS, LIVE = 30, 12  # hits of a search, and of one that is still being typed
 OLD, TYPED = 5.0, 20.0  # seconds after which the index is opened anew, and while a query is being typed
 WALLS, PUSHES, WAITING, HAPPENED = 40, 20, 100, 40  # that one page shows
-SNIPPET = 220  # characters
 GROUPS = {"pending": "rule, waits", "waiting": "script, waits", "past": "past plan", "rejected": "rule, rejected",
           "refused": "script, rejected"}  # what is not called as it is
 
@@ -185,7 +184,7 @@ class Pages:
         query = question.options(given, now, clock.local_offset(now))
         idle = live and not any(tokeniser.expand(raw) for raw in tokeniser.split(asked))
         found = None if idle else self._found(query, live, "" if live else self._dsn)
-        rows = [_row(one, asked) for one in (found.hits if found else ())]
+        rows = [_row(one) for one in (found.hits if found else ())]
         return self._sheet("search", "Search", words=words, kind=kind, topic=topic, since=since, within=within, found=found,
                            rows=rows, completed=completed, groups=GROUPS)
 
@@ -364,10 +363,9 @@ def _told(group: Sequence[Record]) -> dict[str, Any]:
             "commits": len(outline.commits)}
 
 
-def _row(one: Hit, words: str) -> dict[str, Any]:
-    said = localtimes.passage(one.passage) or results.snippet(one, words, SNIPPET)
-    where = "%s#%d" % (one.conversation, one.turn) if one.turn else ""
-    return {"hit": one, "said": said, "turn": where, "session": _session_of(one.record) if one.record.meta.get("session") else ""}
+def _row(one: Hit) -> dict[str, Any]:
+    said = [{"head": localtimes.heading(quote), "text": quote.text, "turn": quote.turn} for quote in one.quotes]
+    return {"hit": one, "said": said, "session": _session_of(one.record) if one.record.meta.get("session") else ""}
 
 
 def _read(store: Store, names: Iterable[str]) -> list[Record]:

@@ -160,11 +160,10 @@ def spread(met: Sequence[Met], sizes: Sequence[int], limit: int) -> set[int]:
     return {id(one) for one in chosen[:limit]}
 
 
-def nearest(hits: Sequence[Hit], words: str, style: Style) -> list[str]:
+def nearest(hits: Sequence[Hit], style: Style) -> list[str]:
     """Write the records that are nearest to an error, one a line with what they say of it."""
-    from memory.terminal.results import snippet
-
-    rows = ["  %s  %s: %s" % (hit.id, one_line(hit.title, 50), snippet(hit, words, 100)) for hit in hits]
+    said = [clip(one_line(hit.quotes[0].text) if hit.quotes else "", 100) for hit in hits]
+    rows = ["  %s  %s: %s" % (hit.id, one_line(hit.title, 50), line) for hit, line in zip(hits, said)]
     return ["", style.bold("nearest, from recall"), *rows] if rows else []
 
 

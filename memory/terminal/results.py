@@ -3,96 +3,70 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
 
 from memory.core import clock, layout, tokeniser
 from memory.core.plaintext import age, clip, count, one_line, width
 from memory.hook import context, fence
-from memory.recall import look
 from memory.terminal import localtimes, screen
 from memory.terminal.screen import Style, pad
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory.hook.context import Tag
-    from memory.recall.hit import Found, Hit
+    from memory.recall.hit import Found, Hit, Quote
 
-GROUPS = (("rule", "Rules (follow these)"), ("pending", "Rules (wait for review)"),
-          ("script", "Scripts (try these)"), ("waiting", "Scripts (wait for review)"), ("learning", "Learnings"),
-          ("candidate", "Learnings (wait for review)"), ("doc", "Docs"), ("checkpoint", "Checkpoints"),
-          ("conversation", "Conversations"),
-          ("plan", "The active plan"), ("past", "Past plans"),
-          ("rejected", "Rules (rejected)"), ("refused", "Scripts (rejected)"))
-SNIPPET_LINES = 400  # lines of a body that a snippet is looked for in
+# What stands on a hit's line and above a group, by Hit.group.
+GROUPS = {
+    "rule": ("rule, follow this", "Rules (follow these)"), "pending": ("rule, waits for review", "Rules (wait for review)"),
+    "script": ("script, try this", "Scripts (try these)"), "waiting": ("script, waits for review", "Scripts (wait for review)"),
+    "learning": ("learning", "Learnings"), "candidate": ("learning, waits for review", "Learnings (wait for review)"),
+    "doc": ("doc", "Docs"), "checkpoint": ("session", "Checkpoints"), "conversation": ("conversation", "Conversations"),
+    "plan": ("active plan", "The active plan"), "past": ("past plan", "Past plans"),
+    "rejected": ("rule, rejected", "Rules (rejected)"), "refused": ("script, rejected", "Scripts (rejected)"),
+}
 MODEL_UNITS = 9500  # UTF-16 units; the host cuts a hook's output above 10,000
-ITEM_UNITS = 1600
-PASSAGE_LINES = 3
+ITEM_UNITS = 3200
+LINES = 99  # that one line of a record is broken into
 READABLE = 120  # columns of running text
+ROOM = 100  # UTF-16 units of a body that are worth showing
 ECHOED = 200  # characters of a query that an answer repeats
 GONE = 3  # claims that are told of a stale hit
-_TABLE = tokeniser.Table()
 NOTHING = "nothing found"  # recall's own note, which the first line says already
 
 
-def snippet(hit: Hit, words: str, columns: int) -> str:
-    """Return the line of a hit's body that says most about the words of a query, cut to `columns`.
+def hits(found: Found, words: str, key: str, style: Style, explain: bool = False, grouped: bool = False) -> list[str]:
+    """Return the lines of a recall: hits in their order, what did not fit, notes, where a contribution is missing.
 
-    A heading counts for the lines below it.  Headings themselves and a line that only repeats the title say nothing new; ""
-    where there is no other.
+    words: the query.  key: the workspace that was asked in.  explain: print the parts of every score.  grouped: put hits of
+    one kind together under its name.
     """
-    wanted = _wanted(words)
-    title = one_line(hit.title)
-    best, most, above = "", -1, set[str]()
-    for line, code in tokeniser.coded(hit.body.split("\n", SNIPPET_LINES)[:SNIPPET_LINES]):
-        bare = one_line(line).lstrip("#>*-+ ")
-        fences = code and bare.startswith(("```", "~~~"))
-        if line.startswith("#") and not code:
-            above = _held(bare, wanted)
-        if not bare or bare == title or fences or (line.startswith("#") and not code):
-            continue
-        found = len(above | _held(bare, wanted))
-        if found > most:
-            best, most = bare, found
-    return clip(best, columns)
-
-
-@lru_cache(maxsize=2)
-def _wanted(words: str) -> look.Matches:
-    """Return the terms of a query as what rules most words of a text out; one for all hits."""
-    return look.Matches({term: 1.0 for term, _ in tokeniser.terms(words)} if words else {}, look.Expansion())
-
-
-def _held(line: str, wanted: look.Matches) -> set[str]:
-    return {term for raw in tokeniser.split(line, _TABLE) for _, term in wanted[raw][1]}
-
-
-def hits(found: Found, words: str, key: str, style: Style, explain: bool = False) -> list[str]:
-    """Return the lines of a recall: groups, what did not fit, notes, and where a contribution is missing.
-
-    words: the query.  key: the workspace that was asked in.  explain: print the parts of every score.
-    """
-    rows: dict[str, list[tuple[Hit, list[str]]]] = {name: [] for name, _ in GROUPS}
-    for hit in (*found.hits, *found.linked):
-        rows[hit.group].append((hit, _cells(hit, key, bool(words))))
-    cells = [row for members in rows.values() for _, row in members]
-    widths = [max((width(row[i]) for row in cells), default=0) for i in range(8)]
+    every = [*found.hits, *found.linked]
+    rows = [_cells(hit, key, bool(words)) for hit in every]
+    widths = [max((width(row[i]) for row in rows), default=0) for i in range(9)]
+    widths[2] = 0 if grouped else widths[2]
     if style.cut:
-        others = [wide for at, wide in enumerate(widths) if at != 2 and wide]
-        widths[2] = max(screen.NARROWEST, min(widths[2], style.columns - 2 - sum(others) - 2 * len(others)))
+        others = [wide for at, wide in enumerate(widths) if at != 3 and wide]
+        widths[3] = max(screen.NARROWEST, min(widths[3], style.columns - 2 - sum(others) - 2 * len(others)))
+    written = [_written(hit, row, widths, words, style, found.context if explain else None) for hit, row in zip(every, rows)]
     lines: list[str] = []
-    for name, heading in GROUPS:
-        if rows[name]:
-            lines += [""] * bool(lines) + [style.bold(heading)]
-        for hit, row in rows[name]:
-            more = " +" + count(len(hit.others), "checkpoint") if hit.others else ""
-            row[2] = style.fit(row[2], widths[2] - len(more)) + more
-            padded = [pad(cell, widths[i], i in (1, 3, 6)) for i, cell in enumerate(row)]
-            padded[0], padded[5] = style.kind(hit.kind, padded[0]), style.verdict(padded[5])
-            lines.append(("  " + "  ".join(cell for cell, wide in zip(padded, widths) if wide)).rstrip())
-            beneath = _beneath(hit, words, min(style.columns, READABLE) - 6, found.context if explain else None)
-            lines += ["      " + style.dim(line) for line in (*_gone(hit), *beneath)]
+    for name, (_, heading) in GROUPS.items() if grouped else ():
+        of = [lines for hit, lines in zip(every, written) if hit.group == name]
+        lines += [*([""] * bool(lines)), style.bold(heading)] if of else []
+        lines += [line for each in of for line in each]
+    lines = lines if grouped else [line for each in written for line in each]
     told = ["", style.dim("context tags: " + context_line(found.context))] if explain and found.context else []
     return lines + told[0 if lines else 1:] + _footer(found, words, style, bool(lines))
+
+
+def _written(hit: Hit, row: list[str], widths: list[int], words: str, style: Style, context: Sequence[Tag] | None) -> list[str]:
+    """Return the lines of one hit.  row: its cells.  context: as for `_beneath`."""
+    more = " +" + count(len(hit.others), "checkpoint") if hit.others else ""
+    row[3] = style.fit(row[3], widths[3] - len(more)) + more
+    padded = [pad(cell, widths[i], i in (1, 4, 7)) for i, cell in enumerate(row)]
+    padded[0], padded[6] = style.kind(hit.kind, padded[0]), style.verdict(padded[6])
+    line = ("  " + "  ".join(cell for cell, wide in zip(padded, widths) if wide)).rstrip()
+    beneath = _beneath(hit, words, min(style.columns, READABLE) - 6, context)
+    return [line, *("      " + style.dim(line) for line in _gone(hit)), *("      " + line for line in beneath)]
 
 
 def _cells(hit: Hit, key: str, asked: bool) -> list[str]:
@@ -100,30 +74,52 @@ def _cells(hit: Hit, key: str, asked: bool) -> list[str]:
     title = one_line(hit.title) + (" § " + one_line(hit.section) if hit.section and not hit.turn else "")
     own = hit.tier not in (layout.TIER_NAMES[layout.PRIVATE], layout.TIER_NAMES[layout.ADDED]) or hit.workspace == key
     where = hit.tier if own else one_line(hit.workspace)
-    return [one_line(hit.id), "linked" if hit.linked_from else "%.2f" % hit.score if asked else "", title, age(hit.age), where,
+    score = "linked" if hit.linked_from else "%.2f" % hit.score if asked else ""
+    return [one_line(hit.id), score, GROUPS[hit.group][0], title, age(hit.age), where,
             _freshness(hit), f"{hit.tokens:,} tokens", one_line(fence.versions(hit.versions))]
 
 
 def _beneath(hit: Hit, words: str, columns: int, context: Sequence[Tag] | None) -> list[str]:
-    """Return a hit's further lines: its link to the hits, the command that runs it, an excerpt or the turn that was found and
-    the command that prints it, why it was found, the parts of its score.
+    """Return a hit's further lines: what it is, what it says about the query, why it was found, the parts of its score.
 
     context: the context tags that counted, None where nothing is to be explained.
     """
     lines = [one_line(hit.why)] if hit.linked_from else []
     lines += [one_line(hit.origin)] if hit.origin else []
+    lines += about(hit)
     why = [one_line(hit.why)] if words and not hit.linked_from else []
-    lines += ["`%s`" % _run_command(hit)] if hit.group == "script" else []
-    said = [localtimes.line(hit.kind, snippet(hit, words, columns), hit.created)]
-    if hit.passage:
-        said = [*screen.broken(localtimes.passage(one_line(hit.passage)), columns, PASSAGE_LINES), "`%s`" % turn_command(hit)]
     told = [] if context is None or hit.linked_from else _explained(hit, context)
+    said = [line for quote in hit.quotes for line in quoted(quote, columns, hit)]
     return [*lines, *(line for line in said if line), *why, *told]
 
 
-def turn_command(hit: Hit) -> str:
-    """Return what prints the turn of a hit."""
-    return "dayleaf show %s#%d" % (one_line(hit.conversation), hit.turn)
+def about(hit: Hit) -> list[str]:
+    """Return what else one has to know of a rule, a learning or a resource."""
+    if hit.kind == "rule":
+        scope = ["in: " + one_line(", ".join(hit.scope))] if hit.scope else []
+        return ["because: " + one_line(hit.rationale)] * bool(hit.rationale) + scope
+    if hit.kind == "learning":
+        whose = {"human": "yours", "agent": "an agent's", "auto": "automatic"}.get(hit.source, hit.source)
+        return ["confidence %s, %s" % (one_line(hit.confidence), one_line(whose))] if hit.confidence else []
+    path = [one_line(hit.source_path)] if hit.source_path else []
+    return path + ["`%s`" % _run_command(hit)] * (hit.group == "script")
+
+
+def quoted(quote: Quote, columns: int, hit: Hit) -> list[str]:
+    """Return the lines of a quote, broken at some columns, with the command that prints its turn."""
+    head = ["%s  `%s`" % (localtimes.heading(quote), turn_command(quote))] if quote.turn else []
+    head = head or ["`dayleaf show %s`" % one_line(quote.id)] * (quote.id != hit.id)
+    out: list[str] = []
+    for row in quote.text.split("\n"):
+        indent = row[:len(row) - len(row.lstrip(" "))][:columns // 2]
+        row = localtimes.line(hit.kind, one_line(row), hit.created)
+        out += [indent + part for part in screen.broken(row, columns - len(indent) - 2, LINES)]
+    return head + ["  " * bool(head) + row for row in out]
+
+
+def turn_command(quote: Quote) -> str:
+    """Return what prints the turn of a quote."""
+    return "dayleaf show %s#%d" % (one_line(quote.id), quote.turn)
 
 
 def _run_command(hit: Hit) -> str:
@@ -224,9 +220,12 @@ def _for_model(hit: Hit, units: int) -> str:
         ", " + fence.line(": ".join([_freshness(hit), *_gone(hit)]), 240) if _freshness(hit) else "", place)
     if hit.group == "script":
         head += "\n`%s`" % fence.line(_run_command(hit), 100)
+    told = "".join(
+        "\n> %s: (`%s`)\n%s" % (
+            fence.line("%s UTC%s" % (quote.head[:16], quote.head[16:]), 200), fence.line(turn_command(quote), 100),
+            fence.clean(quote.text)) if quote.turn else ""
+        for quote in hit.quotes)
+    head = fence.clip(head + told, units)
     room = units - tokeniser.utf16(head) - 1
-    said = fence.line(localtimes.stated(hit.passage), 400)
-    told = "> %s (`%s`)\n" % (said, fence.line(turn_command(hit), 100)) if hit.passage else ""
-    body = told + fence.clip(fence.clean(hit.body).strip(), room - tokeniser.utf16(told),
-                             " … (`dayleaf show %s` for the rest)" % id)
+    body = fence.clip(fence.clean(hit.body).strip(), room, " … (`dayleaf show %s` for the rest)" % id) if room > ROOM else ""
     return head + ("\n" + body if body else "")

@@ -30,10 +30,10 @@ def test_only_a_person_at_a_terminal_approves_a_rule(run, ok, env, project, rule
     assert json.loads(ok("rule", "--json"))[0]["state"] == "pending"
     status, _ = on_terminal(["rule", "approve", "r-1"], env, project, ["yes"])
     assert status == 0 and json.loads(ok("rule", "list", "--json"))[0]["state"] == "approved"
-    assert "Rules (follow these)" in ok("recall", "push main")
+    assert "rule, follow this" in ok("recall", "push main")
     rule.write_text(RULE + "And never ask.\n")
     assert json.loads(ok("rule", "list", "--json"))[0]["state"] == "pending"
-    assert "Rules (wait for review)" in ok("recall", "push main")
+    assert "rule, waits for review" in ok("recall", "push main")
 
 
 def test_a_faulty_rule_cannot_be_approved(env, project, rule):

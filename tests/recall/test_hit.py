@@ -62,7 +62,7 @@ def test_a_hit_is_of_its_record_and_filled_in_where_it_is_shown(place, now):
     found = search.recall(place, vault.settings(), Query("kafka"), now, 0.0).hits[0]
     bare = hit.of(found.record, place.key, found.path)
     assert (bare.group, bare.age, bare.score, bare.workspace, bare.tier) == ("", 0.0, 0.0, "global", "global")
-    assert hit.shown([bare], place, approvals.decisions(place.home), now)[0] == found._replace(score=0.0, parts=(), why="")
+    assert hit.shown([bare], place, approvals.decisions(place.home), now)[0] == found._replace(score=0.0, parts=(), why="", quotes=())
     assert found.claims == () and found.freshness == "UNKNOWN" and found.age == now - found.created
 
 
@@ -76,17 +76,17 @@ def test_rules_and_scripts_stand_by_what_was_approved(ok, shop, project, now):
     script = Path(project, "bin", "mint.sh")
     script.parent.mkdir()
     script.write_bytes(b"#!/bin/sh\necho token\n")
-    said = ok("recall", "ask makes token")
+    said = ok("recall", "ask makes token", "--group")
     assert "Rules (wait for review)\n  r-ask" in said and "Scripts (wait for review)\n  s-mint" in said
     decide(shop, approvals.SCRIPT + shop.key, "s-mint", script.read_bytes(), now)
     decide(shop, shop.key, "r-ask", Path(shop.path("p/rules/ask.md")).read_bytes(), now)
-    said = ok("recall", "ask makes token")
+    said = ok("recall", "ask makes token", "--group")
     assert "Rules (follow these)\n  r-ask" in said and "Scripts (try these)\n  s-mint" in said
     assert "`dayleaf resource run s-mint`" in said and "wait for review" not in said
     assert "script that may be run" in ok("recall", "makes token", "--hook")
     script.write_bytes(b"#!/bin/sh\necho other\n")
     said = ok("recall", "makes token")
-    assert "Scripts (wait for review)" in said and "resource run" not in said
+    assert "script, waits for review" in said and "resource run" not in said
     assert "script that nobody approved, do not run" in ok("recall", "makes token", "--hook")
 
 
@@ -97,7 +97,7 @@ def test_what_was_rejected_stands_apart_and_waits_for_nobody(ok, shop, project, 
     script.write_bytes(b"#!/bin/sh\necho token\n")
     decide(shop, approvals.SCRIPT + shop.key, "s-mint", script.read_bytes(), now, "reject")
     decide(shop, shop.key, "r-ask", Path(shop.path("p/rules/ask.md")).read_bytes(), now, "reject")
-    said = ok("recall", "ask makes token")
+    said = ok("recall", "ask makes token", "--group")
     assert "Rules (rejected)\n  r-ask" in said and "Scripts (rejected)\n  s-mint" in said
     assert "wait for review" not in said and "follow these" not in said and "resource run" not in said
     block = ok("recall", "ask makes token", "--hook")
@@ -111,7 +111,7 @@ def test_a_candidate_stands_apart_from_what_was_accepted(ok, shop):
     """Under a heading that says what it waits for; for the model too, and in --json."""
     vault.put(shop, "p/learnings/maybe.md", "Quasar queue", "quasar drops jobs", id="l-maybe", source="auto", accepted="false")
     vault.put(shop, "p/learnings/sure.md", "Quasar jobs", "quasar keeps jobs", id="l-sure")
-    said = ok("recall", "quasar")
+    said = ok("recall", "quasar", "--group")
     assert "Learnings\n  l-sure" in said and "\n\nLearnings (wait for review)\n  l-maybe" in said
     groups = {hit["id"]: hit["group"] for hit in json.loads(ok("recall", "quasar", "--json"))["hits"]}
     assert groups == {"l-sure": "learning", "l-maybe": "candidate"}
@@ -139,17 +139,16 @@ def test_turns_have_numbers_and_their_day(place):
     assert turns[1].answer.startswith("> (while working) the budget") and "does it wait" not in turns[1].answer
 
 
-def test_a_passage_names_the_time_and_the_request():
-    """What the client summed up has no request; without a word of the query the outcome's last paragraph stands."""
-    turn = hit.Turn(1, "2026-01-23T14:03", "fix " + "a long request " * 6, "## 14:03 fix\n\nRead it.\n\n- ✓ `ls`\n\nIt **works** now.\n")
-    assert hit.passage(turn, "It was x.").startswith('2026-01-23 14:03, after "fix a long request')
-    assert hit.passage(turn, "It was x.").endswith('…": It was x.') and hit.passage(turn, "").endswith(": It works now.")
-    assert hit.passage(turn._replace(request=hit.BY_CLIENT), "x") == "2026-01-23 14:03, summary by the client: x"
-    assert hit.passage(turn._replace(request=""), "x") == "2026-01-23 14:03: x"
+def test_a_quote_names_the_time_and_the_request():
+    """What the client summed up has no request; what is no turn has no head."""
+    quote = hit.Quote("c-1", 2, "2026-01-23T14:03", "fix " + "a long request " * 6, "It was x.")
+    assert quote.head.startswith('2026-01-23 14:03, asked "fix a long request') and quote.head.endswith('…"')
+    assert quote._replace(asked=hit.BY_CLIENT).head == "2026-01-23 14:03, summary by the client"
+    assert quote._replace(asked="").head == "2026-01-23 14:03" and quote._replace(turn=0).head == ""
 
 
 def test_json_names_the_turn_of_a_session(place, run):
-    """Of checkpoints and conversations alone."""
+    """Of checkpoints and conversations alone; what it says stands with any hit."""
     talks.put(place)
     (found,) = json.loads(run("recall", "exponential backoff", "--json").stdout)["hits"]
     assert (found["conversation"], found["turn"], found["others"]) == ("c-7a1c0001", 2, []) and "Five retries" in found["passage"]

@@ -39,17 +39,3 @@ def test_korean_forms_of_a_word_meet():
     """버튼, 버튼을 and 버튼이 share the terms that the query brings."""
     for body in ("버튼 수정", "버튼을 수정", "버튼이 수정"):
         assert look.looks([candidate(body=body)], asked("버튼"), look.Expansion())[0].bm25 > 0
-
-
-@pytest.mark.parametrize(("text", "said"), [
-    ("First we looked. The **marker** is never committed. So a copy has none.", "The marker is never committed."),
-    ("The marker is gone. A clone fails then. Nothing else.", "The marker is gone. A clone fails then."),
-    ("- ✗ `go test` → no marker\n\nThe marker is written now.", "The marker is written now."),
-    ("Here is what the marker does:\n\n- It tells a copy from the original.\n- It is small.",
-     "Here is what the marker does: It tells a copy from the original."),
-    ("The marker of a clone is kept. Should the marker of a clone be kept?", "The marker of a clone is kept."),
-    ("nothing of it", "")])
-def test_a_passage_is_the_sentences_that_hold_the_words(text, said):
-    """One, or two where the second adds words or the first leads in; the later one of equals, since it tells the outcome."""
-    question = asked("marker clone")
-    assert look.passage(text, question, look.Expansion()) == said

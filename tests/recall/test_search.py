@@ -285,8 +285,9 @@ def test_a_turn_stands_under_the_checkpoint_of_its_stretch(place, now, backend):
         builder.build(place, now)
     first, = ask(place, now, "exponential backoff").hits
     assert (first.id, first.conversation, first.turn) == ("c-n1", "c-7a1c0001", 2)
-    assert first.passage == ('2026-01-23 14:31, after "how many retries does the uploader make, and …": '
-                             "Five retries with exponential backoff; nothing was changed.")
+    head, _, said = first.passage.partition("\n")
+    assert head == '2026-01-23 14:31 UTC, asked "how many retries does the uploader make, and …":'
+    assert "Five retries with exponential backoff; nothing was changed." in said
     assert first.said.startswith("## 14:31 how many") and first.said.endswith("nothing was changed.")
     marker, = ask(place, now, "marker clone").hits
     assert (marker.id, marker.turn) == ("c-n0", 1)

@@ -35,7 +35,7 @@ def test_colours_and_the_spinner_are_for_terminals(env, project, ok):
     """On a terminal headings are bold, unless NO_COLOR says no; a pipe gets plain text."""
     ok("learn", TEXT)
     assert "\x1b" not in ok("recall", "jwt")
-    assert "\x1b[1mLearnings" in on_terminal(["recall", "jwt"], {**env, "TERM": "xterm"}, project)[1]
+    assert "\x1b[1mLearnings" in on_terminal(["recall", "jwt", "--group"], {**env, "TERM": "xterm"}, project)[1]
     assert "\x1b" not in on_terminal(["recall", "jwt"], {**env, "TERM": "xterm", "NO_COLOR": "1"}, project)[1]
 
 

@@ -10,6 +10,7 @@ import pytest
 from harness import talks, vault
 
 from memory.core import clock
+from memory.recall.hit import Quote
 from memory.terminal import localtimes
 
 BODY = "## 15:30 fix the zephyr parser\n\nDone.\n\n## 23:50 again\n\n## 2026-01-24 00:10 later\n\n```\n## 15:30 code\n```\n"
@@ -32,9 +33,9 @@ def test_an_instant_is_written_in_the_zone_of_its_reader(zone):
         "Asia/Seoul": ["2026-01-24 00:30 +09:00", "2026-07-24 00:30 +09:00"],
         "America/Los_Angeles": ["2026-01-23 07:30 -08:00", "2026-07-23 08:30 -07:00"],
         "UTC": ["2026-01-23 15:30 UTC", "2026-07-23 15:30 UTC"]}[zone]
-    assert localtimes.passage("2026-01-23 15:30, after \"x\": y 15:30").startswith(clock.local(winter) + ", after")
-    assert localtimes.passage("no time: here") == localtimes.stated("no time: here") == "no time: here"
-    assert localtimes.stated("2026-01-23 15:30: y") == "2026-01-23 15:30 UTC: y"
+    quote = Quote("c-1", 2, "2026-01-23T15:30", "x 15:30", "y")
+    assert localtimes.heading(quote) == clock.local(winter) + ', asked "x 15:30"'
+    assert localtimes.heading(quote._replace(turn=0)) == ""
 
 
 def test_the_turns_of_a_conversation_are_shown_by_local_days(zone):

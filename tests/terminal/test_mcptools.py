@@ -37,7 +37,7 @@ def test_a_hit_says_what_it_is_and_where_it_stands(desk, place):
     vault.mixed(place)
     hit = desk("recall", query="jwt issuer", kind="learning")["hits"][0]
     assert (hit["id"], hit["confidence"], hit["source"], hit["workspace"]) == ("jwt", "medium", "human", place.key)
-    assert Path(hit["path"]).exists() and hit["why"] and "issuer must match" in hit["body"]
+    assert Path(hit["path"]).exists() and hit["why"] and "issuer must match" in hit["passage"]
     rule = desk("recall", query="plain functions style", kind="rule")["hits"][0]
     assert rule["rationale"] == "they read well" and rule["group"] == "pending"
 
@@ -75,7 +75,7 @@ def test_what_is_kept_open_is_never_older_than_the_files(desk, place, now):
     assert desk("recall", query="issuer", kind="learning")["hits"][0]["id"] == "jwt"
     path = Path(place.path("p/learnings/jwt.md"))
     path.write_text(path.read_text().replace("must match", "may differ quietly"))
-    assert "may differ quietly" in desk("recall", query="issuer", kind="learning")["hits"][0]["body"]
+    assert "may differ quietly" in desk("recall", query="issuer", kind="learning")["hits"][0]["passage"]
     vault.put(place, "p/learnings/new.md", "Zebra", "zebra")
     assert desk("recall", query="zebra")["hits"][0]["id"] == "new"
     path.unlink()

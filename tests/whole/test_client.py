@@ -328,8 +328,8 @@ def test_a_script_runs_from_approval_to_the_next_edit(lab):
         lab.api.set_script({"turns": [run, "Done."]})
         assert lab.claude("-p", "check the prices", *WORK).rc == 0
         said = main_requests(lab)[-1]
-        assert ("checked 3 prices; $(id)" in said, "Scripts (try these)" in said) == (there, there)
-    assert "changed since it was approved" in said and "Scripts (wait for review)" in said
+        assert ("checked 3 prices; $(id)" in said, "script, try this" in said) == (there, there)
+    assert "changed since it was approved" in said and "script, waits for review" in said
     assert errors(lab) == ""
 
 

@@ -1,0 +1,148 @@
+"""Choose what hits show of their records: the windows that answer the question.
+
+The first hits share one room: the best window of the best hit, then the best of all of them.  A
+later hit shows a line.  Windows stand by the turn that they are taken from, in their order there.
+"""
+
+from __future__ import annotations
+
+from typing import Callable, Dict, Iterable, Iterator, List, NamedTuple, Sequence, Tuple
+
+from memory.core.records import Record
+from memory.recall import hit, windows
+from memory.recall.hit import Hit, Quote
+from memory.recall.look import Candidate
+from memory.recall.sentences import CODE, LEAD, TABLE, Line, cut, lines, written
+from memory.recall.windows import Passage, Window
+
+FIRST, ROOM = 5, 715  # hits that show windows, and characters for each, which they share
+WIDTH = 750  # characters of a window
+CLOSE = 0.8  # share of a window's score from which on a newer one stands before it
+LEAST = 120  # characters that a window which no longer fits is cut to at least
+HEAD = 100  # characters of the line above the windows of a turn
+LATER = 120  # characters of a later hit
+READ = 24_000  # characters of a record, or a part of one, in which windows are looked for
+
+Checkpoints = Callable[[Hit], Sequence[Record]]
+
+
+class _Place(NamedTuple):
+    """Where a text stands: a record, its title or the request of a turn, and that turn or 0."""
+
+    record: Record
+    head: str
+    turn: int = 0
+    at: str = ""
+
+
+def quoted(
+    question: str, hits: Sequence[Hit], pool: Sequence[Candidate], checkpoints: Checkpoints
+) -> List[Hit]:
+    """Add to hits what they show.
+
+    pool: the candidates that were found, of which the hits' sections and turns are read.
+    checkpoints: returns those of a hit's session.
+    """
+    first = _answered(question, hits[:FIRST], pool, checkpoints)
+    out = [one._replace(quotes=tuple(first.get(at, ()))) for at, one in enumerate(hits[:FIRST])]
+    out += hits[FIRST:]
+    for at, one in enumerate(out):
+        if not one.quotes:
+            found = _answered(question, [one], pool, checkpoints, LATER)
+            out[at] = one._replace(quotes=tuple(found.get(0, ()))[:1])
+    return out
+
+
+def opening(record: Record) -> Tuple[Quote, ...]:
+    """Return the first line of a record that says something, for a list that nothing was asked of."""
+    title = record.title.strip().lower()
+    for line in lines(record.body[:READ]):
+        if line.kind not in (LEAD, CODE, TABLE) and line.text.strip("#*- ").lower() != title:
+            return (Quote(record.id, 0, "", "", _fitted([line], LATER)),)
+    return ()
+
+
+def _answered(
+    question: str,
+    hits: Sequence[Hit],
+    pool: Sequence[Candidate],
+    checkpoints: Checkpoints,
+    room: int = 0,
+) -> Dict[int, List[Quote]]:
+    """Return the quotes of some hits that share a room, by the place of the hit."""
+    room = room or ROOM * len(hits)
+    places: List[_Place] = []
+    passages: List[Passage] = []
+    for at, one in enumerate(hits):
+        for place, text in _parts(one, pool, checkpoints(one)):
+            places.append(place)
+            passages.append(Passage(str(at), place.head, text[:READ]))
+    found = windows.answer(question, passages, WIDTH).windows
+    best = next((window for window in found if passages[window.passage].session == "0"), None)
+    taken: List[Window] = []
+    for window in [*([best] if best else []), *(one for one in found if one is not best)]:
+        if places[window.passage].turn and all(window.passage != one.passage for one in taken):
+            room -= HEAD
+        text = _fitted(window.lines, room)
+        if not text:
+            break
+        room -= len(text)
+        taken.append(window._replace(lines=(Line(text, window.lines[0].kind, 0),)))
+        if room < LEAST:
+            break
+    return _by_hit(taken, passages, places)
+
+
+def _by_hit(
+    taken: Sequence[Window], passages: Sequence[Passage], places: Sequence[_Place]
+) -> Dict[int, List[Quote]]:
+    """Join the windows of each passage: the best first, a newer one before what is hardly better."""
+    out: Dict[int, List[Quote]] = {}
+    worth: Dict[Quote, float] = {}
+    for passage in dict.fromkeys(window.passage for window in taken):
+        own = sorted((one for one in taken if one.passage == passage), key=lambda one: one.at)
+        place = places[passage]
+        asked = place.head if place.turn else ""
+        text = "\n…\n".join(one.text for one in own)
+        quote = Quote(place.record.id, place.turn, place.at, asked, text)
+        worth[quote] = score = max(one.score for one in own)
+        quotes = out.setdefault(int(passages[passage].session), [])
+        older = (
+            at
+            for at, other in enumerate(quotes)
+            if quote.at > other.at and score >= CLOSE * worth[other]
+        )
+        quotes.insert(next(older, len(quotes)), quote)
+    return out
+
+
+def _parts(
+    one: Hit, pool: Iterable[Candidate], checkpoints: Sequence[Record]
+) -> Iterator[Tuple[_Place, str]]:
+    """Yield the texts of a hit in which windows are looked for."""
+    talk = one.told
+    if talk is not None:
+        found = {c.turn for c in pool if c.record.name == talk.name} | {one.turn}
+        for turn in hit.turns(talk):
+            if turn.number in found:
+                yield _Place(talk, turn.request, turn.number, turn.at), turn.answer
+    sections = [c.text for c in pool if c.path == one.path]
+    if one.kind != "conversation":
+        for text in sections if sections and one.kind == "resource" else [one.body]:
+            yield _Place(one.record, one.title), text
+    for record in checkpoints:
+        if record.name != one.record.name:
+            yield _Place(record, record.title), record.body
+
+
+def _fitted(found: Sequence[Line], room: int) -> str:
+    """Return lines as far as they fit, the last one cut at a clause."""
+    held: List[Line] = []
+    for line in found:
+        left = room - sum(len(one.text) + 1 for one in held)
+        if len(line.text) > left:
+            part = "" if line.kind in (CODE, TABLE) else cut(line.text, left)
+            held += [line._replace(text=part)] * bool(part)
+            break
+        held.append(line)
+    return written(held)
