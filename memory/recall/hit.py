@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Parts = Tuple[Tuple[str, float], ...]
 _UNBOUND = frozenset(("pending", "rejected", "waiting", "refused"))  # groups of what nobody approved
 BY_CLIENT = "(summary by the client)"  # stands for the request of what the client wrote itself
-REQUEST = 60  # characters of a request that stands above what was said
+REQUEST = 40  # characters of a request that stands above what was said
 
 
 class Quote(NamedTuple):
@@ -160,11 +160,6 @@ def turns(record: Record) -> List[Turn]:
                 day, said = said[:10], said[11:]
             found.append(Turn(len(found) + 1, "%sT%s" % (day, said[:5]), said[5:].strip(), text))
     return found
-
-
-def after(request: str) -> str:
-    """Name the request that something followed: `after "why does resume fail"`."""
-    return 'after "%s"' % plaintext.at_word(request, REQUEST)
 
 
 class Found(NamedTuple):

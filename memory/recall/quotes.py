@@ -6,21 +6,21 @@ later hit shows a line.  Windows stand by the turn that they are taken from, in 
 
 from __future__ import annotations
 
-from typing import Callable, Dict, Iterable, Iterator, List, NamedTuple, Sequence, Tuple
+from typing import Callable, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 from memory.core.records import Record
 from memory.recall import hit, windows
 from memory.recall.hit import Hit, Quote
-from memory.recall.look import Candidate
+from memory.recall.look import Candidate, Expansion
 from memory.recall.sentences import CODE, LEAD, TABLE, Line, cut, lines, written
 from memory.recall.windows import Passage, Window
 
-FIRST, ROOM = 5, 715  # hits that show windows, and characters for each, which they share
+FIRST, ROOM = 5, 708  # hits that show windows, and characters for each, which they share
 WIDTH = 750  # characters of a window
 CLOSE = 0.8  # share of a window's score from which on a newer one stands before it
 LEAST = 120  # characters that a window which no longer fits is cut to at least
-HEAD = 100  # characters of the line above the windows of a turn
-LATER = 120  # characters of a later hit
+HEAD = 90  # characters of the line above the windows of a turn
+LATER = 90  # characters of a later hit
 READ = 24_000  # characters of a record, or a part of one, in which windows are looked for
 
 Checkpoints = Callable[[Hit], Sequence[Record]]
@@ -36,21 +36,35 @@ class _Place(NamedTuple):
 
 
 def quoted(
-    question: str, hits: Sequence[Hit], pool: Sequence[Candidate], checkpoints: Checkpoints
+    question: str,
+    hits: Sequence[Hit],
+    pool: Sequence[Candidate],
+    checkpoints: Checkpoints,
+    expansion: Expansion,
 ) -> List[Hit]:
     """Add to hits what they show.
 
     pool: the candidates that were found, of which the hits' sections and turns are read.
     checkpoints: returns those of a hit's session.
     """
-    first = _answered(question, hits[:FIRST], pool, checkpoints)
-    out = [one._replace(quotes=tuple(first.get(at, ()))) for at, one in enumerate(hits[:FIRST])]
-    out += hits[FIRST:]
-    for at, one in enumerate(out):
-        if not one.quotes:
-            found = _answered(question, [one], pool, checkpoints, LATER)
-            out[at] = one._replace(quotes=tuple(found.get(0, ()))[:1])
-    return out
+    places: List[_Place] = []
+    passages: List[Passage] = []
+    for at, one in enumerate(hits):
+        beside = checkpoints(one) if at < FIRST else ()
+        for place, text in _parts(one, pool, beside, at < FIRST):
+            places.append(place)
+            passages.append(Passage(str(at), place.head, text[:READ]))
+    found = windows.answer(question, passages, WIDTH, expansion).windows
+    of = [int(passages[window.passage].session) for window in found]
+    first = [window for window, at in zip(found, of) if at < FIRST]
+    best = next((window for window, at in zip(found, of) if at == 0), None)
+    room = ROOM * min(len(hits), FIRST)
+    quotes = _by_hit(_taken(first, best, places, room), passages, places)
+    for window, at in zip(found, of):
+        if at not in quotes:
+            line = [window._replace(lines=_one(window, _fitted(window.lines, LATER)))]
+            quotes.update(_by_hit(line, passages, places))
+    return [one._replace(quotes=tuple(quotes.get(at, ()))) for at, one in enumerate(hits)]
 
 
 def opening(record: Record) -> Tuple[Quote, ...]:
@@ -62,23 +76,10 @@ def opening(record: Record) -> Tuple[Quote, ...]:
     return ()
 
 
-def _answered(
-    question: str,
-    hits: Sequence[Hit],
-    pool: Sequence[Candidate],
-    checkpoints: Checkpoints,
-    room: int = 0,
-) -> Dict[int, List[Quote]]:
-    """Return the quotes of some hits that share a room, by the place of the hit."""
-    room = room or ROOM * len(hits)
-    places: List[_Place] = []
-    passages: List[Passage] = []
-    for at, one in enumerate(hits):
-        for place, text in _parts(one, pool, checkpoints(one)):
-            places.append(place)
-            passages.append(Passage(str(at), place.head, text[:READ]))
-    found = windows.answer(question, passages, WIDTH).windows
-    best = next((window for window in found if passages[window.passage].session == "0"), None)
+def _taken(
+    found: Sequence[Window], best: Optional[Window], places: Sequence[_Place], room: int
+) -> List[Window]:
+    """Take windows while there is room, the best of the best hit first."""
     taken: List[Window] = []
     for window in [*([best] if best else []), *(one for one in found if one is not best)]:
         if places[window.passage].turn and all(window.passage != one.passage for one in taken):
@@ -87,10 +88,14 @@ def _answered(
         if not text:
             break
         room -= len(text)
-        taken.append(window._replace(lines=(Line(text, window.lines[0].kind, 0),)))
+        taken.append(window._replace(lines=_one(window, text)))
         if room < LEAST:
             break
-    return _by_hit(taken, passages, places)
+    return taken
+
+
+def _one(window: Window, text: str) -> Tuple[Line, ...]:
+    return (Line(text, window.lines[0].kind, 0),)
 
 
 def _by_hit(
@@ -117,17 +122,20 @@ def _by_hit(
 
 
 def _parts(
-    one: Hit, pool: Iterable[Candidate], checkpoints: Sequence[Record]
+    one: Hit, pool: Iterable[Candidate], checkpoints: Sequence[Record], wide: bool
 ) -> Iterator[Tuple[_Place, str]]:
-    """Yield the texts of a hit in which windows are looked for."""
+    """Yield the texts of a hit in which windows are looked for.
+
+    wide: all that was found of it, not only the best of it.
+    """
     talk = one.told
     if talk is not None:
-        found = {c.turn for c in pool if c.record.name == talk.name} | {one.turn}
+        found = {c.turn for c in pool if wide and c.record.name == talk.name} | {one.turn}
         for turn in hit.turns(talk):
             if turn.number in found:
                 yield _Place(talk, turn.request, turn.number, turn.at), turn.answer
     sections = [c.text for c in pool if c.path == one.path]
-    if one.kind != "conversation":
+    if one.kind != "conversation" and (wide or talk is None):
         for text in sections if sections and one.kind == "resource" else [one.body]:
             yield _Place(one.record, one.title), text
     for record in checkpoints:

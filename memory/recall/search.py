@@ -384,7 +384,8 @@ class _Task:
             return hits
         if self._question is None:
             return [each._replace(quotes=quotes.opening(each.record)) for each in hits]
-        return quotes.quoted(self.query.text, [self._under(each) for each in hits], self._pooled, self._checkpoints)
+        told = [self._under(each) for each in hits]
+        return quotes.quoted(self.query.text, told, self._pooled, self._checkpoints, self.searcher.expansion)
 
     def _under(self, found: Hit) -> Hit:
         shelf = self._shelf_of(found)

@@ -17,10 +17,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from typing import Container, Dict, FrozenSet, List, Mapping, NamedTuple, Sequence, Tuple
+from typing import Container, Dict, FrozenSet, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from memory.core import tokeniser
 from memory.hook.segment import K1, B
+from memory.recall.look import Expansion, Matches
 from memory.recall.sentences import LEAD, Line, lines
 
 LIMIT = 900  # characters of a window, unless another number is given
@@ -109,38 +110,70 @@ def _blocks(found: Sequence[Line]) -> List[List[Line]]:
     return out
 
 
-def answer(question: str, passages: Sequence[Passage], limit: int = LIMIT) -> Answered:
+def answer(
+    question: str,
+    passages: Sequence[Passage],
+    limit: int = LIMIT,
+    expansion: Optional[Expansion] = None,
+) -> Answered:
     """Score the windows of passages, of at most `limit` characters, by a question."""
     found = [
         window
         for number, passage in enumerate(passages)
         for window in cut(lines(passage.text), number, limit)
     ]
-    counts = [_counted(window.text) for window in found]
-    rarity = _rarity(dict(tokeniser.terms(question)), counts)
-    turns = [_counted(passage.head) for passage in passages]
+    asked = dict(tokeniser.terms(question))
+    matches = Matches(asked, expansion or Expansion())
+    counts = [_Counts.of(window.text, matches) for window in found]
+    rarity = _rarity(asked, counts)
+    turns = [_Counts.of(passage.head, matches) for passage in passages]
     for window, count in zip(found, counts):
-        turns[window.passage].update(count)
-    sessions: Dict[str, Counter[str]] = {}
+        turns[window.passage].add(count)
+    sessions: Dict[str, _Counts] = {}
     for passage, count in zip(passages, turns):
-        sessions.setdefault(passage.session, Counter()).update(count)
+        sessions.setdefault(passage.session, _Counts()).add(count)
     of_turn = _bm25(rarity, turns)
     of_session = dict(zip(sessions, _bm25(rarity, list(sessions.values()))))
     scored = []
     for window, count, value in zip(found, counts, _bm25(rarity, counts)):
         session = passages[window.passage].session
         value += OF_TURN * of_turn[window.passage] + OF_SESSION * of_session[session]
-        scored.append(
-            (window._replace(score=value), (count, turns[window.passage], sessions[session]))
-        )
+        around = (count.terms, turns[window.passage].terms, sessions[session].terms)
+        scored.append((window._replace(score=value), around))
     scored.sort(key=lambda pair: (-pair[0].score, pair[0].passage, pair[0].at))
     if not scored:
         return Answered([], rarity, 0.0, 0.0)
     best, around = scored[0]
-    shares = [share(rarity, count) for count in around]
+    shares = [share(rarity, terms) for terms in around]
     return Answered(
         [window for window, _ in scored], rarity, sum(shares) + OF_SCORE * best.score, shares[-1]
     )
+
+
+class _Counts:
+    """How often a text holds the terms of a question, and how many terms it has."""
+
+    __slots__ = ("size", "terms")
+
+    def __init__(self) -> None:
+        self.terms: Counter[str] = Counter()
+        self.size = 0
+
+    @classmethod
+    def of(cls, text: str, matches: Matches) -> _Counts:
+        """Count the terms of a text."""
+        found = cls()
+        for raw in tokeniser.split(text):
+            many, held = matches[raw]
+            found.size += many
+            for _, term in held:
+                found.terms[term] += 1
+        return found
+
+    def add(self, other: _Counts) -> None:
+        """Add what another text holds."""
+        self.terms.update(other.terms)
+        self.size += other.size
 
 
 def share(rarity: Mapping[str, float], terms: Container[str]) -> float:
@@ -153,13 +186,9 @@ def likeness(one: FrozenSet[str], other: FrozenSet[str]) -> float:
     return len(one & other) / math.sqrt(len(one) * len(other) or 1)
 
 
-def _counted(text: str) -> Counter[str]:
-    return Counter(tokeniser.tokens(text))
-
-
-def _rarity(asked: Mapping[str, float], counts: Sequence[Counter[str]]) -> Dict[str, float]:
+def _rarity(asked: Mapping[str, float], counts: Sequence[_Counts]) -> Dict[str, float]:
     """Return the idf of each term of a question, times its weight."""
-    seen = Counter(term for count in counts for term in asked if term in count)
+    seen = Counter(term for count in counts for term in count.terms)
     many = len(counts) + FEW
     return {
         term: weight * math.log(1 + (many - seen[term] + 0.5) / (seen[term] + 0.5))
@@ -167,17 +196,12 @@ def _rarity(asked: Mapping[str, float], counts: Sequence[Counter[str]]) -> Dict[
     }
 
 
-def _bm25(rarity: Mapping[str, float], counts: Sequence[Counter[str]]) -> List[float]:
-    sizes = [sum(count.values()) for count in counts]
-    mean = sum(sizes) / max(len(sizes), 1) or 1.0
+def _bm25(rarity: Mapping[str, float], counts: Sequence[_Counts]) -> List[float]:
+    mean = sum(count.size for count in counts) / max(len(counts), 1) or 1.0
     out = []
-    for count, size in zip(counts, sizes):
-        norm = K1 * (1 - B + B * size / mean)
+    for count in counts:
+        norm = K1 * (1 - B + B * count.size / mean)
         out.append(
-            sum(
-                idf * count[term] * (K1 + 1) / (count[term] + norm)
-                for term, idf in rarity.items()
-                if term in count
-            )
+            sum(rarity[term] * many * (K1 + 1) / (many + norm) for term, many in count.terms.items())
         )
     return out

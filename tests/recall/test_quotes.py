@@ -67,6 +67,6 @@ def test_a_passage_joins_the_quotes(place, now):
     """Each turn under its minute; a record that is no session's stands alone."""
     talks.put(place)
     (first,) = ask(place, now, "exponential backoff")
-    assert first.passage.startswith('2026-01-23 14:31 UTC, asked "how many retries does the uploader make, and …":\n')
+    assert first.passage.startswith('2026-01-23 14:31 UTC, asked "how many retries does the uploader…":\n')
     plain = first._replace(quotes=(hit.Quote("l-1", 0, "", "", "One."), hit.Quote("l-1", 0, "", "", "Two.")))
     assert plain.passage == "One.\n\nTwo."

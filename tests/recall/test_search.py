@@ -286,7 +286,7 @@ def test_a_turn_stands_under_the_checkpoint_of_its_stretch(place, now, backend):
     first, = ask(place, now, "exponential backoff").hits
     assert (first.id, first.conversation, first.turn) == ("c-n1", "c-7a1c0001", 2)
     head, _, said = first.passage.partition("\n")
-    assert head == '2026-01-23 14:31 UTC, asked "how many retries does the uploader make, and …":'
+    assert head == '2026-01-23 14:31 UTC, asked "how many retries does the uploader…":'
     assert "Five retries with exponential backoff; nothing was changed." in said
     assert first.said.startswith("## 14:31 how many") and first.said.endswith("nothing was changed.")
     marker, = ask(place, now, "marker clone").hits

@@ -35,7 +35,7 @@ def test_a_session_is_a_line_with_the_passage_below_it(ok, place):
                   session=talks.SESSION, source="auto", conversation="c-7a1c0001")
     said = ok("recall", "uploader retries backoff")
     assert said.count("\n  c-") == 0 and " +1 checkpoint " in said and "  conversation  " not in said
-    assert '      2026-01-23 14:31, asked "how many retries does the uploader make, and …"  `dayleaf show c-7a1c0001#2`' in said
+    assert '      2026-01-23 14:31, asked "how many retries does the uploader…"  `dayleaf show c-7a1c0001#2`' in said
     assert "        It makes five, and doubles the pause from 200 ms each time.\n" in said
     fenced = ok("recall", "uploader retries backoff", "--hook")
     assert "\n> 2026-01-23 14:31 UTC, asked" in fenced and "(`dayleaf show c-7a1c0001#2`)" in fenced
