@@ -21,6 +21,7 @@ Where the windows tell too little (Answered.tells), there is no bullet: what is 
 
 from __future__ import annotations
 
+import math
 from typing import Dict, FrozenSet, List, NamedTuple, Sequence, Set, Tuple
 
 from memory.core import plaintext, tokeniser
@@ -37,10 +38,12 @@ from memory.distill.digests import (
 )
 from memory.distill.sources import Read, read
 from memory.distill.technical import technical
-from memory.recall import sentences, timewords, windows
+from memory.hook import windows
+from memory.recall import sentences, timewords
 from memory.recall.sentences import CODE, LEAD, PROSE, RUN, TABLE, Line
 
-WINDOWS = 12  # that are quoted from
+WINDOW, WINDOWS = 900, 12  # characters of a window, and how many are quoted from
+QUOTES = 500  # lines that are chosen from; a code block may hold more
 FOUND, STEEP = 1.0, 2.0  # what recall's score adds to a window's; exponent of both
 BASE, SHARE, NAMES, MOST_NAMES = 0.3, 2.0, 0.5, 3  # see above; technical words that count
 BLOCK = 0.5  # factor of code and tables
@@ -70,7 +73,9 @@ def extract(
         if len(source.body) > BODY_LIMIT
     ]
     passages = read(sources)
-    found = windows.answer(_about(question, sources), [one.passage for one in passages])
+    found = windows.answer(
+        _about(question, sources), [one.passage for one in passages], limit=WINDOW
+    )
     if floor and not found.tells:
         return _digest(sources, [], notes, nearest(sources))
     bullets = _Choice(passages, found, 4 * max_tokens).bullets()
@@ -150,6 +155,7 @@ class _Choice:
         """room: bytes of all bullets."""
         self.passages, self.found, self.room = passages, found, room
         self.lines: Dict[int, List[Line]] = {}
+        self.starts: Dict[int, List[int]] = {}  # of each window of a passage, and its end
         self.passing: Dict[int, Set[int]] = {}
         self.quotes = self._quotes()
         self.likeness = [0.0] * len(self.quotes)
@@ -183,21 +189,36 @@ class _Choice:
         quotes = []
         for rank, (weight, window) in enumerate(weighed[:WINDOWS]):
             if window.passage not in self.lines:
-                self.lines[window.passage] = sentences.lines(
-                    self.passages[window.passage].passage.text
-                )
-                self.passing[window.passage] = _passing(self.lines[window.passage])
+                self._read(window.passage)
             share = (weight / greatest) ** STEEP if greatest else 1 / (1 + rank)
+            start, end = self.starts[window.passage][window.at : window.at + 2]
             quotes += [
-                self._quote(window.passage, window.at + at, line, share)
-                for at, line in enumerate(window.lines)
+                self._quote(window.passage, place, self.lines[window.passage][place], share)
+                for place in range(start, end)
             ]
         told = {term for quote in quotes for term in quote.terms if self._kind(quote) != RUN}
         return [
             quote
             for quote in quotes
             if self._kind(quote) != RUN or quote.terms & self.found.rarity.keys() - told
-        ]
+        ][:QUOTES]
+
+    def _read(self, passage: int) -> None:
+        """Cut the windows of a passage into lines."""
+        own = [window for window in self.found.windows if window.passage == passage]
+        found: List[Line] = []
+        starts = [0]
+        for window in sorted(own, key=lambda window: window.at):
+            place, block = len(found), found[-1].block + 1 if found else 0
+            found += [
+                line._replace(
+                    block=line.block + block, lead=line.lead + place if line.lead >= 0 else -1
+                )
+                for line in sentences.lines(window.text)
+            ]
+            starts.append(len(found))
+        self.lines[passage], self.starts[passage] = found, starts
+        self.passing[passage] = _passing(found)
 
     def _kind(self, quote: _Quote) -> str:
         return self.lines[quote.passage][quote.place].kind
@@ -256,7 +277,7 @@ class _Choice:
             if self._day(other) > self._day(quote)
             and self.likeness[i] < SAME
             and other.text
-            and windows.likeness(quote.terms, other.terms) >= ALIKE
+            and _likeness(quote.terms, other.terms) >= ALIKE
             and self._fits(other)
         ]
         return max(
@@ -289,7 +310,7 @@ class _Choice:
         quote = self.quotes[at]
         self._add(quote)
         for i, other in enumerate(self.quotes):
-            self.likeness[i] = max(self.likeness[i], windows.likeness(quote.terms, other.terms))
+            self.likeness[i] = max(self.likeness[i], _likeness(quote.terms, other.terms))
 
     def _add(self, quote: _Quote) -> None:
         self.used += self._bytes(quote) + (
@@ -334,7 +355,7 @@ class _Choice:
         if self.passages[passage].day <= self.passages[other].day:
             return False
         return any(
-            windows.likeness(one, two) >= ALIKE for one in self._said(passage) for two in self._said(other)
+            _likeness(one, two) >= ALIKE for one in self._said(passage) for two in self._said(other)
         )
 
     def _said(self, passage: int) -> List[FrozenSet[str]]:
@@ -382,3 +403,8 @@ def _passing(found: Sequence[Line]) -> Set[int]:
 
 def _size(text: str) -> int:
     return len(text.encode()) + 3 + 2 * text.count("\n")
+
+
+def _likeness(one: FrozenSet[str], other: FrozenSet[str]) -> float:
+    """Return the cosine of two sets of words."""
+    return len(one & other) / math.sqrt(len(one) * len(other) or 1)

@@ -7,8 +7,8 @@ from typing import Iterator, List, NamedTuple, Sequence
 
 from memory.core import clock
 from memory.distill.digests import BODY_LIMIT, Source, clean
+from memory.hook.windows import Passage
 from memory.recall.hit import Turn
-from memory.recall.windows import Passage
 
 TURN_LIMIT = 12_000  # characters read of one turn
 

@@ -5,9 +5,10 @@ A `Look` holds what rank.py makes relevance of: the exact BM25, the best window,
 
 from __future__ import annotations
 
-from typing import Dict, List, Mapping, NamedTuple, Sequence, Set, Tuple
+from typing import Dict, List, Mapping, NamedTuple, Sequence, Set
 
 from memory.core import tokeniser
+from memory.core.matches import Expansion, Matches
 from memory.core.records import Record
 from memory.hook import documents, segment
 
@@ -55,50 +56,6 @@ class Question(NamedTuple):
     surface: Mapping[str, str]
     text: str
     rarity: Mapping[str, float] = {}
-
-
-class Expansion(Dict[str, Tuple[str, ...]]):
-    """Raw token -> its terms, each worked out once; one for all queries of a process."""
-
-    def __init__(self, stop: frozenset[str] = tokeniser.STOP) -> None:
-        super().__init__()
-        self.stop = stop
-        self._stems = tokeniser.Stems().__getitem__
-
-    def __missing__(self, raw: str) -> Tuple[str, ...]:
-        self[raw] = found = tuple([term for term, _ in tokeniser.expand(raw, self.stop, self._stems)])
-        return found
-
-
-_Match = Tuple[int, Tuple[Tuple[int, str], ...]]
-_NOTHING: _Match = (0, ())
-_ANOTHER: _Match = (1, ())
-
-
-class Matches(Dict[str, _Match]):
-    """Raw token -> (how many terms, (place, term) of those that the query holds)."""
-
-    def __init__(self, weights: Mapping[str, float], expansion: Expansion):
-        super().__init__()
-        self._weights, self._expansion = weights, expansion
-        # A stem shares all but its last letter with the word it comes from, so most words need no stemming to be ruled out.
-        self._starts = tuple({term[:max(1, len(term) - 1)] for term in weights})
-        self._stop = expansion.stop
-
-    def terms(self, raw: str) -> Tuple[str, ...]:
-        """Return every term of a raw token."""
-        return self._expansion[raw.strip("-./_")]
-
-    def __missing__(self, raw: str) -> _Match:
-        word = raw if raw.isalpha() else raw.strip("-./_")
-        if word.isascii() and word.isalpha() and (word.islower() or word[1:].islower()) and len(word) <= tokeniser.LONGEST:
-            low = word.lower()
-            if not low.startswith(self._starts) or low in self._stop:
-                self[raw] = found = _NOTHING if low in self._stop else _ANOTHER
-                return found
-        terms = self._expansion[word]
-        self[raw] = found = (len(terms), tuple([(i, t) for i, t in enumerate(terms) if t in self._weights]))
-        return found
 
 
 class Look:

@@ -9,6 +9,7 @@ from typing import Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Opt
 
 from memory.core import UsageError, clock, tokeniser
 from memory.core.layout import FOLDERS
+from memory.core.matches import Expansion
 from memory.core.records import Record
 from memory.hook import context, documents, loader
 from memory.index.backend import Sieve
@@ -139,7 +140,7 @@ class Terms:
         for backend in distant:
             backend.expect(list(terms))
 
-    def read(self, pool: Sequence[look.Candidate], expansion: look.Expansion) -> None:
+    def read(self, pool: Sequence[look.Candidate], expansion: Expansion) -> None:
         """Ask how rare the terms in the heads of candidates are."""
         self._expect(lambda df: [df(term) for c in pool for raw in c.words.head for term in expansion[raw.strip("-./_")]])
 

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from typing import Callable, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
+from memory.core.matches import Expansion
 from memory.core.records import Record
-from memory.recall import hit, windows
+from memory.hook import windows
+from memory.hook.windows import Passage, Window
+from memory.recall import hit
 from memory.recall.hit import Hit, Quote
-from memory.recall.look import Candidate, Expansion
-from memory.recall.sentences import CODE, LEAD, TABLE, Line, cut, lines, written
-from memory.recall.windows import Passage, Window
+from memory.recall.look import Candidate
+from memory.recall.sentences import CODE, LEAD, TABLE, cut, lines
 
 FIRST, ROOM = 5, 708  # hits that show windows, and characters for each, which they share
-WIDTH = 750  # characters of a window
 CLOSE = 0.8  # share of a window's score from which on a newer one stands before it
 LEAST = 120  # characters that a window which no longer fits is cut to at least
 HEAD = 90  # characters of the line above the windows of a turn
@@ -24,6 +25,15 @@ LATER = 90  # characters of a later hit
 READ = 24_000  # characters of a record, or a part of one, in which windows are looked for
 
 Checkpoints = Callable[[Hit], Sequence[Record]]
+
+
+class _Part(NamedTuple):
+    """As much of a window as is shown."""
+
+    passage: int
+    at: int
+    score: float
+    text: str
 
 
 class _Place(NamedTuple):
@@ -54,7 +64,7 @@ def quoted(
         for place, text in _parts(one, pool, beside, at < FIRST):
             places.append(place)
             passages.append(Passage(str(at), place.head, text[:READ]))
-    found = windows.answer(question, passages, WIDTH, expansion).windows
+    found = windows.answer(question, passages, expansion).windows
     of = [int(passages[window.passage].session) for window in found]
     first = [window for window, at in zip(found, of) if at < FIRST]
     best = next((window for window, at in zip(found, of) if at == 0), None)
@@ -62,8 +72,8 @@ def quoted(
     quotes = _by_hit(_taken(first, best, places, room), passages, places)
     for window, at in zip(found, of):
         if at not in quotes:
-            line = [window._replace(lines=_one(window, _fitted(window.lines, LATER)))]
-            quotes.update(_by_hit(line, passages, places))
+            line = _Part(window.passage, window.at, window.score, _fitted(window.text, LATER))
+            quotes.update(_by_hit([line], passages, places))
     return [one._replace(quotes=tuple(quotes.get(at, ()))) for at, one in enumerate(hits)]
 
 
@@ -72,34 +82,30 @@ def opening(record: Record) -> Tuple[Quote, ...]:
     title = record.title.strip().lower()
     for line in lines(record.body[:READ]):
         if line.kind not in (LEAD, CODE, TABLE) and line.text.strip("#*- ").lower() != title:
-            return (Quote(record.id, 0, "", "", _fitted([line], LATER)),)
+            return (Quote(record.id, 0, "", "", _fitted(line.text, LATER)),)
     return ()
 
 
 def _taken(
     found: Sequence[Window], best: Optional[Window], places: Sequence[_Place], room: int
-) -> List[Window]:
+) -> List[_Part]:
     """Take windows while there is room, the best of the best hit first."""
-    taken: List[Window] = []
+    taken: List[_Part] = []
     for window in [*([best] if best else []), *(one for one in found if one is not best)]:
         if places[window.passage].turn and all(window.passage != one.passage for one in taken):
             room -= HEAD
-        text = _fitted(window.lines, room)
+        text = _fitted(window.text, room)
         if not text:
             break
         room -= len(text)
-        taken.append(window._replace(lines=_one(window, text)))
+        taken.append(_Part(window.passage, window.at, window.score, text))
         if room < LEAST:
             break
     return taken
 
 
-def _one(window: Window, text: str) -> Tuple[Line, ...]:
-    return (Line(text, window.lines[0].kind, 0),)
-
-
 def _by_hit(
-    taken: Sequence[Window], passages: Sequence[Passage], places: Sequence[_Place]
+    taken: Sequence[_Part], passages: Sequence[Passage], places: Sequence[_Place]
 ) -> Dict[int, List[Quote]]:
     """Join the windows of each passage: the best first, a newer one before what is hardly better."""
     out: Dict[int, List[Quote]] = {}
@@ -143,14 +149,13 @@ def _parts(
             yield _Place(record, record.title), record.body
 
 
-def _fitted(found: Sequence[Line], room: int) -> str:
-    """Return lines as far as they fit, the last one cut at a clause."""
-    held: List[Line] = []
-    for line in found:
-        left = room - sum(len(one.text) + 1 for one in held)
-        if len(line.text) > left:
-            part = "" if line.kind in (CODE, TABLE) else cut(line.text, left)
-            held += [line._replace(text=part)] * bool(part)
-            break
-        held.append(line)
-    return written(held)
+def _fitted(text: str, room: int) -> str:
+    """Return the rows of a text as far as they fit, the last one cut at a clause."""
+    held = ""
+    for row in text.split("\n"):
+        left = room - len(held) - bool(held)
+        if len(row) > left:
+            part = cut(row, left)
+            return held + "\n" * bool(held and part) + part if part or held else ""
+        held += "\n" * bool(held) + row
+    return held

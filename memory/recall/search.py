@@ -13,6 +13,7 @@ from typing import Dict, List, Mapping, Optional, Sequence, Set, Tuple
 from memory.core import IndexFault, UsageError, approvals, tokeniser
 from memory.core.config import Config
 from memory.core.layout import DATED, FOLDERS, GLOBAL, Place
+from memory.core.matches import Expansion
 from memory.core.records import Record
 from memory.hook import context, loader, segment
 from memory.hook.context import Tag
@@ -55,7 +56,7 @@ class Searcher:
         """bare: hits are wanted in their order with their scores, not to be shown.  dsn: see `recall`."""
         self.place, self.settings, self.semantic, self.bare, self.dsn = place, settings, semantic, bare, dsn
         self.shelves: Dict[str, Shelf] = {}
-        self.expansion = look.Expansion()
+        self.expansion = Expansion()
         self._around: Optional[Tuple[Tag, ...]] = None
         self._decided: Optional[Dict[approvals.Approval, str]] = None
 
@@ -350,7 +351,7 @@ class _Task:
 
     def _scanned(self) -> List[Hit]:
         """Answer a query of stop words alone, which no index holds, from the texts of the newest records."""
-        expansion = look.Expansion(frozenset())
+        expansion = Expansion(frozenset())
         pool: List[look.Candidate] = []
         for shelf in self.shelves:
             pool += self._taken(shelf, shelf.backend.newest(self.query.sieve)[:SCANNED], SCANNED)

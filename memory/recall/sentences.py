@@ -7,7 +7,7 @@ never words, so that any language is read alike.
 from __future__ import annotations
 
 import re
-from typing import Iterable, Iterator, List, NamedTuple, Tuple
+from typing import Iterator, List, NamedTuple, Tuple
 
 from memory.core import tokeniser
 
@@ -65,21 +65,6 @@ class Line(NamedTuple):
 def lines(text: str) -> List[Line]:
     """Cut a text into lines."""
     return _Reader().read(text)
-
-
-def written(found: Iterable[Line]) -> str:
-    """Write lines as a text again: sentences of one paragraph or item on one line."""
-    out: List[str] = []
-    before = None
-    for line in found:
-        goes_on = before is not None and before.block == line.block and before.kind == line.kind
-        starts = line.kind not in (PROSE, ITEM, SAID) or line.kind == ITEM and _ITEM.match(line.text)
-        if goes_on and not starts:
-            out[-1] += ("" if tokeniser.is_cjk(out[-1][-1:]) else " ") + line.text.lstrip()
-        else:
-            out.append(line.text)
-        before = line
-    return "\n".join(out)
 
 
 class _Reader:

@@ -14,11 +14,12 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from memory.core import PersonsRecord, StoreError, UsageError, approvals, clock, files, layout
+from memory.core.matches import Expansion
 from memory.core.plaintext import one_line
 from memory.core.tokeniser import utf16
 from memory.hook import fence, indexview
 from memory.index import backend
-from memory.recall import hit, look, lookup, question, search
+from memory.recall import hit, lookup, question, search
 from memory.recall.semantic import Semantic
 from memory.recall.shelf import Shelves
 from memory.store.redactor import strip_private
@@ -41,7 +42,7 @@ HITS, MOST_HITS = 20, 50  # records that are distilled, and the most that are as
 LEFT_OUT = frozenset("checksum name parts claims pinned topics updated contextTags query".split())  # what explains, or repeats
 
 
-KEPT, EXPANSION = Shelves(), look.Expansion()  # what was opened and worked out for a call, for the next one
+KEPT, EXPANSION = Shelves(), Expansion()  # what was opened and worked out for a call, for the next one
 MOST_WORDS = 1 << 18
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from memory.core import clock, records, tokeniser
+from memory.core.matches import Expansion
 from memory.recall import look, rank
 
 TABLE = tokeniser.Table()
@@ -37,7 +38,7 @@ def asked(query="jwt issuer", **weights):
 def scored(candidates, question=None, **signals):
     """(score, parts) of candidates by the whole chain."""
     question = question or asked()
-    found = look.looks(candidates, question, look.Expansion())
+    found = look.looks(candidates, question, Expansion())
     parts = rank.relevances(candidates, found, question, rank.is_talk(candidates, found))
     return rank.adjusted(candidates, parts, rank.Signals(**{"now": 0.0, **signals}))
 

@@ -10,10 +10,9 @@ import pytest
 
 from memory.capture import checkpointoutline, conversationpage, openings
 from memory.core import StoreError, fastjson, frontmatter, plaintext, records, tokeniser
-from memory.hook import at_failure, documents, fence
+from memory.hook import at_failure, documents, fence, windows
 from memory.project import manifests, mentions
 from memory.recall import sentences as quotable
-from memory.recall import windows
 from memory.session import commandline, entries, git, shell, tellingline
 
 GROWTH, FLOOR, LENGTH = 2.3, 0.04, 5_000  # seconds below which nothing is judged; characters of a text
@@ -47,7 +46,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "git's output": lambda text: list(git.commits("git commit -m x", text, "/w", ("/w",))),
     "walls": lambda text: at_failure.keys("Bash", text[:4096], text), "names": mentions._named, "paths": mentions._paths,
     "an outcome on a line": openings.plain, "an opening": lambda text: openings.opening([text], 240, "the queue"),
-    "sections": checkpointoutline.sections, "lines to quote": quotable.lines, "a window": lambda text: windows.cut(quotable.lines(text)),
+    "sections": checkpointoutline.sections, "lines to quote": quotable.lines, "a window": windows.cut,
     "fence": lambda text: fence.parts_of(text.encode()),
 }
 TEXTS = ("a", " ", "\n", "[", "(", "\"", "'", "`", "/", "\\", ".", "-", "0", "<", ">", "#", "=", ":", "|", "é", "[[", "a ", "a\n", "- ", "> ",

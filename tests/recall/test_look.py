@@ -6,13 +6,14 @@ import pytest
 from harness.candidates import asked, candidate, scored
 
 from memory.core import tokeniser
+from memory.core.matches import Expansion
 from memory.recall import look, rank
 
 
 def test_bm25_is_the_formula():
     """One term once in the body: weight * tf * (k1 + 1) / (tf + k1 * (1 - b + b * length / mean)); a head counts thrice."""
     one = candidate(body="jwt")
-    seen = look.looks([one], asked("jwt"), look.Expansion())[0]
+    seen = look.looks([one], asked("jwt"), Expansion())[0]
     length = 3 * len(tokeniser.tokens("A note")) + 1
     assert seen.length == length
     assert seen.bm25 == pytest.approx(2.0 * 2.2 / (1 + 1.2 * (0.25 + 0.75 * length / 20.0)))
@@ -38,4 +39,4 @@ def test_terms_that_stand_together_score_above_terms_far_apart():
 def test_korean_forms_of_a_word_meet():
     """버튼, 버튼을 and 버튼이 share the terms that the query brings."""
     for body in ("버튼 수정", "버튼을 수정", "버튼이 수정"):
-        assert look.looks([candidate(body=body)], asked("버튼"), look.Expansion())[0].bm25 > 0
+        assert look.looks([candidate(body=body)], asked("버튼"), Expansion())[0].bm25 > 0

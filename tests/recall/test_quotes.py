@@ -23,8 +23,8 @@ def test_the_answer_stands_whole_with_what_leads_it_in(place, now):
     body = filler + "\n\nThe retry budget of the exporter:\n\n- three tries an hour\n- then it stops\n\n" + filler
     vault.put(place, "p/learnings/a.md", "Notes", body, id="l-a")
     (text,) = said(ask(place, now, "retry budget exporter"))
-    assert "The retry budget of the exporter:\n- three tries an hour\n- then it stops" in text
-    assert len(text) <= quotes.ROOM
+    assert "The retry budget of the exporter:\n\n- three tries an hour\n- then it stops" in text
+    assert len(text) <= quotes.ROOM + len("\n…\n")
 
 
 def test_hits_share_a_room_and_each_says_something(place, now):

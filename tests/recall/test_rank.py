@@ -9,6 +9,7 @@ import pytest
 from harness.candidates import FITS, asked, candidate, listed, scored
 
 from memory.core import clock
+from memory.core.matches import Expansion
 from memory.recall import hit, look, rank
 
 
@@ -169,12 +170,12 @@ def test_notes_of_a_session_support_their_neighbours():
     """The note after a match rises above a stranger with the same words; a long record never counts as talk."""
     notes = [candidate("a", "Ann: jwt issuer", number=0, session="s1"), candidate("b", "Ben: fixed it", number=1, session="s1"),
              candidate("c", "Ann: jwt", number=7, session="s2")]
-    found = look.looks(notes, asked(), look.Expansion())
+    found = look.looks(notes, asked(), Expansion())
     assert rank.is_talk(notes, found)
     parts = rank.relevances(notes, found, asked(), True)
     assert dict(parts[1])["neighbours"] == pytest.approx(0.5 * found[0].bm25) and found[1].bm25 == 0.0
     long = [candidate("a", "word " * 200, session="s1")]
-    assert not rank.is_talk(long, look.looks(long, asked(), look.Expansion()))
+    assert not rank.is_talk(long, look.looks(long, asked(), Expansion()))
 
 
 def test_the_author_that_a_query_names_is_preferred():
@@ -194,7 +195,7 @@ def test_equal_scores_are_ordered_by_id():
 def test_the_reason_names_the_words_and_where_they_stand():
     """Words of the query, not their stems."""
     question = asked("tokens expired")._replace(surface={"token": "tokens", "expir": "expired"})
-    seen = look.looks([candidate(title="Tokens", body="they expired")], question, look.Expansion())[0]
+    seen = look.looks([candidate(title="Tokens", body="they expired")], question, Expansion())[0]
     assert rank.why(seen, question) == "tokens in the title or tags; expired in the text"
 
 
@@ -241,7 +242,7 @@ def test_a_title_counts_less_for_a_long_query():
     def title(words):
         said = look.Question({"jwt": 1.0}, ["jwt"], 100.0, {}, " ".join(["jwt"] * words), {"jwt": 1.0, "issuer": 1.0})
         one = [candidate(title="jwt issuer")]
-        return dict(rank.relevances(one, look.looks(one, said, look.Expansion()), said, False)[0])["title"]
+        return dict(rank.relevances(one, look.looks(one, said, Expansion()), said, False)[0])["title"]
 
     assert title(1) == title(rank.LONG) == 2 * title(2 * rank.LONG)
 

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from memory.recall import sentences, windows
-from memory.recall.windows import LIMIT, Passage
+from memory.hook import windows
+from memory.hook.windows import LIMIT, Passage
 
 WORDS = "The uploader retries a part that failed and writes its number down before it goes on. "
-
-
-def cut(text: str) -> list[str]:
-    return [window.text for window in windows.cut(sentences.lines(text))]
 
 
 def test_a_text_is_cut_between_its_paragraphs_and_no_window_is_longer():
     """All of it is in one window or another, in its order."""
     text = "\n\n".join(WORDS * 3 for _ in range(9))
-    found = cut(text)
+    found = windows.cut(text)
     assert len(found) > 2
     assert all(len(one) <= LIMIT for one in found)
     assert " ".join("\n".join(found).split()) == " ".join(text.split())
@@ -30,9 +26,9 @@ def test_a_list_stays_with_the_line_that_leads_it_in():
         + "\n\nThree things were wrong:\n\n"
         + "\n".join("- %s" % (WORDS * 2) for _ in range(3))
     )
-    found = cut(text)
-    assert found[1].startswith("Three things were wrong:\n- The uploader")
-    assert "Three things" not in found[0]
+    found = windows.cut(text)
+    (together,) = [one for one in found if "Three things" in one]
+    assert together.startswith("Three things were wrong:\n\n- The uploader")
 
 
 def test_a_code_block_and_a_table_are_whole():
@@ -41,7 +37,7 @@ def test_a_code_block_and_a_table_are_whole():
     table = "| a | b |\n| --- | --- |\n" + "\n".join(
         "| row %d | %s |" % (i, WORDS) for i in range(12)
     )
-    found = cut(WORDS + "\n\n" + code + "\n\n" + WORDS + "\n\n" + table)
+    found = windows.cut(WORDS + "\n\n" + code + "\n\n" + WORDS + "\n\n" + table)
     assert any(code in one for one in found)
     assert any(table in one for one in found)
 
@@ -49,9 +45,9 @@ def test_a_code_block_and_a_table_are_whole():
 def test_a_list_longer_than_a_window_is_cut_between_its_items():
     """Each item is whole."""
     items = ["- item %d: %s" % (i, WORDS.strip()) for i in range(40)]
-    found = cut("The steps are:\n\n" + "\n".join(items))
+    found = windows.cut("The steps are:\n\n" + "\n".join(items))
     assert all(len(one) <= LIMIT for one in found)
-    assert "\n".join(found) == "The steps are:\n" + "\n".join(items)
+    assert "\n".join(found) == "The steps are:\n\n" + "\n".join(items)
 
 
 @pytest.mark.parametrize(
