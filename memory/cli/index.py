@@ -8,7 +8,7 @@ import sys
 from typing import Any, Callable
 
 from memory.core import StoreError, UsageError, clock, files, frontmatter, plaintext
-from memory.core.config import DEFAULTS, load
+from memory.core.config import DEFAULTS, PUSHES, load
 from memory.health import figures
 from memory.hook import receipts
 from memory.index import builder
@@ -223,7 +223,10 @@ def batch_row(line: bytes, number: int, key: str) -> dict[str, Any]:
     return row
 
 
-CHOICES = {"index.backend": ("local", "postgres"), "recall.rerank": ("factor", "weighted", "none"), "distill.provider": PROVIDERS}
+CHOICES = {
+    "load.push": PUSHES, "index.backend": ("local", "postgres"), "recall.rerank": ("factor", "weighted", "none"),
+    "distill.provider": PROVIDERS,
+}
 
 
 def config(call: Call) -> int:

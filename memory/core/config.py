@@ -31,7 +31,7 @@ DEFAULTS: Values = {
     "load.enabled": True,  # push anything at all
     "load.session": True,  # the brief at session start
     "load.prompt": True,  # learnings and passages with a prompt
-    "load.passages": True,  # passages of checkpoints and conversations with a prompt
+    "load.push": "careful",  # what earlier sessions said, with a prompt: off | careful | full (more often, less sure)
     "load.walls": True,  # the remedy, when a call fails as it did in an earlier session
     "load.subagents": True,  # notes with a subagent's prompt
     "load.rules": True,  # approved rules
@@ -47,7 +47,6 @@ DEFAULTS: Values = {
     "load.greeting": True,  # one line for you at a session's start: where the work stands
     "load.routes": [],  # "category: word word …": in large stores, these words lead a prompt to a category of topics (hooks.md)
     "load.relevance": 1.2,  # score that a learning needs to come with a prompt
-    "load.passageRelevance": 0.55,  # score that a passage needs to come with a prompt
     "load.recent": 0,  # newest learnings with a first prompt that matches nothing
     "context.derive": True,  # context tags from the project's manifests and its branch
     "context.tags": [],  # "name" or "name=weight": context tags that always count
@@ -83,7 +82,7 @@ DEFAULTS: Values = {
 
 # What a project's file may say; each only narrows what the user allowed.
 PROJECT_KEYS = (
-    "capture.enabled", "capture.conversations", "load.enabled", "load.session", "load.prompt", "load.passages",
+    "capture.enabled", "capture.conversations", "load.enabled", "load.session", "load.prompt", "load.push",
     "load.walls", "load.subagents", "load.rules", "load.resume", "load.top", "load.promptChars", "load.sessionChars",
     "load.briefTokens", "load.greeting", "load.recent", "context.derive", "recall.limit", "distill.maxTokens",
 )
@@ -92,6 +91,9 @@ HELD = ("distill.provider", "distill.model", "distill.command", "embeddings.prov
         "embeddings.provider.args", "embeddings.modelLabel", "redact.enabled", "redact.allow", "index.backend", "index.dsn",
         "index.private", "tiers")
 WORKSPACE = "workspace"  # source of what the user said of one project
+PUSHES = ("off", "careful", "full")  # of load.push, each more than the one before
+# Settings of older versions: the present one, and its value for each of the old ones.
+RENAMED = {"load.passages": ("load.push", {False: "off", True: "careful"})}
 CEILING = {"load.sessionChars": 9500, "load.promptChars": 9500}
 
 
@@ -171,6 +173,8 @@ def _merge(config: Config, path: str, source: str) -> None:
         config.problems.append("%s: %s; it is ignored until it is one JSON object" % (path, error))
         return
     for key, item in flatten(value).items():
+        if key in RENAMED and isinstance(item, bool):
+            key, item = RENAMED[key][0], RENAMED[key][1][item]
         if key not in DEFAULTS:
             config.problems.append("%s: unknown key '%s'; `dayleaf config list` names the valid ones" % (path, key))
         elif source in ("project", WORKSPACE) and key not in PROJECT_KEYS and (source, key) != (WORKSPACE, "tiers"):
@@ -185,6 +189,9 @@ def _set(config: Config, key: str, item: Any, source: str, where: str) -> None:
             else isinstance(item, int) and not isinstance(item, bool) if isinstance(default, int)
             else isinstance(item, (int, float)) and not isinstance(item, bool) if isinstance(default, float)
             else isinstance(item, type(default)))
+    if key == "load.push" and item not in PUSHES:
+        config.problems.append("%s: '%s' takes one of %s" % (where, key, ", ".join(PUSHES)))
+        return
     if not fits or (isinstance(item, (int, float)) and not 0 <= item < 1e9):
         kind = "true or false" if isinstance(default, bool) else "text" if isinstance(default, str) else (
             "a list" if isinstance(default, list) else "a number")
@@ -192,7 +199,7 @@ def _set(config: Config, key: str, item: Any, source: str, where: str) -> None:
         return
     if source == "project":
         now = config.values[key]
-        item = (now and item) if isinstance(default, bool) else min(now, item)
+        item = (now and item) if isinstance(default, bool) else min(now, item, key=PUSHES.index if key == "load.push" else None)
     if source == WORKSPACE and isinstance(default, list):
         item = config.values[key] + item
     config.values[key] = item

@@ -291,7 +291,7 @@ def load(place: layout.Place, settings: config.Config, prompt: str, mode: str) -
                       for id, relevance, reason in shown],
             "didNotFit": [{"id": id, "title": titles.get(id, "")} for id in known if id not in fitted],
             "below": [{**one, "title": titles.get(one["id"], "")} for one in below],
-            "passageThreshold": settings["load.passageRelevance"],
+            "push": settings["load.push"],
             "considered": [{**one, "title": titles.get(one["id"], "")} for one in candidates],
             "enabled": bool(settings["load.enabled"] and settings["load.prompt"]), "off": switched_off(place, settings, 1),
             "characters": tokeniser.utf16(block),

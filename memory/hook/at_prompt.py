@@ -92,7 +92,7 @@ def _answered(event: Event, env: Dict[str, str], now: float, name: str, prompt: 
         return choice, block, shown, [id for id in (found.doc(pick.number).id for pick in choice.picks) if id not in fitted]
 
     found, (choice, block, shown, unfit) = consult(place, event, env, name + " index", work, said,
-                                                     indexview.TALKS if _wants_passages(said, settings) else 0)
+                                                     indexview.TALKS if _wants_passages(said, settings, not state.prompts) else 0)
     if block and 'tag="%s"' % receipts.tag_in(block) in prompt:  # whoever wrote the prompt has given the block on
         block, shown = "", []
     tokens = tokeniser.count_tokens(block)
@@ -123,12 +123,11 @@ def choose(found: Index, prompt: str, mode: str, settings: Config, state: receip
     choice = loader.choose(found, prompt, mode, settings, state.shown)
     base = found.segment
     told = found.delta.docs or (base is not None and base.docs > base.pushable)  # there is more than learnings
-    if told and _wants_passages(prompt, settings):
-        from memory.hook import passages  # most prompts name nothing, and each would pay for it
+    if told and _wants_passages(prompt, settings, not state.prompts):
+        from memory.hook import passages  # most prompts ask nothing, and each would pay for it
 
-        choice.passages, below = passages.choose(found, prompt, settings["load.passageRelevance"], is_asking(prompt), state.shown,
-                                                 "" if state.forgot else own)
-        choice.below = [[below.doc.id, round(below.score, 3)]] if below else []
+        choice.passages, below = passages.choose(found, prompt, settings["load.push"], state.shown, "" if state.forgot else own)
+        choice.below = [[below[0], round(below[1], 3)]] if below else []
     if settings["load.walls"] and _holds_error(prompt):
         from memory.hook import at_failure
 
@@ -145,10 +144,10 @@ def _holds_error(prompt: str) -> bool:
     return False
 
 
-def _wants_passages(prompt: str, settings: Config) -> bool:
-    """Tell whether a prompt may get passages: it asks something, or names a ticket."""
-    return bool(settings["load.passages"]) and (
-        "?" in prompt or is_asking(prompt) or is_inquiring(prompt) or any(map(is_ticket, handles(prompt))))
+def _wants_passages(prompt: str, settings: Config, is_first: bool) -> bool:
+    """Tell whether a prompt may get passages: it is the session's first, asks something, or names a ticket."""
+    return settings["load.push"] != "off" and bool(
+        is_first or is_asking(prompt) or is_inquiring(prompt) or any(map(is_ticket, handles(prompt))))
 
 
 def scan_due(place: Place, now: float) -> bool:
@@ -250,9 +249,12 @@ def with_prompt(found: Index, choice: loader.Choice, prompt: str, settings: Conf
     lines = ["- " + line for line in fence.walls(found.place, choice.walls)] if choice.walls else []
     if lines and budget.take("\n".join(lines)):
         chosen += [wall.row() for wall in choice.walls]
+    said = len(chosen)
     for passage in choice.passages:
         if budget.take(fence.told(passage)):
             chosen.append([passage.doc.id, round(passage.score, 3), passage.reason + (", stale" if passage.mark else "")])
+    if len(chosen) > said:
+        budget.take(fence.SAMPLE)
     fence.add_rules(of_place, budget, chosen)
     return (fence.block("prompt", budget.lines, budget.rules), chosen) if chosen else ("", [])
 

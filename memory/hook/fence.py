@@ -184,11 +184,15 @@ def marked(mark: str) -> str:
     return ", STALE: " + line(mark, MARK_UNITS) if mark else ""
 
 
+SAMPLE = "This is a sample of earlier sessions: `dayleaf recall \"...\"` finds more, `dayleaf show ID` prints one."
+
+
 def told(found: Any) -> str:
     """Write a `passages.Passage` for the model, as an item of a list with id, kind, day, branch and origin."""
     branch = line(field(found.record, "branch"), 60)
     about = found.doc.kind, clock.day(found.doc.created), ", branch " * bool(branch) + branch, origin(found.doc)
-    return "- [%s] (%s, %s%s%s%s) %s" % (line(found.doc.id, 64), *about, marked(found.mark), found.text)
+    said = clean(found.text).replace("\n\n", "\n").replace("\n", "\n  ")
+    return "- [%s] (%s, %s%s%s%s) %s" % (line(found.doc.id, 64), *about, marked(found.mark), said)
 
 
 def passage(body: str, prompt: str, units: int) -> str:

@@ -33,6 +33,7 @@ LEAD = 200  # characters of a row that leads in what follows
 OF_TURN, OF_SESSION = 0.5, 0.3
 FEW = 300  # windows without any of the terms that are thought to stand beside those given
 OF_SCORE, TELLS = 0.07, 3.15  # see above; the measure from where on the records tell
+_RAN = ("- ✓", "- ✗", "- ⊘", "- · ", "- edited `", "- created `", "- removed `", "- subagent")
 _STOPS = ("。", "！", "？", ". ", "! ", "? ")
 
 
@@ -81,6 +82,11 @@ class Answered:
     def share(self, terms: Container[str]) -> float:
         """Return the share of the question's idf that some terms hold."""
         return share(self.rarity, terms)
+
+
+def without_runs(text: str) -> str:
+    """Leave out of a turn what ran in it, which says nothing of why."""
+    return "\n".join(row for row in text.split("\n") if not row.startswith(_RAN))
 
 
 def cut(text: str, limit: int = LIMIT) -> List[str]:

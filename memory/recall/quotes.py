@@ -139,7 +139,7 @@ def _parts(
         found = {c.turn for c in pool if wide and c.record.name == talk.name} | {one.turn}
         for turn in hit.turns(talk):
             if turn.number in found:
-                yield _Place(talk, turn.request, turn.number, turn.at), turn.answer
+                yield _Place(talk, turn.request, turn.number, turn.at), windows.without_runs(turn.answer)
     sections = [c.text for c in pool if c.path == one.path]
     if one.kind != "conversation" and (wide or talk is None):
         for text in sections if sections and one.kind == "resource" else [one.body]:

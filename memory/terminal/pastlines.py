@@ -114,7 +114,7 @@ def loaded(value: dict[str, Any], explain: bool) -> list[str]:
     out += chosen if rows else ["nothing would reach the model"]
     if value["didNotFit"]:
         out += ["", "did not fit:"] + ["  %s  %s" % (one["id"], one_line(one["title"])) for one in value["didNotFit"]]
-    out += ["", "below the threshold of passages, %.2f:" % value["passageThreshold"], *screen.table(
+    out += ["", "sessions that come near, and not near enough for load.push %s:" % value["push"], *screen.table(
         [["%.2f" % one["relevance"], one["id"], one_line(one["title"])] for one in value["below"]], "  ", (0,))] \
         if value["below"] else []
     out += ["", "%s, %s tokens; %s tokens saved against loading every learning" % (

@@ -12,7 +12,7 @@ from harness import talks, vault
 
 from memory import hook
 from memory.core import config
-from memory.hook import at_failure, fence, indexview, loader, passages, receipts
+from memory.hook import at_failure, indexview, loader, passages, receipts
 from memory.index import builder
 from memory.knowledge import walls
 
@@ -75,11 +75,11 @@ def asked(handled):
 
 
 def test_a_prompt_that_names_what_a_session_explained_gets_the_explanation(told, asked):
-    """One item with id, kind, day and branch; the lines that hold the name, not what was announced or run."""
+    """One item with id, kind, day and branch; the whole of it, without what ran; and how to get more."""
     block = asked("the new rows come through parseLedgerRow, where is the amount read?")
-    assert "- [c-00000001] (conversation, 2026-11-10, branch fix/importer) why does the importer skip rows? → Cause: " in block
-    assert "`parseLedgerRow` drops a row" in block
-    assert "Let me look" not in block and "rg -n" not in block and "edited" not in block
+    assert '- [c-00000001] (conversation, 2026-11-10, branch fix/importer) asked "why does the importer skip rows?":\n' in block
+    assert "  **Cause:**\n  - `parseLedgerRow` drops a row" in block and "`importSummary`" in block
+    assert "rg -n" not in block and "edited" not in block and "This is a sample of earlier sessions" in block
 
 
 def test_the_turn_that_is_about_what_is_asked_comes_first_with_how_it_ended(told, asked, now):
@@ -94,7 +94,7 @@ def test_the_turn_that_is_about_what_is_asked_comes_first_with_how_it_ended(told
     builder.build(told, now)
     block = asked("remind me: do parcels for the depot wait in the yard at night?")
     assert block.index("c-00000071") < (block + "c-00000072").index("c-00000072")
-    assert "The depot opens at six. … The gate now closes after the last van" in block
+    assert "The depot opens at six." in block and "The gate now closes after the last van" in block
 
 
 def test_each_passage_comes_once_in_a_session_and_again_after_a_compaction(told, asked, handled):
@@ -107,19 +107,29 @@ def test_each_passage_comes_once_in_a_session_and_again_after_a_compaction(told,
 
 
 @pytest.mark.parametrize("prompt", ["yes", "go on", "run the tests", "commit this", "can you check again?", "rename the button", "hi",
-                                    "add a test for the importer", "which rows does it skip?", "/dayleaf:recall parseLedgerRow",
-                                    "look at renderInvoicePage", "drop the blank before the amount in parseLedgerRow",
-                                    "could parseLedgerRow take the amount as a number?", "does parseLedgerRow have tests?",
-                                    "how does renderInvoicePage read the amount?", "<task-notification>parseLedgerRow amount</task-notification>"])
+                                    "add a test for the importer", "/dayleaf:recall parseLedgerRow", "look at renderInvoicePage",
+                                    "how does renderInvoicePage draw the page?", "how do I bake sourdough bread",
+                                    "<task-notification>parseLedgerRow amount</task-notification>"])
 def test_most_prompts_get_nothing(told, asked, prompt):
-    """Work to be done, no name, a name that nobody said or that the files tell of, or no person's words."""
+    """Work to be done, what nobody spoke of, or no person's words."""
     assert asked(prompt) == ""
+
+
+def test_a_later_prompt_gets_something_only_if_it_asks(told, asked, handled):
+    """A session's first prompt may be of any form; after a clear the next one is the first again."""
+    task = "drop rows with a blank before the sign of the amount in parseLedgerRow"
+    assert "c-00000001" in asked(task)
+    assert asked("hi", session_id="s2") == "" and asked(task, session_id="s2") == ""
+    assert "c-00000001" in asked("why does parseLedgerRow drop rows with a blank before the sign?", session_id="s2")
+    asked("hi", session_id="s3")
+    handled("start", source="clear", session_id="s3")
+    assert "c-00000001" in asked(task, session_id="s3")
 
 
 def test_a_prompt_that_asks_the_memory_gets_the_answer(told, asked):
     """Without a name, and with what was asked then."""
     block = asked("remind me which port the preview proxy listens on")
-    assert "which port does the preview proxy listen on? → The preview proxy listens on 8417" in block
+    assert 'asked "which port does the preview proxy listen on?":\n  The preview proxy listens on 8417' in block
     assert asked("why does the preview proxy listen there?") == ""
 
 
@@ -139,18 +149,10 @@ def test_of_a_pasted_plan_only_its_heading_is_heard(told, asked):
     assert asked(plan) == ""
 
 
-def test_of_a_paste_only_what_inquires_is_looked_for(told, asked):
-    """A name in a log is not what the prompt is about; a question below it is."""
-    paste = "\n\n".join(f"12:0{i} parseLedgerRow: amount with a blank before the sign, row dropped" for i in range(5))
-    assert asked(paste) == "" and asked("ok, the count is off:\n\n" + paste) == ""
-    assert "c-00000001" in asked(paste + "\n\nwhy does parseLedgerRow drop a row with a blank?")
-
-
 def test_a_question_that_was_asked_before_gets_its_answer(told, asked, now):
-    """Without a word for that and without a name, in a small store too; another question of some of its words does not."""
+    """Without a word for that and without a name."""
     block = asked("Which port does the preview proxy listen on?")
-    assert "which port does the preview proxy listen on? → The preview proxy listens on 8417" in block
-    assert asked("which port does the preview proxy of the shop forward its uploads to?", session_id="s2") == ""
+    assert 'asked "which port does the preview proxy listen on?":\n  The preview proxy listens on 8417' in block
 
 
 def test_in_a_store_of_one_session_a_repeated_question_gets_its_answer(place, asked, now):
@@ -165,7 +167,7 @@ def test_a_ticket_brings_what_came_of_it(told, asked, now):
     talks.put(told, ("## 09:10 let's do SHOP-118\n\nThe cart keeps its lines for 30 days now, in `carts`; SHOP-119 holds the rest.\n",),
               id="c-00000031", session=OTHER % 6, file="2026-11-13/091000-cart.md", created="2026-11-13T09:10:00Z", title="Cart")
     builder.build(told, now)
-    assert "let's do SHOP-118 → The cart keeps its lines for 30 days" in asked("linear shop-118: read the comments, then plan")
+    assert "  The cart keeps its lines for 30 days" in asked("linear shop-118: read the comments, then plan")
     assert asked("take SHOP-120 next", session_id="s2") == asked("write it as UTF-118", session_id="s3") == ""
 
 
@@ -179,7 +181,7 @@ def test_of_two_answers_the_newest_is_told_first(told, asked, now):
                   created=f"2026-11-{day}T12:05:00Z", title="Proxy")
     builder.build(told, now)
     block = asked("tell me again which port the preview proxy listens on")
-    assert block.index("8419") < block.index("8418") and "8417" not in block
+    assert block.index("8419") < block.index("8418") < (block + "8417").index("8417")
 
 
 def test_an_error_that_was_pasted_gets_its_remedy_and_the_failed_call_not_again(told, asked, now):
@@ -204,13 +206,14 @@ def test_the_sessions_own_words_come_only_after_the_client_forgot_them(told, ask
     assert "c-00000001" in asked(prompt, session_id=OTHER % 1)
 
 
-def test_a_checkpoint_and_the_conversation_of_one_session_are_told_once(told, asked, now):
-    """The nearer of the two."""
+def test_a_checkpoint_and_the_conversation_of_one_session_share_the_room(told, asked, now):
+    """Both may stand there, since each has what the other lacks."""
     vault.put(told, "p/checkpoints/2026-11-10/101200-a.md", "Importer skips rows",
               "## Turns\n\n- 10:12 why does the importer skip rows? → `parseLedgerRow` drops a row whose amount has a blank before the sign.\n",
               id="c-00000009", kind="checkpoint", session=OTHER % 1, created="2026-11-10T10:20:00Z")
     builder.build(told, now)
-    assert asked("where does parseLedgerRow read the amount?").count("\n- [c-") == 1
+    block = asked("where does parseLedgerRow read the amount?")
+    assert block.count("drops a row whose amount has a blank before the sign") <= 2 and "c-00000001" in block
 
 
 def test_what_was_edited_or_deleted_since_is_never_told(told, asked):
@@ -236,21 +239,36 @@ def test_the_text_of_a_passage_is_data(told, asked, now):
 
 def test_passages_are_switched_off_by_a_setting(told, asked):
     """In the user's settings, and a project may do so too."""
+    Path(told.home, "config.json").write_text('{"load.push": "off"}')
+    assert asked("where does parseLedgerRow read the amount?") == ""
+
+
+def test_the_old_name_of_the_setting_still_counts(told, asked):
+    """Until the next release."""
     Path(told.home, "config.json").write_text('{"load.passages": false}')
     assert asked("where does parseLedgerRow read the amount?") == ""
 
 
-def test_the_receipt_says_why_and_what_stayed_below(told, asked):
+def test_full_speaks_where_careful_does_not(told, asked, monkeypatch):
+    """The gate is a setting of one's own."""
+    assert all(full < careful for full, careful in zip(passages.GATES["full"], passages.GATES["careful"]))
+    monkeypatch.setitem(passages.GATES, "careful", (99.0, 0.0, 0.0))
+    assert asked("where does parseLedgerRow read the amount?") == ""
+    Path(told.home, "config.json").write_text('{"load.push": "full"}')
+    assert "c-00000001" in asked("where does parseLedgerRow read the amount?", session_id="s2")
+
+
+def test_the_receipt_says_why_and_what_stayed_below(told, asked, monkeypatch):
     """Ids, scores and reasons, no text."""
     asked("where does parseLedgerRow read the amount?")
     (row,) = [json.loads(line) for line in Path(told.receipts("s1")).read_text().splitlines()]
-    ((id, score, reason),) = row["chosen"]
-    Path(told.home, "config.json").write_text('{"load.passageRelevance": %.2f}' % (score + 0.1))
-    asked("where does parseLedgerRow read the amount?", session_id="s2")
-    (other,) = [json.loads(line) for line in Path(told.receipts("s2")).read_text().splitlines()]
-    assert id == "c-00000001" and score > 0.55 and reason == "passage: names what the prompt names"
-    assert other["chosen"] == [] and other["below"][0][0] == "c-00000001"
+    (id, score, reason), *_ = row["chosen"]
+    assert id == "c-00000001" and score >= passages.GATES["careful"][0] and reason == "passage: it answers the question"
     assert "Ledger" not in json.dumps(row)
+    monkeypatch.setitem(passages.GATES, "careful", (score + 1, 0.0, 0.0))
+    assert asked("where does parseLedgerRow read the amount?", session_id="s2") == ""
+    (other,) = [json.loads(line) for line in Path(told.receipts("s2")).read_text().splitlines()]
+    assert other["chosen"] == [] and other["below"][0][0] == "c-00000001"
 
 
 def checkpoint(place, name, body, tier="p", **head):
@@ -274,7 +292,8 @@ def test_a_record_of_the_repository_says_so(told, asked, now):
     """As a learning does."""
     checkpoint(told, "blob", "## Outcome\n\n- The function wrapZetaBlock reads the header before the rows.\n", "s", id="c-00000012")
     builder.build(told, now)
-    assert "(checkpoint, 2026-11-16, shared through this repository) The function" in asked("remind me when wrapZetaBlock reads the header")
+    block = asked("remind me when wrapZetaBlock reads the header")
+    assert "(checkpoint, 2026-11-16, shared through this repository) ## Outcome\n  - The function" in block
 
 
 def test_next_and_open_are_of_their_day(told, asked, now):
@@ -305,22 +324,16 @@ def test_what_is_private_in_a_file_is_not_told(told, asked, now):
 
 
 def test_of_a_very_long_checkpoint_what_stands_around_the_name_is_read(told, now):
-    """Once for all of its sections, whatever the length."""
+    """Whatever its length."""
     line = "- The step number %d waits for the lock of the ledger, so that the rows of page %d come late.\n"
     parts = ["## Outcome\n\n" + "".join(line % (i, i * part) for i in range(150)) for part in range(20)]
     parts[12] += "- The function wrapZetaBlock holds that lock until the last row has come.\n"
     checkpoint(told, "long", "\n".join(parts), id="c-00000016")
     builder.build(told, now)
     with closing(indexview.open_index(told)) as found:
-        read = []
-        real = passages.statements
-        passages.statements = lambda text: read.append(text) or real(text)
-        try:
-            picked, _ = passages.choose(found, "remind me what the lock of wrapZetaBlock is for", 0.55, True, set())
-        finally:
-            passages.statements = real
+        picked, _ = passages.choose(found, "remind me what the lock of wrapZetaBlock is for", "careful", set())
     assert "holds that lock until the last row" in picked[0].text
-    assert sum(map(len, read)) <= passages.MOST_CHARS
+    assert sum(len(one.text) for one in picked) <= passages.ROOM + passages.MOST * passages.REQUEST
 
 
 # ---- a subagent's prompt
@@ -364,7 +377,7 @@ def test_other_starts_are_left_alone(told, handled, event):
     assert handled("agent", **event)[1] == {}
 
 
-@pytest.mark.parametrize("setting", ["load.enabled", "load.subagents", "load.passages"])
+@pytest.mark.parametrize("setting", ["load.enabled", "load.subagents"])
 def test_subagents_are_left_alone_where_pushes_are_off(told, handled, setting):
     """By each of the settings."""
     Path(told.home, "config.json").write_text(json.dumps({setting: False}))
@@ -382,21 +395,3 @@ def test_subagents_are_left_alone_where_pushes_are_off(told, handled, setting):
 def test_handles(text, names):
     """Identifiers of several words, files, options, tickets, pull requests, commits; no prose, no small numbers."""
     assert hook.handles(text) == names
-
-
-def test_statements_are_no_questions_announcements_or_commands():
-    """Of a turn: what says how something is, in its order, and where its outcome begins."""
-    (one,) = passages.told("conversation", MARKERS)
-    assert one.asked == "why does the importer skip rows?"
-    assert [said[:19] for _, said in one.said] == ["`parseLedgerRow` dr", "The count in `impor"]
-    assert {lead for lead, _ in one.said} == {"Cause"} and one.ended == 0
-    assert passages.statements("Now I run it. It keeps 8417 open for the proxy! Should I close it?") == ["It keeps 8417 open for the proxy!"]
-    assert passages.statements("열 번 시도하면 멈춥니다。다음에 볼까요？") == ["열 번 시도하면 멈춥니다。"]
-
-
-def test_a_passage_fits_its_line():
-    """However long its sentence is."""
-    one = passages.Told("x" * 500)
-    one.said = [("", "word " * 400)]
-    assert len(fence.line(one.said[0][1], passages.UNITS)) <= passages.UNITS
-    assert len(passages._request(one)) <= passages.REQUEST + 3

@@ -140,12 +140,12 @@ def test_load_shows_the_passage_and_what_stays_below(ok, place):
     for i in range(5):
         ok("learn", "Note %d on another thing, wherever it is." % i)
     ok("index", "build")
-    said = ok("load", "where does parseLedgerRow drop the comma of invoices?", "--explain")
-    (row,) = [line for line in said.split("\n") if "passage: names what the prompt names" in line]
+    said = ok("load", "where does parseLedgerRow drop the sign of an amount?", "--explain")
+    (row,) = [line for line in said.split("\n") if "passage: it answers the question" in line]
     assert "c-00000001  Importer skips rows" in row
-    assert "(conversation, 2026-11-10, branch main) why? → `parseLedgerRow` drops the sign" in said
-    said = ok("load", "where does parseLedgerRow drop the comma of invoices?", DAYLEAF_LOAD_PASSAGERELEVANCE="%.2f" % (float(row.split()[0]) + 0.05))
-    assert "below the threshold of passages, " in said and "c-00000001" in said
+    assert '(conversation, 2026-11-10, branch main) asked "why?":\n  `parseLedgerRow` drops the sign' in said
+    said = ok("load", "why does the comma of parseLedgerRow not reach invoices of the other till in spring?")
+    assert "not near enough for load.push careful" in said and "c-00000001" in said
 
 
 def test_load_says_that_all_learnings_came_at_the_start(ok):
