@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from copy import copy, deepcopy
 
-from memory.capture import checkpointpage, conversationfile, progress
+from memory.capture import checkpointpage, conversationfile, progress, wishes
 from memory.capture.checkpointpage import is_answered, worth
 from memory.capture.facts import Facts, absorb, named, say
 from memory.capture.progress import State, Told, names
@@ -298,6 +298,7 @@ class Capture:
         if not worth(state.facts) and not (state.name and state.facts.withdrawn):
             if (is_answered(state.facts) or state.retold) and not conversationfile.is_forgotten(self.place, state, self.session):
                 self._converse()  # what was said can be found, though no checkpoint tells it
+                self._keep_wishes()
             return ""
         if conversationfile.is_forgotten(self.place, state, self.session):
             if not self.told(""):
@@ -310,6 +311,7 @@ class Capture:
             if twin:  # written by a run that died before it could save its state
                 state.name, state.checksum = twin[-1], files.sha256(files.read(self.place.path(twin[-1])))
         talk = self._converse()
+        self._keep_wishes()
         name = self._update(trigger, talk) if state.name else self._add(trigger, talk)
         state.units = 0
         for span in state.spans.values():
@@ -345,6 +347,13 @@ class Capture:
             named = next((one.talk for one in self.told(since) if one.talk), "")
         keeper = store.Store(self.place, self.settings, self.now, on_change=self.on_change)
         return conversationfile.keep(keeper, self.settings, state, self.session, named, since)
+
+    def _keep_wishes(self) -> None:
+        """Keep what the user said that is to hold in later sessions."""
+        facts = self.state.facts
+        if self.settings["capture.wishes"] and facts.typed:
+            keeper = store.Store(self.place, self.settings, self.now, on_change=self.on_change)
+            wishes.keep(keeper, facts.turns, self.session)
 
     def _taken(self, instant: float) -> Callable[[str], bool]:
         """Return a test of whether another checkpoint of the same day bears a title."""

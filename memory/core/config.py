@@ -28,6 +28,7 @@ DEFAULTS: Values = {
     "capture.projects": "all",  # all, or `listed`: only in projects where you said `dayleaf on --mine`
     "capture.stopAfter": 8,  # the Stop hook writes only after this many new edits, commands and prompts
     "capture.conversations": True,  # keep what was said in a session, turn by turn, beside its checkpoints
+    "capture.wishes": True,  # keep what you say is to hold from now on as a rule that waits for your approval
     "load.enabled": True,  # push anything at all
     "load.session": True,  # the brief at session start
     "load.prompt": True,  # learnings and passages with a prompt
@@ -82,7 +83,7 @@ DEFAULTS: Values = {
 
 # What a project's file may say; each only narrows what the user allowed.
 PROJECT_KEYS = (
-    "capture.enabled", "capture.conversations", "load.enabled", "load.session", "load.prompt", "load.push",
+    "capture.enabled", "capture.conversations", "capture.wishes", "load.enabled", "load.session", "load.prompt", "load.push",
     "load.walls", "load.subagents", "load.rules", "load.resume", "load.top", "load.promptChars", "load.sessionChars",
     "load.briefTokens", "load.greeting", "load.recent", "context.derive", "recall.limit", "distill.maxTokens",
 )

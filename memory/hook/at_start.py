@@ -29,6 +29,7 @@ SHORT_BYTES, CUT_BYTES = 60, 160  # of a line where room is short, of a turn wor
 RULES_UNITS = 2500  # at most kept for approved rules that may be in context
 COUNT_UNITS = 96  # kept for the line that counts, whatever it counts: what else fits must not change with it
 STALE_DAYS = 14  # days without a change after which a plan is asked about
+READ_WISHES, MOST_WISHES = 20, 6  # rules that are read for standing wishes; wishes that are told
 LEAST_UNITS = 400  # less room than this holds no title of any length
 MORE = "More: `dayleaf recall \"words\"` searches, `dayleaf show ID` prints a record."
 
@@ -104,6 +105,7 @@ def brief(found: Index, settings: Config, note: Any = None, now: float = 0.0,
     budget.left -= held
     counted = _handoff(found, note, budget, chosen)
     counts = [counted, *(_handoff(found, other, budget, chosen) for other in waiting)]
+    _wishes(found, budget, chosen)
     asked = _plan(found, now, budget, chosen)
     spent = sum(map(fence.size, (*budget.lines, *items))) + aside
     budget.bytes = max(LEAST_BYTES, 4 * settings["load.briefTokens"] - spent)
@@ -148,6 +150,25 @@ def _handoff(found: Index, note: Any, budget: fence.Budget, chosen: Chosen) -> s
     budget.take(fence.item(note, min(HANDOFF_UNITS, room - 1), mark=found.mark(note)))
     chosen.append([note.id, 1.0, handoffs.REASON])
     return counted
+
+
+def _wishes(found: Index, budget: fence.Budget, chosen: Chosen) -> None:
+    """Add the newest standing wishes of the user that nobody decided on, as they were said."""
+    docs = found.listed("rules")[:READ_WISHES]
+    records = [r for r in indexview.reread(found, docs) if fence.field(r, "said")] if docs else []
+    if not records:
+        return
+    from memory.core import approvals
+
+    decided = approvals.decisions(found.place.home, [r.checksum for r in records])
+    key = found.place.key
+    open_ = [r for r in records if (approvals.workspace_of(r.name, key), r.id, r.checksum) not in decided]
+    for record in open_[:MOST_WISHES]:
+        line = 'You said on %s: "%s" (not confirmed; `dayleaf forget %s` drops it)' % (
+            fence.line(fence.field(record, "said"), 10), fence.line(record.title, 240), fence.line(record.id, 64))
+        if budget.left < LEAST_UNITS or not budget.take("- " + line):
+            break
+        chosen.append([record.id, 1.0, "standing wish"])
 
 
 def _plan(found: Index, now: float, budget: fence.Budget, chosen: Chosen) -> str:

@@ -1,0 +1,41 @@
+"""Standing wishes: kept in the user's words, and told at the next start."""
+
+from __future__ import annotations
+
+import pytest
+
+from memory.capture import wishes
+
+SIX = {
+    "en": ("From now on always run `make lint` before a commit.", "We never use mocks in these tests.", "I prefer small commits.",
+           "Don't touch the generated folder, ever.", "Stop adding comments that repeat the code.", "Use British English in the docs."),
+    "de": ("Ab jetzt bitte vor jedem Commit `make lint` ausführen.", "Wir verwenden nie Mocks in diesen Tests.", "Ich bevorzuge kleine Commits.",
+           "Fass den generierten Ordner niemals an.", "Hör auf, Kommentare zu schreiben, die den Code wiederholen.",
+           "Verwende britisches Englisch in der Dokumentation."),
+    "ko": ("앞으로 커밋 전에 항상 `make lint`를 실행해 줘.", "우리는 이 테스트에서 절대 목을 쓰지 않아.", "나는 작은 커밋을 선호해.",
+           "생성된 폴더는 절대 건드리지 마.", "코드를 반복하는 주석은 그만 달아 줘.", "문서에는 영국식 영어를 써 줘."),
+    "ja": ("今後はコミットの前に必ず`make lint`を実行して。", "このテストでは決してモックを使わない。", "小さなコミットのほうがいいです。",
+           "生成されたフォルダには絶対に触らないで。", "コードを繰り返すコメントを書くのをやめて。", "ドキュメントではイギリス英語を使って。"),
+    "zh": ("从现在开始，提交前总是运行 `make lint`。", "我们在这些测试里从不使用 mock。", "我喜欢小的提交。",
+           "千万不要动生成的文件夹。", "别再添加重复代码的注释。", "文档里使用英式英语。"),
+    "ru": ("С этого момента всегда запускай `make lint` перед коммитом.", "Мы никогда не используем моки в этих тестах.",
+           "Я предпочитаю маленькие коммиты.", "Не трогай сгенерированную папку, никогда.",
+           "Перестань добавлять комментарии, которые повторяют код.", "Используй британский английский в документации."),
+}
+
+
+@pytest.mark.parametrize("language", SIX)
+def test_what_can_mean_little_else_is_a_wish(language):
+    """Whole, without what stands around it."""
+    for said in SIX[language]:
+        assert wishes.wishes("\n".join(("```", said, "```", said))) == [said], said
+
+
+@pytest.mark.parametrize("said", [
+    "run the tests", "can you always run lint?", "never mind", "it never worked here", "use this in the handler", "use the other branch",
+    "I never said that it works", "we never got this to pass", "never tested that", "I think I'd prefer a map", "so we don't forget", "stop", "> always run lint",
+    "the docs use British English", "don't change anything, just look", "in the future we could add a flag", "make sure the count is right",
+    "remember when this broke?", "please remove the comment", "| always | never |", "# always", "x" * 300, "always", ""])
+def test_what_may_be_of_the_moment_is_none(said):
+    """A question, a quotation, a word in the middle of a sentence."""
+    assert wishes.wishes(said) == []
