@@ -295,10 +295,10 @@ class Capture:
                 span[1] = span[2]
             state.bases[0] = state.bases[1]
             self.read()
+        self._keep_wishes()
         if not worth(state.facts) and not (state.name and state.facts.withdrawn):
             if (is_answered(state.facts) or state.retold) and not conversationfile.is_forgotten(self.place, state, self.session):
                 self._converse()  # what was said can be found, though no checkpoint tells it
-                self._keep_wishes()
             return ""
         if conversationfile.is_forgotten(self.place, state, self.session):
             if not self.told(""):
@@ -311,7 +311,6 @@ class Capture:
             if twin:  # written by a run that died before it could save its state
                 state.name, state.checksum = twin[-1], files.sha256(files.read(self.place.path(twin[-1])))
         talk = self._converse()
-        self._keep_wishes()
         name = self._update(trigger, talk) if state.name else self._add(trigger, talk)
         state.units = 0
         for span in state.spans.values():
@@ -351,7 +350,8 @@ class Capture:
     def _keep_wishes(self) -> None:
         """Keep what the user said that is to hold in later sessions."""
         facts = self.state.facts
-        if self.settings["capture.wishes"] and facts.typed:
+        forgotten = conversationfile.is_forgotten(self.place, self.state, self.session)
+        if self.settings["capture.wishes"] and facts.typed and not forgotten:
             keeper = store.Store(self.place, self.settings, self.now, on_change=self.on_change)
             wishes.keep(keeper, facts.turns, self.session)
 

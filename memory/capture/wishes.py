@@ -68,13 +68,13 @@ _ZH = (
     r"绝对不要)|记住|我(?:更)?(?:喜欢|偏好|倾向)|(?:不要再|别再|停止)|"
     r"[^?？]{0,20}(?:中|里)(?:请)?(?:使用|用)[^?？]{1,40}"
 )
-_FORM = Late("(?i)" + _LEAD + "(?:" + "|".join((_EN, _DE, _RU, _KO, _JA, _ZH)) + ")")
+_FORM = Late("(?i)" + _LEAD + "(?P<wish>" + "|".join((_EN, _DE, _RU, _KO, _JA, _ZH)) + ")")
 _STOP = Late(r"(?<=[.!?])\s+(?=\S)|(?<=[。！？])|\s[–—]\s|;\s")
 
 
 def wishes(request: str) -> list[str]:
-    """Return the sentences of a request that say a standing wish, in their order."""
-    return [one for one in _sentences(request) if _is_wish(one)]
+    """Return the sentences of a request that say a standing wish, without a word that joins them."""
+    return [wish for wish in map(_wish, _sentences(request)) if wish]
 
 
 def _sentences(request: str) -> Iterator[str]:
@@ -85,11 +85,13 @@ def _sentences(request: str) -> Iterator[str]:
             yield from (part.strip() for part in _STOP.split(bare))
 
 
-def _is_wish(said: str) -> bool:
+def _wish(said: str) -> str:
+    """Return a sentence from where the wish begins, "" where it is none."""
     short = len(said.encode()) < LEAST
     if short or len(said) > MOST or said.endswith(("?", "？", ":", "：")):
-        return False
-    return bool(_FORM.match(said.replace("’", "'")))
+        return ""
+    found = _FORM.match(said.replace("’", "'"))
+    return said[found.start("wish") :] if found else ""
 
 
 def keep(keeper: Store, turns: Iterable[Turn], session: str) -> list[str]:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+from harness import vault
 
 from memory.capture import wishes
+from memory.core import clock
+from memory.store import store
 
 SIX = {
     "en": ("From now on always run `make lint` before a commit.", "We never use mocks in these tests.", "I prefer small commits.",
@@ -39,3 +44,36 @@ def test_what_can_mean_little_else_is_a_wish(language):
 def test_what_may_be_of_the_moment_is_none(said):
     """A question, a quotation, a word in the middle of a sentence."""
     assert wishes.wishes(said) == []
+
+
+def rules(session):
+    return list(store.Store(session.place, vault.settings(), session.now).each(("rule",)))
+
+
+@pytest.mark.parametrize("said", [SIX["en"][0], SIX["en"][3], SIX["ko"][2]])
+def test_a_wish_is_told_at_the_next_start_without_any_tool_call(session, handled, said):
+    """In the user's words, with its day, as what nobody confirmed."""
+    session.ask(said).say("Understood.").end()
+    (rule,) = rules(session)
+    assert (rule.title, rule.source, rule.rationale) == (said, "auto", "You said so on %s." % clock.day(session.now))
+    block = handled("start", session_id="later")[1]["hookSpecificOutput"]["additionalContext"]
+    assert 'You said on %s: "%s" (not confirmed; `dayleaf forget %s` drops it)' % (clock.day(session.now), said, rule.id) in block
+
+
+def test_a_wish_said_twice_is_one_and_one_that_was_dropped_stays_away(session, ok):
+    """Whatever later sessions say of it."""
+    said = SIX["en"][2]
+    session.ask(said).say("Understood.").ask("And please: " + said).ask(said).say("Yes.").end()
+    (rule,) = rules(session)
+    assert rule.title == said
+    ok("forget", rule.id)
+    session.ask(said).say("Again.").end()
+    assert rules(session) == []
+
+
+def test_a_machine_has_no_wishes_and_a_setting_keeps_none(session, place):
+    """A prompt that nobody typed; `capture.wishes` off."""
+    session.line("user", SIX["en"][0], promptSource="sdk", entrypoint="sdk-cli").say("Understood.").end()
+    Path(place.home, "config.json").write_text('{"capture.wishes": false}')
+    session.ask(SIX["en"][1]).say("Understood.").end()
+    assert rules(session) == []

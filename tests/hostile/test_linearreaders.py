@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from memory.capture import checkpointoutline, conversationpage, openings
+from memory.capture import checkpointoutline, conversationpage, openings, wishes
 from memory.core import StoreError, fastjson, frontmatter, plaintext, records, tokeniser
 from memory.hook import at_failure, documents, fence, windows
 from memory.project import manifests, mentions
@@ -47,7 +47,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "walls": lambda text: at_failure.keys("Bash", text[:4096], text), "names": mentions._named, "paths": mentions._paths,
     "an outcome on a line": openings.plain, "an opening": lambda text: openings.opening([text], 240, "the queue"),
     "sections": checkpointoutline.sections, "lines to quote": quotable.lines, "a window": windows.cut,
-    "fence": lambda text: fence.parts_of(text.encode()),
+    "fence": lambda text: fence.parts_of(text.encode()), "wishes": wishes.wishes,
 }
 TEXTS = ("a", " ", "\n", "[", "(", "\"", "'", "`", "/", "\\", ".", "-", "0", "<", ">", "#", "=", ":", "|", "é", "[[", "a ", "a\n", "- ", "> ",
          "\\\"", "a.", "a/", "<a", "<private>", "```\n", "## x\n", "a: b\n", "- a\n", "{\"a\":", "a=1 ", "'a' ", "$(", "<<a\n", "a;", "\t",
