@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 MOST, ROOM = 4, 1500  # windows of a prompt, and their characters
 SLIGHT = 0.5  # share of the best window's score below which one is about something else
 LEAST = 60  # characters of a row that are worth telling a part of
-READ, TURNS, WANTED = 4, 4, 40  # sessions that are read, parts of each; documents of the index
+READ, TURNS, WANTED = 3, 3, 24  # sessions that are read, parts of each; documents of the index
 ASKED_CHARS = 4000  # of a prompt that count
 TOLD_CHARS = 24_000  # of a part in which windows are cut
 REQUEST = 110  # UTF-16 units of a request that stand before its answer
@@ -123,6 +123,8 @@ def _parts(
             continue
         seen.add(key)
         if doc.id not in read:
+            if len(sessions) == READ:
+                continue  # most likely of another session
             read[doc.id] = next(iter(indexview.reread(found, [doc])), None)
         record = read[doc.id]
         if record is None:
@@ -198,7 +200,8 @@ def _picked(
         lead = 'asked "%s":\n' % asked if asked and part.doc.kind == "conversation" else ""
         score = answered.telling * scores[number] / best
         one = Passage(part.doc, part.record, found.mark(part.record), score, reason, lead + said)
-        one.names = [name for name in handles(said) if loader.is_rare(found, name)]
+        odd = " ".join(word for word in said.split() if not word.isalpha() or not word[1:].islower())
+        one.names = [name for name in handles(odd) if loader.is_rare(found, name)]
         older = (
             at
             for at, other in enumerate(out)
