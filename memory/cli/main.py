@@ -334,6 +334,8 @@ VERBS: dict[str, Verb] = {
     "edit": Verb("learn", "ID", "change a record in $EDITOR; a copy is checked before it is saved"),
     "open": Verb("show", "[ID]", "open a record's file, or the folder of this project's notes, on your desktop", (
         flag("--folder", help="open the folder that holds the record"),)),
+    "keep": Verb("keep", "WORDS|-", "keep what you say as a rule that holds from now on", (
+        opt("--tag", action="append", metavar="T", help="show it only where this is spoken of (repeatable)"),)),
     "rule": Verb("rule", "suggest|list|review|approve|reject|edit", "suggest rules, list them, decide on them", (
         opt("--rationale", metavar="WHY", help="why it is needed (required)"),
         opt("--body", metavar="TEXT", help="its text, or `-` for stdin"),

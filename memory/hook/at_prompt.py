@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 FILES_READ = 50  # files ranked where there is no index
 READ_CHARS = 8000  # characters of a prompt's start and of its end that choose: all of a pasted log cost 0.7 s a megabyte
-SHOWN = ("status", "why", "standup", "harvest", "plan", "feedback", "on", "off")
+SHOWN = ("keep", "status", "why", "standup", "harvest", "plan", "feedback", "on", "off")
 GIVEN = ("recall", "distill", "learn", "checkpoint", "handoff")
 WITH_SESSION = ("why", "on", "off", "learn", "checkpoint", "handoff", "plan", "feedback")
 COMMAND_TIMEOUT = 105  # seconds for the child; the host ends this hook after 120

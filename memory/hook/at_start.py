@@ -155,7 +155,7 @@ def _handoff(found: Index, note: Any, budget: fence.Budget, chosen: Chosen) -> s
 def _wishes(found: Index, budget: fence.Budget, chosen: Chosen) -> None:
     """Add the newest standing wishes of the user that nobody decided on, as they were said."""
     docs = found.listed("rules")[:READ_WISHES]
-    records = [r for r in indexview.reread(found, docs) if fence.field(r, "said")] if docs else []
+    records = [r for r in indexview.reread(found, docs, whole=True) if fence.field(r, "said")] if docs else []
     if not records:
         return
     from memory.core import approvals

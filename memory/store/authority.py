@@ -102,6 +102,7 @@ VERBS: dict[str, Row] = {
     "rule": Row(SESSION, "--rationale --body --title --tag --link --shared --pending --always", typed="--global",
                 words={"approve": PERSON, "reject": PERSON, "review": PERSON, "edit": PERSON}),
     "review": Row(PERSON),
+    "keep": Row(TYPED, "--tag"),
     "resource": Row(SESSION, FILTERS + " " + SECTIONS + " --type --title --shared --text --stale --all --timeout --stdin "
                     "--dry-run",
                     typed="--global", person="--provider --force --reason", inside="--path --cwd",

@@ -226,7 +226,7 @@ TASKS = (  # a task, the verbs that do it, an example
     ("Get past an error", "fix how friction", "dayleaf fix \"undefined: defaultAgent\""),
     ("Keep what you found out", "learn new edit open link resource import tier feedback",
      "dayleaf learn \"Pin the JWT issuer in tests\" --tag auth"),
-    ("Decide what counts", "review rule harvest", "dayleaf harvest --since 7d"),
+    ("Decide what counts", "keep review rule harvest", "dayleaf harvest --since 7d"),
     ("Share with others", "share unshare shared sync", ""),
     ("See and steer what the model gets", "load why on off statusline mcp", "dayleaf why last"),
     ("Look after the memory", "status stats doctor check audit eval upkeep undo forget restore backup redact", "dayleaf doctor"),

@@ -52,6 +52,7 @@ CALLS = [
     ("learn:spare", ["learn", "A note that goes again."]), ("checkpoint", ["checkpoint", "Moved the retries to the worker."]),
     ("plan", ["plan", "Move the retries", "--step", "queue", "--step", "worker"]), ("plan step", ["plan", "step", "1"]),
     ("plan show", ["plan", "show"]), ("plan list", ["plan", "list"]), ("plan update", ["plan", "update", "more", "--append"]),
+    ("keep", ["keep", "never use print in src"]),
     ("rule suggest", ["rule", "suggest", "Pin versions", "--rationale", "a break", "--tag", "auth"]), ("rule list", ["rule", "list"]), ("rule edit", ["rule", "edit", "{rule suggest}"]),
     ("resource add", ["resource", "add", "guide.md"]), ("resource add:script", ["resource", "add", "deploy.sh"]),
     ("resource add", ["resource", "add", "guide.md"]), ("resource list", ["resource", "list"]), ("resource show", ["resource", "show", "{resource add}"]),

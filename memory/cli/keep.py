@@ -1,0 +1,49 @@
+"""The verb keep: a rule in the user's own words, which binds at once."""
+
+from __future__ import annotations
+
+import getpass
+import sys
+
+from memory.cli.rule import RULE
+from memory.core import UsageError, approvals, clock, files
+from memory.core.boundary import is_typed
+from memory.core.plaintext import one_line
+from memory.hook import context
+from memory.recall.hit import record_json
+from memory.terminal.call import REVIEW, Call
+
+TITLE = 200  # characters of what was said that name the rule; more stands in its text
+
+
+def keep(call: Call) -> int:
+    """Write what the user said as a rule, or take the one that a session noted, and approve it."""
+    from memory.store.redactor import strip_private
+
+    said = strip_private(call.text(kept=False)).strip()
+    if not said:
+        raise UsageError("keep needs what is to hold: `dayleaf keep \"never use print in src\"`")
+    title = one_line(said, TITLE)
+    body = "" if title == said else said + "\n"
+    store = call.store()
+    day = clock.day(call.now)
+    extra = {"rationale": "You said so on %s." % day, "suggested_by": "you", "said": day}
+    tags = call.options.tag or [context.ALWAYS]
+    there = store.same("rule", title, body)
+    kept = there or store.add("rule", title, body, tags=tags, source="human", extra=extra)
+    call.indexed()
+    record, data, path, hindrance = RULE.read(store, kept.name)
+    if hindrance:
+        raise UsageError("%s cannot be approved: %s" % (record.name, hindrance))
+    # A script has no say: what it keeps stands in the brief as said, and waits for a person.
+    if not is_typed(call.env) and not (sys.stdin.isatty() and sys.stderr.isatty()):
+        lines = ["noted %s  %s" % (record.id, one_line(record.title)), "  it waits for approval: " + REVIEW]
+        return call.answer({**record_json(record), "path": path, "state": "pending"}, lines)
+    approvals.keep(call.place.home, data)
+    workspace, who = RULE.workspace(record.name, call.place.key), getpass.getuser()
+    approvals.decide(call.place.home, workspace, record.id, files.sha256(data), "approve", who, call.now)
+    where = "it stands at the start of every session here"
+    if call.options.tag:
+        where = "it comes where %s is spoken of" % ", ".join(tags)
+    lines = ["kept %s  %s" % (record.id, one_line(record.title)), "  %s; `dayleaf forget %s` drops it" % (where, record.id)]
+    return call.answer({**record_json(record), "path": path, "state": "approved"}, lines)

@@ -1,0 +1,53 @@
+"""Words of the user that hold from now on."""
+
+from __future__ import annotations
+
+import pytest
+from harness.command import on_terminal, one_line_error
+from harness.session import Ending
+
+SAID = "never use print in src"
+
+
+@pytest.fixture
+def brief(handled):
+    """What a session's start puts before the model."""
+    return lambda: handled("start", session_id="later")[1]["hookSpecificOutput"]["additionalContext"]
+
+
+def test_on_a_terminal_it_binds_at_once(env, project, brief):
+    """Without a second approval, and said twice it is one."""
+    for _ in range(2):
+        status, shown = on_terminal(["keep", SAID], env, project)
+        assert status == 0 and shown.startswith("kept r-") and "start of every session" in shown
+    block = brief()
+    assert block.count(SAID) == 1 and "<dayleaf-rules" in block and "not confirmed" not in block
+
+
+def test_what_a_script_keeps_waits(ok, brief):
+    """It stands in the brief as said."""
+    assert "it waits for approval" in ok("keep", SAID)
+    assert 'You said on' in brief() and '"%s" (not confirmed' % SAID in brief()
+
+
+def test_what_a_session_noted_is_kept_by_the_same_words(env, project, now, brief):
+    """The record that waits is approved; there is no second one."""
+    said = "Always run `make lint` before a commit."
+    Ending(env, project, now).ask(said).say("Understood.").end()
+    assert "not confirmed" in brief()
+    assert on_terminal(["keep", said], env, project)[0] == 0
+    assert "not confirmed" not in brief() and brief().count(said) == 1
+
+
+def test_a_long_one_has_a_title_and_a_text(env, project, ok):
+    """Nothing of it is lost."""
+    words = "never use print in src, since " + "the log has to hold it all, " * 20
+    on_terminal(["keep", words], env, project)
+    (row,) = ok("rule", "list").splitlines()
+    assert words.strip() in ok("show", row.split()[0])
+
+
+def test_a_sessions_model_keeps_nothing(run):
+    """It suggests."""
+    assert "only a person" in one_line_error(run("keep", SAID, CLAUDECODE="1"), 2)
+    assert "keep needs what is to hold" in one_line_error(run("keep", stdin=""), 2)
