@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 MOST, ROOM = 4, 1500  # windows of a prompt, and their characters
 SLIGHT = 0.5  # share of the best window's score below which one is about something else
-LEAST = 60  # characters of a row that are worth telling a part of
+LEAST, LOOKED = 60, 12  # characters of a window that are worth telling; windows that are looked at
 READ, TURNS, WANTED = 3, 3, 24  # sessions that are read, parts of each; documents of the index
 ASKED_CHARS = 4000  # of a prompt that count
 TOLD_CHARS = 24_000  # of a part in which windows are cut
@@ -158,10 +158,11 @@ def _part(doc: Any, record: Any, session: str, sought: Sequence[str]) -> _Part:
         return _Part(doc, record, session, fence.field(record, "title"), text)
     head, _, rest = around(fence.turn_of(body, doc.section), sought, 0, TOLD_CHARS).partition("\n")
     rows = rest.split("\n")
-    asked = [head[3:].partition(" ")[2]]
+    quoted: List[str] = []
     while rows and (not rows[0].strip() or rows[0][:1] == ">" and rows[0][:3] != "> ("):
-        asked.append(rows.pop(0).strip("> "))
-    return _Part(doc, record, session, "\n".join(asked), windows.without_runs("\n".join(rows)))
+        quoted.append(rows.pop(0).strip("> "))
+    asked = "\n".join(quoted).strip() or head[3:].partition(" ")[2]  # a long request is quoted below its heading
+    return _Part(doc, record, session, asked, windows.without_runs("\n".join(rows)))
 
 
 def _lasting(body: str) -> str:
@@ -186,16 +187,19 @@ def _picked(
     room = ROOM
     texts: Dict[int, List[Tuple[int, str]]] = {}
     scores: Dict[int, float] = {}
-    for window in answered.windows[:MOST]:
-        text = _fitted(window.text, room)
-        if text and window.score >= SLIGHT * best:
+    held: Set[str] = set()
+    for window in answered.windows[:LOOKED]:
+        if window.score < SLIGHT * best or sum(map(len, texts.values())) == MOST:
+            break
+        text = windows.whole(window.text if len(window.text) <= room else _fitted(window.text, room))
+        if len(text) >= LEAST and windows.is_news(text, held) or not texts and text:
             room -= len(text)
             texts.setdefault(window.passage, []).append((window.at, text))
             scores.setdefault(window.passage, window.score)
     out: List[Passage] = []
-    for number, held in texts.items():
+    for number, taken in texts.items():
         part = parts[number]
-        said = "\n…\n".join(text for _, text in sorted(held))
+        said = windows.joined(taken)
         asked = fence.clip(" ".join(part.asked.split()), REQUEST)
         lead = 'asked "%s":\n' % asked if asked and part.doc.kind == "conversation" else ""
         score = answered.telling * scores[number] / best
@@ -212,14 +216,10 @@ def _picked(
 
 
 def _fitted(text: str, room: int) -> str:
-    """Return the rows of a text that fit; of a row that does not, whole sentences or words."""
+    """Return the rows of a text that fit."""
     held = ""
     for row in text.split("\n"):
-        if len(held) + len(row) < room:
-            held += "\n" * bool(held) + row
-            continue
-        part = row[: max(0, room - len(held) - 3)]
-        end = max(part.rfind(stop) + 1 for stop in (". ", "! ", "? ", "。", "！", "？"))
-        part = part[:end] if end > len(part) // 2 else part[: part.rfind(" ") + 1] + "…"
-        return held + ("\n" * bool(held) + part if len(part) >= LEAST else "")
+        if len(held) + len(row) >= room:
+            break
+        held += "\n" * bool(held) + row
     return held

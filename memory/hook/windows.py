@@ -26,11 +26,12 @@ from memory.hook.segment import K1, B
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Mapping, Sequence
-    from typing import Dict, List, Optional
+    from typing import Dict, List, Optional, Set, Tuple
 
 LIMIT = 600  # characters of a window
 LEAD = 200  # characters of a row that leads in what follows
 OF_TURN, OF_SESSION = 0.5, 0.3
+NEWS = 0.25  # share of a window's words that others do not hold, below which it repeats them
 FEW = 300  # windows without any of the terms that are thought to stand beside those given
 OF_SCORE, TELLS = 0.07, 3.15  # see above; the measure from where on the records tell
 _RAN = ("- ✓", "- ✗", "- ⊘", "- · ", "- edited `", "- created `", "- removed `", "- subagent")
@@ -103,6 +104,36 @@ def cut(text: str, limit: int = LIMIT) -> List[str]:
         held.append(block)
         size += len(block) + 2
     return windows + ["\n\n".join(held)] * bool(held)
+
+
+def joined(parts: Sequence[Tuple[int, str]]) -> str:
+    """Put windows of one passage together, in their order, with … for what is left out between.
+
+    parts: place and text of each.
+    """
+    out, before = "", -1
+    for at, text in sorted(parts):
+        out += ("\n" if at == before + 1 else "\n…\n") * bool(out) + text
+        before = at
+    return out
+
+
+def is_news(text: str, held: Set[str]) -> bool:
+    """Tell whether a text says something new beside the words of others, and add its words to them."""
+    words = set(tokeniser.split(text.lower()))
+    new = len(words - held)
+    if held and new < NEWS * len(words):
+        return False
+    held.update(words)
+    return True
+
+
+def whole(text: str) -> str:
+    """Return a text without a heading or a lead at its end that leads nothing in."""
+    rows = text.split("\n")
+    while rows and (not rows[-1].strip() or len(rows) > 1 and _leads(rows[-1])):
+        rows.pop()
+    return "\n".join(rows)
 
 
 def _blocks(text: str, limit: int) -> Iterator[str]:

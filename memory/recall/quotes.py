@@ -6,7 +6,7 @@ later hit shows a line.  Windows stand by the turn that they are taken from, in 
 
 from __future__ import annotations
 
-from typing import Callable, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Callable, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 from memory.core.matches import Expansion
 from memory.core.records import Record
@@ -91,13 +91,16 @@ def _taken(
 ) -> List[_Part]:
     """Take windows while there is room, the best of the best hit first."""
     taken: List[_Part] = []
+    held: Set[str] = set()
     for window in [*([best] if best else []), *(one for one in found if one is not best)]:
-        if places[window.passage].turn and all(window.passage != one.passage for one in taken):
-            room -= HEAD
-        text = _fitted(window.text, room)
+        is_new_turn = all(window.passage != one.passage for one in taken)
+        head = HEAD if places[window.passage].turn and is_new_turn else 0
+        text = windows.whole(_fitted(window.text, room - head))
         if not text:
             break
-        room -= len(text)
+        if not windows.is_news(text, held):
+            continue
+        room -= head + len(text)
         taken.append(_Part(window.passage, window.at, window.score, text))
         if room < LEAST:
             break
@@ -111,10 +114,10 @@ def _by_hit(
     out: Dict[int, List[Quote]] = {}
     worth: Dict[Quote, float] = {}
     for passage in dict.fromkeys(window.passage for window in taken):
-        own = sorted((one for one in taken if one.passage == passage), key=lambda one: one.at)
+        own = [one for one in taken if one.passage == passage]
         place = places[passage]
         asked = place.head if place.turn else ""
-        text = "\n…\n".join(one.text for one in own)
+        text = windows.joined([(one.at, one.text) for one in own])
         quote = Quote(place.record.id, place.turn, place.at, asked, text)
         worth[quote] = score = max(one.score for one in own)
         quotes = out.setdefault(int(passages[passage].session), [])
