@@ -9,16 +9,14 @@ from __future__ import annotations
 
 from memory.core import clock, tokeniser
 from memory.core.plaintext import one_line
-from memory.hook import context
 from memory.session.latepattern import Late
-from memory.store import archive, writer
-from memory.store.store import Store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from memory.capture.turns import Turn
+    from memory.store.store import Store
 
 SAID = "said"  # key of a rule's head: the day on which the user said it
 LEAST, MOST = 8, 240  # bytes of a wish; characters
@@ -99,21 +97,30 @@ def keep(keeper: Store, turns: Iterable[Turn], session: str) -> list[str]:
 
     What is there already, also what a person dropped, is not written again.
     """
+    typed = [(turn.at, wishes(turn.request)) for turn in turns if turn.asked == "" and turn.request]
+    said_then = [(at, said) for at, many in typed for said in many]
+    if not said_then:
+        return []
+    from memory.hook import context  # of most sessions nothing is kept
+
     found: list[str] = []
-    for turn in turns:
-        for said in wishes(turn.request) if turn.asked == "" and turn.request else ():
-            title = one_line(said, MOST)
-            if keeper.same("rule", title, "") or is_gone(keeper, title):
-                continue
-            day = clock.day(clock.parse(turn.at) or keeper.now)
-            rationale = "You said so on %s." % day
-            extra = {"rationale": rationale, "suggested_by": "you", SAID: day, "created": turn.at}
-            tags = [context.ALWAYS]
-            found.append(keeper.add("rule", title, "", tags=tags, source="auto", session=session, extra=extra).id)
+    for at, said in said_then:
+        title = one_line(said, MOST)
+        if keeper.same("rule", title, "") or is_gone(keeper, title):
+            continue
+        day = clock.day(clock.parse(at) or keeper.now)
+        rationale = "You said so on %s." % day
+        extra = {"rationale": rationale, "suggested_by": "you", SAID: day, "created": at}
+        kept = keeper.add(
+            "rule", title, "", tags=[context.ALWAYS], source="auto", session=session, extra=extra
+        )
+        found.append(kept.id)
     return found
 
 
 def is_gone(keeper: Store, title: str) -> bool:
     """Tell whether a rule with a title was forgotten or archived."""
+    from memory.store import archive, writer
+
     stem = "/" + writer.slug("rule", title, "") + "-"
     return any(stem in "/" + move.home for move in archive.standing(keeper.place.private).values())

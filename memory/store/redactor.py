@@ -76,6 +76,7 @@ class Redacted(NamedTuple):
 
 NEAR = 2400  # characters around a change that are looked at again
 LINES = 12  # over which a value may go on
+AROUND = 40  # lines beside a new one in which its label is looked for
 
 
 class _TooSlow(Exception):
@@ -399,6 +400,8 @@ def clean_change(before: bytes, after: bytes, config: Any, salt: str) -> bytes:
     if not config["redact.enabled"]:
         return after
     allow = config["redact.allow"]
+    if not redact(_fresh(before, after).decode("utf-8", "surrogateescape"), allow, salt).found:
+        return after  # a page that grows is not read whole for each line that it gains
     new = redact(after.decode("utf-8", "surrogateescape"), allow, salt)
     if new.found:
         old = redact(before.decode("utf-8", "surrogateescape"), allow, salt)
@@ -406,6 +409,16 @@ def clean_change(before: bytes, after: bytes, config: Any, salt: str) -> bytes:
         if any((found.kind, found.tag) not in known for found in new.found):
             return new.text.encode("utf-8", "surrogateescape")
     return after
+
+
+def _fresh(before: bytes, after: bytes) -> bytes:
+    """Return the lines that a text gained, each with the AROUND lines beside it; all of it where most are new."""
+    known, rows = set(before.split(b"\n")), after.split(b"\n")
+    fresh = [number for number, row in enumerate(rows) if row not in known]
+    if 2 * len(fresh) > len(rows):
+        return after
+    parts = [b"\n".join(rows[max(0, low):high]) for low, high in stretches(fresh, AROUND, AROUND)]
+    return SEAM.encode("ascii").join(parts)
 
 
 def _each_text(value: Any, use: Callable[[str], None]) -> None:

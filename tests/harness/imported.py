@@ -38,6 +38,8 @@ memory.hook.indexview
 memory.hook.loader
 memory.hook.markup
 memory.hook.passages
+memory.hook.windows
+memory.core.matches
 memory.hook.receipts
 memory.hook.segment
 memory.hook.announcements

@@ -17,7 +17,7 @@ from harness.leaks import ALNUM, DIGITS, HEX, KEY_FORMS, LOWER, UPPER, URLSAFE, 
 from memory.core.records import Record
 from memory.session import transcript
 from memory.store import redactor
-from memory.store.redactor import clean, redact, secrets, strip_private, without_private
+from memory.store.redactor import clean, clean_change, redact, secrets, strip_private, without_private
 
 MARKER = re.compile(r"\[redacted:[a-z-]+#[0-9a-f]{4}\]")
 
@@ -408,9 +408,31 @@ def test_many_distinct_secrets_cost_no_more_than_linear_time():
 
 @pytest.mark.alone
 def test_ordinary_text_is_read_fast():
-    """A hundred kilobytes of ordinary notes and code take tens of milliseconds at most."""
+    """A hundred kilobytes cost what some dozen looks at each of its words do, on any machine: 0.25 s where that is 7 ms."""
     words = " ".join(KEEP[:60]).split() + "the parser keeps a cursor and returns early when nothing matched in this module".split() * 20
     rng = random.Random(3)
     text = " ".join(rng.choice(words) for _ in range(30_000))[:SIZE]
     redact(text)
-    assert spent(text, 0.25, tries=5) < 0.25
+
+    def looked() -> float:
+        start = time.process_time()
+        for word in text.split():
+            re.match(r"[A-Za-z]+\d", word)
+            len(word.lower())
+        return time.process_time() - start
+
+    # Each beside the other: a machine that is shared is now slow, now fast.
+    assert min(spent(text, 0.0, tries=1) / min(looked() for _ in range(3)) for _ in range(5)) < 37
+
+
+def test_of_a_page_that_grew_what_is_new_is_read_and_a_secret_goes_from_all_of_it():
+    """Also where the label stands above the new lines, and where the value stood bare before it had one."""
+    value = "hG7" + "kq2Lm9" * 3
+    settings = {"redact.enabled": True, "redact.allow": []}
+    page = "".join("Line %d of a long page.\n" % n for n in range(400))
+    bare = page + "seen: %s\n" % value
+    grown = bare + "The password of the database:\n\n" + "```\n" + value + "\n```\n"
+    told = clean_change(bare.encode(), grown.encode(), settings, "").decode()
+    assert value not in told and told.startswith(page)
+    assert clean_change(page.encode(), (page + "One more.\n").encode(), settings, "").decode() == page + "One more.\n"
+    assert value not in clean_change((bare + "The password of the database:\n\n").encode(), grown.encode(), settings, "").decode()
