@@ -188,7 +188,10 @@ def _picked(
     texts: Dict[int, List[Tuple[int, str]]] = {}
     scores: Dict[int, float] = {}
     held: Set[str] = set()
-    for window in answered.windows[:LOOKED]:
+    # Of windows that answer about as well the newest is taken, and what repeats it is left out.
+    close = [window for window in answered.windows[:LOOKED] if window.score >= CLOSE * best]
+    close.sort(key=lambda window: -parts[window.passage].doc.created)
+    for window in [*close, *answered.windows[len(close):LOOKED]]:
         if window.score < SLIGHT * best or sum(map(len, texts.values())) == MOST:
             break
         text = windows.whole(window.text if len(window.text) <= room else _fitted(window.text, room))

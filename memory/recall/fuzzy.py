@@ -1,7 +1,7 @@
 """Find what an unknown word may mean: near neighbours in the vocabulary, or the same word split or joined otherwise.
 
-Only words absent from the index are fuzzed (known ones never): at most NEIGHBOURS terms that share the first letter, at an
-optimal-string-alignment distance of 1 below six letters and of 2 from there on, each weighing (1 - distance / length)^3.
+Only words absent from the index are fuzzed (known ones never), and never to words of everyday speech: at most NEIGHBOURS
+terms that share the first letter, at an optimal-string-alignment distance of 1 below six letters and of 2 from there on, each weighing (1 - distance / length)^3.
 The vocabulary holds stems, and a slip keeps the stemmer from its work: so a word is also taken apart into a known stem and a
 misspelt ending (`dimensionns`), or a misspelt stem and an ending (`calclate`).
 """
@@ -13,7 +13,7 @@ from typing import Callable, Dict, FrozenSet, Iterable, List, Optional, Sequence
 from memory.core import tokeniser
 
 NEIGHBOURS = 3
-LEAST = 4  # letters of a word worth fuzzing
+LEAST = 5  # letters of a word worth fuzzing
 HANGUL, VOWELS, FINALS = 0xac00, 21, 28  # the first syllable; vowels, and last consonants, of each
 FUSED = ((20, 6), (13, 14), (8, 9), (18, 4, 0), (11, 10))  # vowels that an ending makes of each other: i yeo, u wo, o wa, eu eo a
 PART = 3  # letters of each half of a split word
@@ -51,7 +51,7 @@ def neighbours(term: str, word: str, vocabulary: Iterable[str], df: Callable[[st
     word: what was typed, of which `term` was made.  vocabulary: terms with its first letter; some may be noise.  df: how many
     documents hold a term, 0 for noise.
     """
-    known = sorted({w for w in vocabulary if w.isalpha()})
+    known = sorted({w for w in vocabulary if w.isalpha() and w not in tokeniser.COMMON})
     limit = 1 if len(term) < 6 else 2
     found = [(distance, other, term) for other, distance in near(term, _alike(known, len(term), limit), limit)]
     if word.isascii() and word.isalpha():
