@@ -1,7 +1,8 @@
 """Find what an unknown word may mean: near neighbours in the vocabulary, or the same word split or joined otherwise.
 
 Only words absent from the index are fuzzed (known ones never), and never to words of everyday speech: at most NEIGHBOURS
-terms that share the first letter, at an optimal-string-alignment distance of 1 below six letters and of 2 from there on, each weighing (1 - distance / length)^3.
+terms that share the first letter, at an optimal-string-alignment distance of 1 below six letters and of 2 from there on, each
+weighing (1 - distance / length)^3.
 The vocabulary holds stems, and a slip keeps the stemmer from its work: so a word is also taken apart into a known stem and a
 misspelt ending (`dimensionns`), or a misspelt stem and an ending (`calclate`).
 """
