@@ -57,9 +57,8 @@ class _Part:
     __slots__ = ("asked", "doc", "record", "session", "text")
 
     def __init__(self, doc: Any, record: Any, session: str, asked: str, text: str):
-        self.doc, self.record, self.session, self.asked, self.text = (
-            doc, record, session, asked, text,
-        )
+        self.doc, self.record, self.session = doc, record, session
+        self.asked, self.text = asked, text
 
     @property
     def whole(self) -> str:
