@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 SAID = "said"  # key of a rule's head: the day on which the user said it
 LEAST, MOST = 8, 240  # bytes of a wish; characters
-READ = 4000  # characters of a request that are read: a longer one is mostly a paste
+READ = 1000  # characters of a request; in a longer one others' words may have been pasted
 _LEAD = (
     r"(?:(?:and|also|no|please|oh|btw|ok|okay|so|yes|well|again|hey|just|then|bitte|und|also|nein|"
     r"пожалуйста|и|да|нет)\b[,:]?\s{1,3}){0,3}"
@@ -72,12 +72,14 @@ _STOP = Late(r"(?<=[.!?])\s+(?=\S)|(?<=[。！？])|\s[–—]\s|;\s")
 
 def wishes(request: str) -> list[str]:
     """Return the sentences of a request that say a standing wish, without a word that joins them."""
+    if len(request) > READ:
+        return []
     return [wish for wish in map(_wish, _sentences(request)) if wish]
 
 
 def _sentences(request: str) -> Iterator[str]:
     """Yield what the user wrote in prose: no quotation, table, heading or code."""
-    for row, code in tokeniser.coded(request[:READ].split("\n")):
+    for row, code in tokeniser.coded(request.split("\n")):
         bare = row.strip().lstrip("-*• ").strip()
         if not code and row[:4] != "    " and not bare.startswith((">", "|", "#", "<", "$", "/", "+")):
             yield from (part.strip() for part in _STOP.split(bare))

@@ -46,6 +46,13 @@ def test_what_may_be_of_the_moment_is_none(said):
     assert wishes.wishes(said) == []
 
 
+def test_a_long_request_has_none():
+    """What was pasted into it may be anybody's; READ characters are the most."""
+    said = "Always run lint first."
+    assert wishes.wishes(said + "\n" + "x" * (wishes.READ - len(said) - 1)) == [said]
+    assert wishes.wishes(said + "\n" + "x" * (wishes.READ - len(said))) == []
+
+
 def rules(session):
     return list(store.Store(session.place, vault.settings(), session.now).each(("rule",)))
 
