@@ -60,9 +60,11 @@ def grows(one: Expression, lead: str, part: str, tail: str) -> str:
     second = least(2 * LONG, 1)
     if second < FLOOR or second / max(first, 1e-4) <= GROWTH:
         return ""
-    first, second = least(LONG, 3), least(2 * LONG, 3)
-    return "grows by %.1f (%.3f s) with %r + %r * n + %r" % (second / first, second, lead, part, tail) if (
-        second >= FLOOR and second / max(first, 1e-4) > GROWTH) else ""
+    for _ in range(3):  # what a busy machine does to one measurement it seldom does to three
+        first, second = least(LONG, 3), least(2 * LONG, 3)
+        if second < FLOOR or second / max(first, 1e-4) <= GROWTH:
+            return ""
+    return "grows by %.1f (%.3f s) with %r + %r * n + %r" % (second / first, second, lead, part, tail)
 
 
 def slow(every: list[Expression]) -> list[str]:
