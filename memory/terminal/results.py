@@ -89,7 +89,8 @@ def _beneath(hit: Hit, words: str, columns: int, context: Sequence[Tag] | None) 
     lines += about(hit)
     why = [one_line(hit.why)] if words and not hit.linked_from else []
     told = [] if context is None or hit.linked_from else _explained(hit, context)
-    said = [line for quote in hit.quotes for line in quoted(quote, columns, hit)]
+    news = [quote for quote in hit.quotes if one_line(quote.text) != one_line(hit.title)]
+    said = [line for quote in news for line in quoted(quote, columns, hit)]
     return [*lines, *(line for line in said if line), *why, *told]
 
 

@@ -41,3 +41,9 @@ def test_a_session_is_a_line_with_the_passage_below_it(ok, place):
     assert "\n> 2026-01-23 14:31 UTC, asked" in fenced and "(`dayleaf show c-7a1c0001#2`)" in fenced
     alone = ok("recall", "exponential backoff", "--kind", "conversation", "--group")
     assert alone.startswith("Conversations\n  c-7a1c0001") and "`dayleaf show c-7a1c0001#2`" in alone
+
+
+def test_what_says_no_more_than_its_title_says_it_once(ok, place):
+    """A learning of one sentence."""
+    vault.put(place, "p/learnings/a.md", "Zebra crossings fade", "Zebra crossings fade", id="l-z")
+    assert ok("recall", "zebra crossings").count("Zebra crossings fade") == 1
