@@ -70,6 +70,11 @@ _FORM = Late("(?i)" + _LEAD + "(?P<wish>" + "|".join((_EN, _DE, _RU, _KO, _JA, _
 _STOP = Late(r"(?<=[.!?])\s+(?=\S)|(?<=[。！？])|\s[–—]\s|;\s")
 
 
+def head(day: str) -> dict[str, str]:
+    """Return what the head of a rule says that the user said on a day."""
+    return {"rationale": "You said so on %s." % day, "suggested_by": "you", SAID: day}
+
+
 def wishes(request: str) -> list[str]:
     """Return the sentences of a request that say a standing wish, without a word that joins them."""
     if len(request) > READ:
@@ -111,8 +116,7 @@ def keep(keeper: Store, turns: Iterable[Turn], session: str) -> list[str]:
         if keeper.same("rule", title, "") or is_gone(keeper, title):
             continue
         day = clock.day(clock.parse(at) or keeper.now)
-        rationale = "You said so on %s." % day
-        extra = {"rationale": rationale, "suggested_by": "you", SAID: day, "created": at}
+        extra = {**head(day), "created": at}
         kept = keeper.add(
             "rule", title, "", tags=[context.ALWAYS], source="auto", session=session, extra=extra
         )

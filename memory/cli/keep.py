@@ -5,10 +5,12 @@ from __future__ import annotations
 import getpass
 import sys
 
+from memory.capture import wishes
 from memory.cli.rule import RULE
 from memory.core import UsageError, approvals, clock, files
 from memory.core.boundary import is_typed
 from memory.core.plaintext import one_line
+from memory.core.records import Record
 from memory.hook import context
 from memory.recall.hit import record_json
 from memory.terminal.call import REVIEW, Call
@@ -26,11 +28,12 @@ def keep(call: Call) -> int:
     title = one_line(said, TITLE)
     body = "" if title == said else said + "\n"
     store = call.store()
-    day = clock.day(call.now)
-    extra = {"rationale": "You said so on %s." % day, "suggested_by": "you", "said": day}
+    extra = wishes.head(clock.day(call.now))
     tags = call.options.tag or [context.ALWAYS]
     there = store.same("rule", title, body)
-    kept = there or store.add("rule", title, body, tags=tags, source="human", extra=extra)
+    kept = there if there and _is_theirs(there) else store.add("rule", title, body, tags=tags, source="human", extra=extra)
+    if not _is_theirs(kept):
+        raise UsageError("%s says so with a reason of its own: decide on it by `dayleaf review`" % kept.id)
     call.indexed()
     record, data, path, hindrance = RULE.read(store, kept.name)
     if hindrance:
@@ -47,3 +50,9 @@ def keep(call: Call) -> int:
         where = "it comes where %s is spoken of" % ", ".join(tags)
     lines = ["kept %s  %s" % (record.id, one_line(record.title)), "  %s; `dayleaf forget %s` drops it" % (where, record.id)]
     return call.answer({**record_json(record), "path": path, "state": "approved"}, lines)
+
+
+def _is_theirs(record: Record) -> bool:
+    """Tell whether a rule holds the user's words alone: a reason that somebody else gave would bind unseen."""
+    said = record.meta.get(wishes.SAID)
+    return isinstance(said, str) and record.rationale == wishes.head(said)["rationale"]

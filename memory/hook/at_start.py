@@ -154,7 +154,7 @@ def _handoff(found: Index, note: Any, budget: fence.Budget, chosen: Chosen) -> s
 
 def _wishes(found: Index, budget: fence.Budget, chosen: Chosen) -> None:
     """Add the newest standing wishes of the user that nobody decided on, as they were said."""
-    docs = found.listed("rules")[:READ_WISHES]
+    docs = [doc for doc in found.listed("rules") if doc.name[0] == layout.PRIVATE][:READ_WISHES]  # of others it is a claim
     records = [r for r in indexview.reread(found, docs, whole=True) if fence.field(r, "said")] if docs else []
     if not records:
         return

@@ -24,7 +24,7 @@ STORES = (".memories", ".prompts/learnings")  # of other tools, below a project
 ENDS = (".md", ".markdown", ".mdc", ".mdx", ".txt")
 _HOST = ("CLAUDE.md", "CLAUDE.local.md", "MEMORY.md")
 _OWN = ("id", "kind", "title", "source", "accepted", "accepted_by", "approved", "origin", "session", "harvest", "created",
-        "timestamp", "date", "tags")
+        "timestamp", "date", "tags", "said")  # `said` is of the user's own sessions alone
 _DAY = re.compile(r"(?:^|/)(\d{4}-\d{2}-\d{2})(?:/(\d{6})[_-]|[/_-])")
 
 
