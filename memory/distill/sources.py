@@ -7,8 +7,8 @@ from typing import Iterator, List, NamedTuple, Sequence
 
 from memory.core import clock
 from memory.distill.digests import BODY_LIMIT, Source, clean
+from memory.hook.fence import asked_and_answered
 from memory.hook.windows import Passage
-from memory.recall.hit import Turn
 
 TURN_LIMIT = 12_000  # characters read of one turn
 
@@ -47,11 +47,10 @@ def read(sources: Sequence[Source]) -> List[Read]:
 def _turns(source: Source) -> Iterator[Read]:
     day = clock.day(source.created)
     for text in source.turns or (source.body,):
-        head, _, rest = text.partition("\n")
+        head = text.partition("\n")[0]
         headed = _HEADED.match(head)
         day = headed[1] or day if headed else day
-        answer = Turn(0, "", "", text).answer if headed else text
-        quoted = rest[: len(rest) - len(answer)] if headed else ""
+        quoted, answer = asked_and_answered(text) if headed else ("", text)
         whole = " ".join(line.lstrip("> ") for line in quoted.split("\n")).strip()
         asked = clean(whole or (head[headed.end() :] if headed else source.title)).strip()
         yield Read(source, Passage(source.id, asked, clean(answer[:TURN_LIMIT])), day, asked)

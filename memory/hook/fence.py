@@ -229,6 +229,18 @@ def turn_of(body: str, heading: str) -> str:
     return ""
 
 
+def asked_and_answered(text: str) -> Tuple[str, str]:
+    """Cut the text of a turn, without its heading, into (the quotation of its request, what came of it).
+
+    A mark in brackets tells what the user said later from the request.
+    """
+    rows = text.split("\n")[1:]
+    at = 0
+    while at < len(rows) and (not rows[at].strip() or rows[at][:1] == ">" and rows[at][:3] != "> ("):
+        at += 1
+    return "\n".join(rows[:at]), "\n".join(rows[at:])
+
+
 class Head:
     """The keys of a simple head whose values are texts on one line, each read when it is asked for."""
 

@@ -234,11 +234,6 @@ def worths(index: Index, terms: Sequence[Tuple[str, float]]) -> Dict[str, float]
     return found
 
 
-def parts_of(index: Index, terms: Sequence[Tuple[str, float]]) -> Dict[str, float]:
-    """Return what `worths` gives as shares of ln(1 + N)."""
-    return {term: value / log(1.0 + index.documents) for term, value in worths(index, terms).items()}
-
-
 def refusal(relevance: float, parts: Sequence[Tuple[str, float]], floor: float, outside: str) -> str:
     """Say why a learning is not pushed, or "".
 

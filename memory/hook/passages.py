@@ -31,7 +31,6 @@ READ, TURNS, WANTED = 3, 3, 24  # sessions that are read, parts of each; documen
 ASKED_CHARS = 4000  # of a prompt that count
 TOLD_CHARS = 24_000  # of a part in which windows are cut
 REQUEST = 110  # UTF-16 units of a request that stand before its answer
-CLOSE = 0.8  # share of a window's score from which on a newer one stands before it
 # By load.push: the least telling; the least strength of a prompt that asks, and of another one.
 GATES = {"careful": (3.7, 1.15, 1.45), "full": (3.15, 0.9, 1.1)}
 _OF_THE_DAY = ("Next", "Open")  # sections of a checkpoint
@@ -79,10 +78,11 @@ def choose(
     asks = "?" in prompt or is_asking(prompt) or is_inquiring(prompt)
     hits = loader.search(found, loader.damped(found.terms(prompt)), WANTED, indexview.OTHERS)
     strength = hits[0][0] / log(1.0 + found.documents) if hits else 0.0
-    tickets = [name for name in handles(prompt) if is_ticket(name) and loader.is_rare(found, name)]
+    names = handles(prompt)
+    tickets = [name for name in names if is_ticket(name) and loader.is_rare(found, name)]
     if not tickets and strength < (asking if asks else saying):
         return [], None
-    parts = list(_parts(found, hits, shown, own, _sought(found, prompt)))
+    parts = list(_parts(found, hits, shown, own, _sought(found, prompt, names)))
     if tickets:
         named = [one for one in parts if any(name in one.whole.lower() for name in tickets)]
         parts, least = named or parts, 0.0 if named else least
@@ -136,10 +136,10 @@ def _parts(
             yield _part(doc, record, session, sought)
 
 
-def _sought(found: Index, prompt: str) -> List[str]:
-    """Return the handles and terms of a prompt, the rarest first."""
+def _sought(found: Index, prompt: str, names: Sequence[str]) -> List[str]:
+    """Return the handles and then the terms of a prompt, the rarest first."""
     terms = [term for term, _ in found.terms(prompt) if found.df(term)]
-    return [*handles(prompt), *sorted(terms, key=lambda term: (found.df(term), term))]
+    return [*names, *sorted(terms, key=lambda term: (found.df(term), term))]
 
 
 def _part(doc: Any, record: Any, session: str, sought: Sequence[str]) -> _Part:
@@ -155,13 +155,12 @@ def _part(doc: Any, record: Any, session: str, sought: Sequence[str]) -> _Part:
         at = max(0, body.find(doc.section.rpartition(" > ")[2]))
         text = _lasting(around(body, sought, at, TOLD_CHARS))
         return _Part(doc, record, session, fence.field(record, "title"), text)
-    head, _, rest = around(fence.turn_of(body, doc.section), sought, 0, TOLD_CHARS).partition("\n")
-    rows = rest.split("\n")
-    quoted: List[str] = []
-    while rows and (not rows[0].strip() or rows[0][:1] == ">" and rows[0][:3] != "> ("):
-        quoted.append(rows.pop(0).strip("> "))
-    asked = "\n".join(quoted).strip() or head[3:].partition(" ")[2]  # a long request is quoted below its heading
-    return _Part(doc, record, session, asked, windows.without_runs("\n".join(rows)))
+    text = around(fence.turn_of(body, doc.section), sought, 0, TOLD_CHARS)
+    heading = text.partition("\n")[0][3:].partition(" ")[2]
+    quoted, answer = fence.asked_and_answered(text)
+    # A long request is quoted below its heading.
+    asked = "\n".join(row.strip("> ") for row in quoted.split("\n")).strip() or heading
+    return _Part(doc, record, session, asked, windows.without_runs(answer))
 
 
 def _lasting(body: str) -> str:
@@ -188,7 +187,7 @@ def _picked(
     scores: Dict[int, float] = {}
     held: Set[str] = set()
     # Of windows that answer about as well the newest is taken, and what repeats it is left out.
-    close = [window for window in answered.windows[:LOOKED] if window.score >= CLOSE * best]
+    close = [window for window in answered.windows[:LOOKED] if window.score >= windows.CLOSE * best]
     close.sort(key=lambda window: -parts[window.passage].doc.created)
     for window in [*close, *answered.windows[len(close):LOOKED]]:
         if window.score < SLIGHT * best or sum(map(len, texts.values())) == MOST:
@@ -208,12 +207,8 @@ def _picked(
         one = Passage(part.doc, part.record, found.mark(part.record), score, reason, lead + said)
         odd = " ".join(word for word in said.split() if not word.isalpha() or not word[1:].islower())
         one.names = [name for name in handles(odd) if loader.is_rare(found, name)]
-        older = (
-            at
-            for at, other in enumerate(out)
-            if part.doc.created > other.doc.created and score >= CLOSE * other.score
-        )
-        out.insert(next(older, len(out)), one)
+        before = [(other.score, other.doc.created) for other in out]
+        out.insert(windows.place_of(score, part.doc.created, before), one)
     return out
 
 

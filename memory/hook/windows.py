@@ -26,12 +26,13 @@ from memory.hook.segment import K1, B
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Mapping, Sequence
-    from typing import Dict, List, Optional, Set, Tuple
+    from typing import Any, Dict, List, Optional, Set, Tuple
 
 LIMIT = 600  # characters of a window
 LEAD = 200  # characters of a row that leads in what follows
 OF_TURN, OF_SESSION = 0.5, 0.3
 NEWS = 0.25  # share of a window's words that others do not hold, below which it repeats them
+CLOSE = 0.8  # share of a score from which on a newer quote stands before it
 FEW = 300  # windows without any of the terms that are thought to stand beside those given
 OF_SCORE, TELLS = 0.07, 3.15  # see above; the measure from where on the records tell
 _RAN = ("- ✓", "- ✗", "- ⊘", "- · ", "- edited `", "- created `", "- removed `", "- subagent")
@@ -116,6 +117,19 @@ def joined(parts: Sequence[Tuple[int, str]]) -> str:
         out += ("\n" if at == before + 1 else "\n…\n") * bool(out) + text
         before = at
     return out
+
+
+def place_of(score: float, at: Any, before: Sequence[Tuple[float, Any]]) -> int:
+    """Return where a quote belongs among those before it: the newer stands before what is hardly better.
+
+    at: when it was said, comparable with those in `before`, which are (score, when) in their order.
+    """
+    older = (
+        number
+        for number, (worth, when) in enumerate(before)
+        if at > when and score >= CLOSE * worth
+    )
+    return next(older, len(before))
 
 
 def is_news(text: str, held: Set[str]) -> bool:

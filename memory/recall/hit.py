@@ -9,7 +9,7 @@ from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Tuple
 
 from memory.core import approvals, clock, layout, plaintext
 from memory.core.records import Record
-from memory.hook import context, documents
+from memory.hook import context, documents, fence
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,6 +43,11 @@ class Quote(NamedTuple):
         if self.asked and not asked:
             asked = ', asked "%s"' % plaintext.at_word(plaintext.one_line(self.asked), REQUEST)
         return self.at.replace("T", " ") + asked if self.turn else ""
+
+    @property
+    def stated(self) -> str:
+        """The head with its minute marked as UTC: for a model, whose context does not depend on a zone."""
+        return "%s UTC%s" % (self.head[:16], self.head[16:])
 
 
 class Hit(NamedTuple):
@@ -105,9 +110,7 @@ class Hit(NamedTuple):
     @property
     def passage(self) -> str:
         """What it says about the query, each turn under its minute and request."""
-        return "\n\n".join(
-            "%s UTC%s:\n%s" % (one.head[:16], one.head[16:], one.text) if one.turn else one.text for one in self.quotes
-        )
+        return "\n\n".join("%s:\n%s" % (one.stated, one.text) if one.turn else one.text for one in self.quotes)
 
     @property
     def gone(self) -> Tuple[Claim, ...]:
@@ -142,11 +145,8 @@ class Turn(NamedTuple):
 
     @property
     def answer(self) -> str:
-        """Its text without its heading and the quotation of its request, which a mark in brackets tells from what came later."""
-        lines = self.text.split("\n")[1:]
-        while lines and (not lines[0].strip() or lines[0].startswith(">") and not lines[0].startswith("> (")):
-            lines.pop(0)
-        return "\n".join(lines)
+        """Its text without its heading and the quotation of its request."""
+        return fence.asked_and_answered(self.text)[1]
 
 
 def turns(record: Record) -> List[Turn]:

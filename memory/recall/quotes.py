@@ -18,7 +18,6 @@ from memory.recall.look import Candidate
 from memory.recall.sentences import CODE, LEAD, TABLE, cut, lines
 
 FIRST, ROOM = 5, 708  # hits that show windows, and characters for each, which they share
-CLOSE = 0.8  # share of a window's score from which on a newer one stands before it
 LEAST = 120  # characters that a window which no longer fits is cut to at least
 HEAD = 90  # characters of the line above the windows of a turn
 LATER = 90  # characters of a later hit
@@ -121,12 +120,8 @@ def _by_hit(
         quote = Quote(place.record.id, place.turn, place.at, asked, text)
         worth[quote] = score = max(one.score for one in own)
         quotes = out.setdefault(int(passages[passage].session), [])
-        older = (
-            at
-            for at, other in enumerate(quotes)
-            if quote.at > other.at and score >= CLOSE * worth[other]
-        )
-        quotes.insert(next(older, len(quotes)), quote)
+        before = [(worth[other], other.at) for other in quotes]
+        quotes.insert(windows.place_of(score, quote.at, before), quote)
     return out
 
 

@@ -223,8 +223,7 @@ def _for_model(hit: Hit, units: int) -> str:
         head += "\n`%s`" % fence.line(_run_command(hit), 100)
     told = "".join(
         "\n> %s: (`%s`)\n%s" % (
-            fence.line("%s UTC%s" % (quote.head[:16], quote.head[16:]), 200), fence.line(turn_command(quote), 100),
-            fence.clean(quote.text)) if quote.turn else ""
+            fence.line(quote.stated, 200), fence.line(turn_command(quote), 100), fence.clean(quote.text)) if quote.turn else ""
         for quote in hit.quotes)
     head = fence.clip(head + told, units)
     room = units - tokeniser.utf16(head) - 1
