@@ -101,6 +101,8 @@ def about(hit: Hit) -> list[str]:
         return ["because: " + one_line(hit.rationale)] * bool(hit.rationale) + scope
     if hit.kind == "learning":
         whose = {"human": "yours", "agent": "an agent's", "auto": "automatic"}.get(hit.source, hit.source)
+        if hit.tier in ("shared", "added"):  # what a file of others says of its author is its claim
+            whose = "the repository's" if hit.tier == "shared" else "of another folder"
         return ["confidence %s, %s" % (one_line(hit.confidence), one_line(whose))] if hit.confidence else []
     path = [one_line(hit.source_path)] if hit.source_path else []
     return path + ["`%s`" % _run_command(hit)] * (hit.group == "script")

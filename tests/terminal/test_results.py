@@ -47,3 +47,10 @@ def test_what_says_no_more_than_its_title_says_it_once(ok, place):
     """A learning of one sentence."""
     vault.put(place, "p/learnings/a.md", "Zebra crossings fade", "Zebra crossings fade", id="l-z")
     assert ok("recall", "zebra crossings").count("Zebra crossings fade") == 1
+
+
+@pytest.mark.parametrize(("tier", "whose"), [("p", "yours"), ("g", "yours"), ("s", "the repository's")])
+def test_a_learning_of_a_repository_is_not_told_as_yours(ok, place, tier, whose):
+    """Whatever its file says of who wrote it."""
+    vault.put(place, tier + "/learnings/a.md", "Zebra crossings", "They fade.", id="l-z", source="human")
+    assert "      confidence medium, %s\n" % whose in ok("recall", "zebra")
