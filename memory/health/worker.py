@@ -301,13 +301,14 @@ def _count(todo: Job) -> None:
 
     if not todo.session:
         return
-    arrived = handoffs.arrived(todo.place, todo.session)
     handoffs.count(todo.place, todo.session)
-    if arrived:
-        from memory.store.store import Store
+    if not handoffs.arrived(todo.place, todo.session):
+        return
+    from memory.store.store import Store
 
-        store = Store(todo.place, todo.settings, todo.now, todo.written.append)
-        for name in arrived:
+    store = Store(todo.place, todo.settings, todo.now, todo.written.append)
+    with handoffs.lock(todo.place):
+        for name in handoffs.arrived(todo.place, todo.session):
             store.demote(name)
 
 

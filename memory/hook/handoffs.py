@@ -94,7 +94,7 @@ def count(place: Place, session: str) -> None:
     if not shown:
         return
     last = "%s %d" % (session, len(rows))
-    with files.Lock(place.cache + "/handoff.lock", wait=True):
+    with lock(place):
         if _counted(place).get("last") != last:
             row = {"v": 1, "id": shown[0], "starts": starts(place, shown[0]) + 1, "last": last}
             files.replace(_path(place), fastjson.dump(row).encode("ascii"))
@@ -116,12 +116,22 @@ def _shown(rows: List[Dict[str, Any]]) -> List[Any]:
     return [item[0] for item in receipts.chosen(rows[-1]) if item[2:] == [REASON]] if rows else []
 
 
+def lock(place: Place) -> files.Lock:
+    """Return the lock that every change of the handoffs holds; entering it waits, and raises OSError where it cannot be had."""
+    return files.Lock(place.cache + "/handoff.lock", wait=True)
+
+
 def put(store: Store, title: str, body: str, source: str, session: str, extra: Dict[str, Any]) -> Record:
     """Make a text the handoff; the one of before takes an ordinary name, or waits where no session has had it yet.
 
     source: human | agent | auto.  session: its id, or "".  extra: more frontmatter.  Raises UsageError where nothing is left
     to keep, StoreError where it cannot be written.
     """
+    with lock(store.place):
+        return _put(store, title, body, source, session, extra)
+
+
+def _put(store: Store, title: str, body: str, source: str, session: str, extra: Dict[str, Any]) -> Record:
     _mark(store)
     before = current(store.place)
     if before is not None and _is_same(store, before, title, body, session):
@@ -150,8 +160,9 @@ def keeps_waiting(place: Place, session: str) -> bool:
 
 def clear(store: Store) -> Record:
     """Give the handoff, and those that wait, ordinary names, so that no session gets them any more; raises StoreError."""
-    _mark(store)
-    kept = [store.demote(name) for name in (*WAITING, NAME) if files.exists(store.place.path(name))]
+    with lock(store.place):
+        _mark(store)
+        kept = [store.demote(name) for name in (*WAITING, NAME) if files.exists(store.place.path(name))]
     return kept[-1]
 
 

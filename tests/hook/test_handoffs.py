@@ -325,6 +325,17 @@ def test_two_processes_at_once_lose_no_note(world, project, place):
     assert sorted(one.rpartition("---\n")[2].strip() for one in said.values()) == notes and "handoff.md" in said
 
 
+def test_a_handoff_waits_for_the_one_that_another_process_leaves(world, project, place):
+    """Both look for a free name for the one of before: at once, they would move the same file."""
+    argv = [sys.executable, "-I", str(ROOT / "memory"), "handoff", "The second note."]
+    with handoffs.lock(place):
+        second = subprocess.Popen(argv, env=world, cwd=project, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        with pytest.raises(subprocess.TimeoutExpired):
+            second.wait(2)
+        assert not files_of(place)
+    assert second.wait(60) == 0 and list(files_of(place)) == ["handoff.md"]
+
+
 # ---- what it is made of
 
 
