@@ -12,6 +12,7 @@ from memory.capture.turns import COMMIT, FILE, GOES_ON, LINK, Turn
 from memory.core import StoreError, UsageError, clock, files, layout
 from memory.core.plaintext import at_word, one_line
 from memory.core.records import Record, steps
+from memory.hook import handoffs
 from memory.session import git, transcript
 from memory.store import store
 
@@ -47,7 +48,7 @@ def note(keeper: store.Store, place: layout.Place, words: str, labels: Iterable[
 # ---- a handoff
 
 BODY, TITLE, BRANCH = 2000, 100, 40  # characters
-_STANDS, _LINE, _REQUEST, _ASKED = 400, 240, 160, 80  # characters
+_STANDS, _LINE, _REQUEST, _ASKED = 900, 240, 160, 80  # characters
 _FILES = 12  # files that are named
 _MOST = {"Next": 6, "Open": 6, "Decisions": 4, "Last requests": 3}  # lines
 
@@ -60,24 +61,28 @@ class Draft(NamedTuple):
     sources: tuple[str, ...]
 
 
-def draft(checkpoints: Sequence[Record], plan: Record | None, held: Sequence[Turn] = ()) -> Draft:
+def draft(checkpoints: Sequence[Record], plan: Record | None, held: Sequence[Turn] = (),
+          note: Record | None = None) -> Draft:
     """Make a handoff of at most 2,000 characters, which ends with its sources.
 
     checkpoints: of one session, newest first, at least one; where it stands, what is open and next
     is what the newest says.  plan: the active one, or None.  held: the turns of its conversation.
+    note: of the session, or None; what it says comes first.
     """
     pages = [checkpointoutline.sections(record.body) for record in checkpoints]
     newest = pages[0]
+    said = handoffs.understood(note) if note else {}
+    told = {name: [line.removeprefix("- ") for line in lines] for name, lines in said.items()}
     decisions = dict.fromkeys(
         line for page in pages for line in reversed(page.get("decisions", ())))
     found = {
-        "Where it stands": [*newest.get("outcome", ()), *_changed(held)],
+        "Where it stands": told.get("") or [*newest.get("outcome", ()), *_changed(held)],
         "Notes": [] if "outcome" in newest else newest[""],
         "Work": _work(pages, held),
-        "Next": [*newest.get("next", ()), *_plan(plan)],
-        "Open": newest.get("open", []),
-        "Decisions": [*decisions],
-        "Last requests": _requests(pages, held)}
+        "Next": [*(told.get("Next") or newest.get("next") or ()), *_plan(plan)],
+        "Open": told.get("Open") or newest.get("open", []),
+        "Decisions": told.get("Decisions") or [*decisions],
+        "Last requests": [] if note else _requests(pages, held)}
     sections = [(name, [at_word(line, _STANDS if name == "Where it stands" else _LINE)
                         for line in lines[:_MOST.get(name)]], 1) for name, lines in found.items()]
     end = _sources(checkpoints)

@@ -8,7 +8,7 @@ import sys
 from typing import Any, Callable
 
 from memory.core import StoreError, UsageError, clock, files, frontmatter, plaintext
-from memory.core.config import DEFAULTS, PUSHES, load
+from memory.core.config import DEFAULTS, load
 from memory.health import figures
 from memory.hook import receipts
 from memory.index import builder
@@ -223,12 +223,6 @@ def batch_row(line: bytes, number: int, key: str) -> dict[str, Any]:
     return row
 
 
-CHOICES = {
-    "load.push": PUSHES, "index.backend": ("local", "postgres"), "recall.rerank": ("factor", "weighted", "none"),
-    "distill.provider": PROVIDERS,
-}
-
-
 def config(call: Call) -> int:
     """List, get or set settings."""
     words = call.words or ["list"]
@@ -294,9 +288,9 @@ def checked(key: str, said: str) -> Any:
 
         if backend.has_password(value[key]):
             raise UsageError("index.dsn " + backend.SECRET)
-    words = CHOICES.get(key)
-    if words and value[key] not in words:
-        raise UsageError("%s takes one of %s; %s" % (key, ", ".join(words), nearest(said, words, "not '%s'" % shown(said))))
+    if key == "distill.provider" and value[key] not in PROVIDERS:
+        raise UsageError("%s takes one of %s; %s" % (
+            key, ", ".join(PROVIDERS), nearest(said, PROVIDERS, "not '%s'" % shown(said))))
     return value[key]
 
 

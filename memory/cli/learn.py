@@ -18,6 +18,8 @@ from memory.terminal import screen
 from memory.terminal.call import Call, author, confirmed, first_clause, nearest, session_of, shown, tier_of, warn, written
 from memory.terminal.editor import KINDS, edited, in_editor, template
 
+SESSIONS_MODEL = "the session's model"  # `by` of a note that it wrote itself
+
 
 def learn(call: Call) -> int:
     """Keep a learning; one that is there already takes the tags."""
@@ -61,7 +63,9 @@ def checkpoint(call: Call) -> int:
     from memory.capture import byhand
 
     said = call.text()
-    if said.strip():
+    if call.options.note:
+        kept = _note_of_session(call, said)
+    elif said.strip():
         if not strip_private(said).strip():
             raise UsageError("nothing is left to keep: all of it is marked private")
         store = call.store()
@@ -71,6 +75,29 @@ def checkpoint(call: Call) -> int:
         kept = _of_session(call)
     call.indexed()
     return written(call, kept, "written")
+
+
+def _note_of_session(call: Call, said: str) -> Record:
+    """Keep what the session's own model understood of it, checked like any other note."""
+    from memory.capture import progress
+    from memory.health import notekeeping
+    from memory.notes import generation, schema
+
+    session = session_of(call)
+    if not session:
+        raise UsageError("a note is of a session; name it with --session ID")
+    path = transcript_of(call, session)
+    if path:
+        capture_now(call, session, path)
+    name = progress.head("%s/sessions/%s.json" % (call.place.cache, session)).get("talk")
+    if not isinstance(name, str) or not name.startswith("p/"):
+        raise StoreError("session %s has no conversation to check a note against" % session)
+    store = call.store()
+    made = generation.keep(store, store.read(name), schema.from_answer(strip_private(said)), SESSIONS_MODEL)
+    call.changed += notekeeping.follow_up(store, made)
+    for one in made.dropped:
+        warn("left out, %s: %s" % (one.why, plaintext.one_line(one.text)[:120]))
+    return made.record
 
 
 def _warn_of_links(call: Call, store: Store, kept: Record) -> None:

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 
 from memory import __version__
 from memory.core import DayleafError, PersonsRecord, UsageError, clock, environment, files, layout
+from memory.core.config import CHOICES
 from memory.core.plaintext import one_line
 from memory.terminal.arguments import (
     KINDS,
@@ -40,6 +41,7 @@ from memory.terminal.call import Call, Part, Verb, session_of, shown, to_json, w
 INDEX = ("build", "refresh", "verify", "status", "export")
 RESOURCE = "add|list|show|refresh|update|delete|search|reindex|approve|reject|run"
 FORMATS = ("text", "mermaid", "json")
+NOTE_WRITERS = CHOICES["notes.provider"][1:]
 MODELS = tuple(name for name in PROVIDERS if name not in ("extract", "none"))
 # Versions of what is kept on disk; each stands in the module that owns the format too.
 FORMATS_KEPT = {"record": 1, "trust": 1, "ledger": 1, "receipts": 1, "index": 6, "backup": 1, "json": 1}
@@ -239,7 +241,17 @@ VERBS: dict[str, Verb] = {
         opt("--confidence", type=choice(CONFIDENCES), help=", ".join(CONFIDENCES)),
         flag("--global", dest="tier_global", help="for every project"), flag("--shared", help="in the repository, for the team"),
         opt("--source", type=choice(("human", "agent")), help="who wrote it: human, agent"), SESSION), True),
-    "checkpoint": Verb("learn", "[NOTE|-]", "write down what was done", (TAG, SESSION, TRANSCRIPT), True),
+    "checkpoint": Verb("learn", "[NOTE|-]", "write down what was done", (
+        TAG, SESSION, TRANSCRIPT, flag("--note", help="the text is a note of the session, as JSON")), True),
+    "notes": Verb("notes", "[on|off|status|write]", "let a model write a note of each session", (
+        opt("--provider", type=choice(NOTE_WRITERS), help="on: %s (default: claude)" % ", ".join(NOTE_WRITERS)),
+        opt("--model", metavar="NAME", help="on: the model to ask the provider for"),
+        flag("--mine", help="off: in this project, only for you"),
+        flag("--project", help="off: in this project, for everyone"),
+        opt("--since", metavar="WHEN", help="write: sessions since then: 30d, a date (default: 30d)"),
+        opt("--limit", type=whole, metavar="N", help="write: at most N notes, the newest sessions"),
+        flag("--dry-run", help="write: only say what it would take"),
+        flag("--yes", help="write: ask no question"))),
     "handoff": Verb("tell", "[NOTE|-]", "leave a note for the next session", (
         flag("--show", help="print the current one"), flag("--clear", help="stop showing it"), SESSION,
         TRANSCRIPT, SOURCE), True),
@@ -324,7 +336,7 @@ VERBS: dict[str, Verb] = {
         flag("--dry-run", help="say what would be done, and write nothing"),
         flag("--shared", help="tree, dir: in the repository, for the team"),
         flag("--global", dest="tier_global", help="tree, dir: for every project"),
-        opt("--kind", type=choice([kind for kind in KINDS if kind != "conversation"]),
+        opt("--kind", type=choice([kind for kind in KINDS if kind not in layout.SAID]),
             help="dir: the kind of files that name none (default: learning)"),
         flag("--project", help="claude-memory: leave out your own CLAUDE.md"),
         flag("--all", help="claude-memory: from every project"),

@@ -208,7 +208,9 @@ def _drafted(call: Call) -> Record:
             " from session " + session if session else " from this workspace"))
     plan = next((record for record in _newest(call, "plan", "", 4) if record.active), None)
     held = conversationfile.turns_of(call.store(), sources[0], _of_session(call, sources[0]))
-    made = byhand.draft(sources, plan, held)
+    note = next((one for one in _newest(call, "note", str(sources[0].meta.get("session") or ""), 1)
+                 if handoffs.covers(one, sources[0])), None)
+    made = byhand.draft(sources, plan, held, note)
     meta = {key: sources[0].meta.get(key) for key in ("branch", "commit")}
     return handoffs.put(call.store(), made.title, made.body, "auto", str(sources[0].meta.get("session") or ""),
                        {**meta, "links": derived_links(made.sources)})

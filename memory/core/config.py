@@ -64,6 +64,10 @@ DEFAULTS: Values = {
     "distill.cache": True,  # keep a digest for a day
     "distill.dailyCalls": 50,  # calls of models a day; after that, the extract
     "distill.dailyTokens": 500000,  # tokens of these calls a day
+    "notes.provider": "off",  # off | claude | gemini | ollama | command: who writes a note of each session that ended
+    "notes.model": "",  # name of the model that writes notes; "" leaves it to the provider
+    "notes.timeout": 120,  # seconds that one note may take
+    "notes.dailyCalls": 40,  # notes a day
     "embeddings.provider.command": "",  # a local command that makes vectors, `minilm` for the built-in one, "" for none
     "embeddings.provider.args": [],  # arguments of that command
     "embeddings.modelLabel": "",  # name of its model; change it to make all vectors again
@@ -85,14 +89,21 @@ DEFAULTS: Values = {
 PROJECT_KEYS = (
     "capture.enabled", "capture.conversations", "capture.wishes", "load.enabled", "load.session", "load.prompt", "load.push",
     "load.walls", "load.subagents", "load.rules", "load.resume", "load.top", "load.promptChars", "load.sessionChars",
-    "load.briefTokens", "load.greeting", "load.recent", "context.derive", "recall.limit", "distill.maxTokens",
+    "load.briefTokens", "load.greeting", "load.recent", "context.derive", "recall.limit", "distill.maxTokens", "notes.provider",
 )
 # What names a program, lets a model be asked or lets secrets through: the user's file alone says it, or their own environment.
-HELD = ("distill.provider", "distill.model", "distill.command", "embeddings.provider.command",
+HELD = ("distill.provider", "distill.model", "distill.command", "notes.provider", "notes.model", "embeddings.provider.command",
         "embeddings.provider.args", "embeddings.modelLabel", "redact.enabled", "redact.allow", "index.backend", "index.dsn",
         "index.private", "tiers")
 WORKSPACE = "workspace"  # source of what the user said of one project
-PUSHES = ("off", "careful", "full")  # of load.push, each more than the one before
+OFF = "off"
+# Words that a setting takes; of PROJECT_KEYS each is more than the one before.
+CHOICES = {
+    "load.push": (OFF, "careful", "full"),
+    "notes.provider": (OFF, "claude", "gemini", "ollama", "command"),
+    "index.backend": ("local", "postgres"),
+    "recall.rerank": ("factor", "weighted", "none"),
+}
 # Settings of older versions: the present one, and its value for each of the old ones.
 RENAMED = {"load.passages": ("load.push", {False: "off", True: "careful"})}
 CEILING = {"load.sessionChars": 9500, "load.promptChars": 9500}
@@ -190,8 +201,11 @@ def _set(config: Config, key: str, item: Any, source: str, where: str) -> None:
             else isinstance(item, int) and not isinstance(item, bool) if isinstance(default, int)
             else isinstance(item, (int, float)) and not isinstance(item, bool) if isinstance(default, float)
             else isinstance(item, type(default)))
-    if key == "load.push" and item not in PUSHES:
-        config.problems.append("%s: '%s' takes one of %s" % (where, key, ", ".join(PUSHES)))
+    if key in CHOICES and item not in CHOICES[key]:
+        config.problems.append("%s: '%s' takes one of %s" % (where, key, ", ".join(CHOICES[key])))
+        return
+    if key == "notes.provider" and source in ("project", WORKSPACE) and item != OFF:
+        config.problems.append("%s: '%s' may only be off here; `dayleaf notes on` is your own" % (where, key))
         return
     if not fits or (isinstance(item, (int, float)) and not 0 <= item < 1e9):
         kind = "true or false" if isinstance(default, bool) else "text" if isinstance(default, str) else (
@@ -200,7 +214,7 @@ def _set(config: Config, key: str, item: Any, source: str, where: str) -> None:
         return
     if source == "project":
         now = config.values[key]
-        item = (now and item) if isinstance(default, bool) else min(now, item, key=PUSHES.index if key == "load.push" else None)
+        item = (now and item) if isinstance(default, bool) else min(now, item, key=CHOICES[key].index if key in CHOICES else None)
     if source == WORKSPACE and isinstance(default, list):
         item = config.values[key] + item
     config.values[key] = item

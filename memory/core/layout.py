@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 
 # Folder of each kind, in the order in which kinds are shown.
 FOLDERS = {"rule": "rules", "learning": "learnings", "plan": "plans", "resource": "resources",
-           "checkpoint": "checkpoints", "conversation": "conversations"}
-DATED = ("checkpoint", "conversation")  # kinds with a folder a day, of which there are many
+           "checkpoint": "checkpoints", "conversation": "conversations", "note": "notes"}
+DATED = ("checkpoint", "conversation", "note")  # kinds with a folder a day, of which there are many
+SAID = ("conversation", "note")  # kinds that tell what was said, for their user alone
 TRUNKS = ("", "main", "master", "trunk", "develop", "HEAD")  # branches on which each session is work of its own
 PRIVATE, SHARED, GLOBAL, ADDED = "p", "s", "g", "a"
 TIER_NAMES = {PRIVATE: "private", SHARED: "shared", GLOBAL: "global", ADDED: "added"}
@@ -42,7 +43,7 @@ UNPROVED = "/unproved"  # below a cache: a proof of what its directory claims to
 
 def is_allowed(kind: str, tier: str) -> bool:
     """Tell whether a tier may hold a kind: what was said in a session stays in the private tier."""
-    return kind != "conversation" or tier == PRIVATE
+    return kind not in SAID or tier == PRIVATE
 
 
 def plugin() -> str:

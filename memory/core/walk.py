@@ -27,7 +27,8 @@ DEPTH_LIMIT = 8  # folders below a kind's folder
 PACKAGES = "node_modules"  # passed over in silence
 FOREIGN = ("the shared tier is a link out of the repository", "make .dayleaf a directory")
 LINKED = ("a link to a directory is not followed", "move the directory here")
-PRIVATE_ONLY = ("conversations stay in the private tier", "move what is in it to the private tier's folder, or delete it")
+PRIVATE_ONLY = ("conversations and notes stay in the private tier",
+                "move what is in it to the private tier's folder, or delete it")
 COPY = ("a copy left by a sync program", "merge it into the record by hand, then delete it")
 OUTSIDE, IRREGULAR = "a link out of the store", "not a regular file"
 REMEDIES = {OUTSIDE: "replace the link with the file itself", IRREGULAR: "move it out of the store",

@@ -32,15 +32,16 @@ _FOREIGN_DIGIT = re.compile(r"(?![0-9])\d")
 _MARKUP = re.compile("\\]\\([^)\\s]{0,500}\\)?|[<\u2039]/?[A-Za-z!?][^<>\n]{0,300}>|</?[A-Za-z][\\w-]{2,40}\\b|"
                      "\\{\\s{0,80}\"[^\n]{0,60}|"
                      r"^[^\S\n]{0,80}(?:system|assistant|user|human|developer)[^\S\n]{0,80}:", re.MULTILINE | re.IGNORECASE)
-_ORDER = re.compile(
+_TAKEOVER = (
     r"\b(?:ignore|disregard|forget|override|bypass)\b[^.\n]{0,40}\b(?:instructions?|prompts?|rules?|guidelines?|context|above)\b|"
-    r"\byou\s+(?:must|should|shall|have to|need to|are now|will now)\b[^.\n]{0,30}|"
-    r"\bplease\s+[a-z]+\b[^.\n]{0,30}|\bthe\s+(?:assistant|model|agent|reader)\s+"
-    r"(?:must|should|shall|has to|needs to)\b[^.\n]{0,30}|"
     r"\b(?:system prompt|jailbreak|developer mode)\b|"
     r"\bdo\s+not\s+(?:tell|mention|reveal)\b|\b(?:ignoriere|vergiss|missachte)\b[^.\n]{0,40}\b(?:anweisung\w*|regeln?)\b|"
     "(?:이전|위)\\s?지시[^.\n]{0,20}무시|以前の指示[^.\n]{0,10}無視|"
-    "忽略[^\u3002\n]{0,12}指令", re.IGNORECASE)
+    "忽略[^\u3002\n]{0,12}指令")
+_ORDER = re.compile(
+    r"\byou\s+(?:must|should|shall|have to|need to|are now|will now)\b[^.\n]{0,30}|"
+    r"\bplease\s+[a-z]+\b[^.\n]{0,30}|\bthe\s+(?:assistant|model|agent|reader)\s+"
+    r"(?:must|should|shall|has to|needs to)\b[^.\n]{0,30}|" + _TAKEOVER, re.IGNORECASE)
 _HASH = re.compile(r"(?=[0-9a-f]{0,80}[a-f])[0-9a-f]{7,64}")
 _NUMBER = re.compile(r"[+-]?(\d[\d.:-]*)([A-Za-z]{1,3})?%?")
 _IDENTIFIER = re.compile(r"--[A-Za-z].*|-[A-Za-z]{1,3}|.*[A-Za-z0-9]_.*|.*_[A-Za-z0-9].*|.*[a-z][A-Z].*|.*::.*|\$[A-Za-z].*|"
@@ -116,6 +117,11 @@ _RANGE = re.compile(r"(?i)\b(?:from|von) (\d[\w.%]*) (?:to|auf|bis) (\d[\w.%]*)"
 _SENTENCES = re.compile(r"(?<=[.!?;。！？])\s|\n")
 _PRICE = re.compile(r"[$€£¥₩]\s?\d[\d.]*")
 _DECIDED = re.compile(r"(?i)\bdeci(?:ded|sion was)\s+(?:(?:not\s+)?to|against)\s+([a-z]{3,})")
+
+
+def is_takeover(text: str) -> bool:
+    """Tell whether a text orders its reader to drop other instructions."""
+    return bool(re.search(_TAKEOVER, text, re.IGNORECASE))
 
 
 class Proof:

@@ -7,10 +7,11 @@ Schema of `<home>/spend.jsonl`, version 1.  One line per model call, also when i
 `in`, `out` (tokens) and `cost` (US dollars at list price) are null where the provider did not say: unknown is not zero, and
 the cap then counts `plan`, the tokens of the prompt and of the longest answer.
 `why` is a word for the failure (`timeout`, `exit 1`, …), never text of the user's, of a record or of a model.
+A call for a note of a session has `"for":"notes"` as well, and a daily cap of its own (`notes.dailyCalls`).
 
 Admission, `<home>/spawn/`.  `slot-0` to `slot-3` are kernel locks, one held by each running call, so that a killed
 holder frees its slot; each holds its holder's process number, and a process whose ancestor holds one starts nothing.
-`starts` holds `<epoch seconds> <planned tokens>` of the calls started today and in the last minute, one per line, and is
+`starts` holds `<epoch seconds> <planned tokens> <purpose>` of the calls started today and in the last minute, one a line, and is
 rewritten under the kernel lock `lock`.  These files bound what a recursion can do where every other guard is gone (a host
 that strips the environment, a client that ignores a flag): where they cannot be used, there is no call.
 """
@@ -24,11 +25,12 @@ from typing import Any, Iterator, NamedTuple, Protocol, Sequence
 from memory.core import clock, fastjson, files
 
 LIVE, RATE, MINUTE = 4, 12, 60.0
+DISTILL, NOTES = "distill", "notes"  # purposes of a call, which have caps of their own
 TAIL = 4 << 20  # bytes of the ledger's end that are read: some 25,000 calls
 
 
 class Caps(Protocol):
-    """The settings read here: `distill.dailyCalls` and `distill.dailyTokens`."""
+    """The settings read here: `distill.dailyCalls`, `distill.dailyTokens`, `notes.dailyCalls`."""
 
     def __getitem__(self, key: str) -> object:
         """Return the value of a key."""
@@ -51,20 +53,24 @@ class Totals(NamedTuple):
 
 
 def record(home: str, now: float, provider: str, model: str, tokens_in: int | None, tokens_out: int | None,
-           cost: float | None, why: str = "", plan: int = 0) -> None:
+           cost: float | None, why: str = "", plan: int = 0, purpose: str = DISTILL) -> None:
     """Append one call to the ledger.
 
     now: seconds since the epoch.  why: "" for a success, else a word for the failure.  plan: tokens that it was given at the
-    most.  Raises OSError.
+    most.  purpose: DISTILL or NOTES.  Raises OSError.
     """
     line = {"v": 1, "t": clock.iso(now), "provider": provider, "model": model[:80], "in": tokens_in, "out": tokens_out,
-            "plan": plan, "cost": cost, "ok": not why, "why": why[:40]}
+            "plan": plan, "cost": cost, "ok": not why, "why": why[:40],
+            **({} if purpose == DISTILL else {"for": purpose})}
     files.append(home + "/spend.jsonl", (fastjson.dump(line) + "\n").encode("ascii"))
 
 
-def between(home: str, start: float, end: float) -> Totals:
-    """Sum the calls of [start, end), in seconds since the epoch, over lines that can be read.  Raises OSError."""
-    return _sum([row for _, row in _rows(home, start, end)])
+def between(home: str, start: float, end: float, purpose: str = "") -> Totals:
+    """Sum the calls of [start, end), in seconds since the epoch, over lines that can be read.
+
+    purpose: DISTILL or NOTES, "" for all calls.  Raises OSError.
+    """
+    return _sum([row for _, row in _rows(home, start, end) if purpose in ("", row.get("for", DISTILL))])
 
 
 def daily(home: str, start: float, end: float) -> list[tuple[str, str, Totals]]:
@@ -101,27 +107,31 @@ def _sum(rows: Sequence[dict[str, Any]]) -> Totals:
     return Totals(len(rows), failed, unknown, tokens_in, tokens_out, cost, planned)
 
 
-def today(home: str, now: float) -> Totals:
-    """Sum the calls of the UTC day that holds `now`."""
+def today(home: str, now: float, purpose: str = "") -> Totals:
+    """Sum the calls of the UTC day that holds `now`.  purpose: as `between` has it."""
     start = clock.midnight(now)
-    return between(home, start, start + clock.DAY)
+    return between(home, start, start + clock.DAY, purpose)
 
 
-def allowed(home: str, config: Caps, now: float, tokens: int = 0, number: int = 1) -> str:
+def allowed(home: str, config: Caps, now: float, tokens: int = 0, number: int = 1, purpose: str = DISTILL) -> str:
     """Return "" where the day's caps leave room for `number` calls of `tokens` tokens in all, else the reason why not."""
-    calls, most = whole(config["distill.dailyCalls"]), whole(config["distill.dailyTokens"])
+    key = purpose + ".dailyCalls"
+    calls, most = whole(config[key]), whole(config["distill.dailyTokens"])
     try:
-        spent = today(home, now)
-        started = [(t, plan) for t, plan in _starts(home) if clock.midnight(t) == clock.midnight(now)]
+        spent = today(home, now, purpose)
+        started = [start for start in _starts(home)
+                   if start.purpose == purpose and clock.midnight(start.instant) == clock.midnight(now)]
     except OSError as error:
         return "the spend ledger cannot be read (%s)" % error.strerror
     made = max(spent.calls, len(started))
     if made >= calls:
-        return "the day's cap of %d model calls is reached (distill.dailyCalls)" % calls
+        return "the day's cap of %d model calls is reached (%s)" % (calls, key)
     if made + number > calls:
-        return "%d calls are needed, and the day's cap of %d leaves %d (distill.dailyCalls)" % (number, calls, calls - made)
+        return "%d calls are needed, and the day's cap of %d leaves %d (%s)" % (number, calls, calls - made, key)
+    if purpose == NOTES:
+        return ""  # a call for a note has at most so many tokens
     running = started[spent.calls:]  # the ledger gets its line when a call ends
-    used = spent.tokens_in + spent.tokens_out + spent.planned + sum(plan for _, plan in running)
+    used = spent.tokens_in + spent.tokens_out + spent.planned + sum(start.plan for start in running)
     if used + tokens > most:
         return "the day's cap of %d tokens leaves %d (distill.dailyTokens)" % (most, max(most - used, 0))
     return ""
@@ -133,7 +143,7 @@ def planned(home: str, config: Caps, now: float, plans: Sequence[int]) -> str:
     if reason:
         return reason
     try:
-        recent = sum(1 for t, _ in _starts(home) if abs(now - t) < MINUTE)
+        recent = sum(1 for start in _starts(home) if abs(now - start.instant) < MINUTE)
     except OSError as error:
         return "%s/spawn cannot be used (%s)" % (home, error.strerror)
     if recent + len(plans) > RATE:
@@ -142,7 +152,7 @@ def planned(home: str, config: Caps, now: float, plans: Sequence[int]) -> str:
 
 
 @contextlib.contextmanager
-def slot(home: str, config: Caps, now: float, tokens: int = 0) -> Iterator[str]:
+def slot(home: str, config: Caps, now: float, tokens: int = 0, purpose: str = DISTILL) -> Iterator[str]:
     """Hold a place for one model call.
 
     `with slot(…) as declined`: "" where the call may start, else the reason why not, which is no failure of the call.
@@ -150,28 +160,38 @@ def slot(home: str, config: Caps, now: float, tokens: int = 0) -> Iterator[str]:
     """
     with contextlib.ExitStack() as stack:
         try:
-            declined = _admit(stack, home, config, now, tokens)
+            declined = _admit(stack, home, config, _Start(now, tokens, purpose))
         except OSError as error:
             declined = "%s/spawn cannot be used (%s)" % (home, error.strerror)
         yield declined
 
 
-def _admit(stack: contextlib.ExitStack, home: str, config: Caps, now: float, tokens: int) -> str:
+class _Start(NamedTuple):
+    """A call that started: when, in seconds since the epoch, its planned tokens, its purpose."""
+
+    instant: float
+    plan: int
+    purpose: str = DISTILL
+
+
+def _admit(stack: contextlib.ExitStack, home: str, config: Caps, start: _Start) -> str:
+    now = start.instant
     folder = files.make_folder(home + "/spawn")
     with files.Lock(folder + "/lock", wait=True):
-        reason = allowed(home, config, now, tokens)
+        reason = allowed(home, config, now, start.plan, purpose=start.purpose)
         if reason:
             return reason
-        starts = [(t, plan) for t, plan in _starts(home) if abs(now - t) < MINUTE or clock.midnight(t) == clock.midnight(now)]
+        starts = [one for one in _starts(home)
+                  if abs(now - one.instant) < MINUTE or clock.midnight(one.instant) == clock.midnight(now)]
         # Stamps of the near future count: a clock set back must not open the gate.
-        if sum(1 for t, _ in starts if abs(now - t) < MINUTE) >= RATE:
+        if sum(1 for one in starts if abs(now - one.instant) < MINUTE) >= RATE:
             return "%d model calls started within the last minute" % RATE
         slots = ["%s/slot-%d" % (folder, i) for i in range(LIVE)]
         if _holders(slots) & _ancestors():
             return "this runs inside a model call by dayleaf"
         if not any(_taken(stack, path) for path in slots):
             return "%d model calls are running" % LIVE
-        lines = "".join("%.3f %d\n" % start for start in [*starts, (now, tokens)])
+        lines = "".join("%.3f %d %s\n" % one for one in [*starts, start])
         files.replace(folder + "/starts", lines.encode("ascii"))
     return ""
 
@@ -217,14 +237,14 @@ def _ancestors() -> set[int]:
     return found
 
 
-def _starts(home: str) -> list[tuple[float, int]]:
-    """Read (stamp, planned tokens) of recent starts; a line that is none is passed over."""
+def _starts(home: str) -> list[_Start]:
+    """Read the recent starts; a line that is none is passed over."""
     found = []
     for line in _tail(home + "/spawn/starts"):
-        stamp, _, plan = line.partition(b" ")
-        with contextlib.suppress(ValueError):
-            found.append((float(stamp), int(plan or b"0")))
-    return [(t, plan) for t, plan in found if t - t == 0]
+        words = line.decode("ascii", "replace").split()
+        with contextlib.suppress(ValueError, IndexError):
+            found.append(_Start(float(words[0]), int((words[1:] or ["0"])[0]), (words[2:] or [DISTILL])[0]))
+    return [start for start in found if start.instant - start.instant == 0]
 
 
 def _tail(path: str) -> list[bytes]:

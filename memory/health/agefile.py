@@ -155,7 +155,8 @@ def place_of(name: str) -> tuple[str, str]:
     inner = parts[size:]
     kept = inner[1:] if inner[:1] == [archive.FOLDER] else inner
     known = parts[0] == "global" or (parts[0] == "workspaces" and len(parts) > 2 and _KEY.match(parts[1]))
-    if (not known or len(kept) < 2 or kept[0] not in _FOLDERS or (size == 1 and kept[0] == layout.FOLDERS["conversation"])
+    if (not known or len(kept) < 2 or kept[0] not in _FOLDERS
+            or (size == 1 and kept[0] in (layout.FOLDERS[kind] for kind in layout.SAID))
             or not name.endswith(".md") or any(part[:1] in ("", ".") for part in parts) or not name.isprintable()
             or not bundle.is_safe(bundle.HOME + "/" + name)):
         return "", ""

@@ -27,6 +27,7 @@ EMBEDDED = 200  # chunks that one background run embeds; the next one goes on
 SETUP_EVERY = 86400.0  # seconds between attempts to set up the runtime
 TRANSCRIPT = 64 << 20  # bytes of one in which lost blocks are looked for; a longer one is left alone
 _WRITES = (b'"hook_success"', b'"hook_additional_context"')  # of a host that writes down what hooks said
+LEAST_SESSIONS = 3  # conversations worth a note before the user is asked about notes
 LOOK_EVERY, LOOKING = 86400.0, 5.0  # seconds between looks ahead, and of CPU that one of them takes at the most
 TRIGGERS = {"Stop": "stop", "PreCompact": "pre_compact", "SessionEnd": "session_end"}  # events that ask for a checkpoint
 
@@ -42,6 +43,14 @@ class Unread(Exception):
     """A transcript was read in part, since it takes more CPU time than READING."""
 
     strerror = "the transcript takes more than %d s to read; what was read is written, the next capture goes on" % READING
+
+
+class NoNote(Exception):
+    """A model wrote no note.  why: a word.  until: when one is asked again, seconds since the epoch."""
+
+    def __init__(self, why: str, until: float):
+        self.strerror = "no note of a session: %s; the model is asked again after %s, `dayleaf notes status` says more" % (
+            why, clock.local(until))
 
 
 class Job(NamedTuple):
@@ -242,6 +251,56 @@ def _embed(todo: Job) -> None:
         vectors.update(todo.place, provider, todo.env, todo.now, EMBEDDED)
 
 
+def _write_note(todo: Job) -> None:
+    """Let the model that the user allowed write the note of the session that ended."""
+    ends = todo.event.get("hook_event_name") == "SessionEnd"
+    if ends and todo.settings["notes.provider"] != config.OFF:
+        from memory.capture import progress
+
+        name = progress.head("%s/sessions/%s.json" % (todo.place.cache, todo.session)).get("talk")
+        _write_notes(todo, [name] if isinstance(name, str) and name.startswith("p/") else [])
+
+
+def _write_missing_notes(todo: Job) -> None:
+    """Write the notes of sessions that ended without theirs: those that died, or whose model failed."""
+    if todo.settings.sources["notes.provider"] == "default":
+        _measure_notes(todo)
+    if todo.settings["notes.provider"] != config.OFF:
+        from memory.notes import generation
+
+        _write_notes(todo, generation.recent_talks(todo.place, todo.now, todo.session))
+
+
+def _measure_notes(todo: Job) -> None:
+    """Measure once what a note of this user's sessions costs, for the question at a later start."""
+    from memory.hook import signs
+
+    home = todo.place.home
+    if files.exists(home + signs.ASKED) or files.exists(home + signs.OFFER):
+        return
+    from memory.health import notekeeping
+    from memory.store.store import Store
+
+    tokens = notekeeping.mean_tokens(Store(todo.place, todo.settings, todo.now), LEAST_SESSIONS)
+    if tokens:
+        files.replace(home + signs.OFFER, b"%d\n" % tokens)
+
+
+def _write_notes(todo: Job, names: List[str]) -> None:
+    from memory.distill.providers import CallFailed
+    from memory.health import notekeeping
+    from memory.notes import generation, pause
+    from memory.store.store import Store
+
+    store = Store(todo.place, todo.settings, todo.now, todo.written.append)
+    talks = [store.read(name) for name in names if files.exists(todo.place.path(name))]
+    try:
+        for written in generation.write_due(store, todo.settings, todo.env, talks, todo.now):
+            notekeeping.follow_up(store, written)
+    except CallFailed as error:
+        raise NoNote(error.why, pause.read(todo.place.home).until) from None
+
+
 def _note_uses(todo: Job) -> None:
     """Note which of the shown records the session then used."""
     path = _transcript(todo)
@@ -270,6 +329,8 @@ def _mark_said(todo: Job) -> None:
     said = todo.event.get(signs.UNWRITTEN)
     if todo.event.get(signs.READY) is True:
         files.remove(todo.place.home + signs.SET_UP)
+    if todo.event.get(signs.OFFERED) is True:
+        files.replace(todo.place.home + signs.ASKED, b"")
     if todo.event.get(boundary.FOREIGN):
         files.replace(signs.foreign_mark(todo.place), b"")
     try:
@@ -416,9 +477,11 @@ def _set_up(todo: Job) -> None:
 
 AFTER_WORK: Tuple[Step, ...] = (
     ("capture", _capture), ("arrival", _settle), ("walls", _teach_walls), ("refresh", _index_written),
-    ("mark", _mark_written), ("embed", _embed), ("note uses", _note_uses))
+    ("mark", _mark_written), ("embed", _embed), ("note uses", _note_uses), ("notes", _write_note),
+    ("refresh notes", _index_written))
 AFTER_START: Tuple[Step, ...] = (
     ("said", _mark_said), ("identity", _identify), ("count", _count), ("derive", _derive), ("recover", _recover),
     ("refresh", _refresh), ("walls", _note_walls), ("embed", _embed), ("ledgers", _read_ledgers), ("mark", _mark),
-    ("announce", _mark_announced), ("look ahead", _look_ahead), ("set up", _set_up))
+    ("announce", _mark_announced), ("look ahead", _look_ahead), ("notes", _write_missing_notes),
+    ("refresh notes", _index_written), ("set up", _set_up))
 AFTER_PROMPT: Tuple[Step, ...] = (("refresh", _refresh),)

@@ -22,6 +22,7 @@ PLAN_UNITS, HANDOFF_UNITS = 1200, 2200
 GREETED = ("startup", "clear", "resume")  # sources of a start that the user is greeted at
 FIRST = ("Outcome", "Next", "Open", "Decisions")  # sections that stand whole before anything else
 REST = ("Turns", "Fixed", "Commands", "Done")
+UNDERSTOOD = ("", "Next", "Open", "Decisions", "Dead ends", "Lessons")  # sections that a note tells better
 AHEAD, LOST = ("Next", "Open"), ("Commands", "Fixed", "Decisions", "Done")  # after a compaction: whole, and as room allows
 LEAST_BYTES = 1400  # for the work of before, however long handoff, plan and rules are
 OWN_BYTES, BESIDE_BYTES = 1600, 1200  # of a compacted session's own work, unless AHEAD takes more; of another branch beyond FIRST
@@ -239,6 +240,11 @@ def _first(found: Index, work: handoffs.Work, told: Sequence[str], now: float, b
     if record is None or record.id in told or room < LEAST_UNITS:
         return "", {}, 0
     parts, later = handoffs.sections(fence.clean(record.body)), _later(work.later)
+    note = None if work.own else handoffs.note_of(found, record)
+    if note is not None:
+        said = handoffs.understood(note)
+        parts.update({name: said[name] for name in UNDERSTOOD if said.get(name)})
+        chosen.append([note.id, 1.0, "note of that session"])
     came = "" if work.own else " ".join(parts.get("Outcome", ()))  # which a compacted session is not told again
     decided = [line for line in parts.pop("Decisions", ()) if line[2:].rstrip(" .…") not in came]
     parts.update({"Decisions": decided} if decided else {})

@@ -306,6 +306,41 @@ def _came_to(found: Index, session: str) -> Any:
     return next((record for record in own if _session(record) == session), None)
 
 
+def note_of(found: Index, record: Any) -> Any:
+    """Return the note of a checkpoint's session, None where there is none or the session went on behind it."""
+    session = record.meta.get("session")
+    if not isinstance(session, str) or not session:
+        return None
+    docs = [doc for doc in found.newest(segment.session_term(session), LOOKED) if doc.kind == "note"]
+    for one in indexview.reread(found, docs, whole=True):
+        if covers(one, record):
+            return one
+    return None
+
+
+def covers(note: Any, record: Any) -> bool:
+    """Tell whether a note is of a checkpoint's session and tells all that the checkpoint tells."""
+    until = str(record.meta.get("until") or "")
+    return note.meta.get("session") == record.meta.get("session") and str(note.meta.get("until") or "") >= until
+
+
+def understood(note: Any) -> Dict[str, List[str]]:
+    """Return what a note says by section, without the quotes that prove it; "" holds its summary."""
+    found: Dict[str, List[str]] = {}
+    for name, lines in sections(fence.clean(note.body)).items():
+        kept: List[str] = []
+        for line in lines:
+            bare = line.strip()
+            if bare.startswith("why: ") and kept:
+                kept[-1] += " (%s)" % bare
+            elif not bare.startswith(">"):
+                kept.append(line)
+        found[name] = kept
+    by = fence.line(str(note.meta.get("by") or "a person"), 60)
+    found[""] = ["Note by %s: %s" % (by, " ".join(found[""]))] if found.get("") else []
+    return found
+
+
 def _session(record: Any) -> str:
     """Return the session that a checkpoint is of; one by hand stands for itself."""
     session = record.meta.get("session")

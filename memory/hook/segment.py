@@ -54,7 +54,7 @@ K1, B, SCALE = 1.2, 0.75, 115.0
 # first 8 bytes of the SHA-256 of the file, length of the topics, ordinal of the section
 ROW = Struct("<IHHHHIIIq8sHH")
 TIMES = -(1 << 63), (1 << 63) - 1  # ns that a ROW can hold; a file's own time may lie before 1970 or after 2262
-KINDS = ("rule", "learning", "plan", "resource", "checkpoint", "conversation")
+KINDS = ("rule", "learning", "plan", "resource", "checkpoint", "conversation", "note")
 TIERS = ("p", "s", "g", "a")
 SOURCES = ("human", "agent", "auto")
 ACCEPTED, PINNED, ACTIVE = 1 << 8, 1 << 9, 1 << 10

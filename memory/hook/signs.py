@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 READY = "dayleaf_ready"  # key of a hook's event: the user has heard that the runtime is there
 SET_UP = "/log/setup.ready"  # holds the seconds that the set-up took until the user has heard of it
+ASKED = "/log/notes.asked"  # below the home: the user has been asked whether a model may write notes
+OFFER = "/log/notes.offer"  # below the home: tokens of a note, measured on this user's sessions
+OFFERED = "dayleaf_offered"  # key of a hook's event: the user has just been asked
 UNWRITTEN = "dayleaf_unwritten"  # key of a hook's event: the captures whose loss the user has heard of
 
 
@@ -88,6 +91,7 @@ def notices(place: Place, settings: Config, event: Event, now: float) -> str:
             announcements.many(len(failures), "failure"), last.get("where"), last.get("error"),
             last.get("detail") or last.get("at") or ""))
     lines += foreign_runtime(place, event)
+    lines += notes_offer(place, settings, event)
     lines += set_up(place, settings, event)
     return "dayleaf: " + "\ndayleaf: ".join(lines) if lines else ""
 
@@ -118,6 +122,19 @@ def foreign_runtime(place: Place, event: Event) -> List[str]:
     return ["%s does not run on this machine, so a system Python captures and loads; run "
             "'%s/install.sh' here, or set DAYLEAF_HOME to a folder of this machine's own" % (
                 path, layout.plugin())]
+
+
+def notes_offer(place: Place, settings: Config, event: Event) -> List[str]:
+    """Return the question whether a model may write notes; it is asked once, where a worker has measured their cost."""
+    if settings.sources["notes.provider"] != "default" or files.exists(place.home + ASKED):
+        return []
+    try:
+        tokens = int(files.read(place.home + OFFER, 32))
+    except (OSError, ValueError):
+        return []
+    event[OFFERED] = True
+    return ["a model can write a note of each session that ended: some %d tokens each; what was said goes, without "
+            "secrets, to the provider that you log into. In a terminal: `dayleaf notes on`, or `dayleaf notes off`" % tokens]
 
 
 def set_up(place: Place, settings: Config, event: Event) -> List[str]:

@@ -105,7 +105,7 @@ def _expired(store: Store, found: Sequence[Record], successors: Mapping[str, str
     """Return the checkpoints and conversations that expire; what a person rewrote stays, and what an archived one links to, so
     that a second run finds nothing more."""
     days = {"checkpoint": float(store.config["upkeep.expireDays"]),
-            "conversation": float(store.config["upkeep.conversationDays"]) or float("inf")}
+            **dict.fromkeys(layout.SAID, float(store.config["upkeep.conversationDays"]) or float("inf"))}
     old = aged(found, store.now, days)
     if not old:
         return []

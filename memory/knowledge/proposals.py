@@ -226,6 +226,23 @@ def of_bullets(bullets: Sequence[Bullet], provider: str, checkpoints: Sequence[R
     return _fresh(drafts, known, limit)
 
 
+def of_lesson(text: str, quote: str, turn: int, note: Record, known: Sequence[Record]) -> list[Proposal]:
+    """Return the proposal of a note's lesson; none where a learning says so already.
+
+    quote: words of a turn that prove it.  turn: its number.  known: learnings of every standing.
+    """
+    where = "%s#%d" % (note.meta.get("conversation") or note.id, turn)
+    body = "%s\n\n> %s\n\nFrom %s, %s (%s).\n" % (text, quote, note.id, where, clock.day(note.created))
+    reason = "a lesson of a session's note"
+    made = Proposal(_title(text), body, _tags([note]), (note.id,), reason, _key_of_text(text), 1)
+    return _fresh([(text, made)], known, 1)
+
+
+def says_same(one: str, other: str) -> bool:
+    """Tell whether two sentences say the same: nearly all terms, and no denial in one alone."""
+    return is_negative(one) == is_negative(other) and _alike(terms_of(one), terms_of(other))
+
+
 # --- what is known
 
 class _Shelf:

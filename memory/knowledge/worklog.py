@@ -16,10 +16,10 @@ from memory.capture.checkpointpage import LEFT
 from memory.capture.turns import COMMIT, FILE, LINK, MERGED, SUMMARY, Turn
 from memory.core import StoreError, clock, walk
 from memory.core.config import Config
-from memory.core.layout import GLOBAL, TRUNKS, Place
+from memory.core.layout import DATED, GLOBAL, TRUNKS, Place
 from memory.core.plaintext import at_word, one_line
 from memory.core.records import Record, is_true, labels
-from memory.hook.handoffs import repeats
+from memory.hook.handoffs import covers, repeats, understood
 from memory.recall import lookup, search
 from memory.recall.question import Query
 from memory.store.redactor import strip_private, without_private
@@ -27,7 +27,8 @@ from memory.store.store import Store
 
 KINDS = ("learning", "rule", "plan")  # counted in one line each
 MOST_WRITTEN = 1000  # records that are counted
-LINE, _OUTCOMES = 150, 2  # characters of a line, outcomes of work without a commit
+LINE, NOTED = 150, 400  # characters of a line, of a note's summary
+_OUTCOMES = 2  # that are told of work without a commit
 _OPENED = "pull request "
 _SECTIONS = {"outcome", "turns", "done"}  # one of these stands in every captured checkpoint
 _NUMBER = re.compile(r" \([0-9a-f]{7,}\)\Z")
@@ -44,7 +45,7 @@ class Work(NamedTuple):
     ids: of its checkpoints, oldest first.  made: its commits, told as `subject (hash)`.
     said: its title and the opening of its outcome, "" for none.  parts: lines of the newest
     checkpoint by section.  pull: how its pull request stands, as far as anybody saw.
-    unattended: no person typed into it.
+    unattended: no person typed into it.  noted: `said` and `parts` are those of a note.
     """
 
     session: str
@@ -59,6 +60,8 @@ class Work(NamedTuple):
     parts: dict[str, list[str]]
     pull: str = ""
     unattended: bool = False
+    noted: bool = False
+
 
 class Strand(NamedTuple):
     """What was done on one branch, or in one session of a trunk.
@@ -138,7 +141,7 @@ def gather(place: Place, settings: Config, workspace: str, since: float, now: fl
 def _work(place: Place, settings: Config, since: float, now: float, offset: float,
           until: float | None) -> tuple[Work, ...]:
     """Return the work of one workspace, newest first."""
-    found, talks = _records(place, settings, since, now)
+    found, talks, notes = _records(place, settings, since, now)
     end = until if until is not None else float("inf")
     sessions = _stretches([pair for pair in found if pair[0] < end], offset)
     merges = [merge for held in talks.values() for merge in _merges(held) if merge[0][0] < end]
@@ -147,7 +150,7 @@ def _work(place: Place, settings: Config, since: float, now: float, offset: floa
         held = [turn for turn in talks.get(session, ()) if _at(turn) > since - 60]
         ends = [stretch.told[-1][0] for stretch in stretches]
         for stretch, own in zip(stretches, conversationfile.portions(held, ends)):
-            work.append(_summed(stretch, own, merges))
+            work.append(_with_note(_summed(stretch, own, merges), stretch.told[-1][1], notes.get(session)))
     return tuple(sorted(work, key=lambda one: (-one.at, one.ids)))
 
 
@@ -166,14 +169,15 @@ def _stretches(found: Sequence[tuple[float, Record]], offset: float) -> dict[str
 
 
 def _records(place: Place, settings: Config, since: float, now: float) -> tuple[
-        list[tuple[float, Record]], dict[str, tuple[Turn, ...]]]:
-    """Return checkpoints with the instant of the last thing told, and turns by session.
+        list[tuple[float, Record]], dict[str, tuple[Turn, ...]], dict[str, Record]]:
+    """Return checkpoints with the instant of the last thing told, turns and note by session.
 
     Handoffs that repeat checkpoints are none.  Private parts are left out first.
     """
     store, found, seen = Store(place, settings, now), [], set()
     talks: dict[str, tuple[Turn, ...]] = {}
-    for name, _, mtime_ns, _ in walk.walk(place, ("checkpoint", "conversation"))[0]:
+    notes: dict[str, Record] = {}
+    for name, _, mtime_ns, _ in walk.walk(place, DATED)[0]:
         old = mtime_ns / 1e9 < since and name.split("/")[2][:10] < clock.day(since)
         if old or name[0] == GLOBAL:
             continue
@@ -188,10 +192,23 @@ def _records(place: Place, settings: Config, since: float, now: float) -> tuple[
         if record.kind == "conversation":
             day = clock.day(record.created)
             talks[_text(record, "session")] = conversationpage.parse(record.body, day)
+        elif record.kind == "note":
+            notes[_text(record, "session")] = record
         elif record.kind == "checkpoint" and not repeats(record) and record.id not in seen:
             seen.add(record.id)
             found.append((at, record))
-    return found, talks
+    return found, talks, notes
+
+
+def _with_note(work: Work, newest: Record, note: Record | None) -> Work:
+    """Return work as the note of its session tells it, where there is one of all of it."""
+    if note is None or not covers(note, newest):
+        return work
+    said = understood(note)
+    summary = one_line(" ".join(said.get("", ())).partition(": ")[2], NOTED)
+    parts = {**work.parts, **{name.lower(): [line.removeprefix("- ") for line in said.get(name, ())]
+                              for name in ("Open", "Next")}}
+    return work._replace(said=summary or work.said, parts=parts, noted=bool(summary))
 
 
 def _summed(stretch: _Stretch, held: Sequence[Turn], merges: Sequence[_Merge]) -> Work:
@@ -299,12 +316,13 @@ def strands(every: Sequence[Work], by_day: bool = True) -> tuple[Strand, ...]:
         last, topic = group[0], _topic(group[0])
         made = [line for work in group[::-1] for line in work.made]
         said = [work.said for work in group[:_OUTCOMES] if work.said]
+        came = said if any(work.noted for work in group[:_OUTCOMES]) else made or said
         still = [] if topic in topics else _still(last)
         topics.add(topic)
         pulls = [last.pull, *(work.pull for work in group if work.pull.startswith(_OPENED))]
         found.append(Strand(
             last.day, group[-1].day, "" if last.branch in TRUNKS else last.branch, last.title,
-            _fresh(told, made or said), _fresh(told, still), next(filter(None, pulls), ""),
+            _fresh(told, came), _fresh(told, still), next(filter(None, pulls), ""),
             _is_unattended(group)))
     return tuple(found)
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Dict, List, NamedTuple, Optional, Tuple
 
 from memory.core import files
-from memory.core.layout import GLOBAL, Place
+from memory.core.layout import DATED, GLOBAL, Place
 from memory.core.records import Record
 from memory.hook import indexview
 from memory.project import mentions
@@ -102,7 +102,7 @@ class Checkout:
         which tells what was said then."""
         if not self.root or record.tier == GLOBAL or record.kind == "conversation":
             return Claims((), UNKNOWN)
-        if record.kind == "checkpoint" and record.source == "auto":  # it tells the past: only what is open or next can be stale
+        if record.kind in DATED and record.source == "auto":  # it tells the past: only what is open or next can be stale
             ahead = _ahead(record.body)
             listed = [path for path in mentions.listed_files(record) if path and path in ahead]
             record = record.replaced(body=ahead, meta={**record.meta, "files": listed})

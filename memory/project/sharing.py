@@ -131,8 +131,8 @@ def _unfit(record: Record) -> Iterator[Tuple[str, str]]:
     """Yield what a record is that no team can have, with the remedy."""
     if record.tier != PRIVATE:
         yield "it is in the %s tier" % TIER_NAMES[record.tier], "only records of this project's private tier can be shared"
-    if record.kind == "conversation":
-        yield "it is a conversation", "conversations stay private; share what came of it with `dayleaf learn --shared`"
+    if record.kind in layout.SAID:
+        yield "it is a %s" % record.kind, "what was said stays private; share what came of it with `dayleaf learn --shared`"
     if not record.accepted:
         yield "it is a candidate", "`dayleaf harvest accept %s` first" % record.id
     if record.name in (handoffs.NAME, *handoffs.WAITING):

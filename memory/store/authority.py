@@ -47,7 +47,7 @@ class Row(NamedTuple):
 
 
 DECIDED = {"rule": "a rule", "resource": "a script", "harvest": "a candidate", "workspace": "whose memory this is",
-           "tier": "what is read as memory"}
+           "tier": "what is read as memory", "notes": "what a model writes"}
 EVERYWHERE = "--json --help"
 FILTERS = ("--since --days --from --to --kind --tag --topic --file --branch --session --version --workspace --context-tags "
            "--semantic --lexical --limit --min-score --explain")
@@ -66,7 +66,9 @@ VERBS: dict[str, Row] = {
     "harvest": Row(SESSION, "--since --session --limit --dry-run", typed="--provider",
                    words={"accept": PERSON, "reject": PERSON, "review": PERSON}),
     "learn": Row(SESSION, "--tag --version --title --confidence --shared --session", typed="--source --global --confidence=high"),
-    "checkpoint": Row(SESSION, "--tag --session", typed="--transcript"),
+    "checkpoint": Row(SESSION, "--tag --session --note", typed="--transcript"),
+    "notes": Row(SESSION, "--since --dry-run --limit", person="--provider --model --yes --mine --project",
+                 words={"on": PERSON, "off": PERSON, "write": PERSON}),
     "handoff": Row(SESSION, "--show --clear --session", typed="--transcript --source"),
     "standup": Row(SESSION, "--since --until --markdown --workspace"),
     "plan": Row(SESSION, "--shared --replace --step --append --undo --reason --session", typed="--source"),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Dict, Iterable, List, NamedTuple, Tuple
 
 from memory.core import StoreError, files, frontmatter
-from memory.core.layout import DATED, PRIVATE, Place
+from memory.core.layout import DATED, PRIVATE, SAID, Place
 from memory.core.records import READ_LIMIT, Record
 from memory.store import archive, writer
 from memory.store.reader import Reader, begun
@@ -24,14 +24,14 @@ def is_by_hand(data: bytes) -> bool:
 
 
 def is_rewritten(record: Record) -> bool:
-    """Tell whether a record is a conversation that a person wrote or changed, going by what was read of its text."""
-    return record.kind == KIND and record.meta.get(WRITTEN) != writer.body_mark(record.body)
+    """Tell whether a conversation or note was written or changed by a person, going by what was read of its text."""
+    return record.kind in SAID and record.meta.get(WRITTEN) != writer.body_mark(record.body)
 
 
 def edited(store: Reader, found: Iterable[Record]) -> List[Record]:
-    """Return those of some records that are conversations which a person wrote or changed; raises StoreError."""
+    """Return the conversations and notes among records that a person wrote or changed; raises StoreError."""
     return [record for record in found if (
-        record.kind == KIND and is_by_hand(store.raw(record.name)) if record.size > READ_LIMIT else is_rewritten(record))]
+        record.kind in SAID and is_by_hand(store.raw(record.name)) if record.size > READ_LIMIT else is_rewritten(record))]
 
 
 def marked(before: bytes, after: bytes) -> bytes:

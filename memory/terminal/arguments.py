@@ -224,7 +224,7 @@ TASKS = (  # a task, the verbs that do it, an example
     ("Find what was said and done", "recall distill show expand blame graph",
      "dayleaf recall \"why does resume fail\" --since 2w"),
     ("Get past an error", "fix how friction", "dayleaf fix \"undefined: defaultAgent\""),
-    ("Keep what you found out", "learn new edit open link resource import tier feedback",
+    ("Keep what you found out", "learn notes new edit open link resource import tier feedback",
      "dayleaf learn \"Pin the JWT issuer in tests\" --tag auth"),
     ("Decide what counts", "keep review rule harvest", "dayleaf harvest --since 7d"),
     ("Share with others", "share unshare shared sync", ""),

@@ -21,6 +21,7 @@ GROUPS = {
     "script": ("script, try this", "Scripts (try these)"), "waiting": ("script, waits for review", "Scripts (wait for review)"),
     "learning": ("learning", "Learnings"), "candidate": ("learning, waits for review", "Learnings (wait for review)"),
     "doc": ("doc", "Docs"), "checkpoint": ("session", "Checkpoints"), "conversation": ("conversation", "Conversations"),
+    "note": ("note by a model", "Notes"),
     "plan": ("active plan", "The active plan"), "past": ("past plan", "Past plans"),
     "rejected": ("rule, rejected", "Rules (rejected)"), "refused": ("script, rejected", "Scripts (rejected)"),
 }

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 OUTPUT = 1 << 20  # bytes of output that are shown
 PENDING = 1 << 12  # characters of a line that are held back until it ends
 # Of each kind of record; the eight colours of every terminal, in its user's own shades.
-COLOURS = {"checkpoint": "34", "conversation": "34", "learning": "36", "rule": "35", "resource": "33", "plan": "32"}
+COLOURS = {"checkpoint": "34", "conversation": "34", "note": "34", "learning": "36", "rule": "35", "resource": "33", "plan": "32"}
 NARROWEST = 20  # columns that a title keeps
 
 

@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 MODULES = sorted((ROOT / "memory").rglob("*.py"))
-ORDER = "core hook store session capture project index recall distill knowledge health terminal cli".split()  # data flows this way
+ORDER = "core hook store session capture project index recall distill notes knowledge health terminal cli".split()  # data flows this way
 HOT = ("core", "hook")  # all that a hook may wait for stands here
 ALIASES = 0
 PLAIN: set[str] = set()

@@ -1,0 +1,150 @@
+"""The check of a note: what the conversation does not show is dropped and counted.
+
+An item stands if its quote stands in the turn that it names, if every technical word of it stands in
+the conversation, and if its text is about what the quoted turn says.  A sentence of the summary, and
+the title, stand if their technical words do.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from memory.capture import conversationpage
+from memory.capture.turns import BANG, SLASH, USER, Turn
+from memory.core import tokeniser
+from memory.distill.proof import Proof, is_takeover
+from memory.notes.schema import QUOTE, STANDING, Item, Note
+
+NO_QUOTE, NO_SOURCE, BEYOND = "no quote", "not in the conversation", "not in its turn"
+ORDERS = "an order to its reader"
+NOT_THEIRS = "not the user's words"  # of a standing wish
+LEAST_WORDS, MOST_WORDS = 2, 40  # of a quote; of one in a script without spaces characters count
+SHARE = 0.4  # of an item's words that its turn or the one before holds (evals/README.md, Notes)
+_FOLD = {ord(c): to for to, group in (("'", "‘’‚"), ('"', "“”„«»"), ("", "*`"), (" ", "\u00a0"), ("-", "–—‑")) for c in group}
+_SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|(?<=[。！？])")
+
+
+class Dropped(NamedTuple):
+    """What was left out of a note: a part or `title` or `summary`, why, its text."""
+
+    part: str
+    why: str
+    text: str
+
+
+class _Turn(NamedTuple):
+    """A turn to look quotes up in: its number from 1, its time with and without the day, its text.
+
+    typed: what the user said in it, a text each.
+    """
+
+    number: int
+    labels: tuple[str, ...]
+    folded: str
+    stems: frozenset[str]
+    typed: tuple[str, ...]
+
+
+def check(note: Note, body: str, day: str) -> tuple[Note, list[Dropped]]:
+    """Return the part of a note that a conversation proves, and what was dropped.
+
+    body: the conversation's markdown.  day: of its first turn, such as `2026-01-24`.
+    """
+    turns, proof = list(_turns(body, day)), Proof(body)
+    dropped: list[Dropped] = []
+    stands = []
+    for item in note.items:
+        found = _place(item, turns)
+        why = _fault(item, found, turns, proof)
+        if why or found is None:
+            dropped.append(Dropped(item.part, why, item.text))
+        else:
+            quote = _sentence(item.quote, found.typed) if item.part == STANDING else item.quote
+            stands.append(item._replace(number=found.number, quote=quote, why=_proven(item.why, proof)))
+    title = _proven(note.title, proof)
+    if note.title and not title:
+        dropped.append(Dropped("title", NO_SOURCE, note.title))
+    said = [sentence for sentence in _SENTENCE.split(note.summary) if sentence.strip()]
+    summary = [sentence.strip() for sentence in said if _proven(sentence, proof)]
+    dropped += [Dropped("summary", NO_SOURCE, s) for s in said if s.strip() not in summary]
+    return Note(title, " ".join(summary), tuple(stands)), dropped
+
+
+def _turns(body: str, day: str) -> Iterator[_Turn]:
+    parsed = conversationpage.parse(body, day)
+    for number, (head, lines, _) in enumerate(conversationpage.sections(body), 1):
+        day = head[1] or day
+        said = "\n".join([head[3], *(line[2:] if line[:2] == "> " else line for line in lines)])
+        labels = head[2], "%s %s" % (day, head[2]), "#%d" % number
+        yield _Turn(number, labels, _folded(said), _stems(said), _typed(parsed[number - 1]))
+
+
+def _typed(turn: Turn) -> tuple[str, ...]:
+    """Return what the user said in a turn: a typed request, and words in between."""
+    request = [turn.request] if turn.asked in ("", SLASH, BANG) else []
+    return (*request, *(piece.text for piece in turn.pieces if piece.kind == USER))
+
+
+def _sentence(quote: str, typed: Sequence[str]) -> str:
+    """Return the sentence of the user's that holds a quote, the quote where that is too long; "" for none."""
+    wanted = _folded(quote).strip(" .…\"'")
+    for text in typed:
+        for line in text.split("\n"):
+            for sentence in _SENTENCE.split(line):
+                if wanted in _folded(sentence):
+                    whole = " ".join(sentence.split())
+                    return whole if len(whole) <= QUOTE else quote
+        if wanted in _folded(text):
+            return quote
+    return ""
+
+
+def _folded(text: str) -> str:
+    """Return a text with blanks, quotation marks and emphasis that mean the same made the same."""
+    return " ".join(text.translate(_FOLD).split())
+
+
+def _stems(text: str) -> frozenset[str]:
+    return frozenset(term for term, _ in tokeniser.terms(text))
+
+
+def _script(text: str) -> str:
+    """Return the script of most letters of a text, such as `LATIN`."""
+    named = [unicodedata.name(char, "").partition(" ")[0] for char in text if char.isalpha()]
+    return max(sorted(set(named)), key=named.count, default="")
+
+
+def _place(item: Item, turns: Sequence[_Turn]) -> _Turn | None:
+    """Return the turn whose text holds an item's quote: the one that it names, else the only other."""
+    quote = _folded(item.quote).strip(" .…\"'")
+    if len(quote) < 3 or len(quote.split()) > MOST_WORDS:
+        return None
+    if len(quote.split()) < LEAST_WORDS and quote.isascii() and len(quote) < 8:
+        return None
+    holding = [turn for turn in turns if quote in turn.folded]
+    named = [turn for turn in holding if item.turn in turn.labels]
+    return next(iter(named), holding[0] if len(holding) == 1 else None)
+
+
+def _fault(item: Item, found: _Turn | None, turns: Sequence[_Turn], proof: Proof) -> str:
+    """Return why an item does not stand, "" where it does."""
+    if found is None:
+        return NO_QUOTE
+    if item.part == STANDING and not _sentence(item.quote, found.typed):
+        return NOT_THEIRS
+    if is_takeover(item.text + " " + item.why):
+        return ORDERS
+    if proof.lacking(item.text):
+        return NO_SOURCE
+    words = _stems(item.text) if _script(item.text) == _script(item.quote) else frozenset()
+    near = found.stems.union(*(turn.stems for turn in turns[max(0, found.number - 2) : found.number - 1]))
+    if words and len(words & near) < SHARE * len(words):
+        return BEYOND
+    return ""
+
+
+def _proven(text: str, proof: Proof) -> str:
+    return "" if is_takeover(text) or proof.lacking(text) else text

@@ -1,0 +1,270 @@
+"""When a session gets a note, and how it is written: one call of a model, checked, kept as a record.
+
+A note stands in the private tier under the day of its conversation, with `by` (the model),
+`conversation`, `until` and `turns` (what it was made of), `dropped` (items that did not stand),
+`read` (turns that the model got whole, where not all) and `written` (of its text, so that one that a
+person edited is never written again).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from memory.capture import conversationpage
+from memory.core import ProviderError, StoreError, clock, files, frontmatter
+from memory.core.config import OFF, Config
+from memory.core.layout import FOLDERS, Place
+from memory.core.records import Record, derived_links
+from memory.distill import providers, spend
+from memory.distill.providers import CallFailed
+from memory.notes import evidence, instruction, notepage, pause
+from memory.notes.schema import VERSION, Note, from_answer
+from memory.store import conversations, redactor, writer
+from memory.store.store import Store
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from memory.distill.providers import Answer, Provider
+
+KIND = "note"
+GREW = 3  # turns that a session goes on by before its note is written again
+RECENT, RESTS = 2 * clock.DAY, 60.0  # seconds since a conversation changed: at most, at least
+MOST_MISSING = 5  # notes that one start writes at most
+
+
+class Declined(ProviderError):
+    """A call that the caps do not allow now: no failure of the provider."""
+
+
+@dataclass(frozen=True)
+class Written:
+    """A note that was written: its record, the note itself, and what was dropped of the answer."""
+
+    record: Record
+    note: Note
+    dropped: tuple[evidence.Dropped, ...]
+
+
+def provider_of(settings: Config, env: Mapping[str, str]) -> Provider:
+    """Return the provider that the user allowed to write notes; raises ProviderError where none can."""
+    name = str(settings["notes.provider"])
+    if name == OFF:
+        raise ProviderError("notes are off; `dayleaf notes on` allows a model to write them")
+    made: dict[str, Provider] = {
+        "claude": providers.Claude(),
+        "gemini": providers.Gemini(),
+        "ollama": providers.Ollama(),
+        "command": providers.Command(_argv(settings)),
+    }
+    reason = made[name].available(env)
+    if reason:
+        raise CallFailed("absent", reason)
+    return made[name]
+
+
+def _argv(settings: Config) -> Sequence[str]:
+    words = settings["distill.command"]
+    return [str(word) for word in words] if isinstance(words, (list, tuple)) else []
+
+
+def existing(store: Store, session: str, day: str) -> Record | None:
+    """Return the note of a session whose conversation began on a day, such as `2026-01-24`."""
+    folder = "%s/%s" % (FOLDERS[KIND], day)
+    with contextlib.suppress(OSError):
+        for file in sorted(os.listdir("%s/%s" % (store.place.private, folder))):
+            if not file.endswith(".md"):
+                continue
+            with contextlib.suppress(StoreError):
+                record = store.read("p/%s/%s" % (folder, file))
+                if record.meta.get("session") == session:
+                    return record
+    return None
+
+
+def hindrance(store: Store, talk: Record) -> str:
+    """Say why a conversation needs no note now; "" where it gets one."""
+    if not instruction.is_worth(talk.body):
+        return "too short"
+    before = existing(store, str(talk.meta.get("session") or ""), clock.day(talk.created))
+    if before is None:
+        return ""
+    if is_edited(before):
+        return "edited by hand"
+    turns = sum(1 for _ in conversationpage.sections(talk.body))
+    return "" if turns - _number(before.meta.get("turns")) >= GREW else "written"
+
+
+def is_edited(record: Record) -> bool:
+    """Tell whether a person changed the text of a note."""
+    return record.meta.get(conversations.WRITTEN) != writer.body_mark(record.body)
+
+
+def _number(value: object) -> int:
+    return int(value) if isinstance(value, str) and value.isascii() and value.isdigit() else 0
+
+
+def ask(store: Store, settings: Config, env: Mapping[str, str], talk: Record, now: float) -> Written:
+    """Ask the provider for the note of a conversation and keep it.
+
+    Raises ProviderError where the call is declined or fails, StoreError where it cannot be kept.
+    """
+    provider = provider_of(settings, env)
+    body = redactor.clean(talk.body, settings, store.place.key)
+    prompt = instruction.of_talk(talk, body)
+    answer, note = _called(store.place, settings, env, provider, prompt, now)
+    by = answer.model or str(settings["notes.model"]) or provider.name
+    return keep(store, talk, note, by, prompt.whole)
+
+
+def _called(place: Place, settings: Config, env: Mapping[str, str], provider: Provider,
+            prompt: instruction.Prompt, now: float) -> tuple[Answer, Note]:
+    """Call a provider within the day's cap, write the call into the ledger, return answer and note."""
+    model = str(settings["notes.model"])
+    plan = prompt.tokens + instruction.ANSWER_TOKENS
+    with spend.slot(place.home, settings, now, plan, spend.NOTES) as declined:
+        if declined:
+            raise Declined(declined)
+        answer, why = providers.Answer("", model), "interrupted"
+        try:
+            answer = provider.complete(
+                prompt.text, instruction.SYSTEM, float(settings["notes.timeout"]), env, model
+            )
+            note, why = from_answer(answer.text), ""
+        except CallFailed as error:
+            why, answer = error.why, error.answer or answer
+            raise
+        except ProviderError as error:
+            why = "unsound"
+            raise CallFailed(why, str(error)) from None
+        finally:
+            with contextlib.suppress(OSError):
+                spend.record(place.home, now, provider.name, answer.model or model, answer.tokens_in,
+                             answer.tokens_out, answer.cost, why, plan, spend.NOTES)
+    return answer, note
+
+
+def keep(store: Store, talk: Record, note: Note, by: str, whole: int = 0) -> Written:
+    """Check a note against its conversation and write what stands; raises ProviderError, StoreError.
+
+    by: who wrote it.  whole: turns that the writer read whole, 0 for all.
+    """
+    proven, dropped = evidence.check(note, talk.body, clock.day(talk.created))
+    if not proven.summary and not proven.items:
+        raise CallFailed("unsound", "nothing of the answer stands in the conversation")
+    session = str(talk.meta.get("session") or "")
+    turns = sum(1 for _ in conversationpage.sections(talk.body))
+    body = notepage.render(proven)
+    title = proven.title or talk.title
+    head = {
+        "by": by,
+        "branch": talk.meta.get("branch"),
+        "conversation": talk.id,
+        "until": talk.meta.get("until"),
+        "turns": turns,
+        "read": whole if 0 < whole < turns else None,
+        "dropped": len(dropped) or None,
+        "prompt": VERSION,
+        conversations.WRITTEN: writer.body_mark(body),
+    }
+    before = existing(store, session, clock.day(talk.created))
+    if before is not None:
+        return Written(_again(store, before, title, body, head), proven, tuple(dropped))
+    extra = {key: value for key, value in head.items() if value}
+    record = store.add(KIND, title, body, tags=talk.tags, source="auto", session=session,
+                       extra={**extra, "created": talk.created, "links": derived_links([talk.id])})
+    return Written(_settled(store, record), proven, tuple(dropped))
+
+
+def _again(store: Store, before: Record, title: str, body: str, head: Mapping[str, object]) -> Record:
+    """Write a note anew in its place; raises StoreError where a person edited it meanwhile."""
+    data = store.raw(before.name)
+    if is_edited(before):
+        raise StoreError("%s was edited by hand and stays as it is" % before.name)
+    changes = {**head, "title": title, "updated": clock.iso(store.now)}
+    new = frontmatter.edit(data, changes)
+    new = new[: frontmatter.split(new)[1]] + b"\n" + body.encode("utf-8", "replace")
+    return _settled(store, store.replace(before.name, new, files.sha256(data)))
+
+
+def _settled(store: Store, record: Record) -> Record:
+    """Return a note whose mark fits its text: the store takes secrets out of what it writes."""
+    if not is_edited(record):
+        return record
+    return store.edit(record.name, {conversations.WRITTEN: writer.body_mark(record.body)})
+
+
+def give_title(store: Store, record: Record) -> str:
+    """Give the last checkpoint of a note's session its title; return the checkpoint's name, "" for none."""
+    session = record.meta.get("session")
+    until = str(record.meta.get("until") or "")
+    last: Record | None = None
+    for day in sorted({clock.day(record.created), until[:10], clock.day(store.now)} - {""}):
+        for one in _checkpoints(store, day):
+            own = one.meta.get("session") == session and one.source == "auto"
+            if own and (last is None or one.created >= last.created):
+                last = one
+    if last is None or last.title == record.title:
+        return ""
+    store.edit(last.name, {"title": record.title}, True)
+    return last.name
+
+
+def _checkpoints(store: Store, day: str) -> Iterable[Record]:
+    folder = "%s/%s" % (FOLDERS["checkpoint"], day)
+    with contextlib.suppress(OSError):
+        for file in sorted(os.listdir("%s/%s" % (store.place.private, folder))):
+            with contextlib.suppress(StoreError):
+                if file.endswith(".md"):
+                    yield store.read("p/%s/%s" % (folder, file))
+
+
+def write_due(store: Store, settings: Config, env: Mapping[str, str], talks: Iterable[Record], now: float) -> list[Written]:
+    """Write the notes that conversations are due, until one cannot be had.
+
+    Nothing is asked while a pause lasts.  Raises CallFailed after a failure, whose pause is kept then.
+    """
+    found: list[Written] = []
+    lock = files.Lock(store.place.cache + "/notes.lock")
+    with lock as free:
+        if not free or settings["notes.provider"] == OFF or now < pause.read(store.place.home).until:
+            return found
+        for talk in talks:
+            if hindrance(store, talk):
+                continue
+            try:
+                found.append(ask(store, settings, env, talk, now))
+            except Declined:
+                break
+            except CallFailed as error:
+                pause.failed(store.place.home, now, error.why)
+                raise
+            pause.worked(store.place.home)
+    return found
+
+
+def recent_talks(place: Place, now: float, session: str) -> list[str]:
+    """Return the names of conversations that may lack their note, the newest first, MOST_MISSING at most.
+
+    Those count that were told of since notes were switched on, in the last RECENT seconds, and that
+    rest.  session: the one that runs, which is left out.
+    """
+    since = max(pause.read(place.home).since, now - RECENT)
+    root = "%s/%s" % (place.private, FOLDERS["conversation"])
+    found: list[tuple[float, str]] = []
+    for day in {clock.day(now - back * clock.DAY) for back in range(4)}:
+        with contextlib.suppress(OSError):
+            for entry in os.scandir("%s/%s" % (root, day)):
+                changed = entry.stat().st_mtime
+                if entry.name.endswith(".md") and since <= changed < now - RESTS:
+                    found.append((changed, "p/%s/%s/%s" % (FOLDERS["conversation"], day, entry.name)))
+    return [name for _, name in sorted(found, reverse=True) if not _is_of(place, name, session)][:MOST_MISSING]
+
+
+def _is_of(place: Place, name: str, session: str) -> bool:
+    with contextlib.suppress(OSError):
+        head = files.read(place.path(name), 1 << 15, follow=False)
+        return frontmatter.parse(head).meta.get("session") == session
+    return True

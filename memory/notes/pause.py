@@ -1,0 +1,63 @@
+"""The pause after a model failed to write a note: ten minutes, doubled with each failure, a day at most.
+
+Schema, version 1, of `<home>/log/notes.json`: {"v":1,"failures":2,"until":<seconds since the epoch>,
+"why":"timeout","since":<when notes were switched on>}; why: a word for the failure, no text of anybody's.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from memory.core import clock, fastjson, files
+
+FIRST = 600.0  # seconds
+
+
+class Pause(NamedTuple):
+    """Failures in a row, until when no model is asked, why, and when notes were switched on."""
+
+    failures: int = 0
+    until: float = 0.0
+    why: str = ""
+    since: float = 0.0
+
+
+def read(home: str) -> Pause:
+    """Return the pause of a home; none where the file is not there or says nothing."""
+    try:
+        row = fastjson.parse(files.read(_path(home), 4096))
+        if not isinstance(row, dict) or row.get("v") != 1:
+            return Pause()
+        return Pause(int(row["failures"]), float(row["until"]), str(row["why"])[:40], float(row["since"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        return Pause()
+
+
+def start(home: str, now: float) -> None:
+    """Remember when notes were switched on, and forget failures; raises OSError."""
+    _write(home, Pause(since=now))
+
+
+def failed(home: str, now: float, why: str) -> Pause:
+    """Count a failure and return the pause that follows; raises OSError."""
+    before = read(home)
+    until = now + min(FIRST * 2**before.failures, clock.DAY)
+    after = Pause(min(before.failures + 1, 20), until, why[:40], before.since)
+    _write(home, after)
+    return after
+
+
+def worked(home: str) -> None:
+    """End the pause, where there is one; raises OSError."""
+    before = read(home)
+    if before.failures:
+        _write(home, Pause(since=before.since))
+
+
+def _write(home: str, pause: Pause) -> None:
+    row = {"v": 1, "failures": pause.failures, "until": int(pause.until), "why": pause.why, "since": int(pause.since)}
+    files.replace(_path(home), (fastjson.dump(row) + "\n").encode("ascii", "replace"))
+
+
+def _path(home: str) -> str:
+    return home + "/log/notes.json"

@@ -1,0 +1,112 @@
+"""The parts of a note, and the model's answer that they are read from.
+
+Schema of the answer, version 1: one JSON object with `title`, `summary` and the lists of PARTS, each
+item an object with `text`, `quote`, `turn` and what MARKS names.  Whatever else stands in it is passed
+over; what has another type counts as missing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from memory.core import ProviderError
+from memory.core.plaintext import at_word, one_line
+
+VERSION = 1
+DECISIONS, LESSONS, STANDING = "decisions", "lessons", "standing"
+NEXT, OPEN, DEAD_ENDS = "next", "open", "dead_ends"
+# Each list of the answer: its heading in the note, and how many of its items are kept.
+PARTS = {
+    NEXT: ("Next", 4),
+    OPEN: ("Open", 4),
+    DECISIONS: ("Decisions", 6),
+    LESSONS: ("Lessons", 4),
+    STANDING: ("Standing wishes", 4),
+    DEAD_ENDS: ("Dead ends", 3),
+}
+MARKS = ("user", "agent", "plan", "pitfall", "fact", "procedure")  # who decided, what a lesson is
+TITLE, SUMMARY, TEXT, QUOTE, WHY = 80, 900, 400, 240, 300  # characters
+QUESTION_TOKENS = 4_700  # of the mean session of two projects (evals/README.md, Notes)
+ANSWER = 64_000  # characters of an answer that are read
+
+
+class Item(NamedTuple):
+    """One thing that a note says, and its proof.
+
+    part: one of PARTS.  quote: words of the turn.  turn: its heading's time as the model gave it.
+    number: of the turn in the conversation, from 1; 0 before it was looked up.  why: a reason, or "".
+    mark: one of MARKS, or "".
+    """
+
+    part: str
+    text: str
+    quote: str = ""
+    turn: str = ""
+    number: int = 0
+    why: str = ""
+    mark: str = ""
+
+
+class Note(NamedTuple):
+    """A note before it is written: title, summary, items in the order of PARTS."""
+
+    title: str
+    summary: str
+    items: tuple[Item, ...]
+
+    def of(self, part: str) -> list[Item]:
+        """Return the items of a part."""
+        return [item for item in self.items if item.part == part]
+
+
+def from_answer(answer: str) -> Note:
+    """Read a model's answer; raises ProviderError where it holds no JSON object of a note."""
+    found = _object(answer[:ANSWER])
+    items = [item for part in PARTS for item in _items(part, found.get(part))]
+    note = Note(_line(found.get("title"), TITLE), _line(found.get("summary"), SUMMARY), tuple(items))
+    if not note.summary and not note.items:
+        raise ProviderError("the answer holds neither a summary nor an item")
+    return note
+
+
+def _object(answer: str) -> dict[str, object]:
+    """Return the first JSON object of an answer, whatever stands around it."""
+    decoder, at = json.JSONDecoder(), answer.find("{")
+    tries = 0
+    while at >= 0 and tries < 20:
+        try:
+            found, _ = decoder.raw_decode(answer, at)
+        except (ValueError, RecursionError):
+            at = answer.find("{", at + 1)
+            tries += 1
+            continue
+        if isinstance(found, dict):
+            return found
+        break
+    raise ProviderError("the answer is no JSON object")
+
+
+def _items(part: str, listed: object) -> Iterator[Item]:
+    rows = listed if isinstance(listed, list) else []
+    for row in [row for row in rows if isinstance(row, dict)][: PARTS[part][1]]:
+        mark = str(row.get("by") or row.get("kind") or "").strip().lower()
+        item = Item(
+            part,
+            _line(row.get("text"), TEXT),
+            _line(row.get("quote"), QUOTE, whole=True),
+            _line(row.get("turn"), 20),
+            why=_line(row.get("why"), WHY),
+            mark=mark if mark in MARKS else "",
+        )
+        if item.text:
+            yield item
+
+
+def _line(value: object, most: int, whole: bool = False) -> str:
+    """Return a text on one line.  whole: what is longer is none, since a cut would not be a quote."""
+    said = one_line(value) if isinstance(value, str) else ""
+    if len(said) <= most:
+        return said
+    return "" if whole else at_word(said, most)

@@ -1,0 +1,41 @@
+"""The model's answer: what is read of it, and what counts as missing."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from harness import noted
+
+from memory.core import ProviderError
+from memory.notes import schema
+
+
+def test_a_note_is_read_whatever_stands_around_it():
+    """A fence, a preamble, a thought with braces."""
+    for around in ("%s", "Here it is {really}:\n```json\n%s\n```\nDone."):
+        note = schema.from_answer(around % json.dumps(noted.ANSWER))
+        assert note.title == noted.ANSWER["title"] and len(note.items) == 6
+        assert note.of(schema.DECISIONS)[0].mark == "agent" and note.of(schema.LESSONS)[0].mark == "pitfall"
+
+
+def test_of_each_list_so_many_items_are_kept():
+    """PARTS says how many; what has another type is none."""
+    many = [{"text": "Run it %d" % at, "quote": "q", "turn": "1"} for at in range(9)]
+    note = schema.from_answer(json.dumps({**noted.ANSWER, "next": many, "open": "none", "lessons": [3, {"text": 4}]}))
+    assert len(note.of(schema.NEXT)) == schema.PARTS[schema.NEXT][1]
+    assert note.of(schema.OPEN) == note.of(schema.LESSONS) == []
+
+
+@pytest.mark.parametrize("answer", ["", "no", "[]", '{"title": "Only a title"}', "{", "NONE"])
+def test_what_is_no_note_is_a_failed_call(answer):
+    with pytest.raises(ProviderError):
+        schema.from_answer(answer)
+
+
+def test_a_quote_that_is_too_long_is_no_quote():
+    """Cut, it would prove nothing."""
+    row = {"text": "Run it", "turn": "1", "quote": "x" * (schema.QUOTE + 1)}
+    assert schema.from_answer(json.dumps({"summary": "s", "next": [row]})).items[0].quote == ""
+    row["quote"] = "x" * schema.QUOTE
+    assert schema.from_answer(json.dumps({"summary": "s", "next": [row]})).items[0].quote
