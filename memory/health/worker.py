@@ -331,6 +331,9 @@ def _mark_said(todo: Job) -> None:
         files.remove(todo.place.home + signs.SET_UP)
     if todo.event.get(signs.OFFERED) is True:
         files.replace(todo.place.home + signs.ASKED, b"")
+    if todo.event.get(signs.RELEASE) is True:
+        noted = files.read(todo.place.home + signs.NEWER, 256).strip()
+        files.replace(todo.place.home + signs.NEWER, noted + b" heard\n")
     if todo.event.get(boundary.FOREIGN):
         files.replace(signs.foreign_mark(todo.place), b"")
     try:
@@ -475,6 +478,24 @@ def _set_up(todo: Job) -> None:
         files.replace(todo.place.home + signs.SET_UP, b"%d\n" % (time.monotonic() - started))
 
 
+def _find_release(todo: Job) -> None:
+    """Note the newer version that the client's marketplace holds, if any."""
+    from memory import __version__
+    from memory.health import releases
+    from memory.hook import signs
+
+    path = todo.place.home + signs.NEWER
+    version, marketplace = releases.newer(layout.plugin(), __version__)
+    try:
+        noted = files.read(path, 256).decode("ascii", "replace").split()
+    except OSError:
+        noted = []
+    if not version and noted:
+        files.remove(path)
+    elif version and noted[:2] != [version, marketplace]:
+        files.replace(path, ("%s %s\n" % (version, marketplace)).encode("ascii"))
+
+
 AFTER_WORK: Tuple[Step, ...] = (
     ("capture", _capture), ("arrival", _settle), ("walls", _teach_walls), ("refresh", _index_written),
     ("mark", _mark_written), ("embed", _embed), ("note uses", _note_uses), ("notes", _write_note),
@@ -483,5 +504,5 @@ AFTER_START: Tuple[Step, ...] = (
     ("said", _mark_said), ("identity", _identify), ("count", _count), ("derive", _derive), ("recover", _recover),
     ("refresh", _refresh), ("walls", _note_walls), ("embed", _embed), ("ledgers", _read_ledgers), ("mark", _mark),
     ("announce", _mark_announced), ("look ahead", _look_ahead), ("notes", _write_missing_notes),
-    ("refresh notes", _index_written), ("set up", _set_up))
+    ("refresh notes", _index_written), ("release", _find_release), ("set up", _set_up))
 AFTER_PROMPT: Tuple[Step, ...] = (("refresh", _refresh),)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from memory import __version__
 from memory.core import IndexFault, boundary, clock, fastjson, files, layout
 from memory.hook import announcements, fence, indexview, receipts
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     Event = Dict[str, Any]
 
 READY = "dayleaf_ready"  # key of a hook's event: the user has heard that the runtime is there
+RELEASE = "dayleaf_release"  # key of a hook's event: the user has heard of a newer version
+NEWER = "/log/newer"  # holds `VERSION MARKETPLACE`, then `heard` once the user has heard of it
 SET_UP = "/log/setup.ready"  # holds the seconds that the set-up took until the user has heard of it
 ASKED = "/log/notes.asked"  # below the home: the user has been asked whether a model may write notes
 OFFER = "/log/notes.offer"  # below the home: tokens of a note, measured on this user's sessions
@@ -93,6 +96,7 @@ def notices(place: Place, settings: Config, event: Event, now: float) -> str:
     lines += foreign_runtime(place, event)
     lines += notes_offer(place, settings, event)
     lines += set_up(place, settings, event)
+    lines += release(place, event)
     return "dayleaf: " + "\ndayleaf: ".join(lines) if lines else ""
 
 
@@ -157,6 +161,19 @@ def set_up(place: Place, settings: Config, event: Event) -> List[str]:
     if said.startswith("install.sh: "):
         return ["the runtime could not be set up: %s; '%s/install.sh' --runtime tries again" % (said[12:312], root)]
     return ["setting up the runtime in the background (recall and distill need it); capture and load work meanwhile"]
+
+
+def release(place: Place, event: Event) -> List[str]:
+    """Return the line about a newer version, once for each."""
+    try:
+        words = files.read(place.home + NEWER, 256).decode("ascii", "replace").split()
+    except OSError:
+        return []
+    if len(words) != 2 or words[0] == __version__:
+        return []
+    event[RELEASE] = True
+    return ["version %s is there, this is %s; to take it: `claude plugin update dayleaf@%s`" % (
+        words[0], __version__, words[1])]
 
 
 def unsaid(home: str) -> List[Dict[str, Any]]:
