@@ -17,7 +17,12 @@ set -eu
 umask 077
 unset PYTHONHOME PYTHONPATH CDPATH PIP_USER PIP_TARGET PIP_PREFIX 2>/dev/null || :
 
-root=$(cd "$(dirname "$0")" && pwd -P)
+case $0 in */*) self=$0 ;; *) self=./$0 ;; esac
+while [ -h "$self" ]; do
+  target=$(readlink "$self")
+  case $target in /*) self=$target ;; *) self="${self%/*}/$target" ;; esac
+done
+root=$(cd "$(dirname "$self")" && pwd -P)
 scratch=
 
 die() {
@@ -262,18 +267,21 @@ embeddings() {
   say '`dayleaf config set recall.semantic true` uses vectors in every recall.'
 }
 
+# Tells whether this copy was installed as a wheel.
+is_wheel() {
+  case $root in */site-packages/dayleaf | */dist-packages/dayleaf) ;; *) return 1 ;; esac
+}
+
 link_command() {
   if [ -z "${HOME:-}" ]; then
     say "  HOME is not set, so there is no link; the command is $root/bin/dayleaf"
     return
   fi
   link="$HOME/.local/bin/dayleaf"
-  case $root in
-    */site-packages/dayleaf | */dist-packages/dayleaf) # a wheel, whose installer has put its own command there
-      say "  ${root%/lib/*}/bin/dayleaf, as it was installed"
-      return
-      ;;
-  esac
+  if is_wheel; then # its installer has put its own command there
+    say "  ${root%/lib/*}/bin/dayleaf, as it was installed"
+    return
+  fi
   if [ -e "$link" ] && [ ! -h "$link" ]; then
     say "  $link is another file and was left alone; the command is $root/bin/dayleaf"
     return
@@ -305,7 +313,20 @@ client() {
   fi
 }
 
+# Makes the folder that the marketplace names, of links: a wheel holds none.
+link_parts() {
+  mkdir -p "$root/plugin" || die "cannot write to $root; install dayleaf where you may write, then run this again"
+  for part in .claude-plugin bin commands hooks install.sh memory pyproject.toml skills; do
+    ln -sfn "../$part" "$root/plugin/$part"
+  done
+}
+
 register() {
+  if [ ! -e "$root/.claude-plugin/marketplace.json" ]; then
+    say "  this is Claude Code's own copy: $root"
+    return
+  fi
+  if is_wheel; then link_parts; fi
   if ! claude=$(find_claude); then
     say "  Claude Code is not installed yet.  Once it is, run these two commands (or this script again):"
     say "    claude plugin marketplace add \"$root\""
@@ -371,6 +392,8 @@ set_status_line() {
   say "done: Claude Code shows dayleaf's status line; ./install.sh --uninstall removes it"
 }
 
+TRANSCRIPT=tests/data/transcripts/tools-interactive.jsonl # the client's own copy holds no tests
+
 # A scratch HOME with a store, a project and a transcript: the user's own are not touched.
 demo_setup() {
   scratch=$(mktemp -d "${TMPDIR:-/tmp}/dayleaf-demo.XXXXXX")
@@ -379,7 +402,7 @@ demo_setup() {
   transcript="$scratch/.claude/projects/project/$session.jsonl"
   mkdir -p "$project" "$scratch/.dayleaf" "$(dirname "$transcript")"
   ln -s "$home/runtime" "$scratch/.dayleaf/runtime"
-  sed '/probe:hello/,$d' "$root/tests/data/transcripts/tools-interactive.jsonl" >"$transcript"  # without what came after the fix
+  sed '/probe:hello/,$d' "$root/$TRANSCRIPT" >"$transcript"  # without what came after the fix
 }
 
 in_demo() {
@@ -406,6 +429,7 @@ shown() {
 }
 
 demo() {
+  step 'A demonstration, in a scratch project'
   demo_setup
   step '1. A session ends, and a hook writes a checkpoint: markdown that is yours'
   hook session_end '"hook_event_name":"SessionEnd","reason":"other"' >/dev/null
@@ -463,8 +487,7 @@ install() {
   step 'dayleaf: plugin'
   register
   offer_status_line
-  step 'A demonstration, in a scratch project'
-  demo
+  if [ -e "$root/$TRANSCRIPT" ]; then demo; fi
   step 'Done.'
   say "Open Claude Code in a project and work as usual; \`dayleaf status\` or /dayleaf:status shows what it holds."
   say "Before you commit a project's .dayleaf, let its pre-commit hook run \`dayleaf check --staged\`, which stops secrets; \`dayleaf doctor\` says how."
@@ -490,6 +513,7 @@ uninstall() {
     rm -f "$link"
     say "removed $link"
   fi
+  if is_wheel; then rm -rf "$root/plugin"; fi
   if [ -e "$home/runtime" ] || [ -h "$home/runtime" ]; then
     rm -rf "$home/runtime"
     say "removed $home/runtime"

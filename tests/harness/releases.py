@@ -27,3 +27,10 @@ def built(folder: Path, *kinds: str) -> tuple[Path, ...]:
         done = subprocess.run([sys.executable, "-c", code, "-q", kind, "-d", str(folder)], cwd=copy, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
     return tuple(next(folder.glob({"bdist_wheel": "*.whl", "sdist": "*.tar.gz"}[kind])) for kind in kinds)
+
+
+def tree(target: Path) -> Path:
+    """Copy the repository's files and links, without what a working copy gathers."""
+    skip = shutil.ignore_patterns(".git", "__pycache__", ".venv", ".*_cache", "*.egg-info")
+    shutil.copytree(ROOT, target, ignore=skip, symlinks=True)
+    return target

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
-from harness import talks
+from harness import releases, talks
 from harness.client import claude_bin, gemini_bin  # noqa: F401  (fixtures)
 from harness.command import on_terminal
 from harness.fake_anthropic import sent, tool
@@ -388,13 +388,6 @@ def test_a_session_that_was_killed_is_recovered_at_the_next_start(lab):
     assert "fix the add function in calc.py" in part(main_requests(lab)[-1], "brief")
 
 
-def tree(target: Path) -> Path:
-    """A copy of the repository's files, without what a working copy gathers."""
-    skip = shutil.ignore_patterns(".git", "__pycache__", ".venv", ".*_cache", "*.egg-info", "bench")
-    shutil.copytree(PLUGIN, target, ignore=skip)
-    return target
-
-
 def brief_of(lab: Lab) -> str:
     """What a session's first request holds of the brief."""
     lab.api.server.requests.clear()
@@ -406,7 +399,7 @@ def brief_of(lab: Lab) -> str:
 def test_installed_from_a_git_marketplace(lab):
     """`marketplace add URL` and `install`: the hooks run from the client's cached copy, the command is on Bash's PATH."""
     write_notes(lab, 3)
-    source = tree(lab.root / "source")
+    source = releases.tree(lab.root / "source")
     commit(source, "release")
     (lab.root / "git").mkdir()
     bare_clone(str(source), str(lab.root / "git" / "dayleaf.git"))
@@ -427,7 +420,7 @@ def test_installed_from_a_folder_with_a_space_in_its_path(lab):
     (A quote in it would: the client then leaves `bin` off PATH, while hooks still run.)
     """
     write_notes(lab, 3)
-    source = tree(lab.root / "my plugin")
+    source = releases.tree(lab.root / "my plugin")
     for words in (["marketplace", "add", str(source)], ["install", "dayleaf@dayleaf"]):
         done = lab.claude("plugin", *words)
         assert done.rc == 0, done

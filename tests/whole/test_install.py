@@ -87,6 +87,12 @@ def test_a_wheel_gives_the_same_command_and_the_plugin(made, tmp_path):
     event = json.dumps({"session_id": "s", "transcript_path": "/x.jsonl", "cwd": str(project), "hook_event_name": "SessionStart", "source": "startup"})
     assert "The issuer ends" in ran(str(site / "dayleaf" / "hooks" / "run"), "session_start", stdin=event).stdout
     assert os.access(site / "dayleaf" / "install.sh", os.X_OK) and os.access(site / "dayleaf" / "bin" / "dayleaf", os.X_OK)
+    (home / ".dayleaf" / "runtime").symlink_to(made)
+    plugin = site / "dayleaf" / "plugin"
+    assert "marketplace add" in install(home, script=site / "dayleaf" / "install.sh").stdout
+    assert all((plugin / name).exists() for name in ("hooks/run", "memory/core", ".claude-plugin/plugin.json"))
+    install(home, "--uninstall", script=site / "dayleaf" / "install.sh")
+    assert not plugin.exists() and (site / "dayleaf" / "memory").exists()
 
 
 def test_a_stranger_installs_it_sees_it_work_and_takes_it_away(spaced, reachable):
@@ -134,6 +140,23 @@ def test_the_last_step_shows_the_main_job(ready, tmp_path):
     assert "Tokens expire after 15 minutes" in recall
     assert "· extract" in distill
     assert list(temporary.iterdir()) == []
+
+
+def test_the_clients_own_copy_sets_up_the_runtime_and_the_command(ready, tmp_path):
+    """It holds no marketplace and no tests: it is not registered again, and shows no demonstration."""
+    copy = tmp_path / "plugins" / "cache" / "dayleaf" / "dayleaf" / "0.1.0"
+    shutil.copytree(ROOT / "plugin", copy, ignore=shutil.ignore_patterns("__pycache__"))
+    done = install(ready, script=copy / "install.sh")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "Claude Code's own copy: %s" % copy in done.stdout and "demonstration" not in done.stdout
+    assert (ready / ".local" / "bin" / "dayleaf").resolve() == copy / "bin" / "dayleaf"
+
+
+def test_the_script_is_the_same_through_the_plugins_link(ready):
+    """A folder marketplace is read in place, so hooks name the script by its link."""
+    done = install(ready, script=ROOT / "plugin" / "install.sh")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert f'claude plugin marketplace add "{ROOT}"' in done.stdout and "6. dayleaf distill" in done.stdout
 
 
 def test_a_client_that_refuses_is_said_in_one_line(ready):

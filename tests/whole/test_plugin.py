@@ -37,9 +37,9 @@ def test_one_version_everywhere():
 
 
 def test_the_repository_is_its_own_marketplace():
-    """One entry, whose source is the repository itself."""
+    """One entry, whose source is the folder that holds what a plugin needs (test_listing.py)."""
     (entry,) = manifest("marketplace.json")["plugins"]
-    assert (entry["name"], entry["source"]) == (manifest("plugin.json")["name"], "./")
+    assert (entry["name"], entry["source"]) == (manifest("plugin.json")["name"], "./plugin")
 
 
 def events(name: str) -> dict:
@@ -98,16 +98,6 @@ def test_every_command_named_in_a_text_exists(path):
 def test_every_command_is_answered_by_the_hook():
     """The commands are those that the expansion hook serves."""
     assert {p.stem for p in COMMANDS} == set(at_prompt.SHOWN) | set(at_prompt.GIVEN)
-
-
-def test_the_client_validates_the_plugin(claude_bin, env):  # noqa: F811
-    """`claude plugin validate --strict` passes: manifests, hooks, commands, skills."""
-    done = subprocess.run([claude_bin, "plugin", "validate", "--strict", str(ROOT)], env=env, capture_output=True, text=True,
-                          timeout=60, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "Validation passed" in done.stdout
-    for path in COMMANDS:
-        assert f"commands: dayleaf:{path.stem}" in done.stdout
 
 
 def test_a_session_pays_little_for_the_plugin(claude_bin, env):  # noqa: F811

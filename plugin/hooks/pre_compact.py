@@ -1,0 +1,1 @@
+../../hooks/pre_compact.py
