@@ -1,8 +1,9 @@
-"""Record dayleaf at work and draw it: `python docs/record.py` runs the steps below for real, on a terminal of their own in a
-scratch home, and writes `docs/at-work.svg`.
+"""Record dayleaf at work and draw it: `python docs/record.py` writes `docs/at-work.svg`.
 
-What is shown is what came back: lines beyond a step's number are left out and said to be, nothing else is changed but the
-scratch home's path.  It needs the packages of `pyproject.toml`.
+The project and its three sessions are made up and stand below; all else runs for real, on a
+terminal of its own in a scratch home.  What is shown is what came back: lines beyond a step's
+number are left out and said to be, the frame of what goes before the model is left out, nothing
+else is changed but the scratch home's path.  It needs the packages of `pyproject.toml`.
 """
 
 from __future__ import annotations
@@ -11,36 +12,48 @@ import json
 import os
 import pty
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
+import textwrap
+import time
+import uuid
 from html import escape
 from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
-TRANSCRIPT = ROOT / "tests" / "data" / "transcripts" / "tools-interactive.jsonl"  # of the real client
-SESSION = "65c898d6-9c7f-43b3-bd4f-84eb9dfc1980"
-COLUMNS, LEADING, SIZE = 104, 19, 13  # characters of a line, pixels from line to line, pixels of a character's height
+COLUMNS, LEADING, SIZE = 96, 19, 13  # characters of a line, pixels from line to line, pixels of a character's height
 PALETTE = {"": "#c9d1d9", "1": "#e6edf3", "2": "#7d8590", "31": "#ff7b72", "32": "#7ee787", "33": "#d29922", "36": "#79c0ff"}
 SGR = re.compile(r"\x1b\[([\d;]*)m")
-NOTES = {
-    "Tokens expire after 15 minutes": "A 401 in long tests means that the fixture must call refresh().",
-    "The dev server keeps port 8080": "After a crash `make stop` frees it; a second server fails with EADDRINUSE.",
-    "Prices are integers in cents": "Rounding floats lost a cent in 2 of 1,000 invoices.",
-    "Lint runs before the tests": "`make check` stops at the first lint error; run `make lint` alone to see them all.",
-    "Dates are UTC in the database": "The report shifts them to local time; never store local time.",
-    "The build cache ignores .env": "Remove build/.cache after a change of .env, or old values stay in the bundle.",
-    "CSV exports start with a BOM": "Excel needs it; our own importer reads them with utf-8-sig.",
-    "The queue retries five times": "A handler must be idempotent: the fifth failure goes to the dead letter queue.",
-    "The image runs as user 1000": "Mounted folders must belong to it, or the start fails with EACCES.",
-    "Missing translations fall back to English": "The check in CI only warns; look for keys with `i18n-missing`.",
-}
+SOURCE = "def charge(order):\n    return provider.post(order)\n"  # payments.py
+
+
+class Session(NamedTuple):
+    """A session of the past: how many days ago, what was asked, how the model answered."""
+
+    days: int
+    asked: str
+    answered: str
+
+
+SESSIONS = (
+    Session(9, "Charges time out now and then. How should the client retry them?",
+            "Agreed with the payment provider today: a charge that times out is retried once, after 30 s, "
+            "and with the same idempotency key. A retry with a new key bills the customer twice. "
+            "Refunds are never retried."),
+    Session(6, "Excel shows our CSV export with broken umlauts. Why?",
+            "The export is UTF-8 without a BOM, and Excel then guesses Latin-1. It now starts with a BOM; "
+            "our own importer reads it as utf-8-sig."),
+    Session(2, "The tests fail on my machine with a 401. What is it?",
+            "Tokens expire after 15 minutes and the suite takes 20. "
+            "The fixture calls refresh() before each test now."),
+)
 
 
 class Step(NamedTuple):
-    """What the reader is told, what is typed (`>` a prompt to the client, else a command), and how many lines are shown."""
+    """What the reader is told, what is typed (`>` a prompt to the client, else a command), and how
+    many lines of the answer are shown."""
 
     told: str
     typed: str
@@ -48,37 +61,53 @@ class Step(NamedTuple):
 
 
 STEPS = (
-    Step("a session has ended; its hook left a checkpoint, as markdown that is yours", "dayleaf", 8),
-    Step("keep what you found out",
-         "dayleaf learn \"calc.py: add() subtracted, because the minus sign was copied from sub(); see test_calc.py\""
-         " --tag calc", 2),
-    Step("the next day: of eleven notes, this one goes before the model; \"yes, go on\" gets nothing",
-         "> why does add() subtract in calc.py?", 8),
-    Step("find anything, misspelt too", "dayleaf recall \"expird token\"", 5),
-    Step("or ask for the answer", "dayleaf distill \"what happened to add in calc.py?\" --provider extract", 6),
+    Step("Nine days ago, in another session, this was settled.  No file of the project says it.",
+         "> " + SESSIONS[0].asked, 4),
+    Step("Today, in a new session.  Unasked, dayleaf puts this before Claude, as notes to check:",
+         "> retry a charge in payments.py when it times out", 8),
+    Step("Or you ask; no model is called:",
+         "dayleaf distill \"how often may a charge be retried?\" --provider extract", 6),
 )
 
 
 class Scene:
-    """A scratch home with a project in which a session of the real client has just ended."""
+    """A scratch home with a project in which three sessions of the past were imported."""
 
     def __init__(self, folder: Path):
         self.home, self.project = folder, folder / "shop"
-        self.transcript = folder / ".claude" / "projects" / "shop" / (SESSION + ".jsonl")
-        self.env = {"HOME": str(folder), "PATH": "%s:/usr/bin:/bin" % (ROOT / "bin"), "LANG": "C.UTF-8", "TERM": "xterm-256color"}
+        self.env = {"HOME": str(folder), "PATH": "%s:/usr/bin:/bin" % (ROOT / "bin"),
+                    "LANG": "C.UTF-8", "TERM": "xterm-256color"}
         (folder / ".dayleaf").mkdir()
         (folder / ".dayleaf" / "runtime").symlink_to(sys.prefix)
-        self.transcript.parent.mkdir(parents=True)
-        shutil.copy(TRANSCRIPT, self.transcript)
         self.project.mkdir()
-        self.fire("session_end", hook_event_name="SessionEnd", reason="other")
-        for title, body in NOTES.items():
-            self.run("dayleaf learn '%s' --title '%s'" % (body, title))
-        self.run("dayleaf index build")
+        (self.project / "payments.py").write_text(SOURCE)
+        self.transcripts = folder / ".claude" / "projects" / re.sub("[^A-Za-z0-9]", "-", str(self.project))
+        self.transcripts.mkdir(parents=True)
+        for session in SESSIONS:
+            self.write(session)
+        self.run("dayleaf import transcripts")
+
+    def write(self, session: Session) -> None:
+        """Write a session's transcript as the client does."""
+        name, parent, rows = str(uuid.uuid4()), "", []
+        began = time.time() - session.days * 86400
+        for seconds, kind, text in ((0, "user", session.asked), (60, "assistant", session.answered)):
+            own = {"promptSource": "typed", "origin": {"kind": "human"}} if kind == "user" else {}
+            at = time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime(began + seconds))
+            row = {"parentUuid": parent or None, "isSidechain": False, "type": kind, "uuid": str(uuid.uuid4()),
+                   "timestamp": at, "cwd": str(self.project), "sessionId": name, "version": "2.1.332",
+                   "message": {"role": kind, "content": [{"type": "text", "text": text}]}, **own}
+            if kind == "user":
+                row["message"] = {"role": kind, "content": text}
+            parent = str(row["uuid"])
+            rows.append(json.dumps(row) + "\n")
+        path = self.transcripts / (name + ".jsonl")
+        path.write_text("".join(rows))
+        os.utime(path, (began + 60, began + 60))
 
     def fire(self, event: str, **given: str) -> str:
         """Run a hook as the client does and return what it prints."""
-        said = {"session_id": SESSION, "transcript_path": str(self.transcript), "cwd": str(self.project), **given}
+        said = {"session_id": "2f6d0c52-3d0e", "transcript_path": "/none.jsonl", "cwd": str(self.project), **given}
         return subprocess.run([str(ROOT / "hooks" / "run"), event], input=json.dumps(said), capture_output=True, text=True,
                               env={**self.env, "CLAUDE_PROJECT_DIR": str(self.project)}, check=True).stdout
 
@@ -105,13 +134,17 @@ class Scene:
 
     def show(self, step: Step) -> list[str]:
         """Return what came back of a step, in lines."""
-        if step.typed.startswith("> "):
-            given = {"hook_event_name": "UserPromptSubmit", "prompt": step.typed[2:], "session_id": "2f6d0c52-3d0e"}
-            answer = json.loads(self.fire("prompt", **given))
-            said = "\x1b[32m" + answer["hookSpecificOutput"]["additionalContext"].replace("\n", "\n\x1b[32m")
+        past = [session.answered for session in SESSIONS if step.typed == "> " + session.asked]
+        if past:
+            said = past[0]
+        elif step.typed.startswith("> "):
+            answer = json.loads(self.fire("prompt", hook_event_name="UserPromptSubmit", prompt=step.typed[2:]))
+            block = answer["hookSpecificOutput"]["additionalContext"].split("\n")
+            said = "\n".join("\x1b[32m" + line for line in block[2:-1])  # without its frame
         else:
             said = self.run(step.typed)
-        lines = [line for line in said.replace(str(self.home), "~").split("\n") if SGR.sub("", line).strip()]
+        lines = [part for line in said.replace(str(self.home), "~").split("\n") if SGR.sub("", line).strip()
+                 for part in folded(line)]
         left = len(lines) - step.lines
         return lines[:step.lines] + (["\x1b[2m… %d more lines" % left] if left > 1 else lines[step.lines:])
 
@@ -128,10 +161,14 @@ def spans(line: str) -> list[tuple[str, str]]:
 
 
 def folded(line: str) -> list[str]:
-    """Break a line where a terminal would."""
+    """Break a line between words, as wide as the picture; each part keeps the colour and the indent."""
     bare = SGR.sub("", line)
+    if len(bare) <= COLUMNS:
+        return [line]
     head = "".join("\x1b[%sm" % code for code in SGR.findall(line)[:1])
-    return [line] if len(bare) <= COLUMNS else [head + bare[at:at + COLUMNS] for at in range(0, len(bare), COLUMNS)]
+    margin = " " * (len(bare) - len(bare.lstrip(" -")))
+    parts = textwrap.wrap(bare, COLUMNS, subsequent_indent=margin)
+    return [head + part for part in parts]
 
 
 def drawn(rows: list[str]) -> str:
@@ -153,7 +190,7 @@ def recorded() -> list[str]:
         for step in STEPS:
             typed = step.typed if step.typed.startswith("> ") else "$ " + step.typed
             rows += ["\x1b[2m# " + step.told, *folded("\x1b[1m" + typed)]
-            rows += [part for line in scene.show(step) for part in folded(line)] + [""]
+            rows += [*scene.show(step), ""]
     return rows[:-1]
 
 

@@ -104,4 +104,6 @@ def test_the_picture_is_a_recording(tmp_path):
     shown = [html.unescape(re.sub(r"<[^>]*>", "", line)) for line in drawn.splitlines()]
     assert [step.typed in "".join(shown) for step in record.STEPS] == [True] * len(record.STEPS)
     scene = record.Scene(tmp_path)
-    assert all(scene.show(step) for step in record.STEPS)
+    past, given, asked = ("\n".join(scene.show(step)) for step in record.STEPS)
+    for words in ("same idempotency key", "bills the customer twice"):
+        assert words in given and words in asked and words in past, "the moment that README tells"
