@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-NEWEST, OLD, OLDEST = "2.1.329", "2.1.112", "2.1.3"
+NEWEST, OLD, OLDEST = "2.1.332", "2.1.112", "2.1.3"
 CLAUDE = ("claude", "@anthropic-ai/claude-code@" + NEWEST, "DAYLEAF_TEST_CLAUDE")
 GEMINI = ("gemini", "@google/gemini-cli@0.61.0", "DAYLEAF_TEST_GEMINI")
 CODEX = ("codex", "@openai/codex@0.169.0", "DAYLEAF_TEST_CODEX")

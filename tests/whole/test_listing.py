@@ -102,7 +102,7 @@ def test_the_description_lets_a_user_expect_every_hook_and_access():
     """What runs at each event, what is read and written, what is fetched, and when a model is asked."""
     said = MANIFEST["description"]
     for words in ("session starts", "compacted", "with that prompt", "failed call", "subagent's prompt", "transcript", "git state",
-                  "~/.dayleaf", "repository's .dayleaf", "fetches", "only if you switch that on"):
+                  "~/.dayleaf", "repository's .dayleaf", "fetches", "only if you type that or switch it on"):
         assert words in said
     assert MANIFEST["displayName"] and MANIFEST["homepage"].startswith("https://") and MANIFEST["repository"].startswith("https://")
     packages = re.findall(r'^    "(.+)",$', (ROOT / "pyproject.toml").read_text().partition("\ndependencies = [")[2].partition("\n]")[0], re.M)
