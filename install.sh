@@ -384,6 +384,22 @@ offer_status_line() {
   esac
 }
 
+# Asks on a terminal, once, whether a model may write a note of each session.
+offer_notes() {
+  notes() { "$home/runtime/bin/python" -I "$root/memory" notes "$@"; }
+  [ -t 0 ] && [ -t 1 ] || return 0
+  [ -e "$home/log/notes.asked" ] && return 0
+  step 'dayleaf: notes by a model'
+  say "A model can write a note of each session that ended: what came of it, decisions, lessons, what is next."
+  say "Some 5,000 tokens a session go, without secrets, to Claude as you are logged in; \`dayleaf notes off\` ends it at any time."
+  printf '  let it? [y/N] '
+  read -r reply || reply=
+  case $reply in
+    y | Y | yes | YES) notes on ;;
+    *) notes off ;;
+  esac
+}
+
 set_status_line() {
   answer=$(status_line set 2>&1) || die "$answer"
   case $answer in
@@ -487,6 +503,7 @@ install() {
   step 'dayleaf: plugin'
   register
   offer_status_line
+  offer_notes
   if [ -e "$root/$TRANSCRIPT" ]; then demo; fi
   step 'Done.'
   say "Open Claude Code in a project and work as usual; \`dayleaf status\` or /dayleaf:status shows what it holds."

@@ -23,7 +23,7 @@ PARTS = {
     OPEN: ("Open", 4),
     DECISIONS: ("Decisions", 6),
     LESSONS: ("Lessons", 4),
-    STANDING: ("Standing wishes", 4),
+    STANDING: ("Standing wishes", 5),
     DEAD_ENDS: ("Dead ends", 3),
 }
 MARKS = ("user", "agent", "plan", "pitfall", "fact", "procedure")  # who decided, what a lesson is

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import pty
 import re
 import shutil
 import subprocess
@@ -262,6 +264,31 @@ def test_a_shim_gives_way_to_a_real_python(spaced, tmp_path, reachable):
     assert done.returncode == 0, done.stderr
     assert f"{path}/python3.11 -> " in done.stdout
 
+
+
+def at_terminal(home: Path, reply: str) -> str:
+    """Run install.sh on a terminal whose user types one line; return what it showed."""
+    env = {**PIP, "HOME": str(home), "PATH": BARE, "LANG": "C.UTF-8"}
+    pid, fd = pty.fork()
+    if not pid:
+        os.chdir("/")
+        os.execve("/bin/sh", ["sh", str(SCRIPT)], env)
+    os.write(fd, reply.encode())
+    shown = b""
+    with contextlib.suppress(OSError):  # Linux ends a terminal so
+        while piece := os.read(fd, 1 << 16):
+            shown += piece
+    os.close(fd)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0, shown
+    return shown.decode("utf-8", "replace")
+
+
+@pytest.mark.parametrize(("reply", "provider"), [("y\n", "claude"), ("\n", "off")])
+def test_on_a_terminal_it_asks_once_whether_a_model_may_write_notes(ready, reply, provider):
+    """Nothing is on before somebody said so."""
+    assert "let it? [y/N]" in at_terminal(ready, reply)
+    assert json.loads((ready / ".dayleaf" / "config.json").read_text(encoding="utf-8"))["notes.provider"] == provider
+    assert "let it?" not in at_terminal(ready, "y\n")
 
 
 def test_the_status_line_is_set_where_there_is_none_and_taken_away_again(spaced):
