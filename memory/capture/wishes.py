@@ -8,7 +8,9 @@ becomes a rule that waits for approval; the brief says it as the user's words.
 from __future__ import annotations
 
 from memory.core import clock, tokeniser
+from memory.core.layout import PRIVATE
 from memory.core.plaintext import one_line
+from memory.hook import WISH_CHARS
 from memory.session.latepattern import Late
 
 TYPE_CHECKING = False
@@ -16,11 +18,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from memory.capture.turns import Turn
+    from memory.core.records import Record
     from memory.store.store import Store
 
-SAID = "said"  # key of a rule's head: the day on which the user said it
+SAID = "said"  # key of a rule's head: the day on which the user said it last
+TIMES = "times"  # key of a rule's head: on how many days they said it
 LEAST, MOST = 8, 240  # bytes of a wish; characters
-READ = 1000  # characters of a request; in a longer one others' words may have been pasted
 _LEAD = (
     r"(?:(?:and|also|no|please|oh|btw|ok|okay|so|yes|well|again|hey|just|then|bitte|und|also|nein|"
     r"пожалуйста|и|да|нет)\b[,:]?\s{1,3}){0,3}"
@@ -77,7 +80,7 @@ def head(day: str) -> dict[str, str]:
 
 def wishes(request: str) -> list[str]:
     """Return the sentences of a request that say a standing wish, without a word that joins them."""
-    if len(request) > READ:
+    if len(request) > WISH_CHARS:
         return []
     return [wish for wish in map(_wish, _sentences(request)) if wish]
 
@@ -102,7 +105,7 @@ def _wish(said: str) -> str:
 def keep(keeper: Store, turns: Iterable[Turn], session: str) -> list[str]:
     """Write the wishes of a session's typed requests as rules that wait, and return their ids.
 
-    What is there already, also what a person dropped, is not written again.
+    What a person dropped is not written again; what waits already counts once more on another day.
     """
     typed = [(turn.at, wishes(turn.request)) for turn in turns if turn.asked == "" and turn.request]
     said_then = [(at, said) for at, many in typed for said in many]
@@ -113,15 +116,37 @@ def keep(keeper: Store, turns: Iterable[Turn], session: str) -> list[str]:
     found: list[str] = []
     for at, said in said_then:
         title = one_line(said, MOST)
-        if keeper.same("rule", title, "") or is_gone(keeper, title):
-            continue
         day = clock.day(clock.parse(at) or keeper.now)
+        there = keeper.same("rule", title, "")
+        if there:
+            _count(keeper, there, day)
+        if there or is_gone(keeper, title):
+            continue
         extra = {**head(day), "created": at}
         kept = keeper.add(
             "rule", title, "", tags=[context.ALWAYS], source="auto", session=session, extra=extra
         )
         found.append(kept.id)
     return found
+
+
+def is_waiting(keeper: Store, rule: Record) -> bool:
+    """Tell whether a rule of the private tier is a wish that nobody decided on."""
+    if rule.tier != PRIVATE or not rule.meta.get(SAID):
+        return False
+    from memory.core import approvals  # most sessions say no wish again
+
+    key = (approvals.workspace_of(rule.name, keeper.place.key), rule.id, rule.checksum)
+    return key not in approvals.decisions(keeper.place.home, [rule.checksum])
+
+
+def _count(keeper: Store, rule: Record, day: str) -> None:
+    """Count a wish that was said again on a later day."""
+    said = str(rule.meta.get(SAID) or "")
+    if said < day and is_waiting(keeper, rule):
+        times = str(rule.meta.get(TIMES) or "1")
+        number = int(times) if times.isdigit() else 1
+        keeper.edit(rule.name, {**head(day), TIMES: number + 1}, True)
 
 
 def is_gone(keeper: Store, title: str) -> bool:

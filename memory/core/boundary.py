@@ -22,6 +22,8 @@ TYPED = "DAYLEAF_TYPED"  # process id of the hook that passes a slash command on
 AGENTS = ("CLAUDECODE", "GEMINI_CLI", "CODEX_SANDBOX", "CURSOR_AGENT", "OPENCODE", "DAYLEAF_AGENT", NESTED)  # marks of agents
 SETTERS = ("DAYLEAF_", "CLAUDE_PLUGIN_OPTION_")  # how the variables begin that set something of ours
 CLAIMS = "dayleaf_claims"  # key of a hook's event: variables that a repository set, with their files
+STALE = "dayleaf_stale"  # key of a hook's event: the index is to be compared with the files
+HEARD = "dayleaf_heard"  # key of a hook's event: the user has been told what was noted
 FOREIGN = "dayleaf_foreign"  # key of a hook's event: the runtime's Python where it does not run here
 STDIN_LIMIT = 8 << 20
 DEADLINE = 10  # seconds, then the process ends itself; the launcher still exits 0
@@ -34,7 +36,7 @@ HOOKS = {  # event of the host: the hook's word, what answers it, what is left f
     "PostToolUseFailure": ("failure", "memory.hook.at_failure:on_failure", ""),
     "PostToolUse": ("masked", "memory.hook.at_failure:on_masked", ""),
     "PreCompact": ("pre_compact", "", "memory.health.worker:work"),
-    "Stop": ("stop", "", "memory.health.worker:work"),
+    "Stop": ("stop", "memory.hook.at_stop:on_stop", "memory.health.worker:work"),
     "SessionEnd": ("session_end", "", "memory.health.worker:work"),
 }
 

@@ -23,6 +23,7 @@ def follow_up(store: Store, written: generation.Written) -> list[str]:
     """
     named = generation.give_title(store, written.record)
     changed = lessons.keep(store, written.record, written.note.items)
+    lessons.drop_contrary(store)
     return [written.record.name, *([named] if named else []), *changed]
 
 

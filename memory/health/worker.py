@@ -169,6 +169,45 @@ def _capture(todo: Job) -> None:
             boundary.note(todo.env, "attempts", error)
 
 
+def _note_wishes(todo: Job) -> None:
+    """Keep what a prompt says is to hold from now on, and note it for the user, who hears of it at the turn's end."""
+    prompt = todo.event.get("prompt")
+    settings = todo.settings
+    typed = isinstance(prompt, str) and not todo.env.get("CLAUDE_CODE_ENTRYPOINT", "").startswith("sdk")
+    if not typed or not todo.session or not settings["capture.enabled"] or not settings["capture.wishes"]:
+        return
+    from memory.capture import wishes
+
+    if not wishes.wishes(str(prompt)):
+        return
+    from memory.capture.turns import Turn
+    from memory.hook import at_stop
+    from memory.store.store import Store
+
+    store = Store(todo.place, settings, todo.now, todo.written.append)
+    ids = wishes.keep(store, [Turn(clock.iso(todo.now), str(prompt))], todo.session)
+    lines = ['noted for later sessions: "%s"; `dayleaf forget %s` if not\n' % (store.find(id).title, id) for id in ids]
+    if lines:
+        files.append(at_stop.noted_path(todo.place, todo.session), "".join(lines).encode("utf-8", "replace"))
+
+
+def _drop_contrary(todo: Job) -> None:
+    """Archive the waiting wishes whose contrary the user has said since."""
+    if any(name.startswith("p/rules/") for name in todo.written):
+        from memory.knowledge import lessons
+        from memory.store.store import Store
+
+        lessons.drop_contrary(Store(todo.place, todo.settings, todo.now, todo.written.append))
+
+
+def _forget_noted(todo: Job) -> None:
+    """Remember that the user has heard what was noted."""
+    if todo.event.get(boundary.HEARD) is True:
+        from memory.hook import at_stop
+
+        files.remove(at_stop.noted_path(todo.place, todo.session))
+
+
 def _settle(todo: Job) -> None:
     """Note the blocks that did not reach the model."""
     path = _transcript(todo)
@@ -398,6 +437,12 @@ def _refresh(todo: Job) -> None:
     builder.freshen(todo.place, todo.now, bool(todo.event.get(indexview.DAMAGED)))
 
 
+def _refresh_stale(todo: Job) -> None:
+    """Compare every file with the index where the hook found one that had changed, or none had looked for long."""
+    if todo.event.get(boundary.STALE) is not False:
+        _refresh(todo)
+
+
 def _note_walls(todo: Job) -> None:
     """Bring the look-up of walls up to date."""
     from memory.knowledge import walls
@@ -497,12 +542,13 @@ def _find_release(todo: Job) -> None:
 
 
 AFTER_WORK: Tuple[Step, ...] = (
-    ("capture", _capture), ("arrival", _settle), ("walls", _teach_walls), ("refresh", _index_written),
-    ("mark", _mark_written), ("embed", _embed), ("note uses", _note_uses), ("notes", _write_note),
-    ("refresh notes", _index_written))
+    ("capture", _capture), ("heard", _forget_noted), ("contrary", _drop_contrary), ("arrival", _settle),
+    ("walls", _teach_walls), ("refresh", _index_written), ("mark", _mark_written), ("embed", _embed),
+    ("note uses", _note_uses), ("notes", _write_note), ("refresh notes", _index_written))
 AFTER_START: Tuple[Step, ...] = (
     ("said", _mark_said), ("identity", _identify), ("count", _count), ("derive", _derive), ("recover", _recover),
     ("refresh", _refresh), ("walls", _note_walls), ("embed", _embed), ("ledgers", _read_ledgers), ("mark", _mark),
     ("announce", _mark_announced), ("look ahead", _look_ahead), ("notes", _write_missing_notes),
     ("refresh notes", _index_written), ("release", _find_release), ("set up", _set_up))
-AFTER_PROMPT: Tuple[Step, ...] = (("refresh", _refresh),)
+AFTER_PROMPT: Tuple[Step, ...] = (
+    ("wishes", _note_wishes), ("contrary", _drop_contrary), ("refresh", _refresh_stale), ("refresh wishes", _index_written))

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     Suits = Callable[[int, int, Config], bool]
 
+WISH_CHARS = 1000  # characters of a prompt in which a standing wish is looked for; a longer one may hold others' words
 FENCE = "dayleaf-memory"  # the element in which text for the model stands
 
 class Strategy:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import sys
 
 from memory.core import IndexFault, boundary, clock, config, files, layout, tokeniser
-from memory.hook import handles, indexview, is_asking, is_inquiring, is_ticket, receipts, segment
+from memory.hook import WISH_CHARS, handles, indexview, is_asking, is_inquiring, is_ticket, receipts, segment
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,7 +47,9 @@ def on_prompt(event: Event, env: Dict[str, str], now: float) -> Tuple[Optional[E
     if not settings["load.enabled"] or not settings["load.prompt"] or state.off:
         return None, False
     found, block = _answered(event, env, now, "prompt", prompt, (place, settings, path, state))
-    return output("UserPromptSubmit", block, ""), found.stale or scan_due(place, now)
+    event[boundary.STALE] = found.stale or scan_due(place, now)
+    wish = settings["capture.enabled"] and settings["capture.wishes"] and len(prompt) <= WISH_CHARS
+    return output("UserPromptSubmit", block, ""), event[boundary.STALE] or wish
 
 
 def on_agent(event: Event, env: Dict[str, str], now: float) -> Tuple[Optional[Event], bool]:

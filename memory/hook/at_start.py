@@ -154,7 +154,7 @@ def _handoff(found: Index, note: Any, budget: fence.Budget, chosen: Chosen) -> s
 
 
 def _wishes(found: Index, budget: fence.Budget, chosen: Chosen) -> None:
-    """Add the newest standing wishes of the user that nobody decided on, as they were said."""
+    """Add the most repeated and newest wishes of the user that nobody decided on, as they were said."""
     docs = [doc for doc in found.listed("rules") if doc.name[0] == layout.PRIVATE][:READ_WISHES]  # of others it is a claim
     records = [r for r in indexview.reread(found, docs, whole=True) if fence.field(r, "said")] if docs else []
     if not records:
@@ -164,6 +164,7 @@ def _wishes(found: Index, budget: fence.Budget, chosen: Chosen) -> None:
     decided = approvals.decisions(found.place.home, [r.checksum for r in records])
     key = found.place.key
     open_ = [r for r in records if (approvals.workspace_of(r.name, key), r.id, r.checksum) not in decided]
+    open_.sort(key=lambda record: (fence.field(record, "times") or "1", fence.field(record, "said")), reverse=True)
     for record in open_[:MOST_WISHES]:
         line = 'You said on %s: "%s" (not confirmed; `dayleaf forget %s` drops it)' % (
             fence.line(fence.field(record, "said"), 10), fence.line(record.title, 240), fence.line(record.id, 64))

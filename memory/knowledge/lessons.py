@@ -12,7 +12,7 @@ from memory.core import clock
 from memory.core.plaintext import one_line
 from memory.core.records import MADE_OF, Record, derived_links
 from memory.hook import context
-from memory.knowledge import proposals
+from memory.knowledge import contradictions, proposals
 from memory.notes.schema import LESSONS, STANDING, Item
 from memory.store.store import Store
 
@@ -52,6 +52,18 @@ def _is_said_again(record: Record, item: Item, note: Record) -> bool:
     waits = not record.accepted and record.source == "auto" and record.meta.get(MADE_OF)
     other = record.meta.get("session") not in (None, note.meta.get("session"))
     return bool(waits and other and proposals.says_same(record.body.split("\n", 1)[0], item.text))
+
+
+def drop_contrary(store: Store) -> list[str]:
+    """Archive the waiting wishes whose contrary was said later, and return their ids."""
+    waiting = [rule for rule in store.each(("rule",)) if wishes.is_waiting(store, rule)]
+    dropped = []
+    for pair in contradictions.pairs(waiting):
+        older, newer = sorted((pair.older.record, pair.newer.record), key=lambda rule: (rule.meta[wishes.SAID], rule.created))
+        if older.id not in dropped:
+            store.archive(older.name, "the contrary was said later: " + newer.id, into=newer.id)
+            dropped.append(older.id)
+    return dropped
 
 
 def _keep_wishes(store: Store, note: Record, items: Sequence[Item]) -> list[str]:

@@ -156,7 +156,8 @@ class Pages:
         newest = checkpoints[0] if checkpoints else talk
         began = clock.parse(str(events[0].get("t"))) if events else None
         return self._sheet(
-            "session", one_line(newest.title) if newest else "A session without a checkpoint", id=id, talk=talk, note=next((r for r in read if r.kind == "note"), None),
+            "session", one_line(newest.title) if newest else "A session without a checkpoint", id=id, talk=talk,
+            note=next((r for r in read if r.kind == "note"), None),
             what=_told(read) if read else {"branch": "", "began": began or self.now}, checkpoints=checkpoints,
             others=[record for record in read if record.kind not in DATED],
             turns=hit.turns(talk) if talk else [], commits=list(dict.fromkeys(commits)), files=list(touched),

@@ -6,9 +6,12 @@ from pathlib import Path
 
 import pytest
 from harness import vault
+from harness.hook import fire, harmless, payload
+from harness.session import Ending
 
 from memory.capture import wishes
-from memory.core import clock
+from memory.core import clock, layout
+from memory.hook import WISH_CHARS
 from memory.store import store
 
 SIX = {
@@ -47,10 +50,10 @@ def test_what_may_be_of_the_moment_is_none(said):
 
 
 def test_a_long_request_has_none():
-    """What was pasted into it may be anybody's; READ characters are the most."""
+    """What was pasted into it may be anybody's; WISH_CHARS characters are the most."""
     said = "Always run lint first."
-    assert wishes.wishes(said + "\n" + "x" * (wishes.READ - len(said) - 1)) == [said]
-    assert wishes.wishes(said + "\n" + "x" * (wishes.READ - len(said))) == []
+    assert wishes.wishes(said + "\n" + "x" * (WISH_CHARS - len(said) - 1)) == [said]
+    assert wishes.wishes(said + "\n" + "x" * (WISH_CHARS - len(said))) == []
 
 
 def rules_of(place, now=0.0):
@@ -105,3 +108,46 @@ def test_a_machine_has_no_wishes_and_a_setting_keeps_none(session, place):
     Path(place.home, "config.json").write_text('{"capture.wishes": false}')
     session.ask(SIX["en"][1]).say("Understood.").end()
     assert rules(session) == []
+
+
+def test_the_user_hears_at_the_turns_end_what_was_noted(world, project, place):
+    """Once, with the way to drop it; the session's capture keeps it no second time."""
+    said = SIX["en"][3]
+    prompt = payload("UserPromptSubmit", session_id="s1", prompt=said)
+    assert harmless(fire("prompt", prompt, world)).settled
+    (rule,) = rules_of(place)
+    stop = payload("Stop", session_id="s1")
+    first, second = (harmless(fire("stop", stop, world)) for _ in range(2))
+    assert first.message == 'dayleaf: noted for later sessions: "%s"; `dayleaf forget %s` if not' % (said, rule.id)
+    assert second.out == b"" and len(rules_of(place)) == 1
+
+
+@pytest.mark.parametrize("said", ["Run the tests", "Does it always fail?"])
+def test_a_prompt_without_a_wish_is_answered_by_silence(world, place, said):
+    """Nothing is noted, and nothing is said."""
+    assert harmless(fire("prompt", payload("UserPromptSubmit", session_id="s1", prompt=said), world)).settled
+    assert harmless(fire("stop", payload("Stop", session_id="s1"), world)).out == b"" and rules_of(place) == []
+
+
+def test_a_machines_prompt_notes_nothing(world, place):
+    """A program that runs the client types no wishes."""
+    prompt = payload("UserPromptSubmit", session_id="s1", prompt=SIX["en"][0])
+    assert harmless(fire("prompt", prompt, {**world, "CLAUDE_CODE_ENTRYPOINT": "sdk-cli"})).settled and rules_of(place) == []
+
+
+def test_what_is_said_again_on_another_day_comes_first(env, project, now, handled):
+    """The brief has the most repeated first, with the last day; twice on one day is once."""
+    for at, said in enumerate((SIX["en"][0], SIX["en"][2], SIX["en"][0], SIX["en"][0])):
+        day = (at + 1) // 2 * clock.DAY
+        Ending(env, project, now - 9 * clock.DAY + day, "sess-%d" % at).ask(said).say("Understood.").end()
+    first, second = sorted(rules_of(layout.locate(env, project)), key=lambda rule: rule.title)
+    assert (first.title, first.meta["times"]) == (SIX["en"][0], "3") or (second.title, second.meta["times"]) == (SIX["en"][0], "3")
+    block = handled("start", session_id="later")[1]["hookSpecificOutput"]["additionalContext"]
+    assert block.index(SIX["en"][0]) < block.index(SIX["en"][2])
+
+
+def test_the_contrary_takes_the_place_of_what_was_said_before(env, project, now):
+    """A wish that a person kept stays, whatever is said later."""
+    for at, said in enumerate(("Never use mocks in these tests.", "Always use mocks in these tests.")):
+        Ending(env, project, now + at * clock.DAY, "sess-%d" % at).ask(said).say("Understood.").end()
+    assert [rule.title for rule in rules_of(layout.locate(env, project))] == ["Always use mocks in these tests."]

@@ -32,6 +32,7 @@ OTHERS = {
     "health.examination": "leftovers, caches, the ends of torn logs", "health.inspection": "the last audit, derived", "health.figures": "what upkeep would do, derived",
     "health.machines": "what machines tell one another, sealed, and the key", "health.syncing": "what a machine remembers of its syncs",
     "health.measurements": "runs of golden queries, derived",
+    "health.notekeeping": "that the user was asked about notes", "notes.pause": "when a model is asked for notes again",
     "health.worker": "marks of the worker", "core.attempts": "the worker's log", "hook.context": "a project's tags, derived",
     "hook.announcements": "contents of the shared tier that are known, derived", "hook.handoffs": "a count, derived",
     "hook.receipts": "receipts", "index.builder": "the index", "index.embedder": "the vectors of past queries", "index.kept": "what was derived of each file",
