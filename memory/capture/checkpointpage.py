@@ -27,6 +27,8 @@ LEAST_LINE = 110  # characters to which the line of a turn is shortened
 MOST_FIXED, MOST_COMMANDS, MOST_COMMITS, MOST_FILES, MOST_REPORTS, MOST_OPEN = 4, 6, 12, 14, 2, 4
 LEFT = "in progress, not finished: "  # before the request of a turn that has not ended
 STOPPED = "stopped by the user: "  # before that of a turn that the user interrupted
+WENT_ON = "went on later in this session: "  # in its place once a later checkpoint of the session tells more
+FAILED = "` failed when this part ended: "
 FAILS = "` still fails: "  # stands in the line of a command that failed at the end
 _LANGUAGES = {
     "py": "python", "ts": "typescript", "tsx": "typescript", "js": "javascript", "jsx": "javascript", "rs": "rust",
@@ -114,6 +116,11 @@ def body(facts: Facts) -> str:
     told = [*first, *rest, back]
     used = len(fitted(told, BODY // 2)) if any(lines for _, lines, _ in told) else 0
     return fitted([*first, ("Turns", _turns(facts, BODY - used - 40), 1), *rest, back], BODY)
+
+
+def gone_on(text: str) -> str:
+    """Return a checkpoint's text as it reads once its session went on behind it."""
+    return text.replace("- " + LEFT, "- " + WENT_ON).replace(FAILS, FAILED)
 
 
 def _withdrawn(facts: Facts) -> list[str]:

@@ -395,7 +395,26 @@ class Capture:
         record = keeper.add("checkpoint", title, checkpointpage.body(facts), tags=checkpointpage.tags(facts), source="auto",
                             session=self.session, extra={key: value for key, value in meta.items() if value is not None})
         state.name = record.name
+        self._settle_before()
         return self._prove(record.name)
+
+    def _settle_before(self) -> None:
+        """Let the session's checkpoint of before say that the session went on, unless a person changed it."""
+        row = next((row for row in reversed(self.state.closed) if row.name), None)
+        if row is None:
+            return
+        try:
+            old = files.read(self.place.path(row.name), 64 << 20)
+        except OSError:
+            return
+        keeper = store.Store(self.place, self.settings, self.now, on_change=self.on_change)
+        cut = frontmatter.split(old)[1]
+        text = old[cut:].decode("utf-8", "surrogateescape")
+        told = checkpointpage.gone_on(text)
+        if told == text or writer.body_mark(frontmatter.parse(old).body) != row.mark:
+            return
+        keeper.replace(row.name, old[:cut] + told.encode("utf-8", "surrogateescape"), files.sha256(old))
+        row.mark, row.title = self._marks(row.name)
 
     def _update(self, trigger: str, talk: str) -> str:
         state = self.state
@@ -419,6 +438,7 @@ class Capture:
         data = frontmatter.edit(old, {**changes, **meta})
         data = data[:frontmatter.split(data)[1]] + b"\n" + told.encode("utf-8")
         keeper.replace(state.name, data, state.checksum)
+        self._settle_before()
         return self._prove(state.name)
 
     def _prove(self, name: str) -> str:
@@ -439,6 +459,7 @@ class Capture:
             self._read_again()
         if worth(self.state.facts) and not conversationfile.is_forgotten(self.place, self.state, self.session):
             self._converse()
+        self._settle_before()
         self.close()
         progress.save(self.state)
 
