@@ -13,6 +13,7 @@ Format, version 1.  Each turn is a section of level 2, and nothing else is; head
     - ✗ `mise run lint` → exit 1: a.go:12:3: no ctx     outcome, and the line that tells why
     - ✗ Read `.golangci.yml` → failed: no such file     a call of another tool
     - created `a_test.go`, edited `a.go`
+    - changed for `no ctx (noctx)`: `run(ctx)`          the lines that an edit put where a finding was
     - merged `fix-resume` (#6)                          or seen merged in a log
     - commit 1a2b3c4d5e: Fix resume on fresh clones
     - pull request https://github.com/o/r/pull/7
@@ -48,6 +49,7 @@ _BEFORE = {GOES_ON: _GOES_ON, turns.WITHDRAWN: _WITHDRAWN}  # a heading's reques
 _RUN = re.compile(r"- ([✓✗⊘·]) (?:(\w[\w.:-]*) )?(`{1,20})(?!`) ?(.{0,500}?) ?\3(?!`)(?: → (.{0,500}?))?(?: \(×(\d{1,9})\))?$")
 _TOUCHED = tuple("- %s `" % word for word in (CREATED, EDITED, turns.REMOVED, turns.MERGED))
 _FILES = re.compile(r"(created|edited|removed|merged) (`{1,20})(?!`) ?(.{0,240}?) ?\2(?!`)(?: \(#(\d{1,9})\))?(?:, |$)")
+_MET = re.compile(r"- changed for (`{1,20})(?!`) ?(.{1,300}?) ?\1(?!`): (`{1,20})(?!`) ?(.{1,300}?) ?\3$")
 _COMMIT = re.compile(r"- commit ?([0-9a-f]{7,64})?: (.*)$")
 _LINK = re.compile(r"- pull request (\S+)$")
 _REPORT = re.compile(r"- subagent(?: \((.{0,200}?)\))?: (.*)$")
@@ -127,6 +129,8 @@ def _line(piece: Piece) -> str:
         return "- %s %s" % (piece.name, code(piece.text))
     if piece.kind == turns.MERGED:
         return "- merged %s%s" % (code(piece.text), " (#%s)" % piece.name if piece.name else "")
+    if piece.kind == turns.MET:
+        return "- changed for %s: %s" % (code(at_word(piece.name, TELLING)), code(piece.text))
     if piece.kind == COMMIT:
         return ("- commit " + piece.name).rstrip() + ": " + one_line(piece.text, 200)
     if piece.kind == REPORT:
@@ -269,6 +273,9 @@ def _pieces(line: str) -> list[Piece]:
     if line.startswith(_TOUCHED):
         return [Piece(how, what, number) if how == turns.MERGED else Piece(FILE, what, how)
                 for how, _, what, number in _FILES.findall(line[2:])]
+    met = _MET.match(line)
+    if met:
+        return [Piece(turns.MET, met[4], met[2])]
     for pattern, kind in ((_COMMIT, COMMIT), (_REPORT, REPORT)):
         match = pattern.match(line)
         if match:

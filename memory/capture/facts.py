@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from memory.capture import openings, turns
+from memory.capture import findings, openings, turns
 from memory.capture.turns import Piece, Turn, relative
 from memory.core import layout
 from memory.core.plaintext import one_line
@@ -49,6 +49,7 @@ class Facts:
     turns: what was asked and what came of it, oldest first.  withdrawn: those that a rewind took back; nothing else tells of
     them.  runs: commands that mattered.  edits: files, oldest first.
     commits: (hash or "", subject, when).  reports: last words of each subagent by its file; tasks: what each was for.
+    findings: of the last report of a linter or compiler (see `findings`).
     pending: tool calls without a result yet.  todos: [text, status, perhaps its id].  failing: failures of before; touched:
     files edited before.  title: the client's name for the session, by: which of its kinds.  earlier: the last request before
     this stretch.  early: checksum of what a hook told before the transcript.  muted: "" | "text" (it may quote memories) |
@@ -63,6 +64,7 @@ class Facts:
     commits: list[list[str]] = field(default_factory=list)
     reports: dict[str, str] = field(default_factory=dict)
     tasks: dict[str, str] = field(default_factory=dict)
+    findings: list[list[Any]] = field(default_factory=list)
     pending: dict[str, list[str]] = field(default_factory=dict)
     todos: list[list[str]] = field(default_factory=list)
     failing: list[Run] = field(default_factory=list)
@@ -292,8 +294,21 @@ def _returned(facts: Facts, entry: Entry, roots: tuple[str, ...], agent: str) ->
     elif name in _EDITS:
         made = (entry.data.get("type") == "create" if isinstance(entry.data, dict) and "type" in entry.data
                 else entry.text.startswith("File created"))
-        return _edited(facts, Edit(entry.at, given, made), roots, agent)
+        done = _edited(facts, Edit(entry.at, given, made), roots, agent)
+        if facts.findings and not agent and isinstance(entry.data, dict):
+            _answered(facts, entry, relative(given, (*roots, facts.cwd)))
+        return done
     return 0
+
+
+def _answered(facts: Facts, entry: Entry, path: str) -> None:
+    """Tell what an edit put where findings of the last report were, once for all of one rule."""
+    given = findings.answered(facts.findings, path, entry.data.get("structuredPatch"))
+    told = {findings.kind(piece.name) for piece in facts.turns[-1].pieces if piece.kind == turns.MET} if facts.turns else set()
+    for said, text in given:
+        if findings.kind(said) not in told:
+            told.add(findings.kind(said))
+            _add(facts, entry.at, Piece(turns.MET, text, said))
 
 
 def _updated(facts: Facts, entry: Entry, row: list[str]) -> None:
@@ -333,6 +348,8 @@ def _ran(facts: Facts, judged: Run | None, output: str, where: Where) -> int:
     if judged.outcome in (shell.OK, shell.BY_HAND, shell.UNKNOWN) and "git" in judged.command:
         _taken_back(facts, judged.command)
         committed = _committed(facts, judged, output, where)
+    if judged.bad and not where.agent:
+        facts.findings = findings.found(transcript.clean(output), judged.command) or facts.findings
     judged.command, judged.detail, judged.summary = clip(judged.command), clip(judged.detail), clip(judged.summary)
     if not where.agent and not committed:  # else the commit tells it
         _tell(facts, judged, where.at)

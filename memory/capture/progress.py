@@ -301,7 +301,8 @@ def carry(facts: Facts) -> Facts:
     return Facts(pending=dict(facts.pending), tasks=dict(facts.tasks), muted=facts.muted, bang=facts.bang,
                  branch=facts.branch, cwd=facts.cwd, earlier=next(reversed(facts.requests), facts.earlier), typed=facts.typed,
                  todos=list(facts.todos), title=facts.title, by=facts.by, early=facts.early,
-                 failing=failing[-10:], touched=list(dict.fromkeys([*facts.touched, *(e.path for e in facts.edits)]))[-100:])
+                 failing=failing[-10:], findings=[list(one) for one in facts.findings],
+                 touched=list(dict.fromkeys([*facts.touched, *(e.path for e in facts.edits)]))[-100:])
 
 
 def names(folder: str) -> list[str]:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from memory.session import shell
 
 SAID, USER, RUN, FILE, COMMIT, REPORT, LINK, MERGED = "said", "user", "run", "file", "commit", "report", "link", "merged"
+MET = "met"
 SLASH, BANG, SUMMARY, GOES_ON, WITHDRAWN, TEAM = "slash", "bang", "summary", "goes on", "withdrawn", "team"
 ENDED, INTERRUPTED = "ended", "interrupted"
 CREATED, EDITED, REMOVED = "created", "edited", "removed"
@@ -27,6 +28,7 @@ class Piece(NamedTuple):
         REPORT  a subagent's last words         what it was for
         LINK    a pull request's address
         MERGED  a branch, or `#12`              the number of its pull request, or ""
+        MET     the lines that a change put     the finding that named the place
 
     times: how often it ran so in a row.
     """

@@ -80,8 +80,10 @@ def keys(tool: str, given: str, error: str, roots: Sequence[str] = ()) -> List[s
         placed, ruled, words = words_of(text)
         if not words:
             continue
-        if placed and ruled:
-            found["r|" + ruled] = True
+        code = words[0].upper()
+        for rule in (code.lower() if placed and _is_code(code) else "", ruled if placed else ""):
+            if rule:
+                found["r|" + rule] = True
         line = "x|%s|%s" % (name, " ".join(words[:12]))
         said = sum(word.isalpha() and len(word) > 2 and word not in _GENERAL for word in words)
         if said > 2 or (placed and said):

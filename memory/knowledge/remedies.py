@@ -164,11 +164,23 @@ def touches(change: str, telling: str) -> bool:
 
 # --- what came of a failure
 
+def passed(failed: Failure) -> str:
+    """Return what then worked after a failed run, "" for nothing."""
+    return _remedy(failed.piece, _reach(failed))[1]
+
+
+def _reach(failed: Failure) -> list[tuple[int, Piece]]:
+    """Return the steps after a failed run among which its remedy is."""
+    number = failed.steps[failed.at][0]
+    after = failed.steps[failed.at + 1:failed.at + 1 + REACH]
+    return [(n, p) for n, p in after if n <= number + TURNS]
+
+
 def aftermath(failed: Failure, how: str, ended: bool = True) -> Met:
     """Return what came of a failed run.  ended: also how its turn ended, and what was committed."""
     past, steps, at, _ = failed
     number, piece = steps[at]
-    reach = [(n, p) for n, p in steps[at + 1:at + 1 + REACH] if n <= number + TURNS]
+    reach = _reach(failed)
     end, passed, covered = _remedy(piece, reach)
     between = [p for _, p in reach[:end if passed else OPEN]]
     last = reach[end][0] if passed else number

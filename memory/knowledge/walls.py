@@ -1,14 +1,14 @@
 """Walls: which failed calls earlier sessions met, and what then worked, written down for the hook at a failed call.
 
 `write` derives `<scope>.walls` (its format stands in hook/at_failure.py) from the conversations of the private tier, and from the
-checkpoints of sessions that have none; from every checkpoint what met a linter's rule.  What one record gives is kept in
+checkpoints of sessions that have none.  What one record gives is kept in
 `<scope>.met`, so that only records whose file changed are read again.  A failure is written down only with a remedy: another
 call that worked, the line that met a linter's rule, or the path that is there in place of one that is not.
 
-Format of `<scope>.met`, version 5, JSON Lines: `{"v": 5, "sha": 16 hex of the look-up's SHA-256}`, then for each record name,
+Format of `<scope>.met`, version 6, JSON Lines: `{"v": 6, "sha": 16 hex of the look-up's SHA-256}`, then for each record name,
 file (its size and time of change in nanoseconds), id, session, branch, created, size and sha (of its text), failures (keys, at,
-telling, worth, said, ran, where: its turn, then: the other call that worked after it, "" for none), ruled (of a checkpoint's
-fixes, rule -> worth, said and at) and paths (of files that it tells of).
+telling, worth, said, ran, where: its turn, then: the other call that worked after it, "" for none), ruled (of changes that met
+a finding, rule -> worth, said, telling and at) and paths (of files that it tells of).
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from difflib import SequenceMatcher
 from functools import cached_property
 from typing import Any
 
-from memory.capture.turns import FILE, RUN, Piece
+from memory.capture import findings
+from memory.capture.turns import FILE, MET, RUN, Piece
 from memory.core import StoreError, fastjson, files
 from memory.core.config import Config
 from memory.core.layout import PRIVATE, Place
@@ -33,7 +34,7 @@ from memory.session.latepattern import Late
 from memory.store.redactor import without_private
 from memory.store.store import Store
 
-VERSION = 5  # of `<scope>.met`
+VERSION = 6  # of `<scope>.met`
 MOST_RECORDS, MOST_BYTES = 2000, 64 << 20  # that are looked at, of what is written here
 NEWEST = 200  # turns of a conversation that are read; those before them as they were when they were among these
 MOST_MET, LINE, COMMAND = 3, 300, 240  # occurrences of a wall that are kept; characters of a line that met it, of a command
@@ -44,9 +45,7 @@ ALIKE = 0.6  # likeness of the calls, without what they were given, of which one
 _TOOLS, _CLIPPED = frozenset((*at_failure.TOOLS, "")), "…"
 _QUOTED = Late(r"""(["'])(?:\\.|(?!\1).){48,}(?:\1|…|\Z)""", re.S)
 _GIVEN = Late(r"""(["'])(?:\\.|(?!\1).)*(?:\1|…|\Z)|\d+|[0-9a-f]{7,}""", re.S)  # of a command: what varies
-SILENCED = "silenced: "  # how the line begins that only silenced a check
-_HOW = ((SILENCED, "(the check was silenced: "), ("changed: ", "(changed: "))
-_SILENT: dict[str, list[Any]] = {"failures": [], "paths": []}  # where a conversation tells it
+_SILENT: dict[str, Any] = {"failures": [], "ruled": {}, "paths": []}  # where a conversation tells it
 
 Row = dict[str, Any]
 Groups = dict[str, list[tuple[Row, Row]]]  # (a record, a failure in it) by key
@@ -132,11 +131,11 @@ def _stamp(place: Place, name: str) -> list[int]:
 # --- what one record gives
 
 def _read(place: Place, store: Store, name: str, stamp: list[int], told: set[str], before: Row) -> Row:
-    """Read a record; of a checkpoint whose session has a conversation only what met a linter's rule.
+    """Read a record; a checkpoint whose session has a conversation gives nothing.
 
     before: what it gave the last time, which stands for the turns that are not read again.
     """
-    row: Row = {"name": name, "file": stamp, "id": "", "session": "", "ruled": {}, **_SILENT}
+    row: Row = {"name": name, "file": stamp, "id": "", "session": "", **_SILENT}
     try:
         record = without_private(store.read(name))
         data = files.read(place.path(name), fence.RECORD_BYTES, follow=False)
@@ -145,13 +144,13 @@ def _read(place: Place, store: Store, name: str, stamp: list[int], told: set[str
     past, text = history.past_of(record), fence.parts_of(data)[1]
     row.update({"id": past.id, "session": past.session, "branch": past.branch, "created": past.created, "size": len(text),
                 "sha": files.sha256(text)[:16]})
-    if not _is_talk(name):
-        row["ruled"] = _mended(past, record.body)
     if _is_talk(name) or past.session not in told:
         first = max(0, len(past.turns) - NEWEST)
         row["failures"] = list(failures(past, (place.root, place.project), first))
+        row["ruled"] = _changes(past, first)
         if first and before.get("sha") and files.sha256(text[:before["size"]])[:16] == before["sha"]:
             row["failures"] = [one for one in before["failures"] if one["at"] < past.at(first + 1)] + row["failures"]
+            row["ruled"] = {**before["ruled"], **row["ruled"]}
         row["paths"] = sorted({piece.text for _, piece in past.steps() if piece.kind == FILE} | set(past.files))
     return row
 
@@ -274,29 +273,26 @@ def masked(command: str) -> str:
     return _GIVEN.sub("#", remedies.REDIRECTED.sub("", command))
 
 
-def _mended(past: Past, body: str) -> dict[str, Row]:
-    """Return the line that met a linter's rule, by rule, as the checkpoint's fixes tell it."""
-    found: dict[str, Row] = {}
-    for line in body.split("\n"):
-        telling, did, how = _fix(line)
-        named = re.findall(r"(?:nolint|noqa|disable)[:=]\s?([\w,-]+)", how)
-        rules = {rule for rules in named for rule in rules.split(",")} or {at_failure.words_of(telling)[1]}
-        worth = 1 if did == SILENCED else 2 if remedies.touches(how, telling) else 0
-        met = {"worth": worth, "said": did + at_word(how, LINE), "at": past.created}
-        found.update({rule: met for rule in rules - {"", _CLIPPED} if how and worth >= found.get(rule, met)["worth"]})
+def _changes(past: Past, first: int) -> dict[str, Row]:
+    """Return the lines that met findings whose check then passed, the newest by rule."""
+    steps, found = past.steps(first), dict[str, Row]()
+    for at, (number, piece) in enumerate(steps):
+        if piece.kind != MET or not _passes(past, steps, at):
+            continue
+        worth = 2 if findings.names_rule(piece.text, piece.name) else 1
+        met = {"worth": worth, "said": "changed to: `%s`" % at_word(piece.text, LINE),
+               "at": past.at(number) + at / 1e4, "telling": piece.name}
+        names = {rule.lower() for rule in findings.rules(piece.name)} - SUITES
+        found.update({name: met for name in names if worth >= found.get(name, met)["worth"]})
     return found
 
 
-def _fix(line: str) -> tuple[str, str, str]:
-    """Return (what failed, how it was met, the line that met it) of a checkpoint's line of a fix; empty texts of any other."""
-    start, _, rest = line.partition("; passed")
-    state, colon, telling = start.partition("` → ")[2].partition(": ")
-    after = rest.partition(" after editing ")[2]
-    found = sorted((after.find(mark), did, mark) for did, mark in _HOW if mark in after)
-    if not line.startswith("- `") or not line.endswith(")") or not colon or not state.replace(" ", "").isalnum() or not found:
-        return "", "", ""
-    at, did, mark = found[0]
-    return telling.partition(" — ")[0], did, after[at + len(mark):-1]
+def _passes(past: Past, steps: list[tuple[int, Piece]], at: int) -> bool:
+    """Tell whether the run that failed last before a change passed after it."""
+    before = (one for one in range(at - 1, max(-1, at - remedies.REACH), -1)
+              if steps[one][1].kind == RUN and steps[one][1].failed and not steps[one][1].name)
+    failed = next(before, None)
+    return failed is not None and bool(remedies.passed(remedies.Failure(past, steps, failed, "")))
 
 
 # --- what all records give together
@@ -326,10 +322,9 @@ def _occurrence(row: Row, failure: Row, lines: Sequence[str]) -> Row:
 
 
 def _best(pairs: Iterable[tuple[Row, Row]]) -> list[tuple[Row, Row]]:
-    """Return the occurrences that tell most, the newest of equal ones first, one a session; silencers if there is no other."""
+    """Return the occurrences that tell most, the newest of equal ones first, one a session."""
     ordered = sorted(pairs, key=lambda pair: (-pair[1]["worth"], -pair[1]["at"], pair[0]["name"]))
-    mended = [pair for pair in ordered if pair[1]["worth"] > 0 and not str(pair[1]["said"]).startswith(SILENCED)] or ordered
-    return list({row["session"]: (row, failure) for row, failure in reversed(mended)}.values())[::-1]
+    return list({row["session"]: (row, failure) for row, failure in reversed(ordered)}.values())[::-1]
 
 
 def _sessions(pairs: Iterable[tuple[Row, Row]]) -> int:
@@ -351,7 +346,9 @@ def _ruled(groups: Groups, rows: Iterable[Row]) -> Iterable[Row]:
     for row in rows:
         for rule, told in row["ruled"].items():
             rules.setdefault(rule, []).append((row, told))
-    for rule in sorted(rules.keys() - SUITES):
+    for rule in sorted(rules):
+        if not any(told["worth"] > 1 for _, told in rules[rule]):
+            continue
         yield {"keys": ["r|" + rule], "sessions": _sessions([*rules[rule], *groups.get("r|" + rule, ())]), "rule": rule,
                "met": [_occurrence(row, told, [told["said"]]) for row, told in _best(rules[rule])[:MOST_MET]]}
 

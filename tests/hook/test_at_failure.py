@@ -82,26 +82,42 @@ def test_the_session_that_met_it_is_not_told_of_itself(fails):
     assert fails(session="three") == ""
 
 
-RULE = "- `make lint` → exit 1: a.c:1:2: the %s thing is wrong here (%s); passed after editing `a.c` (changed: `%s();` → `fix_%s();`)\n"
+LINT = "- ✗ `make lint` → exit 1: a.c:1:2: the %s thing is wrong here (%s)"
+CHANGE = "- changed for `the %s thing is wrong here (%s)`: `%s() // NOLINT(%s) on purpose`"
+
+
+def linted(place, now, *rules: tuple[str, str]) -> None:
+    """Write a session that met findings of some rules."""
+    lines = [LINT % rules[0], *(CHANGE % (word, rule, word, rule) for word, rule in rules)]
+    conversations.held(place, "rules", "2026-11-15",
+                       "## 09:00 lint\n\n" + "\n".join([*lines, "- ✓ `make lint`"]) + "\n")
+    walls.write(place, vault.settings(), now)
 
 
 def test_the_line_that_met_a_linters_rule_comes_wherever_it_fails(place, fails, now):
     """The rule is known by its name, not by the function that its line names."""
-    conversations.noted(place, "rules", "2026-11-15", "## Fixed\n\n" + RULE % ("first", "rule-one", "first", "first"))
-    walls.write(place, vault.settings(), now)
+    linted(place, now, ("first", "rule-one"))
     told = fails("Exit code 1\nsrc/b.c:9:1: another thing is wrong (rule-one)\n    write(1, b, n);\n    ^", "make lint")
-    assert lines(told) == ["the linter's rule `rule-one` on 2026-11-15 (c-rules): changed: `first();` → `fix_first();`"]
+    assert lines(told) == ["the linter's rule `rule-one` on 2026-11-15 (k-rules, branch main): "
+                           "changed to: `first() // NOLINT(rule-one) on purpose`"]
+
+
+def test_a_finding_whose_text_says_its_remedy_gets_nothing(place, fails, now):
+    """What was made of the code then is no remedy of the code that was just written."""
+    page = "\n".join([LINT % ("first", "rule-one"), "- changed for `the first thing is wrong here (rule-one)`: `const N = 4`",
+                      "- ✓ `make lint`"])
+    conversations.held(place, "rules", "2026-11-15", "## 09:00 lint\n\n" + page + "\n")
+    walls.write(place, vault.settings(), now)
+    assert fails("Exit code 1\nsrc/b.c:9:1: the first thing is wrong here (rule-one)", "make lint") == ""
 
 
 def test_a_report_with_several_rules_brings_what_is_known_of_three(place, fails, now):
     rules = (("first", "rule-one"), ("second", "rule-two"), ("third", "rule-three"), ("fourth", "rule-four"))
-    page = "## Fixed\n\n" + "".join(RULE % (word, rule, word, word) for word, rule in rules)
-    conversations.noted(place, "rules", "2026-11-15", page)
-    walls.write(place, vault.settings(), now)
+    linted(place, now, *rules)
     error = "".join("b.c:%d:2: the %s thing is wrong here (%s)\n" % (at, word, rule) for at, (word, rule) in enumerate(rules))
     told = lines(fails(error, "make lint"))
     assert [line.split("`")[1] for line in told] == ["rule-one", "rule-two", "rule-three"]
-    assert "`fix_second();`" in told[1]
+    assert "`second() // NOLINT(rule-two)" in told[1]
 
 
 # ---- a failure that a pipe hid

@@ -187,13 +187,14 @@ def test_of_two_answers_the_newest_is_told_first(told, asked, now):
 def test_an_error_that_was_pasted_gets_its_remedy_and_the_failed_call_not_again(told, asked, now):
     """As a failed call does; a text without such a line is not looked up."""
     assert asked("fix lint:\n  cli/a.go:12:3: string `main` has 5 occurrences, make it a constant (goconst)") == ""
-    fixed = ("## Fixed\n\n- `make lint` → exit 1: cli/b.go:3:3: string `main` has 4 occurrences, make it a constant (goconst); passed "
-             "after editing `b.go` (the check was silenced: `run(main) //nolint:goconst // reads better`)\n")
-    vault.put(told, "p/checkpoints/2026-11-15/090000-lint.md", "Lint", fixed, id="c-00000041", session=OTHER % 7, branch="main",
+    page = ("## 09:00 lint\n\n- ✗ `make lint` → exit 1: cli/b.go:3:3: string `main` has 4 occurrences, make it a constant (goconst)\n"
+            "- changed for `` string `main` has 4 occurrences, make it a constant (goconst) ``: "
+            "`run(main) //nolint:goconst // reads better`\n- ✓ `make lint`\n")
+    vault.put(told, "p/conversations/2026-11-15/090000-lint.md", "Lint", page, id="c-00000041", session=OTHER % 7, branch="main",
               created="2026-11-15T09:00:00Z")
     walls.write(told, config.load(told.home, told.root, {}), now)
     block = asked("fix lint:\n  cli/a.go:12:3: string `main` has 5 occurrences, make it a constant (goconst)")
-    assert "- the linter's rule `goconst` on 2026-11-15 (c-00000041, branch main): silenced: `run(main) //nolint:goconst" in block
+    assert "- the linter's rule `goconst` on 2026-11-15 (c-00000041, branch main): changed to: `run(main) //nolint:goconst" in block
     state = receipts.session(told.receipts("s1"))
     assert at_failure.hash_of("r|goconst")[:8] in state.walls and state.pushes == 0
 
