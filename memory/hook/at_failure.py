@@ -47,7 +47,7 @@ OWN = ("doesn't want to", "does not want to", "permission to use", "permission f
        "sibling tool call", "parallel tool call", "illegal operation on a directory", "request was aborted", "command timed out",
        "no such tool", "no changes to make", "no task found")
 _EDGE = "\"'`,.;:!?()[]{}<>…‘’“”"
-_OPENERS = ("error:", "error", "warning:", "warning", "fatal:", "e", "-", "vet:", "err", "error!", "[error]", "✗", "✘", "×")
+_OPENERS = ("error:", "error", "warning:", "warning", "fatal:", "e", "-", "vet:", "err", "error!", "[error]", "✗", "✘", "×", "err!")
 _ABSENT = ("no such file or directory", "does not exist", "directory not found", "cannot find the file", "cannot find the path",
            "no such directory", "enoent")
 _GENERAL = frozenset("error errors exit code status failed fails failure not found http file files does exist exists such "
@@ -115,10 +115,12 @@ def words_of(line: str) -> Tuple[bool, str, List[str]]:
     """
     words = line.split()
     placed = False
-    while words and ((here := _is_place(words[0])) or words[0].lower() in _OPENERS):
+    ruled = ""
+    while words and ((here := _is_place(words[0])) or _is_opener(words)):
         placed = placed or here
         del words[0]
-    ruled = ""
+    if placed and len(words) > 2 and line.rstrip().endswith("  " + words[-1]):  # a column of its own
+        ruled = words.pop() if words[-1].islower() else ""
     if words and words[-1].endswith("…"):
         ruled = "…"
         del words[-1]
@@ -133,8 +135,17 @@ def words_of(line: str) -> Tuple[bool, str, List[str]]:
     return placed, ruled, [word for word in masked if word]
 
 
+def _is_opener(words: List[str]) -> bool:
+    """Tell whether a line's first word says no more than that something failed."""
+    first = words[0].lower()
+    of_npm = first == "npm" and len(words) > 2 and words[1].lower() in _OPENERS
+    return first in _OPENERS or first[:6] == "error[" or of_npm
+
+
 def _is_place(word: str) -> bool:
-    """Tell whether a word is a place in a file: `a.go:12:3:`, `(eval):cd:1:`, `12:5`."""
+    """Tell whether a word is a place in a file: `a.go:12:3:`, `a.ts(12,3):`, `(eval):cd:1:`, `12:5`."""
+    if word[-2:] == "):" and word[:1] != "(":
+        word = word[:-2].replace("(", ":").replace(",", ":")
     parts = word.rstrip(":").split(":")
     numbers = [part for part in parts[1:] if part.isdigit()]
     return bool(numbers) and ("." in parts[0] or parts[0][:1] == "(" or parts[0].isdigit()) and "//" not in word

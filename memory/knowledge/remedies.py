@@ -229,7 +229,7 @@ def _remedy(failed: Piece, reach: Sequence[tuple[int, Piece]]) -> tuple[int, str
     for at, command, run in runs:
         if _is_same_call(failure, command):
             return at, one_line(failed.text), True
-        if fixes.passes(run, failure):
+        if fixes.passes(run, failure) or _is_same_aim(failure.command, command):
             return at, one_line(command), True
     near = [row for row in runs if row[2].key == failure.key and SequenceMatcher(None, row[1], failed.text).ratio() >= ALIKE]
     return (near[0][0], one_line(near[0][1]), False) if near else (0, "", False)
@@ -266,7 +266,25 @@ def _is_same_call(failure: shell.Run, command: str) -> bool:
     wanted, calls = set(REDIRECTED.sub("", own).split()), _calls(command)
     moved = [words for words in _calls(failure.command) if words[:1] == ("cd",)]
     return all(words in calls for words in moved) and (calls <= _calls(failure.command) or any(
-        wanted <= set(words) and not any(re.match(r"-|\w+=", word) for word in set(words) - wanted) for words in calls))
+        wanted <= set(words) and words[0] == own.split()[0] and not any(re.match(r"-|\w+=", word) for word in set(words) - wanted) for words in calls))
+
+
+def _is_same_aim(failed: str, command: str) -> bool:
+    """Tell whether a line gives another program what the failed one was given, word by word."""
+    given = _arguments(failed)
+    if not given:
+        return False
+    every = [" ".join(words) for words in _calls(command)]
+    mine = [" ".join(words) for words in _calls(failed)]
+    return any(one.endswith(" " + given) and one not in mine for one in every)
+
+
+@lru_cache(2048)
+def _arguments(command: str) -> str:
+    """Return what the program of a shell line's last call was given, "" where it names nothing."""
+    part = commandline.parts(command)[-1:]
+    words = REDIRECTED.sub("", part[0]).split()[1:] if part else []
+    return " ".join(words) if any(word[:1] != "-" for word in words) else ""
 
 
 @lru_cache(2048)

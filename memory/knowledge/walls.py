@@ -192,7 +192,8 @@ def remedy(failed: remedies.Failure, worked: Worked) -> tuple[int, list[str], st
         return 0, [], ""
     met = remedies.aftermath(failed, "same", ended=False)
     placed = practice.is_placed(piece.telling)
-    after = _another(piece.text, met.passed) if not (placed and met.edits) else ""
+    edited = met.edits and (placed or not practice.MISUSED.search(piece.telling))
+    after = "" if edited else _another(piece.text, met.passed)
     call = after or ("" if placed else worked.most_like(piece.text))
     return (2, ["what worked: `%s`" % brief(call)], brief(after)) if call else (0, [], "")
 

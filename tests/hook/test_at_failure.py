@@ -82,6 +82,18 @@ def test_the_session_that_met_it_is_not_told_of_itself(fails):
     assert fails(session="three") == ""
 
 
+@pytest.mark.parametrize(("printed", "telling"), [
+    ('npm ERR! Missing script: "test"', 'Missing script: "test"'),
+    ("npm error engine Unsupported engine", "engine Unsupported engine"),
+    ("a.ts(3,5): error TS2345: Argument of this type is not assignable",
+     "a.ts:3:5: TS2345: Argument of this type is not assignable"),
+    ("error[E0382]: borrow of moved value", "src/a.rs:3:5: borrow of moved value (E0382)"),
+    ("  3:5  error  Value of this is never used  no-unused-vars",
+     "a.js:3:5: Value of this is never used (no-unused-vars)")])
+def test_a_line_as_printed_has_the_key_of_the_line_on_record(printed, telling):
+    assert at_failure.keys("Bash", "run it", printed)[-1:] == at_failure.keys("Bash", "run it", telling)[-1:] != []
+
+
 LINT = "- ✗ `make lint` → exit 1: a.c:1:2: the %s thing is wrong here (%s)"
 CHANGE = "- changed for `the %s thing is wrong here (%s)`: `%s() // NOLINT(%s) on purpose`"
 

@@ -72,6 +72,25 @@ def test_a_call_that_worked_before_in_that_session_helps_where_none_did_after(pl
     assert said(wall) == ["what worked: `gh api repos/o/r/pulls/90/comments/2719/replies -X POST -f body=\"thanks\"`"]
 
 
+@pytest.mark.parametrize(("failed", "why", "worked"), [
+    ("npm test", 'Missing script: "test"', "pnpm run check"),
+    ("python x.py", "ModuleNotFoundError: No module named 'yaml'", "uv run python x.py"),
+    ("python x.py", "bash: line 1: python: command not found", "uv run x.py"),
+    ("docker-compose up -d", "bash: line 1: docker-compose: command not found",
+     "docker compose up -d"),
+    ("psql app", "psql: error: no server listens on that socket", "docker exec db psql app")])
+def test_the_remedy_may_be_another_program_with_the_same_aim(place, derived, failed, why, worked):
+    held(place, "a", "- ✗ `%s` → exit 1: %s" % (failed, why), "- ✓ `git add a`", "- ✓ `%s`" % worked)
+    assert said(derived(keys_of(why, failed)[0])) == ["what worked: `%s`" % worked]
+
+
+def test_another_program_that_passed_after_an_edit_is_no_remedy(place, derived):
+    """The edit mended it."""
+    why = "assertion of the total: expected seven, received eight"
+    held(place, "a", "- ✗ `npm test` → exit 1: " + why, "- edited `a.js`", "- ✓ `pnpm test`")
+    assert derived(keys_of(why, "npm test")[0]) is None
+
+
 def test_the_newest_occurrence_with_a_remedy_stands_first(place, derived):
     fail, late = "- ✗ `acme do --x` → exit 1: unknown flag: --x", "- ✓ `acme do --y`"
     held(place, "old", fail, late, day="2026-11-12")
