@@ -158,7 +158,7 @@ def how(call: Call) -> int:
     tool = " ".join(call.words).strip()
     if not tool:
         raise UsageError("how needs a tool, such as `gh` or \"go test\"")
-    past = _past(call, tool, history.holds_words(tool.rstrip("0123456789.")), every=True)
+    past = _past(call, tool, history.holds_words(practice.asked(tool)), every=True)
     found = practice.how(past.sessions, tool, call.now)
     limit = call.options.limit or 10
     value = {"tool": tool, "forms": [practice.shape_json(shape) for shape in found[:limit]],

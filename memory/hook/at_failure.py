@@ -47,7 +47,8 @@ OWN = ("doesn't want to", "does not want to", "permission to use", "permission f
        "sibling tool call", "parallel tool call", "illegal operation on a directory", "request was aborted", "command timed out",
        "no such tool", "no changes to make", "no task found")
 _EDGE = "\"'`,.;:!?()[]{}<>…‘’“”"
-_OPENERS = ("error:", "error", "warning:", "warning", "fatal:", "e", "-", "vet:", "err", "error!", "[error]", "✗", "✘", "×", "err!")
+_OPENERS = ("error:", "error", "warning:", "warning", "fatal:", "e", "-", "vet:", "err", "err!",
+            "error!", "[error]", "✗", "✘", "×")
 _ABSENT = ("no such file or directory", "does not exist", "directory not found", "cannot find the file", "cannot find the path",
            "no such directory", "enoent")
 _GENERAL = frozenset("error errors exit code status failed fails failure not found http file files does exist exists such "

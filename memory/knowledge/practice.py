@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from functools import lru_cache
+from itertools import islice, takewhile
 from typing import Any, NamedTuple
 
 from memory.capture.turns import RUN, Piece
@@ -46,6 +47,8 @@ MOST_KIN = 3  # files that are named in place of one that is not there
 _ABSENT = Late(r"(?i)does not exist|no such file|not found|cannot find")
 _SILENCED = Late(r"\b(?:nolint|noqa|type: ignore|eslint-disable|pylint: disable)\b|@ts-ignore")
 _WORDS = Late(r"'[^']*'|\"(?:\\.|[^\"\\])*\"|\S+")
+_VERSIONED = Late(r"\Apython[\d.]+(?= |\Z)")
+DEEP = 2  # words after a program that stands before another one, such as `uv run pytest`
 _BARE = Late(r"[a-z][a-z0-9:_-]*\Z")
 # What says that a call was wrong, and not what it was to look at.
 MISUSED = Late(
@@ -80,9 +83,9 @@ class Shape(NamedTuple):
 def how(sessions: Iterable[Past], tool: str, now: float) -> list[Shape]:
     """Return the invocations of a tool that worked, the most used and newest first.
 
-    tool: a program with or without verbs, such as `gh`, `go test`.
+    tool: a program or a script, by name or path, with or without verbs: `gh`, `go test`, `./run.sh`.
     """
-    wanted = tuple(re.sub(r"\Apython[\d.]+(?= |\Z)", "python", tool.lower()).split())
+    wanted = tuple(asked(tool).split())
     uses: dict[tuple[str, tuple[str, ...]], list[tuple[float, str, int, str, str]]] = {}
     failures: dict[tuple[str, tuple[str, ...]], tuple[float, str, str]] = {}
     for past in sessions:
@@ -108,15 +111,57 @@ def how(sessions: Iterable[Past], tool: str, now: float) -> list[Shape]:
     return [shape for _, shape in sorted(found, key=lambda row: (-row[0], row[1]))]
 
 
+def asked(tool: str) -> str:
+    """Return what a tool is looked for by."""
+    plain = " ".join(word for word in tool.lower().split() if word[:1] != "-")
+    return _VERSIONED.sub("python", plain.removeprefix("./"))
+
+
 def _invocations(piece: Piece, wanted: tuple[str, ...]) -> Iterator[tuple[str, tuple[str, ...], str]]:
     """Yield (its words, its flags, the command) of each call of a tool in a run."""
-    if piece.kind != RUN or piece.name or wanted[0] not in piece.text.lower():
+    if not wanted or piece.kind != RUN or piece.name or wanted[0] not in piece.text.lower():
         return
     for part in commandline.parts(piece.text):
         if wanted[0] in part.lower():
-            words, flags = _shape(part)
-            if words[:len(wanted)] == wanted:
-                yield " ".join(words), flags, REDIRECTED.sub("", one_line(part))
+            shape = next((one for one in (_shape(part), *_views(part, len(wanted)))
+                          if _is_asked(one[0], wanted)), None)
+            if shape:
+                yield " ".join(shape[0]), shape[1], REDIRECTED.sub("", one_line(part))
+
+
+def _is_asked(words: tuple[str, ...], wanted: tuple[str, ...]) -> bool:
+    """Tell whether a call begins with words, its program by name or by the end of its path."""
+    program = words[0] == wanted[0] or words[0].endswith("/" + wanted[0])
+    return program and words[1:len(wanted)] == wanted[1:]
+
+
+@lru_cache(4096)
+def _views(part: str, length: int) -> tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]:
+    """Return a call as that of what stands first in it, and of the script that it runs.
+
+    length: words of a script's call that are told.
+    """
+    typed = [word.strip("'\"").lower() for word in _WORDS.findall(part.lstrip("({ "))]
+    first = next((at for at, word in enumerate(typed) if not re.match(r"\w+=", word)), len(typed))
+    program, _, script = commandline.key_of(part).partition(" ")
+    launched = next((at for at, word in enumerate(typed) if at > first and script and (
+        word == script or word.endswith("/" + script)) and re.search(r"[./]", word)), len(typed))
+    inner = next((at for at, word in enumerate(typed) if at >= first and word.endswith("/" + program)), len(typed))
+    views = ((first, DEEP), (launched, length - 1), (inner, length - 1))
+    return tuple(_view(typed[at:], most) for at, most in views if at < len(typed))
+
+
+def _view(typed: list[str], most: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the words and flags of a call.  most: words after the program."""
+    program = _VERSIONED.sub("python", typed[0].removeprefix("./"))
+    plain = takewhile(_BARE.match, (word for word in typed[1:] if word[:1] != "-"))
+    return (program, *islice(plain, max(0, most))), _flags(typed[1:])
+
+
+def _flags(words: Iterable[str]) -> tuple[str, ...]:
+    """Return the names of the options among words."""
+    named = {re.sub(r"\A-\d+\Z", "-N", word.partition("=")[0]) for word in words if re.match(r"--?\w", word)}
+    return tuple(sorted(named))
 
 
 @lru_cache(4096)
@@ -135,8 +180,7 @@ def _shape(part: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
         words += verb.split()
     if tuple(words) in _ADDRESSED:
         words += [re.sub(r"\d+", "N", word.strip("'\"").partition("?")[0]) for word in rest if "/" in word and word[0] != "-"][:1]
-    flags = {re.sub(r"\A-\d+\Z", "-N", word.partition("=")[0]) for word in rest if re.match(r"--?\w", word)}
-    return tuple(words), tuple(sorted(flags))
+    return tuple(words), _flags(rest)
 
 
 # --- friction: walls

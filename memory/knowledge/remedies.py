@@ -266,7 +266,8 @@ def _is_same_call(failure: shell.Run, command: str) -> bool:
     wanted, calls = set(REDIRECTED.sub("", own).split()), _calls(command)
     moved = [words for words in _calls(failure.command) if words[:1] == ("cd",)]
     return all(words in calls for words in moved) and (calls <= _calls(failure.command) or any(
-        wanted <= set(words) and words[0] == own.split()[0] and not any(re.match(r"-|\w+=", word) for word in set(words) - wanted) for words in calls))
+        wanted <= set(words) and words[0] == own.split()[0]
+        and not any(re.match(r"-|\w+=", word) for word in set(words) - wanted) for words in calls))
 
 
 def _is_same_aim(failed: str, command: str) -> bool:

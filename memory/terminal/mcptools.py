@@ -168,7 +168,7 @@ def how(call: Call, given: Given) -> Told:
     from memory.knowledge import history, practice
 
     tool = given["tool"].strip()
-    wanted = history.Wanted(history.holds_words(tool.rstrip("0123456789.")), tool, True)
+    wanted = history.Wanted(history.holds_words(practice.asked(tool)), tool, True)
     past = history.read(call.place, call.settings, wanted, call.now)
     found = practice.how(past.sessions, tool, call.now)
     notes = [*past.notes, *([] if found else ["no session here has run it successfully"])]

@@ -59,6 +59,18 @@ def test_pythons_are_one_tool(place, how):
     assert [(shape.words, shape.times) for shape in how("python3")] == [("python make.py", 2)] == [(s.words, s.times) for s in how("python")]
 
 
+@pytest.mark.parametrize(("asked", "ran"), [
+    ("uv", "uv run pytest -q"), ("uv run", "uv run pytest -q"), ("pytest", "uv run pytest -q"),
+    ("npx", "npx tsc --noEmit"), ("npx tsc", "npx tsc --noEmit"), ("sudo", "sudo acme start"),
+    ("./scripts/x.sh", "./scripts/x.sh --fast"), ("scripts/x.sh", "bash scripts/x.sh --fast"),
+    ("x.sh", "bash scripts/x.sh --fast"), ("scripts/x.sh", "/w/scripts/x.sh --fast"),
+    ("tools/make.py", "python3 tools/make.py --all"), (".venv/bin/pytest", ".venv/bin/pytest -x")])
+def test_every_program_of_a_call_and_its_script_are_known(place, how, asked, ran):
+    page = "## 09:00 go\n\n- ✓ `cat scripts/x.sh`\n- ✓ `git add tools/make.py`\n- ✓ `%s`\n"
+    conversations.held(place, "a", "2026-11-16", page % ran)
+    assert [shape.example for shape in how(asked)] == [ran]
+
+
 def test_addresses_are_told_apart_and_their_numbers_are_not(place, how):
     conversations.held(place, "a", "2026-11-16", "## 09:00 go\n\n- ✓ `gh api repos/o/r/pulls/7/comments`\n- ✓ `gh api repos/o/r/pulls/9/comments`\n- ✓ `gh api repos/o/r/issues/9`\n")
     assert [(shape.words, shape.times) for shape in how("gh api")] == [
