@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from memory.capture import findings, openings, turns
+from memory.capture import chatter, findings, openings, turns
 from memory.capture.turns import Piece, Turn, relative
 from memory.core import layout
 from memory.core.plaintext import one_line
@@ -49,7 +49,7 @@ class Facts:
     turns: what was asked and what came of it, oldest first.  withdrawn: those that a rewind took back; nothing else tells of
     them.  runs: commands that mattered.  edits: files, oldest first.
     commits: (hash or "", subject, when).  reports: last words of each subagent by its file; tasks: what each was for.
-    findings: of the last report of a linter or compiler (see `findings`).
+    findings: of the last report of a linter or compiler (see `findings`).  printed: see `chatter`.
     pending: tool calls without a result yet.  todos: [text, status, perhaps its id].  failing: failures of before; touched:
     files edited before.  title: the client's name for the session, by: which of its kinds.  earlier: the last request before
     this stretch.  early: checksum of what a hook told before the transcript.  muted: "" | "text" (it may quote memories) |
@@ -65,6 +65,7 @@ class Facts:
     reports: dict[str, str] = field(default_factory=dict)
     tasks: dict[str, str] = field(default_factory=dict)
     findings: list[list[Any]] = field(default_factory=list)
+    printed: dict[str, list[str]] = field(default_factory=dict)
     pending: dict[str, list[str]] = field(default_factory=dict)
     todos: list[list[str]] = field(default_factory=list)
     failing: list[Run] = field(default_factory=list)
@@ -275,7 +276,7 @@ def _returned(facts: Facts, entry: Entry, roots: tuple[str, ...], agent: str) ->
         return 0
     if name == "Bash" and not (entry.failed and entry.text.lstrip().startswith("<tool_use_error>")):  # that one never ran
         where = Where(entry.at, entry.cwd or facts.cwd, roots, agent)
-        done = _ran(facts, shell.run(given, entry.at, entry.text, entry.data, entry.failed), entry.text, where)
+        done = _ran(facts, _judged(facts, given, entry), entry.text, where)
         if not entry.failed:
             _merged(facts, given, entry, where)
             _removed(facts, [word for words in shell.DELETED.findall(given) for word in words.split()], (*roots, facts.cwd))
@@ -309,6 +310,31 @@ def _answered(facts: Facts, entry: Entry, path: str) -> None:
         if findings.kind(said) not in told:
             told.add(findings.kind(said))
             _add(facts, entry.at, Piece(turns.MET, text, said))
+
+
+def _judged(facts: Facts, command: str, entry: Entry) -> Run | None:
+    """Judge a command by what it printed, apart from what passing runs print too."""
+    run = shell.run(command, entry.at, entry.text, entry.data, entry.failed)
+    if run is not None and run.passed:
+        for mark in chatter.learn(facts.printed, run.key, entry.text):
+            _hush(facts, mark)
+    elif run is not None and run.bad and chatter.is_chatter(facts.printed, run.key, run.detail.partition("\n")[0]):
+        text = chatter.without(facts.printed, run.key, entry.text)
+        return shell.run(command, entry.at, text, entry.data, entry.failed)
+    return run
+
+
+def _hush(facts: Facts, mark: str) -> None:
+    """Tell the next line of failures that were told by a line which passing runs print too."""
+    for run in facts.runs:
+        first, _, rest = run.detail.partition("\n") if run.bad else ("", "", "")
+        if first and chatter.mark(first) == mark and chatter.is_chatter(facts.printed, run.key, first):
+            run.detail = rest
+            told = run.outcome + ": " + one_line(first)
+            now = run.outcome + (": " + one_line(rest.partition("\n")[0]) if rest else "")
+            for turn in facts.turns:
+                turn.pieces[:] = [p._replace(result=now) if p.kind == turns.RUN and p.text == run.command
+                                  and p.result == told else p for p in turn.pieces]
 
 
 def _updated(facts: Facts, entry: Entry, row: list[str]) -> None:

@@ -302,6 +302,7 @@ def carry(facts: Facts) -> Facts:
                  branch=facts.branch, cwd=facts.cwd, earlier=next(reversed(facts.requests), facts.earlier), typed=facts.typed,
                  todos=list(facts.todos), title=facts.title, by=facts.by, early=facts.early,
                  failing=failing[-10:], findings=[list(one) for one in facts.findings],
+                 printed={line: list(keys) for line, keys in facts.printed.items()},
                  touched=list(dict.fromkeys([*facts.touched, *(e.path for e in facts.edits)]))[-100:])
 
 
