@@ -39,6 +39,7 @@ MOST_RECORDS, MOST_BYTES = 2000, 64 << 20  # that are looked at, of what is writ
 NEWEST = 200  # turns of a conversation that are read; those before them as they were when they were among these
 MOST_MET, LINE, COMMAND = 3, 300, 240  # occurrences of a wall that are kept; characters of a line that met it, of a command
 # Linters whose name stands behind many a rule.
+_NAME = Late(r"[A-Za-z]\w{0,40}\.[A-Za-z]\w{0,40}")  # of what a package holds
 SUITES = frozenset("gosec gocritic staticcheck stylecheck revive govet typecheck vet eslint ruff pylint flake8 clippy".split())
 MOST_SHAPES, MOST_CALLS = 64, 16  # of calls of one program that worked; commands of one shape
 ALIKE = 0.6  # likeness of the calls, without what they were given, of which one worked and one did not
@@ -348,10 +349,28 @@ def _ruled(groups: Groups, rows: Iterable[Row]) -> Iterable[Row]:
         for rule, told in row["ruled"].items():
             rules.setdefault(rule, []).append((row, told))
     for rule in sorted(rules):
-        if not any(told["worth"] > 1 for _, told in rules[rule]):
+        telling = _telling(rules[rule])
+        if not telling:
             continue
         yield {"keys": ["r|" + rule], "sessions": _sessions([*rules[rule], *groups.get("r|" + rule, ())]), "rule": rule,
-               "met": [_occurrence(row, told, [told["said"]]) for row, told in _best(rules[rule])[:MOST_MET]]}
+               "met": [_occurrence(row, told, [told["said"]]) for row, told in _best(telling)[:MOST_MET]]}
+
+
+def _telling(changes: list[tuple[Row, Row]]) -> list[tuple[Row, Row]]:
+    """Return the changes for a rule that may help the next: they name it, or share a name."""
+    used: dict[str, set[str]] = {}
+    for row, change in changes:
+        for name in _names(change):
+            used.setdefault(name, set()).add(row["session"])
+    shared = {name for name, sessions in used.items() if len(sessions) > 1}
+    return [(row, change) for row, change in changes
+            if change["worth"] > 1 or not shared.isdisjoint(_names(change))]
+
+
+def _names(change: Row) -> set[str]:
+    """Return the names of a change that its finding does not say, such as `fmt.Errorf`."""
+    told = change["telling"].lower()
+    return {name for name in _NAME.findall(change["said"]) if name.lower() not in told}
 
 
 def absent(place: Place, groups: Groups, tree: practice.Tree) -> Iterable[Row]:

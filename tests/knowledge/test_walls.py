@@ -209,6 +209,14 @@ def test_a_change_of_the_code_alone_says_nothing_about_the_next_finding(place, d
     assert derived("r|no-unused") is None
 
 
+def test_changes_of_the_code_tell_where_two_sessions_used_what_the_finding_does_not_name(
+        place, derived):
+    for session, day, change in (("a", "16", "acme.Check(f())"), ("b", "17", "if acme.Check(g()) {")):
+        held(place, session, UNUSED, "- edited `a.c`", CHANGED % change, "- ✓ `make lint`",
+             day="2026-11-" + day)
+    assert said(derived("r|no-unused")) == ["changed to: `if acme.Check(g()) {`"]
+
+
 def test_many_missing_paths_among_many_files_are_looked_up_by_name():
     tree = practice.Tree(("src/p%d/model%d.c" % (n % 97, n) for n in range(40_000)), ())
     began = time.monotonic()
