@@ -12,7 +12,8 @@ of every line of a failure, so that both meet.  No error's text is ever said: wh
 Format of `<scope>.walls`, version 1, written by knowledge/walls.py, ASCII: `dayleaf walls 1 <how many keys>`; then for each key,
 sorted, a line of 16 hex of its SHA-256 and ten digits, the offset of its wall; then the walls, one JSON object a line: sessions
 (how many met it), met (occurrences, the best first), and where it is one of these rule (of a linter), path (that is not there)
-with instead (those that are: [path, source]) and doc ([file, line] of the project's instructions that name it).  An occurrence:
+with gone (whether a session removed it), instead (those that are: [path, source]) and doc ([file, line] of the project's
+instructions that name it).  An occurrence:
 name and id of its record, session, branch, created (of the record) and at, both instants, size and sha (16 hex) of so much of
 the record's text as it was read from, telling (the line), said (the lines of the remedy).  A source: name, size and sha of a
 record that tells of the path, null for none.  Of both a hook says only what still stands in the record's file, and of its head

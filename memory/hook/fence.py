@@ -322,6 +322,9 @@ def _where(what: str, match: Any) -> str:
 def _missing(place: Place, match: Any) -> str:
     """Say of a path that is not there which one is, of those that `narrowed` left, and which document names the wrong one."""
     path, instead, doc = str(match.wall["path"]), match.wall["instead"], match.wall.get("doc") or ("", 0)
+    if match.wall.get("gone"):
+        told = "%s: %s" % (_where("`%s` was removed" % line(path, 200), match), line(str(match.occurrence["said"][0]), 200))
+        return told + ("; known then: `%s`" % line(instead[0], 200) if instead else "")
     there = "here is" if files.exists(place.root + "/" + instead[0]) else "known then:"
     named = ", ".join("`%s`" % line(one, 200) for one in instead)
     told = "%s; %s %s" % (_where("`%s` was missing" % line(path, 200), match), there, named)
@@ -342,7 +345,7 @@ def narrowed(place: Place, wall: Any) -> bool:
     every = [(str(path), source) for path, source in wall["instead"]]
     wall["instead"] = ([path for path, _ in every if files.exists(place.root + "/" + path)]
                        or [path for path, source in every if source and _text(place, source) is not None])
-    return bool(wall["instead"])
+    return bool(wall["instead"] or wall.get("gone"))
 
 
 def standing(place: Place, occurrence: Any) -> Any:

@@ -291,7 +291,8 @@ class Tree:
     """
 
     def __init__(self, tracked: Iterable[str], rows: Iterable[dict[str, Any]]):
-        self.files: dict[str, dict[str, Any] | None] = dict.fromkeys(sorted(tracked))
+        self.tracked = frozenset(tracked)
+        self.files: dict[str, dict[str, Any] | None] = dict.fromkeys(sorted(self.tracked))
         for row in rows:
             source = {key: row[key] for key in ("name", "size", "sha")} if row["paths"] else None
             self.files.update((path, source) for path in row["paths"] if path[:1] not in "/~")

@@ -8,7 +8,8 @@ call that worked, the line that met a linter's rule, or the path that is there i
 Format of `<scope>.met`, version 6, JSON Lines: `{"v": 6, "sha": 16 hex of the look-up's SHA-256}`, then for each record name,
 file (its size and time of change in nanoseconds), id, session, branch, created, size and sha (of its text), failures (keys, at,
 telling, worth, said, ran, where: its turn, then: the other call that worked after it, "" for none), ruled (of changes that met
-a finding, rule -> worth, said, telling and at) and paths (of files that it tells of).
+a finding, rule -> worth, said, telling and at), gone (paths that it removed -> at, said) and paths (of files that it tells
+of).
 """
 
 from __future__ import annotations
@@ -21,14 +22,14 @@ from functools import cached_property
 from typing import Any
 
 from memory.capture import findings
-from memory.capture.turns import FILE, MET, RUN, Piece
+from memory.capture.turns import FILE, MET, REMOVED, RUN, Piece
 from memory.core import StoreError, fastjson, files
 from memory.core.config import Config
 from memory.core.layout import PRIVATE, Place
 from memory.core.plaintext import at_word, one_line
 from memory.hook import at_failure, fence
 from memory.knowledge import history, practice, remedies
-from memory.knowledge.history import Past
+from memory.knowledge.history import Past, committed
 from memory.session import commandline, shell, tellingline
 from memory.session.latepattern import Late
 from memory.store.redactor import without_private
@@ -46,7 +47,7 @@ ALIKE = 0.6  # likeness of the calls, without what they were given, of which one
 _TOOLS, _CLIPPED = frozenset((*at_failure.TOOLS, "")), "…"
 _QUOTED = Late(r"""(["'])(?:\\.|(?!\1).){48,}(?:\1|…|\Z)""", re.S)
 _GIVEN = Late(r"""(["'])(?:\\.|(?!\1).)*(?:\1|…|\Z)|\d+|[0-9a-f]{7,}""", re.S)  # of a command: what varies
-_SILENT: dict[str, Any] = {"failures": [], "ruled": {}, "paths": []}  # where a conversation tells it
+_SILENT: dict[str, Any] = {"failures": [], "ruled": {}, "gone": {}, "paths": []}  # where a conversation tells it
 
 Row = dict[str, Any]
 Groups = dict[str, list[tuple[Row, Row]]]  # (a record, a failure in it) by key
@@ -149,9 +150,10 @@ def _read(place: Place, store: Store, name: str, stamp: list[int], told: set[str
         first = max(0, len(past.turns) - NEWEST)
         row["failures"] = list(failures(past, (place.root, place.project), first))
         row["ruled"] = _changes(past, first)
+        row["gone"] = _gone(past, (place.root, place.project), first)
         if first and before.get("sha") and files.sha256(text[:before["size"]])[:16] == before["sha"]:
             row["failures"] = [one for one in before["failures"] if one["at"] < past.at(first + 1)] + row["failures"]
-            row["ruled"] = {**before["ruled"], **row["ruled"]}
+            row.update({kind: {**before[kind], **row[kind]} for kind in ("ruled", "gone")})
         row["paths"] = sorted({piece.text for _, piece in past.steps() if piece.kind == FILE} | set(past.files))
     return row
 
@@ -289,6 +291,20 @@ def _changes(past: Past, first: int) -> dict[str, Row]:
     return found
 
 
+def _gone(past: Past, roots: Sequence[str], first: int) -> dict[str, Row]:
+    """Return the paths of the project that a session removed, each with how and its commit."""
+    found: dict[str, Row] = {}
+    for at, (number, piece) in enumerate(past.steps(first)):
+        removed = [piece.text] if piece.name == REMOVED else []
+        if piece.kind == RUN and not piece.name and piece.outcome == shell.OK and "cd " not in piece.text:
+            removed = [word for words in shell.DELETED.findall(piece.text) for word in words.split()]
+        paths = [at_failure.relative(word.strip("'\""), roots) for word in removed if word[:1] != "-"]
+        for path in [path for path in paths if path and path[:1] not in "/~.$" and not set("*?{`").intersection(path)]:
+            came = next(iter(committed(past, number)), "") or past.title
+            found[path] = {"at": past.at(number) + at / 1e4, "said": [came], "worth": 1}
+    return found
+
+
 def _passes(past: Past, steps: list[tuple[int, Piece]], at: int) -> bool:
     """Tell whether the run that failed last before a change passed after it."""
     before = (one for one in range(at - 1, max(-1, at - remedies.REACH), -1)
@@ -303,7 +319,7 @@ def merged(place: Place, rows: Sequence[Row]) -> list[Row]:
     """Return the walls, each with its keys, from what the records give."""
     tree = practice.Tree(practice.project_files(place), rows)
     groups = grouped(rows)
-    found = [*_exact(groups), *_ruled(groups, rows), *absent(place, groups, tree)]
+    found = [*_exact(groups), *_ruled(groups, rows), *absent(place, groups, tree, rows)]
     return sorted(found, key=lambda wall: wall["keys"][0])
 
 
@@ -373,9 +389,22 @@ def _names(change: Row) -> set[str]:
     return {name for name in _NAME.findall(change["said"]) if name.lower() not in told}
 
 
-def absent(place: Place, groups: Groups, tree: practice.Tree) -> Iterable[Row]:
+def _removed(rows: Sequence[Row], tree: practice.Tree) -> dict[str, tuple[Row, Row]]:
+    """Return the newest removal of each path that is not in git."""
+    every = [(path, row, gone) for row in rows for path, gone in row["gone"].items()]
+    every.sort(key=lambda one: float(one[2]["at"]))
+    return {path: (row, gone) for path, row, gone in every if path not in tree.tracked}
+
+
+def absent(place: Place, groups: Groups, tree: practice.Tree, rows: Sequence[Row] = ()) -> Iterable[Row]:
     """Yield the walls of paths that are not there, each file and the first folder above it that is not there either."""
     walls: Groups = {}
+    removed = _removed(rows, tree)
+    for path, (row, gone) in removed.items():
+        yield {"keys": ["a|" + path], "sessions": 1, "path": path, "gone": True,
+               "instead": [[one, tree.source(one)] for one in practice.instead_of(path, tree)
+                           if one in tree.files and one not in removed],
+               "met": [_occurrence(row, gone, gone["said"])]}
     for key, pairs in groups.items():
         path = key[2:]
         if key[:2] != "a|" or not path or path in tree.files or path in tree.folders or path.startswith(("/", "~", "..")):
@@ -384,6 +413,8 @@ def absent(place: Place, groups: Groups, tree: practice.Tree) -> Iterable[Row]:
         for one in {path, missing}:
             walls.setdefault(one, []).extend(pairs)
     for path, pairs in walls.items():
+        if path in removed:
+            continue
         instead = practice.instead_of(path, tree)
         if instead:
             doc = practice.line_of(place, path)

@@ -94,6 +94,15 @@ def test_a_line_as_printed_has_the_key_of_the_line_on_record(printed, telling):
     assert at_failure.keys("Bash", "run it", printed)[-1:] == at_failure.keys("Bash", "run it", telling)[-1:] != []
 
 
+def test_who_looks_for_what_a_session_removed_is_told_so(place, fails, now):
+    conversations.held(place, "gone", "2026-11-15", "## 09:00 tidy\n\n- ✓ `rm -rf src/old`\n"
+                       "- commit 1a2b3c4: Drop the old parts\n")
+    walls.write(place, vault.settings(), now)
+    told = fails("File does not exist.", given=str(Path(place.root) / "src/old/a.c"), tool="Read")
+    assert lines(told) == ["`src/old` was removed on 2026-11-15 (k-gone, branch main): "
+                           "1a2b3c4 Drop the old parts"]
+
+
 LINT = "- ✗ `make lint` → exit 1: a.c:1:2: the %s thing is wrong here (%s)"
 CHANGE = "- changed for `the %s thing is wrong here (%s)`: `%s() // NOLINT(%s) on purpose`"
 

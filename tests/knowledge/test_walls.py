@@ -217,6 +217,23 @@ def test_changes_of_the_code_tell_where_two_sessions_used_what_the_finding_does_
     assert said(derived("r|no-unused")) == ["changed to: `if acme.Check(g()) {`"]
 
 
+@pytest.mark.parametrize("line", ["- ✓ `rm -rf src/old`", "- ✓ `git rm -r src/old`",
+                                  "- removed `src/old`"])
+def test_a_path_that_a_session_removed_is_told_with_its_commit(place, derived, line):
+    held(place, "a", "- created `src/old/a.c`", day="2026-11-15")
+    held(place, "b", line, "- commit 1a2b3c4: Drop the old parts")
+    wall = derived("a|src/old")
+    assert (wall["met"][0]["id"], said(wall)) == ("k-b", ["1a2b3c4 Drop the old parts"])
+
+
+@pytest.mark.parametrize("line", ["- ✓ `rm -rf /tmp/x`", "- ✓ `rm src/*.o`", "- ✓ `cd src && rm old`",
+                                  "- ✗ `rm src/old` → exit 1: rm: src/old: not permitted here"])
+def test_what_is_outside_or_not_named_or_not_removed_is_no_path_of_the_project(place, derived, line):
+    held(place, "a", line)
+    walls.write(place, vault.settings(), time.time())
+    assert Path(at_failure.path_of(place)).read_bytes() == b"dayleaf walls 1 0\n"
+
+
 def test_many_missing_paths_among_many_files_are_looked_up_by_name():
     tree = practice.Tree(("src/p%d/model%d.c" % (n % 97, n) for n in range(40_000)), ())
     began = time.monotonic()
