@@ -16,7 +16,7 @@ from math import log
 from typing import Any, NamedTuple
 
 from memory.capture import fixes, openings
-from memory.capture.turns import FILE, REMOVED, RUN, SAID, SUMMARY, USER, Piece
+from memory.capture.turns import FILE, MET, REMOVED, RUN, SAID, SUMMARY, USER, Piece
 from memory.core import clock, tokeniser
 from memory.core.layout import Place
 from memory.core.plaintext import at_word, one_line
@@ -45,8 +45,8 @@ class Met(NamedTuple):
 
     at: seconds since the epoch.  where: the turn.  how: `same`, `near` or `said`.  tool: "" for a command.  ran: what failed (for
     `said` the request).  edits: files.  did: what ran in between.  passed: what then worked, "" for nothing known; covered: it
-    is the same call or more of it.  said: what was said of it right after the failure.  outcome: the opening of the turn's final
-    statement.
+    is the same call or more of it.  changed: the lines put where the finding was.  said: where nothing passed, what was said
+    of it right after the failure.  outcome: the opening of the turn's final statement.
     """
 
     past: Past
@@ -63,6 +63,7 @@ class Met(NamedTuple):
     said: str = ""
     outcome: str = ""
     commit: str = ""
+    changed: tuple[str, ...] = ()
 
     @property
     def worth(self) -> int:
@@ -190,9 +191,17 @@ def aftermath(failed: Failure, how: str, ended: bool = True) -> Met:
         past, past.at(number), past.ref(number), how, piece.name, one_line(piece.text), piece.telling, edits,
         tuple(dict.fromkeys(one_line(p.text) for p in between if p.kind == RUN and not p.name and p.outcome == shell.OK))[-3:],
         passed, covered,
-        _said(spoken, piece.telling),
+        "" if passed else _said(spoken, piece.telling),
         outcome(past.turns[last - 1], OPENING) if ended else "",
-        next(iter(committed(past, last)), "") if ended and passed and edits else "")
+        next(iter(committed(past, last)), "") if ended and passed and edits else "",
+        _changed(piece, between) if passed else ())
+
+
+def _changed(failed: Piece, between: Iterable[Piece]) -> tuple[str, ...]:
+    """Return the lines that a change put where the finding of a failed run was."""
+    key = key_of(failed.telling)
+    met = (p.text for p in between if p.kind == MET and likeness(key_of(p.name), key) >= NEAR)
+    return tuple(dict.fromkeys(met))[:FEW]
 
 
 def _near(failed: Failure) -> list[Piece]:
@@ -401,7 +410,8 @@ def met_json(met: Met, place: Place) -> dict[str, Any]:
     """Return one failure and what came of it."""
     return {**source(met.past, place), "at": clock.iso(met.at), "where": met.where, "how": met.how, "tool": met.tool or None,
             "ran": met.ran, "error": met.telling, "said": met.said or None,
-            "tried": list(met.did), "edited": list(met.edits), "worked": met.passed or None, "same_call": met.covered,
+            "tried": list(met.did), "edited": list(met.edits),
+            "changed": list(met.changed), "worked": met.passed or None, "same_call": met.covered,
             "outcome": met.outcome or None, "commit": met.commit or None}
 
 

@@ -195,10 +195,18 @@ def remedy(failed: remedies.Failure, worked: Worked) -> tuple[int, list[str], st
         return 0, [], ""
     met = remedies.aftermath(failed, "same", ended=False)
     placed = practice.is_placed(piece.telling)
-    edited = met.edits and (placed or not practice.MISUSED.search(piece.telling))
-    after = "" if edited else _another(piece.text, met.passed)
+    mended = placed or (met.edits and not practice.MISUSED.search(piece.telling))
+    after = "" if mended else _another(piece.text, met.passed)
+    if met.covered and not met.edits and len(met.did) == 1 and not _is_akin(met.did[0], piece.text):
+        return 2, ["what worked: `%s`, then the same call" % brief(met.did[0])], ""
     call = after or ("" if placed else worked.most_like(piece.text))
     return (2, ["what worked: `%s`" % brief(call)], brief(after)) if call else (0, [], "")
+
+
+def _is_akin(command: str, failed: str) -> bool:
+    """Tell whether a shell line calls a program with the verb that the failed one called."""
+    one, other = remedies.judged(command, False), remedies.judged(failed, True)
+    return one is None or other is None or one[1] == other[1]
 
 
 def _another(failed: str, passed: str) -> str:
@@ -300,7 +308,7 @@ def _gone(past: Past, roots: Sequence[str], first: int) -> dict[str, Row]:
             removed = [word for words in shell.DELETED.findall(piece.text) for word in words.split()]
         paths = [at_failure.relative(word.strip("'\""), roots) for word in removed if word[:1] != "-"]
         for path in [path for path in paths if path and path[:1] not in "/~.$" and not set("*?{`").intersection(path)]:
-            came = next(iter(committed(past, number)), "") or past.title
+            came = next(iter(committed(past, number)), "") or "during “%s”" % past.title
             found[path] = {"at": past.at(number) + at / 1e4, "said": [came], "worth": 1}
     return found
 

@@ -189,6 +189,7 @@ def _met(met: Met, style: Style, offset: float) -> list[str]:
         ("asked" if said else "failed", what), ("said", met.said),
         ("tried", "; ".join("`%s`" % brief(one) for one in met.did) if not again and not met.covered and not met.tool else ""),
         ("worked" if not met.covered or not again else "passed", passed + after),
+        ("changed", "; ".join("to `%s`" % one for one in met.changed)),
         ("edited", _several(met.edits) if met.edits and not met.passed else ""),
         ("outcome", met.outcome if not met.passed else ""), ("commit", met.commit)))]
 

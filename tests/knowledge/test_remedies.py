@@ -74,6 +74,16 @@ def test_what_ran_in_between_is_told_and_no_cause_is_guessed(place, fix):
     assert met.said == "" and met.did == ("docker compose up -d db",) and met.covered
 
 
+def test_what_mended_is_told_as_the_lines_that_were_changed(place, fix):
+    """And not as whatever was said beside it."""
+    page = ("## 09:00 lint\n\n- ✗ `make lint` → exit 1: a.c:1:2: the value of 'f' is not used (no-unused)\n"
+            "\n✅ The value of f is not used, done.\n\n- edited `a.c`\n"
+            "- changed for `the value of 'f' is not used (no-unused)`: `(void)f();`\n- ✓ `make lint`\n")
+    conversations.held(place, "a", "2026-11-16", page)
+    ((_, (met,)),) = fix("a.c:9:2: the value of 'f' is not used (no-unused)").met
+    assert (met.changed, met.said) == (("(void)f();",), "")
+
+
 def test_the_folder_that_was_wrong_is_not_the_same_call(place, fix):
     page = "## 09:00 go\n\n- ✗ `cd api && go test ./x` → exit 1: cd: no such file or directory: api\n- ✓ `go test ./x`\n"
     conversations.held(place, "a", "2026-11-16", page)

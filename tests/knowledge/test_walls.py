@@ -84,6 +84,17 @@ def test_the_remedy_may_be_another_program_with_the_same_aim(place, derived, fai
     assert said(derived(keys_of(why, failed)[0])) == ["what worked: `%s`" % worked]
 
 
+@pytest.mark.parametrize(("more", "told"), [
+    ("", ["what worked: `docker compose up -d db`, then the same call"]),
+    ("- edited `a.js`", []), ("- ✓ `npm install`", [])])
+def test_the_command_after_which_the_same_call_passed_is_the_remedy(place, derived, more, told):
+    """Where it alone came between."""
+    why = "connect ECONNREFUSED port of the database"
+    held(place, "a", "- ✗ `npm test` → exit 1: " + why, "- ✓ `docker compose up -d db`", more,
+         "- ✓ `npm test`")
+    assert said(derived(keys_of(why, "npm test")[0])) == told
+
+
 def test_another_program_that_passed_after_an_edit_is_no_remedy(place, derived):
     """The edit mended it."""
     why = "assertion of the total: expected seven, received eight"
