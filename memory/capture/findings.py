@@ -24,7 +24,7 @@ MOST = 40  # findings of one report
 SMALL = 3  # lines of a change that answers a finding as a whole
 LINE = 200  # characters of a change
 _PLACED = Late(r"(\S{1,300}?):(\d{1,7})(?::\d{1,5})?: (.{1,400})")
-_RULE = Late(r"[(\[]([A-Za-z][\w./@-]{2,60})[)\]]\s*\Z")
+_RULE = Late(r"[(\[]([A-Za-z@][\w./@-]{2,60})[)\]]\s*\Z")
 _CODE = Late(r"\A(?:error )?([A-Z]{1,5}\d{2,5})\b")
 
 

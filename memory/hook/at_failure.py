@@ -121,8 +121,8 @@ def words_of(line: str) -> Tuple[bool, str, List[str]]:
     while words and ((here := _is_place(words[0])) or _is_opener(words)):
         placed = placed or here
         del words[0]
-    if placed and len(words) > 2 and line.rstrip().endswith("  " + words[-1]):  # a column of its own
-        ruled = words.pop() if words[-1].islower() else ""
+    if placed and len(words) > 2 and words[-1].islower() and line.rstrip().endswith("  " + words[-1]):
+        words[-1] = "(%s)" % words[-1].strip("()[]")  # a column of its own
     if words and words[-1].endswith("…"):
         ruled = "…"
         del words[-1]
@@ -130,11 +130,16 @@ def words_of(line: str) -> Tuple[bool, str, List[str]]:
     if last[:5] in ("(Test", "(test") or (last[:1] == "(" and "::" in last):
         del words[-1]
         last = words[-1] if words else ""
-    if len(words) > 2 and last[:1] + last[-1:] in ("()", "[]") and last[1:-1].replace("-", "").replace("_", "").isalnum():
+    if len(words) > 2 and last[:1] + last[-1:] in ("()", "[]") and _is_name(last[1:-1]):
         ruled = last[1:-1] if last[1:-1].islower() else ruled
         del words[-1:]
     masked = (_masked(word.strip(_EDGE)) for word in words)
     return placed, ruled, [word for word in masked if word]
+
+
+def _is_name(word: str) -> bool:
+    """Tell whether a word may name a linter's rule, such as `no-cycle`, `@scope/no-cycle`."""
+    return all(part.isalnum() for part in word.lstrip("@").replace("/", "-").replace("_", "-").split("-"))
 
 
 def _is_opener(words: List[str]) -> bool:

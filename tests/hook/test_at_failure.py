@@ -89,7 +89,11 @@ def test_the_session_that_met_it_is_not_told_of_itself(fails):
      "a.ts:3:5: TS2345: Argument of this type is not assignable"),
     ("error[E0382]: borrow of moved value", "src/a.rs:3:5: borrow of moved value (E0382)"),
     ("  3:5  error  Value of this is never used  no-unused-vars",
-     "a.js:3:5: Value of this is never used (no-unused-vars)")])
+     "a.js:3:5: Value of this is never used (no-unused-vars)"),
+    ("  3:5  error  Unexpected any of a type  @acme/no-any",
+     "a.ts:3:5: Unexpected any of a type (@acme/no-any)"),
+    ("a.py:3: error: Item of this has no attribute  [union-attr]",
+     "a.py:3: Item of this has no attribute  [union-attr]")])
 def test_a_line_as_printed_has_the_key_of_the_line_on_record(printed, telling):
     assert at_failure.keys("Bash", "run it", printed)[-1:] == at_failure.keys("Bash", "run it", telling)[-1:] != []
 
