@@ -6,11 +6,11 @@ import re
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from memory.capture import chatter, findings, openings, turns
+from memory.capture import openings, turns
 from memory.capture.turns import Piece, Turn, relative
 from memory.core import layout
 from memory.core.plaintext import one_line
-from memory.session import git, shell, transcript
+from memory.session import git, shell, tellingline, transcript
 from memory.session.shell import Run
 from memory.session.transcript import Entry, clip
 from memory.store import writer
@@ -49,7 +49,7 @@ class Facts:
     turns: what was asked and what came of it, oldest first.  withdrawn: those that a rewind took back; nothing else tells of
     them.  runs: commands that mattered.  edits: files, oldest first.
     commits: (hash or "", subject, when).  reports: last words of each subagent by its file; tasks: what each was for.
-    findings: of the last report of a linter or compiler (see `findings`).  printed: see `chatter`.
+    findings: of the last report of a linter or compiler (see `findings`).  printed: see `tellingline.learn`.
     pending: tool calls without a result yet.  todos: [text, status, perhaps its id].  failing: failures of before; touched:
     files edited before.  title: the client's name for the session, by: which of its kinds.  earlier: the last request before
     this stretch.  early: checksum of what a hook told before the transcript.  muted: "" | "text" (it may quote memories) |
@@ -304,6 +304,8 @@ def _returned(facts: Facts, entry: Entry, roots: tuple[str, ...], agent: str) ->
 
 def _answered(facts: Facts, entry: Entry, path: str) -> None:
     """Tell what an edit put where findings of the last report were, once for all of one rule."""
+    from memory.capture import findings  # most edits answer nothing
+
     given = findings.answered(facts.findings, path, entry.data.get("structuredPatch"))
     told = {findings.kind(piece.name) for piece in facts.turns[-1].pieces if piece.kind == turns.MET} if facts.turns else set()
     for said, text in given:
@@ -316,10 +318,10 @@ def _judged(facts: Facts, command: str, entry: Entry) -> Run | None:
     """Judge a command by what it printed, apart from what passing runs print too."""
     run = shell.run(command, entry.at, entry.text, entry.data, entry.failed)
     if run is not None and run.passed:
-        for mark in chatter.learn(facts.printed, run.key, entry.text):
+        for mark in tellingline.learn(facts.printed, run.key, entry.text):
             _hush(facts, mark)
-    elif run is not None and run.bad and chatter.is_chatter(facts.printed, run.key, run.detail.partition("\n")[0]):
-        text = chatter.without(facts.printed, run.key, entry.text)
+    elif run is not None and run.bad and tellingline.is_chatter(facts.printed, run.key, run.detail.partition("\n")[0]):
+        text = tellingline.without_chatter(facts.printed, run.key, entry.text)
         return shell.run(command, entry.at, text, entry.data, entry.failed)
     return run
 
@@ -328,7 +330,7 @@ def _hush(facts: Facts, mark: str) -> None:
     """Tell the next line of failures that were told by a line which passing runs print too."""
     for run in facts.runs:
         first, _, rest = run.detail.partition("\n") if run.bad else ("", "", "")
-        if first and chatter.mark(first) == mark and chatter.is_chatter(facts.printed, run.key, first):
+        if first and tellingline.mark(first) == mark and tellingline.is_chatter(facts.printed, run.key, first):
             run.detail = rest
             told = run.outcome + ": " + one_line(first)
             now = run.outcome + (": " + one_line(rest.partition("\n")[0]) if rest else "")
@@ -374,7 +376,9 @@ def _ran(facts: Facts, judged: Run | None, output: str, where: Where) -> int:
     if judged.outcome in (shell.OK, shell.BY_HAND, shell.UNKNOWN) and "git" in judged.command:
         _taken_back(facts, judged.command)
         committed = _committed(facts, judged, output, where)
-    if judged.bad and not where.agent:
+    if judged.bad and judged.kind in (tellingline.LINT, tellingline.BUILD) and not where.agent:
+        from memory.capture import findings
+
         facts.findings = findings.found(transcript.clean(output), judged.command) or facts.findings
     judged.command, judged.detail, judged.summary = clip(judged.command), clip(judged.detail), clip(judged.summary)
     if not where.agent and not committed:  # else the commit tells it

@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from memory.core import files
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
 TEST, LINT, BUILD, FORMAT, USE, OTHER = "test", "lint", "build", "format", "use", ""  # what failed; USE: how it was called
 _LONG = 60000  # characters of an output that are read
 MOST_NAMES = 12  # failing tests or files that are named
+_END, _ENDS, _WIDE = 600, 3, 160  # of an output: characters and lines of its ends, of a line
+_MOST_PRINTED, _OTHERS = 200, 2  # lines that are known; programs that printed one
 
 
 class Told(NamedTuple):
@@ -299,6 +303,49 @@ def tell(text: str, command: str = "", most: int = 3) -> Told:
             names = [name if runner.kind == TEST else re.sub(r"[:(]\d.*", "", place) for place, _, name in found]
             return Told(tuple(dict.fromkeys(told))[:most], runner.kind, tuple(dict.fromkeys(filter(None, names)))[:MOST_NAMES])
     return Told(tuple(_plain(text, most)), OTHER, ())
+
+
+# --- what runs print whether they pass or fail, such as a shell's warning at its start
+
+def learn(printed: dict[str, list[str]], key: str, output: str) -> list[str]:
+    """Take in what a passing run printed, and return the marks of what is new of it.
+
+    printed: by a line's mark the programs with their verbs that printed it, passing.  key: this run's.
+    """
+    found = []
+    for line in _ends(output):
+        keys = printed.pop(line, [])
+        printed[line] = keys  # behind those that were not met for longer
+        if key not in keys and len(keys) < _OTHERS:
+            keys.append(key)
+            found.append(line)
+    for line in list(printed)[:-_MOST_PRINTED]:
+        del printed[line]
+    return found
+
+
+def _ends(output: str) -> list[str]:
+    """Return the marks of the first and the last lines of an output."""
+    ends = (output,) if len(output) <= 2 * _END else (output[:_END], output[-_END:])
+    lines = [line for end in ends for line in end.split("\n") if len(line) > 1]
+    return list(dict.fromkeys(map(mark, lines[:_ENDS] + lines[-_ENDS:])))
+
+
+def mark(line: str) -> str:
+    """Return what stands for a line: the text itself may be private."""
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", line) if "\x1b" in line else line
+    return files.sha256(plain.strip()[:_WIDE].encode("utf-8", "replace"))[:12]
+
+
+def is_chatter(printed: dict[str, list[str]], key: str, line: str) -> bool:
+    """Tell whether the same program printed a line when it passed, or two others did."""
+    keys = printed.get(mark(line), ())
+    return key in keys or len(keys) >= _OTHERS
+
+
+def without_chatter(printed: dict[str, list[str]], key: str, output: str) -> str:
+    """Return an output without such lines."""
+    return "\n".join(line for line in output.split("\n") if not is_chatter(printed, key, line))
 
 
 def is_trailer(line: str) -> bool:

@@ -180,28 +180,6 @@ def test_what_a_log_shows_to_be_merged_is_kept(session):
     assert talk.read_text().count("- merged `fix/x` (#5)") == 1
 
 
-LINTED = "a.go:3:1: Error return value is not checked (errcheck)\n\tx.Close()\n1 issues:"
-
-
-def test_a_change_of_the_line_that_a_finding_names_is_told(session):
-    """The host's record of the edit says which lines were changed."""
-    session.ask("lint it").bash("golangci-lint run", LINTED, 1)
-    session.edit("b.go", "-\tx.Close()", "+\t_ = x.Close()")
-    session.edit("a.go", " one", " two", "-\tx.Close()",
-                 "+\tx.Close() //nolint:errcheck // nobody waits")
-    session.bash("golangci-lint run", "0 issues.").fire("SessionEnd")
-    told = [line for line in session.talk().split("\n") if line.startswith("- changed for")]
-    assert told == ["- changed for `Error return value is not checked (errcheck)`: "
-                    "`x.Close() //nolint:errcheck // nobody waits`"]
-
-
-def test_a_change_elsewhere_in_the_file_answers_no_finding(session):
-    """Lines above it may move it; what is changed there is not about it."""
-    session.ask("lint it").bash("golangci-lint run", LINTED.replace(":3:", ":30:"), 1)
-    session.edit("a.go", "-one", "+first", "+second").fire("SessionEnd")
-    assert "changed for" not in session.talk()
-
-
 WARNING = "bash: warning: setlocale: LC_ALL: cannot change locale: No such file or directory\n"
 
 
