@@ -24,7 +24,7 @@ MOST = 40  # findings of one report
 SMALL = 3  # lines of a change that answers a finding as a whole
 LINE = 200  # characters of a change
 _PLACED = Late(r"(\S{1,300}?):(\d{1,7})(?::\d{1,5})?: (.{1,400})")
-_RULE = Late(r"[(\[]([A-Za-z@][\w./@-]{2,60})[)\]]\s*\Z")
+_RULE = Late(r"[(\[]([A-Za-z@][\w./@-]{2,60})[)\]]\Z")
 _CODE = Late(r"\A(?:error )?([A-Z]{1,5}\d{2,5})\b")
 
 
@@ -37,7 +37,7 @@ def found(output: str, command: str) -> list[Finding]:
 
 def rules(said: str) -> list[str]:
     """Return the names of the rule that a finding is of: its code, its name in brackets."""
-    matches = (pattern.search(said) for pattern in (_CODE, _RULE))
+    matches = (pattern.search(said.rstrip()) for pattern in (_CODE, _RULE))
     return [match[1] for match in matches if match]
 
 
@@ -48,7 +48,7 @@ def kind(said: str) -> str:
 
 def names_rule(text: str, said: str) -> bool:
     """Tell whether a line of code names the rule of a finding, as `nolint:errcheck` does."""
-    return any(re.search(r"(?:[:=\[(\"/,]|disable[\w-]*)\s?%s(?![\w-])" % re.escape(rule), text)
+    return any(re.search(r"(?:[:=\[(\"/,]|disable[\w-]{0,20})\s?%s(?![\w-])" % re.escape(rule), text)
                for rule in rules(said))
 
 
