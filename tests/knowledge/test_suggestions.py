@@ -115,7 +115,7 @@ def test_no_session_call_changes_a_persons_record(run, place, persons, verb):
 def test_every_verb_that_writes_is_among_them():
     """The others that a session may use only read, or write what is derived."""
     reading = set("recall show expand fix how blame friction standup load why status today statusline doctor check stats eval index "
-                  "shared upkeep audit graph completion config workspace tier mcp".split())
+                  "shared upkeep audit graph completion config workspace tier mcp notes".split())
     free = {verb for verb, row in authority.VERBS.items() if row.least == authority.SESSION}
     assert free == reading | set(WRITING)
 
