@@ -26,6 +26,8 @@ UNDERSTOOD = ("", "Next", "Open", "Decisions", "Dead ends", "Lessons")  # sectio
 AHEAD, LOST = ("Next", "Open"), ("Commands", "Fixed", "Decisions", "Done")  # after a compaction: whole, and as room allows
 LEAST_BYTES = 1400  # for the work of before, however long handoff, plan and rules are
 OWN_BYTES, BESIDE_BYTES = 1600, 1200  # of a compacted session's own work, unless AHEAD takes more; of another branch beyond FIRST
+OTHER_UNITS = 160  # UTF-16 units of a line about another session
+NEAR_FILES, NEAR_DOCS, NEAR_LINES = 8, 16, 4  # after a compaction: files at hand, records about each, decisions that are told
 SHORT_BYTES, CUT_BYTES = 60, 160  # of a line where room is short, of a turn worth cutting
 RULES_UNITS = 2500  # at most kept for approved rules that may be in context
 COUNT_UNITS = 96  # kept for the line that counts, whatever it counts: what else fits must not change with it
@@ -219,10 +221,12 @@ def _work(found: Index, work: handoffs.Work, told: Sequence[str], now: float, bu
     """
     at = len(budget.lines) + 1
     aged, parts, room = _first(found, work, told, now, budget, chosen)
-    others = ["- [%s] %s (%s%s)" % (fence.line(r.id, 64), fence.line(r.title, 120), ", ".join(filter(None, (
+    others = ["- [%s] %s (%s%s)" % (fence.line(r.id, 64), handoffs.headline(r, OTHER_UNITS), ", ".join(filter(None, (
         fence.line(str(r.meta.get("branch") or ""), 80), clock.day(r.created)))), fence.origin(r)) for r in work.others]
     if others and budget.take("Other sessions before this one:"):
         chosen += [[r.id, 1.0, receipts.TITLE] for r, line in zip(work.others, others) if budget.take(line)]
+    if work.own and work.record is not None:
+        _decided_elsewhere(found, work.record, budget, chosen)
     overview()
     if aged:
         more = _more(parts, min(room, budget.bytes, budget.left) - 1)
@@ -268,6 +272,27 @@ def _first(found: Index, work: handoffs.Work, told: Sequence[str], now: float, b
     if work.own:
         return aged, rest, min(left, OWN_BYTES - fence.size(aged + text))
     return aged, rest, left if _is_own_branch(work) else min(left, BESIDE_BYTES)
+
+
+def _decided_elsewhere(found: Index, record: Any, budget: fence.Budget, chosen: Chosen) -> None:
+    """Add what other sessions decided about the files at hand, the newest first."""
+    own = handoffs.sections(fence.clean(record.body)).get("Done", ())
+    names = [name for line in own for name in line.split("`")[1::2] if "." in name][:NEAR_FILES]
+    lines: List[str] = []
+    for name in dict.fromkeys(name.rpartition("/")[2] for name in names):
+        numbers = sorted(found.holding(name.lower()))[-NEAR_DOCS:]
+        docs = [doc for doc in map(found.doc, numbers) if doc.kind in ("checkpoint", "note") and doc.ordinal == 0]
+        for one in indexview.reread(found, sorted(docs, key=lambda doc: -doc.created)):
+            if one.meta.get("session") == record.meta.get("session"):
+                continue
+            said = [line for line in handoffs.sections(fence.clean(one.body)).get("Decisions", ()) if name in line]
+            lines += ["- [%s] %s" % (fence.line(one.id, 64), handoffs.clause(line[2:], OTHER_UNITS)) for line in said[:1]]
+            if said:
+                chosen.append([one.id, 1.0, "decided about a file at hand"])
+    kept = list(dict.fromkeys(lines))[:NEAR_LINES]
+    if kept and budget.take("Other sessions decided about these files:"):
+        for line in kept:
+            budget.take(line)
 
 
 def _later(record: Any) -> List[str]:

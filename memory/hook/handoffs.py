@@ -11,7 +11,7 @@ Schema, version 1, of `<cache>/handoff.json`, written by the worker behind a ses
 
 from __future__ import annotations
 
-from memory.core import clock, fastjson, files, layout
+from memory.core import clock, fastjson, files, layout, tokeniser
 from memory.hook import fence, indexview, receipts, segment
 
 TYPE_CHECKING = False
@@ -357,6 +357,37 @@ def sections(body: str) -> Dict[str, List[str]]:
         elif line.strip():
             found.setdefault(name, []).append(line)
     return found
+
+
+def headline(record: Any, units: int) -> str:
+    """Say in a line what came of a checkpoint's session.
+
+    Its title says so (a commit, a plan, a note), or is only what was asked: then the opening of its outcome stands behind it.
+    """
+    title = fence.line(record.title, units)
+    came = came_of(record)
+    if not came:
+        return title
+    return "%s → %s" % (fence.line(title, units // 2), clause(came, units // 2))
+
+
+def came_of(record: Any) -> str:
+    """Return the opening of a checkpoint's outcome, "" where the title tells what came of it."""
+    found = sections(fence.clean(record.body))
+    asked = record.title.rstrip("… ").casefold()
+    requests = [line.partition(" ")[2].partition(" ")[2].casefold() for line in found.get("Turns", ())]
+    if not asked or not any(request.startswith(asked) for request in requests):
+        return ""
+    return fence.line(found.get("Outcome", ("- ",))[0][2:], 1000)
+
+
+def clause(text: str, units: int) -> str:
+    """Cut a line to at most `units` UTF-16 units, at the end of a clause where one is near."""
+    if tokeniser.utf16(text) <= units:
+        return text
+    held = fence.clip(text, units - 2, "")
+    ends = max(held.rfind(mark) for mark in (". ", "; ", ": ", ", ", "。", "、"))
+    return (held[:ends] if ends > len(held) // 2 else held).rstrip() + " …"
 
 
 def _is_trivial(body: str) -> bool:

@@ -33,7 +33,11 @@ def greeting(found: Index, last: Any, branch: str, now: float) -> str:
     """
     if last is None:
         return ""
-    of, title = fence.line(str(last.meta.get("branch") or ""), 80), fence.line(last.title, 100)
+    from memory.hook import handoffs
+
+    of = fence.line(str(last.meta.get("branch") or ""), 80)
+    came = handoffs.came_of(last)  # a title that only says what was asked tells nobody where the work stands
+    title = handoffs.clause(came, 120) if came else fence.line(last.title, 100)
     said = "back on %s, %s: %s" % (of or found.place.key, ago(now - last.created), title)
     if branch and of != branch:
         said = "no work on %s yet; newest: %s (%s%s)" % (

@@ -535,3 +535,26 @@ def test_no_start_tells_a_conversation(handled, place, now):
         if build:
             builder.build(place, now)
         assert "resume" not in json.dumps(handled("start", source="startup")[1]).lower()
+
+
+def test_a_title_that_only_asks_is_followed_by_what_came_out(place, now, world):
+    """In the line of another session, and alone in the greeting."""
+    worked.checkpoint(place, "old", "2026-11-17T10:15", "feature/a", title="why is the queue slow", Outcome="The lock was held too long. It is split now.",
+                      Turns="10:15 why is the queue slow → The lock was held")
+    worked.checkpoint(place, "new", "2026-11-18T10:15", "main", title="can you fix the login", Outcome="The token is renewed a minute before it ends, with a test.",
+                      Turns="10:15 can you fix the login → The token is renewed")
+    builder.build(place, now)
+    answer = harmless(fire("session_start", payload("SessionStart", "startup", session_id="n1"), world))
+    assert "why is the queue slow → The lock was held too long. It is split now. (feature/a" in answer.context
+    assert "The token is renewed a minute before it ends, with a test." in answer.message and "can you fix" not in answer.message
+
+
+def test_after_a_compaction_others_decisions_on_the_files_at_hand_are_told(place, now, start):
+    """Those alone that name a file that this session changed."""
+    worked.checkpoint(place, "other", "2026-11-17T10:15", "feature/a", Outcome="Done.",
+                      Decisions="the user: `src/queue.py` keeps its letters on disk\n- the user: tabs in `src/other.py`")
+    worked.checkpoint(place, "run-1", "2026-11-18T10:15", "main", session="run-1", Outcome="Half done.", Next="go on", Done="edited `src/queue.py`")
+    builder.build(place, now)
+    block = start("compact", "run-1")
+    assert "Other sessions decided about these files:" in block and "`src/queue.py` keeps its letters on disk" in block
+    assert "tabs in" not in block
