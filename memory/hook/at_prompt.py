@@ -10,6 +10,7 @@ context beside the command's own text.  The arguments go to the child's stdin as
 from __future__ import annotations
 
 import sys
+from zlib import crc32
 
 from memory.core import IndexFault, boundary, clock, config, files, layout, tokeniser
 from memory.hook import WISH_CHARS, handles, indexview, is_asking, is_inquiring, is_ticket, receipts, segment
@@ -32,6 +33,8 @@ SHOWN = ("keep", "status", "why", "standup", "harvest", "plan", "feedback", "on"
 GIVEN = ("recall", "distill", "learn", "checkpoint", "handoff")
 WITH_SESSION = ("why", "on", "off", "learn", "checkpoint", "handoff", "plan", "feedback")
 COMMAND_TIMEOUT = 105  # seconds for the child; the host ends this hook after 120
+MET_CHARS, MET_WORDS = 2000, 60  # of a prompt that are remembered as hashes
+LEAST_WORDS, NEW_SHARE = 6, 0.85  # words of a prompt that changes the subject, and how many of them are new
 AGENT_UNITS = 1200  # UTF-16 units that a subagent's prompt may gain
 _ERRORS = ("error", "fatal", "panic", "failed", "e", "exception", "err")  # how a line of an error begins
 _HOSTS = ("<task-notification", "<command-", "<local-command", "Operation stopped by hook: ")  # how the host begins its words
@@ -85,21 +88,24 @@ def _answered(event: Event, env: Dict[str, str], now: float, name: str, prompt: 
     said = loader.heard(ends(loader.without_blocks(prompt)))
     mode, own = event.get("permission_mode"), layout.safe_id(event.get("session_id"))
     mode = mode if isinstance(mode, str) else ""
+    words = hashed(said) if name == "prompt" else []
+    turned = name == "prompt" and is_new_subject(words, state)
+    wanted = turned or _wants_passages(said, settings, not state.prompts)
 
     def work(found: Index) -> Tuple[loader.Choice, str, Chosen, List[str]]:
-        choice = choose(found, said, mode, settings, state, own)
+        choice = choose(found, said, mode, settings, state, own, turned)
         units = settings["load.promptChars"] if name == "prompt" else min(AGENT_UNITS, settings["load.promptChars"])
         block, shown = with_prompt(found, choice, said, settings, state, mode, units)
         fitted = {item[0] for item in shown}
         return choice, block, shown, [id for id in (found.doc(pick.number).id for pick in choice.picks) if id not in fitted]
 
     found, (choice, block, shown, unfit) = consult(place, event, env, name + " index", work, said,
-                                                     indexview.TALKS if _wants_passages(said, settings, not state.prompts) else 0)
+                                                     indexview.TALKS if wanted else 0)
     if block and 'tag="%s"' % receipts.tag_in(block) in prompt:  # whoever wrote the prompt has given the block on
         block, shown = "", []
     tokens = tokeniser.count_tokens(block)
     fitted = {item[0] for item in shown}
-    words = {one.doc.id: [files.sha256(name.encode("utf-8", "replace"))[:8] for name in one.names]
+    named = {one.doc.id: [files.sha256(name.encode("utf-8", "replace"))[:8] for name in one.names]
              for one in choice.passages if one.doc.id in fitted}
     if path:
         receipts.leave(env, path, {
@@ -109,26 +115,31 @@ def _answered(event: Event, env: Dict[str, str], now: float, name: str, prompt: 
             "chars": tokeniser.utf16(block), "tokens": tokens,
             "ms": clock.elapsed_ms(now), "saved": max(0, found.learning_tokens - tokens) if block else 0,
             **({"sigs": [mark for wall in choice.walls for mark in wall.marks][:16]} if choice.walls and block else {}),
-            **({"words": words} if words else {}), **({"below": choice.below} if choice.below else {}),
+            **({"words": named} if named else {}), **({"met": "".join(words)} if words else {}),
+            **({"below": choice.below} if choice.below else {}),
             **({"unfit": unfit} if unfit else {}), **({"stale": True} if found.stale else {}),
             **({"unread": found.unread} if found.unread else {})})
     return found, block
 
 
-def choose(found: Index, prompt: str, mode: str, settings: Config, state: receipts.Session, own: str = "") -> loader.Choice:
+def choose(found: Index, prompt: str, mode: str, settings: Config, state: receipts.Session, own: str = "",
+           turned: bool = False) -> loader.Choice:
     """Choose the learnings and the passages for a prompt.
 
-    prompt: what `loader.heard` returned.  mode: the host's permission mode.  own: the session's id.
+    prompt: what `loader.heard` returned.  mode: the host's permission mode.  own: the session's id.  turned: whether the prompt
+    changes the session's subject.
     """
     from memory.hook import loader
 
     choice = loader.choose(found, prompt, mode, settings, state.shown)
     base = found.segment
     told = found.delta.docs or (base is not None and base.docs > base.pushable)  # there is more than learnings
-    if told and _wants_passages(prompt, settings, not state.prompts):
+    wanted = _wants_passages(prompt, settings, not state.prompts)
+    if told and (wanted or turned and settings["load.push"] != "off"):
         from memory.hook import passages  # most prompts ask nothing, and each would pay for it
 
-        choice.passages, below = passages.choose(found, prompt, settings["load.push"], state.shown, "" if state.forgot else own)
+        choice.passages, below = passages.choose(
+            found, prompt, settings["load.push"], state.shown, "" if state.forgot else own, turned and not wanted)
         choice.below = [[below[0], round(below[1], 3)]] if below else []
     if settings["load.walls"] and _holds_error(prompt):
         from memory.hook import at_failure
@@ -150,6 +161,19 @@ def _wants_passages(prompt: str, settings: Config, is_first: bool) -> bool:
     """Tell whether a prompt may get passages: it is the session's first, asks something, or names a ticket."""
     return settings["load.push"] != "off" and bool(
         is_first or is_asking(prompt) or is_inquiring(prompt) or any(map(is_ticket, handles(prompt))))
+
+
+def hashed(prompt: str) -> List[str]:
+    """Return a short hash of each of the first words of a prompt, each word once."""
+    terms = dict.fromkeys(term for term, _ in tokeniser.terms(prompt[:MET_CHARS]))
+    return ["%04x" % (crc32(term.encode("utf-8", "replace")) & 0xFFFF) for term in list(terms)[:MET_WORDS]]
+
+
+def is_new_subject(words: Sequence[str], state: receipts.Session) -> bool:
+    """Tell whether nearly all words of a later prompt are new to its session.  words: what `hashed` returned."""
+    if not state.prompts or len(words) < LEAST_WORDS:
+        return False
+    return sum(word not in state.met for word in words) >= NEW_SHARE * len(words)
 
 
 def scan_due(place: Place, now: float) -> bool:

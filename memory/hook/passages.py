@@ -32,7 +32,8 @@ ASKED_CHARS = 4000  # of a prompt that count
 TOLD_CHARS = 24_000  # of a part in which windows are cut
 REQUEST = 110  # UTF-16 units of a request that stand before its answer
 # By load.push: the least telling; the least strength of a prompt that asks, and of another one.
-GATES = {"careful": (3.7, 1.15, 1.45), "full": (3.15, 0.9, 1.1)}
+GATES = {"careful": (3.75, 1.15, 1.45), "full": (3.15, 0.9, 1.1)}
+TURNED = {"careful": 6.5, "full": 5.0}  # the least telling of a later prompt that only changes the subject
 _OF_THE_DAY = ("Next", "Open")  # sections of a checkpoint
 
 
@@ -66,15 +67,16 @@ class _Part:
 
 
 def choose(
-    found: Index, prompt: str, push: str, shown: Set[str], own: str = ""
+    found: Index, prompt: str, push: str, shown: Set[str], own: str = "", turned: bool = False
 ) -> Tuple[List[Passage], Optional[Tuple[str, float]]]:
     """Return (the passages that a prompt gets, (id, telling) of the nearest where none reach the gate).
 
     push: `careful` or `full`.  shown: ids that the session has seen.  own: the session's id, "" where
-    its own records may come.
+    its own records may come.  turned: it only changes the subject, so the records must tell more.
     """
     prompt = prompt[:ASKED_CHARS]
     least, asking, saying = GATES[push]
+    least = TURNED[push] if turned else least
     asks = "?" in prompt or is_asking(prompt) or is_inquiring(prompt)
     hits = loader.search(found, loader.damped(found.terms(prompt)), WANTED, indexview.OTHERS)
     strength = hits[0][0] / log(1.0 + found.documents) if hits else 0.0

@@ -8,7 +8,7 @@ Schema, version 1: `log/receipts/<workspace>/<session>.jsonl`, one JSON object a
             where there are any: words (8 hex of each name in a passage, by the record's id), below ([[id, score]] of the
             passage that came nearest to the threshold), unfit (ids that were picked and found no room), stale (the index was
             behind the files), unread (how many files were not looked at, for want of an index), sigs (as of a wall, of the walls
-            of an error that was pasted)
+            of an error that was pasted); met (16 bits of the hash of each of its first words, 4 hex digits each)
     agent:  the same of a subagent's prompt; the session itself has not seen what stands in it
     wall:   tool, sigs (8 hex of each key of the walls that a failed call met), tag
     lost:   tag and chosen of a block that did not reach the model (health/worker.py); its records count as not shown
@@ -36,9 +36,9 @@ TITLE = "title of another session"  # reason of a record whose title alone was s
 class Session:
     """What a session's receipts say: ids shown since the last reset, whether pushes are off, prompts seen, last brief, whether
     the client forgot what was said before (a compaction); the keys of each wall that was told since then, and how often one was
-    told at all."""
+    told at all; hashes of the words that its prompts have held."""
 
-    __slots__ = ("brief", "forgot", "off", "prompts", "pushes", "shown", "walls")
+    __slots__ = ("brief", "forgot", "met", "off", "prompts", "pushes", "shown", "walls")
 
     def __init__(self) -> None:
         self.shown: Set[str] = set()
@@ -46,6 +46,7 @@ class Session:
         self.prompts = 0
         self.brief = ""
         self.walls: Set[str] = set()
+        self.met: Set[str] = set()
         self.pushes = 0
 
 
@@ -59,6 +60,7 @@ def session(path: str) -> Session:
     for line in data.split(b"\n"):
         if b'"event":"prompt"' in line and b'"chosen":[[' not in line:
             state.prompts += 1
+            state.met |= _met(line)
             continue
         if b'"event":"agent"' in line:  # what a subagent was given is no news to its session
             continue
@@ -69,6 +71,12 @@ def session(path: str) -> Session:
         if isinstance(row, dict):
             _apply(state, row)
     return state
+
+
+def _met(line: bytes) -> Set[str]:
+    """Return the hashes of words that a prompt's receipt holds; the line is not parsed, since a session has many."""
+    hashes = line.partition(b'"met":"')[2].partition(b'"')[0].decode("ascii", "replace")
+    return {hashes[at:at + 4] for at in range(0, len(hashes), 4)}
 
 
 def _apply(state: Session, row: Dict[str, Any]) -> None:
@@ -85,6 +93,8 @@ def _apply(state: Session, row: Dict[str, Any]) -> None:
         sigs = row.get("sigs")
         state.walls.update(filter(None, map(str, sigs)) if isinstance(sigs, list) else ())
         state.prompts += event == "prompt"
+        met = row.get("met")
+        state.met |= {met[at:at + 4] for at in range(0, len(met), 4)} if isinstance(met, str) else set()
         if event == "wall":
             state.pushes += 1
             return  # a record that carries a remedy may still come whole

@@ -115,11 +115,11 @@ def test_most_prompts_get_nothing(told, asked, prompt):
     assert asked(prompt) == ""
 
 
-def test_a_later_prompt_gets_something_only_if_it_asks(told, asked, handled):
+def test_a_later_prompt_that_goes_on_gets_something_only_if_it_asks(told, asked, handled):
     """A session's first prompt may be of any form; after a clear the next one is the first again."""
     task = "drop rows with a blank before the sign of the amount in parseLedgerRow"
     assert "c-00000001" in asked(task)
-    assert asked("hi", session_id="s2") == "" and asked(task, session_id="s2") == ""
+    assert asked("hi", session_id="s2") == "" and asked("drop these rows in parseLedgerRow", session_id="s2") == ""
     assert "c-00000001" in asked("why does parseLedgerRow drop rows with a blank before the sign?", session_id="s2")
     asked("hi", session_id="s3")
     handled("start", source="clear", session_id="s3")
@@ -396,3 +396,18 @@ def test_subagents_are_left_alone_where_pushes_are_off(told, handled, setting):
 def test_handles(text, names):
     """Identifiers of several words, files, options, tickets, pull requests, commits; no prose, no small numbers."""
     assert hook.handles(text) == names
+
+
+
+SUBJECT = ("the preview proxy should listen on another port: 8080 is taken by the metrics sidecar, so write the number "
+           "into proxy.toml and restart the preview")
+
+
+def test_a_later_prompt_that_changes_the_subject_gets_what_tells_much_of_it(told, asked):
+    """Nothing asks in it.  Words that the session has met are no new subject, and a few words are none."""
+    asked("rename the button of the login page", session_id="s1")
+    assert "listens on 8417" in asked(SUBJECT, session_id="s1")
+    asked("rename the button of the login page", session_id="s2")
+    assert asked("rename that button again, please, and the page too", session_id="s2") == ""
+    asked("first write a test for: " + SUBJECT.replace("8080", "8081"), session_id="s3")
+    assert "listens on 8417" not in asked(SUBJECT, session_id="s3")
