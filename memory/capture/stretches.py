@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from copy import copy, deepcopy
+from dataclasses import replace
 
 from memory.capture import checkpointpage, conversationfile, progress, wishes
 from memory.capture.checkpointpage import is_answered, worth
@@ -482,7 +483,9 @@ class Capture:
         start, end = ({key: span[at] for key, span in state.spans.items()} for at in (1, 0))
         if start != end:
             mark, title = self._marks(state.name) if state.name else ("", "")
-            row = progress.Closed(state.name, mark, title, start, end, state.facts.until, progress.plain(state.bases[0]),
+            # What runs print is learnt anew where a stretch is told again: kept in each row, it made the state grow squarely.
+            base = replace(state.bases[0], printed={}, findings=[])
+            row = progress.Closed(state.name, mark, title, start, end, state.facts.until, progress.plain(base),
                                   state.grown, state.day)
             state.closed = [*state.closed, row][-_ROWS:]
 

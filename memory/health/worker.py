@@ -331,13 +331,19 @@ def _write_notes(todo: Job, names: List[str]) -> None:
     from memory.notes import generation, pause
     from memory.store.store import Store
 
-    store = Store(todo.place, todo.settings, todo.now, todo.written.append)
+    changed: List[str] = []
+    store = Store(todo.place, todo.settings, todo.now, changed.append)
     talks = [store.read(name) for name in names if files.exists(todo.place.path(name))]
     try:
         for written in generation.write_due(store, todo.settings, todo.env, talks, todo.now):
             notekeeping.follow_up(store, written)
     except CallFailed as error:
         raise NoNote(error.why, pause.read(todo.place.home).until) from None
+    finally:
+        if changed:
+            from memory.index import builder
+
+            builder.refresh(todo.place, todo.now, names=changed)
 
 
 def _note_uses(todo: Job) -> None:
@@ -544,11 +550,11 @@ def _find_release(todo: Job) -> None:
 AFTER_WORK: Tuple[Step, ...] = (
     ("capture", _capture), ("heard", _forget_noted), ("contrary", _drop_contrary), ("arrival", _settle),
     ("walls", _teach_walls), ("refresh", _index_written), ("mark", _mark_written), ("embed", _embed),
-    ("note uses", _note_uses), ("notes", _write_note), ("refresh notes", _index_written))
+    ("note uses", _note_uses), ("notes", _write_note))
 AFTER_START: Tuple[Step, ...] = (
     ("said", _mark_said), ("identity", _identify), ("count", _count), ("derive", _derive), ("recover", _recover),
     ("refresh", _refresh), ("walls", _note_walls), ("embed", _embed), ("ledgers", _read_ledgers), ("mark", _mark),
     ("announce", _mark_announced), ("look ahead", _look_ahead), ("notes", _write_missing_notes),
-    ("refresh notes", _index_written), ("release", _find_release), ("set up", _set_up))
+    ("release", _find_release), ("set up", _set_up))
 AFTER_PROMPT: Tuple[Step, ...] = (
     ("wishes", _note_wishes), ("contrary", _drop_contrary), ("refresh", _refresh_stale), ("refresh wishes", _index_written))

@@ -124,6 +124,7 @@ def _append(place: Place, now: float, names: Sequence[str]) -> Summary:
         return build(place, now)
     try:
         found = indexview.Index(place, base, delta.Delta(b""))
+        names = list(dict.fromkeys(names))  # a session of many branches writes on one conversation
         frames = [documents.frame(found, name) for name in names]
         files.append(indexview.delta_path(place, base.generation), b"".join(frames))
         return Summary(base.records, 0, len(names), 0, False, False, ())
