@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any
 
@@ -27,9 +28,12 @@ _SETTING = {"project": ("in this project", "`dayleaf on --project` switches them
             "user": ("everywhere", "`dayleaf config unset load.enabled` switches them on"),
             "environment": ("by the environment", "remove DAYLEAF_LOAD_ENABLED from it")}
 BECAME = {"use": "used in a session", "up": "helped, somebody said", "down": "misled, somebody said", "again": "learned again"}
+# At which moment something was pushed, in the order in which they are told.
+MOMENTS = ("start", "first", "reset", "later", "wall", "agent")
+UNWATCHED = ("wall", "agent")  # of which no use is noted
 # Keys of a receipt that are told.
-SAID = ("t", "event", "source", "tool", "prompt", "query", "strategy", "candidates", "chars", "ms", "saved", "below", "unfit",
-        "stale", "unread")
+SAID = ("t", "event", "moment", "source", "tool", "prompt", "query", "strategy", "candidates", "chars",
+        "ms", "saved", "below", "unfit", "stale", "unread")
 
 
 def report(place: layout.Place, word: str, session: str) -> dict[str, Any]:
@@ -40,7 +44,7 @@ def report(place: layout.Place, word: str, session: str) -> dict[str, Any]:
     """
     sessions = sessions_of(place)
     if not sessions:
-        return {"session": "", "events": []}
+        return {"session": "", "events": [], "moments": []}
     if not word:
         word = session if session in sessions else sessions[0]
     if word == "last":
@@ -48,7 +52,7 @@ def report(place: layout.Place, word: str, session: str) -> dict[str, Any]:
             rows = [row for row in _rows(place, name) if row.get("event") == "prompt" and row.get("chosen")]
             if rows:
                 return _report(place, name, rows[-1:])
-        return {"session": "", "events": []}
+        return {"session": "", "events": [], "moments": []}
     if word in sessions:
         return _report(place, word, _rows(place, word))
     for name in sessions:
@@ -201,25 +205,78 @@ def listed(folder: str) -> list[str]:
 
 
 def _rows(place: layout.Place, session: str) -> list[dict[str, Any]]:
+    """Return the receipts of a session, each with its `moment`, "" for what is no push."""
     try:
-        return receipts.read(place.receipts(session))
+        rows = receipts.read(place.receipts(session))
     except OSError:
         return []
+    fresh = "first"
+    for row in rows:
+        event = str(row.get("event"))
+        if event == "start" and row.get("source") in receipts.RESETS:
+            fresh = "reset"
+        row["moment"] = fresh if event == "prompt" else event if event in MOMENTS else ""
+        if event == "prompt":
+            fresh = "later"
+    return rows
+
+
+# ---- by moment
+
+Uses = set[tuple[str, str, str]]  # 8 hex of the session, 8 hex of the prompt or "", a record's id
+
+
+def use_key(session: str, row: dict[str, Any], id: str) -> tuple[str, str, str]:
+    """Return what a ledger notes where a record of a receipt was then used."""
+    return ledger.short(session), ledger.short(str(row.get("prompt") or "")), id
+
+
+def by_moment(sessions: Iterable[tuple[str, list[dict[str, Any]]]], uses: Uses) -> list[dict[str, Any]]:
+    """Count for each moment that occurred: times, given, pushed and used.
+
+    times: receipts.  given: those of them with records.  pushed: these records.  used: how many of
+    them were then used, None where nobody notes it; of starts each record counts once a session.
+    """
+    counts: dict[str, Counter[str]] = {}
+    left = set(uses)
+    for session, rows in sessions:
+        for row in rows:
+            ids = [str(item[0]) for item in receipts.chosen(row)]
+            keys = {use_key(session, row, id) for id in ids} & left
+            left -= keys
+            counts.setdefault(row["moment"], Counter()).update(
+                times=1, given=bool(ids), pushed=len(ids), used=len(keys))
+    return [{"moment": moment, **{key: counts[moment][key] for key in ("times", "given", "pushed")},
+             "used": None if moment in UNWATCHED else counts[moment]["used"]}
+            for moment in MOMENTS if moment in counts]
+
+
+def _used_in(place: layout.Place, session: str) -> Uses:
+    """Return the uses that the ledgers note of a session."""
+    return {(ledger.short(session), *use)
+            for book in ledger.ledgers(place) for use in ledger.used_in(book, session)}
+
+
+def _was_used(session: str, row: dict[str, Any], id: str, uses: Uses) -> bool | None:
+    """Tell whether a record of a receipt was then used; None where nobody notes it."""
+    return None if row["moment"] in UNWATCHED else use_key(session, row, id) in uses
 
 
 def _report(place: layout.Place, session: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
     known = _known(place, {str(item[0]) for row in rows for item in _chosen(row)})
+    uses = _used_in(place, session)
     events = []
     lost = {row.get("tag") for row in _rows(place, session) if row.get("event") == "lost"}
     for row in rows:
         if row.get("event") == "lost":
             continue
-        items = [{"id": str(item[0]), "title": known.get(str(item[0]), ""), "score": item[1], "reason": str(item[2])}
+        items = [{"id": str(item[0]), "title": known.get(str(item[0]), ""), "score": item[1],
+                  "reason": str(item[2]), "used": _was_used(session, row, str(item[0]), uses)}
                  for item in _chosen(row)]
         event: dict[str, Any] = {key: row[key] for key in SAID if key in row}
         tag = receipts.tag_of(row)
         events.append({**event, **({"lost": True} if tag and tag in lost else {}), "chosen": items})
-    return {"session": session, "events": events}
+    return {"session": session, "events": events, "moments": by_moment([(session, rows)], uses)}
 
 
 def _chosen(row: dict[str, Any]) -> list[list[Any]]:

@@ -269,6 +269,7 @@ def _pushes(sessions: Sequence[Session], uses: Sequence[tuple[str, str, str]]) -
     given = sum(bool(receipts.chosen(row)) for row in prompts)
     return {"sessions": len(sessions), "prompts": len(prompts), "promptsGiven": given,
             "walls": sum(row.get("event") == "wall" for row in rows), **_used(sessions, uses),
+            "moments": accounts.by_moment(((one.name, one.rows) for one in sessions), set(uses)),
             "characters": chars, "charactersPerSession": round(chars / len(sessions)) if sessions else 0,
             "tokens": sum(row["tokens"] for row in tokens), "perSession": tokens[-SESSIONS:],
             "tokensSaved": sum(_whole(row.get("saved")) for row in rows)}

@@ -12,7 +12,7 @@ from typing import Any
 
 from memory.core import plaintext
 from memory.health import figures
-from memory.terminal import screen
+from memory.terminal import pastlines, screen
 
 EIGHTHS = "▏▎▍▌▋▊▉█"
 RISING = "▁▂▃▄▅▆▇█"
@@ -153,13 +153,14 @@ def _pushed(value: dict[str, Any], style: screen.Style, plain: bool) -> list[str
     given = "%d, %d of %s got something" % (value["sessions"], value["promptsGiven"], plaintext.count(value["prompts"], "prompt"))
     out = ["", style.bold("Pushed"), *_pairs([
         ["sessions", given],
-        ["with prompts", "%s, %d used in the same turn; %d of them passages, %d used; %d of %s got something" % (
-            plaintext.count(value["given"], "record"), value["givenUsed"], value["passages"], value["passagesUsed"],
-            value["subagentsGiven"], plaintext.count(value["subagents"], "subagent"))],
+        ["passages", "%d with prompts, %d used in the same turn" % (
+            value["passages"], value["passagesUsed"])],
         ["pushed", "{:,} characters, {:,} a session, {:,} tokens".format(
             value["characters"], value["charactersPerSession"], value["tokens"])],
-        *([["walls", "%s answered" % plaintext.count(value["walls"], "failed call")]] if value["walls"] else []),
         ["saved", "{:,} tokens against loading every learning".format(value["tokensSaved"])]], style)]
+    moments = [line for one in pastlines.moments(value["moments"])
+               for line in wrapped("", one, 2, style.columns)]
+    out += ["", style.bold("Records pushed, by moment"), *moments] if moments else []
     held = [session["tokens"] for session in value["perSession"]]
     if any(held):
         last = value["perSession"][-1]

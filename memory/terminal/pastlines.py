@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from memory.knowledge.remedies import Answer, Met
     from memory.recall.hit import Hit
 
+MOMENT = {"start": "at a session's start", "first": "at a session's first prompt",
+          "reset": "at the first prompt after a clear or compaction", "later": "at later prompts",
+          "wall": "at failed calls", "agent": "with subagents' prompts"}
+PROMPT = {"first": ", the session's first", "reset": ", the first after a clear or compaction"}
 PROMPTS = ("prompt", "agent")  # events of receipts that answer a prompt, a person's or a subagent's
 NEAREST = 3  # of what stayed below the threshold in a session
 HEADING = 160  # columns of an error's line
@@ -51,7 +55,19 @@ def pushed(value: dict[str, Any], now: float) -> list[str]:
         counts = ((empty.count(event), what) for event, what in zip(PROMPTS, ("prompt", "subagent")))
         out += ["", "%s got nothing" % " and ".join(count(*one) for one in counts if one[0])]
         out += ["  nearest, below the threshold: " + "  ".join(sorted(near, reverse=True)[:NEAREST])] if near else []
-    return out
+    told = moments(value["moments"]) if len(value["events"]) > 1 else []
+    return [*out, "", *("  " + line for line in told)] if told else out
+
+
+def moments(found: list[dict[str, Any]]) -> list[str]:
+    """Write what `accounts.by_moment` returned, a line for each moment."""
+    lines = []
+    for one in found:
+        used = "" if one["used"] is None else ", %d used" % one["used"]
+        times = "; %d of %d got something" % (one["given"], one["times"])
+        lines.append("%s: %d pushed%s%s" % (
+            MOMENT[one["moment"]], one["pushed"], used, "" if one["moment"] == "wall" else times))
+    return lines
 
 
 def _below(event: dict[str, Any]) -> list[str]:
@@ -64,7 +80,8 @@ def _below(event: dict[str, Any]) -> list[str]:
 def _event(event: dict[str, Any], now: float) -> list[str]:
     instant = clock.parse(str(event.get("t"))) or now
     asked = event.get("prompt") or event.get("query")
-    what = {"start": "start (%s)" % event.get("source"), "prompt": "prompt %s" % asked, "agent": "subagent of prompt %s" % asked,
+    what = {"start": "start (%s)" % event.get("source"), "agent": "subagent of prompt %s" % asked,
+            "prompt": "prompt %s%s" % (asked, PROMPT.get(event.get("moment", ""), "")),
             "wall": "failed %s, known from another session" % event.get("tool"),
             "off": "switched off", "on": "switched on"}.get(event["event"], str(event["event"]))
     head = "%s  %s" % (clock.zoned(instant), one_line(what))
@@ -77,7 +94,8 @@ def _event(event: dict[str, Any], now: float) -> list[str]:
         count(_int(event, "chars"), "character"), _int(event, "ms"))
     head += "  LOST: it did not reach the model" if event.get("lost") else ""
     rows = [["%.2f" % _real(item["score"]), one_line(item["id"]),
-             one_line(item["title"]) or "(no longer there)", one_line(item["reason"])]
+             one_line(item["title"]) or "(no longer there)",
+             one_line(item["reason"]) + (", then used" if item["used"] else "")]
             for item in event["chosen"]]
     unfit = event.get("unfit")
     left = ["  did not fit: " + one_line(", ".join(map(str, unfit)))] if isinstance(unfit, list) and unfit else []

@@ -8,6 +8,7 @@ from harness.pushes import hooked, push
 from harness.vault import touch
 
 from memory.health import accounts
+from memory.store import ledger
 
 TEXT = "Pin the JWT issuer in tests; the verifier in src/auth/jwt.py rejects tokens otherwise."
 
@@ -29,6 +30,29 @@ def test_why_tells_what_was_put_into_which_prompt(ok, run, env, project):
     assert "(no longer there)" in ok("why", "s-1")
     done = run("why", "x")
     assert done.returncode == 2 and "no receipts for session or prompt 'x'" in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_why_tells_the_moment_of_each_prompt_and_what_was_then_used(ok, env, project, place, now):
+    """The hook's own receipts say it: first, after a compaction, later."""
+    for i in range(12):
+        ok("learn", "The %s service number %d needs its own flag." % (["kafka", "redis"][i % 2], i))
+    id = json.loads(ok("learn", "Rotate the JWT signing key with scripts/rotate_key.sh, or logins fail.", "--json"))["id"]
+    for source, prompt, number in (("startup", "jwt signing key rotate", "p-1"), ("", "thanks", "p-2"),
+                                   ("compact", "jwt signing key rotate", "p-3")):
+        if source:
+            hooked(env, project, "SessionStart", "s-1", source=source)
+        hooked(env, project, "UserPromptSubmit", "s-1", prompt=prompt, prompt_id=number)
+    ledger.note(ledger.ledgers(place)[0], id, "use", now, "s-1", "p-3")
+    value = json.loads(ok("why", "s-1", "--json"))
+    assert [event["moment"] for event in value["events"]] == ["start", "first", "later", "start", "reset"]
+    used = [(one["id"], one["used"]) for event in value["events"] for one in event["chosen"] if event["event"] == "prompt"]
+    assert used == [(id, False), (id, True)]
+    said = ok("why", "s-1")
+    assert "prompt p-1, the session's first" in said and "prompt p-3, the first after a clear or compaction" in said
+    assert "at the first prompt after a clear or compaction: 1 pushed, 1 used; 1 of 1 got something" in said
+    assert said.count(", then used") == 1
+    (only,) = json.loads(ok("why", "p-3", "--json"))["events"]
+    assert only["moment"] == "reset"
 
 
 def test_load_shows_what_a_prompt_would_get(ok):

@@ -74,8 +74,35 @@ def test_what_prompts_and_subagents_got_and_what_was_used_in_the_same_turn(place
     found = figures.figures([place], settings(), now)
     assert {key: found[key] for key in ("given", "givenUsed", "passages", "passagesUsed", "subagents", "subagentsGiven")} == {
         "given": 3, "givenUsed": 1, "passages": 2, "passagesUsed": 1, "subagents": 2, "subagentsGiven": 1}
-    assert "3 records, 1 used in the same turn; 2 of them passages, 1 used; 1 of 2 subagents got something" in " ".join(
-        "\n".join(told(place, now)).split())
+    said = " ".join("\n".join(told(place, now)).split())
+    assert "2 with prompts, 1 used in the same turn" in said
+    assert "with subagents' prompts: 1 pushed; 1 of 2 got something" in said
+
+
+def test_pushes_are_told_by_moment_and_how_many_were_then_used(place, now):
+    """A clear or compaction makes the next prompt a first one; of failed calls no use is noted."""
+    put(place, "p/learnings/a.md", "a note")
+    push(place, "s1", now - 90, "r1", "r2", event="start")
+    push(place, "s1", now - 80, "a", "b", prompt="p1")
+    push(place, "s1", now - 70, prompt="p2")
+    receipts.write(place.receipts("s1"), {"t": clock.iso(now - 60), "event": "start", "source": "compact"})
+    push(place, "s1", now - 50, "a", prompt="p3")
+    push(place, "s1", now - 40, "c", event="wall")
+    push(place, "s2", now - 30, prompt="p1")
+    book = ledger.ledgers(place)[0]
+    for id, prompt in (("r1", ""), ("a", "p1"), ("b", "p2"), ("a", "p3")):
+        ledger.note(book, id, "use", now, "s1", prompt)
+    names = "moment", "times", "given", "pushed", "used"
+    found = [tuple(one[name] for name in names) for one in figures.figures([place], settings(), now)["moments"]]
+    assert found == [("start", 2, 1, 2, 1), ("first", 2, 1, 2, 1), ("reset", 1, 1, 1, 1), ("later", 1, 0, 0, 0),
+                     ("wall", 1, 1, 1, None)]
+    lines = told(place, now)
+    assert "  at a session's first prompt: 2 pushed, 1 used; 1 of 2 got something" in lines
+    assert "  at failed calls: 1 pushed" in lines
+    late = figures.figures([place], settings(), now, now - 45)["moments"]
+    assert [one["moment"] for one in late] == ["first", "wall"], "only the pushes since then"
+    assert "  at the first prompt after a clear or compaction: 1 pushed, 1 used; 1 of 1 got something" in told(
+        place, now, since=now - 55, columns=200)
 
 
 def test_tokens_of_each_session_oldest_first(place, now):

@@ -160,8 +160,10 @@ def test_load_says_that_all_learnings_came_at_the_start(ok):
 def test_a_push_is_told_with_its_records_and_what_became_of_it(now):
     """Whatever a receipt holds, each record is one line that a terminal may print; prompts without any are counted."""
     event = {"event": "prompt", "t": "2026-11-21T09:00:00Z", "prompt": "p-1", "strategy": "load_all", "candidates": 2, "chars": "x", "ms": 3,
-             "lost": True, "unfit": ["l-2"], "chosen": [{"score": 1, "id": "l-1", "title": "a\n\x1b[31mb", "reason": "match"}]}
-    value = {"session": "s-1", "events": [event, {"event": "off", "t": "2026-11-21T09:01:00Z"}, {"event": "prompt", "chosen": []}]}
+             "moment": "later", "lost": True, "unfit": ["l-2"], "chosen": [{"score": 1, "id": "l-1", "title": "a\n\x1b[31mb", "reason": "match",
+                                                                 "used": False}]}
+    value = {"session": "s-1", "events": [event, {"event": "off", "t": "2026-11-21T09:01:00Z"}, {"event": "prompt", "chosen": []}],
+             "moments": []}
     said = pastlines.pushed(value, now)
     assert said[0] == "session s-1" and said[-1] == "1 prompt got nothing" and "\x1b" not in "".join(said)
     assert "prompt p-1  load_all, 2 candidates scored, 0 characters, 3 ms  LOST: it did not reach the model" in said[2]
@@ -178,4 +180,4 @@ def test_why_and_stats_tell_of_a_failed_call_that_was_answered(ok, env, project,
     assert "--state open" in answer["hookSpecificOutput"]["additionalContext"]
     told = ok("why")
     assert "failed Bash, known from another session" in told and "k-three" in told and "wall: met in 1" in told
-    assert "1 failed call answered" in ok("stats")
+    assert "  at failed calls: 1 pushed\n" in ok("stats")
