@@ -11,6 +11,7 @@ ended by the deadline leaves every file as it was or as it shall be: files are r
 
 from __future__ import annotations
 
+import sys
 import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, NamedTuple, Tuple
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 DEADLINE, READING = 120.0, 60.0  # seconds of CPU for all steps of an event, and until which a transcript is read on
 AGAIN = 5.0  # seconds of CPU until a step that went on is ended again
 EMBEDDED = 200  # chunks that one background run embeds; the next one goes on
+EMBEDDING = 60.0  # seconds after which it asks for no more of them; one answer has the rest of DEADLINE
 SETUP_EVERY = 86400.0  # seconds between attempts to set up the runtime
 TRANSCRIPT = 64 << 20  # bytes of one in which lost blocks are looked for; a longer one is left alone
 _WRITES = (b'"hook_success"', b'"hook_additional_context"')  # of a host that writes down what hooks said
@@ -286,8 +288,20 @@ def _embed(todo: Job) -> None:
     from memory.index import vectors
 
     provider = embedder.from_settings(todo.settings, "", todo.env)
-    if provider and vectors.label_of(todo.place) == provider.label:
-        vectors.update(todo.place, provider, todo.env, todo.now, EMBEDDED)
+    if provider and vectors.label_of(todo.place) == provider.label and _has_numpy():
+        provider = provider._replace(timeout=min(provider.timeout, DEADLINE - EMBEDDING))
+        vectors.update(todo.place, provider, todo.env, todo.now, EMBEDDED, EMBEDDING)
+
+
+def _has_numpy() -> bool:
+    """Tell whether NumPy is installed, whose folder a hook's Python (`-S`) does not know at first."""
+    import importlib.util
+
+    if sys.flags.no_site:
+        import site
+
+        site.main()
+    return importlib.util.find_spec("numpy") is not None
 
 
 def _write_note(todo: Job) -> None:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 WORDS, CHARS = 180, 1500  # of a chunk; characters bound what has long words, or none (Chinese, Japanese)
 BATCH = 64  # texts for one process: what an interrupted run may lose, and 6 s of the built-in provider (its start is 0.2 s)
 MERGE_AT = 256  # frames of the log, or a twentieth of the records where that is fewer (but 16)
+UNFINISHED = 0  # mtime of a record that still lacks vectors: no file's, so the next update goes on
 RACY = 2 * 10**9  # ns: an mtime this close to the writing proves nothing; the checksum decides
 
 
@@ -75,28 +76,51 @@ def _pieces(body: str) -> List[str]:
 
 # --- Keeping them up to date --------------------------------------------------------------------------------------------
 
-def update(place: Place, provider: Provider, env: Mapping[str, str], now: float, limit: Optional[int] = None) -> Update:
+def update(
+    place: Place,
+    provider: Provider,
+    env: Mapping[str, str],
+    now: float,
+    limit: Optional[int] = None,
+    seconds: float = float("inf"),
+) -> Update:
     """Embed what has changed since the last update, and forget what is gone.
 
-    env: for the provider.  now: the time to write.  limit: texts to embed at the most (the record that passes it is still
-    finished), None for all.  Vectors of another label or dimension are replaced once the provider has given its first ones.
-    What was embedded before a failure stays.  Raises ProviderError, and OSError where nothing can be written.
+    env: for the provider.  now: the time to write.  limit: texts to embed at the most, None for all.
+    seconds: after which no further batch begins.  A record that passes either is finished by the
+    next update.  Vectors of another label or dimension are replaced once the provider has given its
+    first ones.  What was embedded before a failure stays.  Raises ProviderError, and OSError where
+    nothing can be written.
     """
     start = time.perf_counter()
+    budget = _Budget(limit, start + seconds)
     with files.Lock(place.cache + "/" + place.scope + ".vec.lock") as held:
         if not held:
             return Update(0, 0, 0, 0.0, busy=True)
         files.collect_temps(place.cache, now)
-        work = _Work(place, provider, env, now, limit)
+        work = _Work(place, provider, env, now, budget)
         try:
             work.run()
         except _OtherDims:
             work.close()
-            work = _Work(place, provider, env, now, limit, afresh=True)
+            work = _Work(place, provider, env, now, budget, afresh=True)
             work.run()
         finally:
             work.close()
         return Update(work.embedded, work.kept, work.removed, time.perf_counter() - start, work.left)
+
+
+class _Budget(NamedTuple):
+    """What an update may cost: texts to embed, None for all, and when its last batch begins."""
+
+    texts: Optional[int]
+    until: float
+
+    def batch(self, embedded: int) -> int:
+        """Return how many texts the next batch may hold after so many."""
+        if time.perf_counter() >= self.until:
+            return 0
+        return BATCH if self.texts is None else max(0, min(BATCH, self.texts - embedded))
 
 
 class _OtherDims(Exception):
@@ -118,9 +142,10 @@ def _opened(place: Place, label: str) -> Optional[Sidecar]:
 class _Work:
     """One update: what is known, what waits for vectors, and the counts."""
 
-    def __init__(self, place: Place, provider: Provider, env: Mapping[str, str], now: float, limit: Optional[int],
-                 afresh: bool = False):
-        self.place, self.provider, self.env, self.now, self.limit = place, provider, env, now, limit
+    def __init__(self, place: Place, provider: Provider, env: Mapping[str, str], now: float,
+                 budget: _Budget, afresh: bool = False):
+        self.place, self.provider, self.env, self.now = place, provider, env, now
+        self.budget = budget
         self.side = None if afresh else _opened(place, provider.label)
         self.embedded = self.kept = self.removed = self.left = 0
         self.frames, self.merge = (self.side.frames, self.side.torn) if self.side else (0, False)
@@ -139,8 +164,8 @@ class _Work:
         if gone:
             self._append([(name, None) for name in gone])
         for number, found in enumerate(changed):
-            if self.limit is not None and self.embedded + len(self.missing) >= self.limit:
-                self.left = len(changed) - number
+            if not self.budget.batch(self.embedded + len(self.missing)):
+                self.left += len(changed) - number
                 break
             self._take(found)
             if len(self.missing) >= BATCH:
@@ -188,18 +213,29 @@ class _Work:
         from memory.index import embedder
 
         texts = [(digest.hex(), text) for digest, text in self.missing.items()]
-        for start in range(0, len(texts), BATCH):
-            vectors = embedder.embed(self.provider, texts[start:start + BATCH], self.env)
-            self._learn(vectors)
+        while texts:
+            size = self.budget.batch(self.embedded)
+            if not size:
+                break
+            self._learn(embedder.embed(self.provider, texts[:size], self.env))
+            del texts[:size]
         self.missing.clear()
         frames: List[Tuple[str, Optional[Stored]]] = []
         for found, checksum, cut in self.waiting:
-            known = [self.known[chunk.digest] for chunk in cut]
-            frames.append((found[0], Stored(
-                found[2], found[3], checksum, [chunk.ordinal for chunk in cut], [chunk.digest for chunk in cut],
-                [scale for scale, _ in known], b"".join(numbers for _, numbers in known))))
+            there = [chunk for chunk in cut if chunk.digest in self.known]
+            self.left += len(there) < len(cut)
+            if there:
+                mtime_ns = found[2] if len(there) == len(cut) else UNFINISHED
+                frames.append((found[0], self._stored(mtime_ns, found[3], checksum, there)))
         self.waiting.clear()
         self._append(frames)
+
+    def _stored(self, mtime_ns: int, size: int, checksum: bytes, cut: Sequence[Chunk]) -> Stored:
+        """Return the vectors of a record, made of known ones."""
+        known = [self.known[chunk.digest] for chunk in cut]
+        return Stored(mtime_ns, size, checksum, [chunk.ordinal for chunk in cut],
+                      [chunk.digest for chunk in cut], [scale for scale, _ in known],
+                      b"".join(numbers for _, numbers in known))
 
     def _learn(self, vectors: Dict[str, Any]) -> None:
         import numpy as np

@@ -160,6 +160,24 @@ def test_a_record_of_many_chunks_is_embedded_in_parts(place, tmp_path, env, now,
     assert [i for i, text in enumerate(given) if text == 0] == [4, 9, 14, 19, 22]
 
 
+def test_a_record_beyond_the_limit_is_finished_by_the_next_update(place, provider, env, now, seen):
+    """Its first chunks are found meanwhile, and none is embedded twice."""
+    vault.put(place, "p/plans/long.md", "Long", " ".join(f"word{i}" for i in range(3000)))
+    vectors.update(place, provider, env, now)
+    vault.put(place, "p/plans/longer.md", "Longer", " ".join(f"term{i}" for i in range(3000)))
+    counts = [(done.embedded, done.left) for done in (
+        vectors.update(place, provider, env, now, limit=10) for _ in range(3))]
+    assert counts == [(10, 1), (8, 0), (0, 0)]
+    assert vectors.state(place)["behind"] == 0 and len(set(seen())) == 36
+
+
+def test_no_batch_begins_after_its_time(store, provider, env, now):
+    """What is left is for the next update; no failure is raised."""
+    late = vectors.update(store, provider, env, now, seconds=0.0)
+    assert (late.embedded, late.left) == (0, 30)
+    assert vectors.update(store, provider, env, now, seconds=60.0).embedded == 30
+
+
 def test_another_label_starts_afresh(store, provider, tmp_path, env, now):
     """Vectors of two models never meet; a search that expects the old one is told."""
     vectors.update(store, provider, env, now)
