@@ -38,7 +38,8 @@ MOST_CHARS = 200_000  # of one argument; more is refused before anything is done
 class Arg(NamedTuple):
     """An argument of a tool.
 
-    type: `text`, `whole` (a number above 0), `texts`, or words of which it is one, with `|` between them.  says: for the model.
+    type: `text`, `whole` (a number above 0), `texts`, `weights` (an object tag -> number or null, read as text), or words of
+    which it is one, with `|` between them.  says: for the model.
     """
 
     name: str
@@ -64,12 +65,15 @@ def checked(tool: Tool, name: str, given: Any) -> dict[str, Any]:
         raise UsageError("%s takes its arguments as one object" % name)
     known = {arg.name: arg for arg in tool.args}
     found: dict[str, Any] = {}
-    for key, value in given.items():
+    for said, value in given.items():
+        key = said if said in known else ALIASES.get(said, said)
         if key not in known:
             raise UsageError("%s takes no '%s'; %s" % (name, shown(str(key)), nearest(
                 str(key)[:80], known, "it takes " + (", ".join(known) or "nothing"))))
-        if value is not None:
-            found[key] = _read(name, known[key], value)
+        if value is None:
+            continue
+        value = _read(name, known[key], value)
+        found[key] = found[key] + value if key in found and isinstance(value, list) else value
     for arg in tool.args:
         if arg.needed and not (found.get(arg.name) or "").strip():
             raise UsageError("%s needs '%s'" % (name, arg.name))
@@ -78,6 +82,10 @@ def checked(tool: Tool, name: str, given: Any) -> dict[str, Any]:
 
 def _read(name: str, arg: Arg, value: Any) -> Any:
     said = "%s: '%s' takes %s" % (name, arg.name, _WANTS.get(arg.type, "one of " + arg.type.replace("|", ", ")))
+    if arg.type == "weights" and isinstance(value, dict):
+        if not all(_is_weight(tag, weight) for tag, weight in value.items()):
+            raise UsageError(said)
+        value = ",".join(tag if weight is None else "%s=%s" % (tag, weight) for tag, weight in value.items())
     if arg.type == "texts":
         value = [value] if isinstance(value, str) else value
         if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
@@ -87,7 +95,7 @@ def _read(name: str, arg: Arg, value: Any) -> Any:
         if not isinstance(value, int) or isinstance(value, bool) or not 0 < value < 1 << 31:
             raise UsageError(said)
         return value
-    elif not isinstance(value, str) or arg.type != "text" and value not in arg.type.split("|"):
+    elif not isinstance(value, str) or arg.type not in _WANTS and value not in arg.type.split("|"):
         raise UsageError(said)
     size = len(value) if isinstance(value, str) else sum(map(len, value)) + len(value)
     if size > MOST_CHARS:
@@ -98,21 +106,27 @@ def _read(name: str, arg: Arg, value: Any) -> Any:
     return sound(value) if isinstance(value, str) else list(map(sound, value))
 
 
-_WANTS = {"text": "text", "whole": "a whole number above 0", "texts": "a list of texts"}
+def _is_weight(tag: Any, weight: Any) -> bool:
+    """Tell whether a tag may have a weight."""
+    named = isinstance(tag, str) and bool(tag.strip()) and not set(tag) & {",", "="}
+    return named and (weight is None or isinstance(weight, (int, float)) and not isinstance(weight, bool))
 
 
+_WANTS = {"text": "text", "whole": "a whole number above 0", "texts": "a list of texts",
+          "weights": "an object of tags, each with a number or null"}
 
 # ---- the table
 
 KINDS = "|".join(layout.FOLDERS)
 ID, TAGS = Arg("id", needed=True), Arg("tags", "texts")
-SINCE, FILE, VERSION = Arg("since", says="3d, 2h, a date"), Arg("file"), Arg("version")
+SINCE, FILE = Arg("since", says="3d, 2h, a date"), Arg("file")
 VERSIONS = Arg("version", "texts")
+CONTEXT = Arg("context_tags", "weights", says="tags that count more")
 TYPE, LIMIT, SECTION = Arg("type", "doc|script|both"), Arg("limit", "whole"), Arg("section", says="heading or number")
 TOOLS: dict[str, Tool] = {
     "recall": Tool("Search this project's memory: past sessions, decisions, learnings, rules, docs. Ask before redoing work or "
                    "guessing why something is as it is.", (
-                       Arg("query", needed=True), Arg("kind", KINDS), TYPE, SINCE, FILE, VERSION,
+                       Arg("query", needed=True), Arg("kind", KINDS), TYPE, SINCE, FILE, VERSIONS, CONTEXT,
                        Arg("workspace", says="another project, or `all`"), LIMIT), mcptools.recall),
     "get_record": Tool("Read one record whole, a section, or a turn of a conversation.", (
         ID, SECTION, Arg("turn", "whole")), mcptools.get_record),
@@ -121,7 +135,7 @@ TOOLS: dict[str, Tool] = {
     "fix": Tool("When a command fails: what was done about this error here before.", (Arg("error", needed=True),), mcptools.fix),
     "how": Tool("Calls of a command-line tool that worked here.", (Arg("tool", needed=True),), mcptools.how),
     "prompt_context": Tool("What a prompt would be given from memory.", (Arg("prompt", needed=True),), mcptools.prompt_context),
-    "search_resources": Tool("Search kept documents and scripts.", (Arg("query", needed=True), TYPE, VERSION, LIMIT),
+    "search_resources": Tool("Search kept documents and scripts.", (Arg("query", needed=True), TYPE, VERSIONS, LIMIT),
                              mcptools.search_resources),
     "get_resource": Tool("Read a kept document or script.", (ID, SECTION), mcptools.get_resource),
     "index_status": Tool("Counts and state of the memory.", (), mcptools.index_status),
@@ -141,6 +155,8 @@ TOOLS: dict[str, Tool] = {
 # Arguments that stand for words of the verb; every other is its option of that name.
 WORDS = frozenset("query question text id turn error tool prompt args verdict".split())
 OPTIONS = {"tags": "--tag"}
+# Names that other memories' tools have for an argument; a client is told of none.
+ALIASES = {"resource_id": "id", "versions": "version", "linked_lessons": "link", "linked_resources": "link"}
 
 
 def called(name: str, given: Any, tools: Mapping[str, Tool], call: Call) -> Told:
@@ -167,8 +183,10 @@ def called(name: str, given: Any, tools: Mapping[str, Tool], call: Call) -> Told
         return mcptools.suggested(call, error, [verb, *words, *(str(value) for value in values.values())])
 
 
-_JSON: dict[str, dict[str, Any]] = {"text": {"type": "string"}, "whole": {"type": "integer"},
-                                    "texts": {"type": "array", "items": {"type": "string"}}}
+_JSON: dict[str, dict[str, Any]] = {
+    "text": {"type": "string"}, "whole": {"type": "integer"},
+    "texts": {"type": "array", "items": {"type": "string"}},
+    "weights": {"type": "object", "additionalProperties": {"type": ["number", "null"]}}}
 
 
 def schema(tool: Tool) -> dict[str, Any]:

@@ -73,6 +73,9 @@ def test_the_gate_is_asked(desk, monkeypatch):
     ("remember", {"text": "x", "tags": [1]}, "'tags' takes a list of texts"), ("feedback", {"id": "x", "verdict": "meh"}, "one of up, down"),
     ("recall", {"query": "x\0"}, "NUL"), ("recall", {"query": "x" * 1_000_000}, "1,000,000 characters, at most 200,000; nothing was done"),
     ("remember", {"text": "x" * 1_000_000}, "1,000,000 characters"), ("remember", {"text": "x", "kind": "checkpoint", "version": ["1"]}, "takes no 'version'"),
+    ("recall", {"query": "x", "context_tags": {"a": "b"}}, "an object of tags, each with a number or null"),
+    ("recall", {"query": "x", "context_tags": {"a=1,b": 2}}, "an object of tags"),
+    ("recall", {"query": "x", "context_tags": {"a": 101}}, "a weight from 0 to 100"),
     ("how", {"tool": "x", "constructor": 1}, "takes no 'constructor'")], ids=lambda value: str(value)[:40])
 def test_what_is_off_is_said_in_one_line(desk, tool, given, said):
     with pytest.raises(UsageError) as refused:
