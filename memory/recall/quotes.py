@@ -6,7 +6,19 @@ later hit shows a line.  Windows stand by the turn that they are taken from, in 
 
 from __future__ import annotations
 
-from typing import Callable, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple
+from typing import (
+    Callable,
+    Dict,
+    Iterable,
+    Iterator,
+    List,
+    Mapping,
+    NamedTuple,
+    Optional,
+    Sequence,
+    Set,
+    Tuple,
+)
 
 from memory.core.matches import Expansion
 from memory.core.records import Record
@@ -15,6 +27,7 @@ from memory.hook.windows import Passage, Window
 from memory.recall import hit
 from memory.recall.hit import Hit, Quote
 from memory.recall.look import Candidate
+from memory.recall.rank import VECTOR
 from memory.recall.sentences import CODE, LEAD, TABLE, cut, lines
 
 FIRST, ROOM = 5, 708  # hits that show windows, and characters for each, which they share
@@ -50,11 +63,13 @@ def quoted(
     pool: Sequence[Candidate],
     checkpoints: Checkpoints,
     expansion: Expansion,
+    near: Mapping[Tuple[str, int], float],
 ) -> List[Hit]:
     """Add to hits what they show.
 
     pool: the candidates that were found, of which the hits' sections and turns are read.
-    checkpoints: returns those of a hit's session.
+    checkpoints: returns those of a hit's session.  near: id and turn -> how near vectors found it,
+    from 0 to 1; empty without vectors.
     """
     places: List[_Place] = []
     passages: List[Passage] = []
@@ -64,6 +79,8 @@ def quoted(
             places.append(place)
             passages.append(Passage(str(at), place.head, text[:READ]))
     found = windows.answer(question, passages, expansion).windows
+    if near:
+        found = _fused(found, [near.get((place.record.id, place.turn), 0.0) for place in places])
     of = [int(passages[window.passage].session) for window in found]
     first = [window for window, at in zip(found, of) if at < FIRST]
     best = next((window for window, at in zip(found, of) if at == 0), None)
@@ -74,6 +91,14 @@ def quoted(
             line = _Part(window.passage, window.at, window.score, _fitted(window.text, LATER))
             quotes.update(_by_hit([line], passages, places))
     return [one._replace(quotes=tuple(quotes.get(at, ()))) for at, one in enumerate(hits)]
+
+
+def _fused(found: Sequence[Window], near: Sequence[float]) -> List[Window]:
+    """Return windows by their words and by the nearness of their passages, as hits are ranked."""
+    top = max((window.score for window in found), default=0.0)
+    for window in found:
+        window.score += VECTOR * (top * near[window.passage] - window.score)
+    return sorted(found, key=lambda window: (-window.score, window.passage, window.at))
 
 
 def opening(record: Record) -> Tuple[Quote, ...]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import struct
 from dataclasses import replace
-from typing import Dict, List, Mapping, Optional, Sequence, Set, Tuple
+from typing import Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
 
 from memory.core import IndexFault, UsageError, approvals, tokeniser
 from memory.core.config import Config
@@ -34,7 +34,9 @@ FILTERED_READS = 3000  # files that filters on the text of records may read
 NOISE = 0.02  # share of the best score below which a hit is chance: one common word of many
 WEAK = 0.3  # share of the query's weight; where no hit holds so much, all are weak
 SCANNED = 2000  # newest records that a query of stop words alone is looked for in
+TURNS = 30  # nearest turns of conversations that are read for what hits show
 _CONVERSATION = segment.KINDS.index("conversation")
+_TALKS = "/" + FOLDERS["conversation"] + "/"
 
 
 def recall(place: Place, settings: Config, query: Query, now: float, offset: float, places: Optional[Sequence[Place]] = None,
@@ -120,6 +122,20 @@ class Searcher:
         return self.shelves[key]
 
 
+class _Near(NamedTuple):
+    """A section that vectors found near a query."""
+
+    similarity: float
+    path: str
+    name: str
+    ordinal: int
+    shelf: Shelf
+
+    def read(self, number: int) -> Optional[look.Candidate]:
+        """Return the section, None where its record is gone.  number: to tell it from others."""
+        return self.shelf.section(self.name, self.ordinal, number)
+
+
 class _Task:
     """One query on its way through its workspaces."""
 
@@ -132,6 +148,7 @@ class _Task:
         self.context = searcher.context(query) if query.text else ()
         self.weak = False
         self.similar: Dict[str, float] = {}  # cosine with the query, of what is near enough, by its file
+        self._meanings: Dict[Tuple[str, int], float] = {}  # by id and turn, from 0 to 1
         self._question: Optional[look.Question] = None
         self._pooled: Sequence[look.Candidate] = ()
         self.unread = 0  # matches that were not even read: of a listing, where they are only counted
@@ -293,26 +310,55 @@ class _Task:
             if self.query.semantic and semantic is None:
                 self.notes.append(fell_back("no semantic search here"))
             return {}
-        vector = semantic.vector(self.searcher.place, self.query.text, self.now, self.notes)
-        best: Dict[str, Tuple[float, Shelf, str, int]] = {}
-        for shelf in self.shelves if vector is not None else ():
-            limit = FILTERED if self._is_filtered() else NEAR
-            for name, ordinal, similarity in semantic.near(shelf, vector, limit, self.notes):
-                path = shelf.path(name)
-                if (shelf.is_distant or not self._is_elsewhere(shelf, name)) and similarity > best.get(path, (-2.0,))[0]:
-                    best[path] = (similarity, shelf, name, ordinal)
-        order = sorted(best.items(), key=lambda item: (-item[1][0], item[0]))
-        self.similar = {path: row[0] for path, row in order if row[0] >= semantic.floor}
+        nearest = self._nearest(semantic)
+        best = {row.path: row for row in reversed(nearest)}
+        order = sorted(best.values(), key=lambda row: (-row.similarity, row.path))
+        if not order:
+            return {}
+        self.similar = {row.path: row.similarity for row in order if row.similarity >= semantic.floor}
         there = {c.path for c in pool}
         most = len(there) + max(CANDIDATES, 2 * self.limit)
-        for i, (path, (_, shelf, name, ordinal)) in enumerate(order[:len(self.similar)]):
-            candidate = shelf.section(name, ordinal, -1 - i) if path not in there and len(there) < most else None
+        for i, row in enumerate(order[:len(self.similar)]):
+            candidate = row.read(-1 - i) if row.path not in there and len(there) < most else None
             if candidate and passes(self.query, candidate.record):
                 pool.append(candidate)
-                there.add(path)
+                there.add(row.path)
         order = order[:NEAR]
-        low, high = (order[-1][1][0], order[0][1][0]) if order else (0.0, 0.0)
-        return {path: (row[0] - low) / (high - low) if high > low else 1.0 for path, row in order}
+        low, high = order[-1].similarity, order[0].similarity
+
+        def scaled(similarity: float) -> float:
+            return max(0.0, (similarity - low) / (high - low)) if high > low else 1.0
+
+        near = {row.path: scaled(row.similarity) for row in order}
+        self._meanings = {(c.record.id, 0): near.get(c.path, 0.0) for c in pool if not c.turn}
+        turns = [row for row in nearest if row.similarity >= semantic.floor and _TALKS in row.name]
+        for similarity, candidate in self._turns(turns[:TURNS], pool):
+            key = (candidate.record.id, candidate.turn)
+            self._meanings[key] = max(self._meanings.get(key, 0.0), scaled(similarity))
+        return near
+
+    def _nearest(self, semantic: Semantic) -> List[_Near]:
+        """Return the sections nearest to the query, best first."""
+        vector = semantic.vector(self.searcher.place, self.query.text, self.now, self.notes)
+        limit = FILTERED if self._is_filtered() else NEAR
+        found = [
+            _Near(similarity, shelf.path(name), name, ordinal, shelf)
+            for shelf in (self.shelves if vector is not None else ())
+            for name, ordinal, similarity in semantic.near(shelf, vector, limit, self.notes)
+            if shelf.is_distant or not self._is_elsewhere(shelf, name)
+        ]
+        return sorted(found, key=lambda row: (-row.similarity, row.path, row.ordinal))
+
+    def _turns(self, nearest: Sequence[_Near], pool: List[look.Candidate]
+               ) -> Iterator[Tuple[float, look.Candidate]]:
+        """Yield turns with their similarity; those that words did not find join the pool."""
+        known = {(c.path, c.text) for c in pool}
+        for i, row in enumerate(nearest):
+            candidate = row.read(-1 - NEAR - i)
+            if candidate and passes(self.query, candidate.record):
+                yield row.similarity, candidate
+                if (candidate.path, candidate.text) not in known:
+                    pool.append(candidate)
 
     def _with_neighbours(self, pool: List[look.Candidate]) -> List[look.Candidate]:
         """Add the notes just before and after the best candidates: an answer follows its question without its words."""
@@ -386,7 +432,8 @@ class _Task:
         if self._question is None:
             return [each._replace(quotes=quotes.opening(each.record)) for each in hits]
         told = [self._under(each) for each in hits]
-        return quotes.quoted(self.query.text, told, self._pooled, self._checkpoints, self.searcher.expansion)
+        return quotes.quoted(self.query.text, told, self._pooled, self._checkpoints, self.searcher.expansion,
+                             self._meanings)
 
     def _under(self, found: Hit) -> Hit:
         shelf = self._shelf_of(found)

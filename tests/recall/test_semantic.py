@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from harness import stubs, vault
+from harness import stubs, talks, vault
 
 from memory.core import config
 from memory.health import worker
@@ -76,6 +76,19 @@ def test_a_record_that_shares_no_word_is_found(place, armed, env, now):
     found = ask(place, armed, env, now, "automobile")
     assert ids(found)[0] == "car" and found.backend == "lexical + vectors (meanings)"
     assert dict(found.hits[0].parts)["vector"] > 0.0 and not found.notes
+
+
+def test_a_turn_that_shares_no_word_is_shown(place, armed, env, now):
+    """Words find the session by another turn; the one that vectors find stands in the passage first."""
+    talks.put(place, [
+        "## 10:00 plan the trip\n\nThe trip starts on Monday at nine, if it does not rain.\n\n",
+        "## 10:10 what is in the yard?\n\nThe kfz there has a broken lamp.\n\n"], title="Monday")
+    builder.build(place, now)
+    vectors.update(place, _provider(armed, env), env, now)
+    told, plain = (ask(place, armed, env, now, "the trip by automobile", semantic=semantic).hits[0].passage
+                   for semantic in (True, False))
+    assert "broken lamp" in told and "Monday at nine" in told
+    assert "Monday at nine" in plain and "broken lamp" not in plain
 
 
 def test_words_still_lead(place, armed, env, now):
