@@ -16,6 +16,8 @@ import json
 import os
 import shlex
 import sys
+from array import array
+from math import fsum, isfinite, isnan, sqrt
 from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Mapping, NamedTuple, Protocol, Sequence, Tuple
 from zlib import crc32
 
@@ -25,12 +27,9 @@ from memory.store import process
 if TYPE_CHECKING:
     import sqlite3
 
-    from numpy import float32
-    from numpy.typing import NDArray
-
     from memory.core.layout import Place
 
-    Vector = NDArray[float32]
+    Vector = array[float]
 
 BUILTIN, BUILTIN_LABEL = "minilm", "all-MiniLM-L6-v2"
 LATIN, ALL = "latin", "all"
@@ -122,7 +121,7 @@ def _script() -> str:
 
 def embed(provider: Provider, texts: Sequence[Tuple[str, str]], env: Mapping[str, str],
           deadline: float = NO_LIMIT) -> Dict[str, Vector]:
-    """Return the vector of each text by its id: float32, length 1, all of one dimension.
+    """Return the vector of each text by its id: float32 of length 1, all of one dimension.
 
     texts: (id, text), every id once.  env: the environment, of which PASSED and PATH reach the provider.  deadline: seconds
     that the caller still waits, where that is less than the provider's own timeout.  Raises ProviderError with one line that
@@ -218,21 +217,20 @@ def _checked(out: bytes, ids: Sequence[str]) -> Dict[str, Vector]:
 
 
 def _vector(values: Sequence[Any]) -> Vector:
-    import numpy as np
-
     if not all(type(value) in (int, float) for value in values):
         raise ProviderError("a vector holds something that is not a number")
     try:
-        numbers = np.array(values, np.float64)
-    except (OverflowError, ValueError):
+        numbers = list(map(float, values))
+    except OverflowError:
         raise ProviderError("a number in a vector is too large") from None
-    if not np.isfinite(numbers).all():
-        raise ProviderError("NaN in a vector" if np.isnan(numbers).any() else "an infinite number in a vector")
-    largest = np.abs(numbers).max()
+    if not all(map(isfinite, numbers)):
+        raise ProviderError("NaN in a vector" if any(map(isnan, numbers)) else "an infinite number in a vector")
+    largest = max(map(abs, numbers))
     if not largest:
         raise ProviderError("a vector of only zeros")
-    numbers /= largest  # before squaring: 1e300 is finite, its square is not
-    return (numbers / np.sqrt(numbers @ numbers)).astype(np.float32)
+    numbers = [number / largest for number in numbers]  # before squaring: 1e300 is finite, its square is not
+    length = sqrt(fsum(number * number for number in numbers))
+    return array("f", [number / length for number in numbers])
 
 
 # ---- the vectors of past queries
@@ -243,7 +241,7 @@ def queries_path(place: Place) -> str:
 
 
 def cached_query(place: Place, label: str, text: str, now: float) -> Any:
-    """Return the vector (float32) of a query for a label, or None."""
+    """Return the vector of a query for a label, or None."""
     import sqlite3
 
     key = _query_key(label, text)
@@ -266,18 +264,21 @@ def cached_query(place: Place, label: str, text: str, now: float) -> Any:
 def _unpacked(blob: Any) -> Any:
     if not isinstance(blob, bytes) or len(blob) % 4 or len(blob) < 8 or crc32(blob[4:]) != int.from_bytes(blob[:4], "little"):
         return None
-    import numpy as np
-
-    return np.frombuffer(blob, "<f4", offset=4)
+    found = array("f")
+    found.frombytes(blob[4:])
+    if sys.byteorder == "big":
+        found.byteswap()
+    return found
 
 
 def remember_query(place: Place, label: str, text: str, vector: Any, now: float) -> None:
     """Keep the vector of a query; a damaged cache is replaced, and a failure changes nothing."""
     import sqlite3
 
-    import numpy as np
-
-    numbers = np.asarray(vector, "<f4").tobytes()
+    kept = array("f", vector)
+    if sys.byteorder == "big":
+        kept.byteswap()
+    numbers = kept.tobytes()
     row = (_query_key(label, text), crc32(numbers).to_bytes(4, "little") + numbers, now)
     for _ in range(2):
         try:

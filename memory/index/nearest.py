@@ -7,15 +7,19 @@ that counts is checked: the tables and codes as a whole, a vector with its row.
 
 from __future__ import annotations
 
+from math import fsum, sqrt
+from operator import mul
+
 from memory.index import vectorfile
 from memory.index.vectorfile import Sidecar
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, List, Tuple
+    from typing import Any, Dict, List, Sequence, Tuple
 
     from memory.core.layout import Place
 
+PLAIN = 4_000  # rows up to which NumPy is not loaded for them
 EXACT = 10_000  # rows up to which a search compares all
 CANDIDATES, LEAST = 32, 1600  # rows compared in full for each hit wanted, and at the least: 1.5 ms for 1,600
 BLOCK = 4096  # rows turned to float32 at a time
@@ -24,19 +28,16 @@ BLOCK = 4096  # rows turned to float32 at a time
 def search(place: Place, vector: Any, limit: int, label: str = "", exact: bool = False) -> List[Tuple[str, int, float]]:
     """Return (name, ordinal, similarity) of the sections nearest to a query, best first, ties by name and ordinal.
 
-    vector: float32, any length but 0.  limit: how many.  label: of the provider that made the vector, "" where the caller
+    vector: numbers, any length but 0.  limit: how many.  label: of the provider that made the vector, "" where the caller
     has compared it.  exact: compare all rows, however many.  Similarity is -1 to 1, rounded to 6 digits; a section counts
     once, with its best chunk.  Raises IndexFault for vectors that are absent, of another label or dimension, or damaged.
     """
-    import numpy as np
-
     side = Sidecar(place)
     try:
-        query = np.asarray(vector, np.float32)
-        if query.shape != (side.dims,) or (label and side.meta.get("label") != label):
+        if len(vector) != side.dims or (label and side.meta.get("label") != label):
             raise vectorfile.fault(side.path, "made by another model (%s, %d numbers)" % (side.meta.get("label", ""), side.dims))
-        query = query / np.sqrt(query @ query)
-        found = _top(side, *_base(side, query, limit, exact), limit) + _logged(side, query)
+        rows = side.rows + sum(len(stored.ordinals) for stored in side.log.values() if stored)
+        found = _compared(side, vector) if rows <= PLAIN else _searched(side, vector, limit, exact)
     finally:
         side.close()
     best: Dict[Tuple[str, int], float] = {}
@@ -45,6 +46,30 @@ def search(place: Place, vector: Any, limit: int, label: str = "", exact: bool =
             best[name, ordinal] = value
     order = sorted(best.items(), key=lambda item: (-item[1], item[0]))
     return [(name, ordinal, value) for (name, ordinal), value in order[:limit]]
+
+
+def _compared(side: Sidecar, vector: Sequence[float]) -> List[Tuple[str, int, float]]:
+    """Return all rows, compared one by one: so few cost less than to load NumPy."""
+    if not side.is_intact():
+        raise vectorfile.fault(side.path, "damaged")
+    length = sqrt(fsum(number * number for number in vector))
+    query, dims = [number / length for number in vector], side.dims
+    found = []
+    for name, stored in side.each():
+        numbers = memoryview(stored.numbers).cast("b")
+        for row, (ordinal, scale) in enumerate(zip(stored.ordinals, stored.scales)):
+            value = scale * sum(map(mul, query, numbers[row * dims:row * dims + dims]))
+            found.append((name, ordinal, round(max(-1.0, min(1.0, value)), 6)))
+    return found
+
+
+def _searched(side: Sidecar, vector: Any, limit: int, exact: bool) -> List[Tuple[str, int, float]]:
+    """Return the rows that may be among the nearest."""
+    import numpy as np
+
+    query = np.asarray(vector, np.float32)
+    query = query / np.sqrt(query @ query)
+    return _top(side, *_base(side, query, limit, exact), limit) + _logged(side, query)
 
 
 def _base(side: Sidecar, query: Any, limit: int, exact: bool) -> Tuple[Any, Any]:

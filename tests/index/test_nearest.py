@@ -14,6 +14,12 @@ from memory.index import nearest, vectorfile, vectors
 np = pytest.importorskip("numpy")
 
 
+@pytest.fixture(autouse=True, params=[0, nearest.PLAIN], ids=["numpy", "plain"])
+def way(request, monkeypatch):
+    """Each test searches with NumPy, and without it where the rows are few."""
+    monkeypatch.setattr(nearest, "PLAIN", request.param)
+
+
 def written(place, found, per: int = 1, log: int = 0) -> None:
     """Write vectors as records of `per` sections each, the last `log` of them into the log."""
     scales, numbers = vectorfile.quantise(found)

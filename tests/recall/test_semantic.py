@@ -241,6 +241,18 @@ def test_the_command_makes_vectors_and_ranks_with_them(place, env, project, comm
     assert "answers; 1 record, 0 behind" in run("doctor")[1]
 
 
+def test_a_question_to_a_small_store_loads_no_numpy(place, env, project, command, ok):
+    """It would cost more than all the rest: neither a new question nor one that was asked before needs it."""
+    vault.put(place, "p/learnings/car.md", "Car", "The car needs oil.", tags="[car]")
+    ok("index", "build", "--embeddings", "--provider", " ".join(command[0]))
+    words = ["recall", "--semantic", "--provider", " ".join(command[0]), "automobile"]
+    for _ in range(2):
+        done = subprocess.run([sys.executable, "-I", "-X", "importtime", str(ROOT / "memory"), *words],
+                              capture_output=True, cwd=project, env=env, text=True, timeout=60)
+        assert "ranked by lexical + vectors" in done.stdout
+        assert "memory.index.nearest" in done.stderr and "numpy" not in done.stderr
+
+
 def test_the_vectors_of_a_project_cannot_name_a_command(project, home):
     """A cloned repository would run its own."""
     Path(project, ".dayleaf").mkdir()
