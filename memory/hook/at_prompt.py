@@ -89,8 +89,9 @@ def _answered(event: Event, env: Dict[str, str], now: float, name: str, prompt: 
     mode, own = event.get("permission_mode"), layout.safe_id(event.get("session_id"))
     mode = mode if isinstance(mode, str) else ""
     words = hashed(said) if name == "prompt" else []
-    turned = name == "prompt" and is_new_subject(words, state)
-    wanted = turned or _wants_passages(said, settings, not state.prompts)
+    # Of seven blocks with the first prompt after a compaction none was of use: it mostly goes on with its session's work.
+    turned = name == "prompt" and (is_new_subject(words, state) or state.compacted and not state.prompts)
+    wanted = turned or _wants_passages(said, settings, _is_first(state))
 
     def work(found: Index) -> Tuple[loader.Choice, str, Chosen, List[str]]:
         choice = choose(found, said, mode, settings, state, own, turned)
@@ -134,7 +135,7 @@ def choose(found: Index, prompt: str, mode: str, settings: Config, state: receip
     choice = loader.choose(found, prompt, mode, settings, state.shown)
     base = found.segment
     told = found.delta.docs or (base is not None and base.docs > base.pushable)  # there is more than learnings
-    wanted = _wants_passages(prompt, settings, not state.prompts)
+    wanted = _wants_passages(prompt, settings, _is_first(state))
     if told and (wanted or turned and settings["load.push"] != "off"):
         from memory.hook import passages  # most prompts ask nothing, and each would pay for it
 
@@ -155,6 +156,11 @@ def _holds_error(prompt: str) -> bool:
         if first and (first.rstrip(":").rpartition(":")[2].isdigit() or first.rstrip(":").lower() in _ERRORS):
             return True
     return False
+
+
+def _is_first(state: receipts.Session) -> bool:
+    """Tell whether a prompt is a session's first one, or the first after a clear."""
+    return not state.prompts and not state.compacted
 
 
 def _wants_passages(prompt: str, settings: Config, is_first: bool) -> bool:

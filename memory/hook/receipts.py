@@ -36,13 +36,13 @@ TITLE = "title of another session"  # reason of a record whose title alone was s
 class Session:
     """What a session's receipts say: ids shown since the last reset, whether pushes are off, prompts seen, last brief, whether
     the client forgot what was said before (a compaction); the keys of each wall that was told since then, and how often one was
-    told at all; hashes of the words that its prompts have held."""
+    told at all; hashes of the words that its prompts have held; whether a compaction was the last reset."""
 
-    __slots__ = ("brief", "forgot", "met", "off", "prompts", "pushes", "shown", "walls")
+    __slots__ = ("brief", "compacted", "forgot", "met", "off", "prompts", "pushes", "shown", "walls")
 
     def __init__(self) -> None:
         self.shown: Set[str] = set()
-        self.off = self.forgot = False
+        self.off = self.forgot = self.compacted = False
         self.prompts = 0
         self.brief = ""
         self.walls: Set[str] = set()
@@ -86,6 +86,7 @@ def _apply(state: Session, row: Dict[str, Any]) -> None:
             state.shown.clear()
             state.walls.clear()
             state.prompts = 0
+            state.compacted = row.get("source") == "compact"
         state.forgot = state.forgot or row.get("source") == "compact"
         if row.get("source") != "compact":  # what comes then is of the session itself: a resume compares with the brief before
             state.brief = str(row.get("brief") or state.brief)

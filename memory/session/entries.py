@@ -417,7 +417,7 @@ def _of_team(record: dict[str, Any], raw: str) -> list[Entry]:
 
 
 def _is_clients(raw: str) -> bool:
-    """Tell whether a text is a JSON object that says its type, as the client writes them."""
+    """Tell whether a text is a JSON object that says its type or its task, as the client writes them."""
     text = raw.strip()
     if text[:1] != "{" or text[-1:] != "}":
         return False
@@ -425,7 +425,7 @@ def _is_clients(raw: str) -> bool:
         value = json.loads(text)
     except (ValueError, RecursionError):
         return False
-    return isinstance(value, dict) and isinstance(value.get("type"), str)
+    return isinstance(value, dict) and any(isinstance(value.get(key), str) for key in ("type", "task_type", "task_id"))
 
 
 def _unwrapped(raw: str) -> str:

@@ -399,6 +399,16 @@ def test_handles(text, names):
 
 
 
+def test_after_a_compaction_a_prompt_that_asks_nothing_goes_on_with_its_session(told, asked, handled):
+    """It gets what tells much alone; after a clear the next prompt is a first one again."""
+    task = "drop these rows in parseLedgerRow"
+    assert "c-00000001" in asked(task, session_id="s1")
+    handled("start", source="compact", session_id="s1")
+    assert asked(task, session_id="s1") == ""
+    handled("start", source="clear", session_id="s1")
+    assert "c-00000001" in asked(task, session_id="s1")
+
+
 SUBJECT = ("the preview proxy should listen on another port: 8080 is taken by the metrics sidecar, so write the number "
            "into proxy.toml and restart the preview")
 

@@ -379,11 +379,12 @@ STEERED = ("steer", "also windows")
     ([_queue("enqueue", "also windows"), _queue("remove", reason="dropped_by_hook")], []),
     ([_queue("enqueue", "<task-notification>x"), _queue("enqueue", "also windows"), _queue("remove"), _queue("remove")], [STEERED]),
     ([_queue("enqueue", "/ide"), _queue("remove")], []),
+    ([_queue("enqueue", '{"task_id":"b1","description":"Build","task_type":"local_bash"}'), _queue("remove")], []),
     ([_queue("enqueue", "also windows")], []),
     ([_queue("remove"), _queue("dequeue"), _queue("popAll")], []),
     ([_queue("enqueue", "also windows"), _queue("remove")] * 2, [STEERED] * 2),
 ], ids=["given", "a prompt of its own", "taken back", "with an attachment", "attachment first", "dropped", "behind a notification",
-        "a command", "waiting", "nothing waits", "said twice"])
+        "a command", "the client's JSON", "waiting", "nothing waits", "said twice"])
 def test_what_is_typed_while_the_model_works_is_told_once(tmp_path, lines, told):
     path = tmp_path / "t.jsonl"
     path.write_bytes(b"".join(lines))
