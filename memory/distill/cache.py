@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from memory.distill.digests import Digest, Source
     from memory.distill.spend import Caps
 
-TEMPLATE = 6  # stands in the key of every kept digest and answer: raise it with any change of prompts, checks, extract, output
+TEMPLATE = 7  # stands in the key of every kept digest and answer: raise it with any change of prompts, checks, extract, output
 LIFETIME = clock.DAY
 _FAULTS = (OSError, ValueError, TypeError, KeyError, IndexError)
 

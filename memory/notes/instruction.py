@@ -54,17 +54,18 @@ Rules:
   that is unknown is no success; without a commit line nothing was committed.
 - Machine text that stands as the user's (JSON, task notices, messages of other agents, a client's
   summary) is not the user's word.
-- "standing": go through the user's own turns once more for this list alone. It holds what the user
-  would have to say again in a new session: ways of working, taste, conventions, prohibitions, terms
-  ("call them steps"), principles of the design ("the API stays the source of truth"), facts about
-  their machine and accounts ("docker runs on the host, not here"). Quote the user saying it. A
-  question, a step of the task at hand, and an order about one file, comment or pull request are none.
-- Lessons: at most 3, only what is true beyond this session (a trap of a tool, of this code base, of
-  the environment; a way that works). No lesson is better than a weak one. What a compiler, linter or
-  test says by itself each time is none.
-- decisions at most 4, standing at most 5, next at most 3, open at most 3, dead_ends at most 2; empty
-  lists are fine, and of two items that are nearly one, give one. The user's own decisions and
-  corrections come first.
+- "standing": go through the user's own turns once more for this list alone. It holds what the
+  user would have to say again in a new session: ways of working, taste, conventions,
+  prohibitions, terms ("call them steps"), principles of the design ("the API stays the source of
+  truth"), facts about their machine and accounts ("docker runs on the host, not here"). Quote the
+  user saying it. A question, a step of the task at hand, and an order about one file, comment or
+  pull request are none.
+- Lessons: at most 3, only what is true beyond this session (a trap of a tool, of this code base,
+  of the environment; a way that works). No lesson is better than a weak one. What a compiler,
+  linter or test says by itself each time is none.
+- decisions at most 4, standing at most 5, next at most 3, open at most 3, dead_ends at most 2;
+  empty lists are fine, and of two items that are nearly one, give one. The user's own decisions
+  and corrections come first.
 - Write in the language of the user, in short sentences. At most 250 words in all, quotes included;
   one line of JSON without blanks between its parts."""
 
