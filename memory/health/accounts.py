@@ -33,7 +33,7 @@ MOMENTS = ("start", "first", "reset", "later", "wall", "agent")
 UNWATCHED = ("wall", "agent")  # of which no use is noted
 # Keys of a receipt that are told.
 SAID = ("t", "event", "moment", "source", "tool", "prompt", "query", "strategy", "candidates", "chars",
-        "ms", "saved", "below", "unfit", "stale", "unread")
+        "ms", "saved", "below", "unfit", "stale", "unread", "lost")
 
 
 def report(place: layout.Place, word: str, session: str) -> dict[str, Any]:
@@ -205,12 +205,16 @@ def listed(folder: str) -> list[str]:
 
 
 def _rows(place: layout.Place, session: str) -> list[dict[str, Any]]:
-    """Return the receipts of a session, each with its `moment`, "" for what is no push."""
+    """Return the receipts of a session, each with its `moment`, "" for what is no push.
+
+    A block that did not reach the model is marked as `lost`.
+    """
     try:
         rows = receipts.read(place.receipts(session))
     except OSError:
         return []
     fresh = "first"
+    lost = {str(row.get("tag") or "") for row in rows if row.get("event") == "lost"} - {""}
     for row in rows:
         event = str(row.get("event"))
         if event == "start" and row.get("source") in receipts.RESETS:
@@ -218,6 +222,8 @@ def _rows(place: layout.Place, session: str) -> list[dict[str, Any]]:
         row["moment"] = fresh if event == "prompt" else event if event in MOMENTS else ""
         if event == "prompt":
             fresh = "later"
+        if receipts.tag_of(row) in lost:
+            row["lost"] = True
     return rows
 
 
@@ -234,14 +240,15 @@ def use_key(session: str, row: dict[str, Any], id: str) -> tuple[str, str, str]:
 def by_moment(sessions: Iterable[tuple[str, list[dict[str, Any]]]], uses: Uses) -> list[dict[str, Any]]:
     """Count for each moment that occurred: times, given, pushed and used.
 
-    times: receipts.  given: those of them with records.  pushed: these records.  used: how many of
-    them were then used, None where nobody notes it; of starts each record counts once a session.
+    times: receipts.  given: those of them whose records reached the model.  pushed: these records.
+    used: how many of them were then used, None where nobody notes it; of starts each record counts
+    once a session.
     """
     counts: dict[str, Counter[str]] = {}
     left = set(uses)
     for session, rows in sessions:
         for row in rows:
-            ids = [str(item[0]) for item in receipts.chosen(row)]
+            ids = [] if row.get("lost") else [str(item[0]) for item in receipts.chosen(row)]
             keys = {use_key(session, row, id) for id in ids} & left
             left -= keys
             counts.setdefault(row["moment"], Counter()).update(
@@ -266,7 +273,6 @@ def _report(place: layout.Place, session: str, rows: list[dict[str, Any]]) -> di
     known = _known(place, {str(item[0]) for row in rows for item in _chosen(row)})
     uses = _used_in(place, session)
     events = []
-    lost = {row.get("tag") for row in _rows(place, session) if row.get("event") == "lost"}
     for row in rows:
         if row.get("event") == "lost":
             continue
@@ -274,8 +280,7 @@ def _report(place: layout.Place, session: str, rows: list[dict[str, Any]]) -> di
                   "reason": str(item[2]), "used": _was_used(session, row, str(item[0]), uses)}
                  for item in _chosen(row)]
         event: dict[str, Any] = {key: row[key] for key in SAID if key in row}
-        tag = receipts.tag_of(row)
-        events.append({**event, **({"lost": True} if tag and tag in lost else {}), "chosen": items})
+        events.append({**event, "chosen": items})
     return {"session": session, "events": events, "moments": by_moment([(session, rows)], uses)}
 
 

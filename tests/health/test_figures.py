@@ -80,7 +80,7 @@ def test_what_prompts_and_subagents_got_and_what_was_used_in_the_same_turn(place
 
 
 def test_pushes_are_told_by_moment_and_how_many_were_then_used(place, now):
-    """A clear or compaction makes the next prompt a first one; of failed calls no use is noted."""
+    """A clear or compaction makes the next prompt a first one; of failed calls no use is noted; a lost block is no push."""
     put(place, "p/learnings/a.md", "a note")
     push(place, "s1", now - 90, "r1", "r2", event="start")
     push(place, "s1", now - 80, "a", "b", prompt="p1")
@@ -88,7 +88,9 @@ def test_pushes_are_told_by_moment_and_how_many_were_then_used(place, now):
     receipts.write(place.receipts("s1"), {"t": clock.iso(now - 60), "event": "start", "source": "compact"})
     push(place, "s1", now - 50, "a", prompt="p3")
     push(place, "s1", now - 40, "c", event="wall")
-    push(place, "s2", now - 30, prompt="p1")
+    receipts.write(place.receipts("s2"), {"t": clock.iso(now - 30), "event": "prompt", "chosen": [["d", 1, "why"]],
+                                          "tag": "ab12cd34", "chars": 9})
+    receipts.write(place.receipts("s2"), {"t": clock.iso(now - 20), "event": "lost", "tag": "ab12cd34"})
     book = ledger.ledgers(place)[0]
     for id, prompt in (("r1", ""), ("a", "p1"), ("b", "p2"), ("a", "p3")):
         ledger.note(book, id, "use", now, "s1", prompt)
