@@ -316,7 +316,7 @@ class Capture:
         state.units = 0
         for span in state.spans.values():
             span[2] = span[0]
-        state.bases[1] = progress.carry(state.facts)
+        state.bases[1] = _bare(progress.carry(state.facts))
         return name
 
     def _untouched(self) -> bool:
@@ -471,8 +471,9 @@ class Capture:
         conversationfile.close(state)
         for span in state.spans.values():
             span[1] = span[2] = span[0]
-        base = progress.carry(state.facts)
-        state.facts, state.bases = deepcopy(base), [base, base]
+        state.facts = progress.carry(state.facts)
+        base = _bare(state.facts)
+        state.bases = [base, base]
         state.name = state.checksum = ""
         state.units, state.secret = 0, False
 
@@ -483,11 +484,17 @@ class Capture:
         start, end = ({key: span[at] for key, span in state.spans.items()} for at in (1, 0))
         if start != end:
             mark, title = self._marks(state.name) if state.name else ("", "")
-            # What runs print is learnt anew where a stretch is told again: kept in each row, it made the state grow squarely.
-            base = replace(state.bases[0], printed={}, findings=[])
-            row = progress.Closed(state.name, mark, title, start, end, state.facts.until, progress.plain(base),
+            row = progress.Closed(state.name, mark, title, start, end, state.facts.until, progress.plain(state.bases[0]),
                                   state.grown, state.day)
             state.closed = [*state.closed, row][-_ROWS:]
+
+
+def _bare(facts: Facts) -> Facts:
+    """Return a copy of facts without what runs print, which is learnt anew where they are read again.
+
+    Kept in each base it made up half of the state, which is written at the end of every stretch.
+    """
+    return deepcopy(replace(facts, printed={}))
 
 
 def subject(event: dict[str, Any], env: dict[str, str]) -> tuple[str, str]:

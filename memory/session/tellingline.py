@@ -20,7 +20,7 @@ TEST, LINT, BUILD, FORMAT, USE, OTHER = "test", "lint", "build", "format", "use"
 _LONG = 60000  # characters of an output that are read
 MOST_NAMES = 12  # failing tests or files that are named
 _END, _ENDS, _WIDE = 600, 3, 160  # of an output: characters and lines of its ends, of a line
-_MOST_PRINTED, _OTHERS = 200, 2  # lines that are known; programs that printed one
+_MOST_PRINTED, _OTHERS = 100, 2  # lines that are known; programs that printed one
 
 
 class Told(NamedTuple):
