@@ -16,7 +16,7 @@ from harness.lab import PATH, commit
 
 ROOT = Path(__file__).resolve().parents[2]
 MANIFEST = json.loads((ROOT / ".claude-plugin" / "plugin.json").read_text(encoding="utf-8"))
-MOST_BYTES = 3_000_000
+MOST_BYTES = 3 << 20
 WHOLE = {".claude-plugin", "LICENSE", "README.md", "bin", "commands", "hooks", "install.sh", "memory", "pyproject.toml", "skills"}
 
 
