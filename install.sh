@@ -569,7 +569,7 @@ run_tests() {
   cd "$root"
   failed=
   step 'ruff check'
-  "$cache/venv/bin/python" -m ruff check --no-cache . || failed="$failed ruff"
+  { "$cache/venv/bin/python" -m ruff check --no-cache . && "$cache/venv/bin/python" -m ruff format --check --no-cache .; } || failed="$failed ruff"
   umask 022  # some tests run as another user, who must be able to read the copies they make
   test_folder
   step 'mypy --strict memory/'

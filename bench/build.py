@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Building and refreshing the index, beside tantivy-py (1 thread) and bm25s on the same files in the same run.
+"""Building and refreshing the index, beside tantivy-py (1 thread) and bm25s on the same files in
+the same run.
 
     bench/build.py [--dir DIR] [N ...]        N: records (10000 100000)
 
-Every figure is a process of its own: CPU seconds of the whole build, peak memory, size on disk.  Tantivy and bm25s are
-left out where they are not installed (`pip install tantivy bm25s`).  Refresh: one changed record, at 100 and at 100,000.
+Every figure is a process of its own: CPU seconds of the whole build, peak memory, size on disk.
+Tantivy and bm25s are left out where they are not installed (`pip install tantivy bm25s`).  Refresh:
+one changed record, at 100 and at 100,000.
 """
 
 from __future__ import annotations
@@ -46,7 +48,9 @@ def tantivy(place: layout.Place, target: Path) -> None:
     builder.add_text_field("body", stored=False, tokenizer_name="en_stem")
     builder.add_text_field("path", stored=True, tokenizer_name="raw")
     target.mkdir(parents=True, exist_ok=True)
-    writer = engine.Index(builder.build(), path=str(target)).writer(heap_size=200_000_000, num_threads=1)
+    writer = engine.Index(builder.build(), path=str(target)).writer(
+        heap_size=200_000_000, num_threads=1
+    )
     for entry in os.scandir(place.private + "/learnings"):
         with open(entry.path, encoding="utf8", errors="replace") as file:
             writer.add_document(engine.Document(body=file.read(), path=entry.path))
@@ -57,9 +61,14 @@ def tantivy(place: layout.Place, target: Path) -> None:
 def bm25s(place: layout.Place, target: Path) -> None:
     import bm25s as engine
 
-    texts = [Path(e.path).read_text(encoding="utf8", errors="replace") for e in os.scandir(place.private + "/learnings")]
+    texts = [
+        Path(e.path).read_text(encoding="utf8", errors="replace")
+        for e in os.scandir(place.private + "/learnings")
+    ]
     retriever = engine.BM25()
-    retriever.index(engine.tokenize(texts, stopwords="en", show_progress=False), show_progress=False)
+    retriever.index(
+        engine.tokenize(texts, stopwords="en", show_progress=False), show_progress=False
+    )
     retriever.save(str(target))
 
 
@@ -84,7 +93,9 @@ def refresh_ms(place: layout.Place, rounds: int = 200) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--dir", type=Path, default=Path(tempfile.gettempdir()) / "dayleaf-bench")
     parser.add_argument("--child", nargs=2)
     parser.add_argument("counts", nargs="*", type=int, default=[10000, 100000])
@@ -102,10 +113,20 @@ def main() -> None:
                 continue
             cpu, memory = map(float, out.stdout.split())
             best[name] = min(cpu, best.get(name, 1e9))
-            print(f"{count:7} {name:8} {cpu:6.2f} s CPU  {count / cpu:7.0f} files/s  {memory:4.0f} MB", flush=True)
+            print(
+                (
+                    f"{count:7} {name:8} {cpu:6.2f} s CPU  {count / cpu:7.0f} "
+                    f"files/s  {memory:4.0f} MB"
+                ),
+                flush=True,
+            )
         ratio = os.path.getsize(indexview.segment_path(place)) / size
-        print(f"{count:7} index / corpus {ratio:.2f}; speed against "
-              + ", ".join(f"{n} {best[n] / best['dayleaf']:.2f}x" for n in ("tantivy", "bm25s") if n in best))
+        print(
+            f"{count:7} index / corpus {ratio:.2f}; speed against "
+            + ", ".join(
+                f"{n} {best[n] / best['dayleaf']:.2f}x" for n in ("tantivy", "bm25s") if n in best
+            )
+        )
     for count in (100, max(args.counts)):
         place = place_of(args.dir, count)
         indexer.build(place, 1795271452.0)

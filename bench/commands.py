@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Measure what looking after a memory costs: `commands.py [--runs N]` runs status, doctor and stats at 5,000 records, audit at
-10,000, each as a process of its own, and prints the CPU of it and its children: where nothing at all was kept; of a first run,
-after the index was built and the worker of a session's start looked ahead; of the next ones; and of one after a record was
-edited.  Beside it stands what the look ahead took."""
+"""Measure what looking after a memory costs: `commands.py [--runs N]` runs status, doctor and stats
+at 5,000 records, audit at 10,000, each as a process of its own, and prints the CPU of it and its
+children: where nothing at all was kept; of a first run, after the index was built and the worker of
+a session's start looked ahead; of the next ones; and of one after a record was edited.  Beside it
+stands what the look ahead took.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,8 @@ import sys, time
 sys.path.insert(0, sys.argv[1])
 from memory.core import files
 from memory.health import worker
-dict(worker.AFTER_START)["look ahead"](worker.job({}, files.environ(), time.time() + 86400 * int(sys.argv[2])))"""
+dict(worker.AFTER_START)["look ahead"](worker.job({}, files.environ(), time.time() + 86400 * \
+int(sys.argv[2])))"""
 DAYS = 6  # of which the worker looks ahead on each
 
 
@@ -35,9 +38,14 @@ def made(top: str, number: int) -> tuple[dict[str, str], str]:
     os.makedirs(home)
     subprocess.run(["git", "init", "-q", project], check=True)
     env = {"HOME": home, "PATH": os.environ["PATH"], "LANG": "C.UTF-8"}
-    subprocess.run([sys.executable, str(ROOT / "bench" / "corpus.py"), str(number), home, project], env=env, check=True,
-                   stdout=subprocess.DEVNULL)
-    os.chmod(home + "/.dayleaf", 0o700)  # as the first record makes it: doctor looks for what others may read in any other
+    subprocess.run(
+        [sys.executable, str(ROOT / "bench" / "corpus.py"), str(number), home, project],
+        env=env,
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )
+    # as the first record makes it: doctor looks for what others may read in any other
+    os.chmod(home + "/.dayleaf", 0o700)
     time.sleep(2.5)  # until the files' times prove something
     call(env, project, str(ROOT / "memory"), "index", "build")
     spent = [call(env, project, "-c", LOOK, str(ROOT), str(2 * day)) for day in range(DAYS)]
@@ -57,7 +65,11 @@ def call(env: dict[str, str], project: str, *words: str) -> float:
 def kept(env: dict[str, str]) -> dict[Path, bytes]:
     """Return what earlier runs kept, by path."""
     found = (Path(env["HOME"]) / ".dayleaf/cache").glob("*/*")
-    return {path: path.read_bytes() for path in found if path.suffix in (".facts", ".claims", ".heads", ".audit")}
+    return {
+        path: path.read_bytes()
+        for path in found
+        if path.suffix in (".facts", ".claims", ".heads", ".audit")
+    }
 
 
 def keep(env: dict[str, str], found: dict[Path, bytes]) -> None:
@@ -76,7 +88,9 @@ def edit(env: dict[str, str]) -> None:
 
 
 def measured(env: dict[str, str], project: str, verb: str, runs: int) -> list[float]:
-    """Return the seconds of CPU of a verb: with nothing kept, the first time, later, after an edit; medians, but of the last."""
+    """Return the seconds of CPU of a verb: with nothing kept, the first time, later, after an edit;
+    medians, but of the last.
+    """
     ahead, words = kept(env), (str(ROOT / "memory"), verb)
     spent = []
     for found in ({}, ahead, None):
@@ -97,11 +111,19 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=5)
     runs = parser.parse_args().runs
     with tempfile.TemporaryDirectory() as top:
-        stores = {number: made(top, number) for number in sorted({number for _, number, _ in GOALS})}
+        stores = {
+            number: made(top, number) for number in sorted({number for _, number, _ in GOALS})
+        }
         for verb, number, goal in GOALS:
             spent = measured(*stores[number], verb, runs if number < 10000 else 2)
-            print("%-7s %6d records  bare %6.2f  first %6.2f  again %6.2f  after an edit %6.2f s of CPU  goal %.1f" % (
-                verb, number, *spent, goal), flush=True)
+            print(
+                (
+                    "%-7s %6d records  bare %6.2f  first %6.2f  again %6.2f  after an edit "
+                    "%6.2f s of CPU  goal %.1f"
+                )
+                % (verb, number, *spent, goal),
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

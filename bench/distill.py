@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""What a digest costs where no model is asked: CPU of whole commands, and the work inside the process.
+"""What a digest costs where no model is asked: CPU of whole commands, and the work inside the
+process.
 
     bench/distill.py [--runs 20]
 
-Prints: a kept digest in the process (ms); the same command again against `dayleaf --version` and `dayleaf recall` (CPU of
-the whole process, ms and ratio); the extract of 50 records (ms); a whole distill without a model (CPU, ms).  The store is
-synthetic (50 checkpoints of 1.4 KB in a scratch home).
+Prints: a kept digest in the process (ms); the same command again against `dayleaf --version` and
+`dayleaf recall` (CPU of the whole process, ms and ratio); the extract of 50 records (ms); a whole
+distill without a model (CPU, ms).  The store is synthetic (50 checkpoints of 1.4 KB in a scratch
+home).
 """
 
 from __future__ import annotations
@@ -34,16 +36,35 @@ QUESTION = "why did the workers of the queue stop?"
 def records(count: int) -> list[Source]:
     """Checkpoints that share words and have a path, a number and a decision of their own."""
     rest = "The broker had closed the channel, the pool was full, and the log said nothing of it. "
-    return [Source("c%03d" % i, "checkpoint", "Queue, day %d" % i, NOW - 3600 * i, (
-        "Worker %d stopped in queue/worker_%d.py after %d s.\n\n" % (i, i, 60 + i) + "Decided to raise max_attempts to %d, since "
-        "the retries hid it.\n\n" % (i + 5) + rest * 14), "p", "%064d" % i) for i in range(count)]
+    return [
+        Source(
+            "c%03d" % i,
+            "checkpoint",
+            "Queue, day %d" % i,
+            NOW - 3600 * i,
+            (
+                "Worker %d stopped in queue/worker_%d.py after %d s.\n\n"
+                % (i, i, 60 + i)
+                + "Decided to raise max_attempts to %d, since "
+                "the retries hid it.\n\n" % (i + 5) + rest * 14
+            ),
+            "p",
+            "%064d" % i,
+        )
+        for i in range(count)
+    ]
 
 
 def cpu(words: list[str], env: dict[str, str], folder: str) -> float:
     """Return the CPU milliseconds of one command."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run([sys.executable, "-I", str(ROOT / "memory"), *words], cwd=folder, env=env, stdout=subprocess.DEVNULL,
-                   check=True)
+    subprocess.run(
+        [sys.executable, "-I", str(ROOT / "memory"), *words],
+        cwd=folder,
+        env=env,
+        stdout=subprocess.DEVNULL,
+        check=True,
+    )
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return 1000 * (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
 
@@ -71,7 +92,16 @@ def main() -> None:
         sources = records(50)
 
         def ask() -> providerchain.Digest:
-            return providerchain.distill(QUESTION, sources, settings, env, home + "/.dayleaf", home + "/cache", NOW, "extract")
+            return providerchain.distill(
+                QUESTION,
+                sources,
+                settings,
+                env,
+                home + "/.dayleaf",
+                home + "/cache",
+                NOW,
+                "extract",
+            )
 
         ask()
         from memory.core import layout
@@ -80,17 +110,41 @@ def main() -> None:
         for source in sources:
             path = Path(place.path("p/checkpoints/2026-11-20/%s.md" % source.id))
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text("---\nid: %s\ntitle: %s\n---\n\n%s" % (source.id, source.title, source.body))
+            path.write_text(
+                "---\nid: %s\ntitle: %s\n---\n\n%s" % (source.id, source.title, source.body)
+            )
         cache.keep_answer(place, "k", NOW, "x" * 2000, cache.state(place), cache.marks([]))
         print("kept digest, in the process: %.2f ms" % inside(ask, runs))
-        print("kept answer of a command, in the process: %.2f ms" % inside(lambda: cache.kept_answer(place, "k", NOW), runs))
-        print("extract of 50 records: %.1f ms" % inside(lambda: extract.extract(QUESTION, sources), runs))
-        commands = {"--version": ["--version"], "workspace": ["workspace"], "recall": ["recall", QUESTION],
-                    "distill, the same command again": ["distill", QUESTION, "--provider", "extract"],
-                    "distill, the digest kept": ["distill", QUESTION, "--provider", "extract", "--since", "2020-01-01"],
-                    "distill, nothing kept": ["distill", QUESTION, "--provider", "extract", "--no-cache"]}
-        subprocess.run([sys.executable, "-I", str(ROOT / "memory"), "index", "build"], cwd=folder, env=env, check=True,
-                       stdout=subprocess.DEVNULL)
+        print(
+            "kept answer of a command, in the process: %.2f ms"
+            % inside(lambda: cache.kept_answer(place, "k", NOW), runs)
+        )
+        print(
+            "extract of 50 records: %.1f ms"
+            % inside(lambda: extract.extract(QUESTION, sources), runs)
+        )
+        commands = {
+            "--version": ["--version"],
+            "workspace": ["workspace"],
+            "recall": ["recall", QUESTION],
+            "distill, the same command again": ["distill", QUESTION, "--provider", "extract"],
+            "distill, the digest kept": [
+                "distill",
+                QUESTION,
+                "--provider",
+                "extract",
+                "--since",
+                "2020-01-01",
+            ],
+            "distill, nothing kept": ["distill", QUESTION, "--provider", "extract", "--no-cache"],
+        }
+        subprocess.run(
+            [sys.executable, "-I", str(ROOT / "memory"), "index", "build"],
+            cwd=folder,
+            env=env,
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
         spent: dict[str, list[float]] = {name: [] for name in commands}
         for _ in range(runs + 1):  # interleaved, the first round warms
             for name, words in commands.items():

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""The ledger at 100 and at 1,000,000 lines: an append, the fold of all lines, and the fold of what came since.
+"""The ledger at 100 and at 1,000,000 lines: an append, the fold of all lines, and the fold of what
+came since.
 
     bench/ledger.py [--lines 1000000] [--records 10000]
 
-Appends are of whole lines through the module, as a hook's worker makes them; medians of interleaved runs.  CPU of this process.
+Appends are of whole lines through the module, as a hook's worker makes them; medians of interleaved
+runs.  CPU of this process.
 """
 
 from __future__ import annotations
@@ -31,8 +33,11 @@ def written(folder: Path, lines: int, records: int) -> ledger.Ledger:
     with open(book.path, "w", encoding="ascii") as file:
         for _ in range(lines):
             event = pick.choices(ledger.EVENTS, (90, 5, 3, 2))[0]
-            file.write('{"v":1,"t":"2026-11-21T14:30:52Z","id":"l-%08x","event":"%s","session":"%08x","prompt":"%08x"}\n' % (
-                pick.randrange(records), event, pick.randrange(1 << 32), pick.randrange(1 << 32)))
+            file.write(
+                '{"v":1,"t":"2026-11-21T14:30:52Z","id":"l-%08x","event":"%s",'
+                '"session":"%08x","prompt":"%08x"}\n'
+                % (pick.randrange(records), event, pick.randrange(1 << 32), pick.randrange(1 << 32))
+            )
     return book
 
 
@@ -45,7 +50,9 @@ def seconds(work, *words) -> float:
 
 def main() -> None:
     """Print the figures."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--lines", type=int, default=1_000_000)
     parser.add_argument("--records", type=int, default=10_000)
     args = parser.parse_args()
@@ -54,7 +61,9 @@ def main() -> None:
         times: dict[int, list[float]] = {lines: [] for lines in books}
         for number in range(RUNS):
             for lines, book in books.items():
-                times[lines].append(seconds(ledger.note, book, "l-1", "use", NOW, "s%d" % number, "p"))
+                times[lines].append(
+                    seconds(ledger.note, book, "l-1", "use", NOW, "s%d" % number, "p")
+                )
         for lines, taken in times.items():
             print(f"append at {lines:,} lines: {statistics.median(taken) * 1e6:.1f} us")
         print(f"ratio: {statistics.median(times[args.lines]) / statistics.median(times[100]):.2f}")
@@ -64,7 +73,10 @@ def main() -> None:
         for number in range(20):
             ledger.note(book, "l-1", "use", NOW, "t%d" % number, "p")
             later.append(seconds(ledger.read, book))
-        print(f"fold after one more line: {statistics.median(later) * 1e3:.1f} ms, at most {max(later) * 1e3:.1f} ms")
+        print(
+            f"fold after one more line: {statistics.median(later) * 1e3:.1f} ms, at most "
+            f"{max(later) * 1e3:.1f} ms"
+        )
 
 
 if __name__ == "__main__":

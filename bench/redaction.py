@@ -3,11 +3,12 @@
 
     bench/redaction.py [--transcripts DIR] [--show]
 
-Cases are those of tests/store/test_redactor.py and test_secretshapes.py and the labelled set of tests/harness/leakset.py,
-made at run time.  Ordinary text is this repository's own without these cases and the tables, in pieces of 100 KB (what
-stands around a find is read twice); the worst is 100 KB of each repetition attack.  --transcripts: counts the hits in
-`*.jsonl` of a client below a folder too, for a person to judge, and says what 100 KB of these cost; --show prints each
-hit with what stands before it.
+Cases are those of tests/store/test_redactor.py and test_secretshapes.py and the labelled set of
+tests/harness/leakset.py, made at run time.  Ordinary text is this repository's own without these
+cases and the tables, in pieces of 100 KB (what stands around a find is read twice); the worst is
+100 KB of each repetition attack.  --transcripts: counts the hits in `*.jsonl` of a client below a
+folder too, for a person to judge, and says what 100 KB of these cost; --show prints each hit with
+what stands before it.
 """
 
 from __future__ import annotations
@@ -33,22 +34,50 @@ from memory.store.redactor import redact, secrets  # noqa: E402
 
 SIZE = 100_000
 # Files of this repository that hold made-up secrets, or what secrets look like: no ordinary text.
-APART = ("test_redactor.py", "test_byname.py", "test_byshape.py", "test_bytoken.py", "test_bylabel.py", "test_disguise.py",
-         "test_leaks.py", "test_nothingleaks.py", "test_secretshapes.py", "leaks.py", "leakset.py", "secretshapes.py",
-         "secretlabels.py", "secrettokens.py", "redaction.py")
+APART = (
+    "test_redactor.py",
+    "test_byname.py",
+    "test_byshape.py",
+    "test_bytoken.py",
+    "test_bylabel.py",
+    "test_disguise.py",
+    "test_leaks.py",
+    "test_nothingleaks.py",
+    "test_secretshapes.py",
+    "leaks.py",
+    "leakset.py",
+    "secretshapes.py",
+    "secretlabels.py",
+    "secrettokens.py",
+    "redaction.py",
+)
 
 
 def found() -> None:
     """Print how much of what is a secret goes, and of what only looks like one."""
     named = cases.named()
-    missed = [text for text, value in named if value in redact("Before.\n" + text + "\nAfter.").text]
-    told = "own positive cases    %d of %d (%.3f)" % (len(named) - len(missed), len(named), 1 - len(missed) / len(named))
+    missed = [
+        text for text, value in named if value in redact("Before.\n" + text + "\nAfter.").text
+    ]
+    told = "own positive cases    %d of %d (%.3f)" % (
+        len(named) - len(missed),
+        len(named),
+        1 - len(missed) / len(named),
+    )
     print(told, *missed, sep="\n  ")
     tokens = [token for seed in range(20) for _, token in cases.vendor_tokens(seed)]
     missed = [token for token in tokens if token in redact("see %s." % token).text]
-    print("vendor shapes         %d of %d" % (len(tokens) - len(missed), len(tokens)), *missed, sep="\n  ")
+    print(
+        "vendor shapes         %d of %d" % (len(tokens) - len(missed), len(tokens)),
+        *missed,
+        sep="\n  ",
+    )
     taken = [text for text in cases.KEEP if secrets("One.\n" + text + "\nTwo.")]
-    told = "hard negatives taken  %d of %d (%.1f %%)" % (len(taken), len(cases.KEEP), 100 * len(taken) / len(cases.KEEP))
+    told = "hard negatives taken  %d of %d (%.1f %%)" % (
+        len(taken),
+        len(cases.KEEP),
+        100 * len(taken) / len(cases.KEEP),
+    )
     print(told, *taken, sep="\n  ")
     rng = random.Random(99)
     texts = ["\n".join("\n".join(cases.tool_lines(rng)) for _ in range(40)) for _ in range(40)]
@@ -60,7 +89,10 @@ def found() -> None:
 
 def labelled(show: bool) -> None:
     """Print how many leaks of the labelled set go whole, by kind."""
-    for name, leaks in (("labelled set", leakset.leaks(9)), ("written afterwards", leakset.unseen(9))):
+    for name, leaks in (
+        ("labelled set", leakset.leaks(9)),
+        ("written afterwards", leakset.unseen(9)),
+    ):
         every, gone = Counter[str](), Counter[str]()
         for leak in leaks:
             kind = leak.kind.split()[0]
@@ -86,15 +118,31 @@ def spent(text: str, tries: int = 3) -> float:
 
 def costs() -> None:
     """Print what 100 KB cost: ordinary ones and the worst."""
-    paths = [path for end in ("py", "md", "txt") for path in sorted(ROOT.rglob("*." + end)) if path.name not in APART]
+    paths = [
+        path
+        for end in ("py", "md", "txt")
+        for path in sorted(ROOT.rglob("*." + end))
+        if path.name not in APART
+    ]
     whole = "\n".join(path.read_text("utf-8", "replace") for path in paths)
-    times = sorted(spent(whole[at:at + SIZE]) for at in range(0, len(whole) - SIZE, SIZE))
-    print("ordinary 100 KB       p50 %.1f ms, p95 %.1f ms, %d pieces"
-          % (statistics.median(times), times[int(len(times) * .95)], len(times)))
-    made = {"%s/%d" % (name, number): one for name, many in test_secretshapes.rules() for number, one in enumerate(many)}
+    times = sorted(spent(whole[at : at + SIZE]) for at in range(0, len(whole) - SIZE, SIZE))
+    print(
+        "ordinary 100 KB       p50 %.1f ms, p95 %.1f ms, %d pieces"
+        % (statistics.median(times), times[int(len(times) * 0.95)], len(times))
+    )
+    made = {
+        "%s/%d" % (name, number): one
+        for name, many in test_secretshapes.rules()
+        for number, one in enumerate(many)
+    }
     fragments = {**cases.ATTACKS, **made}
-    worst = sorted(((spent((one * SIZE)[:SIZE], 2), name) for name, one in fragments.items()), reverse=True)
-    print("worst 100 KB          %s; of %d attacks" % (", ".join("%.0f ms (%s)" % row for row in worst[:4]), len(worst)))
+    worst = sorted(
+        ((spent((one * SIZE)[:SIZE], 2), name) for name, one in fragments.items()), reverse=True
+    )
+    print(
+        "worst 100 KB          %s; of %d attacks"
+        % (", ".join("%.0f ms (%s)" % row for row in worst[:4]), len(worst))
+    )
 
 
 def texts_of(value: Any) -> Iterator[str]:
@@ -122,17 +170,24 @@ def transcripts(folder: Path, show: bool) -> None:
             hits += sum(one.times for one in done.found)
             for value, mark in secrets(texts[-1]).items() if show and done.found else ():
                 at = texts[-1].find(value)
-                print(mark, repr(texts[-1][max(0, at - 60):at]), repr(value[:60]))
+                print(mark, repr(texts[-1][max(0, at - 60) : at]), repr(value[:60]))
     size = sum(map(len, texts))
-    print("transcripts           %d hits in %.1f MB (%.2f a MB)" % (hits, size / 1e6, hits / max(1, size) * 1e6))
+    print(
+        "transcripts           %d hits in %.1f MB (%.2f a MB)"
+        % (hits, size / 1e6, hits / max(1, size) * 1e6)
+    )
     whole = "\n".join(texts)
-    times = sorted(spent(whole[at:at + SIZE]) for at in range(0, len(whole) - SIZE, 5 * SIZE))
-    print("transcripts 100 KB    p50 %.1f ms, p95 %.1f ms, %d pieces"
-          % (statistics.median(times), times[int(len(times) * .95)], len(times)))
+    times = sorted(spent(whole[at : at + SIZE]) for at in range(0, len(whole) - SIZE, 5 * SIZE))
+    print(
+        "transcripts 100 KB    p50 %.1f ms, p95 %.1f ms, %d pieces"
+        % (statistics.median(times), times[int(len(times) * 0.95)], len(times))
+    )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--transcripts", type=Path)
     parser.add_argument("--show", action="store_true")
     options = parser.parse_args()

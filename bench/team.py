@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Two users of one repository, and two and three machines of one person: is anything lost or doubled?
+"""Two users of one repository, and two and three machines of one person: is anything lost or
+doubled?
 
     bench/team.py [--edits 500] [--seeds 1]
 
-Prints, for each: edits (of which some rename, forget, restore or remove), conflicts that were named, lines lost, lines and ids
-doubled, files in which the machines differ, and seconds, in a scratch directory.
+Prints, for each: edits (of which some rename, forget, restore or remove), conflicts that were
+named, lines lost, lines and ids doubled, files in which the machines differ, and seconds, in a
+scratch directory.
 """
 
 from __future__ import annotations
@@ -29,10 +31,17 @@ def users(root: Path, env: dict[str, str], edits: int, seed: int) -> str:
     both = [team.Member(root, name, env, NOW) for name in ("alex", "kim")]
     lines, conflicts = team.work(both, edits, seed)
     lost, doubled = team.judged(both, lines)
-    return "%d edits, %d conflicts named, %d lost, %d doubled" % (len(lines), conflicts, len(lost), len(doubled))
+    return "%d edits, %d conflicts named, %d lost, %d doubled" % (
+        len(lines),
+        conflicts,
+        len(lost),
+        len(doubled),
+    )
 
 
-def homes(root: Path, env: dict[str, str], edits: int, seed: int, count: int, git: bool, hard: bool) -> str:
+def homes(
+    root: Path, env: dict[str, str], edits: int, seed: int, count: int, git: bool, hard: bool
+) -> str:
     """Machines of one person that meet in a folder, or in a git repository."""
     where = str(root / "box")
     if git:
@@ -41,7 +50,13 @@ def homes(root: Path, env: dict[str, str], edits: int, seed: int, count: int, gi
     else:
         os.mkdir(where)
     first = machines.Machine(root, "desk", env, NOW).set_up(where)
-    every = [first, *(machines.Machine(root, name, env, NOW).set_up(where, first.key) for name in ("lap", "tower")[:count - 1])]
+    every = [
+        first,
+        *(
+            machines.Machine(root, name, env, NOW).set_up(where, first.key)
+            for name in ("lap", "tower")[: count - 1]
+        ),
+    ]
     work = machines.Work(every, seed)
     steps = 0
     while len(work.lines) < edits:
@@ -49,10 +64,20 @@ def homes(root: Path, env: dict[str, str], edits: int, seed: int, count: int, gi
         steps += 1
     rounds = machines.quiet(every)
     again = sum(report.sent + report.taken for report in (one.sync() for one in every))
-    said = "%d edits in %d steps, %d conflicts named, %d lost, %d doubled, %d differ, at rest after %d rounds, %d by a further"
+    said = (
+        "%d edits in %d steps, %d conflicts named, %d lost, %d doubled, %d differ, at rest after "
+        "%d rounds, %d by a further"
+    )
     return said % (
-        len(work.lines), steps, len(first.sync().conflicts), len(work.lost()), len(work.doubled()), len(machines.agree(every)),
-        rounds, again)
+        len(work.lines),
+        steps,
+        len(first.sync().conflicts),
+        len(work.lost()),
+        len(work.doubled()),
+        len(machines.agree(every)),
+        rounds,
+        again,
+    )
 
 
 def main() -> None:
@@ -64,14 +89,27 @@ def main() -> None:
     env = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8"}
     for seed in range(1, given.seeds + 1):
         for what, way in (
-                ("two users, git", lambda root: users(root, env, given.edits, seed)),
-                ("two machines, folder", lambda root: homes(root, env, given.edits, seed, 2, False, False)),
-                ("two machines, folder, removals", lambda root: homes(root, env, given.edits, seed, 2, False, True)),
-                ("two machines, git", lambda root: homes(root, env, given.edits, seed, 2, True, False)),
-                ("three machines, folder", lambda root: homes(root, env, given.edits, seed, 3, False, False))):
+            ("two users, git", lambda root: users(root, env, given.edits, seed)),
+            (
+                "two machines, folder",
+                lambda root: homes(root, env, given.edits, seed, 2, False, False),
+            ),
+            (
+                "two machines, folder, removals",
+                lambda root: homes(root, env, given.edits, seed, 2, False, True),
+            ),
+            ("two machines, git", lambda root: homes(root, env, given.edits, seed, 2, True, False)),
+            (
+                "three machines, folder",
+                lambda root: homes(root, env, given.edits, seed, 3, False, False),
+            ),
+        ):
             with tempfile.TemporaryDirectory(prefix="team-") as folder:
                 start = time.monotonic()
-                print("%-30s  %s, %.0f s" % (what, way(Path(folder)), time.monotonic() - start), flush=True)
+                print(
+                    "%-30s  %s, %.0f s" % (what, way(Path(folder)), time.monotonic() - start),
+                    flush=True,
+                )
 
 
 if __name__ == "__main__":

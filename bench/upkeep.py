@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 """What upkeep costs, and what is left after a year of it.
 
-    bench/upkeep.py [--records 10000]        seconds and memory of the plan, the apply, the second run, the undo
-    bench/upkeep.py --year [--records 10000]  a simulated year: work, hand edits, branches, clocks that jump, upkeep every day
+    bench/upkeep.py [--records 10000]        seconds and memory of the plan, the apply, the second
+                                             run, the undo
+    bench/upkeep.py --year [--records 10000]  a simulated year: work, hand edits, branches, clocks
+                                              that jump, upkeep every day
 
-The store of the first holds learnings of tests/harness/notes.py: a twelfth are twins, a twelfth near-misses.  Prints whole
-processes of `dayleaf` (CPU, seconds by the clock, peak memory), in a scratch home.
+The store of the first holds learnings of tests/harness/notes.py: a twelfth are twins, a twelfth
+near-misses.  Prints whole processes of `dayleaf` (CPU, seconds by the clock, peak memory), in a
+scratch home.
 """
 
 from __future__ import annotations
@@ -39,14 +42,21 @@ def scratch() -> tuple[layout.Place, dict[str, str]]:
 
 def timed(what: str, place: layout.Place, env: dict[str, str], *words: str) -> None:
     """Run a command and print its last lines, its time and its memory."""
-    script = ("import resource, subprocess, sys, time; start = time.perf_counter();"
-              "done = subprocess.run(sys.argv[1:], capture_output=True, text=True);"
-              "print(done.stdout[-200:], done.stderr, sep='\\n');"
-              "used = resource.getrusage(resource.RUSAGE_CHILDREN);"
-              "print('%.2f s of CPU, %.2f s, %d MB' % (used.ru_utime + used.ru_stime, time.perf_counter() - start,"
-              " used.ru_maxrss // 1024))")
-    done = subprocess.run([sys.executable, "-c", script, sys.executable, "-I", str(ROOT / "memory"), *words], cwd=place.root,
-                          env=env, capture_output=True, text=True, check=True)
+    script = (
+        "import resource, subprocess, sys, time; start = time.perf_counter();done = "
+        "subprocess.run(sys.argv[1:], capture_output=True, text=True);print(done.stdout[-200:], "
+        "done.stderr, sep='\\n');used = resource.getrusage(resource.RUSAGE_CHILDREN);print('%.2f s "
+        "of CPU, %.2f s, %d MB' % (used.ru_utime + used.ru_stime, time.perf_counter() - start, "
+        "used.ru_maxrss // 1024))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, sys.executable, "-I", str(ROOT / "memory"), *words],
+        cwd=place.root,
+        env=env,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     lines = [line for line in done.stdout.split("\n") if line.strip()]
     said = next((line for line in reversed(lines[:-1]) if "record" in line), "")
     print("%-16s %s  %s" % (what, lines[-1], said), flush=True)
@@ -61,7 +71,10 @@ def costs(count: int) -> None:
     folder.mkdir(parents=True)
     for record in [*base, *twins, *near_misses(chance, base, count // 12)]:
         head = "---\nid: %s\ntitle: '%s'\ncreated: 2026-10-01\ntags: [%s]\n---\n\n" % (
-            record.id, record.title.replace("'", "''"), ", ".join(record.tags))
+            record.id,
+            record.title.replace("'", "''"),
+            ", ".join(record.tags),
+        )
         (folder / (record.id + ".md")).write_text(head + record.body, encoding="utf-8")
     timed("plan", place, env, "upkeep")
     timed("apply", place, env, "upkeep", "--apply")
@@ -75,9 +88,21 @@ def year(count: int) -> None:
     place, env = scratch()
     start = time.perf_counter()
     done = simulate(place, env, count)
-    print("%d records written, %d lines planted, %d lost; at the end %d records, %d in archives; %d merged, %d applies undone, "
-          "%d runs without expiry for the clock; %.0f s" % (done.written, done.facts, len(done.lost), done.live, done.archived,
-                                                           done.merged, done.undone, done.doubts, time.perf_counter() - start))
+    print(
+        "%d records written, %d lines planted, %d lost; at the end %d records, %d in archives; %d "
+        "merged, %d applies undone, %d runs without expiry for the clock; %.0f s"
+        % (
+            done.written,
+            done.facts,
+            len(done.lost),
+            done.live,
+            done.archived,
+            done.merged,
+            done.undone,
+            done.doubts,
+            time.perf_counter() - start,
+        )
+    )
     for line in done.lost[:10]:
         print("  lost: " + line)
 

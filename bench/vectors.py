@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Searching vectors as a process of its own, what the first stage of the search loses, and embedding again after one edit.
+"""Searching vectors as a process of its own, what the first stage of the search loses, and
+embedding again after one edit.
 
     bench/vectors.py [--dir DIR] [--pairs 15] [N ...]        N: rows (10000 100000)
 
-The vectors are synthetic: 384 numbers around one of N / 1000 random centres, as the sections of one subject are.  A search is
-`python -I`: the query's vector out of the cache, the best 50 sections; its CPU time stands against a bare interpreter's
-(`python -I -S -c pass`), pair by pair.  Recall: how many of the exact best 10 the search finds, over 50 queries, when it is asked
-for 10 and for 50.
+The vectors are synthetic: 384 numbers around one of N / 1000 random centres, as the sections of one
+subject are.  A search is `python -I`: the query's vector out of the cache, the best 50 sections;
+its CPU time stands against a bare interpreter's (`python -I -S -c pass`), pair by pair.  Recall:
+how many of the exact best 10 the search finds, over 50 queries, when it is asked for 10 and for 50.
 """
 
 from __future__ import annotations
@@ -26,12 +27,15 @@ from memory.index import embedder, nearest, vectorfile, vectors
 ROOT = Path(__file__).resolve().parent.parent
 DIMS, SPREAD, NOW = 384, 1.0, 1795271452.0
 NUMPY = "import os; os.environ['OPENBLAS_NUM_THREADS'] = '1'; import numpy"
-COLD = """import sys; sys.path.insert(0, sys.argv[1])
+COLD = (
+    """import sys; sys.path.insert(0, sys.argv[1])
 import os; os.environ['OPENBLAS_NUM_THREADS'] = '1'
 from memory.index import nearest; from memory.core import layout; from memory.index import embedder
 place = layout.locate({'HOME': sys.argv[2]}, sys.argv[3])
 found = nearest.search(place, embedder.cached_query(place, 'synthetic', 'q', %r), 50)
-assert len(found) == 50""" % NOW
+assert len(found) == 50"""
+    % NOW
+)
 PROVIDER = """import hashlib, json, sys
 for line in sys.stdin:
     row = json.loads(line)
@@ -46,15 +50,25 @@ def synthetic(place: layout.Place, count: int) -> list:
 
     random = np.random.default_rng(7)
     centres = random.standard_normal((max(10, count // 1000), DIMS), np.float32)
-    matrix = centres[random.integers(0, len(centres), count)] + SPREAD * random.standard_normal((count, DIMS), np.float32)
+    matrix = centres[random.integers(0, len(centres), count)] + SPREAD * random.standard_normal(
+        (count, DIMS), np.float32
+    )
     matrix /= np.sqrt((matrix * matrix).sum(1, keepdims=True))
     scales, numbers = vectorfile.quantise(matrix)
-    stored = ((f"p/learnings/l{i:06d}.md", vectorfile.Stored(0, 0, b"", [0], [i.to_bytes(16, "little")], [scales[i]], numbers[i]))
-              for i in range(count))
+    stored = (
+        (
+            f"p/learnings/l{i:06d}.md",
+            vectorfile.Stored(0, 0, b"", [0], [i.to_bytes(16, "little")], [scales[i]], numbers[i]),
+        )
+        for i in range(count)
+    )
     os.makedirs(place.cache, exist_ok=True)
     meta = {"key": place.key, "label": "synthetic", "command": ""}
     Path(vectorfile.path_of(place)).write_bytes(vectorfile.encode(meta, DIMS, NOW, stored))
-    asked = matrix[random.integers(0, count, 50)] + 0.5 * SPREAD * random.standard_normal((50, DIMS), np.float32) / DIMS ** 0.5
+    asked = (
+        matrix[random.integers(0, count, 50)]
+        + 0.5 * SPREAD * random.standard_normal((50, DIMS), np.float32) / DIMS**0.5
+    )
     embedder.remember_query(place, "synthetic", "q", asked[0], NOW)
     return list(asked)
 
@@ -88,9 +102,13 @@ def searching(folder: Path, count: int, pairs: int) -> None:
             hits[limit] += len(exact & {hit[0] for hit in nearest.search(place, query, limit)[:10]})
     ours, base = statistics.median(found), statistics.median(bare)
     size = os.path.getsize(vectorfile.path_of(place)) / 1e6
-    print(f"{count:7} rows, {size:5.1f} MB: search {ours:5.1f} ms CPU, bare {base:4.1f} ms, {ours / base:4.1f}x"
-          f" (NumPy's import alone {numpy:5.1f} ms, {numpy / base:4.1f}x); recall@10 "
-          + ", ".join(f"{found / 10 / len(asked):.3f} of {limit}" for limit, found in hits.items()), flush=True)
+    print(
+        f"{count:7} rows, {size:5.1f} MB: search {ours:5.1f} ms CPU, bare {base:4.1f} ms, "
+        f"{ours / base:4.1f}x (NumPy's import alone {numpy:5.1f} ms, "
+        f"{numpy / base:4.1f}x); recall@10 "
+        + ", ".join(f"{found / 10 / len(asked):.3f} of {limit}" for limit, found in hits.items()),
+        flush=True,
+    )
 
 
 def editing(folder: Path, count: int = 300) -> None:
@@ -102,22 +120,35 @@ def editing(folder: Path, count: int = 300) -> None:
     learnings = Path(place.private) / "learnings"
     learnings.mkdir(parents=True, exist_ok=True)
     for i in range(count):
-        (learnings / f"l{i:03d}.md").write_text(f"---\ntitle: Note {i}\n---\n\n" + f"word{i} " * 400)
+        (learnings / f"l{i:03d}.md").write_text(
+            f"---\ntitle: Note {i}\n---\n\n" + f"word{i} " * 400
+        )
     script = folder / "provider.py"
     script.write_text(PROVIDER)
-    settings = config.Config({**config.DEFAULTS, "embeddings.provider.command": sys.executable,
-                              "embeddings.provider.args": ["-I", str(script)]}, {}, [])
+    settings = config.Config(
+        {
+            **config.DEFAULTS,
+            "embeddings.provider.command": sys.executable,
+            "embeddings.provider.args": ["-I", str(script)],
+        },
+        {},
+        [],
+    )
     provider = embedder.from_settings(settings, "", {"HOME": str(home)})
     assert provider is not None
     first = vectors.update(place, provider, {"PATH": os.environ["PATH"]}, NOW)
     (learnings / "l000.md").write_text("---\ntitle: Note 0\n---\n\n" + "other " * 400)
     second = vectors.update(place, provider, {"PATH": os.environ["PATH"]}, NOW)
-    print(f"{count:7} records, {first.embedded + first.kept} chunks; one edited: {second.embedded} chunks embedded,"
-          f" {second.kept} kept, {second.took * 1e3:.0f} ms")
+    print(
+        f"{count:7} records, {first.embedded + first.kept} chunks; one edited: {second.embedded} "
+        f"chunks embedded, {second.kept} kept, {second.took * 1e3:.0f} ms"
+    )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--dir", type=Path)
     parser.add_argument("--pairs", type=int, default=15)
     parser.add_argument("counts", nargs="*", type=int, default=[10000, 100000])

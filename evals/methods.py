@@ -1,4 +1,6 @@
-"""Ways to make a short answer of records without a model: each takes (question, sources, tokens) and returns text."""
+"""Ways to make a short answer of records without a model: each takes (question, sources, tokens)
+and returns text.
+"""
 
 from __future__ import annotations
 
@@ -19,12 +21,18 @@ def extract(question: str, sources: list[Source], tokens: int) -> str:
 
 def first_sentences(question: str, sources: list[Source], tokens: int) -> str:
     """The first sentence of each record, best record first."""
-    return filled([(sentences.sentences(" ".join(s.body.split())) or [""])[0] for s in sources], tokens)
+    return filled(
+        [(sentences.sentences(" ".join(s.body.split())) or [""])[0] for s in sources], tokens
+    )
 
 
 def top_cut(question: str, sources: list[Source], tokens: int) -> str:
     """The best records as they are, cut at the budget."""
-    return "\n".join(s.title + "\n" + s.body for s in sources).encode()[:4 * tokens].decode("utf-8", "ignore")
+    return (
+        "\n".join(s.title + "\n" + s.body for s in sources)
+        .encode()[: 4 * tokens]
+        .decode("utf-8", "ignore")
+    )
 
 
 def lead(question: str, sources: list[Source], tokens: int) -> str:
@@ -37,11 +45,15 @@ def bm25(question: str, sources: list[Source], tokens: int) -> str:
     """Sentences by BM25 alone."""
     found = pieces(sources)
     score = relevance(question, found)
-    return filled([found[i].text for i in sorted(range(len(found)), key=lambda i: -score[i])], tokens)
+    return filled(
+        [found[i].text for i in sorted(range(len(found)), key=lambda i: -score[i])], tokens
+    )
 
 
 def mmr(question: str, sources: list[Source], tokens: int, weight: float = 0.7) -> str:
-    """Sentences by BM25 against likeness to what is chosen (Carbonell and Goldstein, SIGIR 1998)."""
+    """Sentences by BM25 against likeness to what is chosen (Carbonell and Goldstein, SIGIR
+    1998).
+    """
     found = pieces(sources)
     score = relevance(question, found)
     bags = [frozenset(tokeniser.tokens(unit.text)) for unit in found]
@@ -56,7 +68,9 @@ def mmr(question: str, sources: list[Source], tokens: int, weight: float = 0.7) 
 
 
 def graph(question: str, sources: list[Source], tokens: int, bias: float = 0.7) -> str:
-    """LexRank (Erkan and Radev, JAIR 2004) biased to the question (Otterbacher et al. 2005), over the 200 likeliest sentences."""
+    """LexRank (Erkan and Radev, JAIR 2004) biased to the question (Otterbacher et al. 2005), over
+    the 200 likeliest sentences.
+    """
     found = pieces(sources)
     score = relevance(question, found)
     chosen = sorted(range(len(found)), key=lambda i: -score[i])[:200]
@@ -66,13 +80,20 @@ def graph(question: str, sources: list[Source], tokens: int, bias: float = 0.7) 
     total = sum(score[i] for i in chosen) or 1.0
     rank = [1 / len(chosen)] * len(chosen)
     for _ in range(15):
-        rank = [bias * score[chosen[i]] / total + (1 - bias) * sum(rank[j] * edges[j][i] / sums[j] for j in range(len(chosen)))
-                for i in range(len(chosen))]
-    return filled([found[chosen[i]].text for i in sorted(range(len(chosen)), key=lambda i: -rank[i])], tokens)
+        rank = [
+            bias * score[chosen[i]] / total
+            + (1 - bias) * sum(rank[j] * edges[j][i] / sums[j] for j in range(len(chosen)))
+            for i in range(len(chosen))
+        ]
+    return filled(
+        [found[chosen[i]].text for i in sorted(range(len(chosen)), key=lambda i: -rank[i])], tokens
+    )
 
 
 def knapsack(question: str, sources: list[Source], tokens: int) -> str:
-    """The sentences of the greatest sum of BM25 over the record's rank that the budget holds: 0/1 knapsack, exact to 8 bytes."""
+    """The sentences of the greatest sum of BM25 over the record's rank that the budget holds: 0/1
+    knapsack, exact to 8 bytes.
+    """
     found = pieces(sources)
     score = [value / (1 + found[i].source) for i, value in enumerate(relevance(question, found))]
     chosen = sorted(range(len(found)), key=lambda i: -score[i])[:120]
@@ -87,9 +108,16 @@ def knapsack(question: str, sources: list[Source], tokens: int) -> str:
     return "\n".join("- " + found[i].text for i in best[room][1])
 
 
-METHODS = {"extract": extract, "first sentences": first_sentences, "top records cut": top_cut,
-           "lead": lead, "BM25": bm25,
-           "MMR": mmr, "graph": graph, "knapsack": knapsack}
+METHODS = {
+    "extract": extract,
+    "first sentences": first_sentences,
+    "top records cut": top_cut,
+    "lead": lead,
+    "BM25": bm25,
+    "MMR": mmr,
+    "graph": graph,
+    "knapsack": knapsack,
+}
 
 
 def pieces(sources: list[Source]) -> list[units.Unit]:
@@ -102,10 +130,20 @@ def relevance(question: str, found: list[units.Unit]) -> list[float]:
     counts = [Counter(tokeniser.tokens(unit.text)) for unit in found]
     seen = Counter(term for count in counts for term in count)
     mean = sum(sum(count.values()) for count in counts) / max(len(found), 1) or 1.0
-    query = [(term, weight * math.log(1 + (len(found) - seen[term] + 0.5) / (seen[term] + 0.5)))
-             for term, weight in tokeniser.terms(question)]
-    raw = [sum(idf * count[term] * 2.2 / (count[term] + 1.2 * (0.25 + 0.75 * sum(count.values()) / mean)) for term, idf in query)
-           for count in counts]
+    query = [
+        (term, weight * math.log(1 + (len(found) - seen[term] + 0.5) / (seen[term] + 0.5)))
+        for term, weight in tokeniser.terms(question)
+    ]
+    raw = [
+        sum(
+            idf
+            * count[term]
+            * 2.2
+            / (count[term] + 1.2 * (0.25 + 0.75 * sum(count.values()) / mean))
+            for term, idf in query
+        )
+        for count in counts
+    ]
     best = max(raw, default=0.0) or 1.0
     return [value / best for value in raw]
 
@@ -117,7 +155,9 @@ def cosine(one: frozenset[str], other: frozenset[str]) -> float:
 
 
 def filled(said: list[str], tokens: int) -> str:
-    """Join texts as bullets as long as the budget holds the next; one that does not fit is passed over."""
+    """Join texts as bullets as long as the budget holds the next; one that does not fit is passed
+    over.
+    """
     out = ""
     for piece in said:
         longer = out + ("\n- " if out else "- ") + piece

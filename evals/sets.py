@@ -3,7 +3,8 @@
 
 A set is a folder with docs, queries and qrels as .jsonl or .jsonl.gz:
 
-    docs     {"id", "group", "title", "tags", "ts" (epoch seconds), "text"; of conversations "session", "speaker"}
+    docs     {"id", "group", "title", "tags", "ts" (epoch seconds), "text"; of conversations
+             "session", "speaker"}
     queries  {"id", "group", "text", "ts"?}
     qrels    {"qid", "did", "rel"}
 
@@ -21,7 +22,8 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from memory.recall.scoring import STOP, misspelt, score, word_count, words  # noqa: F401  (for the scripts beside this one)
+# for the scripts beside this one
+from memory.recall.scoring import STOP, misspelt, score, word_count, words  # noqa: F401
 
 Doc = dict[str, Any]
 
@@ -35,7 +37,9 @@ def rows(folder: Path, name: str) -> list[Doc]:
         return [json.loads(line) for line in file]
 
 
-def load(folder: Path) -> tuple[dict[str, list[Doc]], dict[str, list[Doc]], dict[str, dict[str, float]]]:
+def load(
+    folder: Path,
+) -> tuple[dict[str, list[Doc]], dict[str, list[Doc]], dict[str, dict[str, float]]]:
     """Return (documents by group, queries by group, relevance by query and document)."""
     docs: dict[str, list[Doc]] = {}
     queries: dict[str, list[Doc]] = defaultdict(list)
@@ -50,11 +54,26 @@ def load(folder: Path) -> tuple[dict[str, list[Doc]], dict[str, list[Doc]], dict
 
 
 def write(docs: list[Doc], root: Path) -> None:
-    """Write documents as records of a shared tier: checkpoints where they belong to a session, else learnings."""
+    """Write documents as records of a shared tier: checkpoints where they belong to a session, else
+    learnings.
+    """
     for number, doc in enumerate(docs):
         folder = root / ("checkpoints" if doc.get("session") else "learnings")
         folder.mkdir(parents=True, exist_ok=True)
-        meta = {"id": doc["id"], "title": doc.get("title") or None, "tags": doc.get("tags") or None,
-                "created": doc.get("ts") or None, "session": doc.get("session"), "speaker": doc.get("speaker"), "order": number}
-        head = "".join(f"{key}: {json.dumps(value, ensure_ascii=False)}\n" for key, value in meta.items() if value is not None)
-        (folder / f"{number:06d}.md").write_text(f"---\n{head}---\n\n{doc['text']}\n", encoding="utf-8")
+        meta = {
+            "id": doc["id"],
+            "title": doc.get("title") or None,
+            "tags": doc.get("tags") or None,
+            "created": doc.get("ts") or None,
+            "session": doc.get("session"),
+            "speaker": doc.get("speaker"),
+            "order": number,
+        }
+        head = "".join(
+            f"{key}: {json.dumps(value, ensure_ascii=False)}\n"
+            for key, value in meta.items()
+            if value is not None
+        )
+        (folder / f"{number:06d}.md").write_text(
+            f"---\n{head}---\n\n{doc['text']}\n", encoding="utf-8"
+        )

@@ -1,11 +1,13 @@
-"""UserPromptExpansion: answers dayleaf's own slash commands, without a model request where none is needed."""
+"""UserPromptExpansion: answers dayleaf's own slash commands, without a model request where none is
+needed.
+"""
 
 import gc
 import sys
 
 gc.disable()
 
-sys.path.insert(0, __file__[:__file__.rindex("/hooks/")])
+sys.path.insert(0, __file__[: __file__.rindex("/hooks/")])
 
 try:
     from memory.core.boundary import HOOKS, run

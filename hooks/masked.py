@@ -1,11 +1,13 @@
-"""PostToolUse: prints the remedy where a pipe hid the status of a failed command that an earlier session met."""
+"""PostToolUse: prints the remedy where a pipe hid the status of a failed command that an earlier
+session met.
+"""
 
 import gc
 import sys
 
 gc.disable()
 
-sys.path.insert(0, __file__[:__file__.rindex("/hooks/")])
+sys.path.insert(0, __file__[: __file__.rindex("/hooks/")])
 
 try:
     from memory.core.boundary import HOOKS, run

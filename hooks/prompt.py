@@ -1,11 +1,13 @@
-"""UserPromptSubmit: prints the learnings and rules that matter to the prompt; then, detached, refreshes the index."""
+"""UserPromptSubmit: prints the learnings and rules that matter to the prompt; then, detached,
+refreshes the index.
+"""
 
 import gc
 import sys
 
 gc.disable()
 
-sys.path.insert(0, __file__[:__file__.rindex("/hooks/")])
+sys.path.insert(0, __file__[: __file__.rindex("/hooks/")])
 
 try:
     from memory.core.boundary import HOOKS, run

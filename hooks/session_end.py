@@ -1,11 +1,13 @@
-"""SessionEnd: writes the session's last checkpoint, detached: the host ends this hook after 1.5 s."""
+"""SessionEnd: writes the session's last checkpoint, detached: the host ends this hook after 1.5
+s.
+"""
 
 import gc
 import sys
 
 gc.disable()
 
-sys.path.insert(0, __file__[:__file__.rindex("/hooks/")])
+sys.path.insert(0, __file__[: __file__.rindex("/hooks/")])
 
 try:
     from memory.core.boundary import HOOKS, run

@@ -1,11 +1,13 @@
-"""SessionStart: prints the brief; then, detached, recovers lost sessions and refreshes the index."""
+"""SessionStart: prints the brief; then, detached, recovers lost sessions and refreshes the
+index.
+"""
 
 import gc
 import sys
 
 gc.disable()
 
-sys.path.insert(0, __file__[:__file__.rindex("/hooks/")])
+sys.path.insert(0, __file__[: __file__.rindex("/hooks/")])
 
 try:
     from memory.core.boundary import HOOKS, run

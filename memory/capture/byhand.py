@@ -19,13 +19,20 @@ from memory.store import store
 NOTE = 70  # characters of a note's title
 
 
-def note(keeper: store.Store, place: layout.Place, words: str, labels: Iterable[str], session: str, now: float,
-         source: str = "human") -> Record:
+def note(
+    keeper: store.Store,
+    place: layout.Place,
+    words: str,
+    labels: Iterable[str],
+    session: str,
+    now: float,
+    source: str = "human",
+) -> Record:
     """Write a checkpoint by hand; its title is the first clause of the note.
 
-    words: the note (markdown; <private> parts are left out).  labels: tags.  session: id of the running session, or "".
-    now: seconds since the epoch.  source: human or agent.  Raises UsageError for an empty note, StoreError where it reads
-    back wrong.
+    words: the note (markdown; <private> parts are left out).  labels: tags.  session: id of the
+    running session, or "".  now: seconds since the epoch.  source: human or agent.  Raises
+    UsageError for an empty note, StoreError where it reads back wrong.
     """
     from memory.store import activeplan
 
@@ -34,14 +41,27 @@ def note(keeper: store.Store, place: layout.Place, words: str, labels: Iterable[
         raise UsageError("the checkpoint is empty; give the note as an argument or on stdin")
     head = git.head(place.git)
     first = re.split(r"(?<=[.!?;])\s|[。！？]|\n", words.lstrip("#-* "), maxsplit=1)[0].rstrip(".;")
-    extra = {"created": clock.iso(now), "trigger": "manual", "branch": head.branch, "commit": head.commit,
-             "plan": activeplan.served(keeper, now, now)}
+    extra = {
+        "created": clock.iso(now),
+        "trigger": "manual",
+        "branch": head.branch,
+        "commit": head.commit,
+        "plan": activeplan.served(keeper, now, now),
+    }
     title, body = one_line(first, NOTE), words + "\n"
     record = keeper.same_lately("checkpoint", title, body) or keeper.add(
-        "checkpoint", title, body, tags=tuple(labels), source=source, session=layout.safe_id(session),
-        extra={k: v for k, v in extra.items() if v})
+        "checkpoint",
+        title,
+        body,
+        tags=tuple(labels),
+        source=source,
+        session=layout.safe_id(session),
+        extra={k: v for k, v in extra.items() if v},
+    )
     if files.sha256(files.read(place.path(record.name), 64 << 20)) != record.checksum:
-        raise StoreError("%s: the checkpoint cannot be read back; run `dayleaf doctor`" % record.name)
+        raise StoreError(
+            "%s: the checkpoint cannot be read back; run `dayleaf doctor`" % record.name
+        )
     return record
 
 
@@ -61,8 +81,12 @@ class Draft(NamedTuple):
     sources: tuple[str, ...]
 
 
-def draft(checkpoints: Sequence[Record], plan: Record | None, held: Sequence[Turn] = (),
-          note: Record | None = None) -> Draft:
+def draft(
+    checkpoints: Sequence[Record],
+    plan: Record | None,
+    held: Sequence[Turn] = (),
+    note: Record | None = None,
+) -> Draft:
     """Make a handoff of at most 2,000 characters, which ends with its sources.
 
     checkpoints: of one session, newest first, at least one; where it stands, what is open and next
@@ -74,7 +98,8 @@ def draft(checkpoints: Sequence[Record], plan: Record | None, held: Sequence[Tur
     said = handoffs.understood(note) if note else {}
     told = {name: [line.removeprefix("- ") for line in lines] for name, lines in said.items()}
     decisions = dict.fromkeys(
-        line for page in pages for line in reversed(page.get("decisions", ())))
+        line for page in pages for line in reversed(page.get("decisions", ()))
+    )
     found = {
         "Where it stands": told.get("") or [*newest.get("outcome", ()), *_changed(held)],
         "Notes": [] if "outcome" in newest else newest[""],
@@ -82,9 +107,19 @@ def draft(checkpoints: Sequence[Record], plan: Record | None, held: Sequence[Tur
         "Next": [*(told.get("Next") or newest.get("next") or ()), *_plan(plan)],
         "Open": told.get("Open") or newest.get("open", []),
         "Decisions": told.get("Decisions") or [*decisions],
-        "Last requests": [] if note else _requests(pages, held)}
-    sections = [(name, [at_word(line, _STANDS if name == "Where it stands" else _LINE)
-                        for line in lines[:_MOST.get(name)]], 1) for name, lines in found.items()]
+        "Last requests": [] if note else _requests(pages, held),
+    }
+    sections = [
+        (
+            name,
+            [
+                at_word(line, _STANDS if name == "Where it stands" else _LINE)
+                for line in lines[: _MOST.get(name)]
+            ],
+            1,
+        )
+        for name, lines in found.items()
+    ]
     end = _sources(checkpoints)
     text = fitted(sections, BODY - len(end) - 2).lstrip("\n") + "\n" + end + "\n"
     branch = _text(checkpoints[0].meta.get("branch"))
@@ -128,7 +163,7 @@ def _requests(pages: Sequence[dict[str, list[str]]], held: Sequence[Turn]) -> li
     asked = [turn.request for turn in held if turn.request and turn.asked != GOES_ON]
     if not held:
         told = [line for page in reversed(pages) for line in page.get("turns", ())]
-        asked = [line[len("09:00 "):].partition(" → ")[0] for line in told]
+        asked = [line[len("09:00 ") :].partition(" → ")[0] for line in told]
     return [*dict.fromkeys(one_line(request, _REQUEST) for request in reversed(asked))]
 
 

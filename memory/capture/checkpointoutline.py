@@ -12,9 +12,21 @@ from memory.core.records import Record, labels
 
 MOST_SAID = 2  # sentences of a text without sections
 _SECTIONS = {
-    "outcome": "outcome", "turns": "turns", "request": "request", "done": "done", "decisions": "decisions",
-    "decided": "decisions", "commands": "commands", "fixed": "fixed", "open": "open",
-    "open questions": "open", "next": "next", "next step": "next", "next steps": "next", "todo": "next"}
+    "outcome": "outcome",
+    "turns": "turns",
+    "request": "request",
+    "done": "done",
+    "decisions": "decisions",
+    "decided": "decisions",
+    "commands": "commands",
+    "fixed": "fixed",
+    "open": "open",
+    "open questions": "open",
+    "next": "next",
+    "next step": "next",
+    "next steps": "next",
+    "todo": "next",
+}
 _MARK = re.compile(r"(?:[-*+•]|\d{1,9}[.)])\s+")
 _BOX = re.compile(r"\[([ xX])\]\s+")
 _AHEAD = re.compile(r"(?:next(?: steps?| up)?|todo)\s{0,4}[:,]\s{0,4}", re.I)
@@ -44,15 +56,22 @@ def outline(record: Record) -> Outline:
     asked = [line[6:].partition(" → ")[0] for line in found["turns"]]
     said = [sentence for line in found["said"] for sentence in sentences(line)]
     return Outline(
-        (*found["request"], *asked), tuple(found["outcome"]),
-        tuple(line[len(_COMMIT):] for line in found["done"] if line.startswith(_COMMIT)),
-        labels(record.meta.get("files")), tuple(found["decisions"]), tuple(found["fixed"]),
-        tuple(found["open"]), tuple(_AHEAD.sub("", line, count=1) for line in found["next"]),
-        tuple(said[:MOST_SAID]))
+        (*found["request"], *asked),
+        tuple(found["outcome"]),
+        tuple(line[len(_COMMIT) :] for line in found["done"] if line.startswith(_COMMIT)),
+        labels(record.meta.get("files")),
+        tuple(found["decisions"]),
+        tuple(found["fixed"]),
+        tuple(found["open"]),
+        tuple(_AHEAD.sub("", line, count=1) for line in found["next"]),
+        tuple(said[:MOST_SAID]),
+    )
 
 
 def _sections(body: str) -> dict[str, list[str]]:
-    """Return the lines under each known heading, without code; those under none stand under `said`."""
+    """Return the lines under each known heading, without code; those under none stand under
+    `said`.
+    """
     found: dict[str, list[str]] = {name: [] for name in (*_SECTIONS.values(), "said")}
     for row in _rows(body):
         name = _SECTIONS.get(row.section, "said")
@@ -94,8 +113,8 @@ def _rows(body: str) -> Iterator[_Row]:
             section = title.rstrip(": ").lower()
             continue
         mark = _MARK.match(line.strip())
-        text = line.strip()[mark.end() if mark else 0:]
+        text = line.strip()[mark.end() if mark else 0 :]
         box = _BOX.match(text)
-        text = text[box.end() if box else 0:]
+        text = text[box.end() if box else 0 :]
         if not fenced and text.strip("-*+• "):
             yield _Row(section, text, mark is not None, box is not None and box[1] != " ")

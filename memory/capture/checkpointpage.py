@@ -27,18 +27,48 @@ LEAST_LINE = 110  # characters to which the line of a turn is shortened
 MOST_FIXED, MOST_COMMANDS, MOST_COMMITS, MOST_FILES, MOST_REPORTS, MOST_OPEN = 4, 6, 12, 14, 2, 4
 LEFT = "in progress, not finished: "  # before the request of a turn that has not ended
 STOPPED = "stopped by the user: "  # before that of a turn that the user interrupted
-WENT_ON = "went on later in this session: "  # in its place once a later checkpoint of the session tells more
+# in its place once a later checkpoint of the session tells more
+WENT_ON = "went on later in this session: "
 FAILED = "` failed when this part ended: "
 FAILS = "` still fails: "  # stands in the line of a command that failed at the end
 _LANGUAGES = {
-    "py": "python", "ts": "typescript", "tsx": "typescript", "js": "javascript", "jsx": "javascript", "rs": "rust",
-    "go": "go", "java": "java", "kt": "kotlin", "rb": "ruby", "php": "php", "c": "c", "h": "c", "cpp": "cpp",
-    "cc": "cpp", "cs": "csharp", "swift": "swift", "sh": "shell", "sql": "sql", "tf": "terraform", "vue": "vue",
-    "svelte": "svelte", "md": "docs", "css": "css", "html": "html", "yml": "yaml", "yaml": "yaml", "lua": "lua",
-    "ex": "elixir", "scala": "scala", "dart": "dart", "zig": "zig"}
+    "py": "python",
+    "ts": "typescript",
+    "tsx": "typescript",
+    "js": "javascript",
+    "jsx": "javascript",
+    "rs": "rust",
+    "go": "go",
+    "java": "java",
+    "kt": "kotlin",
+    "rb": "ruby",
+    "php": "php",
+    "c": "c",
+    "h": "c",
+    "cpp": "cpp",
+    "cc": "cpp",
+    "cs": "csharp",
+    "swift": "swift",
+    "sh": "shell",
+    "sql": "sql",
+    "tf": "terraform",
+    "vue": "vue",
+    "svelte": "svelte",
+    "md": "docs",
+    "css": "css",
+    "html": "html",
+    "yml": "yaml",
+    "yaml": "yaml",
+    "lua": "lua",
+    "ex": "elixir",
+    "scala": "scala",
+    "dart": "dart",
+    "zig": "zig",
+}
 _TOOLS = frozenset(
-    "pytest npm pnpm yarn cargo docker kubectl terraform make pip uv poetry jest vitest mypy ruff eslint alembic psql "
-    "redis-cli helm gradle mvn dotnet bazel tox unittest webpack vite".split())
+    "pytest npm pnpm yarn cargo docker kubectl terraform make pip uv poetry jest vitest mypy ruff "
+    "eslint alembic psql redis-cli helm gradle mvn dotnet bazel tox unittest webpack vite".split()
+)
 
 
 def paths_of(facts: Facts) -> tuple[list[str], list[str]]:
@@ -71,7 +101,9 @@ def _made_of(facts: Facts) -> str:
         return "Taken back by a rewind"
     told = ", ".join(path.rpartition("/")[2] for path in (changed + made)[:3])
     told = told or ", ".join([*{run.key: run for run in facts.runs}][:3])
-    return openings.clause("Work on " + told if told else next(iter(facts.tasks.values()), "Session"))
+    return openings.clause(
+        "Work on " + told if told else next(iter(facts.tasks.values()), "Session")
+    )
 
 
 def tags(facts: Facts) -> list[str]:
@@ -99,7 +131,9 @@ def _is_wide(text: str) -> bool:
 
 
 def is_answered(facts: Facts) -> bool:
-    """Tell whether something was asked that says what it is about, and answered, however shortly."""
+    """Tell whether something was asked that says what it is about, and answered, however
+    shortly.
+    """
     asked = (turn for turn in facts.turns if turn.asked in ("", turns.SLASH, turns.TEAM))
     return any(openings.outcome(turn) and openings.topic(turn.request) for turn in asked)
 
@@ -108,11 +142,17 @@ def body(facts: Facts) -> str:
     """Write the facts as markdown, at most 6,000 characters."""
     mended = fixes.fixes(facts)[-MOST_FIXED:]
     back = ("Taken back", _withdrawn(facts), 1)
-    first = [("Outcome", _last(facts), 2), ("Next", next_steps.next_steps(facts.turns, facts.todos), 2),
-             ("Open", [*_failing_at_end(facts), *openings.questions(facts.turns)], 2)]
-    rest = [("Decisions", decisions.decisions(facts.turns), 3),
-            ("Fixed", [_fix(one) for one in mended], 1),
-            ("Done", _done(facts), 3), ("Commands", _commands(facts, mended), 1)]
+    first = [
+        ("Outcome", _last(facts), 2),
+        ("Next", next_steps.next_steps(facts.turns, facts.todos), 2),
+        ("Open", [*_failing_at_end(facts), *openings.questions(facts.turns)], 2),
+    ]
+    rest = [
+        ("Decisions", decisions.decisions(facts.turns), 3),
+        ("Fixed", [_fix(one) for one in mended], 1),
+        ("Done", _done(facts), 3),
+        ("Commands", _commands(facts, mended), 1),
+    ]
     told = [*first, *rest, back]
     used = len(fitted(told, BODY // 2)) if any(lines for _, lines, _ in told) else 0
     return fitted([*first, ("Turns", _turns(facts, BODY - used - 40), 1), *rest, back], BODY)
@@ -124,11 +164,16 @@ def gone_on(text: str) -> str:
 
 
 def _withdrawn(facts: Facts) -> list[str]:
-    """Return a line for each turn that a rewind took back; what git was told stands whatever the client took back."""
+    """Return a line for each turn that a rewind took back; what git was told stands whatever the
+    client took back.
+    """
     lines = []
     for turn in facts.withdrawn[-WITHDRAWN:]:
         commits = [piece.name for piece in turn.pieces if piece.kind == turns.COMMIT and piece.name]
-        line = "%s taken back by a rewind: %s" % (turn.at[11:16], at_word(_request(turn), LEAST_LINE))
+        line = "%s taken back by a rewind: %s" % (
+            turn.at[11:16],
+            at_word(_request(turn), LEAST_LINE),
+        )
         lines.append(line + ("; its commit %s was made" % commits[-1] if commits else ""))
     return lines
 
@@ -141,10 +186,15 @@ def fitted(sections: list[tuple[str, list[str], int]], most: int) -> str:
     """
     kept = [(name, list(lines), least) for name, lines, least in sections if lines]
     while True:
-        whole = "\n\n".join("## " + name + "\n\n- " + "\n- ".join(lines) for name, lines, _ in kept) + "\n"
+        whole = (
+            "\n\n".join("## " + name + "\n\n- " + "\n- ".join(lines) for name, lines, _ in kept)
+            + "\n"
+        )
         if len(whole) <= most:
             return whole
-        spare = [entry for entry in kept if len(entry[1]) > entry[2]] or [entry for entry in kept if len(entry[1]) > 1]
+        spare = [entry for entry in kept if len(entry[1]) > entry[2]] or [
+            entry for entry in kept if len(entry[1]) > 1
+        ]
         if not spare:
             return short(whole, most - 1) + "\n"
         name, lines, _ = max(spare, key=lambda entry: sum(map(len, entry[1])))
@@ -152,14 +202,20 @@ def fitted(sections: list[tuple[str, list[str], int]], most: int) -> str:
 
 
 def _last(facts: Facts) -> list[str]:
-    """Return where the work stands: the opening of the last final statement, or what was in progress."""
+    """Return where the work stands: the opening of the last final statement, or what was in
+    progress.
+    """
     turn = openings.closing(facts.turns)
     if turn is None:
         return []
     came = openings.outcome(turn)
     if openings.is_finished(turn):
         asked = openings.questions(facts.turns)
-        return [openings.plain(openings.without_questions(came) if asked else came, LAST)] if came else []
+        return (
+            [openings.plain(openings.without_questions(came) if asked else came, LAST)]
+            if came
+            else []
+        )
     mark = STOPPED if turn.end == turns.INTERRUPTED else LEFT
     lines = [mark + at_word(_request(turn), REQUEST)]
     lines += ["said on the way: " + openings.plain(came, LAST // 2)] if came else []
@@ -168,14 +224,16 @@ def _last(facts: Facts) -> list[str]:
 
 
 def _turns(facts: Facts, room: int) -> list[str]:
-    """Return a line for each turn, its request and the opening of its outcome, in about `room` characters.
+    """Return a line for each turn, its request and the opening of its outcome, in about `room`
+    characters.
 
-    Where not all fit, each gets less; where that does not do, the oldest are left out, but the first.
+    Where not all fit, each gets less; where that does not do, the oldest are left out, but the
+    first.
     """
     told = [turn for turn in facts.turns if turn.asked != turns.SUMMARY]
     most = max(2, room // LEAST_LINE)
     if len(told) > most:
-        told = [told[0], *told[1 - most:]]
+        told = [told[0], *told[1 - most :]]
     last = openings.closing(facts.turns)
     each = max(LEAST_LINE, room // max(1, len(told)) - 14)
     return [_turn_line(turn, each, turn is last, len(told) == 1) for turn in told]
@@ -195,16 +253,26 @@ def _turn_line(turn: Turn, most: int, is_last: bool, alone: bool) -> str:
 
 def _doing(turn: Turn) -> str:
     """Say what was last done in a turn that came to no statement."""
-    done = [at_word(conversationpage.run_line(piece)[2:], 140) if piece.kind == turns.RUN
-            else "%s %s" % (piece.name, code(piece.text))
-            for piece in turn.pieces if piece.kind in (turns.RUN, turns.FILE)]
+    done = [
+        at_word(conversationpage.run_line(piece)[2:], 140)
+        if piece.kind == turns.RUN
+        else "%s %s" % (piece.name, code(piece.text))
+        for piece in turn.pieces
+        if piece.kind in (turns.RUN, turns.FILE)
+    ]
     return ", ".join(done[-3:])
 
 
 def _request(turn: Turn) -> str:
     """Return a request on one line; of a pasted plan its heading."""
-    plan = next((piece.text for piece in turn.pieces
-                 if piece.kind == turns.USER and piece.name == turns.APPROVED), "")
+    plan = next(
+        (
+            piece.text
+            for piece in turn.pieces
+            if piece.kind == turns.USER and piece.name == turns.APPROVED
+        ),
+        "",
+    )
     if plan and turn.request.lower().startswith("implement the following plan"):
         return "Implement the plan: " + openings.heading_of(plan)
     return one_line(turn.request)
@@ -212,14 +280,37 @@ def _request(turn: Turn) -> str:
 
 def _done(facts: Facts) -> list[str]:
     made, changed = paths_of(facts)
-    removed = [piece.text for turn in facts.turns for piece in turn.pieces
-               if piece.name == turns.REMOVED and piece.text not in made + changed]
-    gone = list(dict.fromkeys(edit.path for edit in facts.edits
-                              if edit.undone and edit.path not in made + changed + removed))
-    lines = [("commit " + h).rstrip() + ": " + one_line(s, 120) for h, s, _ in facts.commits[-MOST_COMMITS:]]
-    lines += list(dict.fromkeys("pull request " + piece.text for turn in facts.turns
-                                for piece in turn.pieces if piece.kind == turns.LINK))
-    for word, paths in (("created", made), ("edited", changed), ("removed", removed), ("taken back:", gone)):
+    removed = [
+        piece.text
+        for turn in facts.turns
+        for piece in turn.pieces
+        if piece.name == turns.REMOVED and piece.text not in made + changed
+    ]
+    gone = list(
+        dict.fromkeys(
+            edit.path
+            for edit in facts.edits
+            if edit.undone and edit.path not in made + changed + removed
+        )
+    )
+    lines = [
+        ("commit " + h).rstrip() + ": " + one_line(s, 120)
+        for h, s, _ in facts.commits[-MOST_COMMITS:]
+    ]
+    lines += list(
+        dict.fromkeys(
+            "pull request " + piece.text
+            for turn in facts.turns
+            for piece in turn.pieces
+            if piece.kind == turns.LINK
+        )
+    )
+    for word, paths in (
+        ("created", made),
+        ("edited", changed),
+        ("removed", removed),
+        ("taken back:", gone),
+    ):
         if paths:
             extra = " and %d more" % (len(paths) - MOST_FILES) if len(paths) > MOST_FILES else ""
             lines.append(word + " " + ", ".join(map(code, paths[:MOST_FILES])) + extra)
@@ -228,33 +319,61 @@ def _done(facts: Facts) -> list[str]:
 
 def _reports(facts: Facts) -> list[str]:
     """Return the openings of what subagents reported, the last ones."""
-    told = [(piece.name, piece.text) for turn in facts.turns for piece in turn.pieces if piece.kind == turns.REPORT]
+    told = [
+        (piece.name, piece.text)
+        for turn in facts.turns
+        for piece in turn.pieces
+        if piece.kind == turns.REPORT
+    ]
     known = {openings.plain(text, 80) for _, text in told}
-    told += [(facts.tasks.get(agent, ""), text) for agent, text in facts.reports.items()
-             if openings.plain(text, 80) not in known]
+    told += [
+        (facts.tasks.get(agent, ""), text)
+        for agent, text in facts.reports.items()
+        if openings.plain(text, 80) not in known
+    ]
     found = [(name, openings.plain(text, 200)) for name, text in told]
-    return ["subagent%s: %s" % (" (%s)" % one_line(name, 80) if name else "", said)
-            for name, said in found[-MOST_REPORTS:] if said]
+    return [
+        "subagent%s: %s" % (" (%s)" % one_line(name, 80) if name else "", said)
+        for name, said in found[-MOST_REPORTS:]
+        if said
+    ]
 
 
 def _commands(facts: Facts, mended: list[Fix]) -> list[str]:
-    """Return the commands that failed, each with the call that then worked; checks stand elsewhere."""
+    """Return the commands that failed, each with the call that then worked; checks stand
+    elsewhere.
+    """
     told = {fix.failure.command for fix in mended}
     lines = []
     for at, run in enumerate(facts.runs):
         if not run.bad or run.is_gate or run.command in told or commandline.is_noise(run.key):
             continue
         told.add(run.command)
-        then = next((one for one in facts.runs[at + 1:] if one.outcome == shell.OK and one.key == run.key
-                     and one.command != run.command), None)
+        then = next(
+            (
+                one
+                for one in facts.runs[at + 1 :]
+                if one.outcome == shell.OK and one.key == run.key and one.command != run.command
+            ),
+            None,
+        )
         why = one_line(run.detail.partition("\n")[0], 140)
-        lines.append("✗ %s → %s%s%s" % (quoted(run.command), run.outcome, ": " + why if why else "",
-                                        "; then ✓ " + quoted(then.command) if then else ""))
+        lines.append(
+            "✗ %s → %s%s%s"
+            % (
+                quoted(run.command),
+                run.outcome,
+                ": " + why if why else "",
+                "; then ✓ " + quoted(then.command) if then else "",
+            )
+        )
     return lines[-MOST_COMMANDS:]
 
 
 def quoted(command: str, most: int = 160) -> str:
-    """Quote a command or a path: its first line, at most `most` characters, without its `cd` and where its output went."""
+    """Quote a command or a path: its first line, at most `most` characters, without its `cd` and
+    where its output went.
+    """
     first, newline, _ = re.sub(r"^cd \S+ && ", "", command).strip().partition("\n")
     first = re.sub(r"(?: 2>&1)?(?: \| (?:tail|head)(?: -n?\s?\d+)?)?$", "", first) or first
     return code(short(one_line(first) + (" …" if newline else ""), most))
@@ -264,14 +383,28 @@ def _fix(fix: Fix) -> str:
     """Tell a failure by its telling line, and what was edited or run until it passed."""
     why = one_line(fix.failure.detail.partition("\n")[0], 160)
     by = ", ".join(map(code, fix.files[:4])) or " and ".join(map(quoted, fix.commands))
-    other = "" if fix.success.command == fix.failure.command else " (%s)" % quoted(fix.success.command, 100)
+    other = (
+        ""
+        if fix.success.command == fix.failure.command
+        else " (%s)" % quoted(fix.success.command, 100)
+    )
     return "%s → %s%s; passed%s after %s %s" % (
-        quoted(fix.failure.command), fix.failure.outcome, ": " + why if why else "", other,
-        "editing" if fix.files else "running", by)
+        quoted(fix.failure.command),
+        fix.failure.outcome,
+        ": " + why if why else "",
+        other,
+        "editing" if fix.files else "running",
+        by,
+    )
 
 
 def _failing_at_end(facts: Facts) -> list[str]:
     """Return what fails at the end, each command with its telling line."""
     failing = fixes.open_failures([*facts.failing, *facts.runs])[-MOST_OPEN:]
-    reasons = [(run, run.detail.partition("\n")[0] or run.summary or run.outcome) for run in failing]
-    return ["%s still fails: %s" % (quoted(run.command), one_line(reason, 160)) for run, reason in reasons]
+    reasons = [
+        (run, run.detail.partition("\n")[0] or run.summary or run.outcome) for run in failing
+    ]
+    return [
+        "%s still fails: %s" % (quoted(run.command), one_line(reason, 160))
+        for run, reason in reasons
+    ]

@@ -1,7 +1,8 @@
 """The conversation of a session: one file of what was said, written on as the session goes on.
 
-Each writing replaces what the present stretch had in the file; what stands before it stays byte for byte.  A file that a person
-edited (its text is another than `written` says) is left alone from then on, and one that a person deleted stays deleted.
+Each writing replaces what the present stretch had in the file; what stands before it stays byte for
+byte.  A file that a person edited (its text is another than `written` says) is left alone from then
+on, and one that a person deleted stays deleted.
 """
 
 from __future__ import annotations
@@ -27,11 +28,13 @@ _HEADING = 400  # characters of a heading that are looked at
 MOST = 300_000  # characters of a file; what comes after goes into another
 
 
-def keep(keeper: Store, settings: config.Config, state: State, session: str, named: str, since: str) -> str:
+def keep(
+    keeper: Store, settings: config.Config, state: State, session: str, named: str, since: str
+) -> str:
     """Bring the session's conversation up to date and return its id; "" where there is none.
 
-    named: the id that the session's checkpoints have for it, "" for none.  since: the day on which it began.  Raises OSError,
-    StoreError.
+    named: the id that the session's checkpoints have for it, "" for none.  since: the day on which
+    it began.  Raises OSError, StoreError.
     """
     if not settings["capture.conversations"] or state.talk == GONE:
         return ""
@@ -44,7 +47,11 @@ def keep(keeper: Store, settings: config.Config, state: State, session: str, nam
     told = conversationpage.render(state.facts.told, state.day).strip("\n")
     if not told and not state.retold:
         return named
-    return _written_on(keeper, state, told) if state.talk not in ("", NEXT) else _begun(keeper, state, session, told)
+    return (
+        _written_on(keeper, state, told)
+        if state.talk not in ("", NEXT)
+        else _begun(keeper, state, session, told)
+    )
 
 
 def is_forgotten(place: Place, state: State, session: str) -> bool:
@@ -70,14 +77,19 @@ def _find(place: Place, state: State, session: str, since: str) -> None:
     """Take up the file of a session whose state was lost, or that is told again from its start."""
     root = place.private + "/" + FOLDERS[KIND]
     days = [day for day in progress.names(root) if day >= since]
-    for name in [day + "/" + file for day in reversed(days) for file in reversed(progress.names(root + "/" + day))]:
+    for name in [
+        day + "/" + file
+        for day in reversed(days)
+        for file in reversed(progress.names(root + "/" + day))
+    ]:
         try:
             head = files.read(root + "/" + name, 1 << 15, follow=False)
         except OSError:
             continue
         if session.encode() in head and frontmatter.parse(head).meta.get("session") == session:
             state.talk = "p/%s/%s" % (FOLDERS[KIND], name)
-            state.base = _turns_of(place, state.talk) if state.since else 0  # else all of it is told again
+            # else all of it is told again
+            state.base = _turns_of(place, state.talk) if state.since else 0
             return
 
 
@@ -92,8 +104,12 @@ def _body(place: Place, name: str) -> str:
 
 def _meta(state: State, told: str) -> dict[str, Any]:
     facts = state.facts
-    return {"branch": facts.branch or None, "until": facts.until or None, "files": list(dict.fromkeys(
-        edit.path for edit in facts.edits))[:40] or None, "written": writer.body_mark(told)}
+    return {
+        "branch": facts.branch or None,
+        "until": facts.until or None,
+        "files": list(dict.fromkeys(edit.path for edit in facts.edits))[:40] or None,
+        "written": writer.body_mark(told),
+    }
 
 
 def _begun(keeper: Store, state: State, session: str, told: str) -> str:
@@ -101,16 +117,25 @@ def _begun(keeper: Store, state: State, session: str, told: str) -> str:
     began = next((turn.at for turn in facts.told if turn.at), facts.until)
     extra = {"created": began, **_meta(state, told)}
     title, asked = checkpointpage.names(facts)
-    title = next(iter(asked), title)  # what came out so far names a checkpoint, but a conversation goes on
-    record = keeper.add(KIND, title, told + "\n", tags=checkpointpage.tags(facts), source="auto",
-                        session=session, extra={key: value for key, value in extra.items() if value})
+    # what came out so far names a checkpoint, but a conversation goes on
+    title = next(iter(asked), title)
+    record = keeper.add(
+        KIND,
+        title,
+        told + "\n",
+        tags=checkpointpage.tags(facts),
+        source="auto",
+        session=session,
+        extra={key: value for key, value in extra.items() if value},
+    )
     state.talk, state.base, state.grown = record.name, 0, len(state.facts.told)
     state.length = len(_body(keeper.place, record.name))
     return record.id
 
 
 def turns_of(keeper: Store, record: Record, every: Sequence[Record] = ()) -> tuple[Turn, ...]:
-    """Return the turns of the conversation that a checkpoint names, without private parts; empty where there is none.
+    """Return the turns of the conversation that a checkpoint names, without private parts; empty
+    where there is none.
 
     every: the checkpoints of its session; turns of another branch, no trunk, are left out by them.
     """
@@ -119,24 +144,45 @@ def turns_of(keeper: Store, record: Record, every: Sequence[Record] = ()) -> tup
         found = without_private(keeper.find(named.strip() if isinstance(named, str) else ""))
     except (StoreError, UsageError):
         return ()
-    held = conversationpage.parse(found.body, clock.day(found.created)) if found.kind == KIND else ()
-    order = sorted((clock.parse(str(one.meta.get("until"))) or one.created, str(one.meta.get("branch") or "")) for one in every)
+    held = (
+        conversationpage.parse(found.body, clock.day(found.created)) if found.kind == KIND else ()
+    )
+    order = sorted(
+        (clock.parse(str(one.meta.get("until"))) or one.created, str(one.meta.get("branch") or ""))
+        for one in every
+    )
     own = str(record.meta.get("branch") or "")
-    parts = zip(portions(held, [until for until, _ in order]), [*(branch for _, branch in order), own])
+    parts = zip(
+        portions(held, [until for until, _ in order]), [*(branch for _, branch in order), own]
+    )
     return tuple(turn for part, branch in parts if branch in (own, *TRUNKS) for turn in part)
 
 
 def portions(held: Sequence[Turn], ends: Sequence[float]) -> list[tuple[Turn, ...]]:
-    """Share the turns of a session out among its checkpoints, and return last what none of them tells.
+    """Share the turns of a session out among its checkpoints, and return last what none of them
+    tells.
 
-    ends: the instants up to which these tell, in their order.  Turns know the minute alone: one that goes on in the last minute
-    goes on after it, and so does one that was asked in it where the next checkpoint would have none.
+    ends: the instants up to which these tell, in their order.  Turns know the minute alone: one
+    that goes on in the last minute goes on after it, and so does one that was asked in it where the
+    next checkpoint would have none.
     """
     out, left = list[list[Turn]](), list(held)
     for until in ends:
-        many = next((at for at, turn in enumerate(left) if not (clock.parse(turn.at) or 0.0) <= until - (
-            until % 60 + 1) * (turn.asked == GOES_ON)), len(left))
-        if out and not many and len(out[-1]) > 1 and (clock.parse(out[-1][-1].at) or 0.0) + 60 > ends[len(out) - 1]:
+        many = next(
+            (
+                at
+                for at, turn in enumerate(left)
+                if not (clock.parse(turn.at) or 0.0)
+                <= until - (until % 60 + 1) * (turn.asked == GOES_ON)
+            ),
+            len(left),
+        )
+        if (
+            out
+            and not many
+            and len(out[-1]) > 1
+            and (clock.parse(out[-1][-1].at) or 0.0) + 60 > ends[len(out) - 1]
+        ):
             left.insert(0, out[-1].pop())
             many = 1
         out.append(left[:many])
@@ -145,12 +191,18 @@ def portions(held: Sequence[Turn], ends: Sequence[float]) -> list[tuple[Turn, ..
 
 
 def first_turns(body: str, number: int) -> str:
-    """Return a page up to the end of a turn; number: of turns, 0 for what stands above the first."""
+    """Return a page up to the end of a turn; number: of turns, 0 for what stands above the
+    first.
+    """
     if "```" not in body and "~~~" not in body:
         return _cut_before(body, number)
     lines = body.split("\n")
-    heads = [at for at, (line, inside) in enumerate(tokeniser.coded(lines)) if not inside and conversationpage.HEAD.match(line)]
-    return "\n".join(lines[:heads[number]] if number < len(heads) else lines).rstrip("\n")
+    heads = [
+        at
+        for at, (line, inside) in enumerate(tokeniser.coded(lines))
+        if not inside and conversationpage.HEAD.match(line)
+    ]
+    return "\n".join(lines[: heads[number]] if number < len(heads) else lines).rstrip("\n")
 
 
 def _cut_before(body: str, number: int) -> str:
@@ -158,7 +210,7 @@ def _cut_before(body: str, number: int) -> str:
     text = "\n" + body
     at = text.find("\n## ")
     while at >= 0:
-        number -= bool(conversationpage.HEAD.match(text[at + 1:at + _HEADING].partition("\n")[0]))
+        number -= bool(conversationpage.HEAD.match(text[at + 1 : at + _HEADING].partition("\n")[0]))
         if number < 0:
             return text[1:at].rstrip("\n")
         at = text.find("\n## ", at + 1)
@@ -187,17 +239,20 @@ def _written_on(keeper: Store, state: State, told: str) -> str:
     changes = {key: value for key, value in _meta(state, whole).items() if value}
     changes.update(_named_anew([*state.retold, *state.facts.told], page.meta.get("title")))
     data = frontmatter.edit(old, {"updated": clock.iso(keeper.now), **changes})
-    data = data[:frontmatter.split(data)[1]] + b"\n" + whole.encode("utf-8") + b"\n"
+    data = data[: frontmatter.split(data)[1]] + b"\n" + whole.encode("utf-8") + b"\n"
     record = keeper.replace(state.talk, data, files.sha256(old))
     kept = _body(keeper.place, state.talk)
-    if writer.body_mark(kept) != record.meta.get("written"):  # the store took a secret out that only the whole gave away
+    # the store took a secret out that only the whole gave away
+    if writer.body_mark(kept) != record.meta.get("written"):
         keeper.edit(state.talk, {"written": writer.body_mark(kept)})
     state.grown, state.length, state.retold = len(state.facts.told), len(kept), []
     return id
 
 
 def _before(state: State, body: str) -> str:
-    """Return what stands before this stretch, with the turns that are told anew since a rewind took some of them back."""
+    """Return what stands before this stretch, with the turns that are told anew since a rewind took
+    some of them back.
+    """
     kept = first_turns(body, state.base - len(state.retold))
     if not state.retold:
         return kept
@@ -207,7 +262,9 @@ def _before(state: State, body: str) -> str:
 
 def _named_anew(held: Sequence[Turn], title: object) -> dict[str, Any]:
     """Return another title where the one that a conversation has is that of what was taken back."""
-    gone = [Turn(turn.at, turn.request, "", turn.pieces) for turn in held if turn.asked == WITHDRAWN]
+    gone = [
+        Turn(turn.at, turn.request, "", turn.pieces) for turn in held if turn.asked == WITHDRAWN
+    ]
     stay = Facts(turns=[turn for turn in held if turn.asked != WITHDRAWN])
     if not gone or not stay.turns or title not in titles.titles(gone, "", ()):
         return {}

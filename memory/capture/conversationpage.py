@@ -1,28 +1,35 @@
 """The page of a conversation: turns as markdown, and the markdown taken apart into turns again.
 
-Format, version 1.  Each turn is a section of level 2, and nothing else is; headings inside are set in bold.
+Format, version 1.  Each turn is a section of level 2, and nothing else is; headings inside are set
+in bold.
 
-    ## 14:03 why does resume fail on a fresh clone?     UTC; `## 2026-01-24 09:10 …` where the day differs from the turn before
+    ## 14:03 why does resume fail on a fresh clone?     UTC; `## 2026-01-24 09:10 …` where the day
+                                                        differs from the turn before
     > the request whole, quoted                         only where the heading does not hold it all
 
-    > (while working) also check windows                what the user said in between; the mark says how: while working, answer,
-                                                        refused Edit `a.go`, approved the plan (its text follows, quoted too)
+    > (while working) also check windows                what the user said in between; the mark says
+                                                        how: while working, answer, refused Edit
+                                                        `a.go`, approved the plan (its text follows,
+                                                        quoted too)
     What the model said, as it is.
 
-    - ✓ `go test ./...` (×3)                            a run: ✓ passed, ✗ failed, ⊘ refused, · anything else
+    - ✓ `go test ./...` (×3)                            a run: ✓ passed, ✗ failed, ⊘ refused, ·
+                                                        anything else
     - ✗ `mise run lint` → exit 1: a.go:12:3: no ctx     outcome, and the line that tells why
     - ✗ Read `.golangci.yml` → failed: no such file     a call of another tool
     - created `a_test.go`, edited `a.go`
-    - changed for `no ctx (noctx)`: `run(ctx)`          the lines that an edit put where a finding was
+    - changed for `no ctx (noctx)`: `run(ctx)`          the lines that an edit put where a finding
+                                                        was
     - merged `fix-resume` (#6)                          or seen merged in a log
     - commit 1a2b3c4d5e: Fix resume on fresh clones
     - pull request https://github.com/o/r/pull/7
     - subagent (review of the diff): nothing found
 
 
-`## 14:50 (summary by the client)` holds the client's summary of what it forgot at a compaction, and `## 14:50 (goes on) …` the
-rest of a turn that a compaction cut.  `## 14:03 (taken back) …` is a turn that a rewind took back; what the model said in it is
-marked too, and to who takes the page apart it says nothing.  The outcome of a turn is the last that the model said in it.
+`## 14:50 (summary by the client)` holds the client's summary of what it forgot at a compaction, and
+`## 14:50 (goes on) …` the rest of a turn that a compaction cut.  `## 14:03 (taken back) …` is a
+turn that a rewind took back; what the model said in it is marked too, and to who takes the page
+apart it says nothing.  The outcome of a turn is the last that the model said in it.
 """
 
 from __future__ import annotations
@@ -30,7 +37,21 @@ from __future__ import annotations
 import re
 
 from memory.capture import turns
-from memory.capture.turns import COMMIT, CREATED, EDITED, FILE, GOES_ON, LINK, REPORT, RUN, SAID, SUMMARY, USER, Piece, Turn
+from memory.capture.turns import (
+    COMMIT,
+    CREATED,
+    EDITED,
+    FILE,
+    GOES_ON,
+    LINK,
+    REPORT,
+    RUN,
+    SAID,
+    SUMMARY,
+    USER,
+    Piece,
+    Turn,
+)
 from memory.core import tokeniser
 from memory.core.plaintext import at_word, one_line
 from memory.session import shell
@@ -46,10 +67,18 @@ CODE = 14  # lines of a block of code
 _BY_CLIENT = "(summary by the client)"
 _GOES_ON, _WITHDRAWN = "(goes on) ", "(taken back) "
 _BEFORE = {GOES_ON: _GOES_ON, turns.WITHDRAWN: _WITHDRAWN}  # a heading's request
-_RUN = re.compile(r"- ([✓✗⊘·]) (?:(\w[\w.:-]*) )?(`{1,20})(?!`) ?(.{0,500}?) ?\3(?!`)(?: → (.{0,500}?))?(?: \(×(\d{1,9})\))?$")
+_RUN = re.compile(
+    r"- ([✓✗⊘·]) (?:(\w[\w.:-]*) )?(`{1,20})(?!`) ?(.{0,500}?) ?\3(?!`)(?: → (.{0,500}?))?"
+    r"(?: \(×(\d{1,9})\))?$"
+)
 _TOUCHED = tuple("- %s `" % word for word in (CREATED, EDITED, turns.REMOVED, turns.MERGED))
-_FILES = re.compile(r"(created|edited|removed|merged) (`{1,20})(?!`) ?(.{0,240}?) ?\2(?!`)(?: \(#(\d{1,9})\))?(?:, |$)")
-_MET = re.compile(r"- changed for (`{1,20})(?!`) ?(.{1,300}?) ?\1(?!`): (`{1,20})(?!`) ?(.{1,300}?) ?\3$")
+_FILES = re.compile(
+    r"(created|edited|removed|merged) (`{1,20})(?!`) ?(.{0,240}?) ?\2(?!`)(?: \(#"
+    r"(\d{1,9})\))?(?:, |$)"
+)
+_MET = re.compile(
+    r"- changed for (`{1,20})(?!`) ?(.{1,300}?) ?\1(?!`): (`{1,20})(?!`) ?(.{1,300}?) ?\3$"
+)
 _COMMIT = re.compile(r"- commit ?([0-9a-f]{7,64})?: (.*)$")
 _LINK = re.compile(r"- pull request (\S+)$")
 _REPORT = re.compile(r"- subagent(?: \((.{0,200}?)\))?: (.*)$")
@@ -61,7 +90,8 @@ HEAD = re.compile(r"## (?:(\d{4}-\d\d-\d\d) )?(\d\d:\d\d) ?(.*)$")
 def render(turns: Iterable[Turn], day: str = "") -> str:
     """Write turns as markdown.
 
-    day: that of the turn before the first, such as `2026-01-24`; "" for none, and the first heading then names no day.
+    day: that of the turn before the first, such as `2026-01-24`; "" for none, and the first heading
+    then names no day.
     """
     parts = []
     for turn in turns:
@@ -75,7 +105,10 @@ def _section(turn: Turn, dated: bool) -> str:
     asked = one_line(turn.request)
     head = at_word(asked, HEADING)
     if turn.asked == SUMMARY:
-        return "\n\n".join(["## %s %s" % (when, _BY_CLIENT), *(_summed(text) for text in turn.said())]) + "\n"
+        return (
+            "\n\n".join(["## %s %s" % (when, _BY_CLIENT), *(_summed(text) for text in turn.said())])
+            + "\n"
+        )
     mark = _BEFORE.get(turn.asked, "")
     blocks = ["## %s %s%s" % (when, mark, head)]
     blocks[0] = blocks[0].rstrip()
@@ -90,7 +123,10 @@ def _section(turn: Turn, dated: bool) -> str:
             if listed:
                 blocks.append("\n".join(listed))
                 listed = []
-            blocks.append((mark if turn.asked == turns.WITHDRAWN and piece.kind == SAID else "") + _block(piece))
+            blocks.append(
+                (mark if turn.asked == turns.WITHDRAWN and piece.kind == SAID else "")
+                + _block(piece)
+            )
         elif piece.kind in (FILE, turns.MERGED) and listed and listed[-1].startswith(_TOUCHED):
             listed[-1] += ", " + line[2:]
         else:
@@ -101,18 +137,33 @@ def _section(turn: Turn, dated: bool) -> str:
 
 
 def _leads_on(pieces: Sequence[Piece], number: int) -> bool:
-    """Tell whether a piece only leads on to the call behind it: one short line that ends in a colon."""
-    piece, after = pieces[number], pieces[number + 1:number + 2]
+    """Tell whether a piece only leads on to the call behind it: one short line that ends in a
+    colon.
+    """
+    piece, after = pieces[number], pieces[number + 1 : number + 2]
     bare = piece.text.strip()
-    return (piece.kind == SAID and bool(after) and after[0].kind in (RUN, FILE) and len(bare) < LEADS
-            and "\n" not in bare and bare.endswith((":", "：")))
+    return (
+        piece.kind == SAID
+        and bool(after)
+        and after[0].kind in (RUN, FILE)
+        and len(bare) < LEADS
+        and "\n" not in bare
+        and bare.endswith((":", "："))
+    )
 
 
 def _summed(text: str) -> str:
-    """Return what the client's summary adds to the turns above it: without its copies of requests, files and code."""
+    """Return what the client's summary adds to the turns above it: without its copies of requests,
+    files and code.
+    """
     lines = [line for line, code in tokeniser.coded(text.split("\n")) if not code]
     parts = re.split(r"(?m)^(?=\s{0,3}(?:#+ |\*\*)?\d+\. )", "\n".join(lines))
-    return lowered(re.sub(r"\n{3,}", "\n\n", "".join(part for part in parts if not _COPIED.match(part)))) or "(nothing else)"
+    return (
+        lowered(
+            re.sub(r"\n{3,}", "\n\n", "".join(part for part in parts if not _COPIED.match(part)))
+        )
+        or "(nothing else)"
+    )
 
 
 def _block(piece: Piece) -> str:
@@ -134,8 +185,10 @@ def _line(piece: Piece) -> str:
     if piece.kind == COMMIT:
         return ("- commit " + piece.name).rstrip() + ": " + one_line(piece.text, 200)
     if piece.kind == REPORT:
-        return "- subagent%s: %s" % (" (%s)" % one_line(piece.name, 80).replace(")", "]") if piece.name else "",
-                                     at_word(one_line(piece.text), REPORTED))
+        return "- subagent%s: %s" % (
+            " (%s)" % one_line(piece.name, 80).replace(")", "]") if piece.name else "",
+            at_word(one_line(piece.text), REPORTED),
+        )
     return "- pull request " + piece.text if piece.kind == LINK else ""
 
 
@@ -143,8 +196,12 @@ def run_line(piece: Piece) -> str:
     """Return a run as a line: its mark, what ran, how it ended where it did not pass, and why."""
     mark = "✗" if piece.failed else {shell.OK: "✓", shell.DECLINED: "⊘"}.get(piece.outcome, "·")
     what = (piece.name + " " if piece.name else "") + code(at_word(one_line(piece.text), COMMAND))
-    told = "" if piece.outcome == shell.OK else " → " + one_line(piece.outcome + (": " + piece.telling if piece.telling else ""),
-                                                                  TELLING)
+    told = (
+        ""
+        if piece.outcome == shell.OK
+        else " → "
+        + one_line(piece.outcome + (": " + piece.telling if piece.telling else ""), TELLING)
+    )
     return "- %s %s%s%s" % (mark, what, told, " (×%d)" % piece.times if piece.times > 1 else "")
 
 
@@ -162,7 +219,9 @@ def _quoted(text: str) -> str:
 
 
 def lowered(text: str) -> str:
-    """Return markdown without headings: they are set in bold, an open block of code is closed, a long one clipped."""
+    """Return markdown without headings: they are set in bold, an open block of code is closed, a
+    long one clipped.
+    """
     out: list[str] = []
     fence, length = "", 0
     for line, inside in tokeniser.coded(text.strip().split("\n")):
@@ -171,7 +230,7 @@ def lowered(text: str) -> str:
         if not inside:
             fence = ""
         elif not fence:
-            fence = bare[:len(bare) - len(bare.lstrip(bare[0]))]
+            fence = bare[: len(bare) - len(bare.lstrip(bare[0]))]
         elif bare.startswith(fence) and not bare.strip(fence[0]):
             fence = ""
         length = length + 1 if inside else 0
@@ -186,9 +245,11 @@ def lowered(text: str) -> str:
 
 
 def parse(body: str, day: str = "") -> tuple[Turn, ...]:
-    """Take the page of a conversation apart, edited by hand or not; text above the first turn belongs to none.
+    """Take the page of a conversation apart, edited by hand or not; text above the first turn
+    belongs to none.
 
-    body: markdown.  day: the day of the first turn, such as `2026-01-24`: that of the record's `created`.
+    body: markdown.  day: the day of the first turn, such as `2026-01-24`: that of the record's
+    `created`.
     """
     found: list[Turn] = []
     for head, lines, marked in sections(body):
@@ -197,11 +258,14 @@ def parse(body: str, day: str = "") -> tuple[Turn, ...]:
         if request == _BY_CLIENT:
             asked, request = SUMMARY, ""
         elif request.startswith(_GOES_ON.rstrip()):
-            asked, request = GOES_ON, request[len(_GOES_ON):]
+            asked, request = GOES_ON, request[len(_GOES_ON) :]
         elif request.startswith(TEAMMATE):
             asked = turns.TEAM
         withdrawn = request.startswith(_WITHDRAWN.rstrip())
-        turn = Turn("%sT%s:00.000Z" % (day, head[2]) if day else head[2], *(("", SUMMARY) if withdrawn else (request, asked)))
+        turn = Turn(
+            "%sT%s:00.000Z" % (day, head[2]) if day else head[2],
+            *(("", SUMMARY) if withdrawn else (request, asked)),
+        )
         if not withdrawn:
             _fill(turn, lines, marked)
         found.append(turn)
@@ -232,14 +296,17 @@ def _fill(turn: Turn, lines: list[str], marked: list[bool]) -> None:
     number = 0
     while number < len(lines):
         line = lines[number]
-        first = line[:1]  # looked at first: most lines are prose, and a question by handle reads all of a month's
+        # looked at first: most lines are prose, and a question by handle reads all of a month's
+        first = line[:1]
         made = _pieces(line) if first == "-" and not marked[number] else []
         said = _USER.match(line) if first == ">" and not marked[number] else None
-        if said or (first == ">" and not turn.pieces and not turn.asked and not "".join(prose).strip()):
+        if said or (
+            first == ">" and not turn.pieces and not turn.asked and not "".join(prose).strip()
+        ):
             last = number
             while last + 1 < len(lines) and lines[last + 1].startswith(">"):
                 last += 1
-            quoted = [one[2:] for one in lines[number:last + 1]]
+            quoted = [one[2:] for one in lines[number : last + 1]]
             number = last
             if said:
                 made = [Piece(USER, "\n".join([said[2], *quoted[1:]]).strip(), said[1])]
@@ -269,10 +336,20 @@ def _pieces(line: str) -> list[Piece]:
     run = _RUN.match(line)
     if run:
         mark, tool, _, command, result, count = run.groups()
-        return [Piece(RUN, command, tool or "", result or (shell.OK if mark == "✓" else ""), int(count or 1))]
+        return [
+            Piece(
+                RUN,
+                command,
+                tool or "",
+                result or (shell.OK if mark == "✓" else ""),
+                int(count or 1),
+            )
+        ]
     if line.startswith(_TOUCHED):
-        return [Piece(how, what, number) if how == turns.MERGED else Piece(FILE, what, how)
-                for how, _, what, number in _FILES.findall(line[2:])]
+        return [
+            Piece(how, what, number) if how == turns.MERGED else Piece(FILE, what, how)
+            for how, _, what, number in _FILES.findall(line[2:])
+        ]
     met = _MET.match(line)
     if met:
         return [Piece(turns.MET, met[4], met[2])]

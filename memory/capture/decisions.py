@@ -17,7 +17,9 @@ MOST = 12
 DECISION, PROPOSED = 220, 120  # characters
 _NO = re.compile(
     r"\W{0,4}(?:no|nope|nein|нет|"
-    r"아니(?:요|오|야)?|いいえ|いや|不(?:是|要|用|对|行)?)(?=[\s,.!:;—–-]|[，。、]|$)", re.I)
+    r"아니(?:요|오|야)?|いいえ|いや|不(?:是|要|用|对|行)?)(?=[\s,.!:;—–-]|[，。、]|$)",
+    re.I,
+)
 
 
 def decisions(held: Sequence[Turn]) -> list[str]:
@@ -31,7 +33,7 @@ def _of_turn(held: Sequence[Turn], number: int) -> Iterator[str]:
     if turn.asked in ("", SLASH) and number and _NO.match(turn.request):
         proposed = openings.plain(openings.outcome(held[number - 1]), PROPOSED)
         if proposed:
-            yield "%s \"%s\" to: %s" % (turn.at[11:16], _said(turn.request), proposed)
+            yield '%s "%s" to: %s' % (turn.at[11:16], _said(turn.request), proposed)
     for piece in turn.pieces:
         line = _line(piece) if piece.kind == USER else ""
         if line:
@@ -44,7 +46,7 @@ def _line(piece: Piece) -> str:
     if piece.name == APPROVED:
         return "approved the plan: " + at_word(openings.heading_of(piece.text), DECISION)
     if piece.name.startswith(REFUSED) and piece.text:
-        return "%s: \"%s\"" % (piece.name, _said(piece.text))
+        return '%s: "%s"' % (piece.name, _said(piece.text))
     return ""
 
 

@@ -1,4 +1,6 @@
-"""What a stretch of a session did, gathered from the entries of its transcript: its turns, and what ran and changed in them."""
+"""What a stretch of a session did, gathered from the entries of its transcript: its turns, and what
+ran and changed in them.
+"""
 
 from __future__ import annotations
 
@@ -20,13 +22,29 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-MARK = "dayleaf-distill-prompt"  # in the first line of every prompt that dayleaf itself gives to a model
-_SAME_TURN, _MERGES = 500, 100  # steps of a turn in which a file is named once; turns in which a merge is told once
+# in the first line of every prompt that dayleaf itself gives to a model
+MARK = "dayleaf-distill-prompt"
+# steps of a turn in which a file is named once; turns in which a merge is told once
+_SAME_TURN, _MERGES = 500, 100
 _NEAR = 60  # commands back in which a repeated one counts as repeated
 _LONG, _SAID = 20000, 40000  # characters of a command, a request; of what was said
-_TOLD = {"Bash": "command", "Edit": "file_path", "Write": "file_path", "MultiEdit": "file_path",
-         "NotebookEdit": "notebook_path", "Agent": "description", "Task": "description", "Read": "file_path", "Grep": "pattern",
-         "Glob": "pattern", "Skill": "skill", "WebFetch": "url", "WebSearch": "query", "LS": "path"}  # what of the input is told
+_TOLD = {
+    "Bash": "command",
+    "Edit": "file_path",
+    "Write": "file_path",
+    "MultiEdit": "file_path",
+    "NotebookEdit": "notebook_path",
+    "Agent": "description",
+    "Task": "description",
+    "Read": "file_path",
+    "Grep": "pattern",
+    # what of the input is told
+    "Glob": "pattern",
+    "Skill": "skill",
+    "WebFetch": "url",
+    "WebSearch": "query",
+    "LS": "path",
+}
 _EDITS = ("Edit", "Write", "MultiEdit", "NotebookEdit")
 _MOST = {"runs": 120, "edits": 400, "commits": 60, "pending": 64, "reports": 24, "todos": 40}
 _PLANNED = re.compile(r"(?<!\s)\s*implement the following plan:\s*", re.I)
@@ -34,7 +52,9 @@ _PLANNED = re.compile(r"(?<!\s)\s*implement the following plan:\s*", re.I)
 
 @dataclass
 class Edit:
-    """A file made or changed: when last, its path, whether it was made, whether git threw it away."""
+    """A file made or changed: when last, its path, whether it was made, whether git threw it
+    away.
+    """
 
     at: str
     path: str
@@ -46,15 +66,17 @@ class Edit:
 class Facts:
     """What a stretch of a session did.
 
-    turns: what was asked and what came of it, oldest first.  withdrawn: those that a rewind took back; nothing else tells of
-    them.  runs: commands that mattered.  edits: files, oldest first.
-    commits: (hash or "", subject, when).  reports: last words of each subagent by its file; tasks: what each was for.
-    findings: of the last report of a linter or compiler (see `findings`).  printed: see `tellingline.learn`.
-    pending: tool calls without a result yet.  todos: [text, status, perhaps its id].  failing: failures of before; touched:
-    files edited before.  title: the client's name for the session, by: which of its kinds.  earlier: the last request before
-    this stretch.  early: checksum of what a hook told before the transcript.  muted: "" | "text" (it may quote memories) |
-    "all" (our own prompt).  bang: the person's `!` command so far.  until: the latest instant.  branch, cwd: as the host says.
-    typed: a person typed a request, in this stretch or one before.
+    turns: what was asked and what came of it, oldest first.  withdrawn: those that a rewind took
+    back; nothing else tells of them.  runs: commands that mattered.  edits: files, oldest first.
+    commits: (hash or "", subject, when).  reports: last words of each subagent by its file; tasks:
+    what each was for.  findings: of the last report of a linter or compiler (see `findings`).
+    printed: see `tellingline.learn`.  pending: tool calls without a result yet.  todos: [text,
+    status, perhaps its id].  failing: failures of before; touched: files edited before.  title: the
+    client's name for the session, by: which of its kinds.  earlier: the last request before this
+    stretch.  early: checksum of what a hook told before the transcript.  muted: "" | "text" (it may
+    quote memories) | "all" (our own prompt).  bang: the person's `!` command so far.  until: the
+    latest instant.  branch, cwd: as the host says.  typed: a person typed a request, in this
+    stretch or one before.
     """
 
     turns: list[Turn] = field(default_factory=list)
@@ -84,11 +106,17 @@ class Facts:
     @property
     def told(self) -> list[Turn]:
         """Every turn in its order, those among them that were taken back."""
-        return sorted([*self.turns, *self.withdrawn], key=lambda turn: turn.at) if self.withdrawn else self.turns
+        return (
+            sorted([*self.turns, *self.withdrawn], key=lambda turn: turn.at)
+            if self.withdrawn
+            else self.turns
+        )
 
     def withdraw(self, aside: Facts) -> None:
         """Take in the turns of facts that a rewind took back."""
-        self.withdrawn += [Turn(turn.at, turn.request, turns.WITHDRAWN, turn.pieces) for turn in aside.turns]
+        self.withdrawn += [
+            Turn(turn.at, turn.request, turns.WITHDRAWN, turn.pieces) for turn in aside.turns
+        ]
         self.until = max(self.until, aside.until)
 
     @property
@@ -100,12 +128,17 @@ class Facts:
 def absorb(facts: Facts, entry: Entry, roots: tuple[str, ...] = (), agent: str = "") -> int:
     """Add one entry to the facts and return how many units of work (edit, command, prompt) it was.
 
-    roots: directories that paths are told relative to.  agent: file of the subagent whose entry it is, "" for none.
+    roots: directories that paths are told relative to.  agent: file of the subagent whose entry it
+    is, "" for none.
     """
     facts.until = max(facts.until, entry.at)
     facts.cwd = facts.cwd or entry.cwd
     kind, asks = entry.kind, entry.kind in (transcript.PROMPT, transcript.SLASH)
-    if not agent and entry.branch != "HEAD" and (asks or facts.branch in layout.TRUNKS or _is_free(facts, entry.branch)):
+    if (
+        not agent
+        and entry.branch != "HEAD"
+        and (asks or facts.branch in layout.TRUNKS or _is_free(facts, entry.branch))
+    ):
         facts.branch = entry.branch or facts.branch
     if asks:
         facts.typed = facts.typed or not entry.headless
@@ -133,7 +166,9 @@ def absorb(facts: Facts, entry: Entry, roots: tuple[str, ...] = (), agent: str =
         judged = shell.run(command, entry.at, entry.text)
         if judged is not None and judged.outcome in (shell.OK, shell.UNKNOWN):
             judged.outcome = shell.BY_HAND  # the host does not note how it ended
-        return _ran(facts, judged, entry.text, Where(entry.at, entry.cwd or facts.cwd, roots, agent))
+        return _ran(
+            facts, judged, entry.text, Where(entry.at, entry.cwd or facts.cwd, roots, agent)
+        )
     elif not agent:
         _noted(facts, entry, roots)
     _trim(facts)
@@ -141,12 +176,18 @@ def absorb(facts: Facts, entry: Entry, roots: tuple[str, ...] = (), agent: str =
 
 
 def _is_free(facts: Facts, branch: str) -> bool:
-    """Tell whether a branch that is checked out is that of the work: nothing was changed in this turn, for a trunk in any."""
+    """Tell whether a branch that is checked out is that of the work: nothing was changed in this
+    turn, for a trunk in any.
+    """
     since = facts.turns[-1].at if facts.turns and branch not in layout.TRUNKS else ""
-    return all(at < since for at in (*(edit.at for edit in facts.edits[-1:]), *(at for *_, at in facts.commits[-1:])))
+    return all(
+        at < since
+        for at in (*(edit.at for edit in facts.edits[-1:]), *(at for *_, at in facts.commits[-1:]))
+    )
 
 
 # --- what was said
+
 
 def _asked(facts: Facts, entry: Entry) -> int:
     if MARK in entry.text:
@@ -185,7 +226,9 @@ def say(facts: Facts, statement: str) -> None:
 
 
 def _add(facts: Facts, at: str, piece: Piece) -> None:
-    """Put a piece at the end of the present turn; after a compaction it is the rest of the turn before."""
+    """Put a piece at the end of the present turn; after a compaction it is the rest of the turn
+    before.
+    """
     if not facts.turns or facts.turns[-1].asked == turns.SUMMARY:
         facts.turns.append(Turn(at, facts.earlier, turns.GOES_ON))
     facts.turns[-1].pieces.append(piece)
@@ -193,7 +236,9 @@ def _add(facts: Facts, at: str, piece: Piece) -> None:
 
 
 def _noted(facts: Facts, entry: Entry, roots: tuple[str, ...]) -> None:
-    """Take in what the user said by other ways than a prompt, and what the client says of the session."""
+    """Take in what the user said by other ways than a prompt, and what the client says of the
+    session.
+    """
     kind, text = entry.kind, clip(entry.text, _LONG)
     if kind == transcript.STEER:
         if entry.name == turns.REFUSED:
@@ -202,25 +247,39 @@ def _noted(facts: Facts, entry: Entry, roots: tuple[str, ...]) -> None:
                 last.pop()  # what the user said to it tells it
             _add(facts, entry.at, Piece(turns.USER, text, _refused(facts, entry.id, roots)))
         elif text:
-            _add(facts, entry.at, Piece(turns.USER, text, turns.APPROVED if entry.name == "plan" else entry.name))
+            _add(
+                facts,
+                entry.at,
+                Piece(turns.USER, text, turns.APPROVED if entry.name == "plan" else entry.name),
+            )
     elif kind == transcript.PLAN and text:
         _add(facts, entry.at, Piece(turns.USER, text, turns.APPROVED))
     elif kind == transcript.SUMMARY and text:
-        facts.turns.append(Turn(entry.at, "", turns.SUMMARY, [Piece(turns.SAID, clip(entry.text, _SAID))]))
+        facts.turns.append(
+            Turn(entry.at, "", turns.SUMMARY, [Piece(turns.SAID, clip(entry.text, _SAID))])
+        )
     elif kind == transcript.REPORT and text:
         _add(facts, entry.at, Piece(turns.REPORT, text, clip(entry.name, 120)))
-    elif kind == transcript.LINK and text and not any(p.text == text for turn in facts.turns for p in turn.pieces):
+    elif (
+        kind == transcript.LINK
+        and text
+        and not any(p.text == text for turn in facts.turns for p in turn.pieces)
+    ):
         _add(facts, entry.at, Piece(turns.LINK, text))
     elif kind == transcript.TODOS:
         _listed(facts, entry)
     elif kind == transcript.TEAM and text:
-        facts.turns.append(Turn(entry.at, "(teammate %s) %s" % (clip(entry.name, 80), text), turns.TEAM))
+        facts.turns.append(
+            Turn(entry.at, "(teammate %s) %s" % (clip(entry.name, 80), text), turns.TEAM)
+        )
 
 
 def _refused(facts: Facts, call: str, roots: tuple[str, ...]) -> str:
     """Return the mark of what a user said to a tool call that they refused: which it was."""
     tool, what = facts.pending.pop(call, ["", ""])[:2]
-    told = clip(one_line(relative(what, (*roots, facts.cwd))), 80).replace("`", "'").replace(")", "]")
+    told = (
+        clip(one_line(relative(what, (*roots, facts.cwd))), 80).replace("`", "'").replace(")", "]")
+    )
     return "%s %s" % (turns.REFUSED, tool or "a tool") + (" `%s`" % told if told else "")
 
 
@@ -233,10 +292,12 @@ def named(facts: Facts, entry: Entry) -> None:
 def _listed(facts: Facts, entry: Entry) -> None:
     """Bring the todo list up to date: a whole list, or changes by id."""
     if entry.name == "list":
-        facts.todos = [[clip(text, 300), status, id] for id, text, status in entry.data if status != "deleted"][:_MOST["todos"]]
+        facts.todos = [
+            [clip(text, 300), status, id] for id, text, status in entry.data if status != "deleted"
+        ][: _MOST["todos"]]
         return
     if entry.name == "whole":
-        facts.todos = [[clip(text, 300), status] for text, status in entry.data][:_MOST["todos"]]
+        facts.todos = [[clip(text, 300), status] for text, status in entry.data][: _MOST["todos"]]
         return
     for id, text, status in entry.data:
         known = next((todo for todo in facts.todos if todo[2:] == [id]), None)
@@ -246,10 +307,11 @@ def _listed(facts: Facts, entry: Entry) -> None:
             known[:2] = [clip(text, 300) or known[0], status or known[1]]
         elif text:
             facts.todos.append([clip(text, 300), status or "pending", id])
-    del facts.todos[:-_MOST["todos"]]
+    del facts.todos[: -_MOST["todos"]]
 
 
 # --- what was done
+
 
 def _called(facts: Facts, entry: Entry) -> None:
     if entry.name == "TaskUpdate":  # its result need not tell the state that was given
@@ -261,7 +323,10 @@ def _called(facts: Facts, entry: Entry) -> None:
         given = next((value for value in entry.data.values() if isinstance(value, str)), "")
     if not isinstance(given, str) and entry.name not in _TOLD:
         return
-    facts.pending[entry.id] = [entry.name, clip(transcript.clean(given), _LONG) if isinstance(given, str) else ""]
+    facts.pending[entry.id] = [
+        entry.name,
+        clip(transcript.clean(given), _LONG) if isinstance(given, str) else "",
+    ]
     while len(facts.pending) > _MOST["pending"]:
         del facts.pending[next(iter(facts.pending))]
 
@@ -274,12 +339,17 @@ def _returned(facts: Facts, entry: Entry, roots: tuple[str, ...], agent: str) ->
     if name == "TaskUpdate":
         _updated(facts, entry, row)
         return 0
-    if name == "Bash" and not (entry.failed and entry.text.lstrip().startswith("<tool_use_error>")):  # that one never ran
+    # that one never ran
+    if name == "Bash" and not (entry.failed and entry.text.lstrip().startswith("<tool_use_error>")):
         where = Where(entry.at, entry.cwd or facts.cwd, roots, agent)
         done = _ran(facts, _judged(facts, given, entry), entry.text, where)
         if not entry.failed:
             _merged(facts, given, entry, where)
-            _removed(facts, [word for words in shell.DELETED.findall(given) for word in words.split()], (*roots, facts.cwd))
+            _removed(
+                facts,
+                [word for words in shell.DELETED.findall(given) for word in words.split()],
+                (*roots, facts.cwd),
+            )
             for path in shell.WRITTEN.findall(given):
                 done += _edited(facts, Edit(entry.at, path, False), roots, agent)
         return done
@@ -290,11 +360,15 @@ def _returned(facts: Facts, entry: Entry, roots: tuple[str, ...], agent: str) ->
         return 0
     if name and entry.failed:
         _missed(facts, entry, name, given, roots, agent)
-    elif name in _EDITS and isinstance(entry.data, dict) and entry.data.get("type") == "delete":  # another agent's
+    # another agent's
+    elif name in _EDITS and isinstance(entry.data, dict) and entry.data.get("type") == "delete":
         return _deleted(facts, Edit(entry.at, relative(given, (*roots, facts.cwd)), False), agent)
     elif name in _EDITS:
-        made = (entry.data.get("type") == "create" if isinstance(entry.data, dict) and "type" in entry.data
-                else entry.text.startswith("File created"))
+        made = (
+            entry.data.get("type") == "create"
+            if isinstance(entry.data, dict) and "type" in entry.data
+            else entry.text.startswith("File created")
+        )
         done = _edited(facts, Edit(entry.at, given, made), roots, agent)
         if facts.findings and not agent and isinstance(entry.data, dict):
             _answered(facts, entry, relative(given, (*roots, facts.cwd)))
@@ -307,7 +381,11 @@ def _answered(facts: Facts, entry: Entry, path: str) -> None:
     from memory.capture import findings  # most edits answer nothing
 
     given = findings.answered(facts.findings, path, entry.data.get("structuredPatch"))
-    told = {findings.kind(piece.name) for piece in facts.turns[-1].pieces if piece.kind == turns.MET} if facts.turns else set()
+    told = (
+        {findings.kind(piece.name) for piece in facts.turns[-1].pieces if piece.kind == turns.MET}
+        if facts.turns
+        else set()
+    )
     for said, text in given:
         if findings.kind(said) not in told:
             told.add(findings.kind(said))
@@ -320,7 +398,11 @@ def _judged(facts: Facts, command: str, entry: Entry) -> Run | None:
     if run is not None and run.passed:
         for mark in tellingline.learn(facts.printed, run.key, entry.text):
             _hush(facts, mark)
-    elif run is not None and run.bad and tellingline.is_chatter(facts.printed, run.key, run.detail.partition("\n")[0]):
+    elif (
+        run is not None
+        and run.bad
+        and tellingline.is_chatter(facts.printed, run.key, run.detail.partition("\n")[0])
+    ):
         text = tellingline.without_chatter(facts.printed, run.key, entry.text)
         return shell.run(command, entry.at, text, entry.data, entry.failed)
     return run
@@ -330,13 +412,21 @@ def _hush(facts: Facts, mark: str) -> None:
     """Tell the next line of failures that were told by a line which passing runs print too."""
     for run in facts.runs:
         first, _, rest = run.detail.partition("\n") if run.bad else ("", "", "")
-        if first and tellingline.mark(first) == mark and tellingline.is_chatter(facts.printed, run.key, first):
+        if (
+            first
+            and tellingline.mark(first) == mark
+            and tellingline.is_chatter(facts.printed, run.key, first)
+        ):
             run.detail = rest
             told = run.outcome + ": " + one_line(first)
             now = run.outcome + (": " + one_line(rest.partition("\n")[0]) if rest else "")
             for turn in facts.turns:
-                turn.pieces[:] = [p._replace(result=now) if p.kind == turns.RUN and p.text == run.command
-                                  and p.result == told else p for p in turn.pieces]
+                turn.pieces[:] = [
+                    p._replace(result=now)
+                    if p.kind == turns.RUN and p.text == run.command and p.result == told
+                    else p
+                    for p in turn.pieces
+                ]
 
 
 def _updated(facts: Facts, entry: Entry, row: list[str]) -> None:
@@ -351,17 +441,27 @@ def _updated(facts: Facts, entry: Entry, row: list[str]) -> None:
     known[:2] = [clip(transcript.clean(subject), 300) or known[0], status or known[1]]
 
 
-def _missed(facts: Facts, entry: Entry, name: str, given: str, roots: tuple[str, ...], agent: str) -> None:
-    """Note that a call of another tool than Bash failed, unless the client only says how it wants to be called."""
+def _missed(
+    facts: Facts, entry: Entry, name: str, given: str, roots: tuple[str, ...], agent: str
+) -> None:
+    """Note that a call of another tool than Bash failed, unless the client only says how it wants
+    to be called.
+    """
     error = re.sub(r"</?tool_use_error>", "", transcript.clean(entry.text)).strip()
     first = clip(one_line(next((line for line in error.split("\n") if line.strip()), "")), 200)
     if agent or not first or entry.refused or transcript.PROTOCOL.search(error[:400]):
         return
-    _add(facts, entry.at, Piece(turns.RUN, relative(given, (*roots, facts.cwd)), name, shell.FAILED + ": " + first))
+    _add(
+        facts,
+        entry.at,
+        Piece(turns.RUN, relative(given, (*roots, facts.cwd)), name, shell.FAILED + ": " + first),
+    )
 
 
 class Where(NamedTuple):
-    """An entry's instant and directory, the directories that are the project, the subagent's file or ""."""
+    """An entry's instant and directory, the directories that are the project, the subagent's file
+    or "".
+    """
 
     at: str
     cwd: str
@@ -380,19 +480,29 @@ def _ran(facts: Facts, judged: Run | None, output: str, where: Where) -> int:
         from memory.capture import findings
 
         facts.findings = findings.found(transcript.clean(output), judged.command) or facts.findings
-    judged.command, judged.detail, judged.summary = clip(judged.command), clip(judged.detail), clip(judged.summary)
+    judged.command, judged.detail, judged.summary = (
+        clip(judged.command),
+        clip(judged.detail),
+        clip(judged.summary),
+    )
     if not where.agent and not committed:  # else the commit tells it
         _tell(facts, judged, where.at)
-    last = next((r for r in reversed(facts.runs[-_NEAR:]) if r.key == judged.key
-                 and (r.command == judged.command or (r.bad and not judged.bad))), None)
+    last = next(
+        (
+            r
+            for r in reversed(facts.runs[-_NEAR:])
+            if r.key == judged.key and (r.command == judged.command or (r.bad and not judged.bad))
+        ),
+        None,
+    )
     if last is not None and _repeats(judged, last):
         last.last, last.count = judged.at, last.count + 1
         last.detail, last.summary = judged.detail or last.detail, judged.summary
     else:
         facts.runs.append(judged)
     if len(facts.runs) > 2 * _MOST["runs"]:
-        half, recent = facts.runs[:-_MOST["runs"]], facts.runs[-_MOST["runs"]:]
-        facts.runs = [r for r in half if r.bad or r.is_test][-_MOST["runs"] // 2:] + recent
+        half, recent = facts.runs[: -_MOST["runs"]], facts.runs[-_MOST["runs"] :]
+        facts.runs = [r for r in half if r.bad or r.is_test][-_MOST["runs"] // 2 :] + recent
     return 1
 
 
@@ -400,10 +510,19 @@ def _committed(facts: Facts, judged: Run, output: str, where: Where) -> bool:
     """Take in the commits that a command made, and tell whether it made any."""
     output = transcript.clean(output)
     known = {tuple(commit[:2]) for commit in facts.commits}
-    made = [[h, clip(s), judged.at] for h, s in git.commits(
-        judged.command, output, where.cwd, (*where.roots, facts.cwd)) if (h, clip(s)) not in known]
-    anew, kept = git.amends(judged.command), "--no-edit" in judged.command  # then under the subject of the one before
-    if anew and len(made) == 1 and facts.commits and not (kept and facts.commits[-1][1] != made[0][1]):
+    made = [
+        [h, clip(s), judged.at]
+        for h, s in git.commits(judged.command, output, where.cwd, (*where.roots, facts.cwd))
+        if (h, clip(s)) not in known
+    ]
+    # then under the subject of the one before
+    anew, kept = git.amends(judged.command), "--no-edit" in judged.command
+    if (
+        anew
+        and len(made) == 1
+        and facts.commits
+        and not (kept and facts.commits[-1][1] != made[0][1])
+    ):
         name, subject, _ = facts.commits.pop()
         _forget(facts, (turns.COMMIT, subject, name))
     made = made[-1:] if anew else made
@@ -413,7 +532,7 @@ def _committed(facts: Facts, judged: Run, output: str, where: Where) -> bool:
     named = git.logged(output) if any(not h for h, *_ in facts.commits) else ()
     for commit in facts.commits if named else ():
         commit[0] = commit[0] or next((name for name, subject in named if subject == commit[1]), "")
-    del facts.commits[:-_MOST["commits"]]
+    del facts.commits[: -_MOST["commits"]]
     return bool(made)
 
 
@@ -428,7 +547,9 @@ def _forget(facts: Facts, said: tuple[str, str, str]) -> None:
 
 def _merged(facts: Facts, command: str, entry: Entry, where: Where) -> None:
     """Take in the branches that a command merged or shows to be merged, each once a stretch."""
-    found = git.merged(command, entry.text, entry.branch or facts.branch, where.cwd, (*where.roots, facts.cwd))
+    found = git.merged(
+        command, entry.text, entry.branch or facts.branch, where.cwd, (*where.roots, facts.cwd)
+    )
     for piece in (Piece(turns.MERGED, clip(branch), number) for branch, number in found):
         if not where.agent and not any(piece in turn.pieces for turn in facts.turns[-_MERGES:]):
             _add(facts, where.at, piece)
@@ -438,7 +559,12 @@ def _taken_back(facts: Facts, command: str) -> None:
     """Mark the edits that a command of git threw away."""
     for path in git.undone(command):
         for edit in facts.edits:
-            if path == "*" or edit.path == path or edit.path.endswith("/" + path) or path.endswith("/" + edit.path):
+            if (
+                path == "*"
+                or edit.path == path
+                or edit.path.endswith("/" + path)
+                or path.endswith("/" + edit.path)
+            ):
                 edit.undone = True
 
 
@@ -446,7 +572,9 @@ def _removed(facts: Facts, paths: Iterable[str], roots: Iterable[str]) -> None:
     """Mark the edits of files that were deleted."""
     gone = {relative(path.strip("'\""), roots) for path in paths}
     for edit in facts.edits if gone else ():
-        edit.undone |= edit.path in gone or any(path.endswith("/") and edit.path.startswith(path) for path in gone)
+        edit.undone |= edit.path in gone or any(
+            path.endswith("/") and edit.path.startswith(path) for path in gone
+        )
 
 
 def _deleted(facts: Facts, edit: Edit, agent: str) -> int:
@@ -460,7 +588,9 @@ def _deleted(facts: Facts, edit: Edit, agent: str) -> int:
 def _tell(facts: Facts, run: Run, at: str) -> None:
     """Put a run into its turn, joined with the one before where it went the same way."""
     why = run.detail.partition("\n")[0] or (run.summary if run.bad else "")
-    piece = Piece(turns.RUN, run.command, "", run.outcome + (": " + one_line(why) if why and run.bad else ""))
+    piece = Piece(
+        turns.RUN, run.command, "", run.outcome + (": " + one_line(why) if why and run.bad else "")
+    )
     before = facts.turns[-1].pieces[-1:] if facts.turns else []
     if before and before[0]._replace(times=1) == piece:
         facts.turns[-1].pieces[-1] = piece._replace(times=before[0].times + 1)
@@ -469,32 +599,46 @@ def _tell(facts: Facts, run: Run, at: str) -> None:
 
 
 def _repeats(run: Run, before: Run) -> bool:
-    """Tell whether a command went as it did before: a success again, or a failure with the same error."""
-    if run.command != before.command or run.outcome != before.outcome or run.masked != before.masked:
+    """Tell whether a command went as it did before: a success again, or a failure with the same
+    error.
+    """
+    if (
+        run.command != before.command
+        or run.outcome != before.outcome
+        or run.masked != before.masked
+    ):
         return False
     return not run.bad or shell.normal(run.detail) == shell.normal(before.detail)
 
 
 def _edited(facts: Facts, edit: Edit, roots: tuple[str, ...], agent: str) -> int:
-    """Add an edit, joined with the one before it where that was of the same file and turn and nothing ran in between."""
+    """Add an edit, joined with the one before it where that was of the same file and turn and
+    nothing ran in between.
+    """
     path = edit.path.replace("\n", " ")
     if not path:
         return 0
     edit.path = clip(relative(path, (*roots, facts.cwd)))
     piece = Piece(turns.FILE, edit.path, turns.CREATED if edit.made else turns.EDITED)
     turn = facts.turns[-1] if facts.turns else Turn("", "")
-    if not agent and not any(p.kind == turns.FILE and p.text == edit.path for p in turn.pieces[-_SAME_TURN:]):
+    if not agent and not any(
+        p.kind == turns.FILE and p.text == edit.path for p in turn.pieces[-_SAME_TURN:]
+    ):
         _add(facts, edit.at, piece)
     last = facts.edits[-1] if facts.edits else None
-    if last is not None and last.path == edit.path and last.at >= max([turn.at, *(run.last for run in facts.runs[-_NEAR:])]):
+    if (
+        last is not None
+        and last.path == edit.path
+        and last.at >= max([turn.at, *(run.last for run in facts.runs[-_NEAR:])])
+    ):
         last.at, last.made = edit.at, last.made or edit.made
     else:
         facts.edits.append(edit)
-    del facts.edits[:-_MOST["edits"]]
+    del facts.edits[: -_MOST["edits"]]
     return 1
 
 
 def _trim(facts: Facts) -> None:
     for held in (facts.reports, facts.tasks):
-        for key in list(held)[:-_MOST["reports"]]:
+        for key in list(held)[: -_MOST["reports"]]:
             del held[key]

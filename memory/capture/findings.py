@@ -48,8 +48,10 @@ def kind(said: str) -> str:
 
 def names_rule(text: str, said: str) -> bool:
     """Tell whether a line of code names the rule of a finding, as `nolint:errcheck` does."""
-    return any(re.search(r"(?:[:=\[(\"/,]|disable[\w-]{0,20})\s?%s(?![\w-])" % re.escape(rule), text)
-               for rule in rules(said))
+    return any(
+        re.search(r"(?:[:=\[(\"/,]|disable[\w-]{0,20})\s?%s(?![\w-])" % re.escape(rule), text)
+        for rule in rules(said)
+    )
 
 
 def answered(findings: list[Finding], path: str, patch: object) -> list[tuple[str, str]]:
@@ -75,7 +77,9 @@ def answered(findings: list[Finding], path: str, patch: object) -> list[tuple[st
 
 
 def _answer(removed: list[str], added: list[str], said: str) -> str:
-    """Return the lines of a change that answer a finding: the one that names its rule, else all of few."""
+    """Return the lines of a change that answer a finding: the one that names its rule, else all of
+    few.
+    """
     old = {line.strip() for line in removed}
     new = [line.strip() for line in added if line.strip() and line.strip() not in old]
     named = [line for line in new if names_rule(line, said)]

@@ -19,22 +19,34 @@ from memory.session.shell import Run
 
 MOST_COMMANDS = 3  # of a fix
 _STEM = 3  # characters of a file's name from which on it is looked for without its ending
-_VAGUE = frozenset("index main mod lib init app apps test tests util utils types type config setup src conf core base error "
-                   "errors common server client data model models views run".split())
+_VAGUE = frozenset(
+    "index main mod lib init app apps test tests util utils types type config setup src conf core "
+    "base error errors common server client data model models views run".split()
+)
 _ENDING = Late(r"^test_|[._-](?:test|tests|spec|d)$|_test$")
 _NUMBER = Late(r"(?<![\d.])[\d.]+\Z")
 _FILTERS = frozenset(
-    "-k -m -t -p --package --filter --workspace -w --project --testNamePattern --tests -run --test --bin".split())
-_RUNNERS = frozenset("npx bunx uv poetry pdm bundle run exec sudo env time pnpm yarn npm . ./".split())
-_CALLED = (r"^(?:go (?:run|doc|list|env|mod why)|docker (?:run|ps|logs|exec|inspect)|npm (?:view|ls|outdated)|"
-                     r"cargo run)\b|--help\b")
+    (
+        "-k -m -t -p --package --filter --workspace -w --project --testNamePattern "
+        "--tests -run --test --bin"
+    ).split()
+)
+_RUNNERS = frozenset(
+    "npx bunx uv poetry pdm bundle run exec sudo env time pnpm yarn npm . ./".split()
+)
+_CALLED = (
+    r"^(?:go (?:run|doc|list|env|mod why)|docker (?:run|ps|logs|exec|inspect)|npm (?:view|ls"
+    r"|outdated)|cargo run)\b|--help\b"
+)
 _LASTING = (
-    r"^(?:git (?:push|rebase|merge|pull|cherry-pick|commit|stash|am)|(?:npm|pnpm|yarn|bun|pip3?|uv|poetry|bundle|go|cargo|"
-    r"apt-get|brew) "
-    r"(?:install|ci|add|sync|get|i)|(?:mise|npm|pnpm|yarn|bun) run |make\b|just\b|task\b|docker (?:build|compose|push)|"
-    r"terraform (?:apply|plan)|"
-    r"alembic|kubectl apply|helm )|\b(?:deploy|publish|release|migrate|migrations?)\b")
-_CONCLUDES = r"\bgit\b.{0,300}\s(?:--continue|--abort|--skip|--quit|commit|reset --hard|merge|rebase|push)\b"
+    r"^(?:git (?:push|rebase|merge|pull|cherry-pick|commit|stash|am)|(?:npm|pnpm|yarn|bun|pip3?|uv"
+    r"|poetry|bundle|go|cargo|apt-get|brew) (?:install|ci|add|sync|get|i)|(?:mise|npm|pnpm|yarn"
+    r"|bun) run |make\b|just\b|task\b|docker (?:build|compose|push)|terraform (?:apply|plan)"
+    r"|alembic|kubectl apply|helm )|\b(?:deploy|publish|release|migrate|migrations?)\b"
+)
+_CONCLUDES = (
+    r"\bgit\b.{0,300}\s(?:--continue|--abort|--skip|--quit|commit|reset --hard|merge|rebase|push)\b"
+)
 
 
 @dataclass(frozen=True)
@@ -62,12 +74,20 @@ class Fix:
 
 
 def fixes(facts: Facts) -> list[Fix]:
-    """Find failures followed by a pass, each error of a target once, in the order in which they failed."""
+    """Find failures followed by a pass, each error of a target once, in the order in which they
+    failed.
+    """
     runs = sorted((*facts.failing, *facts.runs), key=lambda run: run.at)
     found: dict[str, Fix] = {}
     for at, failure in enumerate(runs):
-        success = next((run for run in runs[at + 1:] if run.at > failure.at and passes(run, failure)),
-                       None) if failure.bad else None
+        success = (
+            next(
+                (run for run in runs[at + 1 :] if run.at > failure.at and passes(run, failure)),
+                None,
+            )
+            if failure.bad
+            else None
+        )
         fix = _fix(failure, success, runs, facts) if success else None
         if fix:
             found.setdefault(failure.key + "\n" + failure.detail, fix)
@@ -75,14 +95,31 @@ def fixes(facts: Facts) -> list[Fix]:
 
 
 def _fix(failure: Run, success: Run, runs: Sequence[Run], facts: Facts) -> Fix | None:
-    """Return what was edited, else run, between a failure and a pass; None where that is nothing."""
+    """Return what was edited, else run, between a failure and a pass; None where that is
+    nothing.
+    """
     if failure.kind == tellingline.USE:  # no edit mends a wrong call
         return None
     edits = tuple(edit for edit in facts.edits if failure.last < edit.at < success.at)
     # Where the same run fails otherwise, what runs from then on is for that failure.
-    until = min([success.at, *(run.at for run in runs if run.bad and run.at > failure.last and is_akin(run, failure))])
-    ran = tuple(run for run in runs if failure.last < run.at < until and run.outcome == shell.OK
-                and not run.is_test and not is_akin(run, failure))
+    until = min(
+        [
+            success.at,
+            *(
+                run.at
+                for run in runs
+                if run.bad and run.at > failure.last and is_akin(run, failure)
+            ),
+        ]
+    )
+    ran = tuple(
+        run
+        for run in runs
+        if failure.last < run.at < until
+        and run.outcome == shell.OK
+        and not run.is_test
+        and not is_akin(run, failure)
+    )
     return Fix(failure, success, edits, () if edits else ran) if edits or ran else None
 
 
@@ -93,17 +130,25 @@ def passes(run: Run, failure: Run) -> bool:
     if run.key == failure.key:
         return covers(run, failure)
     other = commandline.failed(failure)
-    return other is not None and any(commandline.covers(task, other) for task in commandline.passed(run, strict=True))
+    return other is not None and any(
+        commandline.covers(task, other) for task in commandline.passed(run, strict=True)
+    )
 
 
 def set_otherwise(command: str, other: str) -> bool:
-    """Tell whether two command lines give a variable different values: they try different things then."""
-    one, two = (dict(re.findall(r"(?:^|[\s;&(])([A-Z_][A-Z0-9_]*)=(\S+)", line)) for line in (command, other))
+    """Tell whether two command lines give a variable different values: they try different things
+    then.
+    """
+    one, two = (
+        dict(re.findall(r"(?:^|[\s;&(])([A-Z_][A-Z0-9_]*)=(\S+)", line))
+        for line in (command, other)
+    )
     return any(one[name] != two[name] for name in one if name in two)
 
 
 def open_failures(runs: Iterable[Run]) -> list[Run]:
-    """Return the failures that nothing after them covers, oldest first; of those of one task the newest.
+    """Return the failures that nothing after them covers, oldest first; of those of one task the
+    newest.
 
     runs: in any order.  Counted are tests, linters, builds, and what was to change something for
     good (`git push`, `npm install`); a command that was merely called wrongly is none.
@@ -111,8 +156,11 @@ def open_failures(runs: Iterable[Run]) -> list[Run]:
     every = sorted(runs, key=lambda run: run.last)
     found: list[Run] = []
     for at, run in enumerate(every):
-        if run.bad and _stays_open(run) and not any(
-                _settles(one, run) for one in every[at + 1:] if one.last > run.last):
+        if (
+            run.bad
+            and _stays_open(run)
+            and not any(_settles(one, run) for one in every[at + 1 :] if one.last > run.last)
+        ):
             found.append(run)
     return found
 
@@ -126,12 +174,20 @@ def _stays_open(run: Run) -> bool:
 
 
 def _settles(later: Run, failure: Run) -> bool:
-    """Tell whether a later run shows that a failure is gone, or failed as well and tells it anew."""
+    """Tell whether a later run shows that a failure is gone, or failed as well and tells it
+    anew.
+    """
     if later.bad:
         task, other = commandline.failed(later), commandline.failed(failure)
-        again = later.key == failure.key and later.command == failure.command or bool(failure.names) and (
-            set(failure.names) <= set(later.names) and later.kind == failure.kind)
-        if again or (task and other and commandline.covers(task, other) and later.kind != tellingline.USE):
+        again = (
+            later.key == failure.key
+            and later.command == failure.command
+            or bool(failure.names)
+            and (set(failure.names) <= set(later.names) and later.kind == failure.kind)
+        )
+        if again or (
+            task and other and commandline.covers(task, other) and later.kind != tellingline.USE
+        ):
             return True
     proof = later.outcome == shell.OK and "[no tests to run]" not in later.summary
     if proof and failure.key.startswith("git "):
@@ -143,13 +199,18 @@ def _settles(later: Run, failure: Run) -> bool:
 
 
 def is_akin(run: Run, failure: Run) -> bool:
-    """Tell whether a run is of the same program and verb, and tries what the failure tried, a part of it or more."""
+    """Tell whether a run is of the same program and verb, and tries what the failure tried, a part
+    of it or more.
+    """
     return run.key == failure.key and (covers(run, failure) or covers(failure, run))
 
 
 def covers(run: Run, failure: Run) -> bool:
     """Tell whether a run tries all that a failed one of the same program and verb tried."""
-    (folder, wide), (other, narrow) = _target(run.command, run.key), _target(failure.command, failure.key)
+    (folder, wide), (other, narrow) = (
+        _target(run.command, run.key),
+        _target(failure.command, failure.key),
+    )
     if folder and other and folder != other:
         return False
     if all(any(_within(one, whole) for whole in wide) for one in narrow) and (narrow or not wide):
@@ -159,7 +220,9 @@ def covers(run: Run, failure: Run) -> bool:
 
 @lru_cache(512)
 def _target(command: str, key: str) -> tuple[str, tuple[str, ...]]:
-    """Return the folder that a command changes to and what it is asked to do: its words apart from options and numbers."""
+    """Return the folder that a command changes to and what it is asked to do: its words apart from
+    options and numbers.
+    """
     folder, chosen = "", ""
     for part in commandline.parts(command):
         if part.lstrip("({ ").startswith("cd ") and not chosen:
@@ -168,15 +231,23 @@ def _target(command: str, key: str) -> tuple[str, tuple[str, ...]]:
             chosen = re.sub(r"(?<!\s)\s+\d?>.*", "", part).rstrip(")} ")
     words = [word.strip("'\"") for word in chosen.split()]
     known = set(key.split())
-    wanted = [w.rpartition("=")[2] for i, w in enumerate(words)
-              if (not w.startswith("-") or w.partition("=")[0] in _FILTERS and "=" in w)
-              and not re.match(r"\w+=", w) and not _NUMBER.match(w)
-              and not (w in known or w.rpartition("/")[2].lower() in known or re.match(r"python[\d.]*\Z", w))]
+    wanted = [
+        w.rpartition("=")[2]
+        for i, w in enumerate(words)
+        if (not w.startswith("-") or w.partition("=")[0] in _FILTERS and "=" in w)
+        and not re.match(r"\w+=", w)
+        and not _NUMBER.match(w)
+        and not (
+            w in known or w.rpartition("/")[2].lower() in known or re.match(r"python[\d.]*\Z", w)
+        )
+    ]
     return folder, tuple(w for w in wanted if w not in _RUNNERS)
 
 
 def _within(one: str, other: str) -> bool:
-    """Tell whether one target is the same as another or inside it: a test in a file, a file in a folder, a package in `./...`."""
+    """Tell whether one target is the same as another or inside it: a test in a file, a file in a
+    folder, a package in `./...`.
+    """
     whole = other.rstrip("/").removesuffix("/...")
     return one == other or one.startswith((whole + "/", whole + "::"))
 
@@ -190,8 +261,16 @@ def names(path: str, failure: Run) -> bool:
     """Tell whether a failure names a file, or the test of it."""
     name = path.rpartition("/")[2]
     said = failure.command + "\n" + failure.detail
-    if len(name) >= _STEM and name in said and re.search(r"(?<![\w.-])" + re.escape(name) + r"(?![\w-])", said):
+    if (
+        len(name) >= _STEM
+        and name in said
+        and re.search(r"(?<![\w.-])" + re.escape(name) + r"(?![\w-])", said)
+    ):
         return True
     stem = _ENDING.sub("", name[1:].partition(".")[0] and name.rpartition(".")[0] or name).lower()
-    return len(stem) >= _STEM and stem not in _VAGUE and stem in said.lower() and bool(
-        re.search(r"(?<![a-z0-9])" + re.escape(stem) + r"(?![a-z0-9])", said.lower()))
+    return (
+        len(stem) >= _STEM
+        and stem not in _VAGUE
+        and stem in said.lower()
+        and bool(re.search(r"(?<![a-z0-9])" + re.escape(stem) + r"(?![a-z0-9])", said.lower()))
+    )

@@ -19,13 +19,17 @@ MOST = 8
 _DONE = 0.5  # share of a step's words that a later request or commit has, where it did the step
 # How people and models head such a list, in the languages that dayleaf names.
 _HEADING = re.compile(
-    r"\W{0,6}(?:\w{1,20} ){0,2}?(?:next steps?|next up|what'?s next|remaining|to-?do|follow[- ]?ups?|"
-    r"다음 단계|남은 작업|할 일|次の(?:ステップ|手順|作業)|残り|下一步|后续|待办|"
-    r"nächste schritte|offen|следующие шаги|дальше|осталось)\b.{0,40}", re.I)
+    r"\W{0,6}(?:\w{1,20} ){0,2}?(?:next steps?|next up|what'?s next|remaining|to-?do"
+    r"|follow[- ]?ups?|다음 단계|남은 작업|할 일|次の(?:ステップ|手順|作業)|残り|下一步|后续|待办"
+    r"|nächste schritte|offen|следующие шаги|дальше|осталось)\b.{0,40}",
+    re.I,
+)
 
 _LABEL = re.compile(
     r"(?:next(?: steps?)?|to-?do|다음(?: 단계)?|次(?:の作業)?|下一步|待办|als nächstes|дальше)"
-    r"\*{0,2}[:：]\*{0,2} ?(\S.{3,})", re.I)
+    r"\*{0,2}[:：]\*{0,2} ?(\S.{3,})",
+    re.I,
+)
 
 
 def next_steps(held: Sequence[Turn], todos: Iterable[Sequence[str]]) -> list[str]:
@@ -54,7 +58,7 @@ def _listed(held: Sequence[Turn]) -> list[str]:
     for number in range(len(held) - 1, -1, -1):
         items = _list_of(openings.outcome(held[number]))
         if items:
-            return [item for item in items if not _is_done(item, held[number + 1:])]
+            return [item for item in items if not _is_done(item, held[number + 1 :])]
     return []
 
 
@@ -64,7 +68,7 @@ def _list_of(statement: str) -> list[str]:
         head = line.strip("#*_ ")
         if not openings.listed(line) and len(head) < 80 and _HEADING.fullmatch(head):
             items = []
-            for after in lines[number + 1:]:
+            for after in lines[number + 1 :]:
                 if not openings.listed(after):
                     break
                 items.append(openings.bare(after))

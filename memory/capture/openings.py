@@ -25,7 +25,8 @@ _WORDS, _WIDE = 4, 10  # that a telling sentence has: words, else characters wit
 _JOINTS = (". ", "! ", "? ", "。", "！", "？", "; ", ": ", " – ", " — ", ", ", " ")
 _PLAN = re.compile(r"(?:implementation )?plan ?[:–-] ?", re.I)  # before what a plan is about
 _LEAST_ITEM = 75  # characters to which an item of a list is shortened
-_BESIDE = (turns.COMMIT, turns.LINK, turns.MERGED, turns.REPORT)  # what says nothing of a turn's end
+# what says nothing of a turn's end
+_BESIDE = (turns.COMMIT, turns.LINK, turns.MERGED, turns.REPORT)
 
 
 def is_finished(turn: Turn) -> bool:
@@ -74,6 +75,7 @@ def _is_question(line: str) -> bool:
 
 
 # --- texts
+
 
 def plain(statement: str, most: int = 0) -> str:
     """Return a statement as one line without marks of markdown and without code.
@@ -131,11 +133,13 @@ def bare(line: str) -> str:
 
 
 def clause(text: str, most: int = TITLE) -> str:
-    """Return the beginning of a text in at most so many characters, cut at the last joint in them."""
+    """Return the beginning of a text in at most so many characters, cut at the last joint in
+    them.
+    """
     line = one_line(text).strip(" #*_`\"'").rstrip(".;:,。")
     if len(line) <= most:
         return line
-    head = line[:most + 1]
+    head = line[: most + 1]
     for joint in _JOINTS:
         at = head.rfind(joint)
         if at >= most // 2:
@@ -166,6 +170,7 @@ def topic(request: str, most: int = TITLE) -> str:
 
 
 # --- the one sentence that tells
+
 
 def opening(statements: Iterable[str], most: int, about: str = "") -> str:
     """Return one of the first sentences of some statements, in at most `most` characters.

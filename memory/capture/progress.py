@@ -2,16 +2,18 @@
 
 State, version 4: `<cache>/sessions/<session>.json`, derived, two lines of JSON:
 
-    {"v":4, "first": uuid of the session's first entry, "since": instant up to which older checkpoints already tell
-     (after a lost state), "units": new work since the last write, "size": bytes of the transcript read, "name",
-     "checksum": the open checkpoint, "secret": a secret was redacted in this stretch, "kin": sessions with the same
-     first entry (forks), "talk": name
-     of the session's conversation, "-" where a person deleted it and "+" where another begins, "base": turns of it before this
-     stretch, "grown": turns of this stretch, "length": its characters, "day": of the last turn before this stretch}
-    {"spans": {file: [offset read, offset of the stretch's start, offset of the last write]}, "facts": facts of the
-     stretch, redacted, "bases": [facts carried into the stretch, facts carried over the last write],
-     "seen": 12 hex digits of each entry's uuid, run together, "taken": [[instant, instant] between which all was taken back],
-     "closed": [the stretches before, Closed by name]}
+    {"v":4, "first": uuid of the session's first entry, "since": instant up to which older
+     checkpoints already tell (after a lost state), "units": new work since the last write, "size":
+     bytes of the transcript read, "name", "checksum": the open checkpoint, "secret": a secret was
+     redacted in this stretch, "kin": sessions with the same first entry (forks), "talk": name of
+     the session's conversation, "-" where a person deleted it and "+" where another begins, "base":
+     turns of it before this stretch, "grown": turns of this stretch, "length": its characters,
+     "day": of the last turn before this stretch}
+    {"spans": {file: [offset read, offset of the stretch's start, offset of the last write]},
+     "facts": facts of the stretch, redacted, "bases": [facts carried into the stretch, facts
+     carried over the last write], "seen": 12 hex digits of each entry's uuid, run together,
+     "taken": [[instant, instant] between which all was taken back], "closed": [the stretches
+     before, Closed by name]}
 """
 
 from __future__ import annotations
@@ -42,7 +44,9 @@ if TYPE_CHECKING:
 VERSION = 4
 _BRANCH = re.compile(rb'"gitBranch"\s*:\s*"([^"\\]+)"')
 _CHANGES = re.compile(
-    rb'"name"\s*:\s*"(?:Edit|Write|MultiEdit|NotebookEdit|Task|Agent)"|\bgit\b[^"\n]{0,200}?\bcommit\b|\bcat\s*>')
+    rb'"name"\s*:\s*"(?:Edit|Write|MultiEdit|NotebookEdit|Task'
+    rb'|Agent)"|\bgit\b[^"\n]{0,200}?\bcommit\b|\bcat\s*>'
+)
 _TURN_ENDED = re.compile(rb'"(?:turn_duration|stop_hook_summary)"')
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
@@ -51,8 +55,9 @@ _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 class Closed:
     """A stretch that has ended, for the case that a rewind takes back what it told.
 
-    name, mark, title: of its checkpoint, mark of the text; "" where it has none.  start, end: offsets by file.  base: the facts
-    carried into it, plain.  turns: how many of the conversation it has.  day: of the turn before.
+    name, mark, title: of its checkpoint, mark of the text; "" where it has none.  start, end:
+    offsets by file.  base: the facts carried into it, plain.  turns: how many of the conversation
+    it has.  day: of the turn before.
     """
 
     name: str
@@ -97,31 +102,52 @@ class State:
 
 
 class Told(NamedTuple):
-    """A checkpoint of a session: its name, the instant of the last entry that it tells, the id of the conversation."""
+    """A checkpoint of a session: its name, the instant of the last entry that it tells, the id of
+    the conversation.
+    """
 
     name: str
     until: str
     talk: str
 
 
-_HEAD = ("first", "since", "units", "size", "name", "checksum", "secret", "kin", "talk", "base",
-         "grown",
-         "length", "day")
+_HEAD = (
+    "first",
+    "since",
+    "units",
+    "size",
+    "name",
+    "checksum",
+    "secret",
+    "kin",
+    "talk",
+    "base",
+    "grown",
+    "length",
+    "day",
+)
 
 
 def load(path: str) -> State | None:
-    """Read a state; None where there is none, or one of another version: it is derived, and the transcript tells it again."""
+    """Read a state; None where there is none, or one of another version: it is derived, and the
+    transcript tells it again.
+    """
     try:
         head, _, rest = files.read(path, 64 << 20).partition(b"\n")
         values, more = fastjson.parse(head), fastjson.parse(rest)
         if values.pop("v") != VERSION:
             return None
         seen = more["seen"]
-        return State(path, **{key: values[key] for key in _HEAD}, spans=more["spans"], facts=facts_of(more["facts"]),
-                     bases=[facts_of(base) for base in more["bases"]],
-                     seen={seen[i:i + 12] for i in range(0, len(seen), 12)},
-                     spans_taken=[Span(*span) for span in more.get("taken", ())],
-                     closed=[Closed(**row) for row in more.get("closed", ())])
+        return State(
+            path,
+            **{key: values[key] for key in _HEAD},
+            spans=more["spans"],
+            facts=facts_of(more["facts"]),
+            bases=[facts_of(base) for base in more["bases"]],
+            seen={seen[i : i + 12] for i in range(0, len(seen), 12)},
+            spans_taken=[Span(*span) for span in more.get("taken", ())],
+            closed=[Closed(**row) for row in more.get("closed", ())],
+        )
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
 
@@ -132,10 +158,13 @@ def facts_of(value: dict[str, Any]) -> Facts:
     facts.runs = [Run(*run) for run in value["runs"]]
     facts.failing = [Run(*run) for run in value["failing"]]
     facts.edits = [Edit(*edit) for edit in value["edits"]]
-    facts.turns, facts.withdrawn = ([
-        Turn(at, request, asked, [Piece(*piece) for piece in pieces], end)
-        for at, request, asked, pieces, end in value.get(key, ())]
-        for key in ("turns", "withdrawn"))
+    facts.turns, facts.withdrawn = (
+        [
+            Turn(at, request, asked, [Piece(*piece) for piece in pieces], end)
+            for at, request, asked, pieces, end in value.get(key, ())
+        ]
+        for key in ("turns", "withdrawn")
+    )
     return facts
 
 
@@ -145,18 +174,32 @@ def plain(facts: Facts) -> dict[str, Any]:
     for key in ("runs", "failing"):
         value[key] = [run.fields() for run in value[key]]
     for key in ("turns", "withdrawn"):
-        value[key] = [[t.at, t.request, t.asked, [list(piece) for piece in t.pieces], t.end] for t in value[key]]
+        value[key] = [
+            [t.at, t.request, t.asked, [list(piece) for piece in t.pieces], t.end]
+            for t in value[key]
+        ]
     value["edits"] = [[e.at, e.path, e.made, e.undone] for e in facts.edits]
     return value
 
 
 def save(state: State) -> None:
-    """Write a state without waiting for the disk: a torn one only makes the transcript be read again."""
+    """Write a state without waiting for the disk: a torn one only makes the transcript be read
+    again.
+    """
     head = {"v": VERSION, **{key: getattr(state, key) for key in _HEAD}}
-    rest = {"spans": state.spans, "facts": plain(state.facts), "bases": [plain(base) for base in state.bases],
-            "seen": "".join(sorted(state.seen)), "taken": [list(span) for span in state.spans_taken],
-            "closed": [vars(row) for row in state.closed]}
-    files.replace(state.path, (fastjson.dump(head) + "\n" + fastjson.dump(rest) + "\n").encode("ascii"), synced=False)
+    rest = {
+        "spans": state.spans,
+        "facts": plain(state.facts),
+        "bases": [plain(base) for base in state.bases],
+        "seen": "".join(sorted(state.seen)),
+        "taken": [list(span) for span in state.spans_taken],
+        "closed": [vars(row) for row in state.closed],
+    }
+    files.replace(
+        state.path,
+        (fastjson.dump(head) + "\n" + fastjson.dump(rest) + "\n").encode("ascii"),
+        synced=False,
+    )
 
 
 def settle(state: State, path: str) -> None:
@@ -167,7 +210,9 @@ def settle(state: State, path: str) -> None:
 
 
 def head(path: str, before: bool = False) -> dict[str, Any]:
-    """Read a state's first line alone; {} where there is none.  before: of a state of an earlier version, not of this one."""
+    """Read a state's first line alone; {} where there is none.  before: of a state of an earlier
+    version, not of this one.
+    """
     try:
         value = fastjson.parse(files.read(path, 1 << 20).partition(b"\n")[0])
     except (OSError, ValueError):
@@ -181,13 +226,15 @@ def seen(path: str) -> set[str]:
     """Return what stands for the entries that a state has told, whatever its version."""
     try:
         said = fastjson.parse(files.read(path, 64 << 20).partition(b"\n")[2])["seen"]
-        return {said[i:i + 12] for i in range(0, len(said), 12)}
+        return {said[i : i + 12] for i in range(0, len(said), 12)}
     except (OSError, ValueError, KeyError, TypeError):
         return set()
 
 
 def identity(session: str) -> str:
-    """Return the UUID in a session's name, which copies of its transcript bear too (`2026-01-12-<UUID>`); else the name."""
+    """Return the UUID in a session's name, which copies of its transcript bear too
+    (`2026-01-12-<UUID>`); else the name.
+    """
     found = _UUID.findall(session)
     return found[-1] if found else session
 
@@ -195,10 +242,16 @@ def identity(session: str) -> str:
 def short_id(uuid: str) -> str:
     """Return 12 characters that stand for an entry's id: of a random UUID its first 48 bits."""
     digits = uuid[:8] + uuid[9:13]
-    return digits if len(digits) == 12 and digits.isalnum() else files.sha256(uuid.encode("utf-8", "replace"))[:12]
+    return (
+        digits
+        if len(digits) == 12 and digits.isalnum()
+        else files.sha256(uuid.encode("utf-8", "replace"))[:12]
+    )
 
 
-def checkpoints(place: layout.Place, session: str, day: str, known: dict[str, Told | None] | None = None) -> list[Told]:
+def checkpoints(
+    place: layout.Place, session: str, day: str, known: dict[str, Told | None] | None = None
+) -> list[Told]:
     """Return what a session's checkpoints from a day on tell; the archived ones are left out.
 
     known: by name what was read before, None for one of another session; what is read now is added.
@@ -226,11 +279,13 @@ def _told(root: str, name: str, session: str) -> Told | None:
 
 
 def switches(path: str, offset: int = 0, branch: str = "") -> list[Stop]:
-    """Return where in a transcript the user went on on another branch, in their order; raises OSError.
+    """Return where in a transcript the user went on on another branch, in their order; raises
+    OSError.
 
-    Work on a trunk goes along to the branch that is made of it, so that switch is none.  A turn that changes the branch before
-    anything else is of the new one; one that had changed files by then ends what is told of the old one.
-    offset, branch: from where on, and what was checked out there.
+    Work on a trunk goes along to the branch that is made of it, so that switch is none.  A turn
+    that changes the branch before anything else is of the new one; one that had changed files by
+    then ends what is told of the old one.  offset, branch: from where on, and what was checked out
+    there.
     """
     found, asked = list[Stop](), None
     with os.fdopen(files.open_read(path, follow=False), "rb", transcript.BLOCK) as file:
@@ -238,27 +293,35 @@ def switches(path: str, offset: int = 0, branch: str = "") -> list[Stop]:
             return []
         file.seek(offset)
         for line in iter(partial(file.readline, transcript.LONGEST + 1), b""):
-            head = line[:transcript.SHORT]
-            if b'"user"' in head and b'"tool_result"' not in line and len(line) <= transcript.LONGEST:
+            head = line[: transcript.SHORT]
+            if (
+                b'"user"' in head
+                and b'"tool_result"' not in line
+                and len(line) <= transcript.LONGEST
+            ):
                 asked = next((Stop(offset, at, True) for at in _prompted(line)), asked)
             said = _BRANCH.search(head)
             named = said[1].decode("utf-8", "replace") if said else branch
             if named not in ("HEAD", branch) and (asked or branch in layout.TRUNKS):
                 found += [asked] if asked and branch not in layout.TRUNKS else []
                 branch = named
-            if asked and (b'"assistant"' in head and _CHANGES.search(line) or _TURN_ENDED.search(head)):
+            if asked and (
+                b'"assistant"' in head and _CHANGES.search(line) or _TURN_ENDED.search(head)
+            ):
                 asked = None
             offset += len(line)
     return found
 
 
 def _branches(file: BinaryIO, offset: int) -> set[str]:
-    """Return the branches that a transcript names from an offset on: a look at its bytes, since most know one alone."""
+    """Return the branches that a transcript names from an offset on: a look at its bytes, since
+    most know one alone.
+    """
     file.seek(offset)
     found, tail = set[bytes](), b""
     while block := file.read(transcript.BLOCK):
         found.update(_BRANCH.findall(tail + block))
-        tail = block[-transcript.SHORT:]
+        tail = block[-transcript.SHORT :]
     return {name.decode("utf-8", "replace") for name in found}
 
 
@@ -269,10 +332,12 @@ def _prompted(line: bytes) -> list[str]:
 
 
 def is_left(facts: Facts, ahead: Iterable[Entry], roots: tuple[str, ...]) -> bool | None:
-    """Tell whether work was left where another branch was checked out; None where nothing was changed there so far.
+    """Tell whether work was left where another branch was checked out; None where nothing was
+    changed there so far.
 
-    It was not where nothing had been changed, nor where a change that was not committed is gone on with, or committed there: a
-    branch is often made of what another one holds.  ahead: what follows, of which the first turn that changes something tells.
+    It was not where nothing had been changed, nor where a change that was not committed is gone on
+    with, or committed there: a branch is often made of what another one holds.  ahead: what
+    follows, of which the first turn that changes something tells.
     """
     committed = max((at for *_, at in facts.commits), default="")
     held = {_stem(edit.path) for edit in facts.edits if edit.at > committed}
@@ -290,20 +355,36 @@ def is_left(facts: Facts, ahead: Iterable[Entry], roots: tuple[str, ...]) -> boo
 
 def _stem(path: str) -> str:
     """Return a file's name as its tests have it too."""
-    return re.sub(r"^test_|[._-](?:test|spec)$", "", path.rpartition("/")[2].rpartition(".")[0].lower())
+    return re.sub(
+        r"^test_|[._-](?:test|spec)$", "", path.rpartition("/")[2].rpartition(".")[0].lower()
+    )
 
 
 def carry(facts: Facts) -> Facts:
-    """Return what the next stretch must know of the one before: open calls, last request, failures without a fix."""
+    """Return what the next stretch must know of the one before: open calls, last request, failures
+    without a fix.
+    """
     runs = sorted((*facts.failing, *facts.runs), key=lambda r: r.last)
     passed = {r.key: r.last for r in runs if r.outcome == shell.OK}
     failing = [r for r in runs if r.bad and passed.get(r.key, "") <= r.last]
-    return Facts(pending=dict(facts.pending), tasks=dict(facts.tasks), muted=facts.muted, bang=facts.bang,
-                 branch=facts.branch, cwd=facts.cwd, earlier=next(reversed(facts.requests), facts.earlier), typed=facts.typed,
-                 todos=list(facts.todos), title=facts.title, by=facts.by, early=facts.early,
-                 failing=failing[-10:], findings=[list(one) for one in facts.findings],
-                 printed={line: list(keys) for line, keys in facts.printed.items()},
-                 touched=list(dict.fromkeys([*facts.touched, *(e.path for e in facts.edits)]))[-100:])
+    return Facts(
+        pending=dict(facts.pending),
+        tasks=dict(facts.tasks),
+        muted=facts.muted,
+        bang=facts.bang,
+        branch=facts.branch,
+        cwd=facts.cwd,
+        earlier=next(reversed(facts.requests), facts.earlier),
+        typed=facts.typed,
+        todos=list(facts.todos),
+        title=facts.title,
+        by=facts.by,
+        early=facts.early,
+        failing=failing[-10:],
+        findings=[list(one) for one in facts.findings],
+        printed={line: list(keys) for line, keys in facts.printed.items()},
+        touched=list(dict.fromkeys([*facts.touched, *(e.path for e in facts.edits)]))[-100:],
+    )
 
 
 def names(folder: str) -> list[str]:
@@ -315,7 +396,9 @@ def names(folder: str) -> list[str]:
 
 
 def rebuilt(value: Any, visit: Callable[[str], Any]) -> Any:
-    """Rebuild a value of dicts and lists with what `visit` makes of each text in it, instants and short words apart."""
+    """Rebuild a value of dicts and lists with what `visit` makes of each text in it, instants and
+    short words apart.
+    """
     if isinstance(value, str):
         if len(value) < 7 or (len(value) == 24 and value.endswith("Z")):
             return value
@@ -327,17 +410,22 @@ def rebuilt(value: Any, visit: Callable[[str], Any]) -> Any:
 
 
 def told(place: layout.Place, session: str, size: int) -> bool:
-    """Tell whether a transcript of `size` bytes was read to its end, and all of it is written down and closed.
+    """Tell whether a transcript of `size` bytes was read to its end, and all of it is written down
+    and closed.
 
-    What an earlier version told so is told: only an import brings that up to date, since it takes longer than a start may.
+    What an earlier version told so is told: only an import brings that up to date, since it takes
+    longer than a start may.
     """
     path = place.cache + "/sessions/" + session + ".json"
     found = head(path) or head(path, before=True)
-    return bool(found) and found.get("size") == size and not (found.get("units") or found.get("name"))
+    return (
+        bool(found) and found.get("size") == size and not (found.get("units") or found.get("name"))
+    )
 
 
 def transcript_of(receipts: str) -> object:
-    """Return the transcript that a session's receipts name at its last start, not yet trusted; "" where they name none.
+    """Return the transcript that a session's receipts name at its last start, not yet trusted; ""
+    where they name none.
 
     receipts: path of the session's receipts.
     """
@@ -346,5 +434,7 @@ def transcript_of(receipts: str) -> object:
     except OSError:
         return ""
     starts = fastjson.rows(b"\n".join(line for line in lines if b'"start"' in line))
-    named = [row["transcript"] for row in starts if row.get("event") == "start" and row.get("transcript")]
+    named = [
+        row["transcript"] for row in starts if row.get("event") == "start" and row.get("transcript")
+    ]
     return named[-1] if named else ""

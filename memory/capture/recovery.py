@@ -1,10 +1,12 @@
 """Which sessions ended before they were written down, and their capture.
 
-What the receipts say is compared with what the host has: a session that started here is found by its name in whatever folder
-its transcript stands by now, and one whose start no hook saw in the folders of this project.
+What the receipts say is compared with what the host has: a session that started here is found by
+its name in whatever folder its transcript stands by now, and one whose start no hook saw in the
+folders of this project.
 
-Schema, version 1, of what was seen, `<cache>/transcripts.json`, derived: {"v":1, "seen": {path: [size, mtime in nanoseconds,
-directory of its first entry, instant of its first entry, of its last one]}}; instants are seconds since the epoch, -1 for none.
+Schema, version 1, of what was seen, `<cache>/transcripts.json`, derived: {"v":1, "seen": {path:
+[size, mtime in nanoseconds, directory of its first entry, instant of its first entry, of its last
+one]}}; instants are seconds since the epoch, -1 for none.
 """
 
 from __future__ import annotations
@@ -27,14 +29,16 @@ if TYPE_CHECKING:
 
 QUIET = 30.0  # seconds a transcript must rest before recovery takes its session for dead
 KEEP = 40 * clock.DAY  # the host deletes transcripts after 30 days; their state is of no use then
-GRACE = clock.DAY  # a session that was open when dayleaf was set up, a day before its first start, counts too
+# a session that was open when dayleaf was set up, a day before its first start, counts too
+GRACE = clock.DAY
 
 
 class Lost(NamedTuple):
     """What the host has that nobody wrote down.
 
-    sessions: [session, path of its transcript] to be captured.  before: sessions that ended before dayleaf was there, which an
-    import tells.  gone: sessions that started here and whose transcript is nowhere.
+    sessions: [session, path of its transcript] to be captured.  before: sessions that ended before
+    dayleaf was there, which an import tells.  gone: sessions that started here and whose transcript
+    is nowhere.
     """
 
     sessions: list[tuple[str, str]]
@@ -43,7 +47,9 @@ class Lost(NamedTuple):
 
 
 class Memory:
-    """What was seen of transcripts, kept between sessions: each is looked at again only where its file has changed."""
+    """What was seen of transcripts, kept between sessions: each is looked at again only where its
+    file has changed.
+    """
 
     def __init__(self, path: str):
         self._path, self._fresh = path, False
@@ -51,8 +57,14 @@ class Memory:
         self._used: set[str] = set()
         try:
             value = fastjson.parse(files.read(path, 16 << 20))
-            self._seen = {name: whereabouts.Ends(*row[:3], *(None if at == -1 else at for at in row[3:]))
-                          for name, row in value["seen"].items()} if value["v"] == 1 else {}
+            self._seen = (
+                {
+                    name: whereabouts.Ends(*row[:3], *(None if at == -1 else at for at in row[3:]))
+                    for name, row in value["seen"].items()
+                }
+                if value["v"] == 1
+                else {}
+            )
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             self._seen = {}
 
@@ -70,19 +82,34 @@ class Memory:
         return found
 
     def keep(self) -> None:
-        """Write what was seen where anything of it is new; what was not asked for is forgotten.  Raises OSError."""
+        """Write what was seen where anything of it is new; what was not asked for is forgotten.
+        Raises OSError.
+        """
         if self._fresh or self._used != set(self._seen):
-            rows = {path: [-1 if value is None else value for value in self._seen[path]] for path in sorted(self._used)}
-            files.replace(self._path, (fastjson.dump({"v": 1, "seen": rows}) + "\n").encode("ascii"), synced=False)
+            rows = {
+                path: [-1 if value is None else value for value in self._seen[path]]
+                for path in sorted(self._used)
+            }
+            files.replace(
+                self._path,
+                (fastjson.dump({"v": 1, "seen": rows}) + "\n").encode("ascii"),
+                synced=False,
+            )
             self._fresh = False
 
 
-def recover(place: layout.Place, settings: config.Config, env: dict[str, str], now: float, current: str,
-            on_change: OnChange = None) -> int:
+def recover(
+    place: layout.Place,
+    settings: config.Config,
+    env: dict[str, str],
+    now: float,
+    current: str,
+    on_change: OnChange = None,
+) -> int:
     """Capture and close sessions that died with work nobody wrote down.
 
-    A session counts where it is not `current`, and its transcript rests for 30 seconds and holds more than was read, or what
-    was read is not written.  Returns how many checkpoints were written.
+    A session counts where it is not `current`, and its transcript rests for 30 seconds and holds
+    more than was read, or what was read is not written.  Returns how many checkpoints were written.
     """
     from memory.capture.stretches import capture
 
@@ -90,11 +117,15 @@ def recover(place: layout.Place, settings: config.Config, env: dict[str, str], n
         return 0
     _prune(place, now)
     found = lost(place, env, now, current, keep=True)
-    return sum(bool(capture(place, settings, env, now, session, path, "recovery", on_change=on_change))
-               for session, path in found.sessions)
+    return sum(
+        bool(capture(place, settings, env, now, session, path, "recovery", on_change=on_change))
+        for session, path in found.sessions
+    )
 
 
-def lost(place: layout.Place, env: dict[str, str], now: float, current: str, keep: bool = False) -> Lost:
+def lost(
+    place: layout.Place, env: dict[str, str], now: float, current: str, keep: bool = False
+) -> Lost:
     """Find the sessions that died with work nobody wrote down; see `recover`.
 
     keep: what was seen of transcripts is kept for the next time.
@@ -102,7 +133,9 @@ def lost(place: layout.Place, env: dict[str, str], now: float, current: str, kee
     folders, memory = whereabouts.Folders(env), Memory(place.cache + "/transcripts.json")
     found, here = Lost([], [], []), set(_started(place))
     for session in sorted(here):
-        path = folders.find(session) or transcript.trusted(progress.transcript_of(place.receipts(session)), env)
+        path = folders.find(session) or transcript.trusted(
+            progress.transcript_of(place.receipts(session)), env
+        )
         if not path and not progress.head(_state(place, session)):
             found.gone.append(session)
         elif path and session != current and _left(place, session, path, now, memory):
@@ -123,15 +156,25 @@ def lost(place: layout.Place, env: dict[str, str], now: float, current: str, kee
 
 def _started(place: layout.Place) -> list[str]:
     """Return the sessions of which a hook saw the start."""
-    found = [layout.safe_id(name[:-len(".jsonl")]) for name in names(place.receipts_folder) if name.endswith(".jsonl")]
+    found = [
+        layout.safe_id(name[: -len(".jsonl")])
+        for name in names(place.receipts_folder)
+        if name.endswith(".jsonl")
+    ]
     return [session for session in found if session]
 
 
-def _unseen(place: layout.Place, env: dict[str, str], folders: whereabouts.Folders,
-            memory: Memory) -> Iterator[tuple[str, str]]:
-    """Yield (session, path) of the transcripts in this project's folders that are of this workspace."""
+def _unseen(
+    place: layout.Place, env: dict[str, str], folders: whereabouts.Folders, memory: Memory
+) -> Iterator[tuple[str, str]]:
+    """Yield (session, path) of the transcripts in this project's folders that are of this
+    workspace.
+    """
     keys: dict[str, str] = {}
-    near = {whereabouts.folder(path) for path in (place.root, place.project, place.anchor, *whereabouts.worktrees(place.git))}
+    near = {
+        whereabouts.folder(path)
+        for path in (place.root, place.project, place.anchor, *whereabouts.worktrees(place.git))
+    }
     for session, listed in folders.below(near):
         path = transcript.own(listed)
         if not path or layout.safe_id(session) != session or _is_told(place, session, path):
@@ -164,10 +207,18 @@ def _is_told(place: layout.Place, session: str, path: str) -> bool:
 
 
 def _since(place: layout.Place, now: float) -> float:
-    """Return when dayleaf was first there, as far as the receipts of any workspace tell: no later than now."""
+    """Return when dayleaf was first there, as far as the receipts of any workspace tell: no later
+    than now.
+    """
     receipts = place.home + "/log/receipts/"
-    return min((_changed(receipts + key + "/" + name, now) for key in names(receipts) for name in names(receipts + key)),
-               default=now)
+    return min(
+        (
+            _changed(receipts + key + "/" + name, now)
+            for key in names(receipts)
+            for name in names(receipts + key)
+        ),
+        default=now,
+    )
 
 
 def _changed(path: str, now: float) -> float:

@@ -1,10 +1,12 @@
 """From a session's transcript to its checkpoints.
 
-A checkpoint covers one open stretch of a session.  Stop makes or updates it once enough new work is there; PreCompact,
-SessionEnd, recovery and work on another branch write and close it, and later work opens the next.  Nothing new: nothing written.
+A checkpoint covers one open stretch of a session.  Stop makes or updates it once enough new work is
+there; PreCompact, SessionEnd, recovery and work on another branch write and close it, and later
+work opens the next.  Nothing new: nothing written.
 
-Without its state (`progress`) a session's transcript is read again from its start; `until` in the frontmatter of its
-checkpoints (the instant of the last entry told) keeps what they tell from being told twice.
+Without its state (`progress`) a session's transcript is read again from its start; `until` in the
+frontmatter of its checkpoints (the instant of the last entry told) keeps what they tell from being
+told twice.
 """
 
 from __future__ import annotations
@@ -42,20 +44,44 @@ _SEAM = "\n\x1e\n"  # `transcript.clean` leaves no such character in a text
 class Capture:
     """One run of the worker for one session, under the session's lock."""
 
-    def __init__(self, place: layout.Place, settings: config.Config, env: dict[str, str], now: float, session: str,
-                 path: str, on_change: OnChange = None, stop: Stop | None = None, ended: bool = False, imported: bool = False,
-                 source: Source = transcript, pause: Callable[[], bool] | None = None):
+    def __init__(
+        self,
+        place: layout.Place,
+        settings: config.Config,
+        env: dict[str, str],
+        now: float,
+        session: str,
+        path: str,
+        on_change: OnChange = None,
+        stop: Stop | None = None,
+        ended: bool = False,
+        imported: bool = False,
+        source: Source = transcript,
+        pause: Callable[[], bool] | None = None,
+    ):
         """Take up a session where its state left it.  source: what its transcript is read through.
 
-        pause: tells whether so much was done that the rest is left for the next capture; asked after each PORTION.
+        pause: tells whether so much was done that the rest is left for the next capture; asked
+        after each PORTION.
 
-        stop: where an earlier stretch ended, for one that is told afterwards.  ended: nobody writes its transcript any more.
-        imported: its checkpoints say that they came by an import, and when.
+        stop: where an earlier stretch ended, for one that is told afterwards.  ended: nobody writes
+        its transcript any more.  imported: its checkpoints say that they came by an import, and
+        when.
         """
-        self.stop, self.ended, self.imported, self.source, self.pause = stop, ended, imported, source, pause
+        self.stop, self.ended, self.imported, self.source, self.pause = (
+            stop,
+            ended,
+            imported,
+            source,
+            pause,
+        )
         self.place, self.settings, self.env, self.now = place, settings, env, now
         self.session, self.path, self.on_change = session, path, on_change
-        self.folder, self.said, self.roots = place.cache + "/sessions", "", (place.root, place.project)
+        self.folder, self.said, self.roots = (
+            place.cache + "/sessions",
+            "",
+            (place.root, place.project),
+        )
         self.foreign: set[str] = set()
         self.rewound = ""  # the instant from which on what was read here was taken back
         self._told_before: dict[str, progress.Told | None] = {}
@@ -69,14 +95,17 @@ class Capture:
             self._add_kin(name)
 
     def run(self, trigger: str, said: str = "") -> str:
-        """Read what is new and write the checkpoint if it is due; returns its name, or "" where nothing was written."""
+        """Read what is new and write the checkpoint if it is due; returns its name, or "" where
+        nothing was written.
+        """
         state, self.said = self.state, transcript.clean(said)
         secret, until, name = state.secret, state.facts.until, ""
         state.units += self.read()
         if self.rewound:
             self._read_again()
         if secret and (self.said or state.facts.until != until):
-            self.rewind(1)  # a secret once named may stand bare in what is new: only together is it found
+            # a secret once named may stand bare in what is new: only together is it found
+            self.rewind(1)
             self.read()
         closing = trigger != "stop" and self.ends()
         if closing or trigger == "stop" and state.units >= self.settings["capture.stopAfter"]:
@@ -87,11 +116,15 @@ class Capture:
         return name
 
     def ends(self) -> bool:
-        """Tell whether the stretch ends where its reading did, which it does at every stop that is no mere switch of branches."""
+        """Tell whether the stretch ends where its reading did, which it does at every stop that is
+        no mere switch of branches.
+        """
         return self.stop is None or not self.stop.switch or self._left() is not False
 
     def waits(self) -> bool:
-        """Read up to a switch of branches, and tell whether what follows does not show yet if work was left there."""
+        """Read up to a switch of branches, and tell whether what follows does not show yet if work
+        was left there.
+        """
         self.state.units += self.read()
         return self._left() is None
 
@@ -124,8 +157,14 @@ class Capture:
         """Tell a stretch again that has ended, and return what the next one must know of it."""
         again = copy(self)
         spans = {key: [at, at, at] for key, at in row.start.items()}
-        again.state = State("", self.state.first, spans=spans, facts=deepcopy(base), bases=[base, base],
-                            spans_taken=self.state.spans_taken)
+        again.state = State(
+            "",
+            self.state.first,
+            spans=spans,
+            facts=deepcopy(base),
+            bases=[base, base],
+            spans_taken=self.state.spans_taken,
+        )
         again.known, again.said, again.stop = set(), "", Stop(row.end.get("", 0), row.until)
         again.read()
         row.base = progress.plain(base)
@@ -144,17 +183,34 @@ class Capture:
         if writer.body_mark(page.body) != row.mark:
             return
         told = checkpointpage.body(facts)
-        title, aliases = checkpointpage.names(facts, self._taken(clock.parse(str(page.meta.get("created"))) or self.now))
-        own = {"title": title, "aliases": aliases or None} if page.meta.get("title") == row.title else {}
+        title, aliases = checkpointpage.names(
+            facts, self._taken(clock.parse(str(page.meta.get("created"))) or self.now)
+        )
+        own = (
+            {"title": title, "aliases": aliases or None}
+            if page.meta.get("title") == row.title
+            else {}
+        )
         made, changed = checkpointpage.paths_of(facts)
-        data = frontmatter.edit(old, {**own, "updated": clock.iso(self.now), "tags": checkpointpage.tags(facts) or None,
-                                      "files": (changed + made)[:40] or None})
-        data = data[:frontmatter.split(data)[1]] + b"\n" + told.encode("utf-8")
-        store.Store(self.place, self.settings, self.now, on_change=self.on_change).replace(row.name, data, files.sha256(old))
+        data = frontmatter.edit(
+            old,
+            {
+                **own,
+                "updated": clock.iso(self.now),
+                "tags": checkpointpage.tags(facts) or None,
+                "files": (changed + made)[:40] or None,
+            },
+        )
+        data = data[: frontmatter.split(data)[1]] + b"\n" + told.encode("utf-8")
+        store.Store(self.place, self.settings, self.now, on_change=self.on_change).replace(
+            row.name, data, files.sha256(old)
+        )
         row.mark, row.title = self._marks(row.name)
 
     def _marks(self, name: str) -> tuple[str, str]:
-        """Return the mark of a checkpoint's text, and its title; ("", "") where it cannot be read."""
+        """Return the mark of a checkpoint's text, and its title; ("", "") where it cannot be
+        read.
+        """
         try:
             page = frontmatter.parse(files.read(self.place.path(name), 64 << 20))
         except OSError:
@@ -165,7 +221,10 @@ class Capture:
         """Take in that what was said between two instants was taken back."""
         spans = self.state.spans_taken
         if not any(span.since <= since and until <= span.until for span in spans):
-            spans[:] = [*(span for span in spans if span.since < since or span.until > until), Span(since, until)][-_SPANS:]
+            spans[:] = [
+                *(span for span in spans if span.since < since or span.until > until),
+                Span(since, until),
+            ][-_SPANS:]
             self.rewound = min(self.rewound or since, since)
 
     def _is_withdrawn(self, at: str) -> bool:
@@ -173,8 +232,11 @@ class Capture:
 
     def sources(self) -> list[tuple[str, str]]:
         """Return (key in the spans, path) of the transcript and of its subagents' transcripts."""
-        agents = [path for path in self.source.agents(self.path, self.env)
-                  if self.stop is None or self.source.began(path) <= self.stop.at]
+        agents = [
+            path
+            for path in self.source.agents(self.path, self.env)
+            if self.stop is None or self.source.began(path) <= self.stop.at
+        ]
         return [("", self.path), *((path.rpartition("/")[2], path) for path in agents)]
 
     def advance(self) -> int:
@@ -182,18 +244,25 @@ class Capture:
         state, units = self.state, 0
         for key, path in self.sources():
             span = state.spans.setdefault(key, [0, 0, 0])
-            end = span[0] + (self.stop.offset - span[0] if self.stop and not key else transcript.MOST)
+            end = span[0] + (
+                self.stop.offset - span[0] if self.stop and not key else transcript.MOST
+            )
             while span[0] < end and not (self.pause and self.pause()):
                 start = span[0]
-                units += self._take(path, key, span, min(end - start, PORTION) if self.pause else end - start)
-                if span[0] == start and self.pause:  # a line is longer than a portion, or none is left
+                units += self._take(
+                    path, key, span, min(end - start, PORTION) if self.pause else end - start
+                )
+                # a line is longer than a portion, or none is left
+                if span[0] == start and self.pause:
                     units += self._take(path, key, span, end - start)
                 if span[0] == start or not self.pause:
                     break
         return units
 
     def _take(self, path: str, key: str, span: list[int], limit: int) -> int:
-        """Read on in one file, and return the units of new work.  key, span: of the file.  limit: bytes at the most."""
+        """Read on in one file, and return the units of new work.  key, span: of the file.  limit:
+        bytes at the most.
+        """
         state, units = self.state, 0
         reading = self.source.read(path, span[0], limit, self.ended)
         current, fresh, at = "", True, ""
@@ -210,7 +279,9 @@ class Capture:
             if entry.uuid != current:
                 current, fresh = entry.uuid, not entry.uuid or self._fresh(entry, key)
             if fresh:
-                units += absorb(aside if self._is_withdrawn(at) else state.facts, entry, self.roots, key)
+                units += absorb(
+                    aside if self._is_withdrawn(at) else state.facts, entry, self.roots, key
+                )
         state.facts.withdraw(aside)
         for entry in titles:  # a file begins with the names of other sessions too
             if entry.name != "summary" or progress.short_id(entry.id) in self.known:
@@ -221,7 +292,9 @@ class Capture:
         return units
 
     def _fresh(self, entry: Entry, key: str) -> bool:
-        """Tell whether an entry is new: told neither by this session nor by the one it was forked from."""
+        """Tell whether an entry is new: told neither by this session nor by the one it was forked
+        from.
+        """
         state = self.state
         if not state.first and not key:
             state.first = entry.uuid
@@ -234,14 +307,21 @@ class Capture:
         return not state.since or entry.at > state.since
 
     def _find_kin(self) -> None:
-        """Find the sessions whose transcript begins with the same entry, or bears the same UUID: copies, and forks, which take
-        history along into their own file."""
+        """Find the sessions whose transcript begins with the same entry, or bears the same UUID:
+        copies, and forks, which take history along into their own file.
+        """
         mine = progress.identity(self.session)
         for name in names(self.folder):
             path = self.folder + "/" + name
-            if name.endswith(".json") and name != self.session + ".json" and (
+            if (
+                name.endswith(".json")
+                and name != self.session + ".json"
+                and (
                     progress.identity(name[:-5]) == mine
-                    or (progress.head(path) or progress.head(path, before=True)).get("first") == self.state.first):
+                    or (progress.head(path) or progress.head(path, before=True)).get("first")
+                    == self.state.first
+                )
+            ):
                 self.state.kin.append(name[:-5])
                 self._add_kin(name[:-5])
 
@@ -249,7 +329,9 @@ class Capture:
         self.foreign |= progress.seen(self.folder + "/" + name + ".json")
 
     def rewind(self, index: int) -> None:
-        """Forget what was read since the stretch's start (1) or the last write (2), to read it again."""
+        """Forget what was read since the stretch's start (1) or the last write (2), to read it
+        again.
+        """
         state = self.state
         for span in state.spans.values():
             span[0] = span[index]
@@ -257,7 +339,9 @@ class Capture:
         self.known = set()
 
     def redact(self) -> None:
-        """Take secrets out of the facts, all texts at once: a value found in one is removed from every other."""
+        """Take secrets out of the facts, all texts at once: a value found in one is removed from
+        every other.
+        """
         if not self.settings["redact.enabled"]:
             return
         held: list[str] = []
@@ -279,16 +363,24 @@ class Capture:
         return progress.checkpoints(self.place, self.session, day, self._told_before)
 
     def _since(self) -> str:
-        """Return the instant up to which checkpoints tell a session whose state was lost, "" for none."""
+        """Return the instant up to which checkpoints tell a session whose state was lost, "" for
+        none.
+        """
         began = clock.parse(self.source.began(self.path))
         told = [] if began is None else self.told(clock.day(began - clock.DAY))
-        return max((one.until for one in told if one.until < clock.iso(self.now + clock.DAY)), default="")  # no clock jump
+        # no clock jump
+        return max(
+            (one.until for one in told if one.until < clock.iso(self.now + clock.DAY)), default=""
+        )
 
     def write(self, trigger: str) -> str:
-        """Make or update the stretch's checkpoint; returns its name, or "" where there is nothing to write."""
+        """Make or update the stretch's checkpoint; returns its name, or "" where there is nothing
+        to write.
+        """
         state = self.state
         if state.name and not self._untouched():
-            # A person edited or removed the file: it is theirs now, and what came since goes into a new one.
+            # A person edited or removed the file: it is theirs now, and what came since goes into a
+            # new one.
             state.name = state.checksum = ""
             conversationfile.close(state)
             self.rewind(2)
@@ -298,7 +390,9 @@ class Capture:
             self.read()
         self._keep_wishes()
         if not worth(state.facts) and not (state.name and state.facts.withdrawn):
-            if (is_answered(state.facts) or state.retold) and not conversationfile.is_forgotten(self.place, state, self.session):
+            if (is_answered(state.facts) or state.retold) and not conversationfile.is_forgotten(
+                self.place, state, self.session
+            ):
                 self._converse()  # what was said can be found, though no checkpoint tells it
             return ""
         if conversationfile.is_forgotten(self.place, state, self.session):
@@ -310,7 +404,10 @@ class Capture:
             told = self.told(clock.day(ended - clock.DAY)) if state.facts.until else []
             twin = [one.name for one in told if one.until == state.facts.until]
             if twin:  # written by a run that died before it could save its state
-                state.name, state.checksum = twin[-1], files.sha256(files.read(self.place.path(twin[-1])))
+                state.name, state.checksum = (
+                    twin[-1],
+                    files.sha256(files.read(self.place.path(twin[-1]))),
+                )
         talk = self._converse()
         name = self._update(trigger, talk) if state.name else self._add(trigger, talk)
         state.units = 0
@@ -321,7 +418,10 @@ class Capture:
 
     def _untouched(self) -> bool:
         try:
-            return files.sha256(files.read(self.place.path(self.state.name), 64 << 20)) == self.state.checksum
+            return (
+                files.sha256(files.read(self.place.path(self.state.name), 64 << 20))
+                == self.state.checksum
+            )
         except OSError:
             return False
 
@@ -330,13 +430,22 @@ class Capture:
         head = git.head(self.place.git)
         made, changed = checkpointpage.paths_of(facts)
         dead = trigger in _PAST  # what is checked out now says nothing about what was done before
-        left = head.branch in layout.TRUNKS and facts.branch not in layout.TRUNKS  # a trunk was checked out at the end
-        return {"trigger": trigger, "branch": (facts.branch if dead or left else head.branch) or None,
-                "commit": (next((h for h, *_ in reversed(facts.commits) if h), "") if dead else head.commit) or None,
-                "files": (changed + made)[:40] or None, "plan": self._plan(dead) or None,
-                "until": facts.until or None, "conversation": talk or None,
-                "unattended": None if facts.typed or not facts.requests else True,
-                "imported": clock.iso(self.now) if self.imported else None}
+        # a trunk was checked out at the end
+        left = head.branch in layout.TRUNKS and facts.branch not in layout.TRUNKS
+        return {
+            "trigger": trigger,
+            "branch": (facts.branch if dead or left else head.branch) or None,
+            "commit": (
+                next((h for h, *_ in reversed(facts.commits) if h), "") if dead else head.commit
+            )
+            or None,
+            "files": (changed + made)[:40] or None,
+            "plan": self._plan(dead) or None,
+            "until": facts.until or None,
+            "conversation": talk or None,
+            "unattended": None if facts.typed or not facts.requests else True,
+            "imported": clock.iso(self.now) if self.imported else None,
+        }
 
     def _converse(self) -> str:
         """Bring the session's conversation up to date and return its id."""
@@ -359,7 +468,9 @@ class Capture:
     def _taken(self, instant: float) -> Callable[[str], bool]:
         """Return a test of whether another checkpoint of the same day bears a title."""
         day = clock.day(instant)
-        others = {"%s/%s" % (day, name) for name in names(self.place.private + "/checkpoints/" + day)}
+        others = {
+            "%s/%s" % (day, name) for name in names(self.place.private + "/checkpoints/" + day)
+        }
         others.discard(self.state.name.removeprefix("p/checkpoints/"))
         for name in others - self._titles.keys():
             self._titles[name] = self._title(name)
@@ -368,13 +479,17 @@ class Capture:
     def _title(self, name: str) -> str:
         """Return the title that a checkpoint's file bears, "" for none."""
         try:
-            found = _TITLE.search(files.read(self.place.private + "/checkpoints/" + name, 1 << 11, follow=False))
+            found = _TITLE.search(
+                files.read(self.place.private + "/checkpoints/" + name, 1 << 11, follow=False)
+            )
         except OSError:
             return ""
         return found[1].decode("utf-8", "replace").strip("'\" ") if found else ""
 
     def _plan(self, dead: bool) -> str:
-        """Return the id of the plan that was active at some time of the stretch, or "".  dead: it has ended."""
+        """Return the id of the plan that was active at some time of the stretch, or "".  dead: it
+        has ended.
+        """
         keeper = store.Store(self.place, self.settings, self.now)
         if not any(keeper.names(("plan",))):
             return ""
@@ -384,7 +499,9 @@ class Capture:
         stamps = [*(run.at for run in facts.runs), *(edit.at for edit in facts.edits)]
         began = clock.parse(min(filter(None, stamps), default=facts.until))
         ended = clock.parse(facts.until) if dead else None
-        return activeplan.served(keeper, self.now if began is None else began, self.now if ended is None else ended)
+        return activeplan.served(
+            keeper, self.now if began is None else began, self.now if ended is None else ended
+        )
 
     def _add(self, trigger: str, talk: str) -> str:
         state, instant, facts = self.state, self.now, self.state.facts
@@ -393,14 +510,23 @@ class Capture:
         keeper = store.Store(self.place, self.settings, instant, on_change=self.on_change)
         title, aliases = checkpointpage.names(facts, self._taken(instant))
         meta = {"aliases": aliases or None, **self._meta(trigger, talk)}
-        record = keeper.add("checkpoint", title, checkpointpage.body(facts), tags=checkpointpage.tags(facts), source="auto",
-                            session=self.session, extra={key: value for key, value in meta.items() if value is not None})
+        record = keeper.add(
+            "checkpoint",
+            title,
+            checkpointpage.body(facts),
+            tags=checkpointpage.tags(facts),
+            source="auto",
+            session=self.session,
+            extra={key: value for key, value in meta.items() if value is not None},
+        )
         state.name = record.name
         self._settle_before()
         return self._prove(record.name)
 
     def _settle_before(self) -> None:
-        """Let the session's checkpoint of before say that the session went on, unless a person changed it."""
+        """Let the session's checkpoint of before say that the session went on, unless a person
+        changed it.
+        """
         row = next((row for row in reversed(self.state.closed) if row.name), None)
         if row is None:
             return
@@ -414,7 +540,9 @@ class Capture:
         told = checkpointpage.gone_on(text)
         if told == text or writer.body_mark(frontmatter.parse(old).body) != row.mark:
             return
-        keeper.replace(row.name, old[:cut] + told.encode("utf-8", "surrogateescape"), files.sha256(old))
+        keeper.replace(
+            row.name, old[:cut] + told.encode("utf-8", "surrogateescape"), files.sha256(old)
+        )
         row.mark, row.title = self._marks(row.name)
 
     def _update(self, trigger: str, talk: str) -> str:
@@ -423,42 +551,63 @@ class Capture:
         old = files.read(self.place.path(state.name), 64 << 20)
         page = frontmatter.parse(old)
         told, meta = checkpointpage.body(state.facts), self._meta(trigger, talk)
-        same = page.body.strip() == told.strip() and (not talk or page.meta.get("conversation") == talk)
+        same = page.body.strip() == told.strip() and (
+            not talk or page.meta.get("conversation") == talk
+        )
         if same and (page.meta.get("trigger") == trigger or trigger == "recovery"):
             return ""
         again = self.imported or trigger == "switch"  # told better, of no later work
         when = page.meta.get("updated") if again else clock.iso(self.now)
         taken = self._taken(clock.parse(str(page.meta.get("created"))) or self.now)
         title, aliases = checkpointpage.names(state.facts, taken)
-        changes = {"title": title, "updated": when, "tags": checkpointpage.tags(state.facts) or None,
-                   "aliases": aliases or None}
-        meta["conversation"] = talk or page.meta.get("conversation")  # one that was deleted stays named
-        meta["plan"] = meta["plan"] or page.meta.get("plan")  # the session served it, whatever became of it
-        if trigger == "recovery" and page.meta.get("trigger") != trigger:  # told when it happened, which knew better
-            meta.update({key: page.meta.get(key) or meta[key] for key in ("trigger", "branch", "commit")})
+        changes = {
+            "title": title,
+            "updated": when,
+            "tags": checkpointpage.tags(state.facts) or None,
+            "aliases": aliases or None,
+        }
+        # one that was deleted stays named
+        meta["conversation"] = talk or page.meta.get("conversation")
+        # the session served it, whatever became of it
+        meta["plan"] = meta["plan"] or page.meta.get("plan")
+        # told when it happened, which knew better
+        if trigger == "recovery" and page.meta.get("trigger") != trigger:
+            meta.update(
+                {key: page.meta.get(key) or meta[key] for key in ("trigger", "branch", "commit")}
+            )
         data = frontmatter.edit(old, {**changes, **meta})
-        data = data[:frontmatter.split(data)[1]] + b"\n" + told.encode("utf-8")
+        data = data[: frontmatter.split(data)[1]] + b"\n" + told.encode("utf-8")
         keeper.replace(state.name, data, state.checksum)
         self._settle_before()
         return self._prove(state.name)
 
     def _prove(self, name: str) -> str:
-        """Read a written checkpoint back; raises StoreError where it does not say what it should."""
+        """Read a written checkpoint back; raises StoreError where it does not say what it
+        should.
+        """
         for known in (self._told_before, self._titles):
             known.pop(name.removeprefix("p/checkpoints/"), None)
         data = files.read(self.place.path(name), 64 << 20)
         page = frontmatter.parse(data)
-        if page.meta.get("session") != self.session or page.meta.get("kind") != "checkpoint" or "## " not in page.body:
+        if (
+            page.meta.get("session") != self.session
+            or page.meta.get("kind") != "checkpoint"
+            or "## " not in page.body
+        ):
             raise StoreError("%s: the checkpoint cannot be read back; run `dayleaf doctor`" % name)
         self.state.checksum = files.sha256(data)
         return name
 
     def pass_over(self) -> None:
-        """Read a stretch to its end and write no checkpoint: what tells it is a person's by now, or was taken away."""
+        """Read a stretch to its end and write no checkpoint: what tells it is a person's by now, or
+        was taken away.
+        """
         self.read()
         if self.rewound:
             self._read_again()
-        if worth(self.state.facts) and not conversationfile.is_forgotten(self.place, self.state, self.session):
+        if worth(self.state.facts) and not conversationfile.is_forgotten(
+            self.place, self.state, self.session
+        ):
             self._converse()
         self._settle_before()
         self.close()
@@ -477,20 +626,29 @@ class Capture:
         state.name = state.checksum = ""
         state.units, state.secret = 0, False
 
-
     def _close_row(self) -> None:
         """Keep what tells this stretch again, should a rewind take it back."""
         state = self.state
         start, end = ({key: span[at] for key, span in state.spans.items()} for at in (1, 0))
         if start != end:
             mark, title = self._marks(state.name) if state.name else ("", "")
-            row = progress.Closed(state.name, mark, title, start, end, state.facts.until, progress.plain(state.bases[0]),
-                                  state.grown, state.day)
+            row = progress.Closed(
+                state.name,
+                mark,
+                title,
+                start,
+                end,
+                state.facts.until,
+                progress.plain(state.bases[0]),
+                state.grown,
+                state.day,
+            )
             state.closed = [*state.closed, row][-_ROWS:]
 
 
 def _bare(facts: Facts) -> Facts:
-    """Return a copy of facts without what runs print, which is learnt anew where they are read again.
+    """Return a copy of facts without what runs print, which is learnt anew where they are read
+    again.
 
     Kept in each base it made up half of the state, which is written at the end of every stretch.
     """
@@ -498,7 +656,9 @@ def _bare(facts: Facts) -> Facts:
 
 
 def subject(event: dict[str, Any], env: dict[str, str]) -> tuple[str, str]:
-    """Return (session, path of its transcript) of a hook's event; ("", "") where it is no person's session."""
+    """Return (session, path of its transcript) of a hook's event; ("", "") where it is no person's
+    session.
+    """
     session = layout.safe_id(event.get("session_id"))
     if not session or event.get("agent_id") or env.get(boundary.NESTED):
         return "", ""
@@ -510,17 +670,38 @@ def subject(event: dict[str, Any], env: dict[str, str]) -> tuple[str, str]:
     return (session, path) if path else ("", "")
 
 
-def capture(place: layout.Place, settings: config.Config, env: dict[str, str], now: float, session: str, path: str,
-            trigger: str, said: str = "", on_change: OnChange = None, pause: Callable[[], bool] | None = None) -> str:
+def capture(
+    place: layout.Place,
+    settings: config.Config,
+    env: dict[str, str],
+    now: float,
+    session: str,
+    path: str,
+    trigger: str,
+    said: str = "",
+    on_change: OnChange = None,
+    pause: Callable[[], bool] | None = None,
+) -> str:
     """Capture one session up to now.
 
-    path: what `transcript.trusted` returned.  trigger: stop | pre_compact | session_end | recovery.  said: the model's last
-    statement where the transcript may lag (Stop).  pause: see Capture.  Returns the name of the checkpoint written, or "".
+    path: what `transcript.trusted` returned.  trigger: stop | pre_compact | session_end | recovery.
+    said: the model's last statement where the transcript may lag (Stop).  pause: see Capture.
+    Returns the name of the checkpoint written, or "".
     """
     with files.Lock(place.cache + "/sessions/" + session + ".lock", wait=trigger != "stop") as held:
         if not held:
             return ""
-        made = Capture(place, settings, env, now, session, path, on_change, ended=trigger == "recovery", pause=pause)
+        made = Capture(
+            place,
+            settings,
+            env,
+            now,
+            session,
+            path,
+            on_change,
+            ended=trigger == "recovery",
+            pause=pause,
+        )
         stops = progress.switches(path, made.state.spans.get("", [0])[0], made.state.facts.branch)
         for made.stop in stops:
             if trigger == "stop" and made.waits():
@@ -531,11 +712,22 @@ def capture(place: layout.Place, settings: config.Config, env: dict[str, str], n
 
 
 def gather(path: str, env: dict[str, str], roots: tuple[str, ...] = ()) -> Facts:
-    """Return the facts of a whole transcript and its subagents, in memory and with their secrets (`Store` redacts)."""
+    """Return the facts of a whole transcript and its subagents, in memory and with their secrets
+    (`Store` redacts).
+    """
     facts, aside = Facts(), Facts()
-    taken = [Span(entry.text, entry.at) for entry in transcript.read(path) if entry.kind == transcript.REWIND]
-    for key, source in [("", path), *((p.rpartition("/")[2], p) for p in transcript.agents(path, env))]:
+    taken = [
+        Span(entry.text, entry.at)
+        for entry in transcript.read(path)
+        if entry.kind == transcript.REWIND
+    ]
+    for key, source in [
+        ("", path),
+        *((p.rpartition("/")[2], p) for p in transcript.agents(path, env)),
+    ]:
         for entry in transcript.read(source):
-            absorb(aside if any(span.holds(entry.at) for span in taken) else facts, entry, roots, key)
+            absorb(
+                aside if any(span.holds(entry.at) for span in taken) else facts, entry, roots, key
+            )
     facts.withdraw(aside)
     return facts

@@ -1,4 +1,6 @@
-"""What a session's work is called: its plan, the client's title, its last commit, its first request."""
+"""What a session's work is called: its plan, the client's title, its last commit, its first
+request.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +20,12 @@ def titles(held: Sequence[Turn], by_client: str, commits: Sequence[str]) -> list
 
     by_client: the title that the client gave the session.  commits: subjects, oldest first.
     """
-    plans = [openings.heading_of(piece.text) for turn in reversed(held)
-             for piece in turn.pieces if piece.name == APPROVED]
+    plans = [
+        openings.heading_of(piece.text)
+        for turn in reversed(held)
+        for piece in turn.pieces
+        if piece.name == APPROVED
+    ]
     found = [*plans, by_client, *reversed(commits), *islice(_requests(held), MOST_REQUESTS)]
     named = (openings.clause(one_line(one)) for one in found)
     return [one for one in dict.fromkeys(named) if len(one) >= _LEAST]

@@ -1,4 +1,6 @@
-"""Turns: a request and all that was said and done until it was dealt with; the unit of everything that is told of a session."""
+"""Turns: a request and all that was said and done until it was dealt with; the unit of everything
+that is told of a session.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +10,25 @@ from typing import NamedTuple
 
 from memory.session import shell
 
-SAID, USER, RUN, FILE, COMMIT, REPORT, LINK, MERGED = "said", "user", "run", "file", "commit", "report", "link", "merged"
+SAID, USER, RUN, FILE, COMMIT, REPORT, LINK, MERGED = (
+    "said",
+    "user",
+    "run",
+    "file",
+    "commit",
+    "report",
+    "link",
+    "merged",
+)
 MET = "met"
-SLASH, BANG, SUMMARY, GOES_ON, WITHDRAWN, TEAM = "slash", "bang", "summary", "goes on", "withdrawn", "team"
+SLASH, BANG, SUMMARY, GOES_ON, WITHDRAWN, TEAM = (
+    "slash",
+    "bang",
+    "summary",
+    "goes on",
+    "withdrawn",
+    "team",
+)
 ENDED, INTERRUPTED = "ended", "interrupted"
 CREATED, EDITED, REMOVED = "created", "edited", "removed"
 WORKING, ANSWER, REFUSED, APPROVED = "while working", "answer", "refused", "approved the plan"
@@ -21,8 +39,10 @@ class Piece(NamedTuple):
 
         kind    text                            name                        result
         SAID    what the model said
-        USER    what the user said in between   WORKING, ANSWER, `refused Edit …`, APPROVED (then it is the plan)
-        RUN     a command, or what a tool got   the tool, "" for Bash       shell's outcome, and `: ` with the telling line
+        USER    what the user said in between   WORKING, ANSWER, `refused Edit …`, APPROVED (then it
+                                                is the plan)
+        RUN     a command, or what a tool got   the tool, "" for Bash       shell's outcome, and `:
+                                                ` with the telling line
         FILE    a path                          CREATED, EDITED or REMOVED
         COMMIT  its subject                     its hash, or ""
         REPORT  a subagent's last words         what it was for
@@ -59,9 +79,10 @@ class Piece(NamedTuple):
 class Turn:
     """A request and what came of it.
 
-    at: the instant of the request, ISO 8601 UTC.  request: what was asked.  asked: how it was asked: "" typed, SLASH, BANG,
-    SUMMARY (no request: the client's summary of what it forgets), GOES_ON (the request is of before a compaction), WITHDRAWN (a
-    rewind took it back), TEAM (another agent of the session's team asked).  end: ENDED or INTERRUPTED where the host noted it,
+    at: the instant of the request, ISO 8601 UTC.  request: what was asked.  asked: how it was
+    asked: "" typed, SLASH, BANG, SUMMARY (no request: the client's summary of what it forgets),
+    GOES_ON (the request is of before a compaction), WITHDRAWN (a rewind took it back), TEAM
+    (another agent of the session's team asked).  end: ENDED or INTERRUPTED where the host noted it,
     else "".
     """
 
@@ -87,5 +108,5 @@ def relative(path: str, roots: Iterable[str]) -> str:
     for root in roots:
         root = root.replace("\\", "/").rstrip("/")
         if root and path.startswith(root + "/"):
-            return path[len(root) + 1:]
+            return path[len(root) + 1 :]
     return path

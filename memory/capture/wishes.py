@@ -42,11 +42,11 @@ _EN = (
     r"my (?:\w{2,20} ){1,3}is [\w@]"
 )
 _DE = (
-    r"(?:ab (?:jetzt|sofort)|von (?:jetzt|nun) an|künftig|in zukunft)\b|(?:immer|nie|niemals) \w|"
-    r"wir \w{2,20} (?:immer|nie|niemals|grundsätzlich)\b|"
-    r"(?!ich |das |es |der |die |er |sie |da |warum )\w{2,20} [^?]{2,120}\b(?:nie|niemals|nie wieder)\b|"
-    r"(?:merk dir|denk daran|vergiss nicht)\b|ich (?:bevorzuge|mag lieber|hätte lieber)\b|"
-    r"hör auf\b|(?:verwende|benutze|nutze|schreib\w{0,3}) [^?]{2,60} (?:in|für|statt) [^?]{2,60}\Z"
+    r"(?:ab (?:jetzt|sofort)|von (?:jetzt|nun) an|künftig|in zukunft)\b|(?:immer|nie|niemals) \w"
+    r"|wir \w{2,20} (?:immer|nie|niemals|grundsätzlich)\b|(?!ich |das |es |der |die |er |sie |da "
+    r"|warum )\w{2,20} [^?]{2,120}\b(?:nie|niemals|nie wieder)\b|(?:merk dir|denk daran"
+    r"|vergiss nicht)\b|ich (?:bevorzuge|mag lieber|hätte lieber)\b|hör auf\b|(?:verwende|benutze"
+    r"|nutze|schreib\w{0,3}) [^?]{2,60} (?:in|für|statt) [^?]{2,60}\Z"
 )
 _RU = (
     r"(?:с этого момента|отныне|впредь|с сегодняшнего дня)\b|(?:мы )?(?:всегда|никогда) \w|"
@@ -65,9 +65,9 @@ _JA = (
     r"[^?？]{1,30}(?:では|には)[^?？]{1,40}(?:使って|使用して|書いて)"
 )
 _ZH = (
-    r"(?:从现在开始|从现在起|从今以后|以后|今后)|(?:我们)?[^?？]{0,20}(?:总是|始终|务必|永远不要|绝不|从不|千万不要|"
-    r"绝对不要)|记住|我(?:更)?(?:喜欢|偏好|倾向)|(?:不要再|别再|停止)|"
-    r"[^?？]{0,20}(?:中|里)(?:请)?(?:使用|用)[^?？]{1,40}"
+    r"(?:从现在开始|从现在起|从今以后|以后|今后)|(?:我们)?[^?？]{0,20}(?:总是|始终|务必|永远不要"
+    r"|绝不|从不|千万不要|绝对不要)|记住|我(?:更)?(?:喜欢|偏好|倾向)|(?:不要再|别再|停止)"
+    r"|[^?？]{0,20}(?:中|里)(?:请)?(?:使用|用)[^?？]{1,40}"
 )
 _FORM = Late("(?i)" + _LEAD + "(?P<wish>" + "|".join((_EN, _DE, _RU, _KO, _JA, _ZH)) + ")")
 _STOP = Late(r"(?<=[.!?])\s+(?=\S)|(?<=[。！？])|\s[–—]\s|;\s")
@@ -79,7 +79,9 @@ def head(day: str) -> dict[str, str]:
 
 
 def wishes(request: str) -> list[str]:
-    """Return the sentences of a request that say a standing wish, without a word that joins them."""
+    """Return the sentences of a request that say a standing wish, without a word that joins
+    them.
+    """
     if len(request) > WISH_CHARS:
         return []
     return [wish for wish in map(_wish, _sentences(request)) if wish]
@@ -89,7 +91,11 @@ def _sentences(request: str) -> Iterator[str]:
     """Yield what the user wrote in prose: no quotation, table, heading or code."""
     for row, code in tokeniser.coded(request.split("\n")):
         bare = row.strip().lstrip("-*• ").strip()
-        if not code and row[:4] != "    " and not bare.startswith((">", "|", "#", "<", "$", "/", "+")):
+        if (
+            not code
+            and row[:4] != "    "
+            and not bare.startswith((">", "|", "#", "<", "$", "/", "+"))
+        ):
             yield from (part.strip() for part in _STOP.split(bare))
 
 

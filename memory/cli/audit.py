@@ -1,4 +1,6 @@
-"""The verbs that say how memory stands and what is wrong with it: status, stats, doctor, check, audit, redact, eval."""
+"""The verbs that say how memory stands and what is wrong with it: status, stats, doctor, check,
+audit, redact, eval.
+"""
 
 from __future__ import annotations
 
@@ -26,12 +28,17 @@ def status(call: Call) -> int:
     from memory.terminal import reports
 
     with call.spinner("reading the records"):
-        value = {**figures.state(call.place, call.settings, call.now), "command": _command(call.env)}
+        value = {
+            **figures.state(call.place, call.settings, call.now),
+            "command": _command(call.env),
+        }
     return call.answer(value, reports.state(value, call.style()))
 
 
 def _command(env: dict[str, str]) -> str:
-    """Return where a terminal finds `dayleaf`, or "": the plugin's own folder is on the path of its sessions alone."""
+    """Return where a terminal finds `dayleaf`, or "": the plugin's own folder is on the path of its
+    sessions alone.
+    """
     import shutil
 
     own = os.path.realpath(layout.plugin() + "/bin")
@@ -46,19 +53,30 @@ def stats(call: Call) -> int:
     from memory.terminal import charts
 
     if call.words:
-        raise UsageError("stats takes no words; leave '%s' out, or name a time with `--since`" % shown(" ".join(call.words)))
+        raise UsageError(
+            "stats takes no words; leave '%s' out, or name a time with `--since`"
+            % shown(" ".join(call.words))
+        )
     if call.options.spend:
         spent = figures.spending(call.place.home, call.settings, call.now)
         return call.answer(spent, charts.spend_lines(spent))
-    since = timewords.instant(call.options.since, call.now, clock.local_offset(call.now)) if call.options.since else 0.0
+    since = (
+        timewords.instant(call.options.since, call.now, clock.local_offset(call.now))
+        if call.options.since
+        else 0.0
+    )
     with call.spinner("counting"):
         places = lookup.workspaces(call.place, call.options.workspace or "")
         value = figures.figures(places, call.settings, call.now, since)
-    return call.answer(value, charts.lines(value, call.style(), call.options.ascii or charts.is_plain(call.env)))
+    return call.answer(
+        value, charts.lines(value, call.style(), call.options.ascii or charts.is_plain(call.env))
+    )
 
 
 def doctor(call: Call) -> int:
-    """Check everything, one verdict a line, and with --fix mend what is safe before; 1 where one fails."""
+    """Check everything, one verdict a line, and with --fix mend what is safe before; 1 where one
+    fails.
+    """
     from memory.health import examination
     from memory.terminal import reports
 
@@ -67,10 +85,15 @@ def doctor(call: Call) -> int:
     with call.spinner("checking"):
         done = examination.mend(call.place, call.now) if call.options.fix else []
         found = examination.examine(call.place, call.settings, call.env, call.now)
-    value: Any = [{**check._asdict(), "verdict": check.severity, "what": check.about, "found": check.said} for check in found]
+    value: Any = [
+        {**check._asdict(), "verdict": check.severity, "what": check.about, "found": check.said}
+        for check in found
+    ]
     told = [plaintext.one_line(line) for line in done] or ["nothing that --fix can mend"]
-    call.answer({"fixed": done, "checks": value} if call.options.fix else value,
-                [*([*told, ""] if call.options.fix else []), *reports.verdicts(found, call.style())])
+    call.answer(
+        {"fixed": done, "checks": value} if call.options.fix else value,
+        [*([*told, ""] if call.options.fix else []), *reports.verdicts(found, call.style())],
+    )
     return 1 if any(check.is_error for check in found) else 0
 
 
@@ -83,12 +106,24 @@ def check(call: Call) -> int:
         raise UsageError("--staged checks what git would commit; leave FILE out")
     with call.spinner("reading the records"):
         if call.options.staged:
-            looked, faults = inspection.staged_secrets(call.place, call.env, call.settings["redact.allow"])
+            looked, faults = inspection.staged_secrets(
+                call.place, call.env, call.settings["redact.allow"]
+            )
         else:
-            looked, faults = recordfaults.some(call.store(), call.words) if call.words else recordfaults.everything(call.store())
+            looked, faults = (
+                recordfaults.some(call.store(), call.words)
+                if call.words
+                else recordfaults.everything(call.store())
+            )
     errors = sum(fault.is_error for fault in faults)
-    value = {"checked": looked, "errors": errors, "warnings": len(faults) - errors,
-             "faults": [{**fault._asdict(), "path": fault.place, "error": fault.is_error} for fault in faults]}
+    value = {
+        "checked": looked,
+        "errors": errors,
+        "warnings": len(faults) - errors,
+        "faults": [
+            {**fault._asdict(), "path": fault.place, "error": fault.is_error} for fault in faults
+        ],
+    }
     call.answer(value, reports.faults(faults, looked, os.getcwd()))
     return 1 if errors else 0
 
@@ -102,21 +137,39 @@ def audit(call: Call) -> int:
     for word in call.words:
         if word not in inspection.SECTIONS:
             raise unknown_word("audit", word, inspection.SECTIONS)
-    sections = [section for section in inspection.SECTIONS if section in call.words or not call.words]
+    sections = [
+        section for section in inspection.SECTIONS if section in call.words or not call.words
+    ]
     places = lookup.workspaces(call.place, call.options.workspace or "")
     found = []
     with call.spinner("reading the records") as spinner:
+
         def told(step: str) -> None:
             spinner.step = step
 
         for place in places:
-            found.append(inspection.audit(place, call.settings, call.now, sections, place is places[0], told))
-    one = inspection.Audited([finding for each in found for finding in each.findings], sum(each.records for each in found),
-                             sorted({note for each in found for note in each.notes}))
-    listed = [{**finding._asdict(), "section": finding.about, "path": finding.place} for finding in one.findings]
-    call.answer({"workspaces": [place.key for place in places], "records": one.records, "counts": one.counts(sections),
-                 "notes": one.notes, "findings": listed},
-                reports.audited(one, sections, call.place.root, call.style()))
+            found.append(
+                inspection.audit(place, call.settings, call.now, sections, place is places[0], told)
+            )
+    one = inspection.Audited(
+        [finding for each in found for finding in each.findings],
+        sum(each.records for each in found),
+        sorted({note for each in found for note in each.notes}),
+    )
+    listed = [
+        {**finding._asdict(), "section": finding.about, "path": finding.place}
+        for finding in one.findings
+    ]
+    call.answer(
+        {
+            "workspaces": [place.key for place in places],
+            "records": one.records,
+            "counts": one.counts(sections),
+            "notes": one.notes,
+            "findings": listed,
+        },
+        reports.audited(one, sections, call.place.root, call.style()),
+    )
     return 1 if one.findings and call.options.strict else 0
 
 
@@ -144,6 +197,7 @@ def _erase(call: Call, id: str) -> int:
     if why:
         raise UsageError("this text cannot be removed: %s; give more of it" % why)
     with call.spinner("searching") as spinner:
+
         def told(done: int) -> None:
             spinner.step = "searching: %s" % plaintext.count(done, "file")
 
@@ -151,15 +205,28 @@ def _erase(call: Call, id: str) -> int:
         elsewhere = _transcripts(call, found)
     everywhere = bool(call.options.everywhere)
     others = [one for one in held if one.role == erasure.OTHER]
-    lines = [*_held_lines(found, held), "%s of %s contain it, %s in all" % (
-        len(held), plaintext.count(searched, "file"), plaintext.count(sum(one.hits for one in held), "time"))]
+    lines = [
+        *_held_lines(found, held),
+        "%s of %s contain it, %s in all"
+        % (
+            len(held),
+            plaintext.count(searched, "file"),
+            plaintext.count(sum(one.hits for one in held), "time"),
+        ),
+    ]
     if not call.options.apply:
         print("\n".join(lines), file=sys.stderr if call.options.json else sys.stdout, flush=True)
-        if not confirmed("remove it from %s? type yes: " % plaintext.count(len(erasure.reached(held, everywhere)), "file")):
+        if not confirmed(
+            "remove it from %s? type yes: "
+            % plaintext.count(len(erasure.reached(held, everywhere)), "file")
+        ):
             return _planned_erasure(call, found, held, others)
-        everywhere = everywhere or bool(others and confirmed("and from %s? type yes: " % plaintext.count(
-            len(others), "other record")))
+        everywhere = everywhere or bool(
+            others
+            and confirmed("and from %s? type yes: " % plaintext.count(len(others), "other record"))
+        )
     with call.spinner("removing it") as spinner:
+
         def proving(done: int) -> None:
             spinner.step = "checking: %s" % plaintext.count(done, "file")
 
@@ -181,7 +248,9 @@ def _wanted(call: Call, id: str) -> Record:
 
 
 def _texts(call: Call, record: Record) -> dict[str, str]:
-    """Return the texts that are to be taken out, each with the mark that replaces it; raises UsageError, StoreError."""
+    """Return the texts that are to be taken out, each with the mark that replaces it; raises
+    UsageError, StoreError.
+    """
     from memory.health import erasure
     from memory.store import redactor
 
@@ -195,10 +264,22 @@ def _texts(call: Call, record: Record) -> dict[str, str]:
         found = {named: redactor.marker("text", named, key)}
     short = [text for text in found if len(text.strip()) < erasure.SHORTEST]
     if short and (named or len(short) == len(found)):
-        raise UsageError("a text shorter than %d characters would match everywhere; give more of it" % erasure.SHORTEST)
+        raise UsageError(
+            "a text shorter than %d characters would match everywhere; give more of it"
+            % erasure.SHORTEST
+        )
     if not found:
-        raise StoreError("%s holds %s" % (record.id, "nothing that the expression matches" if named else
-                                          "no secret that dayleaf recognises; `--text -` asks for the text or reads stdin"))
+        raise StoreError(
+            "%s holds %s"
+            % (
+                record.id,
+                "nothing that the expression matches"
+                if named
+                else (
+                    "no secret that dayleaf recognises; `--text -` asks for the text or reads stdin"
+                ),
+            )
+        )
     return {text: mark for text, mark in found.items() if text not in short}
 
 
@@ -223,7 +304,9 @@ def _named(call: Call) -> str:
 
 
 def _matches(call: Call, expression: str, raw: str) -> list[str]:
-    """Return what a regular expression matches in the record and in all others; raises UsageError."""
+    """Return what a regular expression matches in the record and in all others; raises
+    UsageError.
+    """
     import re
 
     try:
@@ -233,7 +316,9 @@ def _matches(call: Call, expression: str, raw: str) -> list[str]:
     texts = [raw, *(found.title + "\n" + found.body for found in call.store().each())]
     if not wanted.search(raw):
         return []
-    return sorted({match[0] for text in texts for match in wanted.finditer(text) if match[0].strip()})
+    return sorted(
+        {match[0] for text in texts for match in wanted.finditer(text) if match[0].strip()}
+    )
 
 
 def _transcripts(call: Call, found: Finder) -> list[str]:
@@ -242,18 +327,29 @@ def _transcripts(call: Call, found: Finder) -> list[str]:
     from memory.project import backfill
 
     sessions = [one for one in backfill.sessions(call.env) if isinstance(one, backfill.Session)]
-    folders = {os.path.dirname(one.path).rpartition("/")[2] for one in backfill.chosen(sessions, call.place, call.env, 0.0)}
+    folders = {
+        os.path.dirname(one.path).rpartition("/")[2]
+        for one in backfill.chosen(sessions, call.place, call.env, 0.0)
+    }
     return erasure.transcripts(found, call.env, sorted(folders))
 
 
 def _held_lines(found: Finder, held: list[Holder]) -> list[str]:
-    return screen.table([[one.role, "%dx" % one.hits if one.hits else "name", _shown(found, one.path)]
-                           for one in held], "  ", (1,))
+    return screen.table(
+        [
+            [one.role, "%dx" % one.hits if one.hits else "name", _shown(found, one.path)]
+            for one in held
+        ],
+        "  ",
+        (1,),
+    )
 
 
 def _shown(found: Finder, path: str) -> str:
     """Write a path without the text, which may stand in it."""
-    return plaintext.one_line(found.cleaned(path.encode("utf-8", "surrogateescape")).decode("utf-8", "replace"))
+    return plaintext.one_line(
+        found.cleaned(path.encode("utf-8", "surrogateescape")).decode("utf-8", "replace")
+    )
 
 
 def _holders_json(found: Finder, held: list[Holder]) -> list[dict[str, Any]]:
@@ -261,43 +357,77 @@ def _holders_json(found: Finder, held: list[Holder]) -> list[dict[str, Any]]:
 
 
 def _planned_erasure(call: Call, found: Finder, held: list[Holder], others: list[Holder]) -> int:
-    more = ", and --everywhere from the %s" % plaintext.count(len(others), "other record") if others else ""
+    more = (
+        ", and --everywhere from the %s" % plaintext.count(len(others), "other record")
+        if others
+        else ""
+    )
     value = {"applied": False, "held": _holders_json(found, held)}
     return call.answer(value, ["nothing was changed: --apply removes it%s" % more])
 
 
-def _erased(call: Call, found: Finder, before: list[Holder], done: Erased, elsewhere: list[str]) -> int:
+def _erased(
+    call: Call, found: Finder, before: list[Holder], done: Erased, elsewhere: list[str]
+) -> int:
     """Say what was done, what the proof found, and what stands beyond reach."""
     from memory.health import erasure
 
     for problem in done.problems:
         warn(_shown(found, problem))
-    notes = ["the approval of %s contained it and was removed; `dayleaf review` decides anew" % id for id in done.pending]
+    notes = [
+        "the approval of %s contained it and was removed; `dayleaf review` decides anew" % id
+        for id in done.pending
+    ]
     if any(call.place.shared and one.path.startswith(call.place.shared + "/") for one in before):
-        notes.append("git still has what was committed: `git filter-repo --replace-text FILE` rewrites it")
-    notes += ["Claude Code's own transcript still contains it: " + _shown(found, path) for path in elsewhere]
+        notes.append(
+            "git still has what was committed: `git filter-repo --replace-text FILE` rewrites it"
+        )
+    notes += [
+        "Claude Code's own transcript still contains it: " + _shown(found, path)
+        for path in elsewhere
+    ]
     if elsewhere:
         notes.append("`dayleaf import transcripts` would bring it back from there")
-    remedies = {erasure.DERIVED: "derived files change with the next index",
-                erasure.OTHER: "--everywhere removes it from other records too",
-                erasure.SETTINGS: "settings are yours: edit the file yourself",
-                erasure.FOREIGN: "not dayleaf's file: edit or delete it yourself"}
-    lines = ["removed it from %s" % plaintext.count(done.changed, "file"), *("  " + note for note in notes),
-             "  older backups still contain it",
-             "%d of %s contain it" % (len(done.held), plaintext.count(done.searched, "file")),
-             *_held_lines(found, done.held),
-             *sorted({"  " + remedies.get(one.role, "run this again") for one in done.held}),
-             "  searched: every byte and file name below %s%s, except %s/runtime" % (
-                 call.place.home, " and " + call.place.shared if files.is_folder(call.place.shared) else "", call.place.home),
-             "  for the text " + erasure.SEARCHED]
-    call.answer({"applied": True, "changed": done.changed, "pending": done.pending, "searched": done.searched,
-                 "held": _holders_json(found, done.held), "transcripts": [_shown(found, path) for path in elsewhere],
-                 "problems": [_shown(found, problem) for problem in done.problems]}, lines)
+    remedies = {
+        erasure.DERIVED: "derived files change with the next index",
+        erasure.OTHER: "--everywhere removes it from other records too",
+        erasure.SETTINGS: "settings are yours: edit the file yourself",
+        erasure.FOREIGN: "not dayleaf's file: edit or delete it yourself",
+    }
+    lines = [
+        "removed it from %s" % plaintext.count(done.changed, "file"),
+        *("  " + note for note in notes),
+        "  older backups still contain it",
+        "%d of %s contain it" % (len(done.held), plaintext.count(done.searched, "file")),
+        *_held_lines(found, done.held),
+        *sorted({"  " + remedies.get(one.role, "run this again") for one in done.held}),
+        "  searched: every byte and file name below %s%s, except %s/runtime"
+        % (
+            call.place.home,
+            " and " + call.place.shared if files.is_folder(call.place.shared) else "",
+            call.place.home,
+        ),
+        "  for the text " + erasure.SEARCHED,
+    ]
+    call.answer(
+        {
+            "applied": True,
+            "changed": done.changed,
+            "pending": done.pending,
+            "searched": done.searched,
+            "held": _holders_json(found, done.held),
+            "transcripts": [_shown(found, path) for path in elsewhere],
+            "problems": [_shown(found, problem) for problem in done.problems],
+        },
+        lines,
+    )
     return 1 if done.held or done.problems else 0
 
 
 def eval(call: Call) -> int:
-    """Measure the rankers by golden queries, or draft such queries from the store; 1 where --strict and below the floor."""
+    """Measure the rankers by golden queries, or draft such queries from the store; 1 where --strict
+    and below the floor.
+    """
     return _draft(call) if call.options.template else _measure(call)
 
 
@@ -307,21 +437,32 @@ def _draft(call: Call) -> int:
 
     if len(call.words) > 1:
         raise UsageError("eval --template takes at most one file, not %d words" % len(call.words))
-    path = os.path.abspath(call.words[0]) if call.words else "%s/evals/%s" % (call.place.private, goldens.NAME)
+    path = (
+        os.path.abspath(call.words[0])
+        if call.words
+        else "%s/evals/%s" % (call.place.private, goldens.NAME)
+    )
     if os.path.lexists(path):
         raise StoreError("%s exists already; edit it, or name another file" % path)
     with call.spinner("reading the records"):
         drafts = goldens.draft(list(call.store().each()), call.store().cleaned)
     if not drafts:
-        raise StoreError("no record to draft queries from; `dayleaf learn \"…\"` keeps the first")
+        raise StoreError('no record to draft queries from; `dayleaf learn "…"` keeps the first')
     try:
         files.create(path, goldens.template(drafts).encode("utf-8", "replace"))
     except OSError as error:
-        raise StoreError("%s could not be written: %s; name another file" % (path, (error.strerror or "").lower())) from None
+        raise StoreError(
+            "%s could not be written: %s; name another file"
+            % (path, (error.strerror or "").lower())
+        ) from None
     named = " " + shlex.quote(plaintext.one_line(path)) if call.words else ""
-    return call.answer({"path": path, "queries": len(drafts)}, [
-        "drafted %d quer%s: %s" % (len(drafts), "y" if len(drafts) == 1 else "ies", path),
-        "edit them to what you would ask, then `dayleaf eval%s`" % named])
+    return call.answer(
+        {"path": path, "queries": len(drafts)},
+        [
+            "drafted %d quer%s: %s" % (len(drafts), "y" if len(drafts) == 1 else "ies", path),
+            "edit them to what you would ask, then `dayleaf eval%s`" % named,
+        ],
+    )
 
 
 def _measure(call: Call) -> int:
@@ -333,15 +474,27 @@ def _measure(call: Call) -> int:
     for path in _paths(call):
         golden = goldens.read(path, call.now, clock.local_offset(call.now))
         with call.spinner("asking") as spinner:
+
             def told(ranker: str) -> None:
                 spinner.step = "asking %s" % ranker
 
-            found = measurements.measure(call.place, call.settings, call.env, golden, records, merged, call.now,
-                                     clock.local_offset(call.now), told)
+            found = measurements.measure(
+                call.place,
+                call.settings,
+                call.env,
+                golden,
+                records,
+                merged,
+                call.now,
+                clock.local_offset(call.now),
+                told,
+            )
         results.append(_result(call, golden, found, records))
     below = [fault for one in results for fault in one["below"]]
     if call.options.strict and not any(one["floor"] for one in results):
-        raise UsageError("--strict needs a floor in the file, such as `floor: {recall@5: 0.8, mrr: 0.6}`")
+        raise UsageError(
+            "--strict needs a floor in the file, such as `floor: {recall@5: 0.8, mrr: 0.6}`"
+        )
     call.answer(results, reports.measured(results, call.style(), call.options.misses))
     return 1 if call.options.strict and below else 0
 
@@ -351,21 +504,33 @@ def _records(call: Call) -> list[Record]:
     with call.spinner("reading the records"):
         records = list(call.store().each())
     if not records:
-        raise StoreError("no record here yet, so there is nothing to find; `dayleaf learn \"…\"` keeps the first")
+        raise StoreError(
+            'no record here yet, so there is nothing to find; `dayleaf learn "…"` keeps the first'
+        )
     return records
 
 
 def _paths(call: Call) -> list[str]:
-    """Return the files that the words name, else all of the private and the shared tier; raises StoreError without one."""
+    """Return the files that the words name, else all of the private and the shared tier; raises
+    StoreError without one.
+    """
     if call.words:
         return [os.path.abspath(word) for word in call.words]
     found = []
     for folder in filter(None, (call.place.private, call.place.shared)):
         root = folder + "/evals"
-        names = sorted(os.listdir(root)) if os.path.isdir(root) and files.inside(root, folder) else []
-        found += [root + "/" + name for name in names if name.endswith((".yaml", ".yml")) and name[0] != "."]
+        names = (
+            sorted(os.listdir(root)) if os.path.isdir(root) and files.inside(root, folder) else []
+        )
+        found += [
+            root + "/" + name
+            for name in names
+            if name.endswith((".yaml", ".yml")) and name[0] != "."
+        ]
     if not found:
-        raise StoreError("no golden queries yet; `dayleaf eval --template` drafts some from your records")
+        raise StoreError(
+            "no golden queries yet; `dayleaf eval --template` drafts some from your records"
+        )
     return found
 
 
@@ -379,14 +544,37 @@ def _result(call: Call, golden: Set, found: Measured, records: Sequence[Record])
     try:
         measurements.keep(call.place, row)
     except OSError:
-        found = found._replace(notes=(*found.notes, "the run could not be kept; the next one has nothing to compare with"))
-    misses = [{"query": one.id, "text": one.query.text, "missed": [id for id, rank in found.ranks[one.id].items() if not rank]}
-              for one in found.golden]
+        found = found._replace(
+            notes=(
+                *found.notes,
+                "the run could not be kept; the next one has nothing to compare with",
+            )
+        )
+    misses = [
+        {
+            "query": one.id,
+            "text": one.query.text,
+            "missed": [id for id, rank in found.ranks[one.id].items() if not rank],
+        }
+        for one in found.golden
+    ]
     return {
-        "path": golden.path, "queries": len(found.golden), "leftOut": found.left_out, "gone": found.gone, "main": found.main,
-        "rankers": found.measures, "notes": found.notes, "misses": [one for one in misses if one["missed"]],
-        "floor": golden.floor, "below": [{"measure": name, "floor": least, "reached": measures[name]}
-                                         for name, least in golden.floor.items() if measures[name] < least],
-        "since": before.get("t", ""), "before": before.get("measures", {}).get(found.main, {}) if before else {},
+        "path": golden.path,
+        "queries": len(found.golden),
+        "leftOut": found.left_out,
+        "gone": found.gone,
+        "main": found.main,
+        "rankers": found.measures,
+        "notes": found.notes,
+        "misses": [one for one in misses if one["missed"]],
+        "floor": golden.floor,
+        "below": [
+            {"measure": name, "floor": least, "reached": measures[name]}
+            for name, least in golden.floor.items()
+            if measures[name] < least
+        ],
+        "since": before.get("t", ""),
+        "before": before.get("measures", {}).get(found.main, {}) if before else {},
         "changed": measurements.changed(before, row) if before else [],
-        "moved": measurements.moved(before, row) if before else []}
+        "moved": measurements.moved(before, row) if before else [],
+    }

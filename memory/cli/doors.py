@@ -1,5 +1,6 @@
-"""The verbs by which the memory meets others: share, unshare, shared, for a team; sync, for a person's machines;
-mcp, for the models of any agent; view, for a browser."""
+"""The verbs by which the memory meets others: share, unshare, shared, for a team; sync, for a
+person's machines; mcp, for the models of any agent; view, for a browser.
+"""
 
 from __future__ import annotations
 
@@ -33,20 +34,34 @@ def share(call: Call) -> int:
     store = call.store()
     found = store.find(call.one("ID"))
     if found.tier == layout.SHARED:
-        raise UsageError("%s is shared already; `dayleaf unshare %s` takes it back" % (found.id, found.id))
+        raise UsageError(
+            "%s is shared already; `dayleaf unshare %s` takes it back" % (found.id, found.id)
+        )
     data, allow = store.raw(found.name), call.settings["redact.allow"]
-    lines = ["  line %d: %s; %s" % (one.line, plaintext.one_line(one.what), plaintext.one_line(one.remedy))
-             for one in sharing.hindrances(found, data, call.place, allow)]
+    lines = [
+        "  line %d: %s; %s"
+        % (one.line, plaintext.one_line(one.what), plaintext.one_line(one.remedy))
+        for one in sharing.hindrances(found, data, call.place, allow)
+    ]
     if lines:
         if call.options.json:
-            call.answer({"id": found.id, "shared": False, "hindrances": [line.strip() for line in lines]}, [])
+            call.answer(
+                {"id": found.id, "shared": False, "hindrances": [line.strip() for line in lines]},
+                [],
+            )
         else:
             print("\n".join(lines), flush=True)
-        raise StoreError("%s stays private and was not moved: mend what is listed above first" % found.id)
+        raise StoreError(
+            "%s stays private and was not moved: mend what is listed above first" % found.id
+        )
     name = sharing.move(store, found, layout.SHARED)
     doubts = ["  " + plaintext.one_line(doubt) for doubt in sharing.doubts(data)]
-    return _moved(call, found, name, [
-        *_apart(store, found), *doubts, *_unchecked(call, sharing.commit_hook(call.place))])
+    return _moved(
+        call,
+        found,
+        name,
+        [*_apart(store, found), *doubts, *_unchecked(call, sharing.commit_hook(call.place))],
+    )
 
 
 def unshare(call: Call) -> int:
@@ -67,9 +82,17 @@ def _moved(call: Call, found: Record, name: str, notes: list[str]) -> int:
     call.changed.append(found.name)
     call.indexed()
     path, done = call.place.path(name), "shared" if name[:1] == layout.SHARED else "private again:"
-    value = {"id": found.id, "from": found.name, "to": name, "path": path, "notes": [note.strip() for note in notes]}
-    return call.answer(value, [
-        "%s %s  %s" % (done, found.id, plaintext.one_line(found.title)), "  " + path, *notes])
+    value = {
+        "id": found.id,
+        "from": found.name,
+        "to": name,
+        "path": path,
+        "notes": [note.strip() for note in notes],
+    }
+    return call.answer(
+        value,
+        ["%s %s  %s" % (done, found.id, plaintext.one_line(found.title)), "  " + path, *notes],
+    )
 
 
 def _apart(store: Store, found: Record) -> list[str]:
@@ -78,25 +101,36 @@ def _apart(store: Store, found: Record) -> list[str]:
     for link in found.links:
         with suppress(StoreError):
             if store.find(link.target).tier != layout.SHARED:
-                out.append("  others cannot follow its link to %s" % plaintext.one_line(link.target, 80))
+                out.append(
+                    "  others cannot follow its link to %s" % plaintext.one_line(link.target, 80)
+                )
     return out
 
 
 def _unchecked(call: Call, hook: tuple[bool, str]) -> list[str]:
-    """Say what else a team wants: git to take the file, and a check of secrets before each commit."""
+    """Say what else a team wants: git to take the file, and a check of secrets before each
+    commit.
+    """
     from memory.store import safegit
 
     notes = ["  commit it, so that others can pull it: `git add .dayleaf && git commit`"]
     file = call.place.shared + "/x.md"
-    ignored = call.place.git and safegit.read(call.place.root, call.env, "check-ignore", "-q", "--", file).rc == 0
+    ignored = (
+        call.place.git
+        and safegit.read(call.place.root, call.env, "check-ignore", "-q", "--", file).rc == 0
+    )
     if ignored:
-        notes = ["  git ignores .dayleaf here, so nobody will get it: remove the line from .gitignore"]
+        notes = [
+            "  git ignores .dayleaf here, so nobody will get it: remove the line from .gitignore"
+        ]
     wanted = ["  to check for secrets before each commit: " + hook[1]]
     return notes if hook[0] or not hook[1] else [*notes, *wanted]
 
 
 def shared(call: Call) -> int:
-    """Say how the records of a team stand: who wrote them, what is new, what git could not merge."""
+    """Say how the records of a team stand: who wrote them, what is new, what git could not
+    merge.
+    """
     from memory.project import sharing
 
     if call.words not in ([], ["status"]):
@@ -115,27 +149,44 @@ def shared(call: Call) -> int:
     ids: dict[str, str] = {}
     for name, (id, _) in titles.items():
         if ids.setdefault(id, name) != name:
-            found.conflicts.append((name, "%s has the same id (%s): keep one, or give one another id" % (ids[id], id)))
-    value = {"records": [{**held._asdict(), "id": titles.get(held.name, ("", ""))[0]} for held in found.records],
-             "conflicts": [list(row) for row in found.conflicts], "ahead": found.ahead, "behind": found.behind,
-             "since": found.since, "removed": [gone._asdict() for gone in found.removed],
-             "unreadable": [list(one) for one in skipped]}
+            found.conflicts.append(
+                (name, "%s has the same id (%s): keep one, or give one another id" % (ids[id], id))
+            )
+    value = {
+        "records": [
+            {**held._asdict(), "id": titles.get(held.name, ("", ""))[0]} for held in found.records
+        ],
+        "conflicts": [list(row) for row in found.conflicts],
+        "ahead": found.ahead,
+        "behind": found.behind,
+        "since": found.since,
+        "removed": [gone._asdict() for gone in found.removed],
+        "unreadable": [list(one) for one in skipped],
+    }
     return call.answer(value, reports.team(found, titles, skipped))
 
 
 def sync(call: Call) -> int:
-    """Bring this machine up to date with a person's others, or set that up, tell how it stands, decide on a copy."""
+    """Bring this machine up to date with a person's others, or set that up, tell how it stands,
+    decide on a copy.
+    """
     word = call.words[0] if call.words else ""
     if word and word not in SYNC_WORDS:
         raise unknown_word("sync", word, SYNC_WORDS)
     if word and len(call.words) != SYNC_WORDS[word]:
-        raise UsageError("sync %s takes %d word%s" % (word, SYNC_WORDS[word] - 1, "s" * (SYNC_WORDS[word] != 2)))
+        raise UsageError(
+            "sync %s takes %d word%s" % (word, SYNC_WORDS[word] - 1, "s" * (SYNC_WORDS[word] != 2))
+        )
     given = [name for name in ("identity", "gone", "anew") if getattr(call.options, name)]
     wrong = [name for name in given if (name == "identity") != (word == "setup")]
     if wrong or (given and word not in ("", "setup")):
         option = (wrong or given)[0]
-        raise UsageError("--%s is for `dayleaf sync%s`" % (option, " setup" * (option == "identity")))
-    return {"": _synced, "setup": _set_up, "status": _standing, "take": _decided, "drop": _decided}[word](call)
+        raise UsageError(
+            "--%s is for `dayleaf sync%s`" % (option, " setup" * (option == "identity"))
+        )
+    return {"": _synced, "setup": _set_up, "status": _standing, "take": _decided, "drop": _decided}[
+        word
+    ](call)
 
 
 def _set_up(call: Call) -> int:
@@ -144,20 +195,50 @@ def _set_up(call: Call) -> int:
     from memory.health import machines, syncing
 
     where, identity = call.words[1], call.options.identity
-    where = where if machines.is_git(where) else files.real(os.path.abspath(os.path.expanduser(where)))
+    where = (
+        where if machines.is_git(where) else files.real(os.path.abspath(os.path.expanduser(where)))
+    )
     with suppress(StoreError):
         known = syncing.load(call.place.home)
         if known.value["where"] == where and not identity:
-            return call.answer({"machine": known.machine, "where": where, "key": call.place.home + "/sync/key.txt"}, [
-                "this machine is %s and already syncs with %s; `dayleaf sync` brings both up to date" % (
-                    known.machine, plaintext.one_line(where))])
-    state = machines.setup(call.place.home, where, os.path.abspath(identity) if identity else "", call.env, socket.gethostname())
+            return call.answer(
+                {
+                    "machine": known.machine,
+                    "where": where,
+                    "key": call.place.home + "/sync/key.txt",
+                },
+                [
+                    (
+                        "this machine is %s and already syncs with %s; `dayleaf sync` "
+                        "brings both up to date"
+                    )
+                    % (known.machine, plaintext.one_line(where))
+                ],
+            )
+    state = machines.setup(
+        call.place.home,
+        where,
+        os.path.abspath(identity) if identity else "",
+        call.env,
+        socket.gethostname(),
+    )
     key = call.place.home + "/sync/key.txt"
-    return call.answer({"machine": state.machine, "where": where, "key": key}, [
-        "this machine is %s and syncs with %s" % (state.machine, plaintext.one_line(where)),
-        "  the key is %s: copy it to your other machines yourself, by another way, and run there"  % key,
-        "  `dayleaf sync setup WHERE --identity FILE`; only who has the key can read your memories",
-        "  then run `dayleaf sync` here and there"])
+    return call.answer(
+        {"machine": state.machine, "where": where, "key": key},
+        [
+            "this machine is %s and syncs with %s" % (state.machine, plaintext.one_line(where)),
+            (
+                "  the key is %s: copy it to your other machines yourself, by "
+                "another way, and run there"
+            )
+            % key,
+            (
+                "  `dayleaf sync setup WHERE --identity FILE`; only who has the key "
+                "can read your memories"
+            ),
+            "  then run `dayleaf sync` here and there",
+        ],
+    )
 
 
 def _synced(call: Call) -> int:
@@ -170,8 +251,14 @@ def _synced(call: Call) -> int:
     carrier = machines.meeting(home, state.value["where"], call.env)
     key = agefile.identities(home + "/sync/key.txt")[0]
     with call.spinner("syncing"):
-        done = machines.sync(state, carrier, Tiers(call.place, call.changed.append), key, bool(call.options.gone),
-                             bool(call.options.anew))
+        done = machines.sync(
+            state,
+            carrier,
+            Tiers(call.place, call.changed.append),
+            key,
+            bool(call.options.gone),
+            bool(call.options.anew),
+        )
         if done.removed:
             _unlearn(call)
     call.indexed()
@@ -179,13 +266,22 @@ def _synced(call: Call) -> int:
     for problem in done.problems:
         warn(problem)
     value = {"machine": state.machine, **done._asdict()}
-    call.answer(value, ["synced as %s: %s sent, %d taken" % (state.machine, plaintext.count(done.sent, "file"), done.taken),
-                        *("  " + plaintext.one_line(note) for note in done.notes), *_copies(done.conflicts)])
+    call.answer(
+        value,
+        [
+            "synced as %s: %s sent, %d taken"
+            % (state.machine, plaintext.count(done.sent, "file"), done.taken),
+            *("  " + plaintext.one_line(note) for note in done.notes),
+            *_copies(done.conflicts),
+        ],
+    )
     return 1 if done.problems else 0
 
 
 def _unlearn(call: Call) -> None:
-    """Remove what was derived of records that another machine removed for good, in every workspace."""
+    """Remove what was derived of records that another machine removed for good, in every
+    workspace.
+    """
     from memory.core import walk
     from memory.distill import cache
     from memory.health import erasure
@@ -204,9 +300,16 @@ def _unlearn(call: Call) -> None:
 def _copies(names: list[str]) -> list[str]:
     rows = ["  %s  %s" % (name[-11:-3], plaintext.one_line(name)) for name in names]
     digits = names[0][-11:-3] if names else ""
-    return [*rows, "%s changed on two machines at once: both texts are kept, but no session sees the copy; look at both, then "
-            "`dayleaf sync take %s` puts the copy in the record's place, `sync drop %s` drops it" % (
-                plaintext.count(len(names), "record"), digits, digits)] if names else []
+    return (
+        [
+            *rows,
+            "%s changed on two machines at once: both texts are kept, but no session sees the "
+            "copy; look at both, then `dayleaf sync take %s` puts the copy in the record's place, "
+            "`sync drop %s` drops it" % (plaintext.count(len(names), "record"), digits, digits),
+        ]
+        if names
+        else []
+    )
 
 
 def _standing(call: Call) -> int:
@@ -216,7 +319,11 @@ def _standing(call: Call) -> int:
     problems = syncing.scan(state)
     root = machines.meeting(call.place.home, state.value["where"], call.env).root
     try:
-        others = {name: max(every, default=0) for name, every in agefile.packs(root).items() if name != state.machine}
+        others = {
+            name: max(every, default=0)
+            for name, every in agefile.packs(root).items()
+            if name != state.machine
+        }
     except OSError:
         others = {}
         problems.append("%s: not there" % root)
@@ -225,14 +332,34 @@ def _standing(call: Call) -> int:
         warn(problem)
     copies = syncing.conflicts(state)
     where = state.value["where"]
-    return call.answer({"machine": state.machine, "where": where, "toSend": sorted(state.dirty), "machines": waiting,
-                        "conflicts": copies, "held": sorted(state.value["held"])}, [
-        "this machine is %s and syncs with %s" % (state.machine, plaintext.one_line(where)),
-        "  %s to send" % plaintext.count(len(state.dirty), "file"),
-        *("  %s: %s" % (name, "all taken" if left <= 0 else "%s to take" % plaintext.count(left, "change"))
-          for name, left in waiting.items()),
-        *("  %s is left on this machine only: another machine removed it" % plaintext.one_line(name)
-          for name in sorted(state.value["held"])), *_copies(copies)])
+    return call.answer(
+        {
+            "machine": state.machine,
+            "where": where,
+            "toSend": sorted(state.dirty),
+            "machines": waiting,
+            "conflicts": copies,
+            "held": sorted(state.value["held"]),
+        },
+        [
+            "this machine is %s and syncs with %s" % (state.machine, plaintext.one_line(where)),
+            "  %s to send" % plaintext.count(len(state.dirty), "file"),
+            *(
+                "  %s: %s"
+                % (
+                    name,
+                    "all taken" if left <= 0 else "%s to take" % plaintext.count(left, "change"),
+                )
+                for name, left in waiting.items()
+            ),
+            *(
+                "  %s is left on this machine only: another machine removed it"
+                % plaintext.one_line(name)
+                for name in sorted(state.value["held"])
+            ),
+            *_copies(copies),
+        ],
+    )
 
 
 def _decided(call: Call) -> int:
@@ -241,14 +368,26 @@ def _decided(call: Call) -> int:
 
     take = call.words[0] == "take"
     state = syncing.load(call.place.home)
-    copy, name = machines.decide(state, Tiers(call.place, call.changed.append), call.words[1], take, call.now)
+    copy, name = machines.decide(
+        state, Tiers(call.place, call.changed.append), call.words[1], take, call.now
+    )
     call.indexed()
-    return call.answer({"copy": copy, "record": name, "taken": take}, [
-        ("took %s as %s; the old text is in the archive" if take else "moved %s to the archive; %s stays as it is") % (
-            copy, name), "  the other machines learn this at the next `dayleaf sync`"])
+    return call.answer(
+        {"copy": copy, "record": name, "taken": take},
+        [
+            (
+                "took %s as %s; the old text is in the archive"
+                if take
+                else "moved %s to the archive; %s stays as it is"
+            )
+            % (copy, name),
+            "  the other machines learn this at the next `dayleaf sync`",
+        ],
+    )
 
 
 # ---- mcp
+
 
 def mcp(call: Call) -> int:
     """Serve the memory of the current directory, or of DIR, by the Model Context Protocol."""
@@ -259,8 +398,10 @@ def mcp(call: Call) -> int:
         try:
             os.chdir(folder)
         except OSError as error:
-            raise UsageError("mcp: %s: %s; name the directory of a project" % (
-                plaintext.one_line(folder), (error.strerror or "no directory").lower())) from None
+            raise UsageError(
+                "mcp: %s: %s; name the directory of a project"
+                % (plaintext.one_line(folder), (error.strerror or "no directory").lower())
+            ) from None
     try:
         return mcpserver.serve(call.env, bool(call.options.read_only))
     except ImportError as error:
@@ -272,7 +413,9 @@ def _lacking(what: str, extra: str, error: ImportError) -> DayleafError:
     remedy = "install `dayleaf[%s]` in place of `dayleaf`" % extra
     if not files.inside(layout.plugin(), sys.prefix):  # no wheel
         remedy = "`%s/install.sh --%s` adds them" % (layout.plugin(), extra)
-    return DayleafError("%s needs packages that are not installed (%s); %s" % (what, error.name, remedy))
+    return DayleafError(
+        "%s needs packages that are not installed (%s); %s" % (what, error.name, remedy)
+    )
 
 
 def view(call: Call) -> int:
@@ -290,7 +433,9 @@ def view(call: Call) -> int:
         from memory.terminal import pages
     except ImportError as error:
         raise _lacking("the page", "view", error) from None
-    made = pages.Pages(call.place, call.settings, clock.now, Semantic(call.settings, "", call.env), dsn_of(call))
+    made = pages.Pages(
+        call.place, call.settings, clock.now, Semantic(call.settings, "", call.env), dsn_of(call)
+    )
     return _exported(call, made) if options.export else _served(call, made)
 
 
@@ -302,7 +447,10 @@ def _served(call: Call, made: Pages) -> int:
     with call.spinner("opening the index"):
         made.renew()
     address = site.gate.address()
-    told = "dayleaf view: open this address once; it stops with Ctrl-C, or after %s without a visit" % count(idle, "minute")
+    told = (
+        "dayleaf view: open this address once; it stops with Ctrl-C, or after %s without a visit"
+        % count(idle, "minute")
+    )
     call.answer({"address": address, "idle": idle}, [told, "  " + address])
     threading.Thread(target=_more, args=(site,), daemon=True).start()
     try:
@@ -326,13 +474,17 @@ def _exported(call: Call, made: Pages) -> int:
     options = call.options
     tree = work_tree(os.path.abspath(options.export)) if options.private or options.secrets else ""
     if tree:
-        raise UsageError("%s lies in the git work tree %s, where a commit would give your memories away; name a FILE "
-                         "elsewhere" % (options.export, tree))
+        raise UsageError(
+            "%s lies in the git work tree %s, where a commit would give your memories away; "
+            "name a FILE elsewhere" % (options.export, tree)
+        )
     sheets.free(options.export)
     with call.spinner("reading the records"):
         values = made.export(options.private, options.secrets)
     size = sheets.save(options.export, values)
     held, left = len(values["records"]), values["left_out"]
     tell = "; %s left out: --private takes them too" % count(left, "record") if left else ""
-    return call.answer({"path": options.export, "records": held, "leftOut": left, "bytes": size},
-                       ["wrote %s with %s%s" % (options.export, count(held, "record"), tell)])
+    return call.answer(
+        {"path": options.export, "records": held, "leftOut": left, "bytes": size},
+        ["wrote %s with %s%s" % (options.export, count(held, "record"), tell)],
+    )

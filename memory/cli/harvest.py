@@ -14,18 +14,34 @@ from memory.knowledge import suggestions
 from memory.recall.hit import record_json
 from memory.store.store import Store
 from memory.terminal import screen
-from memory.terminal.call import Call, answered, at_once, confirmed, need_person, shown, told, unknown_word, warn
+from memory.terminal.call import (
+    Call,
+    answered,
+    at_once,
+    confirmed,
+    need_person,
+    shown,
+    told,
+    unknown_word,
+    warn,
+)
 from memory.terminal.editor import edited
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory.knowledge.proposals import Proposal
 
-QUESTION = ("Which lessons, decisions with their reasons, and fixes of recurring failures in these records should be kept for "
-            "later sessions?")
-SENT, SENT_CHARS = 40, 100_000  # newest checkpoints that a model gets, and characters of their bodies together
+QUESTION = (
+    "Which lessons, decisions with their reasons, and fixes of recurring failures in these records "
+    "should be kept for later sessions?"
+)
+# newest checkpoints that a model gets, and characters of their bodies together
+SENT, SENT_CHARS = 40, 100_000
 OPTIONS = ("since", "session", "limit", "provider", "dry_run")
-WAYS, DONE = ("accept", "edit", "reject", "skip", "quit"), {"accept": "accepted", "reject": "rejected"}
+WAYS, DONE = (
+    ("accept", "edit", "reject", "skip", "quit"),
+    {"accept": "accepted", "reject": "rejected"},
+)
 REVIEW = "decide on them with `dayleaf review` in your own terminal"
 
 
@@ -38,11 +54,15 @@ def harvest(call: Call) -> int:
         raise unknown_word("harvest", words[0], WORDS, "use none, or one of " + ", ".join(WORDS))
     given = [name for name in OPTIONS if getattr(call.options, name)]
     if given:
-        raise UsageError("harvest %s takes no --%s: only `dayleaf harvest` does" % (words[0], given[0].replace("_", "-")))
+        raise UsageError(
+            "harvest %s takes no --%s: only `dayleaf harvest` does"
+            % (words[0], given[0].replace("_", "-"))
+        )
     return WORDS[words[0]](call, words[1:])
 
 
 # ---- proposing
+
 
 def _propose(call: Call) -> int:
     """Write what the checkpoints suggest as candidates, or only show it with --dry-run."""
@@ -59,28 +79,48 @@ def _propose(call: Call) -> int:
             found, notes = _asked(call, checkpoints, known, limit, spinner)
         if found is None:
             spinner.step = "reading what they state"
-            found = proposals.harvest(checkpoints, known, limit, _asked_for(call, store, "conversation"))
+            found = proposals.harvest(
+                checkpoints, known, limit, _asked_for(call, store, "conversation")
+            )
     kept = [None if call.options.dry_run else _written(store, proposal) for proposal in found]
     call.indexed()
     waiting = sum(not r.accepted for r in standing) + sum(r is not None for r in kept)
-    value = {"checkpoints": len(checkpoints), "waiting": waiting, "notes": notes,
-             "proposals": [_json(p, r) for p, r in zip(found, kept)]}
+    value = {
+        "checkpoints": len(checkpoints),
+        "waiting": waiting,
+        "notes": notes,
+        "proposals": [_json(p, r) for p, r in zip(found, kept)],
+    }
     return call.answer(value, _said(found, kept, len(checkpoints), waiting, notes))
 
 
 def _asked_for(call: Call, store: Store, kind: str) -> list[Record]:
-    """Read the checkpoints or conversations asked for, without their private parts; raises UsageError for a time that is none."""
+    """Read the checkpoints or conversations asked for, without their private parts; raises
+    UsageError for a time that is none.
+    """
     from memory.recall import timewords
     from memory.store.redactor import without_private
 
     since, session = call.options.since, call.options.session
-    low = timewords.instant(since, call.now, clock.local_offset(call.now)) if since else float("-inf")
-    return [without_private(r) for r in store.each((kind,)) if session in (None, r.meta.get("session")) and not repeats(r)
-            and max(r.created, clock.parse(str(r.meta.get("until") or "")) or 0.0) >= low]
+    low = (
+        timewords.instant(since, call.now, clock.local_offset(call.now)) if since else float("-inf")
+    )
+    return [
+        without_private(r)
+        for r in store.each((kind,))
+        if session in (None, r.meta.get("session"))
+        and not repeats(r)
+        and max(r.created, clock.parse(str(r.meta.get("until") or "")) or 0.0) >= low
+    ]
 
 
-def _asked(call: Call, checkpoints: Sequence[Record], known: Sequence[Record], limit: int,
-           spinner: screen.Spinner) -> tuple[list[Proposal] | None, list[str]]:
+def _asked(
+    call: Call,
+    checkpoints: Sequence[Record],
+    known: Sequence[Record],
+    limit: int,
+    spinner: screen.Spinner,
+) -> tuple[list[Proposal] | None, list[str]]:
     """Ask a model; returns its proposals, None where none answered, and notes."""
     from memory.distill import providerchain
     from memory.distill.digests import of_record
@@ -97,37 +137,75 @@ def _asked(call: Call, checkpoints: Sequence[Record], known: Sequence[Record], l
             break
         sent.append(record)
     sources = [of_record(record, record.body) for record in sent]
-    digest = providerchain.distill(QUESTION, sources, call.settings, call.env, call.place.home, call.place.cache, call.now,
-                           call.options.provider, None, True, heard)
+    digest = providerchain.distill(
+        QUESTION,
+        sources,
+        call.settings,
+        call.env,
+        call.place.home,
+        call.place.cache,
+        call.now,
+        call.options.provider,
+        None,
+        True,
+        heard,
+    )
     notes = [one_line(note) for note in digest.notes]
     if digest.provider == "extract":
         return None, [*notes, "no model answered, so the harvest was made without one"]
     if len(sent) < len(checkpoints):
-        notes.append("%s read the newest %d of %s" % (digest.provider, len(sent), count(len(checkpoints), "checkpoint")))
+        notes.append(
+            "%s read the newest %d of %s"
+            % (digest.provider, len(sent), count(len(checkpoints), "checkpoint"))
+        )
     return proposals.of_bullets(digest.bullets, digest.provider, sent, known, limit), notes
 
 
 def _written(store: Store, proposal: Proposal) -> Record:
     links = derived_links(proposal.from_ids)
-    return store.add("learning", proposal.title, proposal.body, tags=proposal.tags, source="auto",
-                     extra={"confidence": "low", "links": links, MADE_OF: proposal.key})
+    return store.add(
+        "learning",
+        proposal.title,
+        proposal.body,
+        tags=proposal.tags,
+        source="auto",
+        extra={"confidence": "low", "links": links, MADE_OF: proposal.key},
+    )
 
 
 def _json(proposal: Proposal, kept: Record | None) -> dict[str, Any]:
     """Return a proposal for --json; what was written stands in it without its secrets."""
     told = kept or proposal
-    return {"id": kept.id if kept else None, "title": told.title, "body": told.body, "tags": list(told.tags),
-            "from": list(proposal.from_ids), "reason": proposal.reason, "key": proposal.key, "sessions": proposal.sessions}
+    return {
+        "id": kept.id if kept else None,
+        "title": told.title,
+        "body": told.body,
+        "tags": list(told.tags),
+        "from": list(proposal.from_ids),
+        "reason": proposal.reason,
+        "key": proposal.key,
+        "sessions": proposal.sessions,
+    }
 
 
-def _said(found: Sequence[Proposal], kept: Sequence[Record | None], read: int, waiting: int, notes: Sequence[str]) -> list[str]:
+def _said(
+    found: Sequence[Proposal],
+    kept: Sequence[Record | None],
+    read: int,
+    waiting: int,
+    notes: Sequence[str],
+) -> list[str]:
     lines = []
     for proposal, record in zip(found, kept):
         title, reason = (record or proposal).title, proposal.reason
-        lines += ["%s  %s" % ("candidate " + record.id if record else "would suggest", one_line(title)),
-                  "  %s: %s" % (reason, ", ".join(map(one_line, proposal.from_ids)))]
+        lines += [
+            "%s  %s" % ("candidate " + record.id if record else "would suggest", one_line(title)),
+            "  %s: %s" % (reason, ", ".join(map(one_line, proposal.from_ids))),
+        ]
     if not found:
-        lines.append("nothing new in %s" % count(read, "checkpoint") if read else "no checkpoint to harvest")
+        lines.append(
+            "nothing new in %s" % count(read, "checkpoint") if read else "no checkpoint to harvest"
+        )
     lines += ["note: " + note for note in notes]
     return lines + (["%s; %s" % (wait(waiting), REVIEW)] if waiting else [])
 
@@ -138,9 +216,12 @@ def wait(number: int) -> str:
 
 # ---- deciding
 
+
 def candidates(store: Store) -> list[Record]:
     """Return the candidates, oldest first."""
-    return sorted((r for r in store.each(("learning",)) if not r.accepted), key=lambda r: (r.created, r.id))
+    return sorted(
+        (r for r in store.each(("learning",)) if not r.accepted), key=lambda r: (r.created, r.id)
+    )
 
 
 def _list(call: Call, words: list[str]) -> int:
@@ -149,32 +230,53 @@ def _list(call: Call, words: list[str]) -> int:
         raise UsageError("harvest list takes no more words; leave '%s' out" % shown(words[0]))
     waiting = candidates(call.store())
     rows = [[one_line(r.id), age(call.now - r.created), one_line(r.title)] for r in waiting]
-    lines = [*screen.table(rows, right=(1,)), "%s; %s" % (wait(len(rows)), REVIEW)] if rows else ["no candidate is waiting"]
-    return call.answer([{**record_json(r), "path": call.place.path(r.name)} for r in waiting], lines)
+    lines = (
+        [*screen.table(rows, right=(1,)), "%s; %s" % (wait(len(rows)), REVIEW)]
+        if rows
+        else ["no candidate is waiting"]
+    )
+    return call.answer(
+        [{**record_json(r), "path": call.place.path(r.name)} for r in waiting], lines
+    )
 
 
 def _named(store: Store, verb: str, words: list[str]) -> list[Record]:
-    """Find the candidates that are named, all of them before anything is done; raises UsageError, StoreError."""
+    """Find the candidates that are named, all of them before anything is done; raises UsageError,
+    StoreError.
+    """
     if not words:
-        raise UsageError("harvest %s needs an ID%s; `dayleaf harvest list` names them" % (verb, " or `all`" * (verb == "accept")))
+        raise UsageError(
+            "harvest %s needs an ID%s; `dayleaf harvest list` names them"
+            % (verb, " or `all`" * (verb == "accept"))
+        )
     if verb == "accept" and words == ["all"]:
         return candidates(store)
     found = list({record.id: record for record in map(store.find, words)}.values())
     for record in found:
         if record.kind != "learning" or record.accepted:
             other = "; `dayleaf forget %s` archives it" % record.id if verb == "reject" else ""
-            raise UsageError("%s is %s, not a candidate%s" % (
-                record.id, "an accepted learning" if record.kind == "learning" else "a " + record.kind, other))
+            raise UsageError(
+                "%s is %s, not a candidate%s"
+                % (
+                    record.id,
+                    "an accepted learning" if record.kind == "learning" else "a " + record.kind,
+                    other,
+                )
+            )
     return found
 
 
 def _judged(call: Call, words: list[str], way: str) -> int:
-    """Accept the candidates that are named, so that prompts may get them, or archive them, so that none is proposed again."""
+    """Accept the candidates that are named, so that prompts may get them, or archive them, so that
+    none is proposed again.
+    """
     need_person(call, "a candidate", "harvest %s %s" % (way, " ".join(words)[:80] or "ID"))
     store = call.store()
     found = _named(store, way, words)
     if words == ["all"] and found:
-        sys.stderr.write("\n".join(line for record in found for line in [*_content(record), ""]) + "\n")
+        sys.stderr.write(
+            "\n".join(line for record in found for line in [*_content(record), ""]) + "\n"
+        )
         if not confirmed("accept all %d? type yes: " % len(found)):
             raise UsageError("the candidates stay as they were")
     for record in found:
@@ -183,7 +285,9 @@ def _judged(call: Call, words: list[str], way: str) -> int:
 
 
 def _decide(call: Call, store: Store, record: Record, way: str) -> None:
-    """Accept or archive exactly what was read, and say so; raises StoreError where the file has changed since."""
+    """Accept or archive exactly what was read, and say so; raises StoreError where the file has
+    changed since.
+    """
     if store.read(record.name).checksum != record.checksum:
         raise StoreError("%s has changed meanwhile; review it again" % record.name)
     suggested = suggestions.command(record)
@@ -202,33 +306,49 @@ def _decide(call: Call, store: Store, record: Record, way: str) -> None:
 def _decided(call: Call, done: Sequence[tuple[Record, str]]) -> int:
     """Tell the index, and say where nothing was decided."""
     call.indexed()
-    return told(call, [{"id": record.id, "decision": decision} for record, decision in done], "no candidate")
+    return told(
+        call, [{"id": record.id, "decision": decision} for record, decision in done], "no candidate"
+    )
 
 
 def _content(record: Record) -> list[str]:
     """Write a candidate out for the person, whatever hides in it made visible."""
     links = ", ".join(record.derived_from)
-    return [visible(line) for line in [
-        "%s  %s" % (record.id, record.title), *(["tags: " + ", ".join(record.tags)] if record.tags else []),
-        *(["derived from " + links] if links else []), "", *record.body.rstrip("\n").split("\n")]]
+    return [
+        visible(line)
+        for line in [
+            "%s  %s" % (record.id, record.title),
+            *(["tags: " + ", ".join(record.tags)] if record.tags else []),
+            *(["derived from " + links] if links else []),
+            "",
+            *record.body.rstrip("\n").split("\n"),
+        ]
+    ]
 
 
 def _review(call: Call, words: list[str]) -> int:
     """Go through the candidates one by one."""
     if words:
-        raise UsageError("harvest review takes no more words; `dayleaf harvest accept %s` decides on one" % shown(words[0]))
+        raise UsageError(
+            "harvest review takes no more words; `dayleaf harvest accept %s` decides on one"
+            % shown(words[0])
+        )
     need_person(call, "a candidate", "harvest review")
     store = call.store()
     return _decided(call, go_through(call, store))
 
 
 def go_through(call: Call, store: Store) -> list[tuple[Record, str]]:
-    """Ask about every candidate; returns those that were decided on, with `accepted` or `rejected`."""
+    """Ask about every candidate; returns those that were decided on, with `accepted` or
+    `rejected`.
+    """
     waiting = candidates(store)
     doubts = _doubts(call, store) if waiting else {}
     done: list[tuple[Record, str]] = []
     for number, record in enumerate(waiting, 1):
-        decision, record = _answered(call, store, record, "%d of %d%s" % (number, len(waiting), doubts.get(record.name, "")))
+        decision, record = _answered(
+            call, store, record, "%d of %d%s" % (number, len(waiting), doubts.get(record.name, ""))
+        )
         if decision == "quit":
             break
         if decision != "skipped":
@@ -237,19 +357,27 @@ def go_through(call: Call, store: Store) -> list[tuple[Record, str]]:
 
 
 def _doubts(call: Call, store: Store) -> dict[str, str]:
-    """Return by name of a learning what is said against it: `; against ID of DAY (one says no): …`."""
+    """Return by name of a learning what is said against it: `; against ID of DAY (one says no):
+    …`.
+    """
     from memory.knowledge import contradictions
 
     found: dict[str, str] = {}
     for pair in contradictions.pairs(store.each(contradictions.KINDS)):
         for side, other in ((pair.older, pair.newer), (pair.newer, pair.older)):
             found[side.record.name] = "; against %s of %s (%s): %s" % (
-                other.record.id, clock.day(other.record.created), pair.why, visible(one_line(other.said, 160)))
+                other.record.id,
+                clock.day(other.record.created),
+                pair.why,
+                visible(one_line(other.said, 160)),
+            )
     return found
 
 
 def _answered(call: Call, store: Store, record: Record, where: str) -> tuple[str, Record]:
-    """Ask about one candidate until it is decided, skipped or the person quits; returns what was said, and it."""
+    """Ask about one candidate until it is decided, skipped or the person quits; returns what was
+    said, and it.
+    """
     while True:
         sys.stderr.write("\n%s  %s\n" % (where, "\n".join(_content(record))))
         way = answered(WAYS)
@@ -269,5 +397,8 @@ def _answered(call: Call, store: Store, record: Record, where: str) -> tuple[str
 
 
 WORDS: dict[str, Callable[[Call, list[str]], int]] = {
-    "list": _list, "review": _review, "accept": lambda call, words: _judged(call, words, "accept"),
-    "reject": lambda call, words: _judged(call, words, "reject")}
+    "list": _list,
+    "review": _review,
+    "accept": lambda call, words: _judged(call, words, "accept"),
+    "reject": lambda call, words: _judged(call, words, "reject"),
+}

@@ -22,12 +22,15 @@ from memory.terminal import screen
 from memory.terminal.call import Call, author, indexed, tier_of, unknown_word, warn
 
 SHOWN = 12  # lines of skipped or vanished sources
-FEW = 16  # records up to which the index is told one by one; of more a comparison of all files is cheaper than a line each
+# records up to which the index is told one by one; of more a comparison of all files is cheaper
+# than a line each
+FEW = 16
 
 
 class Batch(NamedTuple):
-    """One pass: the origin's `from`, the tier of new records, how many pieces there are at least, the pieces, and which
-    paths' sources are all among them."""
+    """One pass: the origin's `from`, the tier of new records, how many pieces there are at least,
+    the pieces, and which paths' sources are all among them.
+    """
 
     from_: str
     tier: str
@@ -45,11 +48,21 @@ def import_(call: Call) -> int:
         raise unknown_word("import", kind, KINDS)
     for name, of in OPTIONS.items():
         if getattr(call.options, name) and kind not in of:
-            raise UsageError("--%s is for import %s" % (name.removeprefix("tier_").replace("_", "-"), " and ".join(of)))
+            raise UsageError(
+                "--%s is for import %s"
+                % (name.removeprefix("tier_").replace("_", "-"), " and ".join(of))
+            )
     wanted = 1 if kind in ("tree", "dir") else 0
     if len(call.words) - 1 != wanted:
-        raise UsageError("import %s takes %s" % (kind, "one directory, not %d" % (len(call.words) - 1) if wanted
-                                                 else "no more words; leave '%s' out" % plaintext.one_line(call.words[1])[:60]))
+        raise UsageError(
+            "import %s takes %s"
+            % (
+                kind,
+                "one directory, not %d" % (len(call.words) - 1)
+                if wanted
+                else "no more words; leave '%s' out" % plaintext.one_line(call.words[1])[:60],
+            )
+        )
     try:
         return KINDS[kind](call)
     except KeyboardInterrupt:
@@ -60,24 +73,52 @@ def import_(call: Call) -> int:
 def _tree(call: Call) -> int:
     tier = tier_of(call)
     tree = trees.look(otherfiles.folder(call.words[1], call.place))
-    result = _brought(call, [Batch(trees.FROM, tier, len(tree.found) + len(tree.skipped),
-                                   trees.pieces(tree, call.place, tier, call.now, author(call)),
-                                   _below(call, tree.root, tier))])
+    result = _brought(
+        call,
+        [
+            Batch(
+                trees.FROM,
+                tier,
+                len(tree.found) + len(tree.skipped),
+                trees.pieces(tree, call.place, tier, call.now, author(call)),
+                _below(call, tree.root, tier),
+            )
+        ],
+    )
     left = trees.beside(tree)
-    notes = ["left out %s%s that are not in docs/, scripts/, shared/ or unversioned/" % (
-        "more than " * (left == trees.COUNTED), plaintext.count(left, "file"))] if left else []
-    return _answer(call, "file", result, {"from": tree.root, "left_out": left}, [*notes, *_outside(call, tree.root, tier)])
+    notes = (
+        [
+            "left out %s%s that are not in docs/, scripts/, shared/ or unversioned/"
+            % ("more than " * (left == trees.COUNTED), plaintext.count(left, "file"))
+        ]
+        if left
+        else []
+    )
+    return _answer(
+        call,
+        "file",
+        result,
+        {"from": tree.root, "left_out": left},
+        [*notes, *_outside(call, tree.root, tier)],
+    )
 
 
 def _outside(call: Call, root: str, tier: str) -> list[str]:
     """Return a note where shared records name a directory of this machine, else none."""
     if tier != layout.SHARED or files.inside(root, call.place.root):
         return []
-    return ["the directory is outside the repository: the paths in the shared records are right only on this machine"]
+    return [
+        (
+            "the directory is outside the repository: the paths in the shared records are right "
+            "only on this machine"
+        )
+    ]
 
 
 def _below(call: Call, root: str, tier: str) -> Callable[[str], bool]:
-    """Return a test of whether a path, written as records of a tier write it, lies in a directory."""
+    """Return a test of whether a path, written as records of a tier write it, lies in a
+    directory.
+    """
     base = "" if root == call.place.root else otherfiles.known_as(root, call.place, tier) + "/"
     return lambda path: path.startswith(base) and (base != "" or path[:1] != "/")
 
@@ -89,19 +130,42 @@ def _dir(call: Call) -> int:
     notes = _outside(call, path, tier)
     active = activeplan.active(call.store().each(("plan",)))
     origin = active[0].meta.get(otherfiles.ORIGIN) if active else None
-    known = {str(origin.get("path")) if isinstance(origin, dict) else "": one.id for one in active[:1]}
+    known = {
+        str(origin.get("path")) if isinstance(origin, dict) else "": one.id for one in active[:1]
+    }
     roots, linked = othernotes.roots(path)
     left, read = Counter[str](), Counter[str]()
     batches.append(Batch(othernotes.FROM, tier, len(linked), iter(linked), lambda path: False))
     for root in roots:
         found, skipped = otherfiles.split(otherfiles.below(root.path, othernotes.wanted))
-        batches.append(Batch(othernotes.FROM, tier, len(found) + len(skipped), chain(skipped, othernotes.pieces(
-            root, found, call.place, tier, call.options.kind or "", author(call), known, call.now)),
-            _below(call, root.path, tier)))
+        batches.append(
+            Batch(
+                othernotes.FROM,
+                tier,
+                len(found) + len(skipped),
+                chain(
+                    skipped,
+                    othernotes.pieces(
+                        root,
+                        found,
+                        call.place,
+                        tier,
+                        call.options.kind or "",
+                        author(call),
+                        known,
+                        call.now,
+                    ),
+                ),
+                _below(call, root.path, tier),
+            )
+        )
         left.update(otherfiles.left_out(root.path, othernotes.wanted))
         read.update(otherfiles.ending(one.name) for one in found)
         if root.store:
-            notes.append("%s: a store of another tool, %s" % (root.shown, plaintext.count(len(found), "file")))
+            notes.append(
+                "%s: a store of another tool, %s"
+                % (root.shown, plaintext.count(len(found), "file"))
+            )
     notes += ["read " + otherfiles.named(read)] if set(read) - {".md"} else []
     notes += filter(None, [otherfiles.told(left)])
     return _answer(call, "file", _brought(call, batches), {"from": path, "endings": left}, notes)
@@ -115,29 +179,62 @@ def _claude_memory(call: Call) -> int:
         folder = clientmemory.memory_folder(place, call.env)
         found, skipped = clientmemory.memories(folder)
         rules, more = clientmemory.rule_files(place, call.env)
-        notes.append("%s: %s in its auto memory, %s" % (place.key, plaintext.count(len(found), "file"),
-                                                       plaintext.count(len(rules), "CLAUDE.md file")))
-        batches = [Batch(clientmemory.MEMORY, layout.PRIVATE, len(found) + len(skipped),
-                         chain(skipped, clientmemory.memory_pieces(found, place, layout.PRIVATE)), lambda path: True),
-                   Batch(clientmemory.RULES, layout.PRIVATE, len(rules) + len(more),
-                         chain(more, clientmemory.rule_pieces(rules, place, layout.PRIVATE)), lambda path: path[:1] != "/")]
+        notes.append(
+            "%s: %s in its auto memory, %s"
+            % (
+                place.key,
+                plaintext.count(len(found), "file"),
+                plaintext.count(len(rules), "CLAUDE.md file"),
+            )
+        )
+        batches = [
+            Batch(
+                clientmemory.MEMORY,
+                layout.PRIVATE,
+                len(found) + len(skipped),
+                chain(skipped, clientmemory.memory_pieces(found, place, layout.PRIVATE)),
+                lambda path: True,
+            ),
+            Batch(
+                clientmemory.RULES,
+                layout.PRIVATE,
+                len(rules) + len(more),
+                chain(more, clientmemory.rule_pieces(rules, place, layout.PRIVATE)),
+                lambda path: path[:1] != "/",
+            ),
+        ]
         if place.key == call.place.key and not call.options.project:
             own, more = clientmemory.user_files(call.env)
             notes.append("the user's own: " + plaintext.count(len(own), "CLAUDE.md file"))
-            batches.append(Batch(clientmemory.RULES, layout.GLOBAL, len(own) + len(more),
-                                 chain(more, clientmemory.rule_pieces(own, place, layout.GLOBAL)), lambda path: path[:1] == "/"))
+            batches.append(
+                Batch(
+                    clientmemory.RULES,
+                    layout.GLOBAL,
+                    len(own) + len(more),
+                    chain(more, clientmemory.rule_pieces(own, place, layout.GLOBAL)),
+                    lambda path: path[:1] == "/",
+                )
+            )
         _add(results, _brought(call, batches, place))
     if results.new and not call.options.dry_run:
-        notes.append("they are candidates, because the client loads these files itself: recall finds them, but they are pushed "
-                     "only once accepted (`dayleaf review`)")
+        notes.append(
+            "they are candidates, because the client loads these files itself: recall finds them, "
+            "but they are pushed only once accepted (`dayleaf review`)"
+        )
     return _answer(call, "section", results, {}, notes)
 
 
 def _places(call: Call) -> list[layout.Place]:
-    """Return the workspace of the call, and with --all every other one in which the client was started."""
+    """Return the workspace of the call, and with --all every other one in which the client was
+    started.
+    """
     found = {call.place.key: call.place}
     if call.options.all:
-        known = {one.directory for one in backfill.sessions(call.env) if isinstance(one, backfill.Session)}
+        known = {
+            one.directory
+            for one in backfill.sessions(call.env)
+            if isinstance(one, backfill.Session)
+        }
         for directory in sorted(known):
             if files.is_folder(directory):
                 place = layout.locate(call.env, directory)
@@ -157,16 +254,31 @@ def _brought(call: Call, batches: list[Batch], place: layout.Place | None = None
     of = sum(batch.size for batch in batches)
     with files.Lock(place.cache + "/import.lock") as held, call.spinner("importing") as spinner:
         if not held:
-            raise StoreError("another import into this workspace is running; wait until it has finished")
+            raise StoreError(
+                "another import into this workspace is running; wait until it has finished"
+            )
         settings = call.settings if place is call.place else config.of(place, call.env)
         changed: list[str] = []
         store = Store(place, settings, call.now, changed.append, call.store_of(place).keeps)
         try:
             for batch in batches:
-                def told(number: int, before: int = done) -> None:
-                    spinner.step = "importing %s %d of %d" % (screen.bar(before + number, of), before + number, of)
 
-                result = bring(store, batch.pieces, batch.from_, batch.tier, call.options.dry_run, told, batch.covered)
+                def told(number: int, before: int = done) -> None:
+                    spinner.step = "importing %s %d of %d" % (
+                        screen.bar(before + number, of),
+                        before + number,
+                        of,
+                    )
+
+                result = bring(
+                    store,
+                    batch.pieces,
+                    batch.from_,
+                    batch.tier,
+                    call.options.dry_run,
+                    told,
+                    batch.covered,
+                )
                 done += result.done
                 _add(total, result)
         finally:
@@ -177,27 +289,64 @@ def _brought(call: Call, batches: list[Batch], place: layout.Place | None = None
 
 def _answer(call: Call, noun: str, result: Result, more: dict[str, Any], notes: list[str]) -> int:
     """Sum an import up."""
-    counts = {"new": len(result.new), "unchanged": len(result.same), "changed": len(result.changed),
-              "skipped": len(result.skipped)}
+    counts = {
+        "new": len(result.new),
+        "unchanged": len(result.same),
+        "changed": len(result.changed),
+        "skipped": len(result.skipped),
+    }
     if result.private:
         few = " ".join(result.private[:SHOWN]) + (" …" if len(result.private) > SHOWN else "")
-        notes = [*notes, "%s in the private tier from an earlier import and did not move: `dayleaf forget --hard ID` for "
-                         "each, then this import again, puts them where you want them now (%s)" % (
-                             "1 record is" if len(result.private) == 1 else "%d records are" % len(result.private), few)]
+        notes = [
+            *notes,
+            "%s in the private tier from an earlier import and did not move: `dayleaf forget "
+            "--hard ID` for each, then this import again, puts them where you want them now (%s)"
+            % (
+                "1 record is"
+                if len(result.private) == 1
+                else "%d records are" % len(result.private),
+                few,
+            ),
+        ]
     lines = [plaintext.one_line(note) for note in notes]
-    lines.append("%s: %s%s" % (
-        plaintext.count(result.done, noun), ", ".join(f"{number:,} {name}" for name, number in counts.items()),
-        "; nothing was written (--dry-run)" if call.options.dry_run else ""))
+    lines.append(
+        "%s: %s%s"
+        % (
+            plaintext.count(result.done, noun),
+            ", ".join(f"{number:,} {name}" for name, number in counts.items()),
+            "; nothing was written (--dry-run)" if call.options.dry_run else "",
+        )
+    )
     lines += _first(result.skipped, lambda skip: "skipped %s: %s; %s" % skip)
     troubled = len({path for path, _ in result.troubled})
-    lines += ["%s in the frontmatter:" % (
-        plaintext.count(troubled, "file") + (" has trouble" if troubled == 1 else " have trouble"))] if troubled else []
+    lines += (
+        [
+            "%s in the frontmatter:"
+            % (
+                plaintext.count(troubled, "file")
+                + (" has trouble" if troubled == 1 else " have trouble")
+            )
+        ]
+        if troubled
+        else []
+    )
     lines += _first(result.troubled, lambda one: "%s: %s" % one)
-    lines += _first(result.gone, lambda one: "gone: %s; its record stays, `dayleaf forget %s` archives it" % (one[1], one[0]))
-    value = {**more, "dry_run": call.options.dry_run, **counts, "skipped": [skip._asdict() for skip in result.skipped],
-             "troubled": [{"path": path, "problem": problem} for path, problem in result.troubled],
-             "gone": [{"id": id, "path": path} for id, path in result.gone],
-             "records": {"new": result.new, "changed": result.changed, "private": result.private}, "notes": notes}
+    lines += _first(
+        result.gone,
+        lambda one: (
+            "gone: %s; its record stays, `dayleaf forget %s` archives it" % (one[1], one[0])
+        ),
+    )
+    value = {
+        **more,
+        "dry_run": call.options.dry_run,
+        **counts,
+        "skipped": [skip._asdict() for skip in result.skipped],
+        "troubled": [{"path": path, "problem": problem} for path, problem in result.troubled],
+        "gone": [{"id": id, "path": path} for id, path in result.gone],
+        "records": {"new": result.new, "changed": result.changed, "private": result.private},
+        "notes": notes,
+    }
     return call.answer(value, lines)
 
 
@@ -205,15 +354,21 @@ def _first(rows: list[Any], line: Callable[[Any], str]) -> list[str]:
     """Return a line each of the first rows, and how many more there are."""
     rest = len(rows) - SHOWN
     return ["  " + plaintext.one_line(line(row)) for row in rows[:SHOWN]] + (
-        ["  … and %d more; --json lists them all" % rest] if rest > 0 else [])
+        ["  … and %d more; --json lists them all" % rest] if rest > 0 else []
+    )
 
 
 # ---- past sessions
 
-class Pace:
-    """How far the reading of transcripts is, and how long it will take; said where someone watches, by a spinner."""
 
-    def __init__(self, spinner: screen.Spinner, of: int, tick: Callable[[], float] = time.monotonic):
+class Pace:
+    """How far the reading of transcripts is, and how long it will take; said where someone watches,
+    by a spinner.
+    """
+
+    def __init__(
+        self, spinner: screen.Spinner, of: int, tick: Callable[[], float] = time.monotonic
+    ):
         """Begin.  of: bytes in all.  tick: seconds of a clock that only goes on."""
         self.spinner, self.of, self.tick = spinner, of, tick
         self.began = tick()
@@ -221,8 +376,17 @@ class Pace:
     def done(self, size: int, read: int) -> None:
         """Say how far it is.  size: bytes dealt with.  read: those of them that took time."""
         took = self.tick() - self.began
-        left = ", about %s left" % span(took / read * (self.of - size)) if read and took >= 1 and size < self.of else ""
-        self.spinner.step = "reading transcripts %s %d of %d MB%s" % (screen.bar(size, self.of), size >> 20, self.of >> 20, left)
+        left = (
+            ", about %s left" % span(took / read * (self.of - size))
+            if read and took >= 1 and size < self.of
+            else ""
+        )
+        self.spinner.step = "reading transcripts %s %d of %d MB%s" % (
+            screen.bar(size, self.of),
+            size >> 20,
+            self.of >> 20,
+            left,
+        )
 
     @property
     def took(self) -> float:
@@ -237,13 +401,23 @@ def span(seconds: float) -> str:
 
 def _transcripts(call: Call) -> int:
     """Write the checkpoints of past sessions."""
-    since = timewords.instant(call.options.since, call.now, clock.local_offset(call.now)) if call.options.since else 0.0
+    since = (
+        timewords.instant(call.options.since, call.now, clock.local_offset(call.now))
+        if call.options.since
+        else 0.0
+    )
     found = list(_of_agent(call) if call.options.agent else backfill.sessions(call.env))
     unread = [one for one in found if isinstance(one, Skip)]
-    wanted = backfill.chosen([one for one in found if not isinstance(one, Skip)],
-                             None if call.options.all_projects else call.place, call.env, since)
+    wanted = backfill.chosen(
+        [one for one in found if not isinstance(one, Skip)],
+        None if call.options.all_projects else call.place,
+        call.env,
+        since,
+    )
     with contextlib.ExitStack() as stack:
-        if not call.options.dry_run and not stack.enter_context(files.Lock(call.place.home + "/cache/transcripts.lock")):
+        if not call.options.dry_run and not stack.enter_context(
+            files.Lock(call.place.home + "/cache/transcripts.lock")
+        ):
             raise StoreError("another import of transcripts is running; wait until it has finished")
         spinner = stack.enter_context(call.spinner("reading transcripts"))
         told: list[backfill.Told] = []
@@ -260,17 +434,32 @@ def _transcripts(call: Call) -> int:
 
 def _of_agent(call: Call) -> Iterator[backfill.Session | Skip]:
     """Yield the sessions of another agent, each read whole and turned into the host's shape."""
-    readers: dict[str, Agent] = {one.name: one for one in (codex.Codex(), geminicli.GeminiCli(_known(call)))}
+    readers: dict[str, Agent] = {
+        one.name: one for one in (codex.Codex(), geminicli.GeminiCli(_known(call)))
+    }
     for one in otheragents.found(readers[call.options.agent], call.env):
         spoken = one.spoken
         homeless = one.why == otheragents.NO_DIRECTORY
         remedy = "import it in the directory where it was started" if homeless else "nothing to do"
-        yield Skip(one.path, one.why, remedy) if spoken is None else backfill.Session(
-            spoken.id, one.path, len(spoken.rows), spoken.directory, one.began, one.ended, otheragents.Rows(spoken.rows))
+        yield (
+            Skip(one.path, one.why, remedy)
+            if spoken is None
+            else backfill.Session(
+                spoken.id,
+                one.path,
+                len(spoken.rows),
+                spoken.directory,
+                one.began,
+                one.ended,
+                otheragents.Rows(spoken.rows),
+            )
+        )
 
 
 def _known(call: Call) -> list[str]:
-    """Return the directories that a session may have been started in: this one and its project, and those seen before."""
+    """Return the directories that a session may have been started in: this one and its project, and
+    those seen before.
+    """
     here = (call.place.project, call.place.root, call.place.anchor, call.env.get("PWD", ""))
     return [*adoption.seen(call.place.home), *filter(None, here)]
 
@@ -289,65 +478,139 @@ def _index_told(call: Call, told: Iterable[backfill.Told]) -> None:
 
 
 def _answer_told(call: Call, told: list[backfill.Told], unread: list[Skip], took: float) -> int:
-    """Sum up what became of the sessions.  unread: transcripts that could not be read.  took: seconds."""
+    """Sum up what became of the sessions.  unread: transcripts that could not be read.  took:
+    seconds.
+    """
     dry, skipped = call.options.dry_run, [one.skip for one in told if one.skip] + unread
     records = [name for one in told for name in one.written]
     made = [name for name in records if "/conversations/" not in name]
-    plan = backfill.Plan(*(sum(one.plan[at] for one in told) for at in (0, 1))) if dry else backfill.Plan(
-        len(made), len(records) - len(made))
+    plan = (
+        backfill.Plan(*(sum(one.plan[at] for one in told) for at in (0, 1)))
+        if dry
+        else backfill.Plan(len(made), len(records) - len(made))
+    )
     live = [one for one in told if not (one.before or one.skip)]
-    old, new = [one for one in live if one.old], [one for one in live if not one.old and (one.written or any(one.plan))]
-    counts = {"new": len(new), "updated": len(old), "before": sum(one.before for one in told),
-              "without": len(live) - len(new) - len(old)}
+    old, new = (
+        [one for one in live if one.old],
+        [one for one in live if not one.old and (one.written or any(one.plan))],
+    )
+    counts = {
+        "new": len(new),
+        "updated": len(old),
+        "before": sum(one.before for one in told),
+        "without": len(live) - len(new) - len(old),
+    }
     lines = [_summed(counts, len(told) + len(unread), plan, len(skipped), dry)]
     if dry:
         lines += _cost(live, took, sum(plan))
     lines += _gone([one.session.directory for one in told if one.gone])
-    lines += _first([one.skip for one in told if one.skip and not one.gone] + unread, lambda skip: "skipped %s: %s; %s" % skip)
+    lines += _first(
+        [one.skip for one in told if one.skip and not one.gone] + unread,
+        lambda skip: "skipped %s: %s; %s" % skip,
+    )
     if not told:
-        where = "what %s keeps" % call.options.agent if call.options.agent else transcript.host(call.env) + "/projects"
-        lines.append("%s holds no session of this workspace; --all-projects takes those of every workspace" % (
-            plaintext.one_line(where)))
-    value = {"dry_run": dry, "sessions": len(told) + len(unread), **counts, "checkpoints": made,
-             "conversations": [name for name in records if name not in made], "records": plan._asdict(),
-             "seconds": round(took, 1), "skipped": [skip._asdict() for skip in skipped]}
+        where = (
+            "what %s keeps" % call.options.agent
+            if call.options.agent
+            else transcript.host(call.env) + "/projects"
+        )
+        lines.append(
+            "%s holds no session of this workspace; --all-projects takes those of every workspace"
+            % (plaintext.one_line(where))
+        )
+    value = {
+        "dry_run": dry,
+        "sessions": len(told) + len(unread),
+        **counts,
+        "checkpoints": made,
+        "conversations": [name for name in records if name not in made],
+        "records": plan._asdict(),
+        "seconds": round(took, 1),
+        "skipped": [skip._asdict() for skip in skipped],
+    }
     return call.answer(value, lines)
 
 
-def _summed(counts: dict[str, int], sessions: int, plan: backfill.Plan, skipped: int, dry: bool) -> str:
+def _summed(
+    counts: dict[str, int], sessions: int, plan: backfill.Plan, skipped: int, dry: bool
+) -> str:
     """Return the line that says what became of how many sessions."""
     would = "would be " if dry else ""
-    parts = [counts["new"] and "%d %simported" % (counts["new"], would),
-             counts["updated"] and "%d %supdated" % (counts["updated"], would),
-             counts["before"] and "%d imported before" % counts["before"],
-             counts["without"] and "%d with nothing worth keeping" % counts["without"],
-             skipped and "%d skipped" % skipped]
+    parts = [
+        counts["new"] and "%d %simported" % (counts["new"], would),
+        counts["updated"] and "%d %supdated" % (counts["updated"], would),
+        counts["before"] and "%d imported before" % counts["before"],
+        counts["without"] and "%d with nothing worth keeping" % counts["without"],
+        skipped and "%d skipped" % skipped,
+    ]
     said = ", ".join(str(part) for part in parts if part)
-    records = ", ".join(plaintext.count(number, noun) for number, noun in zip(plan, ("checkpoint", "conversation")) if number)
-    return "; ".join(filter(None, [plaintext.count(sessions, "session") + (": " + said if said else ""),
-                                   records and records + (" would be written" if dry else " written"),
-                                   "nothing was written (--dry-run)" if dry else ""]))
+    records = ", ".join(
+        plaintext.count(number, noun)
+        for number, noun in zip(plan, ("checkpoint", "conversation"))
+        if number
+    )
+    return "; ".join(
+        filter(
+            None,
+            [
+                plaintext.count(sessions, "session") + (": " + said if said else ""),
+                records and records + (" would be written" if dry else " written"),
+                "nothing was written (--dry-run)" if dry else "",
+            ],
+        )
+    )
 
 
 def _cost(live: list[backfill.Told], took: float, records: int) -> list[str]:
-    """Return the line that says how long the import would take: as long as reading did, and the writing."""
+    """Return the line that says how long the import would take: as long as reading did, and the
+    writing.
+    """
     size = sum(one.session.size for one in live) / 1e6
     seconds = took + records * backfill.RECORD
-    return ["the import would take about %s for %d MB%s" % (span(seconds), size, " (%s for 100 MB)" % span(
-        seconds * 100 / size) if size >= 1 else "")] if live else []
+    return (
+        [
+            "the import would take about %s for %d MB%s"
+            % (
+                span(seconds),
+                size,
+                " (%s for 100 MB)" % span(seconds * 100 / size) if size >= 1 else "",
+            )
+        ]
+        if live
+        else []
+    )
 
 
 def _gone(directories: list[str]) -> list[str]:
-    """Return the line that says which directories of sessions are gone, the ones of most sessions first."""
+    """Return the line that says which directories of sessions are gone, the ones of most sessions
+    first.
+    """
     if not directories:
         return []
     few = sorted(set(directories), key=lambda one: (-directories.count(one), one))
-    return ["  skipped %s whose directory is gone (%s%s); create it again, even empty, and import again" % (
-        plaintext.count(len(directories), "session"), ", ".join(map(plaintext.one_line, few[:3])),
-        " and %d more" % (len(few) - 3) if len(few) > 3 else "")]
+    return [
+        "  skipped %s whose directory is gone (%s%s); create it again, even empty, and import again"
+        % (
+            plaintext.count(len(directories), "session"),
+            ", ".join(map(plaintext.one_line, few[:3])),
+            " and %d more" % (len(few) - 3) if len(few) > 3 else "",
+        )
+    ]
 
 
 KINDS: dict[str, Callable[[Call], int]] = {
-    "tree": _tree, "dir": _dir, "claude-memory": _claude_memory, "transcripts": _transcripts}
-OPTIONS = {"shared": ("tree", "dir"), "tier_global": ("tree", "dir"), "kind": ("dir",), "project": ("claude-memory",),
-           "all": ("claude-memory",), "since": ("transcripts",), "all_projects": ("transcripts",), "agent": ("transcripts",)}
+    "tree": _tree,
+    "dir": _dir,
+    "claude-memory": _claude_memory,
+    "transcripts": _transcripts,
+}
+OPTIONS = {
+    "shared": ("tree", "dir"),
+    "tier_global": ("tree", "dir"),
+    "kind": ("dir",),
+    "project": ("claude-memory",),
+    "all": ("claude-memory",),
+    "since": ("transcripts",),
+    "all_projects": ("transcripts",),
+    "agent": ("transcripts",),
+}

@@ -16,7 +16,16 @@ from memory.knowledge import walls
 from memory.project import otherfiles
 from memory.terminal import reports, screen
 from memory.terminal.arguments import PROVIDERS
-from memory.terminal.call import Call, nearest, session_of, shown, to_json, unknown_word, unread, warn
+from memory.terminal.call import (
+    Call,
+    nearest,
+    session_of,
+    shown,
+    to_json,
+    unknown_word,
+    unread,
+    warn,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,6 +46,7 @@ def index(call: Call) -> int:
 
 def _build(call: Call) -> int:
     with call.spinner("building the index") as spinner:
+
         def told(done: int, of: int) -> None:
             spinner.step = "building the index: %d of %d" % (done, of)
 
@@ -49,7 +59,9 @@ def _build(call: Call) -> int:
 
 
 def _embed(call: Call, done: Any) -> int:
-    """Bring the vectors of the workspaces asked for up to date, after the index; raises ProviderError, UsageError."""
+    """Bring the vectors of the workspaces asked for up to date, after the index; raises
+    ProviderError, UsageError.
+    """
     out, lines = _embedded(call)
     return call.answer({**done._asdict(), "vectors": out}, [*_said(done), *lines])
 
@@ -67,9 +79,19 @@ def _embedded(call: Call) -> tuple[list[dict[str, Any]], list[str]]:
         with call.spinner("making vectors of %s with %s" % (place.key, provider.label)):
             made = vectors.update(place, provider, call.env, call.now)
         out.append({"workspace": place.key, **made._asdict()})
-        lines.append("%s: another process is making its vectors" % place.key if made.busy else
-                     "%s: %s embedded, %d kept, %d removed in %.1f s (%s)" % (
-                         place.key, plaintext.count(made.embedded, "chunk"), made.kept, made.removed, made.took, provider.label))
+        lines.append(
+            "%s: another process is making its vectors" % place.key
+            if made.busy
+            else "%s: %s embedded, %d kept, %d removed in %.1f s (%s)"
+            % (
+                place.key,
+                plaintext.count(made.embedded, "chunk"),
+                made.kept,
+                made.removed,
+                made.took,
+                provider.label,
+            )
+        )
     return out, lines
 
 
@@ -94,54 +116,96 @@ def _said(done: Any) -> list[str]:
     if done.busy:
         return ["another process is building the index; its result counts here too"]
     said = "%s: %d added, %d changed, %d removed%s" % (
-        plaintext.count(done.records, "record"), done.added, done.changed, done.removed, "; rebuilt" if done.built else "")
+        plaintext.count(done.records, "record"),
+        done.added,
+        done.changed,
+        done.removed,
+        "; rebuilt" if done.built else "",
+    )
     return [said, *("skipped %s; `dayleaf doctor` says why" % name for name in done.skipped)]
 
 
 def _verify(call: Call) -> int:
     with call.spinner("rebuilding a copy"):
         differences = builder.verify(call.place, call.now)
-    call.answer({"verified": not differences, "differences": differences},
-                differences or ["the index matches its files, byte for byte except the time stamp"])
+    call.answer(
+        {"verified": not differences, "differences": differences},
+        differences or ["the index matches its files, byte for byte except the time stamp"],
+    )
     if differences:
         raise StoreError("the index differs from its files; `dayleaf index refresh` mends it")
     return 0
 
 
 def _choose(call: Call, asked: list[str]) -> int:
-    """Choose what holds the index; where it is a database, set it up and load this workspace into it."""
+    """Choose what holds the index; where it is a database, set it up and load this workspace into
+    it.
+    """
     from memory.index import backend, ownserver
 
     if call.options.backend not in backend.NAMES:
-        raise UsageError("--backend takes one of %s, not '%s'" % (", ".join(backend.NAMES), shown(call.options.backend)))
-    local = (builder.build if asked == ["build"] else builder.refresh)(call.place, call.now) if asked else None
+        raise UsageError(
+            "--backend takes one of %s, not '%s'"
+            % (", ".join(backend.NAMES), shown(call.options.backend))
+        )
+    local = (
+        (builder.build if asked == ["build"] else builder.refresh)(call.place, call.now)
+        if asked
+        else None
+    )
     path, home = call.place.home + "/config.json", call.place.home
     if call.options.backend == "local":
         stopped = ownserver.stop(home)
         change_config(path, "index.backend", "local", files.FILE_MODE)
-        lines = ["recall uses only the files%s" % ("; your own server was stopped" if stopped else "")]
-        return call.answer({"backend": "local", "stopped": stopped}, [*(_said(local) if local else ()), *lines])
+        lines = [
+            "recall uses only the files%s" % ("; your own server was stopped" if stopped else "")
+        ]
+        return call.answer(
+            {"backend": "local", "stopped": stopped}, [*(_said(local) if local else ()), *lines]
+        )
     given, private = call.options.dsn or "", call.options.private or call.settings["index.private"]
     if backend.has_password(given):
         raise UsageError("--dsn " + backend.SECRET)
     said = given or backend.named(call.settings, home, call.env)
     made = _embedded(call)[1] if call.options.embeddings else []
     with call.spinner("setting up the database") as spinner:
+
         def told(done: int, of: int) -> None:
             spinner.step = "loading: %d of %d" % (done, of)
 
         from memory.index import rows
 
-        done = rows.bring(said or ownserver.start(home), call.place, "psg" if private or not said else "s", told)
-    for key, value in (("index.backend", "postgres"), ("index.dsn", given or None), ("index.private", private or None)):
+        done = rows.bring(
+            said or ownserver.start(home), call.place, "psg" if private or not said else "s", told
+        )
+    for key, value in (
+        ("index.backend", "postgres"),
+        ("index.dsn", given or None),
+        ("index.private", private or None),
+    ):
         if value is not None:
             change_config(path, key, value, files.FILE_MODE)
-    lines = [*made, "%s in the database: %d added, %d changed, %d removed%s" % (
-        plaintext.count(done.records, "record"), done.added, done.changed, done.removed,
-        ", %s sent" % plaintext.count(done.vectors, "vector") if done.vectors else "")]
-    return call.answer({"backend": "postgres", "own": not said, **done._asdict()}, [
-        *(_said(local) if local else ()), *lines, *("left out %s" % line for line in done.left),
-        "recall asks %s as well as the files" % ("a server of your own" if not said else "the database")])
+    lines = [
+        *made,
+        "%s in the database: %d added, %d changed, %d removed%s"
+        % (
+            plaintext.count(done.records, "record"),
+            done.added,
+            done.changed,
+            done.removed,
+            ", %s sent" % plaintext.count(done.vectors, "vector") if done.vectors else "",
+        ),
+    ]
+    return call.answer(
+        {"backend": "postgres", "own": not said, **done._asdict()},
+        [
+            *(_said(local) if local else ()),
+            *lines,
+            *("left out %s" % line for line in done.left),
+            "recall asks %s as well as the files"
+            % ("a server of your own" if not said else "the database"),
+        ],
+    )
 
 
 def _index_status(call: Call) -> int:
@@ -150,11 +214,30 @@ def _index_status(call: Call) -> int:
     with call.spinner("reading the records"):
         value = figures.state(call.place, call.settings, call.now)
     database = backend.state(call.place, call.settings, call.env)
-    said = [] if database is None else ["database: %s" % (database["problem"] or "%s of %s, %d of them from this workspace" % (
-        plaintext.count(database["documents"], "document"), plaintext.count(database["workspaces"], "workspace"),
-        database["here"]))]
-    return call.answer({**{key: value[key] for key in ("workspace", "index", "vectors", "records", "skipped")},
-                        "backend": call.settings["index.backend"], "database": database}, [*reports.index(value), *said])
+    said = (
+        []
+        if database is None
+        else [
+            "database: %s"
+            % (
+                database["problem"]
+                or "%s of %s, %d of them from this workspace"
+                % (
+                    plaintext.count(database["documents"], "document"),
+                    plaintext.count(database["workspaces"], "workspace"),
+                    database["here"],
+                )
+            )
+        ]
+    )
+    return call.answer(
+        {
+            **{key: value[key] for key in ("workspace", "index", "vectors", "records", "skipped")},
+            "backend": call.settings["index.backend"],
+            "database": database,
+        },
+        [*reports.index(value), *said],
+    )
 
 
 def _export(call: Call) -> int:
@@ -162,7 +245,9 @@ def _export(call: Call) -> int:
     from memory.index import topics
 
     with call.spinner("reading the records"):
-        value = to_json(topics.export(call.place, call.now, categories(call.settings["load.routes"])))
+        value = to_json(
+            topics.export(call.place, call.now, categories(call.settings["load.routes"]))
+        )
     if not call.options.out:
         print(value)
         return 0
@@ -170,12 +255,19 @@ def _export(call: Call) -> int:
     try:
         files.replace(target, (value + "\n").encode("utf-8", "replace"))
     except OSError as error:
-        raise StoreError("%s could not be written: %s" % (target, (error.strerror or "").lower())) from None
+        raise StoreError(
+            "%s could not be written: %s" % (target, (error.strerror or "").lower())
+        ) from None
     return call.answer({"out": target}, ["exported to " + target])
 
 
 WORDS: dict[str, Callable[[Call], int]] = {
-    "build": _build, "refresh": _refresh, "verify": _verify, "status": _index_status, "export": _export}
+    "build": _build,
+    "refresh": _refresh,
+    "verify": _verify,
+    "status": _index_status,
+    "export": _export,
+}
 
 
 def redact(call: Call) -> int:
@@ -188,12 +280,21 @@ def redact(call: Call) -> int:
     if not call.options.batch:
         data = sys.stdin.buffer.read()
         if frontmatter.undecodable(data):
-            raise UsageError("stdin line %d: %s, so no secret in it is seen; convert it first, such as `iconv -f %s -t UTF-8`" % (
-                unread(data, 0)))
+            raise UsageError(
+                "stdin line %d: %s, so no secret in it is seen; convert it first, such as "
+                "`iconv -f %s -t UTF-8`" % (unread(data, 0))
+            )
         text = data.decode("utf-8", "surrogateescape")
-        odd = next((at for at, sign in enumerate(text) if "\udc80" <= sign <= "\udcff"), -1) if not text.isascii() else -1
+        odd = (
+            next((at for at, sign in enumerate(text) if "\udc80" <= sign <= "\udcff"), -1)
+            if not text.isascii()
+            else -1
+        )
         if odd >= 0:
-            warn("stdin line %d: bytes that are not UTF-8; they are passed on as they are" % (text.count("\n", 0, odd) + 1))
+            warn(
+                "stdin line %d: bytes that are not UTF-8; they are passed on as they are"
+                % (text.count("\n", 0, odd) + 1)
+            )
         done = redactor.redact(text, allow, salt)
         if call.options.json:
             return call.answer(_redacted(done), [])
@@ -209,17 +310,22 @@ def redact(call: Call) -> int:
 
 
 def _redacted(done: Redacted) -> dict[str, Any]:
-    return {"text": done.text, "found": [{"kind": one.kind, "tag": one.tag, "count": one.times} for one in done.found]}
+    return {
+        "text": done.text,
+        "found": [{"kind": one.kind, "tag": one.tag, "count": one.times} for one in done.found],
+    }
 
 
 def batch_row(line: bytes, number: int, key: str) -> dict[str, Any]:
-    """Read one line of JSONL; raises UsageError, which names the line, where it is no object with a text under `key`."""
+    """Read one line of JSONL; raises UsageError, which names the line, where it is no object with a
+    text under `key`.
+    """
     try:
         row = json.loads(line.decode("utf-8-sig"))
     except ValueError:
         row = None
     if not isinstance(row, dict) or not isinstance(row.get(key), str):
-        raise UsageError("stdin line %d: not {\"id\": …, \"%s\": \"…\"}" % (number, key))
+        raise UsageError('stdin line %d: not {"id": …, "%s": "…"}' % (number, key))
     return row
 
 
@@ -230,48 +336,82 @@ def config(call: Call) -> int:
     if words[0] not in sizes:
         raise unknown_word("config", words[0], sizes, "use list, get, set or unset")
     if len(words) != sizes[words[0]]:
-        raise UsageError("use `dayleaf config list`, `config get KEY`, `config set KEY VALUE` or `config unset KEY`")
+        raise UsageError(
+            "use `dayleaf config list`, `config get KEY`, `config set KEY VALUE` "
+            "or `config unset KEY`"
+        )
     if words[0] == "list":
         rows = [[key, to_json(call.settings[key]), call.settings.sources[key]] for key in DEFAULTS]
-        return call.answer({key: {"value": call.settings[key], "source": source} for key, _, source in rows},
-                           [*screen.table(rows, style=call.style(), give=1),
-                            *("! " + problem for problem in call.settings.problems)])
+        return call.answer(
+            {key: {"value": call.settings[key], "source": source} for key, _, source in rows},
+            [
+                *screen.table(rows, style=call.style(), give=1),
+                *("! " + problem for problem in call.settings.problems),
+            ],
+        )
     key = words[1]
     if key not in DEFAULTS:
         known = nearest(key, DEFAULTS, "`dayleaf config list` names them")
         raise UsageError("unknown key '%s'; %s" % (shown(key), known))
     if words[0] == "get":
-        return call.answer({"key": key, "value": call.settings[key], "source": call.settings.sources[key]},
-                           [call.settings[key] if isinstance(call.settings[key], str) else to_json(call.settings[key])])
-    path, value = call.place.home + "/config.json", checked(key, words[2]) if words[0] == "set" else None
+        return call.answer(
+            {"key": key, "value": call.settings[key], "source": call.settings.sources[key]},
+            [
+                call.settings[key]
+                if isinstance(call.settings[key], str)
+                else to_json(call.settings[key])
+            ],
+        )
+    path, value = (
+        call.place.home + "/config.json",
+        checked(key, words[2]) if words[0] == "set" else None,
+    )
     told = []
     if key == "mcp" and call.settings.sources[key] in ("user", "default"):
         from memory.terminal import mcpserver
 
-        told = [mcpserver.register(call.env, bool(value))]  # first: where that fails, the setting stays as it was
+        # first: where that fails, the setting stays as it was
+        told = [mcpserver.register(call.env, bool(value))]
     if value is not None or files.exists(path):
         change_config(path, key, value, files.FILE_MODE)
     call._settings = None
     now, source = call.settings[key], call.settings.sources[key]
     said = "%s = %s" % (key, to_json(now if value is None else value))
     if source not in ("user", "default"):
-        said += " (%s)" % source if value is None else "; but the %s overrides it with %s" % (source, to_json(now))
+        said += (
+            " (%s)" % source
+            if value is None
+            else "; but the %s overrides it with %s" % (source, to_json(now))
+        )
     value = now if value is None else value
     if key == "index.backend" and value == "postgres":
         from memory.cli import recall
 
         recall.dsn_of(call)  # which says where there is no database
-    return call.answer({"key": key, "value": value, **({"told": told[0]} if told else {})}, [said, *told])
+    return call.answer(
+        {"key": key, "value": value, **({"told": told[0]} if told else {})}, [said, *told]
+    )
 
 
 def checked(key: str, said: str) -> Any:
     """Read a setting's value from text; raises UsageError where it does not fit the key."""
     value = load("", "", {"DAYLEAF_" + key.upper().replace(".", "_"): said})
-    if value.problems:  # "DAYLEAF_…: 'load.top' takes a number, such as 6": the words that a settings file gets
-        raise UsageError("%s, not '%s'%s" % (value.problems[0].partition(": ")[2], shown(said), (
-            "; write it as JSON: [\"a\",\"b\"]" if isinstance(DEFAULTS[key], list) else "")))
-    if key == "load.routes" and any(not isinstance(route, str) or ":" not in route[1:] for route in value[key]):
-        raise UsageError("load.routes takes a list like [\"payments: stripe invoice\"], not '%s'" % shown(said))
+    # "DAYLEAF_…: 'load.top' takes a number, such as 6": the words that a settings file gets
+    if value.problems:
+        raise UsageError(
+            "%s, not '%s'%s"
+            % (
+                value.problems[0].partition(": ")[2],
+                shown(said),
+                ('; write it as JSON: ["a","b"]' if isinstance(DEFAULTS[key], list) else ""),
+            )
+        )
+    if key == "load.routes" and any(
+        not isinstance(route, str) or ":" not in route[1:] for route in value[key]
+    ):
+        raise UsageError(
+            "load.routes takes a list like [\"payments: stripe invoice\"], not '%s'" % shown(said)
+        )
     if key == "context.tags":
         from memory.hook.context import weighted
 
@@ -281,21 +421,30 @@ def checked(key: str, said: str) -> Any:
 
         for name in value[key]:
             if name not in ADJUSTMENTS:
-                raise UsageError("recall.without takes a list of %s; %s" % (
-                    ", ".join(ADJUSTMENTS), nearest(str(name), ADJUSTMENTS, "not '%s'" % shown(str(name)))))
+                raise UsageError(
+                    "recall.without takes a list of %s; %s"
+                    % (
+                        ", ".join(ADJUSTMENTS),
+                        nearest(str(name), ADJUSTMENTS, "not '%s'" % shown(str(name))),
+                    )
+                )
     if key == "index.dsn":
         from memory.index import backend
 
         if backend.has_password(value[key]):
             raise UsageError("index.dsn " + backend.SECRET)
     if key == "distill.provider" and value[key] not in PROVIDERS:
-        raise UsageError("%s takes one of %s; %s" % (
-            key, ", ".join(PROVIDERS), nearest(said, PROVIDERS, "not '%s'" % shown(said))))
+        raise UsageError(
+            "%s takes one of %s; %s"
+            % (key, ", ".join(PROVIDERS), nearest(said, PROVIDERS, "not '%s'" % shown(said)))
+        )
     return value[key]
 
 
 def change_config(path: str, key: str, value: Any, mode: int) -> None:
-    """Set a key of a settings file, or remove it (None); everything else stays.  Raises StoreError."""
+    """Set a key of a settings file, or remove it (None); everything else stays.  Raises
+    StoreError.
+    """
     try:
         held = json.loads(files.read(path, 1 << 18).decode("utf-8-sig"))
     except FileNotFoundError:
@@ -317,14 +466,21 @@ def change_config(path: str, key: str, value: Any, mode: int) -> None:
         held[key] = value
     try:
         text = json.dumps(held, ensure_ascii=False, indent=2) + "\n"
-        if not text.isascii():  # a folder's name may hold bytes that are no UTF-8: they stand escaped
-            text = "".join("\\u%04x" % ord(sign) if "\ud800" <= sign <= "\udfff" else sign for sign in text)
+        # a folder's name may hold bytes that are no UTF-8: they stand escaped
+        if not text.isascii():
+            text = "".join(
+                "\\u%04x" % ord(sign) if "\ud800" <= sign <= "\udfff" else sign for sign in text
+            )
         files.replace(path, text.encode("utf-8"), mode)
     except OSError as error:
-        raise StoreError("%s could not be written: %s; check its permissions" % (path, (error.strerror or "").lower())) from None
+        raise StoreError(
+            "%s could not be written: %s; check its permissions"
+            % (path, (error.strerror or "").lower())
+        ) from None
 
 
 # --- on and off
+
 
 def on(call: Call) -> int:
     """Switch the pushes of a session or a project on."""
@@ -346,12 +502,22 @@ def _switch(call: Call, on: bool) -> int:
             raise UsageError("there is no project here; cd into one")
         path = call.place.shared + "/config.json"
         change_config(path, "load.enabled", None if on else False, 0o644)
-        return call.answer({"project": call.place.root, "config": path, "enabled": on}, [
-            "dayleaf %s in this project (%s)" % ("pushes notes again" if on else "pushes no more notes", path)])
+        return call.answer(
+            {"project": call.place.root, "config": path, "enabled": on},
+            [
+                "dayleaf %s in this project (%s)"
+                % ("pushes notes again" if on else "pushes no more notes", path)
+            ],
+        )
     session = _switched(call, on)
     if session:
-        receipts.write(call.place.receipts(session), {"v": 1, "t": clock.iso(call.now), "event": call.verb})
-        said = "dayleaf %s in session %s" % ("pushes notes again" if on else "pushes no more notes", session)
+        receipts.write(
+            call.place.receipts(session), {"v": 1, "t": clock.iso(call.now), "event": call.verb}
+        )
+        said = "dayleaf %s in session %s" % (
+            "pushes notes again" if on else "pushes no more notes",
+            session,
+        )
     else:
         said = "no session of this workspace is switched off"
     if on and not call.settings["load.enabled"]:
@@ -360,28 +526,56 @@ def _switch(call: Call, on: bool) -> int:
 
 
 def _switch_mine(call: Call, on: bool) -> int:
-    """Keep and push, or neither, in this project, for its user alone; with `capture.projects` listed, `on` lists it."""
-    path, listed = call.place.private + "/config.json", call.settings["capture.projects"] == "listed"
+    """Keep and push, or neither, in this project, for its user alone; with `capture.projects`
+    listed, `on` lists it.
+    """
+    path, listed = (
+        call.place.private + "/config.json",
+        call.settings["capture.projects"] == "listed",
+    )
     change_config(path, "capture.enabled", on if listed or not on else None, 0o600)
     change_config(path, "load.enabled", None if on else False, 0o600)
-    return call.answer({"workspace": call.place.key, "config": path, "enabled": on}, [
-        "dayleaf keeps and pushes notes in this project, %s" % call.place.key if on else
-        "paused for you only: dayleaf keeps and pushes nothing in this project until `dayleaf on --mine`"])
+    return call.answer(
+        {"workspace": call.place.key, "config": path, "enabled": on},
+        [
+            "dayleaf keeps and pushes notes in this project, %s" % call.place.key
+            if on
+            else (
+                "paused for you only: dayleaf keeps and pushes nothing in this project "
+                "until `dayleaf on --mine`"
+            )
+        ],
+    )
 
 
 def _switched(call: Call, on: bool) -> str:
-    """Return the session to switch: the one that is named or runs this, else the newest; `on` takes the newest that is off.
+    """Return the session to switch: the one that is named or runs this, else the newest; `on` takes
+    the newest that is off.
 
     Returns "" where none is off; raises UsageError where none has run.
     """
     from memory.health import accounts
 
     ran, named = accounts.sessions_of(call.place), session_of(call)
-    if call.options.session and named != call.env.get("CLAUDE_CODE_SESSION_ID") and named not in ran:
-        raise UsageError("no session '%s' here; %s" % (
-            shown(call.options.session), "the newest is " + ran[0] if ran else "no session has run in this workspace"))
+    if (
+        call.options.session
+        and named != call.env.get("CLAUDE_CODE_SESSION_ID")
+        and named not in ran
+    ):
+        raise UsageError(
+            "no session '%s' here; %s"
+            % (
+                shown(call.options.session),
+                "the newest is " + ran[0] if ran else "no session has run in this workspace",
+            )
+        )
     if not named and not ran:
-        raise UsageError("no session has run in this workspace yet; `dayleaf %s --project` is for the whole project" % call.verb)
+        raise UsageError(
+            "no session has run in this workspace yet; `dayleaf %s --project` is "
+            "for the whole project" % call.verb
+        )
     if named or not on:
         return named or ran[0]
-    return next((session for session in ran if receipts.session(call.place.receipts(session)).off), "")
+    return next(
+        (session for session in ran if receipts.session(call.place.receipts(session)).off), ""
+    )

@@ -24,35 +24,51 @@ def keep(call: Call) -> int:
 
     said = strip_private(call.text(kept=False)).strip()
     if not said:
-        raise UsageError("keep needs what is to hold: `dayleaf keep \"never use print in src\"`")
+        raise UsageError('keep needs what is to hold: `dayleaf keep "never use print in src"`')
     title = one_line(said, TITLE)
     body = "" if title == said else said + "\n"
     store = call.store()
     extra = wishes.head(clock.day(call.now))
     tags = call.options.tag or [context.ALWAYS]
     there = store.same("rule", title, body)
-    kept = there if there and _is_theirs(there) else store.add("rule", title, body, tags=tags, source="human", extra=extra)
+    kept = (
+        there
+        if there and _is_theirs(there)
+        else store.add("rule", title, body, tags=tags, source="human", extra=extra)
+    )
     if not _is_theirs(kept):
-        raise UsageError("%s says so with a reason of its own: decide on it by `dayleaf review`" % kept.id)
+        raise UsageError(
+            "%s says so with a reason of its own: decide on it by `dayleaf review`" % kept.id
+        )
     call.indexed()
     record, data, path, hindrance = RULE.read(store, kept.name)
     if hindrance:
         raise UsageError("%s cannot be approved: %s" % (record.name, hindrance))
     # A script has no say: what it keeps stands in the brief as said, and waits for a person.
     if not is_typed(call.env) and not (sys.stdin.isatty() and sys.stderr.isatty()):
-        lines = ["noted %s  %s" % (record.id, one_line(record.title)), "  it waits for approval: " + REVIEW]
+        lines = [
+            "noted %s  %s" % (record.id, one_line(record.title)),
+            "  it waits for approval: " + REVIEW,
+        ]
         return call.answer({**record_json(record), "path": path, "state": "pending"}, lines)
     approvals.keep(call.place.home, data)
     workspace, who = RULE.workspace(record.name, call.place.key), getpass.getuser()
-    approvals.decide(call.place.home, workspace, record.id, files.sha256(data), "approve", who, call.now)
+    approvals.decide(
+        call.place.home, workspace, record.id, files.sha256(data), "approve", who, call.now
+    )
     where = "it stands at the start of every session here"
     if call.options.tag:
         where = "it comes where %s is spoken of" % ", ".join(tags)
-    lines = ["kept %s  %s" % (record.id, one_line(record.title)), "  %s; `dayleaf forget %s` drops it" % (where, record.id)]
+    lines = [
+        "kept %s  %s" % (record.id, one_line(record.title)),
+        "  %s; `dayleaf forget %s` drops it" % (where, record.id),
+    ]
     return call.answer({**record_json(record), "path": path, "state": "approved"}, lines)
 
 
 def _is_theirs(record: Record) -> bool:
-    """Tell whether a rule holds the user's words alone: a reason that somebody else gave would bind unseen."""
+    """Tell whether a rule holds the user's words alone: a reason that somebody else gave would bind
+    unseen.
+    """
     said = record.meta.get(wishes.SAID)
     return isinstance(said, str) and record.rationale == wishes.head(said)["rationale"]

@@ -7,7 +7,16 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from memory.cli import plan
-from memory.core import StoreError, UsageError, clock, files, frontmatter, layout, plaintext, records
+from memory.core import (
+    StoreError,
+    UsageError,
+    clock,
+    files,
+    frontmatter,
+    layout,
+    plaintext,
+    records,
+)
 from memory.core.records import Record, labels
 from memory.hook import receipts
 from memory.store import conversations, ledger
@@ -15,7 +24,18 @@ from memory.store.reader import unknown
 from memory.store.redactor import strip_private
 from memory.store.store import Store
 from memory.terminal import screen
-from memory.terminal.call import Call, author, confirmed, first_clause, nearest, session_of, shown, tier_of, warn, written
+from memory.terminal.call import (
+    Call,
+    author,
+    confirmed,
+    first_clause,
+    nearest,
+    session_of,
+    shown,
+    tier_of,
+    warn,
+    written,
+)
 from memory.terminal.editor import KINDS, edited, in_editor, template
 
 SESSIONS_MODEL = "the session's model"  # `by` of a note that it wrote itself
@@ -41,14 +61,25 @@ def learn(call: Call) -> int:
 def _learnt(call: Call, store: Store, title: str, said: str, tier: str) -> Record:
     """Write a new learning with the tags, versions and title that the options give."""
     extra = {"versions": call.options.version, "confidence": call.options.confidence}
-    return store.add("learning", title, said + "\n", tier=tier, tags=call.options.tag or (), session=session_of(call),
-                     source=call.options.source or author(call), extra={key: value for key, value in extra.items() if value})
+    return store.add(
+        "learning",
+        title,
+        said + "\n",
+        tier=tier,
+        tags=call.options.tag or (),
+        session=session_of(call),
+        source=call.options.source or author(call),
+        extra={key: value for key, value in extra.items() if value},
+    )
 
 
 def _joined(call: Call, store: Store, there: Record) -> Record:
     """Add the tags, versions and confidence of the options to a learning that is there."""
-    new = {"tags": _union(there.tags, call.options.tag), "versions": _union(there.versions, call.options.version),
-           "confidence": call.options.confidence or there.confidence}
+    new = {
+        "tags": _union(there.tags, call.options.tag),
+        "versions": _union(there.versions, call.options.version),
+        "confidence": call.options.confidence or there.confidence,
+    }
     old = {"tags": [*there.tags], "versions": [*there.versions], "confidence": there.confidence}
     changes = {key: value for key, value in new.items() if value != old[key]}
     return store.edit(there.name, changes) if changes else there
@@ -69,7 +100,9 @@ def checkpoint(call: Call) -> int:
         if not strip_private(said).strip():
             raise UsageError("nothing is left to keep: all of it is marked private")
         store = call.store()
-        kept = byhand.note(store, call.place, said, call.options.tag or (), session_of(call), call.now)
+        kept = byhand.note(
+            store, call.place, said, call.options.tag or (), session_of(call), call.now
+        )
         _warn_of_links(call, store, kept)
     else:
         kept = _of_session(call)
@@ -93,7 +126,9 @@ def _note_of_session(call: Call, said: str) -> Record:
     if not isinstance(name, str) or not name.startswith("p/"):
         raise StoreError("session %s has no conversation to check a note against" % session)
     store = call.store()
-    made = generation.keep(store, store.read(name), schema.from_answer(strip_private(said)), SESSIONS_MODEL)
+    made = generation.keep(
+        store, store.read(name), schema.from_answer(strip_private(said)), SESSIONS_MODEL
+    )
     call.changed += notekeeping.follow_up(store, made)
     for one in made.dropped:
         warn("left out, %s: %s" % (one.why, plaintext.one_line(one.text)[:120]))
@@ -107,12 +142,23 @@ def _warn_of_links(call: Call, store: Store, kept: Record) -> None:
     said = records.wiki_links(kept.body)
     if not said:
         return
-    names, away = relations.Names(map(relations.node, store.each()), store.successors()), relations.called_away(store.left())
+    names, away = (
+        relations.Names(map(relations.node, store.each()), store.successors()),
+        relations.called_away(store.left()),
+    )
     lost = []
     for target in (target for target in said if not names.find(target)):
         gone, near = relations.gone_to(target, away), names.nearest(target, relations.node(kept))
-        lost.append("[[%s]] is %s" % (shown(target), "archived: `dayleaf restore %s`" % gone if gone else "no record" + (
-            " (did you mean %s '%s'?)" % (near.id, shown(near.title)) if near else "")))
+        lost.append(
+            "[[%s]] is %s"
+            % (
+                shown(target),
+                "archived: `dayleaf restore %s`" % gone
+                if gone
+                else "no record"
+                + (" (did you mean %s '%s'?)" % (near.id, shown(near.title)) if near else ""),
+            )
+        )
     if lost:
         warn("kept, but %s" % ", ".join(lost))
 
@@ -127,29 +173,52 @@ def _of_session(call: Call) -> Record:
         raise StoreError("session %s has no known transcript; give a note instead" % session)
     name = capture_now(call, session, path)
     if not name:
-        raise StoreError("session %s has nothing new since its last checkpoint; give a note to write one" % session)
+        raise StoreError(
+            "session %s has nothing new since its last checkpoint; give a note to write one"
+            % session
+        )
     return call.store().read(name)
 
 
 def transcript_of(call: Call, session: str) -> str:
-    """Return the path of a session's transcript, as the option or its receipts name it; "" where none is known."""
+    """Return the path of a session's transcript, as the option or its receipts name it; "" where
+    none is known.
+    """
     from memory.session import whereabouts
 
-    known = receipts.read(call.place.receipts(session)) if files.exists(call.place.receipts(session)) else []
-    named = [row["transcript"] for row in known if row.get("event") == "start" and row.get("transcript")]
+    known = (
+        receipts.read(call.place.receipts(session))
+        if files.exists(call.place.receipts(session))
+        else []
+    )
+    named = [
+        row["transcript"] for row in known if row.get("event") == "start" and row.get("transcript")
+    ]
     return whereabouts.find(call.env, session, call.options.transcript or (named or [""])[-1])
 
 
 def capture_now(call: Call, session: str, path: str) -> str:
-    """Write down what a session has done since its last checkpoint; returns the checkpoint's name, "" where nothing is new."""
+    """Write down what a session has done since its last checkpoint; returns the checkpoint's name,
+    "" where nothing is new.
+    """
     from memory.capture import stretches
 
-    return stretches.capture(call.place, call.settings, call.env, call.now, session, path, "manual",
-                           on_change=call.changed.append)
+    return stretches.capture(
+        call.place,
+        call.settings,
+        call.env,
+        call.now,
+        session,
+        path,
+        "manual",
+        on_change=call.changed.append,
+    )
 
 
 def forget(call: Call) -> int:
-    """Move a record, or all that tells of a session, a day, a file or a text, to the archive, or remove it with --hard."""
+    """Move a record, or all that tells of a session, a day, a file or a text, to the archive, or
+    remove it with --hard.
+    """
     many = [name for name in ("session", "day", "file", "mentions") if getattr(call.options, name)]
     if many and call.words:
         raise UsageError("forget takes one ID or --%s, not both" % many[0])
@@ -169,31 +238,52 @@ def forget(call: Call) -> int:
     call.indexed()
     ledger.moved(call.place)
     stays, note = _staying(store, [found])
-    return call.answer({"id": found.id, "from": found.name, "to": away, "stays": stays},
-                       ["archived %s  %s" % (found.id, plaintext.one_line(found.title)),
-                        "  `dayleaf restore %s` brings it back" % found.id, *note])
+    return call.answer(
+        {"id": found.id, "from": found.name, "to": away, "stays": stays},
+        [
+            "archived %s  %s" % (found.id, plaintext.one_line(found.title)),
+            "  `dayleaf restore %s` brings it back" % found.id,
+            *note,
+        ],
+    )
 
 
 def _mark_forgotten(call: Call, found: Record) -> None:
-    """Write down whose conversation goes, so that a session that goes on does not write it again."""
+    """Write down whose conversation goes, so that a session that goes on does not write it
+    again.
+    """
     if found.kind == conversations.KIND and found.meta.get("session"):
         conversations.forget(call.place, str(found.meta["session"]), found.id, call.now)
 
 
 def _staying(store: Store, gone: Sequence[Record]) -> tuple[list[str], list[str]]:
-    """Return (ids, what is said) of the records that still tell of the session whose record was forgotten."""
+    """Return (ids, what is said) of the records that still tell of the session whose record was
+    forgotten.
+    """
     session = str(gone[0].meta.get("session") or "") if gone[0].kind in layout.DATED else ""
-    stays = [record for record in conversations.of_session(store, session) if record.id not in {one.id for one in gone}]
+    stays = [
+        record
+        for record in conversations.of_session(store, session)
+        if record.id not in {one.id for one in gone}
+    ]
     talks = sum(record.kind == conversations.KIND for record in stays)
     counts = ((talks, conversations.KIND), (len(stays) - talks, "checkpoint"))
     said = [plaintext.count(number, kind) for number, kind in counts if number]
-    note = ["  %s of its session stay%s; `dayleaf forget --session %s` removes all" % (
-        " and ".join(said), "s" * (len(stays) == 1), session)] if stays else []
+    note = (
+        [
+            "  %s of its session stay%s; `dayleaf forget --session %s` removes all"
+            % (" and ".join(said), "s" * (len(stays) == 1), session)
+        ]
+        if stays
+        else []
+    )
     return [record.id for record in stays], note
 
 
 def _forget_hard(call: Call, id: str) -> int:
-    """Remove a record for good: its file, all cached digests, its words in the index, and the walls that came of it."""
+    """Remove a record for good: its file, all cached digests, its words in the index, and the walls
+    that came of it.
+    """
     from memory.recall import lookup
 
     store = call.store()
@@ -207,17 +297,35 @@ def _forget_hard(call: Call, id: str) -> int:
             raise unknown from None
         note.append("  the archive's log still contains its file name: %s" % found.name)
     title = plaintext.one_line(found.title)
-    if not call.options.yes and not confirmed("remove %s '%s' for good? type yes: " % (found.id, title)):
+    if not call.options.yes and not confirmed(
+        "remove %s '%s' for good? type yes: " % (found.id, title)
+    ):
         raise UsageError("%s stays; --hard needs a yes in a terminal, or --yes" % found.id)
     _mark_forgotten(call, found)
     digests = _removed(call, store, [found])
     if found.tier == layout.SHARED:
         note.append("  git still has it if it was committed")
     stays, more = _staying(store, [found])
-    return call.answer({"id": found.id, "removed": found.name, "bytes": found.size, "digests": digests, "stays": stays},
-                       ["removed %s  %s" % (found.id, title), "  %s, %s; %s; the index was rebuilt" % (
-                           call.place.path(found.name), plaintext.count(found.size, "byte"),
-                           plaintext.count(digests, "cached digest") + " removed"), *note, *more])
+    return call.answer(
+        {
+            "id": found.id,
+            "removed": found.name,
+            "bytes": found.size,
+            "digests": digests,
+            "stays": stays,
+        },
+        [
+            "removed %s  %s" % (found.id, title),
+            "  %s, %s; %s; the index was rebuilt"
+            % (
+                call.place.path(found.name),
+                plaintext.count(found.size, "byte"),
+                plaintext.count(digests, "cached digest") + " removed",
+            ),
+            *note,
+            *more,
+        ],
+    )
 
 
 def _removed(call: Call, store: Store, gone: Iterable[Record]) -> int:
@@ -226,7 +334,8 @@ def _removed(call: Call, store: Store, gone: Iterable[Record]) -> int:
     from memory.index import builder
     from memory.knowledge import walls
 
-    # Before the files: killed in between, their words stand nowhere that a second run, which finds no record, would not look.
+    # Before the files: killed in between, their words stand nowhere that a second run, which finds
+    # no record, would not look.
     digests = cache.prune(cache.folder_of(call.place.cache), None)
     builder.discard(call.place)
     walls.discard(call.place)
@@ -239,28 +348,58 @@ def _removed(call: Call, store: Store, gone: Iterable[Record]) -> int:
 
 
 def _forget_session(call: Call, start: str) -> int:
-    """Show what tells of a session, and archive it, or remove it with --hard, once a person has said yes."""
+    """Show what tells of a session, and archive it, or remove it with --hard, once a person has
+    said yes.
+    """
     store = call.store()
     found = conversations.told(store, start, bool(call.options.hard))
     if not found.records:
-        raise StoreError(unknown("session", start, found.ids, found.known, "`dayleaf recall --kind checkpoint` lists some"))
-    of = "%s of session %s" % (plaintext.count(len(found.records), "record"), plaintext.one_line(found.session))
+        raise StoreError(
+            unknown(
+                "session",
+                start,
+                found.ids,
+                found.known,
+                "`dayleaf recall --kind checkpoint` lists some",
+            )
+        )
+    of = "%s of session %s" % (
+        plaintext.count(len(found.records), "record"),
+        plaintext.one_line(found.session),
+    )
     lines = _agreed(call, found.records, of, "--session")
     talk = next((record.id for record in found.records if record.kind == conversations.KIND), "")
     conversations.forget(call.place, found.session, talk, call.now)
     done = _taken(call, store, found.records, "session forgotten")
     ids, left = [record.id for record in found.records], [record.id for record in found.others]
-    note = ["  %s made from it stay%s: %s%s" % (plaintext.count(len(left), "record"), "s" * (len(left) == 1),
-                                                    ", ".join(left[:5]), ", …" * (len(left) > 5))] if left else []
-    return call.answer({"session": found.session, done: ids, "stays": left}, [
-        *lines, "%s %s" % (done, of), *note, "  Claude Code's own transcript of it stays"])
+    note = (
+        [
+            "  %s made from it stay%s: %s%s"
+            % (
+                plaintext.count(len(left), "record"),
+                "s" * (len(left) == 1),
+                ", ".join(left[:5]),
+                ", …" * (len(left) > 5),
+            )
+        ]
+        if left
+        else []
+    )
+    return call.answer(
+        {"session": found.session, done: ids, "stays": left},
+        [*lines, "%s %s" % (done, of), *note, "  Claude Code's own transcript of it stays"],
+    )
 
 
 def _forget_matching(call: Call) -> int:
-    """Show the records of a day, that name a file, or that hold a text, and archive or remove them once a person said yes."""
+    """Show the records of a day, that name a file, or that hold a text, and archive or remove them
+    once a person said yes.
+    """
     store, hard = call.store(), bool(call.options.hard)
     with call.spinner("reading the records"):
-        found = sorted(filter(_meant(call), store.each()), key=lambda record: (-record.created, record.name))
+        found = sorted(
+            filter(_meant(call), store.each()), key=lambda record: (-record.created, record.name)
+        )
     if not found:
         return call.answer({"forgotten": []}, ["no record matches; nothing was forgotten"])
     of = plaintext.count(len(found), "record")
@@ -269,30 +408,52 @@ def _forget_matching(call: Call) -> int:
         _mark_forgotten(call, record)
     done = _taken(call, store, found, "forgotten")
     shared = sum(record.tier == layout.SHARED for record in found)
-    note = ["  git still has %s if committed" % plaintext.count(shared, "shared record")] if hard and shared else []
-    return call.answer({"forgotten": [record.id for record in found], "hard": hard}, [
-        *lines, "%s %s" % (done, of), *note, *([] if hard else ["  `dayleaf restore ID` brings one back"])])
+    note = (
+        ["  git still has %s if committed" % plaintext.count(shared, "shared record")]
+        if hard and shared
+        else []
+    )
+    return call.answer(
+        {"forgotten": [record.id for record in found], "hard": hard},
+        [
+            *lines,
+            "%s %s" % (done, of),
+            *note,
+            *([] if hard else ["  `dayleaf restore ID` brings one back"]),
+        ],
+    )
 
 
 def _agreed(call: Call, found: Sequence[Record], of: str, what: str) -> list[str]:
-    """Show records that are to go and ask; with --yes return the lines instead.  Raises UsageError where nobody says yes.
+    """Show records that are to go and ask; with --yes return the lines instead.  Raises UsageError
+    where nobody says yes.
 
     of: what they are.  what: what wants the yes.
     """
     hard = bool(call.options.hard)
-    lines = screen.table([[one.kind, one.id, clock.local(one.created)[:10], plaintext.one_line(one.title)] for one in found],
-                         style=call.style(), give=3)
+    lines = screen.table(
+        [
+            [one.kind, one.id, clock.local(one.created)[:10], plaintext.one_line(one.title)]
+            for one in found
+        ],
+        style=call.style(),
+        give=3,
+    )
     if call.options.yes:
         return lines
     if not call.options.json or sys.stderr.isatty():
         print("\n".join(lines), file=sys.stderr if call.options.json else sys.stdout, flush=True)
-    if not confirmed("%s %s%s? type yes: " % ("remove" if hard else "archive", of, " for good" if hard else "")):
+    if not confirmed(
+        "%s %s%s? type yes: " % ("remove" if hard else "archive", of, " for good" if hard else "")
+    ):
         raise UsageError("all of it stays; %s needs a yes in a terminal, or --yes" % what)
     return []
 
 
 def _taken(call: Call, store: Store, found: Sequence[Record], reason: str) -> str:
-    """Archive records, or remove them with --hard, and say which.  reason: where the person gave none."""
+    """Archive records, or remove them with --hard, and say which.  reason: where the person gave
+    none.
+    """
     if call.options.hard:
         _removed(call, store, found)
         return "removed"
@@ -308,14 +469,20 @@ def _meant(call: Call) -> Callable[[Record], bool]:
     from memory.project.mentions import mentions
     from memory.recall import timewords
 
-    offset, text = clock.local_offset(call.now), " ".join((call.options.mentions or "").lower().split())
+    offset, text = (
+        clock.local_offset(call.now),
+        " ".join((call.options.mentions or "").lower().split()),
+    )
     day = call.options.day or "today"
     start, end = (timewords.instant(day, call.now, offset, ends) for ends in (False, True))
 
     def is_meant(record: Record) -> bool:
-        return ((not call.options.day or start <= record.created <= end)
-                and (not call.options.file or mentions(record, call.options.file))
-                and (not text or text in " ".join((record.title + "\n" + record.body).lower().split())))
+        return (
+            (not call.options.day or start <= record.created <= end)
+            and (not call.options.file or mentions(record, call.options.file))
+            and (not text or text in " ".join((record.title + "\n" + record.body).lower().split()))
+        )
+
     return is_meant
 
 
@@ -343,11 +510,18 @@ _OWN = ("id", "kind", "title", "source")  # keys that are not taken over as they
 
 
 def new(call: Call) -> int:
-    """Open a template in $VISUAL or $EDITOR and keep what comes back; nothing where it is unchanged or empty."""
+    """Open a template in $VISUAL or $EDITOR and keep what comes back; nothing where it is unchanged
+    or empty.
+    """
     kind = call.words[0] if call.words else ""
     if kind not in KINDS:
-        raise UsageError("new needs a kind%s; %s" % (
-            ", not '%s'" % shown(kind) if kind else "", nearest(kind, KINDS, "use one of " + ", ".join(KINDS))))
+        raise UsageError(
+            "new needs a kind%s; %s"
+            % (
+                ", not '%s'" % shown(kind) if kind else "",
+                nearest(kind, KINDS, "use one of " + ", ".join(KINDS)),
+            )
+        )
     tier = _tier(call, kind)
     if kind == "plan":
         plan.standing(call, call.store())
@@ -357,11 +531,20 @@ def new(call: Call) -> int:
     if after is None or after == before or not _filled(after):
         if copy != call.options.from_file:
             files.remove(copy)
-        return call.answer(None, ["nothing was written" + ("; %s is unchanged" % copy if copy == call.options.from_file else "")])
+        return call.answer(
+            None,
+            [
+                "nothing was written"
+                + ("; %s is unchanged" % copy if copy == call.options.from_file else "")
+            ],
+        )
     try:
         kept = _kept(call, kind, tier, copy, after)
     except (StoreError, UsageError) as error:
-        raise StoreError("%s; your text is kept: open it again with `dayleaf new %s --from '%s'`" % (error, kind, copy)) from None
+        raise StoreError(
+            "%s; your text is kept: open it again with `dayleaf new %s --from '%s'`"
+            % (error, kind, copy)
+        ) from None
     call.indexed()
     if text is None or copy.startswith(call.place.cache + "/"):
         files.remove(copy)
@@ -377,7 +560,9 @@ def _tier(call: Call, kind: str) -> str:
 
 
 def _opened(call: Call, kind: str, before: bytes) -> tuple[str, bytes | None]:
-    """Return (the file to be edited, what --from gave it or None); a kept text is edited where it is."""
+    """Return (the file to be edited, what --from gave it or None); a kept text is edited where it
+    is.
+    """
     given = call.options.from_file
     try:
         text = files.read(given, 64 << 20) if given else None
@@ -398,7 +583,9 @@ def _filled(data: bytes) -> bool:
 
 
 def _kept(call: Call, kind: str, tier: str, copy: str, data: bytes) -> Record:
-    """Check a text and write it as a record; raises StoreError, which names the line, where something is wrong."""
+    """Check a text and write it as a record; raises StoreError, which names the line, where
+    something is wrong.
+    """
     from memory.health import recordfaults
 
     store = call.store()
@@ -408,9 +595,18 @@ def _kept(call: Call, kind: str, tier: str, copy: str, data: bytes) -> Record:
     errors = [fault for fault in faults if fault.is_error]
     if errors:
         more = " (and %d more)" % (len(errors) - 1) if errors[1:] else ""
-        raise StoreError("line %d: %s; %s%s" % (errors[0].line, errors[0].what, errors[0].remedy, more))
+        raise StoreError(
+            "line %d: %s; %s%s" % (errors[0].line, errors[0].what, errors[0].remedy, more)
+        )
     found, meta = records.from_bytes(name, data, call.now), frontmatter.parse(data).meta
     extra: dict[str, Any] = {key: value for key, value in meta.items() if key not in _OWN and value}
     if found.kind == "plan":
         return plan.made(call, found.title, found.body, tier, extra)
-    return store.add(found.kind, found.title, found.body, tier=tier, source=call.options.source or author(call), extra=extra)
+    return store.add(
+        found.kind,
+        found.title,
+        found.body,
+        tier=tier,
+        source=call.options.source or author(call),
+        extra=extra,
+    )

@@ -24,7 +24,9 @@ def link(call: Call) -> int:
         raise UsageError("link takes %s; quote a title" % FORMS)
     store = call.store()
     found = {record.name: record for record in store.each()}
-    web = relations.web(list(found.values()), relations.called_away(store.left()), merged=store.successors())
+    web = relations.web(
+        list(found.values()), relations.called_away(store.left()), merged=store.successors()
+    )
     source = _one(web, words[0])
     if len(words) == 1:
         return _listed(call, web, source)
@@ -43,10 +45,17 @@ def _relation(words: list[str]) -> str:
         return said
     for name, known in relations.RELATIONS.items():
         if said == known.inverse:
-            raise UsageError("%s is the reverse of %s; link the other way round: `dayleaf link %s %s %s`" % (
-                said, name, _word(words[2]), name, _word(words[0])))
-    raise UsageError("unknown relation '%s'; %s" % (
-        shown(words[1]), nearest(said, relations.RELATIONS, "use one of " + ", ".join(relations.RELATIONS))))
+            raise UsageError(
+                "%s is the reverse of %s; link the other way round: `dayleaf link %s %s %s`"
+                % (said, name, _word(words[2]), name, _word(words[0]))
+            )
+    raise UsageError(
+        "unknown relation '%s'; %s"
+        % (
+            shown(words[1]),
+            nearest(said, relations.RELATIONS, "use one of " + ", ".join(relations.RELATIONS)),
+        )
+    )
 
 
 def _word(said: str) -> str:
@@ -59,7 +68,10 @@ def _one(web: Web, said: str) -> Node:
     """Find the record that a word names: id, start of an id, file or title; raises StoreError."""
     found = web.names.find(said.strip())
     if len(found) > 1:
-        warn("%d records are called '%s'; taking the newest, %s" % (len(found), shown(said), found[0].id))
+        warn(
+            "%d records are called '%s'; taking the newest, %s"
+            % (len(found), shown(said), found[0].id)
+        )
     if found:
         return found[0]
     begun = web.names.begun(said.strip())
@@ -68,13 +80,22 @@ def _one(web: Web, said: str) -> Node:
     away = reader.begun(said.strip(), web.away.values())
     gone = relations.gone_to(said.strip(), web.away) or (away[0] if len(away) == 1 else "")
     if gone and not begun:
-        raise StoreError("'%s' is archived; `dayleaf restore %s` brings it back" % (shown(said), gone))
+        raise StoreError(
+            "'%s' is archived; `dayleaf restore %s` brings it back" % (shown(said), gone)
+        )
     near = web.names.nearest(said)
-    otherwise = "did you mean %s '%s'?" % (near.id, one_line(near.title)) if near else "`dayleaf recall` lists them"
-    raise StoreError(reader.unknown("record", shown(said), [one.id for one in begun], (), otherwise))
+    otherwise = (
+        "did you mean %s '%s'?" % (near.id, one_line(near.title))
+        if near
+        else "`dayleaf recall` lists them"
+    )
+    raise StoreError(
+        reader.unknown("record", shown(said), [one.id for one in begun], (), otherwise)
+    )
 
 
 # ---- writing
+
 
 def _added(call: Call, store: Store, web: Web, source: Record, relation: str, to: Node) -> int:
     """Write a link into the record that it goes from."""
@@ -84,11 +105,15 @@ def _added(call: Call, store: Store, web: Web, source: Record, relation: str, to
     wrong = relations.wrong_ends(relation, here.end, to.end)
     if wrong:
         raise UsageError(wrong)
-    if any(edge.to == to and edge.relation == relation for edge in web.edges if edge.source == here):
+    if any(
+        edge.to == to and edge.relation == relation for edge in web.edges if edge.source == here
+    ):
         return _told(call, source, relation, to.id, "already linked", source)
     ambiguous = web.names.find(to.id)[0] != to
     target = to.name[2:] if ambiguous else to.id
-    changed = store.edit(source.name, {"links": relations.with_link(source.meta.get("links"), relation, target)})
+    changed = store.edit(
+        source.name, {"links": relations.with_link(source.meta.get("links"), relation, target)}
+    )
     call.indexed()
     return _told(call, changed, relation, to.id, "linked", source, _reach(source.name, to))
 
@@ -100,51 +125,106 @@ def _removed(call: Call, store: Store, web: Web, source: Record, relation: str, 
     wanted = [edge for edge in mine if edge.relation == relation]
     if not wanted:
         others = ", ".join(sorted({edge.relation for edge in mine}))
-        raise StoreError("%s has no link %s to '%s'; %s" % (
-            here.id, relation, shown(said), "it has " + others if others else "`dayleaf link %s` lists its links" % here.id))
+        raise StoreError(
+            "%s has no link %s to '%s'; %s"
+            % (
+                here.id,
+                relation,
+                shown(said),
+                "it has " + others if others else "`dayleaf link %s` lists its links" % here.id,
+            )
+        )
     gone = {(edge.relation, documents.link_key(edge.target)) for edge in wanted}
     left = relations.without_links(source.meta.get("links"), gone)
-    in_text = [edge for edge in wanted if edge.target in records.wiki_links(source.body) and source.source != "auto"]
+    in_text = [
+        edge
+        for edge in wanted
+        if edge.target in records.wiki_links(source.body) and source.source != "auto"
+    ]
     if left == source.meta.get("links"):
-        raise StoreError("the link is in the text of %s, as [[%s]]; remove it with `dayleaf edit %s`" % (
-            here.id, shown(in_text[0].target), here.id))
+        raise StoreError(
+            "the link is in the text of %s, as [[%s]]; remove it with `dayleaf edit %s`"
+            % (here.id, shown(in_text[0].target), here.id)
+        )
     changed = store.edit(source.name, {"links": left or None})
     call.indexed()
     more = ["[[%s]] in its text still links there" % shown(edge.target) for edge in in_text]
-    return _told(call, changed, relation, wanted[0].to.id if wanted[0].to else wanted[0].target, "link removed", source, more)
+    return _told(
+        call,
+        changed,
+        relation,
+        wanted[0].to.id if wanted[0].to else wanted[0].target,
+        "link removed",
+        source,
+        more,
+    )
 
 
 def _is_named(edge: Edge, web: Web, said: str) -> bool:
-    """Tell whether a word names the target of a link: as it is written there, or as the record that it leads to."""
+    """Tell whether a word names the target of a link: as it is written there, or as the record that
+    it leads to.
+    """
     if documents.link_key(edge.target) == documents.link_key(said):
         return True
     return edge.to is not None and edge.to in (web.names.find(said) or web.names.begun(said))
 
 
 def _reach(source: str, to: Node) -> list[str]:
-    """Warn where others cannot follow a link: a shared or global record names one that they do not have."""
+    """Warn where others cannot follow a link: a shared or global record names one that they do not
+    have.
+    """
     if to.name[:1] == source[:1] or to.name[:1] == layout.GLOBAL and source[:1] != layout.SHARED:
         return []
     if source[:1] == layout.SHARED:
         return ["%s is not in the repository, so others cannot follow the link" % one_line(to.id)]
-    return ["%s belongs to this project, so the link leads nowhere in other projects" % one_line(to.id)] \
-        if source[:1] == layout.GLOBAL else []
+    return (
+        [
+            "%s belongs to this project, so the link leads nowhere in other projects"
+            % one_line(to.id)
+        ]
+        if source[:1] == layout.GLOBAL
+        else []
+    )
 
 
-def _told(call: Call, kept: Record, relation: str, target: str, done: str, before: Record, more: list[str] | None = None) -> int:
+def _told(
+    call: Call,
+    kept: Record,
+    relation: str,
+    target: str,
+    done: str,
+    before: Record,
+    more: list[str] | None = None,
+) -> int:
     """Say what was done, and where a rule waits again by it."""
-    lines = ["%s  %s %s %s" % (done, *map(one_line, (kept.id, relation, target))), *("  " + line for line in more or ())]
+    lines = [
+        "%s  %s %s %s" % (done, *map(one_line, (kept.id, relation, target))),
+        *("  " + line for line in more or ()),
+    ]
     state = ""
     if kept.kind == "rule":
         from memory.knowledge import approvalstate
 
         state, was = (approvalstate.standings([one], call.place)[0].state for one in (kept, before))
-        lines += ["  the rule has changed and waits again: " + REVIEW] if state == "pending" and was != "pending" else []
-    return call.answer({"id": kept.id, "relation": relation, "target": target, "done": done,
-                        **({"state": state} if state else {})}, lines)
+        lines += (
+            ["  the rule has changed and waits again: " + REVIEW]
+            if state == "pending" and was != "pending"
+            else []
+        )
+    return call.answer(
+        {
+            "id": kept.id,
+            "relation": relation,
+            "target": target,
+            "done": done,
+            **({"state": state} if state else {}),
+        },
+        lines,
+    )
 
 
 # ---- listing and drawing
+
 
 def _listed(call: Call, web: Web, node: Node) -> int:
     """List a record's links in both directions."""
@@ -154,11 +234,21 @@ def _listed(call: Call, web: Web, node: Node) -> int:
     for step in linktree.steps(web)[node]:
         to = step.to
         out = step.edge.source == node
-        values.append({"relation": step.label, "direction": "out" if out else "in", "target": step.edge.target,
-                       "to": linktree.node_json(to) if to else None, "wrong": step.edge.wrong, "archived": bool(step.edge.away)})
+        values.append(
+            {
+                "relation": step.label,
+                "direction": "out" if out else "in",
+                "target": step.edge.target,
+                "to": linktree.node_json(to) if to else None,
+                "wrong": step.edge.wrong,
+                "archived": bool(step.edge.away),
+            }
+        )
         rows.append(linktree.row(step, web))
     head = "%s  %s" % (one_line(node.id), one_line(node.title))
-    return call.answer({"id": node.id, "links": values}, [head, *(screen.table(rows, "  ") or ["  no links"])])
+    return call.answer(
+        {"id": node.id, "links": values}, [head, *(screen.table(rows, "  ") or ["  no links"])]
+    )
 
 
 def graph(call: Call) -> int:
@@ -169,7 +259,10 @@ def graph(call: Call) -> int:
     if len(call.words) > 1:
         raise UsageError("graph takes one ID, not %d words; quote a title" % len(call.words))
     if call.options.depth and not call.words:
-        raise UsageError("--depth is for the graph of one record: `dayleaf graph ID --depth %d`" % call.options.depth)
+        raise UsageError(
+            "--depth is for the graph of one record: `dayleaf graph ID --depth %d`"
+            % call.options.depth
+        )
     with call.spinner("reading the records"):
         web = _web(call)
     start = _one(web, call.words[0]) if call.words else None
@@ -190,7 +283,9 @@ def graph(call: Call) -> int:
 
 
 def _web(call: Call) -> Web:
-    """Read the records of the workspaces that --workspace names, and resolve links within each workspace."""
+    """Read the records of the workspaces that --workspace names, and resolve links within each
+    workspace.
+    """
     places = lookup.workspaces(call.place, call.options.workspace or "")
     webs = []
     for place in places:

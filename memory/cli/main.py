@@ -1,8 +1,8 @@
 """The command line: the table of verbs, and what becomes of their errors.
 
-Exit status: 0, also where nothing was found; 1 for what went wrong and is said in one line; 2 for words that are off;
-3 for a fault of dayleaf's own, whose trace is in `<home>/log/bug-<time>.txt`; 130 and 141 after an interrupt or a closed
-pipe.
+Exit status: 0, also where nothing was found; 1 for what went wrong and is said in one line; 2 for
+words that are off; 3 for a fault of dayleaf's own, whose trace is in `<home>/log/bug-<time>.txt`;
+130 and 141 after an interrupt or a closed pipe.
 """
 
 from __future__ import annotations
@@ -44,12 +44,31 @@ FORMATS = ("text", "mermaid", "json")
 NOTE_WRITERS = CHOICES["notes.provider"][1:]
 MODELS = tuple(name for name in PROVIDERS if name not in ("extract", "none"))
 # Versions of what is kept on disk; each stands in the module that owns the format too.
-FORMATS_KEPT = {"record": 1, "trust": 1, "ledger": 1, "receipts": 1, "index": 6, "backup": 1, "json": 1}
+FORMATS_KEPT = {
+    "record": 1,
+    "trust": 1,
+    "ledger": 1,
+    "receipts": 1,
+    "index": 6,
+    "backup": 1,
+    "json": 1,
+}
 CONFIDENCES = ("low", "medium", "high")
 AGENTS = ("codex", "gemini")  # whose sessions can be read besides the client's
 # The machine's doing, not a fault of ours.
-DENIED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.ENOTDIR, errno.ELOOP, errno.EIO,
-          errno.EMFILE, errno.ENFILE, errno.EXDEV)
+DENIED = (
+    errno.EACCES,
+    errno.EPERM,
+    errno.EROFS,
+    errno.ENOSPC,
+    errno.EDQUOT,
+    errno.ENOTDIR,
+    errno.ELOOP,
+    errno.EIO,
+    errno.EMFILE,
+    errno.ENFILE,
+    errno.EXDEV,
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -61,7 +80,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     env = environment.believed(given, _folders(given))
     _streams()
     try:
-        for key, path in environment.claims(given, _folders(given)).items() if env is not given else ():
+        for key, path in (
+            environment.claims(given, _folders(given)).items() if env is not given else ()
+        ):
             warn(environment.IGNORED % (key, path))
         status = run(list(sys.argv[1:] if argv is None else argv), env, now)
         sys.stdout.flush()
@@ -69,13 +90,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     except DayleafError as error:
         return _failed(str(error), error.status)
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the interpreter flushes stdout once more at its end
+        # the interpreter flushes stdout once more at its end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 141
     except KeyboardInterrupt:
         return 130
     except Exception as error:
         if isinstance(error, OSError) and error.errno in DENIED:
-            return _failed("%s: %s; check the disk and its permissions" % (error.filename or "the output", error.strerror), 1)
+            return _failed(
+                "%s: %s; check the disk and its permissions"
+                % (error.filename or "the output", error.strerror),
+                1,
+            )
         return _failed(_bug(env, now), 3)
 
 
@@ -85,15 +111,20 @@ def _folders(env: dict[str, str]) -> list[str]:
         here = [os.getcwd()]
     except OSError:
         here = []
-    return [folder for folder in (*here, env.get("CLAUDE_PROJECT_DIR", "")) if os.path.isabs(folder)]
+    return [
+        folder for folder in (*here, env.get("CLAUDE_PROJECT_DIR", "")) if os.path.isabs(folder)
+    ]
 
 
 def _streams() -> None:
-    """Make the standard streams UTF-8 whatever the locale, and give closed ones somewhere to lead."""
+    """Make the standard streams UTF-8 whatever the locale, and give closed ones somewhere to
+    lead.
+    """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         stream = getattr(sys, name)
         if stream is None:
-            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115  (it lives as long as the process)
+            # it lives as long as the process
+            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115
         elif hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="replace")
 
@@ -109,13 +140,16 @@ def run(argv: list[str], env: dict[str, str], now: float) -> int:
     name = argv[0]
     if name not in VERBS:
         raise UsageError("unknown command '%s'; %s" % (shown(name), meant(name, VERBS)))
-    if any(word in ("--help", "-h") for word in argv[1:argv.index("--") if "--" in argv else None]):
+    if any(
+        word in ("--help", "-h") for word in argv[1 : argv.index("--") if "--" in argv else None]
+    ):
         print(asked(VERBS, argv))
         return 0
     call = read_call(name, VERBS[name], argv[1:], env, now)
     call.require(VERBS[name].options)
     check_part(VERBS[name], call)
-    module = importlib.import_module("memory.cli." + VERBS[name].module)  # this verb's alone: the others cost each command 10 ms
+    # this verb's alone: the others cost each command 10 ms
+    module = importlib.import_module("memory.cli." + VERBS[name].module)
     try:
         status: int = getattr(module, name + "_" * keyword.iskeyword(name))(call)
     except PersonsRecord as refused:
@@ -130,45 +164,66 @@ def _suggested(call: Call, refused: PersonsRecord) -> int:
     words = [call.said if word == "-" and call.said else word for word in call.argv]
     kept = suggestions.keep(call.store(), refused, words, session_of(call))
     call.indexed()
-    return call.answer({"id": kept.id, "suggested": suggestions.command(kept), "of": refused.id}, [
-        "suggested %s  %s" % (kept.id, one_line(kept.title)),
-        "  %s is a person's, so it stays as it is; they can accept this with `dayleaf review`" % refused.id])
+    return call.answer(
+        {"id": kept.id, "suggested": suggestions.command(kept), "of": refused.id},
+        [
+            "suggested %s  %s" % (kept.id, one_line(kept.title)),
+            "  %s is a person's, so it stays as it is; they can accept this with `dayleaf review`"
+            % refused.id,
+        ],
+    )
 
 
 def run_suggested(words: list[str], env: dict[str, str], now: float) -> int:
-    """Run the command of a suggestion as the person who accepted it; raises UsageError for what no session may type."""
+    """Run the command of a suggestion as the person who accepted it; raises UsageError for what no
+    session may type.
+    """
     from memory.store import authority
 
     name = words[0] if words else ""
     if name not in VERBS:
         raise UsageError("it suggests no command of dayleaf; reject it")
-    read_call(name, VERBS[name], words[1:], env, now).require(VERBS[name].options, authority.SESSION)
+    read_call(name, VERBS[name], words[1:], env, now).require(
+        VERBS[name].options, authority.SESSION
+    )
     return run(words, env, now)
 
 
 def _version(as_json: bool) -> int:
     """Print the version, and those of the formats that are kept on disk."""
-    print(to_json({"dayleaf": __version__, **FORMATS_KEPT}) if as_json else
-          "dayleaf %s (formats: %s)" % (__version__, ", ".join("%s %s" % item for item in FORMATS_KEPT.items())))
+    print(
+        to_json({"dayleaf": __version__, **FORMATS_KEPT})
+        if as_json
+        else "dayleaf %s (formats: %s)"
+        % (__version__, ", ".join("%s %s" % item for item in FORMATS_KEPT.items()))
+    )
     return 0
 
 
 def _failed(message: str, status: int) -> int:
     try:
         sys.stdout.flush()
-    except OSError:  # a closed pipe, a full disk: the interpreter would try once more at its end, and say so at length
+    # a closed pipe, a full disk: the interpreter would try once more at its end, and say so at
+    # length
+    except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     warn(message)
     return status
 
 
 def _bug(env: dict[str, str], now: float) -> str:
-    """Write the trace of an unexpected error beside the other logs and return the line that names it."""
+    """Write the trace of an unexpected error beside the other logs and return the line that names
+    it.
+    """
     import traceback
 
     kind, error, _ = sys.exc_info()
     said = "a bug in dayleaf (%s)" % (kind.__name__ if kind else "")
-    trace = "dayleaf %s, Python %s\n%s" % (__version__, sys.version.split()[0], traceback.format_exc())
+    trace = "dayleaf %s, Python %s\n%s" % (
+        __version__,
+        sys.version.split()[0],
+        traceback.format_exc(),
+    )
     try:
         path = "%s/log/bug-%s.txt" % (layout.home(env), clock.iso(now).replace(":", ""))
         files.replace(path, trace.encode("utf-8", "replace"))
@@ -181,8 +236,10 @@ SESSION = opt("--session", metavar="ID", help="the session")
 TAG = opt("--tag", action="append", metavar="TAG", help="a label (repeatable)")
 WORKSPACE = opt("--workspace", metavar="NAME", help="another workspace, or `all`")
 SOURCE = opt("--source", type=choice(("human", "agent")), help=argparse.SUPPRESS)
-SWITCHES = (flag("--project", help="pushes in this project, for everyone"),
-            flag("--mine", help="pushes and capture in this project, only for you"))
+SWITCHES = (
+    flag("--project", help="pushes in this project, for everyone"),
+    flag("--mine", help="pushes and capture in this project, only for you"),
+)
 TRANSCRIPT = opt("--transcript", metavar="PATH", help=argparse.SUPPRESS)
 FILTERS = (
     opt("--since", metavar="WHEN", help="only what is newer: 3d, 2h, a date, `yesterday`"),
@@ -195,227 +252,652 @@ FILTERS = (
     opt("--file", metavar="PATH", help="that mentions this file"),
     opt("--branch", metavar="BRANCH", help="from this branch"),
     opt("--session", metavar="ID", help="from this session"),
-    opt("--version", action="append", type=versions, metavar="V", help="for this version (repeatable), or `unversioned`"),
+    opt(
+        "--version",
+        action="append",
+        type=versions,
+        metavar="V",
+        help="for this version (repeatable), or `unversioned`",
+    ),
     WORKSPACE,
-    opt("--context-tags", metavar="TAGS", help="\"reviewer,jira-api=1.5\", besides the project's; add `none` to leave those out"),
+    opt(
+        "--context-tags",
+        metavar="TAGS",
+        help='"reviewer,jira-api=1.5", besides the project\'s; add `none` to leave those out',
+    ),
     flag("--semantic", help="use vectors too, if they are set up"),
     flag("--lexical", help="use no vectors"),
     opt("--limit", type=whole, metavar="N", help="show at most N hits"),
     opt("--min-score", type=real, metavar="X", help="leave out hits below this score"),
     flag("--explain", help="show how each score is made up"),
 )
-PAST = (opt("--limit", type=whole, metavar="N", help="show at most N"),
-        opt("--since", metavar="WHEN", help="only newer sessions: 3d, 2h, a date, `yesterday`"), WORKSPACE)
-VECTORS_BY = opt("--provider", dest="vectors_by", metavar="COMMAND", help="a local command that makes vectors, or `minilm`")
+PAST = (
+    opt("--limit", type=whole, metavar="N", help="show at most N"),
+    opt("--since", metavar="WHEN", help="only newer sessions: 3d, 2h, a date, `yesterday`"),
+    WORKSPACE,
+)
+VECTORS_BY = opt(
+    "--provider",
+    dest="vectors_by",
+    metavar="COMMAND",
+    help="a local command that makes vectors, or `minilm`",
+)
 SECTIONS = (
     opt("--section", metavar="S", help="only the section with this heading or number"),
     flag("--outline", help="list the sections with their numbers"),
-    flag("--next", help="the section after the one that --section names"), flag("--previous", help="the section before that one"))
+    flag("--next", help="the section after the one that --section names"),
+    flag("--previous", help="the section before that one"),
+)
 VERBS: dict[str, Verb] = {
-    "recall": Verb("recall", "[QUERY]", "search the memory", (
-        *FILTERS, VECTORS_BY, opt("--type", type=choice(TYPES), help="only resources: " + ", ".join(TYPES)),
-        flag("--no-links", help="leave out the records that the hits link to"),
-        flag("--group", help="put hits of one kind together"),
-        flag("--batch", help="read queries from stdin, as JSONL"))),
+    "recall": Verb(
+        "recall",
+        "[QUERY]",
+        "search the memory",
+        (
+            *FILTERS,
+            VECTORS_BY,
+            opt("--type", type=choice(TYPES), help="only resources: " + ", ".join(TYPES)),
+            flag("--no-links", help="leave out the records that the hits link to"),
+            flag("--group", help="put hits of one kind together"),
+            flag("--batch", help="read queries from stdin, as JSONL"),
+        ),
+    ),
     "show": Verb("show", "ID[#TURN]", "print one record, or one turn of a conversation", SECTIONS),
-    "expand": Verb("show", "ID[#TURN]", "print the part of the transcript behind a checkpoint or a turn", (
-        opt("--limit", type=whole, metavar="N", help="only the last N entries (default: 100)"),
-        flag("--full", help="print long results whole"))),
+    "expand": Verb(
+        "show",
+        "ID[#TURN]",
+        "print the part of the transcript behind a checkpoint or a turn",
+        (
+            opt("--limit", type=whole, metavar="N", help="only the last N entries (default: 100)"),
+            flag("--full", help="print long results whole"),
+        ),
+    ),
     "fix": Verb("recall", "ERROR|-", "show what was done about this error before", PAST, True),
     "how": Verb("recall", "TOOL [VERB]", "show which calls of a tool worked here", PAST),
-    "blame": Verb("recall", "PATH", "show which sessions touched a file, and what was decided", PAST),
+    "blame": Verb(
+        "recall", "PATH", "show which sessions touched a file, and what was decided", PAST
+    ),
     "friction": Verb("recall", "", "show the errors that several sessions ran into", PAST),
-    "distill": Verb("tell", "QUESTION", "answer from the records in a few bullets", (
-        *FILTERS, opt("--max-tokens", type=whole, metavar="N", help="length of the answer in tokens, 50 or more (default: 500)"),
-        opt("--provider", type=choice(PROVIDERS), help=", ".join(PROVIDERS)),
-        flag("--save", help="keep the answer as a learning"), flag("--no-cache", help="do not use a kept answer"))),
-    "harvest": Verb("harvest", "[list|review|accept ID…|reject ID…]", "propose learnings from the checkpoints", (
-        opt("--since", metavar="WHEN", help="only newer checkpoints: 7d, a date, `yesterday`"),
-        opt("--session", metavar="ID", help="only checkpoints of this session"),
-        opt("--limit", type=whole, metavar="N", help="at most N candidates (default: 10)"),
-        opt("--provider", type=choice(MODELS), help="ask a model: %s" % ", ".join(MODELS)),
-        flag("--dry-run", help="show them and write nothing"))),
-    "learn": Verb("learn", "TEXT|-", "keep a learning", (
-        TAG, opt("--version", action="append", type=versions, metavar="V", help="a version it applies to (repeatable)"),
-        opt("--title", metavar="T", help="its title (default: its first sentence)"),
-        opt("--confidence", type=choice(CONFIDENCES), help=", ".join(CONFIDENCES)),
-        flag("--global", dest="tier_global", help="for every project"), flag("--shared", help="in the repository, for the team"),
-        opt("--source", type=choice(("human", "agent")), help="who wrote it: human, agent"), SESSION), True),
-    "checkpoint": Verb("learn", "[NOTE|-]", "write down what was done", (
-        TAG, SESSION, TRANSCRIPT, flag("--note", help="the text is a note of the session, as JSON")), True),
-    "notes": Verb("notes", "[on|off|status|write]", "let a model write a note of each session", (
-        opt("--provider", type=choice(NOTE_WRITERS), help="on: %s (default: claude)" % ", ".join(NOTE_WRITERS)),
-        opt("--model", metavar="NAME", help="on: the model to ask the provider for"),
-        flag("--mine", help="off: in this project, only for you"),
-        flag("--project", help="off: in this project, for everyone"),
-        opt("--since", metavar="WHEN", help="write: sessions since then: 30d, a date (default: 30d)"),
-        opt("--limit", type=whole, metavar="N", help="write: at most N notes, the newest sessions"),
-        flag("--dry-run", help="write: only say what it would take"),
-        flag("--yes", help="write: ask no question"))),
-    "handoff": Verb("tell", "[NOTE|-]", "leave a note for the next session", (
-        flag("--show", help="print the current one"), flag("--clear", help="stop showing it"), SESSION,
-        TRANSCRIPT, SOURCE), True),
-    "standup": Verb("tell", "[WHEN]", "report what was done since a given time", (
-        opt("--since", metavar="WHEN", help="from then on: 2h, a date, `Friday` (default: 1d)"),
-        opt("--until", metavar="WHEN", help="up to then: a date, `Friday`"),
-        flag("--markdown", help="as markdown, to paste into a message"), WORKSPACE)),
-    "plan": Verb("plan", "[TEXT|-|list|show|update|step N|done|drop]", "write down what to do, and tick it off", (
-        flag("--shared", help="new: in the repository, for the team"), flag("--replace", help="new: drop the active plan"),
-        opt("--step", action="append", metavar="STEP", help="new: a step (repeatable)"),
-        flag("--append", help="update: add to the text"), flag("--undo", help="step N: mark it as not done"),
-        opt("--reason", metavar="WHY", help="drop: the reason"), SESSION, SOURCE), True),
-    "load": Verb("recall", "PROMPT", "show what the model would be given with a prompt", (
-        flag("--explain", help="list every candidate, and why it was taken or not"),
-        opt("--mode", default="", metavar="MODE", help="as in this permission mode"))),
-    "why": Verb("recall", "[SESSION|PROMPT_ID|last]", "show what the model was given with each prompt, and why", (SESSION,)),
+    "distill": Verb(
+        "tell",
+        "QUESTION",
+        "answer from the records in a few bullets",
+        (
+            *FILTERS,
+            opt(
+                "--max-tokens",
+                type=whole,
+                metavar="N",
+                help="length of the answer in tokens, 50 or more (default: 500)",
+            ),
+            opt("--provider", type=choice(PROVIDERS), help=", ".join(PROVIDERS)),
+            flag("--save", help="keep the answer as a learning"),
+            flag("--no-cache", help="do not use a kept answer"),
+        ),
+    ),
+    "harvest": Verb(
+        "harvest",
+        "[list|review|accept ID…|reject ID…]",
+        "propose learnings from the checkpoints",
+        (
+            opt("--since", metavar="WHEN", help="only newer checkpoints: 7d, a date, `yesterday`"),
+            opt("--session", metavar="ID", help="only checkpoints of this session"),
+            opt("--limit", type=whole, metavar="N", help="at most N candidates (default: 10)"),
+            opt("--provider", type=choice(MODELS), help="ask a model: %s" % ", ".join(MODELS)),
+            flag("--dry-run", help="show them and write nothing"),
+        ),
+    ),
+    "learn": Verb(
+        "learn",
+        "TEXT|-",
+        "keep a learning",
+        (
+            TAG,
+            opt(
+                "--version",
+                action="append",
+                type=versions,
+                metavar="V",
+                help="a version it applies to (repeatable)",
+            ),
+            opt("--title", metavar="T", help="its title (default: its first sentence)"),
+            opt("--confidence", type=choice(CONFIDENCES), help=", ".join(CONFIDENCES)),
+            flag("--global", dest="tier_global", help="for every project"),
+            flag("--shared", help="in the repository, for the team"),
+            opt("--source", type=choice(("human", "agent")), help="who wrote it: human, agent"),
+            SESSION,
+        ),
+        True,
+    ),
+    "checkpoint": Verb(
+        "learn",
+        "[NOTE|-]",
+        "write down what was done",
+        (
+            TAG,
+            SESSION,
+            TRANSCRIPT,
+            flag("--note", help="the text is a note of the session, as JSON"),
+        ),
+        True,
+    ),
+    "notes": Verb(
+        "notes",
+        "[on|off|status|write]",
+        "let a model write a note of each session",
+        (
+            opt(
+                "--provider",
+                type=choice(NOTE_WRITERS),
+                help="on: %s (default: claude)" % ", ".join(NOTE_WRITERS),
+            ),
+            opt("--model", metavar="NAME", help="on: the model to ask the provider for"),
+            flag("--mine", help="off: in this project, only for you"),
+            flag("--project", help="off: in this project, for everyone"),
+            opt(
+                "--since",
+                metavar="WHEN",
+                help="write: sessions since then: 30d, a date (default: 30d)",
+            ),
+            opt(
+                "--limit",
+                type=whole,
+                metavar="N",
+                help="write: at most N notes, the newest sessions",
+            ),
+            flag("--dry-run", help="write: only say what it would take"),
+            flag("--yes", help="write: ask no question"),
+        ),
+    ),
+    "handoff": Verb(
+        "tell",
+        "[NOTE|-]",
+        "leave a note for the next session",
+        (
+            flag("--show", help="print the current one"),
+            flag("--clear", help="stop showing it"),
+            SESSION,
+            TRANSCRIPT,
+            SOURCE,
+        ),
+        True,
+    ),
+    "standup": Verb(
+        "tell",
+        "[WHEN]",
+        "report what was done since a given time",
+        (
+            opt("--since", metavar="WHEN", help="from then on: 2h, a date, `Friday` (default: 1d)"),
+            opt("--until", metavar="WHEN", help="up to then: a date, `Friday`"),
+            flag("--markdown", help="as markdown, to paste into a message"),
+            WORKSPACE,
+        ),
+    ),
+    "plan": Verb(
+        "plan",
+        "[TEXT|-|list|show|update|step N|done|drop]",
+        "write down what to do, and tick it off",
+        (
+            flag("--shared", help="new: in the repository, for the team"),
+            flag("--replace", help="new: drop the active plan"),
+            opt("--step", action="append", metavar="STEP", help="new: a step (repeatable)"),
+            flag("--append", help="update: add to the text"),
+            flag("--undo", help="step N: mark it as not done"),
+            opt("--reason", metavar="WHY", help="drop: the reason"),
+            SESSION,
+            SOURCE,
+        ),
+        True,
+    ),
+    "load": Verb(
+        "recall",
+        "PROMPT",
+        "show what the model would be given with a prompt",
+        (
+            flag("--explain", help="list every candidate, and why it was taken or not"),
+            opt("--mode", default="", metavar="MODE", help="as in this permission mode"),
+        ),
+    ),
+    "why": Verb(
+        "recall",
+        "[SESSION|PROMPT_ID|last]",
+        "show what the model was given with each prompt, and why",
+        (SESSION,),
+    ),
     "on": Verb("index", "", "let notes reach the model again", (SESSION, *SWITCHES)),
     "off": Verb("index", "", "keep notes from the model", (SESSION, *SWITCHES)),
     "status": Verb("audit", "", "show paths, counts, freshness, settings"),
     "today": Verb("tell", "", "show where the work stands, as plain `dayleaf` does"),
     "statusline": Verb("tell", "", "print a line for the client's status line"),
-    "doctor": Verb("audit", "", "check everything, and say how to mend each fault", (
-        flag("--fix", help="mend permissions, leftovers and the index; no record is changed"),)),
-    "check": Verb("audit", "[FILE…]", "find mistakes in record files", (
-        flag("--staged", help="only look for secrets in the .dayleaf files that git would commit"),)),
-    "stats": Verb("audit", "", "show records, pushes, times, uses and model calls as numbers and charts", (
-        opt("--since", metavar="WHEN", help="only what happened since: 7d, a date, `Monday`"),
-        WORKSPACE, flag("--ascii", help="draw charts without block characters"), flag("--spend", help="show what models cost"))),
-    "eval": Verb("audit", "[FILE…]", "measure recall with your own questions", (
-        flag("--template", help="write a draft of such questions, made from your records, to FILE"),
-        flag("--strict", help="exit with 1 if the result is below the floor in the file"),
-        flag("--misses", help="list what was not found"))),
-    "index": Verb("index", "|".join(INDEX), "build, refresh, verify, show or export the index", (
-        *(flag("--" + name, help=argparse.SUPPRESS) for name in INDEX),
-        flag("--embeddings", help="build, --backend postgres: make vectors too"), VECTORS_BY,
-        opt("--workspace", metavar="NAME", help="build --embeddings: another workspace, or `all`"),
-        opt("--out", metavar="FILE", help="export: write to this file"),
-        opt("--backend", metavar="NAME", help="what recall asks, local or postgres; this workspace is loaded into it"),
-        opt("--dsn", metavar="DSN", help="--backend postgres: the server, without a password (default: start one of your own)"),
-        flag("--private", help="--backend postgres: include the private and the global tier"))),
-    "feedback": Verb("show", "ID up|down [WHY]", "say whether a record helped or misled", (
-        opt("--why", metavar="WHY", help="the reason; the record keeps it"), SESSION), True),
-    "forget": Verb("learn", "ID", "move a record to the archive", (
-        opt("--session", metavar="ID", help="everything about a session: its checkpoints and conversation"),
-        opt("--day", metavar="DATE", help="everything from a day: a date, `today`, `yesterday`"),
-        opt("--file", metavar="PATH", help="everything that mentions a file"),
-        opt("--mentions", metavar="TEXT", help="everything that contains this text"),
-        flag("--hard", help="remove it for good"), flag("--yes", help="do not ask"),
-        opt("--reason", metavar="WHY", help="the reason, for the archive's log"))),
-    "restore": Verb("upkeep", "ID|TITLE|FILE", "bring a record back from the archive, or everything from a backup", (
-        opt("--into", metavar="DIR", help="FILE: into this empty directory, as a separate home"),
-        flag("--merge", help="FILE: add to what is there and replace nothing"),
-        flag("--replace", help="FILE, with --merge: replace files that differ; the old ones go to the archive"),
-        flag("--trust", help="FILE: take over its approvals, commands and redaction switches; asks in a terminal"),
-        opt("--identity", metavar="KEYFILE", help="FILE: decrypt it with this age or SSH key"),
-        flag("--dry-run", help="FILE: say what would be written"))),
-    "backup": Verb("upkeep", "[FILE]", "keep everything in one file", (
-        opt("--workspace", metavar="NAME", help="only this workspace and its receipts"),
-        flag("--shared", help="include the repository's .dayleaf"),
-        flag("--here", help="allow FILE inside a git work tree"),
-        opt("--age", metavar="RECIPIENT", help="encrypt it for this key: age1…, or the line in an SSH key's .pub file"))),
+    "doctor": Verb(
+        "audit",
+        "",
+        "check everything, and say how to mend each fault",
+        (flag("--fix", help="mend permissions, leftovers and the index; no record is changed"),),
+    ),
+    "check": Verb(
+        "audit",
+        "[FILE…]",
+        "find mistakes in record files",
+        (
+            flag(
+                "--staged", help="only look for secrets in the .dayleaf files that git would commit"
+            ),
+        ),
+    ),
+    "stats": Verb(
+        "audit",
+        "",
+        "show records, pushes, times, uses and model calls as numbers and charts",
+        (
+            opt("--since", metavar="WHEN", help="only what happened since: 7d, a date, `Monday`"),
+            WORKSPACE,
+            flag("--ascii", help="draw charts without block characters"),
+            flag("--spend", help="show what models cost"),
+        ),
+    ),
+    "eval": Verb(
+        "audit",
+        "[FILE…]",
+        "measure recall with your own questions",
+        (
+            flag(
+                "--template",
+                help="write a draft of such questions, made from your records, to FILE",
+            ),
+            flag("--strict", help="exit with 1 if the result is below the floor in the file"),
+            flag("--misses", help="list what was not found"),
+        ),
+    ),
+    "index": Verb(
+        "index",
+        "|".join(INDEX),
+        "build, refresh, verify, show or export the index",
+        (
+            *(flag("--" + name, help=argparse.SUPPRESS) for name in INDEX),
+            flag("--embeddings", help="build, --backend postgres: make vectors too"),
+            VECTORS_BY,
+            opt(
+                "--workspace",
+                metavar="NAME",
+                help="build --embeddings: another workspace, or `all`",
+            ),
+            opt("--out", metavar="FILE", help="export: write to this file"),
+            opt(
+                "--backend",
+                metavar="NAME",
+                help="what recall asks, local or postgres; this workspace is loaded into it",
+            ),
+            opt(
+                "--dsn",
+                metavar="DSN",
+                help=(
+                    "--backend postgres: the server, without a password (default: "
+                    "start one of your own)"
+                ),
+            ),
+            flag("--private", help="--backend postgres: include the private and the global tier"),
+        ),
+    ),
+    "feedback": Verb(
+        "show",
+        "ID up|down [WHY]",
+        "say whether a record helped or misled",
+        (opt("--why", metavar="WHY", help="the reason; the record keeps it"), SESSION),
+        True,
+    ),
+    "forget": Verb(
+        "learn",
+        "ID",
+        "move a record to the archive",
+        (
+            opt(
+                "--session",
+                metavar="ID",
+                help="everything about a session: its checkpoints and conversation",
+            ),
+            opt(
+                "--day", metavar="DATE", help="everything from a day: a date, `today`, `yesterday`"
+            ),
+            opt("--file", metavar="PATH", help="everything that mentions a file"),
+            opt("--mentions", metavar="TEXT", help="everything that contains this text"),
+            flag("--hard", help="remove it for good"),
+            flag("--yes", help="do not ask"),
+            opt("--reason", metavar="WHY", help="the reason, for the archive's log"),
+        ),
+    ),
+    "restore": Verb(
+        "upkeep",
+        "ID|TITLE|FILE",
+        "bring a record back from the archive, or everything from a backup",
+        (
+            opt(
+                "--into", metavar="DIR", help="FILE: into this empty directory, as a separate home"
+            ),
+            flag("--merge", help="FILE: add to what is there and replace nothing"),
+            flag(
+                "--replace",
+                help=(
+                    "FILE, with --merge: replace files that differ; the old ones go to the archive"
+                ),
+            ),
+            flag(
+                "--trust",
+                help=(
+                    "FILE: take over its approvals, commands and redaction "
+                    "switches; asks in a terminal"
+                ),
+            ),
+            opt("--identity", metavar="KEYFILE", help="FILE: decrypt it with this age or SSH key"),
+            flag("--dry-run", help="FILE: say what would be written"),
+        ),
+    ),
+    "backup": Verb(
+        "upkeep",
+        "[FILE]",
+        "keep everything in one file",
+        (
+            opt("--workspace", metavar="NAME", help="only this workspace and its receipts"),
+            flag("--shared", help="include the repository's .dayleaf"),
+            flag("--here", help="allow FILE inside a git work tree"),
+            opt(
+                "--age",
+                metavar="RECIPIENT",
+                help="encrypt it for this key: age1…, or the line in an SSH key's .pub file",
+            ),
+        ),
+    ),
     "share": Verb("doors", "ID", "move a record into the repository, for the team"),
     "unshare": Verb("doors", "ID", "move a record out of the repository again"),
-    "shared": Verb("doors", "[status]", "say who shared what, what is new, what git could not merge"),
-    "sync": Verb("doors", "[setup WHERE|status|take COPY|drop COPY]", "bring your machines up to date with one another", (
-        opt("--identity", metavar="FILE", help="setup: the key that another machine made"),
-        flag("--gone", help="go on even if many records are gone here"),
-        flag("--anew", help="write everything again, and remove this machine's older files"))),
-    "upkeep": Verb("upkeep", "", "merge duplicates and archive what is old", (
-        flag("--apply", help="do it; otherwise the plan is only printed"),
-        opt("--only", type=choice(("expiry", "duplicates")), metavar="WAY", help="only this: expiry, duplicates"),
-        flag("--contradictions", help="list learnings and rules that contradict each other"),
-        flag("--clock-is-right", help="expire even if the clock and the records are far apart"))),
+    "shared": Verb(
+        "doors", "[status]", "say who shared what, what is new, what git could not merge"
+    ),
+    "sync": Verb(
+        "doors",
+        "[setup WHERE|status|take COPY|drop COPY]",
+        "bring your machines up to date with one another",
+        (
+            opt("--identity", metavar="FILE", help="setup: the key that another machine made"),
+            flag("--gone", help="go on even if many records are gone here"),
+            flag("--anew", help="write everything again, and remove this machine's older files"),
+        ),
+    ),
+    "upkeep": Verb(
+        "upkeep",
+        "",
+        "merge duplicates and archive what is old",
+        (
+            flag("--apply", help="do it; otherwise the plan is only printed"),
+            opt(
+                "--only",
+                type=choice(("expiry", "duplicates")),
+                metavar="WAY",
+                help="only this: expiry, duplicates",
+            ),
+            flag("--contradictions", help="list learnings and rules that contradict each other"),
+            flag("--clock-is-right", help="expire even if the clock and the records are far apart"),
+        ),
+    ),
     "undo": Verb("upkeep", "", "undo the last upkeep"),
-    "audit": Verb("audit", "[SECTION…]", "find what is wrong in the records, and how to mend it", (
-        WORKSPACE, flag("--strict", help="exit with 1 if anything is found"))),
-    "new": Verb("learn", "rule|learning|resource|plan [TITLE]", "write a record in $EDITOR", (
-        flag("--shared", help="in the repository, for the team"), flag("--global", dest="tier_global", help="for every project"),
-        flag("--replace", help="plan: drop the active plan"),
-        opt("--from", dest="from_file", metavar="FILE", help="start from the text of this file"), SESSION, SOURCE)),
-    "import": Verb("imports", "tree|dir|claude-memory|transcripts [DIR]", "import the notes of other tools, and past sessions", (
-        flag("--dry-run", help="say what would be done, and write nothing"),
-        flag("--shared", help="tree, dir: in the repository, for the team"),
-        flag("--global", dest="tier_global", help="tree, dir: for every project"),
-        opt("--kind", type=choice([kind for kind in KINDS if kind not in layout.SAID]),
-            help="dir: the kind of files that name none (default: learning)"),
-        flag("--project", help="claude-memory: leave out your own CLAUDE.md"),
-        flag("--all", help="claude-memory: from every project"),
-        opt("--since", metavar="WHEN", help="transcripts: only sessions that ended since: 7d, a date"),
-        opt("--agent", type=choice(AGENTS), help="transcripts: from %s (default: Claude Code)" % " or ".join(AGENTS)),
-        flag("--all-projects", help="transcripts: from every workspace"))),
+    "audit": Verb(
+        "audit",
+        "[SECTION…]",
+        "find what is wrong in the records, and how to mend it",
+        (WORKSPACE, flag("--strict", help="exit with 1 if anything is found")),
+    ),
+    "new": Verb(
+        "learn",
+        "rule|learning|resource|plan [TITLE]",
+        "write a record in $EDITOR",
+        (
+            flag("--shared", help="in the repository, for the team"),
+            flag("--global", dest="tier_global", help="for every project"),
+            flag("--replace", help="plan: drop the active plan"),
+            opt(
+                "--from", dest="from_file", metavar="FILE", help="start from the text of this file"
+            ),
+            SESSION,
+            SOURCE,
+        ),
+    ),
+    "import": Verb(
+        "imports",
+        "tree|dir|claude-memory|transcripts [DIR]",
+        "import the notes of other tools, and past sessions",
+        (
+            flag("--dry-run", help="say what would be done, and write nothing"),
+            flag("--shared", help="tree, dir: in the repository, for the team"),
+            flag("--global", dest="tier_global", help="tree, dir: for every project"),
+            opt(
+                "--kind",
+                type=choice([kind for kind in KINDS if kind not in layout.SAID]),
+                help="dir: the kind of files that name none (default: learning)",
+            ),
+            flag("--project", help="claude-memory: leave out your own CLAUDE.md"),
+            flag("--all", help="claude-memory: from every project"),
+            opt(
+                "--since",
+                metavar="WHEN",
+                help="transcripts: only sessions that ended since: 7d, a date",
+            ),
+            opt(
+                "--agent",
+                type=choice(AGENTS),
+                help="transcripts: from %s (default: Claude Code)" % " or ".join(AGENTS),
+            ),
+            flag("--all-projects", help="transcripts: from every workspace"),
+        ),
+    ),
     "edit": Verb("learn", "ID", "change a record in $EDITOR; a copy is checked before it is saved"),
-    "open": Verb("show", "[ID]", "open a record's file, or the folder of this project's notes, on your desktop", (
-        flag("--folder", help="open the folder that holds the record"),)),
-    "keep": Verb("keep", "WORDS|-", "keep what you say as a rule that holds from now on", (
-        opt("--tag", action="append", metavar="T", help="show it only where this is spoken of (repeatable)"),)),
-    "rule": Verb("rule", "suggest|list|review|approve|reject|edit", "suggest rules, list them, decide on them", (
-        opt("--rationale", metavar="WHY", help="why it is needed (required)"),
-        opt("--body", metavar="TEXT", help="its text, or `-` for stdin"),
-        opt("--title", metavar="T", help="its title, if not given as words"), TAG,
-        opt("--link", action="append", metavar="ID", help="a record it belongs to (repeatable)"),
-        flag("--always", help="show it at the start of every session"),
-        flag("--global", dest="tier_global", help="for every project"), flag("--shared", help="in the repository, for the team"),
-        flag("--pending", help="only those waiting for a decision")), parts={
-        "suggest": Part("TITLE", "suggest a rule; it waits for a person's approval",
-                        "--rationale --body --title --tag --link --always --global --shared"),
-        "list": Part("", "list rules and their state", "--pending"),
-        "review": Part("", "decide on the waiting rules one by one, in a terminal"),
-        "approve": Part("ID…", "let a rule bind exactly as it is; only a person can"),
-        "reject": Part("ID…", "refuse a rule as it is; only a person can"),
-        "edit": Part("ID", "change a rule in $EDITOR; it waits for approval again")}),
+    "open": Verb(
+        "show",
+        "[ID]",
+        "open a record's file, or the folder of this project's notes, on your desktop",
+        (flag("--folder", help="open the folder that holds the record"),),
+    ),
+    "keep": Verb(
+        "keep",
+        "WORDS|-",
+        "keep what you say as a rule that holds from now on",
+        (
+            opt(
+                "--tag",
+                action="append",
+                metavar="T",
+                help="show it only where this is spoken of (repeatable)",
+            ),
+        ),
+    ),
+    "rule": Verb(
+        "rule",
+        "suggest|list|review|approve|reject|edit",
+        "suggest rules, list them, decide on them",
+        (
+            opt("--rationale", metavar="WHY", help="why it is needed (required)"),
+            opt("--body", metavar="TEXT", help="its text, or `-` for stdin"),
+            opt("--title", metavar="T", help="its title, if not given as words"),
+            TAG,
+            opt(
+                "--link", action="append", metavar="ID", help="a record it belongs to (repeatable)"
+            ),
+            flag("--always", help="show it at the start of every session"),
+            flag("--global", dest="tier_global", help="for every project"),
+            flag("--shared", help="in the repository, for the team"),
+            flag("--pending", help="only those waiting for a decision"),
+        ),
+        parts={
+            "suggest": Part(
+                "TITLE",
+                "suggest a rule; it waits for a person's approval",
+                "--rationale --body --title --tag --link --always --global --shared",
+            ),
+            "list": Part("", "list rules and their state", "--pending"),
+            "review": Part("", "decide on the waiting rules one by one, in a terminal"),
+            "approve": Part("ID…", "let a rule bind exactly as it is; only a person can"),
+            "reject": Part("ID…", "refuse a rule as it is; only a person can"),
+            "edit": Part("ID", "change a rule in $EDITOR; it waits for approval again"),
+        },
+    ),
     "review": Verb("rule", "", "decide on waiting rules, scripts and candidates"),
-    "resource": Verb("resource", RESOURCE, "keep, show and run documents and scripts", (
-        opt("--path", metavar="PATH", help="the file"),
-        opt("--type", type=choice(TYPES), help="doc, script, both; `add` guesses it"),
-        opt("--title", metavar="T", help="its title"),
-        flag("--shared", help="in the repository, for the team"), flag("--global", dest="tier_global", help="for every project"),
-        flag("--text", help="read it as text, whatever it holds"),
-        flag("--stale", help="only those whose file has changed or is gone"), *SECTIONS,
-        flag("--all", help="all of them"), flag("--force", help="replace a text that was edited by hand"),
-        opt("--reason", metavar="WHY", help="the reason, for the archive's log"),
-        opt("--timeout", type=whole, metavar="S", help="stop it after S seconds (default: 60)"),
-        opt("--cwd", metavar="DIR", help="run it in this directory (default: the project's root)"),
-        flag("--stdin", help="let it read stdin (default: it reads nothing)"),
-        flag("--dry-run", help="say what would run"), *FILTERS, VECTORS_BY), parts={
-        "add": Part("PATH", "keep a file: a copy of a document's text, or a script where it is",
-                    "--path --type --title --version --tag --shared --global --text"),
-        "list": Part("", "list resources, and whether their files have changed or are gone", "--type --stale"),
-        "show": Part("ID", "print a resource, its outline or one section", "--section --outline --next --previous"),
-        "refresh": Part("ID…", "read changed files again", "--all --force --text"),
-        "update": Part("ID", "change a title, tags, versions or the file", "--title --version --tag --path --force --text"),
-        "delete": Part("ID", "move a resource to the archive; its file stays", "--reason"),
-        "search": Part("QUERY", "search the resources", " ".join(
-            option.flags[0] for option in (*FILTERS, VECTORS_BY)) + " --type"),
-        "reindex": Part("[ID…]", "index resources again"),
-        "approve": Part("ID…", "let a script run as it is now; only a person can"),
-        "reject": Part("ID…", "forbid a script as it is now; only a person can"),
-        "run": Part("ID [-- ARGS]", "run a script that a person approved", "--timeout --cwd --stdin --dry-run")}),
-    "link": Verb("link", "FROM [RELATION] TO, or ID", "link two records, or list a record's links", (
-        flag("--remove", help="remove the link"),)),
-    "graph": Verb("link", "[ID]", "draw the links of a record, or of all", (
-        opt("--depth", type=whole, metavar="N", help="with an ID: at most N steps from it (default: 2)"),
-        opt("--format", type=choice(FORMATS), help=", ".join(FORMATS)),
-        flag("--dangling", help="only links that lead nowhere"),
-        WORKSPACE)),
-    "redact": Verb("audit", "ID|-", "remove a text from everything that is kept, or secrets from stdin", (
-        opt("--text", metavar="TEXT", help="ID: this text, or `-` to be asked for it or read stdin (default: the secrets found)"),
-        flag("--regex", help="ID: --text is a regular expression"),
-        flag("--everywhere", help="ID: from other records too"), flag("--apply", help="ID: do not ask"),
-        flag("--batch", help="-: read JSONL {id, text}"))),
-    "completion": Verb("recall", "|".join(SHELLS), "print a shell script that completes commands, options, ids and titles"),
-    "config": Verb("index", "list|get KEY|set KEY VALUE|unset KEY", "list, show, set or unset settings"),
-    "mcp": Verb("doors", "[DIR]", "serve this memory to any agent (Model Context Protocol)", (
-        flag("--read-only", help="offer no tool that writes or runs"),)),
-    "view": Verb("doors", "", "show the memory in a browser, only on this machine", (
-        opt("--port", type=whole, metavar="N", help="listen on this port (default: a free one)"),
-        opt("--idle", type=whole, metavar="MINUTES", help="stop after this long without a visit (default: 30)"),
-        opt("--export", metavar="FILE", help="write the shared tier into one HTML file instead"),
-        flag("--private", help="--export: include the private and the global tier"),
-        flag("--secrets", help="--export: keep texts as they are, secrets included"))),
-    "tier": Verb("resource", "add|list|remove [DIR]", "read a folder of markdown in place, such as a vault of notes", (
-        flag("--everywhere", help="in every project"),), parts={
-        "add": Part("DIR", "search its notes from now on; dayleaf never writes into it", "--everywhere"),
-        "list": Part("", "list the folders and their state"),
-        "remove": Part("DIR", "stop searching its notes; the folder stays as it is", "--everywhere")}),
-    "workspace": Verb("recall", "[claim]", "name the workspace and its tiers, or accept the one that `.git` claims"),
+    "resource": Verb(
+        "resource",
+        RESOURCE,
+        "keep, show and run documents and scripts",
+        (
+            opt("--path", metavar="PATH", help="the file"),
+            opt("--type", type=choice(TYPES), help="doc, script, both; `add` guesses it"),
+            opt("--title", metavar="T", help="its title"),
+            flag("--shared", help="in the repository, for the team"),
+            flag("--global", dest="tier_global", help="for every project"),
+            flag("--text", help="read it as text, whatever it holds"),
+            flag("--stale", help="only those whose file has changed or is gone"),
+            *SECTIONS,
+            flag("--all", help="all of them"),
+            flag("--force", help="replace a text that was edited by hand"),
+            opt("--reason", metavar="WHY", help="the reason, for the archive's log"),
+            opt("--timeout", type=whole, metavar="S", help="stop it after S seconds (default: 60)"),
+            opt(
+                "--cwd",
+                metavar="DIR",
+                help="run it in this directory (default: the project's root)",
+            ),
+            flag("--stdin", help="let it read stdin (default: it reads nothing)"),
+            flag("--dry-run", help="say what would run"),
+            *FILTERS,
+            VECTORS_BY,
+        ),
+        parts={
+            "add": Part(
+                "PATH",
+                "keep a file: a copy of a document's text, or a script where it is",
+                "--path --type --title --version --tag --shared --global --text",
+            ),
+            "list": Part(
+                "",
+                "list resources, and whether their files have changed or are gone",
+                "--type --stale",
+            ),
+            "show": Part(
+                "ID",
+                "print a resource, its outline or one section",
+                "--section --outline --next --previous",
+            ),
+            "refresh": Part("ID…", "read changed files again", "--all --force --text"),
+            "update": Part(
+                "ID",
+                "change a title, tags, versions or the file",
+                "--title --version --tag --path --force --text",
+            ),
+            "delete": Part("ID", "move a resource to the archive; its file stays", "--reason"),
+            "search": Part(
+                "QUERY",
+                "search the resources",
+                " ".join(option.flags[0] for option in (*FILTERS, VECTORS_BY)) + " --type",
+            ),
+            "reindex": Part("[ID…]", "index resources again"),
+            "approve": Part("ID…", "let a script run as it is now; only a person can"),
+            "reject": Part("ID…", "forbid a script as it is now; only a person can"),
+            "run": Part(
+                "ID [-- ARGS]",
+                "run a script that a person approved",
+                "--timeout --cwd --stdin --dry-run",
+            ),
+        },
+    ),
+    "link": Verb(
+        "link",
+        "FROM [RELATION] TO, or ID",
+        "link two records, or list a record's links",
+        (flag("--remove", help="remove the link"),),
+    ),
+    "graph": Verb(
+        "link",
+        "[ID]",
+        "draw the links of a record, or of all",
+        (
+            opt(
+                "--depth",
+                type=whole,
+                metavar="N",
+                help="with an ID: at most N steps from it (default: 2)",
+            ),
+            opt("--format", type=choice(FORMATS), help=", ".join(FORMATS)),
+            flag("--dangling", help="only links that lead nowhere"),
+            WORKSPACE,
+        ),
+    ),
+    "redact": Verb(
+        "audit",
+        "ID|-",
+        "remove a text from everything that is kept, or secrets from stdin",
+        (
+            opt(
+                "--text",
+                metavar="TEXT",
+                help=(
+                    "ID: this text, or `-` to be asked for it or read stdin "
+                    "(default: the secrets found)"
+                ),
+            ),
+            flag("--regex", help="ID: --text is a regular expression"),
+            flag("--everywhere", help="ID: from other records too"),
+            flag("--apply", help="ID: do not ask"),
+            flag("--batch", help="-: read JSONL {id, text}"),
+        ),
+    ),
+    "completion": Verb(
+        "recall",
+        "|".join(SHELLS),
+        "print a shell script that completes commands, options, ids and titles",
+    ),
+    "config": Verb(
+        "index", "list|get KEY|set KEY VALUE|unset KEY", "list, show, set or unset settings"
+    ),
+    "mcp": Verb(
+        "doors",
+        "[DIR]",
+        "serve this memory to any agent (Model Context Protocol)",
+        (flag("--read-only", help="offer no tool that writes or runs"),),
+    ),
+    "view": Verb(
+        "doors",
+        "",
+        "show the memory in a browser, only on this machine",
+        (
+            opt(
+                "--port", type=whole, metavar="N", help="listen on this port (default: a free one)"
+            ),
+            opt(
+                "--idle",
+                type=whole,
+                metavar="MINUTES",
+                help="stop after this long without a visit (default: 30)",
+            ),
+            opt(
+                "--export", metavar="FILE", help="write the shared tier into one HTML file instead"
+            ),
+            flag("--private", help="--export: include the private and the global tier"),
+            flag("--secrets", help="--export: keep texts as they are, secrets included"),
+        ),
+    ),
+    "tier": Verb(
+        "resource",
+        "add|list|remove [DIR]",
+        "read a folder of markdown in place, such as a vault of notes",
+        (flag("--everywhere", help="in every project"),),
+        parts={
+            "add": Part(
+                "DIR", "search its notes from now on; dayleaf never writes into it", "--everywhere"
+            ),
+            "list": Part("", "list the folders and their state"),
+            "remove": Part(
+                "DIR", "stop searching its notes; the folder stays as it is", "--everywhere"
+            ),
+        },
+    ),
+    "workspace": Verb(
+        "recall",
+        "[claim]",
+        "name the workspace and its tiers, or accept the one that `.git` claims",
+    ),
 }

@@ -1,4 +1,6 @@
-"""The verb notes: who may write a note of each session, what that costs, and the notes of past sessions."""
+"""The verb notes: who may write a note of each session, what that costs, and the notes of past
+sessions.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ WAIT = 5.0  # seconds until a declined call is tried again, since the rate of ca
 
 
 class Plan(NamedTuple):
-    """What writing the notes of past sessions would take: conversations, oldest first, and tokens."""
+    """What writing the notes of past sessions would take: conversations, oldest first, and
+    tokens.
+    """
 
     talks: list[Record]
     tokens: int
@@ -41,6 +45,7 @@ def notes(call: Call) -> int:
 
 # ---- on and off
 
+
 def _on(call: Call) -> int:
     """Let a provider write notes from now on."""
     chosen = call.options.provider or "claude"
@@ -52,15 +57,20 @@ def _on(call: Call) -> int:
     pause.start(call.place.home, call.now)
     notekeeping.answer(call.place.home)
     lines = ["a note of each session from now on, by %s" % chosen, *_price(call)]
-    lines += ["  what leaves this machine: what was said in a session, without its secrets, to %s" % chosen,
-              "  `dayleaf notes off` ends it; `dayleaf notes write` writes those of past sessions"]
+    lines += [
+        "  what leaves this machine: what was said in a session, without its secrets, to %s"
+        % chosen,
+        "  `dayleaf notes off` ends it; `dayleaf notes write` writes those of past sessions",
+    ]
     try:
         generation.provider_of(call.settings, call.env)
     except CallFailed as error:
         lines.append("! it cannot be asked now: %s" % error.args[0])
     if call.settings["notes.provider"] != chosen:
-        lines.append("! here it stays %s (%s)" % (
-            call.settings["notes.provider"], call.settings.sources["notes.provider"]))
+        lines.append(
+            "! here it stays %s (%s)"
+            % (call.settings["notes.provider"], call.settings.sources["notes.provider"])
+        )
     return call.answer({"provider": call.settings["notes.provider"], "config": path}, lines)
 
 
@@ -72,13 +82,19 @@ def _off(call: Call) -> int:
     if call.options.project:
         if not call.place.shared:
             raise UsageError("there is no project here; cd into one")
-        path, mode, where = call.place.shared + "/config.json", 0o644, " in this project, for all who work on it"
+        path, mode, where = (
+            call.place.shared + "/config.json",
+            0o644,
+            " in this project, for all who work on it",
+        )
     elif call.options.mine:
         path, where = call.place.private + "/config.json", " in this project, for you"
     change_config(path, "notes.provider", config.OFF, mode)
     notekeeping.answer(call.place.home)
-    return call.answer({"provider": config.OFF, "config": path},
-                       ["no model writes notes%s; those that are there stay" % where])
+    return call.answer(
+        {"provider": config.OFF, "config": path},
+        ["no model writes notes%s; those that are there stay" % where],
+    )
 
 
 def _price(call: Call) -> list[str]:
@@ -86,15 +102,26 @@ def _price(call: Call) -> list[str]:
     mean = notekeeping.mean_tokens(call.store())
     of = "your last sessions here" if mean else "the sessions of two projects"
     made = _recent_calls(call)
-    paid = ", %.4f US dollars a call so far" % (made.cost / made.calls) if made.calls and made.cost else ""
-    return ["  it costs some {:,} tokens in and 400 out a session, measured on {}{}".format(mean or QUESTION_TOKENS, of, paid)]
+    paid = (
+        ", %.4f US dollars a call so far" % (made.cost / made.calls)
+        if made.calls and made.cost
+        else ""
+    )
+    return [
+        "  it costs some {:,} tokens in and 400 out a session, measured on {}{}".format(
+            mean or QUESTION_TOKENS, of, paid
+        )
+    ]
 
 
 def _recent_calls(call: Call) -> spend.Totals:
-    return spend.between(call.place.home, call.now - MONTH * clock.DAY, call.now + clock.DAY, spend.NOTES)
+    return spend.between(
+        call.place.home, call.now - MONTH * clock.DAY, call.now + clock.DAY, spend.NOTES
+    )
 
 
 # ---- status
+
 
 def _status(call: Call) -> int:
     """Say who writes notes, what they cost and what became of them."""
@@ -104,23 +131,52 @@ def _status(call: Call) -> int:
     dropped = sum(_number(record.meta.get("dropped")) for record in kept)
     held = pause.read(home)
     most = spend.whole(settings["notes.dailyCalls"])
-    value = {"provider": settings["notes.provider"], "source": settings.sources["notes.provider"],
-             "model": settings["notes.model"], "notes": len(kept), "dropped": dropped,
-             "edited": sum(map(generation.is_edited, kept)), "callsToday": today.calls, "mostCalls": most,
-             "calls": made.calls, "failed": made.failed, "tokensIn": made.tokens_in,
-             "tokensOut": made.tokens_out, "dollars": round(made.cost, 4),
-             "pausedUntil": clock.iso(held.until) if held.until > call.now else None, "why": held.why}
+    value = {
+        "provider": settings["notes.provider"],
+        "source": settings.sources["notes.provider"],
+        "model": settings["notes.model"],
+        "notes": len(kept),
+        "dropped": dropped,
+        "edited": sum(map(generation.is_edited, kept)),
+        "callsToday": today.calls,
+        "mostCalls": most,
+        "calls": made.calls,
+        "failed": made.failed,
+        "tokensIn": made.tokens_in,
+        "tokensOut": made.tokens_out,
+        "dollars": round(made.cost, 4),
+        "pausedUntil": clock.iso(held.until) if held.until > call.now else None,
+        "why": held.why,
+    }
     off = settings["notes.provider"] == config.OFF
-    rows = [["notes by a model", "off; `dayleaf notes on` allows one" if off else str(settings["notes.provider"])],
-            ["in this workspace", "%s, %d edited by hand; %s dropped: not in the conversation" % (
-                count(len(kept), "note"), value["edited"], count(dropped, "item"))],
-            ["today", "%d of %d calls" % (today.calls, most)],
-            ["the last %d days" % MONTH, "%s, %d failed; %s tokens in, %s out; %.4f US dollars known" % (
-                count(made.calls, "call"), made.failed, "{:,}".format(made.tokens_in),
-                "{:,}".format(made.tokens_out), made.cost)]]
+    rows = [
+        [
+            "notes by a model",
+            "off; `dayleaf notes on` allows one" if off else str(settings["notes.provider"]),
+        ],
+        [
+            "in this workspace",
+            "%s, %d edited by hand; %s dropped: not in the conversation"
+            % (count(len(kept), "note"), value["edited"], count(dropped, "item")),
+        ],
+        ["today", "%d of %d calls" % (today.calls, most)],
+        [
+            "the last %d days" % MONTH,
+            "%s, %d failed; %s tokens in, %s out; %.4f US dollars known"
+            % (
+                count(made.calls, "call"),
+                made.failed,
+                "{:,}".format(made.tokens_in),
+                "{:,}".format(made.tokens_out),
+                made.cost,
+            ),
+        ],
+    ]
     if held.until > call.now:
         rows.append(["paused", "until %s: %s" % (clock.local(held.until), held.why)])
-    return call.answer(value, [*screen.table(rows, style=call.style(), give=1), *([] if off else _price(call))])
+    return call.answer(
+        value, [*screen.table(rows, style=call.style(), give=1), *([] if off else _price(call))]
+    )
 
 
 def _number(value: object) -> int:
@@ -129,16 +185,27 @@ def _number(value: object) -> int:
 
 # ---- past sessions
 
+
 def _write(call: Call) -> int:
     """Write the notes that past sessions lack, after a plan."""
     if call.settings["notes.provider"] == config.OFF:
         raise UsageError("notes are off; `dayleaf notes on` allows a model to write them")
     plan = _planned(call)
-    value: dict[str, Any] = {"sessions": len(plan.talks), "tokens": plan.tokens, "written": [], "failed": ""}
+    value: dict[str, Any] = {
+        "sessions": len(plan.talks),
+        "tokens": plan.tokens,
+        "written": [],
+        "failed": "",
+    }
     said = "%s without a note, some %s tokens in, by %s" % (
-        count(len(plan.talks), "session"), "{:,}".format(plan.tokens), call.settings["notes.provider"])
+        count(len(plan.talks), "session"),
+        "{:,}".format(plan.tokens),
+        call.settings["notes.provider"],
+    )
     if call.options.dry_run or not plan.talks:
-        return call.answer(value, [said + ("; nothing was asked (--dry-run)" if call.options.dry_run else "")])
+        return call.answer(
+            value, [said + ("; nothing was asked (--dry-run)" if call.options.dry_run else "")]
+        )
     warn(said)
     if not call.options.yes and not confirmed("write them? [y/N] ", short=True):
         raise UsageError("nothing was asked; `dayleaf notes write --yes` asks no question")
@@ -148,7 +215,10 @@ def _write(call: Call) -> int:
     value.update(written=[one.id for one in written], failed=failed)
     lines = ["%s written" % count(len(written), "note")]
     if left:
-        lines.append("%s left%s; the same command goes on from there" % (left, ": " + failed if failed else ""))
+        lines.append(
+            "%s left%s; the same command goes on from there"
+            % (left, ": " + failed if failed else "")
+        )
     call.answer(value, lines)
     return 1 if failed and not written else 0
 
@@ -167,12 +237,18 @@ def _planned(call: Call) -> Plan:
 
 
 def _write_all(call: Call, plan: Plan) -> tuple[list[Record], str]:
-    """Write notes until all are there, the day's cap is met or a call fails; return them and why it ended."""
+    """Write notes until all are there, the day's cap is met or a call fails; return them and why it
+    ended.
+    """
     written: list[Record] = []
     with call.spinner("writing notes") as spinner:
         for number, talk in enumerate(plan.talks):
             spinner.step = "%s %d of %d: %s" % (
-                screen.bar(number, len(plan.talks)), number + 1, len(plan.talks), plaintext.one_line(talk.title)[:40])
+                screen.bar(number, len(plan.talks)),
+                number + 1,
+                len(plan.talks),
+                plaintext.one_line(talk.title)[:40],
+            )
             try:
                 one = _patiently(call, talk)
             except generation.Declined as error:
@@ -198,5 +274,9 @@ def _patiently(call: Call, talk: Record) -> generation.Written:
         time.sleep(WAIT)
 
 
-WAYS: dict[str, Callable[[Call], int]] = {"on": _on, "off": _off, "status": _status, "write": _write}
-
+WAYS: dict[str, Callable[[Call], int]] = {
+    "on": _on,
+    "off": _off,
+    "status": _status,
+    "write": _write,
+}

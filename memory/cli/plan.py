@@ -11,7 +11,16 @@ from memory.recall.hit import record_json
 from memory.store import activeplan
 from memory.store.store import Store
 from memory.terminal import screen
-from memory.terminal.call import Call, author, first_clause, nearest, session_of, shown, unknown_word, written
+from memory.terminal.call import (
+    Call,
+    author,
+    first_clause,
+    nearest,
+    session_of,
+    shown,
+    unknown_word,
+    written,
+)
 
 ENDED = 5  # plans that are listed below the active one
 MARKS = {True: "x", False: " "}
@@ -31,21 +40,31 @@ def plan(call: Call) -> int:
     _only(call, "a new plan", ("shared", "replace", "step"))
     if len(words) == 1 and word.isalpha() and nearest(word, WORDS, ""):
         raise unknown_word("plan", word, WORDS)
-    title, body = parted(call.stdin() if words == ["-"] else " ".join(words), call.options.step or ())
-    return written(call, made(call, title, body, layout.SHARED if call.options.shared else layout.PRIVATE), "planned")
+    title, body = parted(
+        call.stdin() if words == ["-"] else " ".join(words), call.options.step or ()
+    )
+    return written(
+        call,
+        made(call, title, body, layout.SHARED if call.options.shared else layout.PRIVATE),
+        "planned",
+    )
 
 
 def _only(call: Call, what: str, allowed: tuple[str, ...]) -> None:
     """Refuse options that mean nothing here."""
     given = [name for name in OPTIONS if getattr(call.options, name) and name not in allowed]
     if given:
-        raise UsageError("%s takes no --%s; `dayleaf plan --help` lists what does" % (what, given[0]))
+        raise UsageError(
+            "%s takes no --%s; `dayleaf plan --help` lists what does" % (what, given[0])
+        )
 
 
 # ---- making
 
+
 def parted(said: str, steps: Any = ()) -> tuple[str, str]:
-    """Return (title, body) of a plan's text: a short first line is the title alone; raises UsageError for an empty one.
+    """Return (title, body) of a plan's text: a short first line is the title alone; raises
+    UsageError for an empty one.
 
     steps: more of them, added as task items.
     """
@@ -62,12 +81,23 @@ def parted(said: str, steps: Any = ()) -> tuple[str, str]:
     return title, whole + "\n" if whole else ""
 
 
-def made(call: Call, title: str, body: str, tier: str, extra: dict[str, Any] | None = None) -> Record:
-    """Write a new plan, which is the active one then; raises StoreError where another one is and --replace is not given."""
+def made(
+    call: Call, title: str, body: str, tier: str, extra: dict[str, Any] | None = None
+) -> Record:
+    """Write a new plan, which is the active one then; raises StoreError where another one is and
+    --replace is not given.
+    """
     store = call.store()
     before = standing(call, store)
-    kept = store.add("plan", title, body, tier=tier, source=call.options.source or author(call), session=session_of(call),
-                     extra={**(extra or {}), "status": "active"})
+    kept = store.add(
+        "plan",
+        title,
+        body,
+        tier=tier,
+        source=call.options.source or author(call),
+        session=session_of(call),
+        extra={**(extra or {}), "status": "active"},
+    )
     for old in before:
         if old.name != kept.name:
             _end(call, store, old, "dropped", "replaced by " + kept.id)
@@ -80,8 +110,10 @@ def standing(call: Call, store: Store) -> list[Record]:
     found = _active(store)
     if found and not call.options.replace:
         id = found[0].id
-        raise StoreError("the plan %s '%s' is active; end it with `dayleaf plan done %s` or `plan drop %s`, or drop it "
-                         "with --replace" % (id, shown(found[0].title), id, id))
+        raise StoreError(
+            "the plan %s '%s' is active; end it with `dayleaf plan done %s` or `plan drop %s`, or "
+            "drop it with --replace" % (id, shown(found[0].title), id, id)
+        )
     for record in found:
         store.check(record.name)
     return found
@@ -92,6 +124,7 @@ def _active(store: Store) -> list[Record]:
 
 
 # ---- showing
+
 
 def _list(call: Call, words: list[str]) -> int:
     """List the active plan with its steps, or that none is active, then those that ended last."""
@@ -104,7 +137,10 @@ def _list(call: Call, words: list[str]) -> int:
     for record in found:
         lines += [_line(record), *_step_lines(record)]
     if len(found) > 1:
-        lines.append("%d plans are active and %s is used; `dayleaf plan done ID` ends one" % (len(found), found[0].id))
+        lines.append(
+            "%d plans are active and %s is used; `dayleaf plan done ID` ends one"
+            % (len(found), found[0].id)
+        )
     lines += [""] * bool(ended) + [_line(record) for record in ended[:ENDED]]
     if len(ended) > ENDED:
         lines.append("and %d more; `dayleaf recall --kind plan` lists them" % (len(ended) - ENDED))
@@ -114,15 +150,21 @@ def _list(call: Call, words: list[str]) -> int:
 def _line(record: Record) -> str:
     """Write one plan: its id, status, progress and title."""
     done, of = activeplan.progress(record)
-    cells = [one_line(record.id), record.status, *(["%d of %s done" % (done, count(of, "step"))] if of else []),
-             one_line(record.title)]
+    cells = [
+        one_line(record.id),
+        record.status,
+        *(["%d of %s done" % (done, count(of, "step"))] if of else []),
+        one_line(record.title),
+    ]
     return "  ".join(cells)
 
 
 def _steps(record: Record) -> list[tuple[int, str, str]]:
     """Return (number, mark, text) of each step."""
-    return [(number, MARKS[ticked], one_line(text))
-            for number, (_, ticked, text) in enumerate(records.steps(record.body), 1)]
+    return [
+        (number, MARKS[ticked], one_line(text))
+        for number, (_, ticked, text) in enumerate(records.steps(record.body), 1)
+    ]
 
 
 def _step_lines(record: Record) -> list[str]:
@@ -131,7 +173,10 @@ def _step_lines(record: Record) -> list[str]:
 
 def _json(record: Record) -> dict[str, Any]:
     done, of = activeplan.progress(record)
-    steps = [{"number": number, "done": mark == MARKS[True], "text": text} for number, mark, text in _steps(record)]
+    steps = [
+        {"number": number, "done": mark == MARKS[True], "text": text}
+        for number, mark, text in _steps(record)
+    ]
     return {**record_json(record), "status": record.status, "done": done, "of": of, "steps": steps}
 
 
@@ -140,11 +185,14 @@ def _show(call: Call, words: list[str]) -> int:
     found = _one(call, call.store(), words)
     facts = [("status", found.status), ("file", call.place.path(found.name))]
     head = screen.record(found, call.now, call.style(), facts)
-    return call.answer({**_json(found), "path": call.place.path(found.name), "body": found.body},
-                       [*head, "", plain(found.body).rstrip("\n")])
+    return call.answer(
+        {**_json(found), "path": call.place.path(found.name), "body": found.body},
+        [*head, "", plain(found.body).rstrip("\n")],
+    )
 
 
 # ---- changing
+
 
 def _update(call: Call, words: list[str]) -> int:
     """Replace the body of the active plan, or add to it; its title stays."""
@@ -157,7 +205,8 @@ def _update(call: Call, words: list[str]) -> int:
     found = _one(call, store, [])
     before = store.raw(found.name)
     after = activeplan.rewritten(before, said, call.options.append, found.name)
-    if records.from_bytes(found.name, after, call.now).title != found.title:  # it stood in the text that went
+    # it stood in the text that went
+    if records.from_bytes(found.name, after, call.now).title != found.title:
         after = frontmatter.edit(after, {"title": found.title}, found.name)
     return _changed(call, store, found, before, after)
 
@@ -171,7 +220,10 @@ def _step(call: Call, words: list[str]) -> int:
     before = store.raw(found.name)
     after = activeplan.ticked(before, int(words[0]), not call.options.undo)
     if after == before:
-        return call.answer(_json(found), ["step %d is %s already" % (int(words[0]), "open" if call.options.undo else "done")])
+        return call.answer(
+            _json(found),
+            ["step %d is %s already" % (int(words[0]), "open" if call.options.undo else "done")],
+        )
     return _changed(call, store, found, before, after)
 
 
@@ -181,7 +233,11 @@ def _changed(call: Call, store: Store, found: Record, before: bytes, after: byte
         after = frontmatter.edit(after, {"updated": clock.iso(call.now)}, found.name)
     kept = store.replace(found.name, after, files.sha256(before))
     call.indexed()
-    secret = ["  a secret was removed from it"] if "[redacted:" in kept.body and "[redacted:" not in found.body else []
+    secret = (
+        ["  a secret was removed from it"]
+        if "[redacted:" in kept.body and "[redacted:" not in found.body
+        else []
+    )
     return call.answer(_json(kept), [_line(kept), *_step_lines(kept), *secret])
 
 
@@ -204,7 +260,9 @@ def _end(call: Call, store: Store, found: Record, status: str, reason: str) -> R
 
 
 def _one(call: Call, store: Store, words: list[str]) -> Record:
-    """Return the plan of an id, without words the active one; raises UsageError or StoreError where there is none."""
+    """Return the plan of an id, without words the active one; raises UsageError or StoreError where
+    there is none.
+    """
     if len(words) > 1:
         raise UsageError("one ID, not %d words; quote a new plan as one argument" % len(words))
     if words:
@@ -219,11 +277,18 @@ def _one(call: Call, store: Store, words: list[str]) -> Record:
 
 
 def _none(call: Call) -> str:
-    return "no plan is active in %s; `dayleaf plan \"…\"` makes one" % one_line(call.place.key)
+    return 'no plan is active in %s; `dayleaf plan "…"` makes one' % one_line(call.place.key)
 
 
 OPTIONS = ("shared", "replace", "step", "append", "undo", "reason")
 WORDS: dict[str, tuple[Callable[[Call, list[str]], int], tuple[str, ...]]] = {
-    "list": (_list, ()), "show": (_show, ()), "update": (_update, ("append",)), "step": (_step, ("undo",)),
+    "list": (_list, ()),
+    "show": (_show, ()),
+    "update": (_update, ("append",)),
+    "step": (_step, ("undo",)),
     "done": (lambda call, words: _ended(call, words, "done", ""), ()),
-    "drop": (lambda call, words: _ended(call, words, "dropped", call.options.reason or ""), ("reason",))}
+    "drop": (
+        lambda call, words: _ended(call, words, "dropped", call.options.reason or ""),
+        ("reason",),
+    ),
+}

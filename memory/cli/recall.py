@@ -13,7 +13,15 @@ from memory.core.config import DEFAULTS
 from memory.store import authority
 from memory.terminal import results, screen
 from memory.terminal.arguments import KINDS, SHELLS, completed
-from memory.terminal.call import Call, confirmed, need_person, session_of, to_json, unknown_word, warn
+from memory.terminal.call import (
+    Call,
+    confirmed,
+    need_person,
+    session_of,
+    to_json,
+    unknown_word,
+    warn,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,23 +41,41 @@ def recall(call: Call) -> int:
     words = " ".join(call.words)
     if call.options.batch:
         offset = clock.local_offset(call.now)
-        for line in batch.batch(sys.stdin, call.place, call.settings, call.now, offset, _query(call, words, None),
-                                 semantic=_semantic(call), dsn=dsn_of(call)):
+        for line in batch.batch(
+            sys.stdin,
+            call.place,
+            call.settings,
+            call.now,
+            offset,
+            _query(call, words, None),
+            semantic=_semantic(call),
+            dsn=dsn_of(call),
+        ):
             print(line)
         return 0
     found = found_by(call, words, call.options.limit, not call.options.no_links)
     if call.options.hook:
         print(results.for_model(found, words))
     else:
-        call.answer(hit.found_json(found, words),
-                    results.hits(found, words, call.place.key, call.style(), call.options.explain, call.options.group))
+        call.answer(
+            hit.found_json(found, words),
+            results.hits(
+                found, words, call.place.key, call.style(), call.options.explain, call.options.group
+            ),
+        )
     freshen(call, found.stale or found.rescan)
-    reread(call, {each.record.name: each.record for each in found.hits if each.workspace == call.place.key}.values())
+    reread(
+        call,
+        {
+            each.record.name: each.record for each in found.hits if each.workspace == call.place.key
+        }.values(),
+    )
     return 0
 
 
 def found_by(call: Call, words: str, limit: int | None, links: bool = False) -> Found:
-    """Return what a call's words and filters find (hit.Found), at most `limit` hits; None means the setting's number.
+    """Return what a call's words and filters find (hit.Found), at most `limit` hits; None means the
+    setting's number.
 
     links: with what the hits are linked with.
     """
@@ -57,8 +83,16 @@ def found_by(call: Call, words: str, limit: int | None, links: bool = False) -> 
 
     with call.spinner("searching"):
         query = _query(call, words, limit)
-        return search.recall(call.place, call.settings, query, call.now, clock.local_offset(call.now),
-                             semantic=_semantic(call), links=links, dsn=dsn_of(call))
+        return search.recall(
+            call.place,
+            call.settings,
+            query,
+            call.now,
+            clock.local_offset(call.now),
+            semantic=_semantic(call),
+            links=links,
+            dsn=dsn_of(call),
+        )
 
 
 def dsn_of(call: Call) -> str:
@@ -84,11 +118,27 @@ def _query(call: Call, words: str, limit: int | None) -> Query:
     from memory.recall import question
 
     o = call.options
-    given = {"query": words or None, "since": o.since, "days": o.days, "from": o.from_, "to": o.to, "kind": o.kind,
-             "type": getattr(o, "type", None),
-             "tag": o.tag, "topic": o.topic, "file": o.file, "branch": o.branch, "session": o.session,
-             "version": o.version, "workspace": o.workspace, "context-tags": o.context_tags,
-             "semantic": o.semantic or None, "lexical": o.lexical or None, "limit": limit, "min-score": o.min_score}
+    given = {
+        "query": words or None,
+        "since": o.since,
+        "days": o.days,
+        "from": o.from_,
+        "to": o.to,
+        "kind": o.kind,
+        "type": getattr(o, "type", None),
+        "tag": o.tag,
+        "topic": o.topic,
+        "file": o.file,
+        "branch": o.branch,
+        "session": o.session,
+        "version": o.version,
+        "workspace": o.workspace,
+        "context-tags": o.context_tags,
+        "semantic": o.semantic or None,
+        "lexical": o.lexical or None,
+        "limit": limit,
+        "min-score": o.min_score,
+    }
     return question.options(given, call.now, clock.local_offset(call.now))
 
 
@@ -101,15 +151,23 @@ def freshen(call: Call, stale: bool) -> None:
     root = layout.plugin() + "/memory"
     try:
         sys.stdout.flush()
-        subprocess.Popen([sys.executable, "-I", root, "index", "refresh"], cwd=call.place.project, env=call.env,
-                         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                         start_new_session=True)
+        subprocess.Popen(
+            [sys.executable, "-I", root, "index", "refresh"],
+            cwd=call.place.project,
+            env=call.env,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
     except OSError as error:
         warn("the refresh could not be started (%s); run `dayleaf index refresh`" % error.strerror)
 
 
 def reread(call: Call, found: Iterable[Record]) -> list[Record]:
-    """Read the scripts among records of this workspace again where they have changed, and return the records as they are then."""
+    """Read the scripts among records of this workspace again where they have changed, and return
+    the records as they are then.
+    """
     from memory.project import material
 
     store, out = None, []
@@ -126,7 +184,9 @@ def reread(call: Call, found: Iterable[Record]) -> list[Record]:
 
 
 def fix(call: Call) -> int:
-    """Show what was done after an error; where nothing like it failed, the records that are nearest."""
+    """Show what was done after an error; where nothing like it failed, the records that are
+    nearest.
+    """
     from memory.knowledge import remedies
     from memory.recall import hit
     from memory.terminal import pastlines
@@ -143,8 +203,12 @@ def fix(call: Call) -> int:
     if not answer.met and not answer.nearest:
         from memory.recall import question, search
 
-        query = question.Query(error[:2000], _since(call), workspace=call.options.workspace or "", limit=3)
-        found = search.recall(call.place, call.settings, query, call.now, clock.local_offset(call.now))
+        query = question.Query(
+            error[:2000], _since(call), workspace=call.options.workspace or "", limit=3
+        )
+        found = search.recall(
+            call.place, call.settings, query, call.now, clock.local_offset(call.now)
+        )
         value["nearest"] = hit.found_json(found, error)["hits"]
         lines += pastlines.nearest(found.hits, call.style())
     return call.answer({**value, "notes": past.notes}, [*lines, *past.notes])
@@ -157,13 +221,19 @@ def how(call: Call) -> int:
 
     tool = " ".join(call.words).strip()
     if not tool:
-        raise UsageError("how needs a tool, such as `gh` or \"go test\"")
+        raise UsageError('how needs a tool, such as `gh` or "go test"')
     past = _past(call, tool, history.holds_words(practice.asked(tool)), every=True)
     found = practice.how(past.sessions, tool, call.now)
     limit = call.options.limit or 10
-    value = {"tool": tool, "forms": [practice.shape_json(shape) for shape in found[:limit]],
-             "left_out": max(0, len(found) - limit), "notes": past.notes}
-    return call.answer(value, [*pastlines.invocations(found, tool, limit, call.style(), call.now), *past.notes])
+    value = {
+        "tool": tool,
+        "forms": [practice.shape_json(shape) for shape in found[:limit]],
+        "left_out": max(0, len(found) - limit),
+        "notes": past.notes,
+    }
+    return call.answer(
+        value, [*pastlines.invocations(found, tool, limit, call.style(), call.now), *past.notes]
+    )
 
 
 def blame(call: Call) -> int:
@@ -178,9 +248,18 @@ def blame(call: Call) -> int:
     past = _past(call, name, history.holds_words(name), every=True, decisions=True)
     found = history.blame(past.sessions, path)
     limit = call.options.limit or 10
-    return call.answer({"path": path, "sessions": [history.touch_json(touch, call.place) for touch in found[:limit]],
-                        "left_out": max(0, len(found) - limit), "notes": past.notes},
-                       [*pastlines.touched(found, path, limit, call.style(), clock.local_offset(call.now)), *past.notes])
+    return call.answer(
+        {
+            "path": path,
+            "sessions": [history.touch_json(touch, call.place) for touch in found[:limit]],
+            "left_out": max(0, len(found) - limit),
+            "notes": past.notes,
+        },
+        [
+            *pastlines.touched(found, path, limit, call.style(), clock.local_offset(call.now)),
+            *past.notes,
+        ],
+    )
 
 
 def friction(call: Call) -> int:
@@ -189,21 +268,34 @@ def friction(call: Call) -> int:
     from memory.terminal import pastlines
 
     if call.words:
-        raise UsageError("friction takes no words; `dayleaf fix \"ERROR\"` asks about one error")
+        raise UsageError('friction takes no words; `dayleaf fix "ERROR"` asks about one error')
     past = _past(call, "", lambda body: "✗" in body)
     known = project_files(call.place)
     met = [(wall, proposal(call.place, wall, known)) for wall in gather(past.sessions, known)]
     limit = call.options.limit or 10
-    return call.answer({"walls": [to_json(wall, proposed, call.place) for wall, proposed in met[:limit]],
-                        "left_out": max(0, len(met) - limit), "notes": past.notes},
-                       [*pastlines.walls(met, limit, call.style(), clock.local_offset(call.now)), *past.notes])
+    return call.answer(
+        {
+            "walls": [to_json(wall, proposed, call.place) for wall, proposed in met[:limit]],
+            "left_out": max(0, len(met) - limit),
+            "notes": past.notes,
+        },
+        [*pastlines.walls(met, limit, call.style(), clock.local_offset(call.now)), *past.notes],
+    )
 
 
-def _past(call: Call, words: str, holds: Callable[[str], bool], every: bool = False, decisions: bool = False) -> Read:
+def _past(
+    call: Call,
+    words: str,
+    holds: Callable[[str], bool],
+    every: bool = False,
+    decisions: bool = False,
+) -> Read:
     """Read the sessions that may answer; raises UsageError for an unknown workspace or time."""
     from memory.knowledge import history
 
-    wanted = history.Wanted(holds, words, every, call.options.workspace or "", _since(call), decisions)
+    wanted = history.Wanted(
+        holds, words, every, call.options.workspace or "", _since(call), decisions
+    )
     with call.spinner("reading the sessions"):
         return history.read(call.place, call.settings, wanted, call.now)
 
@@ -223,7 +315,9 @@ def load(call: Call) -> int:
 
     with contextlib.suppress(OSError):  # as the start of that new session would
         manifests.remember(call.place, call.settings)
-    value = accounts.load(call.place, call.settings, call.text(kept=False).strip(), call.options.mode)
+    value = accounts.load(
+        call.place, call.settings, call.text(kept=False).strip(), call.options.mode
+    )
     return call.answer(value, pastlines.loaded(value, call.options.explain))
 
 
@@ -235,13 +329,18 @@ def why(call: Call) -> int:
     if len(call.words) > 1:
         raise UsageError("why takes one SESSION or PROMPT_ID, not %d words" % len(call.words))
     word = call.words[0].strip() if call.words else ""
-    value = accounts.report(call.place, "" if word == "session" else "last" if word == "prompt" else word,
-                       session_of(call) if word != "last" else "")
+    value = accounts.report(
+        call.place,
+        "" if word == "session" else "last" if word == "prompt" else word,
+        session_of(call) if word != "last" else "",
+    )
     return call.answer(value, pastlines.pushed(value, call.now))
 
 
 def workspace(call: Call) -> int:
-    """Name the workspace and its tiers; `claim` says for good that this directory's is the one which its `.git` names."""
+    """Name the workspace and its tiers; `claim` says for good that this directory's is the one
+    which its `.git` names.
+    """
     if call.words == ["claim"]:
         return _claim(call)
     if call.words:
@@ -253,14 +352,29 @@ def workspace(call: Call) -> int:
     wanted = place.claimed or adoption.offered(place)
     claimed = {"claimed": wanted} if wanted else {}
     told = [["claimed", wanted + "; `dayleaf workspace claim` accepts it"]] if claimed else []
-    rows = [["workspace", place.key], *told, ["root", place.root],
-            *([name, folder] for name, folder in tiers.items()), ["cache", place.cache]]
-    return call.answer({"workspace": place.key, **claimed, "root": place.root, "tiers": tiers, "cache": place.cache},
-                       screen.table(rows))
+    rows = [
+        ["workspace", place.key],
+        *told,
+        ["root", place.root],
+        *([name, folder] for name, folder in tiers.items()),
+        ["cache", place.cache],
+    ]
+    return call.answer(
+        {
+            "workspace": place.key,
+            **claimed,
+            "root": place.root,
+            "tiers": tiers,
+            "cache": place.cache,
+        },
+        screen.table(rows),
+    )
 
 
 def _claim(call: Call) -> int:
-    """Ask once whether this directory is of the workspace that it claims; raises UsageError where nobody is at a terminal."""
+    """Ask once whether this directory is of the workspace that it claims; raises UsageError where
+    nobody is at a terminal.
+    """
     from memory.project import adoption
 
     place, done = call.place, []
@@ -269,14 +383,21 @@ def _claim(call: Call) -> int:
     if wanted:
         need_person(call, authority.DECIDED["workspace"], "workspace claim")
         why = "holds a commit of" if moved else "claims to be"
-        if confirmed("%s %s %s; show and write that project's private memory here? type yes: " % (
-                place.root, why, wanted)):
+        if confirmed(
+            "%s %s %s; show and write that project's private memory here? type yes: "
+            % (place.root, why, wanted)
+        ):
             place.claimed = wanted
             done = [adoption.believe(place, "person", call.now).key]
         if moved:
             adoption.decline(place)
-    return call.answer({"claimed": done}, ["this directory now belongs to %s" % key for key in done] or [
-        "nothing was changed" if wanted else "this directory already belongs to %s" % place.key])
+    return call.answer(
+        {"claimed": done},
+        ["this directory now belongs to %s" % key for key in done]
+        or [
+            "nothing was changed" if wanted else "this directory already belongs to %s" % place.key
+        ],
+    )
 
 
 # ---- completion
@@ -286,10 +407,15 @@ _BEGUN = re.compile(r"[a-z]{1,3}-?[0-9a-f]*")  # what may be the beginning of an
 
 
 def completion(call: Call) -> int:
-    """Print what makes a shell complete; for that, with `-- WORDS` the words that may stand where the last of them begins."""
+    """Print what makes a shell complete; for that, with `-- WORDS` the words that may stand where
+    the last of them begins.
+    """
     shell = call.words[0] if call.words else ""
     if shell not in SHELLS:
-        raise UsageError("completion takes a shell, one of %s: `eval \"$(dayleaf completion bash)\"`" % ", ".join(SHELLS))
+        raise UsageError(
+            'completion takes a shell, one of %s: `eval "$(dayleaf completion bash)"`'
+            % ", ".join(SHELLS)
+        )
     if len(call.words) == 1:
         path = "%s/memory/terminal/shells/dayleaf.%s" % (layout.plugin(), shell)
         said = files.read(path).decode("utf-8")
@@ -302,12 +428,24 @@ def completion(call: Call) -> int:
         except (OSError, DayleafError):  # whoever presses TAB wants no message
             return []
 
-    rows = [(plaintext.one_line(word), plaintext.one_line(about)) for word, about in completed(VERBS, call.words[1:], known)]
-    return call.answer([{"word": word, "about": about} for word, about in rows], ["%s\t%s" % row for row in rows]) if rows else 0
+    rows = [
+        (plaintext.one_line(word), plaintext.one_line(about))
+        for word, about in completed(VERBS, call.words[1:], known)
+    ]
+    return (
+        call.answer(
+            [{"word": word, "about": about} for word, about in rows],
+            ["%s\t%s" % row for row in rows],
+        )
+        if rows
+        else 0
+    )
 
 
 def _known(call: Call, wanted: str, typed: str) -> list[tuple[str, str]]:
-    """Return what the store knows of a metavariable, see arguments.completed; raises DayleafError, OSError."""
+    """Return what the store knows of a metavariable, see arguments.completed; raises DayleafError,
+    OSError.
+    """
     from memory.health import accounts
     from memory.recall import lookup
 
@@ -318,32 +456,54 @@ def _known(call: Call, wanted: str, typed: str) -> list[tuple[str, str]]:
     if what in LABELS:
         kinds, labels = LABELS[what]
         found = Counter(name for record in call.store().each(kinds) for name in labels(record))
-        rows = [(name, plaintext.count(found[name], "record")) for name in sorted(found, key=lambda name: (-found[name], name))]
+        rows = [
+            (name, plaintext.count(found[name], "record"))
+            for name in sorted(found, key=lambda name: (-found[name], name))
+        ]
     elif what == "KEY":
         rows = [(key, to_json(call.settings[key])) for key in DEFAULTS]
     elif what == "SESSION":
         rows = [(session, "") for session in accounts.sessions_of(call.place)]
     elif what == "NAME":
-        rows = [*((place.key, "") for place in lookup.workspaces(call.place, "all")), ("all", "every workspace")]
-    return [row for row in rows if row[0] and row[0].startswith(typed)][:OFFERED * 5]
+        rows = [
+            *((place.key, "") for place in lookup.workspaces(call.place, "all")),
+            ("all", "every workspace"),
+        ]
+    return [row for row in rows if row[0] and row[0].startswith(typed)][: OFFERED * 5]
 
 
-LABELS: dict[str, tuple[tuple[str, ...], Callable[[Record], Iterable[str]]]] = {  # of which kinds, and how to get them
-    "TAG": (KINDS, lambda record: record.tags), "TOPIC": (KINDS, lambda record: record.topics),
-    "BRANCH": (("checkpoint",), lambda record: [str(record.meta.get("branch") or "")])}
+# of which kinds, and how to get them
+LABELS: dict[str, tuple[tuple[str, ...], Callable[[Record], Iterable[str]]]] = {
+    "TAG": (KINDS, lambda record: record.tags),
+    "TOPIC": (KINDS, lambda record: record.topics),
+    "BRANCH": (("checkpoint",), lambda record: [str(record.meta.get("branch") or "")]),
+}
 
 
 def _records(call: Call, kind: str, typed: str) -> list[tuple[str, str]]:
-    """Return the records whose id begins as typed, else those that its words find, else the newest, with their titles."""
+    """Return the records whose id begins as typed, else those that its words find, else the newest,
+    with their titles.
+    """
     from memory.recall import question, search
 
     if kind == "archived":
-        return [(id, move.home) for id, (_, move) in sorted(call.store().away().items()) if id.startswith(typed)][:OFFERED]
+        return [
+            (id, move.home)
+            for id, (_, move) in sorted(call.store().away().items())
+            if id.startswith(typed)
+        ][:OFFERED]
     if typed and _BEGUN.fullmatch(typed):
-        found = [record for record in call.store().each((kind,) if kind else KINDS) if record.id.startswith(typed)]
+        found = [
+            record
+            for record in call.store().each((kind,) if kind else KINDS)
+            if record.id.startswith(typed)
+        ]
         found.sort(key=lambda record: (-record.created, record.id))
     else:
         query = question.Query(typed, kinds=(kind,) if kind else (), limit=OFFERED)
         offset = clock.local_offset(call.now)
-        found = [hit.record for hit in search.recall(call.place, call.settings, query, call.now, offset).hits]
+        found = [
+            hit.record
+            for hit in search.recall(call.place, call.settings, query, call.now, offset).hits
+        ]
     return [(record.id, record.title) for record in found[:OFFERED]]

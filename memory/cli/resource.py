@@ -1,4 +1,6 @@
-"""The verbs resource and tier: documents and scripts, kept, read again, approved and run; folders that are read in place."""
+"""The verbs resource and tier: documents and scripts, kept, read again, approved and run; folders
+that are read in place.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,16 @@ import sys
 from typing import Any, Callable
 
 from memory.cli import index, recall, rule, show
-from memory.core import DayleafError, StoreError, UsageError, boundary, fastjson, files, layout, plaintext
+from memory.core import (
+    DayleafError,
+    StoreError,
+    UsageError,
+    boundary,
+    fastjson,
+    files,
+    layout,
+    plaintext,
+)
 from memory.core.records import READ_LIMIT, Record
 from memory.index import builder
 from memory.knowledge import approvalstate, scripts
@@ -24,7 +35,9 @@ MOST_LEFT = 12  # files that are left out of a tier, as they are told
 
 
 def resource(call: Call) -> int:
-    """Keep documents and scripts, list, show, refresh and search them, or run a script that a person approved."""
+    """Keep documents and scripts, list, show, refresh and search them, or run a script that a
+    person approved.
+    """
     word = call.words[0] if call.words else "list"
     if word not in WORDS:
         raise unknown_word("resource", word, WORDS)
@@ -32,6 +45,7 @@ def resource(call: Call) -> int:
 
 
 # ---- adding and changing
+
 
 def _add(call: Call, words: list[str]) -> int:
     """Keep a file: a document with its text, a script with its leading comment."""
@@ -44,24 +58,49 @@ def _add(call: Call, words: list[str]) -> int:
     if there:
         return _already(call, there)
     if o.type == "both":
-        raise UsageError("a resource is a doc or a script; `--type both` is only for list and search")
+        raise UsageError(
+            "a resource is a doc or a script; `--type both` is only for list and search"
+        )
     kind = o.type or material.guessed(source)
     extra = {"versions": _versions(call)}
     with call.spinner("reading %s" % plaintext.one_line(source.path)):
-        kept = material.add(store, source, kind, tier, (o.title or "").strip(), bool(o.text), {
-            "tags": o.tag or (), "source": author(call), "extra": {key: value for key, value in extra.items() if value}})
+        kept = material.add(
+            store,
+            source,
+            kind,
+            tier,
+            (o.title or "").strip(),
+            bool(o.text),
+            {
+                "tags": o.tag or (),
+                "source": author(call),
+                "extra": {key: value for key, value in extra.items() if value},
+            },
+        )
         call.indexed()
     if kept.size > READ_LIMIT:
-        warn("%s is kept whole, but recall finds and shows only its first 1 MiB; split the file" % kept.id)
+        warn(
+            "%s is kept whole, but recall finds and shows only its first 1 MiB; split the file"
+            % kept.id
+        )
     return _said(call, kept, "kept")
 
 
 def _already(call: Call, there: Record) -> int:
     state = material.state(there, call.place)
-    way = "`dayleaf resource %s` reads it again" % ("refresh " + there.id) if state.word == material.STALE else \
-        "`dayleaf resource update %s` changes its title, tags or versions" % there.id
-    return call.answer({**record_json(there), "path": call.place.path(there.name), "type": material.type_of(there)}, [
-        "already there %s  %s" % (there.id, plaintext.one_line(there.title)), "  " + way])
+    way = (
+        "`dayleaf resource %s` reads it again" % ("refresh " + there.id)
+        if state.word == material.STALE
+        else "`dayleaf resource update %s` changes its title, tags or versions" % there.id
+    )
+    return call.answer(
+        {
+            **record_json(there),
+            "path": call.place.path(there.name),
+            "type": material.type_of(there),
+        },
+        ["already there %s  %s" % (there.id, plaintext.one_line(there.title)), "  " + way],
+    )
 
 
 def _source(call: Call, said: str, tier: str) -> material.Source:
@@ -72,7 +111,9 @@ def _source(call: Call, said: str, tier: str) -> material.Source:
         raise UsageError("there is no repository here to share it in; cd into one")
     real = files.real(os.path.abspath(said))
     root = call.place.root.rstrip("/") + "/"
-    material.allowed(real, tier, call.place, os.path.abspath(said).replace("\\", "/").startswith(root))
+    material.allowed(
+        real, tier, call.place, os.path.abspath(said).replace("\\", "/").startswith(root)
+    )
     return material.read(real)
 
 
@@ -89,22 +130,42 @@ def _versions(call: Call) -> list[str]:
 def _said(call: Call, kept: Record, done: str) -> int:
     """Say what was written, and for a script whether it is approved."""
     if call.options.json:
-        return call.answer({**record_json(kept), "path": call.place.path(kept.name), "type": material.type_of(kept),
-                            "source_path": material.path_of(kept), "source_ref": kept.meta.get("source_ref") or "",
-                            "hindrance": _hindrance(call, kept)}, [])
+        return call.answer(
+            {
+                **record_json(kept),
+                "path": call.place.path(kept.name),
+                "type": material.type_of(kept),
+                "source_path": material.path_of(kept),
+                "source_ref": kept.meta.get("source_ref") or "",
+                "hindrance": _hindrance(call, kept),
+            },
+            [],
+        )
     written(call, kept, done)
     if material.type_of(kept) == "script" and not call.options.hook:
         state = _standing(call, kept).state
         hindrance = _hindrance(call, kept)
-        way = ": `dayleaf resource approve %s`, in your own terminal, lets it run" % kept.id if state == "pending" else ""
-        way = ", and nobody can approve it yet: " + plaintext.one_line(hindrance) if hindrance else way
+        way = (
+            ": `dayleaf resource approve %s`, in your own terminal, lets it run" % kept.id
+            if state == "pending"
+            else ""
+        )
+        way = (
+            ", and nobody can approve it yet: " + plaintext.one_line(hindrance)
+            if hindrance
+            else way
+        )
         print("  a script, %s%s" % (state, way))
     return 0
 
 
 def _hindrance(call: Call, record: Record) -> str:
-    """Say what keeps a script from being approved, "" for nothing, a doc, or a file that is gone."""
-    source = material.state(record, call.place).source if material.type_of(record) == "script" else None
+    """Say what keeps a script from being approved, "" for nothing, a doc, or a file that is
+    gone.
+    """
+    source = (
+        material.state(record, call.place).source if material.type_of(record) == "script" else None
+    )
     return approvalstate.script_hindrance(source) if source else ""
 
 
@@ -119,16 +180,25 @@ def _one(call: Call, words: list[str]) -> Record:
 def _update(call: Call, words: list[str]) -> int:
     """Change a resource's title, tags or versions, or the file that it describes."""
     found, store, o = _one(call, words), call.store(), call.options
-    changes = {"title": o.title and plaintext.one_line(o.title), "versions": _versions(call), "tags": o.tag}
+    changes = {
+        "title": o.title and plaintext.one_line(o.title),
+        "versions": _versions(call),
+        "tags": o.tag,
+    }
     changes = {key: value for key, value in changes.items() if value}
     if not changes and not o.path:
-        raise UsageError("resource update needs --title, --version, --tag or --path; `dayleaf resource refresh %s` "
-                         "reads it again" % found.id)
+        raise UsageError(
+            "resource update needs --title, --version, --tag or --path; `dayleaf resource "
+            "refresh %s` reads it again" % found.id
+        )
     if o.path:
         source = _source(call, o.path, found.tier)
         other = material.there(store, source.path, found.tier)
         if other and other.name != found.name:
-            raise UsageError("%s already describes this file; `dayleaf resource delete` one of the two" % other.id)
+            raise UsageError(
+                "%s already describes this file; `dayleaf resource delete` one of the two"
+                % other.id
+            )
         _unless_edited(call, found)
         found = material.rewrite(store, found, source, bool(o.text))
     if changes:
@@ -139,8 +209,14 @@ def _update(call: Call, words: list[str]) -> int:
 
 def _unless_edited(call: Call, found: Record) -> None:
     """Refuse to replace the text that a person wrote into a doc; raises UsageError."""
-    if material.type_of(found) == "doc" and not call.options.force and material.by_hand(call.store(), found):
-        raise UsageError("the text of %s was edited by hand; --force replaces it with a new snapshot" % found.id)
+    if (
+        material.type_of(found) == "doc"
+        and not call.options.force
+        and material.by_hand(call.store(), found)
+    ):
+        raise UsageError(
+            "the text of %s was edited by hand; --force replaces it with a new snapshot" % found.id
+        )
 
 
 def _delete(call: Call, words: list[str]) -> int:
@@ -148,20 +224,32 @@ def _delete(call: Call, words: list[str]) -> int:
     found = _one(call, words)
     away = call.store().archive(found.name, call.options.reason or "deleted")
     call.indexed()
-    return call.answer({"id": found.id, "from": found.name, "to": away}, [
-        "archived %s  %s" % (found.id, plaintext.one_line(found.title)),
-        "  %s stays; `dayleaf restore %s` brings the record back" % (
-            plaintext.one_line(material.path_of(found)) or "its file", found.id)])
+    return call.answer(
+        {"id": found.id, "from": found.name, "to": away},
+        [
+            "archived %s  %s" % (found.id, plaintext.one_line(found.title)),
+            "  %s stays; `dayleaf restore %s` brings the record back"
+            % (plaintext.one_line(material.path_of(found)) or "its file", found.id),
+        ],
+    )
 
 
 # ---- refreshing
+
 
 def _refresh(call: Call, words: list[str]) -> int:
     """Read resources again, and say what has changed."""
     store = call.store()
     if bool(words) == bool(call.options.all):
-        raise UsageError("resource refresh takes an ID or --all; `dayleaf resource list --stale` lists what has changed")
-    found = list(store.each(("resource",))) if call.options.all else rule.named(store, rule.SCRIPT, "refresh", words)
+        raise UsageError(
+            "resource refresh takes an ID or --all; `dayleaf resource list --stale` "
+            "lists what has changed"
+        )
+    found = (
+        list(store.each(("resource",)))
+        if call.options.all
+        else rule.named(store, rule.SCRIPT, "refresh", words)
+    )
     rows, failed = [], 0
     for record in found:
         try:
@@ -173,19 +261,28 @@ def _refresh(call: Call, words: list[str]) -> int:
             said, failed = "left unchanged", failed + 1
         rows.append((record, said))
     call.indexed()
-    lines = ["%s %s  %s" % (said, record.id, plaintext.one_line(record.title)) for record, said in rows]
-    call.answer([{"id": record.id, "result": said} for record, said in rows], lines or ["no resources here"])
+    lines = [
+        "%s %s  %s" % (said, record.id, plaintext.one_line(record.title)) for record, said in rows
+    ]
+    call.answer(
+        [{"id": record.id, "result": said} for record, said in rows], lines or ["no resources here"]
+    )
     return 1 if failed else 0
 
 
 def _refreshed(call: Call, record: Record) -> str:
-    """Read one resource again where its file has changed; returns what was done, raises StoreError, UsageError."""
+    """Read one resource again where its file has changed; returns what was done, raises StoreError,
+    UsageError.
+    """
     state = material.state(record, call.place)
     if state.source is None:
         raise StoreError(state.why)
     then, now = record.meta.get("source_ref") or "", otherfiles.commit_of(state.source.path)
     if then and now and then != now:
-        warn("%s was taken at commit %s, but the checkout is at %s: you get the text from there" % (record.id, then, now))
+        warn(
+            "%s was taken at commit %s, but the checkout is at %s: you get the text from there"
+            % (record.id, then, now)
+        )
     if state.word == material.FRESH and then == now:
         return "unchanged"
     if state.word == material.FRESH:
@@ -202,36 +299,78 @@ def _reindex(call: Call, words: list[str]) -> int:
     from memory.index import builder
 
     store = call.store()
-    found = rule.named(store, rule.SCRIPT, "reindex", words) if words else list(store.each(("resource",)))
+    found = (
+        rule.named(store, rule.SCRIPT, "reindex", words)
+        if words
+        else list(store.each(("resource",)))
+    )
     found = recall.reread(call, found)
     done = builder.refresh(call.place, call.now, names=[record.name for record in found])
-    return call.answer({"indexed": [record.id for record in found], "records": done.records, "busy": done.busy}, [
-        "another process is building the index; its result includes them" if done.busy else
-        "%s indexed again" % plaintext.count(len(found), "resource")])
+    return call.answer(
+        {"indexed": [record.id for record in found], "records": done.records, "busy": done.busy},
+        [
+            "another process is building the index; its result includes them"
+            if done.busy
+            else "%s indexed again" % plaintext.count(len(found), "resource")
+        ],
+    )
 
 
 # ---- reading
 
+
 def _list(call: Call, words: list[str]) -> int:
-    """List resources, each fresh, stale or gone against its file; a script also with its approval."""
+    """List resources, each fresh, stale or gone against its file; a script also with its
+    approval.
+    """
     if words:
         raise UsageError("resource list takes no more words; leave '%s' out" % shown(words[0]))
     wanted, rows = call.options.type, []
-    found = [one for one in call.store().each(("resource",)) if wanted in (None, "both", material.type_of(one))]
+    found = [
+        one
+        for one in call.store().each(("resource",))
+        if wanted in (None, "both", material.type_of(one))
+    ]
     for record in recall.reread(call, found):
         state = material.state(record, call.place)
         if not call.options.stale or state.word != material.FRESH:
             standing = next(iter(approvalstate.script_standings([record], call.place)), None)
             rows.append((record, state, standing.state if standing else ""))
-    cells = [[plaintext.one_line(cell) for cell in (
-        record.id, material.type_of(record), state.word, standing, record.title, ", ".join(record.versions),
-        material.path_of(record))] for record, state, standing in rows]
-    return call.answer([{**record_json(record), "type": material.type_of(record), "state": state.word, "why": state.why,
-                         "approval": standing, "source_path": material.path_of(record),
-                         "source_ref": record.meta.get("source_ref") or ""} for record, state, standing in rows],
-                       screen.table(cells, style=call.style(), give=4, kinds=["resource"] * len(cells)) or [
-                           "no resource is stale" if call.options.stale else
-                           "no resources here; `dayleaf resource add --path PATH` adds one"])
+    cells = [
+        [
+            plaintext.one_line(cell)
+            for cell in (
+                record.id,
+                material.type_of(record),
+                state.word,
+                standing,
+                record.title,
+                ", ".join(record.versions),
+                material.path_of(record),
+            )
+        ]
+        for record, state, standing in rows
+    ]
+    return call.answer(
+        [
+            {
+                **record_json(record),
+                "type": material.type_of(record),
+                "state": state.word,
+                "why": state.why,
+                "approval": standing,
+                "source_path": material.path_of(record),
+                "source_ref": record.meta.get("source_ref") or "",
+            }
+            for record, state, standing in rows
+        ],
+        screen.table(cells, style=call.style(), give=4, kinds=["resource"] * len(cells))
+        or [
+            "no resource is stale"
+            if call.options.stale
+            else "no resources here; `dayleaf resource add --path PATH` adds one"
+        ],
+    )
 
 
 def _show(call: Call, words: list[str]) -> int:
@@ -255,10 +394,14 @@ def _search(call: Call, words: list[str]) -> int:
 
 # ---- running
 
+
 def _run(call: Call, words: list[str]) -> int:
     """Run a script that a person approved, exactly as it was approved, and return its status."""
     if call.env.get(boundary.NESTED) or call.options.hook:
-        raise UsageError("scripts do not run inside a hook, or inside a model that dayleaf started; run it in a shell")
+        raise UsageError(
+            "scripts do not run inside a hook, or inside a model that dayleaf "
+            "started; run it in a shell"
+        )
     if not words:
         raise UsageError("resource run needs an ID: `dayleaf resource run ID -- ARGS`")
     seconds = call.options.timeout or scripts.SECONDS
@@ -268,8 +411,14 @@ def _run(call: Call, words: list[str]) -> int:
     told = scripts.order(found, call.place, words[1:], call.env, _folder(call))
     lines = _announced(told)
     if call.options.dry_run:
-        return call.answer({**_order_json(told), "seconds": seconds}, [
-            *lines, "  environment: " + ", ".join(sorted(told.env)), "  nothing was run" + (told.waits and "; it " + told.waits)])
+        return call.answer(
+            {**_order_json(told), "seconds": seconds},
+            [
+                *lines,
+                "  environment: " + ", ".join(sorted(told.env)),
+                "  nothing was run" + (told.waits and "; it " + told.waits),
+            ],
+        )
     if told.approved:
         _renew(call, found)
         sys.stderr.write("\n".join(lines) + "\n")
@@ -292,10 +441,20 @@ def _ran(call: Call, told: Order, seconds: float) -> int:
 
     out, err = (io.StringIO(), io.StringIO()) if call.options.json else (sys.stdout, sys.stderr)
     with Printer(out, err) as printer:
-        status, in_time = scripts.run(told, call.place.cache, seconds, bool(call.options.stdin), printer.tell)
+        status, in_time = scripts.run(
+            told, call.place.cache, seconds, bool(call.options.stdin), printer.tell
+        )
     if isinstance(out, io.StringIO) and isinstance(err, io.StringIO):
-        call.answer({**_order_json(told), "status": status, "in_time": in_time, "stdout": out.getvalue(),
-                     "stderr": err.getvalue()}, [])
+        call.answer(
+            {
+                **_order_json(told),
+                "status": status,
+                "in_time": in_time,
+                "stdout": out.getvalue(),
+                "stderr": err.getvalue(),
+            },
+            [],
+        )
     if not in_time:
         warn("%s was stopped after %d seconds; --timeout allows more" % (told.id, seconds))
     return status
@@ -310,23 +469,45 @@ def _folder(call: Call) -> str:
 
 def _announced(told: Order) -> list[str]:
     """Say what is about to run."""
-    return ["dayleaf: %s runs a private copy of %s" % (told.id, plaintext.one_line(plaintext.visible(told.path))),
-            "  argv: " + plaintext.visible(shlex.join(told.argv(told.path))).replace("\n", "\\n"),
-            "  sha256: " + told.checksum, "  in: " + plaintext.one_line(plaintext.visible(told.cwd))]
+    return [
+        "dayleaf: %s runs a private copy of %s"
+        % (told.id, plaintext.one_line(plaintext.visible(told.path))),
+        "  argv: " + plaintext.visible(shlex.join(told.argv(told.path))).replace("\n", "\\n"),
+        "  sha256: " + told.checksum,
+        "  in: " + plaintext.one_line(plaintext.visible(told.cwd)),
+    ]
 
 
 def _order_json(told: Order) -> dict[str, Any]:
-    return {"id": told.id, "script": told.path, "sha256": told.checksum, "argv": told.argv(told.path), "cwd": told.cwd,
-            "environment": sorted(told.env), "approved": told.approved, "waits": told.waits}
+    return {
+        "id": told.id,
+        "script": told.path,
+        "sha256": told.checksum,
+        "argv": told.argv(told.path),
+        "cwd": told.cwd,
+        "environment": sorted(told.env),
+        "approved": told.approved,
+        "waits": told.waits,
+    }
 
 
 WORDS: dict[str, Callable[[Call, list[str]], int]] = {
-    "add": _add, "list": _list, "show": _show, "refresh": _refresh, "update": _update, "delete": _delete, "search": _search,
-    "reindex": _reindex, "approve": lambda call, words: rule.each(call, rule.SCRIPT, "approve", words),
-    "reject": lambda call, words: rule.each(call, rule.SCRIPT, "reject", words), "run": _run}
+    "add": _add,
+    "list": _list,
+    "show": _show,
+    "refresh": _refresh,
+    "update": _update,
+    "delete": _delete,
+    "search": _search,
+    "reindex": _reindex,
+    "approve": lambda call, words: rule.each(call, rule.SCRIPT, "approve", words),
+    "reject": lambda call, words: rule.each(call, rule.SCRIPT, "reject", words),
+    "run": _run,
+}
 
 
 # ---- tiers that stay where they are
+
 
 def tier(call: Call) -> int:
     """Add a folder of markdown as a tier, list those that were added, or take one out again."""
@@ -334,7 +515,9 @@ def tier(call: Call) -> int:
     if word not in TIER:
         raise unknown_word("tier", word, TIER)
     if len(rest) != (word != "list"):
-        raise UsageError("tier %s takes %s" % (word, "no more words" if word == "list" else "one directory"))
+        raise UsageError(
+            "tier %s takes %s" % (word, "no more words" if word == "list" else "one directory")
+        )
     return TIER[word](call, *rest)
 
 
@@ -343,7 +526,9 @@ def _settings_file(call: Call) -> tuple[str, list[str]]:
     path = (call.place.home if call.options.everywhere else call.place.private) + "/config.json"
     with contextlib.suppress(OSError, ValueError):
         said = fastjson.parse(files.read(path, 1 << 18)).get("tiers")
-        return path, [folder for folder in said if isinstance(folder, str)] if isinstance(said, list) else []
+        return path, [folder for folder in said if isinstance(folder, str)] if isinstance(
+            said, list
+        ) else []
     return path, []
 
 
@@ -354,39 +539,76 @@ def _tier_add(call: Call, said: str) -> int:
         index.change_config(path, "tiers", [*there, folder], files.FILE_MODE)
     one = otherfiles.Added(call.place.home, folder)
     with call.spinner("reading %s" % folder) as spinner:
+
         def told(done: int, of: int) -> None:
             spinner.step = "reading %s: %d of %d" % (folder, done, of)
 
         builder.build(one, call.now, told)
     state = one.state()
-    return call.answer({**state, "everywhere": call.options.everywhere, "config": path}, [
-        "added %s%s" % (reports.added(state), ", in every project" if call.options.everywhere else ""),
-        "  recall now finds its notes as docs of %s; dayleaf never writes into it, and hooks do not read it" % one.key,
-        *(["  %s; `dayleaf import dir` takes %s" % (otherfiles.told(state["endings"]), ", ".join(othernotes.ENDS))]
-          if state["endings"] else []),
-        *("  left out %s: %s" % (plaintext.one_line(row["path"]), row["reason"]) for row in state["skipped"][:MOST_LEFT])])
+    return call.answer(
+        {**state, "everywhere": call.options.everywhere, "config": path},
+        [
+            "added %s%s"
+            % (reports.added(state), ", in every project" if call.options.everywhere else ""),
+            (
+                "  recall now finds its notes as docs of %s; dayleaf never writes into it, and "
+                "hooks do not read it"
+            )
+            % one.key,
+            *(
+                [
+                    "  %s; `dayleaf import dir` takes %s"
+                    % (otherfiles.told(state["endings"]), ", ".join(othernotes.ENDS))
+                ]
+                if state["endings"]
+                else []
+            ),
+            *(
+                "  left out %s: %s" % (plaintext.one_line(row["path"]), row["reason"])
+                for row in state["skipped"][:MOST_LEFT]
+            ),
+        ],
+    )
 
 
 def _tier_list(call: Call) -> int:
     found = [one.state() for one in otherfiles.added(call.place, call.settings)]
-    return call.answer(found, [*screen.table([[row["name"], reports.added(row)] for row in found]),
-                               *([] if found else ["no folder has been added; `dayleaf tier add DIR` adds one"])])
+    return call.answer(
+        found,
+        [
+            *screen.table([[row["name"], reports.added(row)] for row in found]),
+            *([] if found else ["no folder has been added; `dayleaf tier add DIR` adds one"]),
+        ],
+    )
 
 
 def _tier_remove(call: Call, said: str) -> int:
-    folders = [one for one in otherfiles.added(call.place, call.settings)
-               if said in (one.key, one.top) or files.real(os.path.abspath(os.path.expanduser(said))) == one.top]
+    folders = [
+        one
+        for one in otherfiles.added(call.place, call.settings)
+        if said in (one.key, one.top)
+        or files.real(os.path.abspath(os.path.expanduser(said))) == one.top
+    ]
     path, there = _settings_file(call)
     gone = [one for one in folders if one.top in there]
     if not gone:
-        raise UsageError("%s is not a tier of %s; see `dayleaf tier list`%s" % (
-            shown(said), "every project" if call.options.everywhere else "this project only",
-            ", and use --everywhere for a tier of every project" if folders and not call.options.everywhere else ""))
+        raise UsageError(
+            "%s is not a tier of %s; see `dayleaf tier list`%s"
+            % (
+                shown(said),
+                "every project" if call.options.everywhere else "this project only",
+                ", and use --everywhere for a tier of every project"
+                if folders and not call.options.everywhere
+                else "",
+            )
+        )
     left = [folder for folder in there if folder != gone[0].top]
     index.change_config(path, "tiers", left or None, files.FILE_MODE)
     builder.discard(gone[0])
-    return call.answer({"name": gone[0].key, "folder": gone[0].top}, [
-        "removed %s; the folder stays as it is" % plaintext.one_line(gone[0].top)])
+    return call.answer(
+        {"name": gone[0].key, "folder": gone[0].top},
+        ["removed %s; the folder stays as it is" % plaintext.one_line(gone[0].top)],
+    )
 
 
 TIER: dict[str, Callable[..., int]] = {"add": _tier_add, "list": _tier_list, "remove": _tier_remove}

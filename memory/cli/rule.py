@@ -45,14 +45,23 @@ def rule(call: Call) -> int:
 
 # ---- suggesting and listing
 
+
 def _suggest(call: Call, words: list[str]) -> int:
-    """Write a rule that waits for approval, with the name of who suggested it; only a person can approve it."""
+    """Write a rule that waits for approval, with the name of who suggested it; only a person can
+    approve it.
+    """
     from memory.store.redactor import strip_private
 
     options = call.options
-    title, rationale = (strip_private(said).strip() for said in (options.title or " ".join(words), options.rationale or ""))
+    title, rationale = (
+        strip_private(said).strip()
+        for said in (options.title or " ".join(words), options.rationale or "")
+    )
     if not title or not rationale or (options.title and words):
-        raise UsageError("rule suggest needs one title and a rationale: `dayleaf rule suggest \"TITLE\" --rationale WHY`")
+        raise UsageError(
+            "rule suggest needs one title and a rationale: `dayleaf rule suggest "
+            '"TITLE" --rationale WHY`'
+        )
     tier = tier_of(call)
     store, who = call.store(), author(call)
     links = [{"relation": "related_to", "target": _linked(store, id)} for id in options.link or ()]
@@ -60,17 +69,28 @@ def _suggest(call: Call, words: list[str]) -> int:
     body = body + "\n" if body else ""
     there = store.same("rule", title, body, tier)
     tags = [*(options.tag or ()), *([context.ALWAYS] if options.always else [])]
-    kept = there or store.add("rule", title, body, tier=tier, tags=tags, source=who,
-                              extra={"rationale": rationale, "suggested_by": who, **({"links": links} if links else {})})
+    kept = there or store.add(
+        "rule",
+        title,
+        body,
+        tier=tier,
+        tags=tags,
+        source=who,
+        extra={"rationale": rationale, "suggested_by": who, **({"links": links} if links else {})},
+    )
     call.indexed()
     found = approvalstate.standings([kept], call.place)[0]
-    lines = ["%s %s  %s" % ("already there" if there else "suggested", kept.id, one_line(kept.title)),
-             "  " + call.place.path(kept.name)]
+    lines = [
+        "%s %s  %s" % ("already there" if there else "suggested", kept.id, one_line(kept.title)),
+        "  " + call.place.path(kept.name),
+    ]
     if found.state == "pending":
         lines.append("  it waits for approval: " + REVIEW)
     if not kept.tags and not kept.links:
         lines.append("  it has no --tag, --always or --link, so no prompt will ever get it")
-    return call.answer({**record_json(kept), "path": call.place.path(kept.name), "state": found.state}, lines)
+    return call.answer(
+        {**record_json(kept), "path": call.place.path(kept.name), "state": found.state}, lines
+    )
 
 
 def _linked(store: Store, id: str) -> str:
@@ -84,14 +104,31 @@ def _list(call: Call, words: list[str]) -> int:
     """Show rules with their state, and why they wait."""
     if words:
         raise UsageError("rule list takes no more words; leave '%s' out" % shown(words[0]))
-    found = [one for one in approvalstate.standings(call.store().each(("rule",)), call.place)
-             if one.state == "pending" or not call.options.pending]
-    rows = [[one_line(cell) for cell in (r.id, state, r.title, ", ".join(r.tags), why)] for r, state, why, _ in found]
-    return call.answer([{"id": one.record.id, "state": one.state, "why": one.why, "title": one_line(one.record.title),
-                         "tags": list(one.record.tags), "tier": layout.TIER_NAMES[one.record.tier], "name": one.record.name}
-                        for one in found],
-                       screen.table(rows, style=call.style(), give=2, kinds=["rule"] * len(rows)) or [
-                           "no rule is waiting" if call.options.pending else "no rules here"])
+    found = [
+        one
+        for one in approvalstate.standings(call.store().each(("rule",)), call.place)
+        if one.state == "pending" or not call.options.pending
+    ]
+    rows = [
+        [one_line(cell) for cell in (r.id, state, r.title, ", ".join(r.tags), why)]
+        for r, state, why, _ in found
+    ]
+    return call.answer(
+        [
+            {
+                "id": one.record.id,
+                "state": one.state,
+                "why": one.why,
+                "title": one_line(one.record.title),
+                "tags": list(one.record.tags),
+                "tier": layout.TIER_NAMES[one.record.tier],
+                "name": one.record.name,
+            }
+            for one in found
+        ],
+        screen.table(rows, style=call.style(), give=2, kinds=["rule"] * len(rows))
+        or ["no rule is waiting" if call.options.pending else "no rules here"],
+    )
 
 
 def _edit(call: Call, words: list[str]) -> int:
@@ -102,32 +139,47 @@ def _edit(call: Call, words: list[str]) -> int:
         return call.answer({"id": found.id, "changed": False}, ["%s is unchanged" % found.id])
     call.indexed()
     state = approvalstate.standings([changed], call.place)[0].state
-    return call.answer({"id": changed.id, "changed": True, "state": state}, [
-        "changed %s  %s" % (changed.id, one_line(changed.title)),
-        "  it waits for approval again: " + REVIEW if state == "pending" else "  this content is already " + state])
+    return call.answer(
+        {"id": changed.id, "changed": True, "state": state},
+        [
+            "changed %s  %s" % (changed.id, one_line(changed.title)),
+            "  it waits for approval again: " + REVIEW
+            if state == "pending"
+            else "  this content is already " + state,
+        ],
+    )
 
 
 # ---- deciding
 
+
 def review(call: Call) -> int:
     """Go through the rules, scripts and candidates that wait, one by one."""
     if call.words:
-        raise UsageError("review takes no words; `dayleaf rule approve %s` decides on one" % shown(call.words[0]))
+        raise UsageError(
+            "review takes no words; `dayleaf rule approve %s` decides on one" % shown(call.words[0])
+        )
     return go_through(call, BOTH, candidates=True)
 
 
 def _review(call: Call, words: list[str]) -> int:
     """Ask about every rule that waits."""
     if words:
-        raise UsageError("rule review takes no more words; `dayleaf rule approve %s` decides on one" % shown(words[0]))
+        raise UsageError(
+            "rule review takes no more words; `dayleaf rule approve %s` decides on one"
+            % shown(words[0])
+        )
     return go_through(call, (RULE,))
 
 
 WORDS: dict[str, Callable[[Call, list[str]], int]] = {
-    "suggest": _suggest, "list": _list,
+    "suggest": _suggest,
+    "list": _list,
     "approve": lambda call, words: each(call, RULE, "approve", words),
     "reject": lambda call, words: each(call, RULE, "reject", words),
-    "edit": _edit, "review": _review}
+    "edit": _edit,
+    "review": _review,
+}
 
 
 DONE = {"approve": "approved", "reject": "rejected"}
@@ -136,10 +188,11 @@ DONE = {"approve": "approved", "reject": "rejected"}
 class Matter(NamedTuple):
     """A kind of thing that is decided on.
 
-    verb: of the command line.  noun: `rule` or `script`.  kind: of its records.  workspace: of its approvals, by a record's name
-    and the place's key.  read: by a place and a record's name, the record, the bytes that are decided on, their path, and what
-    keeps them from being approved, or ""; raises StoreError.  standings: how records of it stand.  editable: opens one in
-    an editor, None where a review offers no edit.
+    verb: of the command line.  noun: `rule` or `script`.  kind: of its records.  workspace: of its
+    approvals, by a record's name and the place's key.  read: by a place and a record's name, the
+    record, the bytes that are decided on, their path, and what keeps them from being approved, or
+    ""; raises StoreError.  standings: how records of it stand.  editable: opens one in an editor,
+    None where a review offers no edit.
     """
 
     verb: str
@@ -151,23 +204,33 @@ class Matter(NamedTuple):
     editable: Callable[[Call, Record], Any] | None
 
 
-def named(store: Store, matter: Matter, verb: str, words: Sequence[str], one: bool = False) -> list[Record]:
-    """Find the records that are named, all of them before anything is done; raises UsageError, StoreError.
+def named(
+    store: Store, matter: Matter, verb: str, words: Sequence[str], one: bool = False
+) -> list[Record]:
+    """Find the records that are named, all of them before anything is done; raises UsageError,
+    StoreError.
 
     verb: the word after the matter's verb.  one: exactly one is wanted.
     """
     listing = "`dayleaf %s list` names " % matter.verb
     if not words or (one and len(words) > 1):
-        raise UsageError("%s %s takes %s; %sthem" % (matter.verb, verb, "one ID" if one else "an ID", listing))
+        raise UsageError(
+            "%s %s takes %s; %sthem" % (matter.verb, verb, "one ID" if one else "an ID", listing)
+        )
     found: dict[str, Record] = {}
     for word in words:
         try:
             record = store.find(word)
         except StoreError as error:
-            raise StoreError(str(error).replace("`dayleaf recall` lists them", listing + "the %ss" % matter.verb)) from None
+            raise StoreError(
+                str(error).replace("`dayleaf recall` lists them", listing + "the %ss" % matter.verb)
+            ) from None
         twins = [] if word == record.name else store.duplicates.get(record.id, [])
         if twins:
-            raise UsageError("%s is the id of %d files; name the one you mean: %s" % (record.id, len(twins), ", ".join(twins)))
+            raise UsageError(
+                "%s is the id of %d files; name the one you mean: %s"
+                % (record.id, len(twins), ", ".join(twins))
+            )
         if record.kind != matter.kind:
             raise UsageError("%s is a %s, not a %s" % (record.id, record.kind, matter.kind))
         found[record.name] = record
@@ -181,8 +244,11 @@ def each(call: Call, matter: Matter, decision: str, words: Sequence[str]) -> int
     """
     store = call.store()
     found = named(store, matter, decision, words)
-    need_person(call, "a " + matter.noun, "%s %s %s" % (
-        matter.verb, decision, " ".join(one_line(record.id) for record in found)))
+    need_person(
+        call,
+        "a " + matter.noun,
+        "%s %s %s" % (matter.verb, decision, " ".join(one_line(record.id) for record in found)),
+    )
     done = []
     for record, data, path, hindrance in (matter.read(store, one.name) for one in found):
         if decision == "approve" and hindrance:
@@ -195,33 +261,57 @@ def each(call: Call, matter: Matter, decision: str, words: Sequence[str]) -> int
     return told(call, done, "no " + matter.noun)
 
 
-def _decide(call: Call, store: Store, matter: Matter, record: Record, data: bytes, decision: str) -> dict[str, Any]:
-    """Record a decision on exactly the bytes that were shown, and say so; raises StoreError where the file holds others now."""
+def _decide(
+    call: Call, store: Store, matter: Matter, record: Record, data: bytes, decision: str
+) -> dict[str, Any]:
+    """Record a decision on exactly the bytes that were shown, and say so; raises StoreError where
+    the file holds others now.
+    """
     home, digest = call.place.home, files.sha256(data)
     workspace = matter.workspace(record.name, call.place.key)
     now, bytes_now, _, hindrance = matter.read(store, record.name)
     if bytes_now != data or now.id != record.id:
-        raise StoreError("%s changed while it was being shown, so it stays pending; review it again" % record.name)
+        raise StoreError(
+            "%s changed while it was being shown, so it stays pending; review it again"
+            % record.name
+        )
     if decision == "approve":
         if hindrance:
             raise UsageError("%s cannot be approved: %s" % (record.name, hindrance))
         try:
             approvals.keep(home, data)
         except OSError as error:
-            warn("approved, but no copy could be kept to compare later edits with (%s)" % error.strerror)
+            warn(
+                "approved, but no copy could be kept to compare later edits with (%s)"
+                % error.strerror
+            )
     approvals.decide(home, workspace, record.id, digest, decision, getpass.getuser(), call.now)
     if approvals.decisions(home).get((workspace, record.id, digest)) != decision:
-        raise StoreError("%s/%s can be written by others, so it does not count; `chmod 600` it and decide again" % (
-            home, approvals.LEDGER))
+        raise StoreError(
+            "%s/%s can be written by others, so it does not count; `chmod 600` it and decide again"
+            % (home, approvals.LEDGER)
+        )
     at_once(call, DONE[decision], record.id, record.title)
-    return {"id": record.id, "decision": decision, "sha256": digest, "title": one_line(record.title)}
+    return {
+        "id": record.id,
+        "decision": decision,
+        "sha256": digest,
+        "title": one_line(record.title),
+    }
 
 
 def _content(call: Call, matter: Matter, record: Record, data: bytes, path: str) -> list[str]:
-    """Write a file out for the person: where it stands, all of it, what changed since it was approved, its hash."""
-    place, text = call.place, visible(data.decode("utf-8", "backslashreplace" if matter.noun == "script" else "replace"))
+    """Write a file out for the person: where it stands, all of it, what changed since it was
+    approved, its hash.
+    """
+    place, text = (
+        call.place,
+        visible(data.decode("utf-8", "backslashreplace" if matter.noun == "script" else "replace")),
+    )
     now = files.sha256(data)
-    digest = approvals.latest(approvals.decisions(place.home), matter.workspace(record.name, place.key), record.id)
+    digest = approvals.latest(
+        approvals.decisions(place.home), matter.workspace(record.name, place.key), record.id
+    )
     before = approvals.kept(place.home, digest) if digest and digest != now else None
     lines = [one_line(path), "", *text.rstrip("\n").split("\n"), ""]
     if before is not None:
@@ -241,12 +331,17 @@ def go_through(call: Call, matters: Sequence[Matter], candidates: bool = False) 
     from memory.cli import harvest
 
     nouns = [*(matter.noun for matter in matters), *(["candidate"] if candidates else [])]
-    need_person(call, " or ".join("a " + noun for noun in nouns), " ".join([call.verb, *call.words]))
+    need_person(
+        call, " or ".join("a " + noun for noun in nouns), " ".join([call.verb, *call.words])
+    )
     store = call.store()
     done, quitted = _through(call, store, matters)
     learnt = harvest.go_through(call, store) if candidates and not quitted else []
     call.indexed()
-    done += [{"id": record.id, "decision": decision, "title": one_line(record.title)} for record, decision in learnt]
+    done += [
+        {"id": record.id, "decision": decision, "title": one_line(record.title)}
+        for record, decision in learnt
+    ]
     told(call, done, "nothing" if len(nouns) > 1 else "no " + nouns[0])
     left = len(harvest.candidates(store))
     if left:
@@ -254,14 +349,27 @@ def go_through(call: Call, matters: Sequence[Matter], candidates: bool = False) 
     return 0
 
 
-def _through(call: Call, store: Store, matters: Sequence[Matter]) -> tuple[list[dict[str, Any]], bool]:
-    """Ask about everything of some matters that waits; returns what was decided, and whether the person quit."""
-    waiting = [(matter, one) for matter in matters for one in matter.standings(store.each((matter.kind,)), call.place)
-               if one.state == "pending"]
+def _through(
+    call: Call, store: Store, matters: Sequence[Matter]
+) -> tuple[list[dict[str, Any]], bool]:
+    """Ask about everything of some matters that waits; returns what was decided, and whether the
+    person quit.
+    """
+    waiting = [
+        (matter, one)
+        for matter in matters
+        for one in matter.standings(store.each((matter.kind,)), call.place)
+        if one.state == "pending"
+    ]
     done: list[dict[str, Any]] = []
     for number, (matter, one) in enumerate(waiting, 1):
-        where = "%d of %d  %s  %s  (%s)" % (number, len(waiting), one_line(one.record.id),
-                                            one_line(one.record.title), one.why)
+        where = "%d of %d  %s  %s  (%s)" % (
+            number,
+            len(waiting),
+            one_line(one.record.id),
+            one_line(one.record.title),
+            one.why,
+        )
         decided = _answered(call, store, matter, one.record.name, where)
         if decided is None:
             return done, True
@@ -269,8 +377,12 @@ def _through(call: Call, store: Store, matters: Sequence[Matter]) -> tuple[list[
     return done, False
 
 
-def _answered(call: Call, store: Store, matter: Matter, name: str, where: str) -> list[dict[str, Any]] | None:
-    """Ask about one until it is decided or skipped; returns the decision, [] for none, None where the person quits."""
+def _answered(
+    call: Call, store: Store, matter: Matter, name: str, where: str
+) -> list[dict[str, Any]] | None:
+    """Ask about one until it is decided or skipped; returns the decision, [] for none, None where
+    the person quits.
+    """
     ways = ["approve", "reject", *(["edit"] if matter.editable else []), "skip", "quit"]
     while True:
         try:
@@ -279,7 +391,9 @@ def _answered(call: Call, store: Store, matter: Matter, name: str, where: str) -
             warn(str(error))
             return []
         notes = ["cannot be approved: " + one_line(hindrance)] if hindrance else []
-        sys.stderr.write("\n".join(["", where, *_content(call, matter, record, data, path), *notes, ""]))
+        sys.stderr.write(
+            "\n".join(["", where, *_content(call, matter, record, data, path), *notes, ""])
+        )
         way = answered(ways)
         while way == "approve" and hindrance:
             warn("%s cannot be approved: %s" % (name, hindrance))
@@ -297,9 +411,15 @@ def _answered(call: Call, store: Store, matter: Matter, name: str, where: str) -
 
 # ---- the two matters
 
+
 def _read_rule(store: Store, name: str) -> tuple[Record, bytes, str, str]:
     data = store.raw(name)
-    return records.from_bytes(name, data, 0.0), data, store.place.path(name), approvalstate.hindrance(store.place, name, data)
+    return (
+        records.from_bytes(name, data, 0.0),
+        data,
+        store.place.path(name),
+        approvalstate.hindrance(store.place, name, data),
+    )
 
 
 def _read_script(store: Store, name: str) -> tuple[Record, bytes, str, str]:
@@ -312,7 +432,16 @@ def _read_script(store: Store, name: str) -> tuple[Record, bytes, str, str]:
     return record, source.data, source.path, approvalstate.script_hindrance(source)
 
 
-RULE: Matter = Matter("rule", "rule", "rule", approvals.workspace_of, _read_rule, approvalstate.standings, edited)
-SCRIPT = Matter("resource", "script", "resource", approvals.script_workspace, _read_script, approvalstate.script_standings,
-                None)
+RULE: Matter = Matter(
+    "rule", "rule", "rule", approvals.workspace_of, _read_rule, approvalstate.standings, edited
+)
+SCRIPT = Matter(
+    "resource",
+    "script",
+    "resource",
+    approvals.script_workspace,
+    _read_script,
+    approvalstate.script_standings,
+    None,
+)
 BOTH = (RULE, SCRIPT)

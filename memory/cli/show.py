@@ -8,7 +8,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from memory.cli.recall import reread
-from memory.core import IndexFault, PersonsRecord, StoreError, UsageError, clock, files, layout, plaintext
+from memory.core import (
+    IndexFault,
+    PersonsRecord,
+    StoreError,
+    UsageError,
+    clock,
+    files,
+    layout,
+    plaintext,
+)
 from memory.store import ledger
 from memory.terminal import localtimes, screen
 from memory.terminal.call import Call, nearest, session_of, shown, unknown_word
@@ -42,24 +51,52 @@ def show(call: Call) -> int:
         return _outline(call, found)
     of_record = hit.of(found, place.key, place.path(found.name))
     one = hit.shown([of_record], place, approvals.decisions(place.home), call.now)[0]
-    stands = merged and "%s was merged into this record; `dayleaf restore %s` brings it back" % (merged, merged)
+    stands = merged and "%s was merged into this record; `dayleaf restore %s` brings it back" % (
+        merged,
+        merged,
+    )
     inward = _inward(place, found, call.now)
     counts = lookup.followed(place, ledger.read(ledger.holding(place, found.name))).counts(found.id)
-    outcome = [("outcome", said(counts, call.now) if any(counts) else ""), ("feedback", "; ".join(reasons(found)))]
-    facts = [*_conversation(call, found, place), ("linked from", ", ".join("%s (%s)" % row for row in inward)), *outcome,
-             ("freshness", "; ".join([one.freshness, *(claim.reason for claim in one.gone)]) * (one.freshness != claims.UNKNOWN)),
-             *screen.claims(one.claims), ("merged", stands), ("file", one.path), *_source(found, place),
-             ("trouble", "; ".join(found.problems))]
+    outcome = [
+        ("outcome", said(counts, call.now) if any(counts) else ""),
+        ("feedback", "; ".join(reasons(found))),
+    ]
+    facts = [
+        *_conversation(call, found, place),
+        ("linked from", ", ".join("%s (%s)" % row for row in inward)),
+        *outcome,
+        (
+            "freshness",
+            "; ".join([one.freshness, *(claim.reason for claim in one.gone)])
+            * (one.freshness != claims.UNKNOWN),
+        ),
+        *screen.claims(one.claims),
+        ("merged", stands),
+        ("file", one.path),
+        *_source(found, place),
+        ("trouble", "; ".join(found.problems)),
+    ]
     body, more, ways = _section(call, found)
-    value = {**hit.about_json(one), "body": body, "merged": merged,
-             "linkedFrom": [{"id": id, "relation": relation} for id, relation in inward],
-             **of(counts, call.now), "feedback": reasons(found), "problems": list(found.problems), **more}
+    value = {
+        **hit.about_json(one),
+        "body": body,
+        "merged": merged,
+        "linkedFrom": [{"id": id, "relation": relation} for id, relation in inward],
+        **of(counts, call.now),
+        "feedback": reasons(found),
+        "problems": list(found.problems),
+        **more,
+    }
     head = screen.record(found, call.now, call.style(), facts)
-    return call.answer(value, [*head, "", plaintext.plain(localtimes.body(found, body)).rstrip("\n"), *ways])
+    return call.answer(
+        value, [*head, "", plaintext.plain(localtimes.body(found, body)).rstrip("\n"), *ways]
+    )
 
 
 def _distant(call: Call, missing: StoreError) -> int:
-    """Print a record that the database alone holds, as it has it; raises `missing`, what the files said, where it has none."""
+    """Print a record that the database alone holds, as it has it; raises `missing`, what the files
+    said, where it has none.
+    """
     from memory.cli.recall import dsn_of
     from memory.core import approvals
     from memory.recall import hit, lookup
@@ -70,20 +107,36 @@ def _distant(call: Call, missing: StoreError) -> int:
         return _outline(call, found)
     one = hit.shown([known], call.place, approvals.decisions(call.place.home), call.now)[0]
     body, more, ways = _section(call, found)
-    value = {**hit.about_json(one), "body": body, "merged": "", "linkedFrom": [], **of(ledger.Counts(), call.now),
-             "feedback": reasons(found), "problems": list(found.problems), **more}
-    facts = [("workspace", known.workspace), ("text", known.origin), ("trouble", "; ".join(found.problems))]
+    value = {
+        **hit.about_json(one),
+        "body": body,
+        "merged": "",
+        "linkedFrom": [],
+        **of(ledger.Counts(), call.now),
+        "feedback": reasons(found),
+        "problems": list(found.problems),
+        **more,
+    }
+    facts = [
+        ("workspace", known.workspace),
+        ("text", known.origin),
+        ("trouble", "; ".join(found.problems)),
+    ]
     head = screen.record(found, call.now, call.style(), facts)
-    return call.answer(value, [*head, "", plaintext.plain(localtimes.body(found, body)).rstrip("\n"), *ways])
+    return call.answer(
+        value, [*head, "", plaintext.plain(localtimes.body(found, body)).rstrip("\n"), *ways]
+    )
 
 
 _TURN = re.compile(r"(.+)#(\d{1,6}|(?:\d{4}-\d\d-\d\d[T ])?\d\d:\d\d)")
 
 
 def _asked(call: Call) -> tuple[Record, Place, str, str]:
-    """Return (record, its place, the id of the one that was merged into it or "", the turn that is wanted or "").
+    """Return (record, its place, the id of the one that was merged into it or "", the turn that is
+    wanted or "").
 
-    What stands behind a `#` is a turn where the rest names a checkpoint or a conversation; a title or a path may have one too.
+    What stands behind a `#` is a turn where the rest names a checkpoint or a conversation; a title
+    or a path may have one too.
     """
     from memory.recall import lookup
 
@@ -104,8 +157,10 @@ def _talk(call: Call, found: Record, place: Place) -> Record:
 
     talk = excerpt.conversation(Store(place, call.settings, call.now), found)
     if talk is None:
-        raise StoreError("the session of %s has no conversation; `dayleaf show %s` prints the checkpoint" % (
-            found.id, found.id))
+        raise StoreError(
+            "the session of %s has no conversation; `dayleaf show %s` prints the checkpoint"
+            % (found.id, found.id)
+        )
     return talk
 
 
@@ -114,14 +169,28 @@ def _conversation(call: Call, found: Record, place: Place) -> list[tuple[str, st
     from memory.recall import excerpt, hit
     from memory.store.store import Store
 
-    if found.kind not in layout.DATED or found.kind == "checkpoint" and not found.meta.get("conversation"):
+    if (
+        found.kind not in layout.DATED
+        or found.kind == "checkpoint"
+        and not found.meta.get("conversation")
+    ):
         return []
     talk = excerpt.conversation(Store(place, call.settings, call.now), found)
     turns = hit.turns(talk) if talk else []
     if talk is None or not turns:
         return []
-    return [("conversation" if talk is not found else "turns", "%s%s: `dayleaf show %s#%d` prints the last" % (
-        talk.id + ", " if talk is not found else "", plaintext.count(len(turns), "turn"), found.id, len(turns)))]
+    return [
+        (
+            "conversation" if talk is not found else "turns",
+            "%s%s: `dayleaf show %s#%d` prints the last"
+            % (
+                talk.id + ", " if talk is not found else "",
+                plaintext.count(len(turns), "turn"),
+                found.id,
+                len(turns),
+            ),
+        )
+    ]
 
 
 def _turn(call: Call, found: Record, place: Place, said: str) -> int:
@@ -131,28 +200,61 @@ def _turn(call: Call, found: Record, place: Place, said: str) -> int:
     talk = _talk(call, found, place)
     turns = hit.turns(talk)
     one = _meant(talk, turns, said)
-    ways = ["%s: %s  `dayleaf show %s#%d`" % (word, plaintext.one_line(turns[at].request), talk.id, at + 1)
-            for word, at in (("before", one.number - 2), ("after", one.number)) if 0 <= at < len(turns)]
+    ways = [
+        "%s: %s  `dayleaf show %s#%d`"
+        % (word, plaintext.one_line(turns[at].request), talk.id, at + 1)
+        for word, at in (("before", one.number - 2), ("after", one.number))
+        if 0 <= at < len(turns)
+    ]
     head = "turn %d of %d  %s  %s  %s" % (
-        one.number, len(turns), clock.zoned(clock.parse(one.at) or talk.created), talk.id, plaintext.one_line(talk.title))
-    value = {"id": talk.id, "session": talk.meta.get("session"), "title": talk.title, "turn": one.number, "turns": len(turns),
-             "at": one.at + "Z", "request": one.request, "body": one.text}
-    return call.answer(value, [head, "", plaintext.plain(_localised(talk, one)).rstrip("\n"), *([""] * bool(ways)), *ways])
+        one.number,
+        len(turns),
+        clock.zoned(clock.parse(one.at) or talk.created),
+        talk.id,
+        plaintext.one_line(talk.title),
+    )
+    value = {
+        "id": talk.id,
+        "session": talk.meta.get("session"),
+        "title": talk.title,
+        "turn": one.number,
+        "turns": len(turns),
+        "at": one.at + "Z",
+        "request": one.request,
+        "body": one.text,
+    }
+    return call.answer(
+        value,
+        [
+            head,
+            "",
+            plaintext.plain(_localised(talk, one)).rstrip("\n"),
+            *([""] * bool(ways)),
+            *ways,
+        ],
+    )
 
 
 def _localised(talk: Record, one: Turn) -> str:
     """Return the text of a turn below its heading with the local time."""
     heading, newline, rest = one.text.partition("\n")
-    return ("## %s %s" % (localtimes.minute(one.at)[11:], one.request)).rstrip() + newline + rest if heading.startswith(
-        "## ") else one.text
+    return (
+        ("## %s %s" % (localtimes.minute(one.at)[11:], one.request)).rstrip() + newline + rest
+        if heading.startswith("## ")
+        else one.text
+    )
 
 
 def _meant(talk: Record, turns: Sequence[Turn], said: str) -> Turn:
-    """Return the turn that a number or a time means: local, as it is shown, or that of a turn as the file has it."""
+    """Return the turn that a number or a time means: local, as it is shown, or that of a turn as
+    the file has it.
+    """
     from memory.recall import excerpt
 
     local = [one._replace(at=localtimes.minute(one.at).replace(" ", "T")) for one in turns]
-    exact = any(one.at.endswith(said) for one in turns) and not any(one.at.endswith(said) for one in local)
+    exact = any(one.at.endswith(said) for one in turns) and not any(
+        one.at.endswith(said) for one in local
+    )
     return turns[excerpt.turn(talk, turns if exact else local, said).number - 1]
 
 
@@ -166,7 +268,11 @@ def _source(found: Record, place: Place) -> list[tuple[str, str]]:
     then = found.meta.get("source_ref") or ""
     if state.source and then:
         now = otherfiles.commit_of(state.source.path)
-    trouble = "%s: `dayleaf resource refresh %s`" % (state.why, found.id) if state.word == material.STALE else state.why
+    trouble = (
+        "%s: `dayleaf resource refresh %s`" % (state.why, found.id)
+        if state.word == material.STALE
+        else state.why
+    )
     head = "HEAD is %s" % now if now and now != then else ""
     said = [material.path_of(found), "at commit %s" % then if then else "", head, trouble]
     return [("type", material.type_of(found)), ("source", "; ".join(part for part in said if part))]
@@ -177,16 +283,32 @@ def _outline(call: Call, found: Record) -> int:
     from memory.core import tokeniser
     from memory.store import sections
 
-    rows = [(one, tokeniser.count_tokens(sections.text(found.body, one))) for one in sections.outline(found.body)]
-    value = [{"number": one.number, "level": one.level, "section": one.path, "tokens": tokens} for one, tokens in rows]
-    cells = [[str(one.number), "  " * max(one.level - 1, 0) + plaintext.one_line(sections.name(one).rpartition(" > ")[2]),
-              "%s tokens" % format(tokens, ",")] for one, tokens in rows]
-    return call.answer({"id": found.id, "sections": value}, [
-        *screen.table(cells, right=(0, 2)), "`dayleaf show %s --section N` prints one" % found.id])
+    rows = [
+        (one, tokeniser.count_tokens(sections.text(found.body, one)))
+        for one in sections.outline(found.body)
+    ]
+    value = [
+        {"number": one.number, "level": one.level, "section": one.path, "tokens": tokens}
+        for one, tokens in rows
+    ]
+    cells = [
+        [
+            str(one.number),
+            "  " * max(one.level - 1, 0)
+            + plaintext.one_line(sections.name(one).rpartition(" > ")[2]),
+            "%s tokens" % format(tokens, ","),
+        ]
+        for one, tokens in rows
+    ]
+    return call.answer(
+        {"id": found.id, "sections": value},
+        [*screen.table(cells, right=(0, 2)), "`dayleaf show %s --section N` prints one" % found.id],
+    )
 
 
 def _section(call: Call, found: Record) -> tuple[str, dict[str, Any], list[str]]:
-    """Return (the text asked for, what --json says of the section, lines that name the sections beside it).
+    """Return (the text asked for, what --json says of the section, lines that name the sections
+    beside it).
 
     Raises UsageError where there is no such section.
     """
@@ -195,25 +317,38 @@ def _section(call: Call, found: Record) -> tuple[str, dict[str, Any], list[str]]
     o = call.options
     if not o.section:
         if o.next or o.previous:
-            raise UsageError("--next and --previous need --section with the section that you have read")
+            raise UsageError(
+                "--next and --previous need --section with the section that you have read"
+            )
         return found.body, {}, []
     listed = sections.outline(found.body)
     one = sections.find(listed, o.section)
     if one is None:
         headings = [each.path for each in listed if each.path]
-        known = nearest(o.section, headings, "it has %s" % (", ".join(headings[:8]) or "no headings"))
+        known = nearest(
+            o.section, headings, "it has %s" % (", ".join(headings[:8]) or "no headings")
+        )
         raise UsageError("%s has no section '%s'; %s" % (found.id, shown(o.section), known))
     for at, word in ((1, "after"),) * o.next + ((0, "before"),) * o.previous:
         moved = sections.beside(listed, one)[at]
         if moved is None:
-            raise UsageError("%s has no section %s %d; `dayleaf show %s --outline` lists them" % (
-                found.id, word, one.number, found.id))
+            raise UsageError(
+                "%s has no section %s %d; `dayleaf show %s --outline` lists them"
+                % (found.id, word, one.number, found.id)
+            )
         one = moved
     beside = dict(zip(("previous", "next"), sections.beside(listed, one)))
-    ways = ["%s: %d %s  `dayleaf show %s --section %d`" % (
-        word, other.number, plaintext.one_line(sections.name(other)), found.id, other.number)
-        for word, other in beside.items() if other]
-    value = {"section": one.path, "number": one.number, **{word: other and other.number for word, other in beside.items()}}
+    ways = [
+        "%s: %d %s  `dayleaf show %s --section %d`"
+        % (word, other.number, plaintext.one_line(sections.name(other)), found.id, other.number)
+        for word, other in beside.items()
+        if other
+    ]
+    value = {
+        "section": one.path,
+        "number": one.number,
+        **{word: other and other.number for word, other in beside.items()},
+    }
     return sections.text(found.body, one), value, [""] * bool(ways) + ways
 
 
@@ -229,20 +364,38 @@ def expand(call: Call) -> int:
         turns = hit.turns(found)
         number = str(excerpt.turn(found, turns, number).number)
     with call.spinner("reading the transcript"):
-        said = excerpt.excerpt(Store(place, call.settings, call.now), found, call.env, turns, int(number or 0))
-    shown_ = said[-(call.options.limit or ENTRIES):]
-    lines = ["%s  %s%s" % (plaintext.one_line(found.title), found.id, "#" + number if number else "")]
+        said = excerpt.excerpt(
+            Store(place, call.settings, call.now), found, call.env, turns, int(number or 0)
+        )
+    shown_ = said[-(call.options.limit or ENTRIES) :]
+    lines = [
+        "%s  %s%s" % (plaintext.one_line(found.title), found.id, "#" + number if number else "")
+    ]
     if len(said) > len(shown_):
-        lines.append("the last %d of %d entries; `--limit %d` shows all" % (len(shown_), len(said), len(said)))
+        lines.append(
+            "the last %d of %d entries; `--limit %d` shows all"
+            % (len(shown_), len(said), len(said))
+        )
     offset = clock.local_offset(found.created)
     for one in shown_:
-        lines += screen.entry(one.at, one.who, one.text, offset, 0 if call.options.full else RESULT_LINES)
-    return call.answer({"id": found.id, "turn": int(number or 0), "entries": [one._asdict() for one in shown_],
-                        "of": len(said)}, lines)
+        lines += screen.entry(
+            one.at, one.who, one.text, offset, 0 if call.options.full else RESULT_LINES
+        )
+    return call.answer(
+        {
+            "id": found.id,
+            "turn": int(number or 0),
+            "entries": [one._asdict() for one in shown_],
+            "of": len(said),
+        },
+        lines,
+    )
 
 
 def _inward(place: layout.Place, found: Record, now: float) -> list[tuple[str, str]]:
-    """Return (id, relation as seen from the record) of the links that lead to a record; none where there is no index."""
+    """Return (id, relation as seen from the record) of the links that lead to a record; none where
+    there is no index.
+    """
     from contextlib import closing
 
     from memory.hook import indexview
@@ -253,14 +406,19 @@ def _inward(place: layout.Place, found: Record, now: float) -> list[tuple[str, s
         return []
     try:
         with closing(Shelf(place, now)) as shelf:
-            return [(source.id, relations.inverse(link.relation)) for link, source in alongside.inward(shelf, found)]
+            return [
+                (source.id, relations.inverse(link.relation))
+                for link, source in alongside.inward(shelf, found)
+            ]
     except IndexFault:  # the next recall sets a damaged one aside
         return []
 
 
 WORDS = ("up", "down")
-REASON, REASONS = 300, 10  # characters of a reason that are kept, and the latest reasons of a record
-APPROVED = ("rule", "resource")  # kinds that bind or run by the checksum of their bytes: nothing is written into them
+# characters of a reason that are kept, and the latest reasons of a record
+REASON, REASONS = 300, 10
+# kinds that bind or run by the checksum of their bytes: nothing is written into them
+APPROVED = ("rule", "resource")
 
 
 def feedback(call: Call) -> int:
@@ -271,7 +429,10 @@ def feedback(call: Call) -> int:
     id, word, why = _words(call)
     found, place = lookup.find_anywhere(call.place, call.settings, id)
     if why and found.kind in APPROVED and found.tier != layout.ADDED:
-        raise UsageError("a reason in %s would undo its approval; leave it out, or `dayleaf edit %s`" % (found.id, found.id))
+        raise UsageError(
+            "a reason in %s would undo its approval; leave it out, or `dayleaf edit %s`"
+            % (found.id, found.id)
+        )
     if why:
         found = _explained(call, place, found, "%s %s: %s" % (clock.day(call.now), word, why))
     if found.tier != layout.ADDED:
@@ -281,53 +442,92 @@ def feedback(call: Call) -> int:
     ledger.note(book, found.id, word, call.now, session_of(call))
     counts = lookup.followed(place, ledger.settle(book)).counts(found.id)
     below = ledger.misleads(counts.up, counts.down)
-    value = {**record_json(found), "path": place.path(found.name), "feedback": word, "why": why, **of(counts, call.now),
-             "misled": below}
-    return call.answer(value, ["noted: %s is %s  %s" % (found.id, word, plaintext.one_line(found.title)),
-                               "  " + said(counts, call.now), *_effect(found, before, counts, below)])
+    value = {
+        **record_json(found),
+        "path": place.path(found.name),
+        "feedback": word,
+        "why": why,
+        **of(counts, call.now),
+        "misled": below,
+    }
+    return call.answer(
+        value,
+        [
+            "noted: %s is %s  %s" % (found.id, word, plaintext.one_line(found.title)),
+            "  " + said(counts, call.now),
+            *_effect(found, before, counts, below),
+        ],
+    )
 
 
 def _effect(found: Record, before: ledger.Counts, now: ledger.Counts, below: bool) -> list[str]:
-    """Say what a word changed, for a person.  before, now: what became of the record, without the word and with it.  below:
-    whether the record misled more often than it helped."""
+    """Say what a word changed, for a person.  before, now: what became of the record, without the
+    word and with it.  below: whether the record misled more often than it helped.
+    """
     from memory.recall.rank import outcome_factor
 
     if (before.up, before.down) == (now.up, now.down):
         return ["  this session has said so before; nothing changes"]
     lower = outcome_factor(now.up, now.down) < outcome_factor(before.up, before.down)
     pushed = below and found.kind == "learning" and found.accepted
-    return [*(["  it ranks lower than before"] if lower else []),
-            *(["  with a prompt it now comes last, marked as misleading"] if pushed else [])]
+    return [
+        *(["  it ranks lower than before"] if lower else []),
+        *(["  with a prompt it now comes last, marked as misleading"] if pushed else []),
+    ]
 
 
 def of(counts: ledger.Counts, now: float) -> dict[str, object]:
     """Return what became of a record as plain data.  now: seconds since the epoch."""
-    return {"uses": counts.uses, "up": counts.up, "down": counts.down, "learnedAgain": counts.again,
-            "lastUse": clock.iso(min(counts.last, now)) if counts.last else ""}
+    return {
+        "uses": counts.uses,
+        "up": counts.up,
+        "down": counts.down,
+        "learnedAgain": counts.again,
+        "lastUse": clock.iso(min(counts.last, now)) if counts.last else "",
+    }
 
 
 def said(counts: ledger.Counts, now: float) -> str:
-    """Write what became of a record for a person: `used 3 times, up 1, down 0, last 2d ago`.  now: seconds since the epoch."""
+    """Write what became of a record for a person: `used 3 times, up 1, down 0, last 2d ago`.  now:
+    seconds since the epoch.
+    """
     ago = plaintext.age(now - counts.last)
-    return ", ".join(part for part in (
-        "used %s" % plaintext.count(counts.uses, "time"), "up %d" % counts.up, "down %d" % counts.down,
-        "learned again %s" % plaintext.count(counts.again, "time") if counts.again else "",
-        ("last now" if ago == "now" else "last %s ago" % ago) if counts.last else "") if part)
+    return ", ".join(
+        part
+        for part in (
+            "used %s" % plaintext.count(counts.uses, "time"),
+            "up %d" % counts.up,
+            "down %d" % counts.down,
+            "learned again %s" % plaintext.count(counts.again, "time") if counts.again else "",
+            ("last now" if ago == "now" else "last %s ago" % ago) if counts.last else "",
+        )
+        if part
+    )
 
 
 def reasons(found: Record) -> list[str]:
     """Return the reasons that feedback on a record gave, oldest first."""
     given = found.meta.get("feedback")
-    return [str(reason) for reason in given] if isinstance(given, list) else [str(given)] if given else []
+    return (
+        [str(reason) for reason in given]
+        if isinstance(given, list)
+        else [str(given)]
+        if given
+        else []
+    )
 
 
 def _words(call: Call) -> tuple[str, str, str]:
-    """Return (id, up or down, the reason or ""); what stands behind the two words is the reason too."""
+    """Return (id, up or down, the reason or ""); what stands behind the two words is the reason
+    too.
+    """
     id, word, rest = _split(call.words)
     if id in WORDS and word not in WORDS:
         raise UsageError("the id comes first: `dayleaf feedback %s %s`" % (shown(word) or "ID", id))
     if not word:
-        raise UsageError("feedback needs an ID and up or down, such as `dayleaf feedback l-1a2b3c4d down`")
+        raise UsageError(
+            "feedback needs an ID and up or down, such as `dayleaf feedback l-1a2b3c4d down`"
+        )
     if word not in WORDS:
         raise unknown_word("feedback", word, WORDS)
     given = call.options.why if call.options.why is not None else rest
@@ -339,14 +539,18 @@ def _words(call: Call) -> tuple[str, str, str]:
 
 
 def _split(words: Sequence[str]) -> tuple[str, str, str]:
-    """Return (a record's id or whole title, the next word, the rest): a title of several words ends before `up` or `down`."""
+    """Return (a record's id or whole title, the next word, the rest): a title of several words ends
+    before `up` or `down`.
+    """
     said = " ".join(words).split()
     at = next((n for n, word in enumerate(said) if n and word in WORDS), min(1, len(said)))
-    return " ".join(said[:at]), "".join(said[at:at + 1]), " ".join(said[at + 1:])
+    return " ".join(said[:at]), "".join(said[at : at + 1]), " ".join(said[at + 1 :])
 
 
 def _explained(call: Call, place: Place, found: Record, reason: str) -> Record:
-    """Add a reason to the key `feedback` of a record, and return it as it is then; raises StoreError."""
+    """Add a reason to the key `feedback` of a record, and return it as it is then; raises
+    StoreError.
+    """
     from memory.store.redactor import strip_private
 
     said = [*reasons(found), strip_private(reason).strip()][-REASONS:]
@@ -361,7 +565,9 @@ def _explained(call: Call, place: Place, found: Record, reason: str) -> Record:
 
 
 def open(call: Call) -> int:
-    """Open the file of a record, or the folder of the project's notes, by the desktop's own program; say where it is."""
+    """Open the file of a record, or the folder of the project's notes, by the desktop's own
+    program; say where it is.
+    """
     import shutil
     import subprocess
     from pathlib import Path
@@ -375,9 +581,14 @@ def open(call: Call) -> int:
     path = path.rpartition("/")[0] if call.options.folder and call.words else path
     opener = next(filter(None, map(shutil.which, OPENERS)), None)
     if opener is None or not Path(path).exists():
-        raise StoreError("%s: nothing here opens it (%s); use your editor" % (path, ", ".join(OPENERS)) if opener is None
-                         else "%s: nothing is there yet" % path)
+        raise StoreError(
+            "%s: nothing here opens it (%s); use your editor" % (path, ", ".join(OPENERS))
+            if opener is None
+            else "%s: nothing is there yet" % path
+        )
     done = subprocess.run([opener, path], stdin=subprocess.DEVNULL, capture_output=True)
     if done.returncode:
-        raise StoreError("%s: %s ended with status %d; open it in your editor" % (path, opener, done.returncode))
+        raise StoreError(
+            "%s: %s ended with status %d; open it in your editor" % (path, opener, done.returncode)
+        )
     return call.answer({"path": path, "by": opener}, ["opened " + plaintext.one_line(path)])

@@ -1,4 +1,6 @@
-"""The verbs that tell in short: distill who asks, handoff the next session, standup a team, today you, statusline the client."""
+"""The verbs that tell in short: distill who asks, handoff the next session, standup a team, today
+you, statusline the client.
+"""
 
 from __future__ import annotations
 
@@ -29,6 +31,7 @@ HITS = 20  # records that are distilled where --limit names no other number
 
 # --- distill
 
+
 def distill(call: Call) -> int:
     """Answer a question from the records in a few bullets."""
     question = " ".join(call.words).strip()
@@ -47,31 +50,64 @@ def distill(call: Call) -> int:
     found = found_by(call, question, call.options.limit or HITS)
     used = _marked(found) if key else []
     with call.spinner("distilling") as spinner:
+
         def told(line: str) -> None:
             spinner.step = line
 
         digest = providerchain.distill(
-            question, digests.of_found(found), call.settings, call.env, call.place.home, call.place.cache, call.now,
-            call.options.provider, call.options.max_tokens, not call.options.no_cache, told)
+            question,
+            digests.of_found(found),
+            call.settings,
+            call.env,
+            call.place.home,
+            call.place.cache,
+            call.now,
+            call.options.provider,
+            call.options.max_tokens,
+            not call.options.no_cache,
+            told,
+        )
     saved = _save(call, question, digest, found) if call.options.save and digest.bullets else None
     print(_said(call, digest, found, saved), flush=True)
-    skipped = [step for step in digest.steps[:-1] if not step.outcome.endswith(" is not on PATH")]  # _repeated looks at those
+    # _repeated looks at those
+    skipped = [step for step in digest.steps[:-1] if not step.outcome.endswith(" is not on PATH")]
     if key and not (digest.partial or skipped or _timed(call, question)):
-        _keep(call, key, digest.made or call.now, _said(call, providerchain.again(digest), found, None), before, used)
+        _keep(
+            call,
+            key,
+            digest.made or call.now,
+            _said(call, providerchain.again(digest), found, None),
+            before,
+            used,
+        )
     freshen(call, found.stale or found.rescan)
     return 0
 
 
 def _repeated(call: Call, question: str) -> str:
-    """Return the key under which the answer to this very command is kept, or "" where it is searched for anew."""
+    """Return the key under which the answer to this very command is kept, or "" where it is
+    searched for anew.
+    """
     o, settings = call.options, call.settings
     moving = (o.since, o.days, o.from_, o.to, o.workspace, o.semantic, settings["recall.semantic"])
     if any(moving) or o.save or o.no_cache or not settings["distill.cache"]:
         return ""
-    folders = [folder for folder in call.env.get("PATH", "").split(os.pathsep) if os.path.isabs(folder)]
-    clients = [name for name in CLIENTS if any(os.access(folder + "/" + name, os.X_OK) for folder in folders)]
-    about = [layout.branch_of(call.place.git), *manifests.marks(call.place.root)] if settings["context.derive"] else []
-    return cache.answer_key([question, call.place.project, *clients, *map(str, about)], vars(o), settings.values)
+    folders = [
+        folder for folder in call.env.get("PATH", "").split(os.pathsep) if os.path.isabs(folder)
+    ]
+    clients = [
+        name
+        for name in CLIENTS
+        if any(os.access(folder + "/" + name, os.X_OK) for folder in folders)
+    ]
+    about = (
+        [layout.branch_of(call.place.git), *manifests.marks(call.place.root)]
+        if settings["context.derive"]
+        else []
+    )
+    return cache.answer_key(
+        [question, call.place.project, *clients, *map(str, about)], vars(o), settings.values
+    )
 
 
 def _marked(found: Found) -> list[list[Any]] | None:
@@ -82,8 +118,12 @@ def _marked(found: Found) -> list[list[Any]] | None:
         return None
 
 
-def _keep(call: Call, key: str, made: float, said: str, before: str, used: list[list[Any]] | None) -> None:
-    """Keep the printed answer for the next time, unless it holds a secret: titles and the question were never cleaned."""
+def _keep(
+    call: Call, key: str, made: float, said: str, before: str, used: list[list[Any]] | None
+) -> None:
+    """Keep the printed answer for the next time, unless it holds a secret: titles and the question
+    were never cleaned.
+    """
     from memory.store import redactor
 
     if used is not None and redactor.clean(said, call.settings, call.place.key) == said:
@@ -105,13 +145,19 @@ def _said(call: Call, digest: Digest, found: Found, saved: Record | None) -> str
     if call.options.hook:
         from memory.hook import fence
 
-        return fence.block("distill", [fence.clip(fence.clean(digests.render(digest)), results.MODEL_UNITS - 400)])
+        return fence.block(
+            "distill", [fence.clip(fence.clean(digests.render(digest)), results.MODEL_UNITS - 400)]
+        )
     if call.options.json:
         return to_json(_json(digest, found, saved))
-    return "\n".join([plaintext.plain(digests.render(digest)).rstrip("\n"),
-                      *(_explained(digest, found) if call.options.explain else []),
-                      *([] if digest.bullets else results.contributions(found)),
-                      *(["saved as %s" % saved.id] if saved else [])])
+    return "\n".join(
+        [
+            plaintext.plain(digests.render(digest)).rstrip("\n"),
+            *(_explained(digest, found) if call.options.explain else []),
+            *([] if digest.bullets else results.contributions(found)),
+            *(["saved as %s" % saved.id] if saved else []),
+        ]
+    )
 
 
 def _explained(digest: Digest, found: Found) -> list[str]:
@@ -119,24 +165,50 @@ def _explained(digest: Digest, found: Found) -> list[str]:
     from memory.terminal import reports
 
     rows = [[what, plaintext.one_line(of)] for what, of in reports.account(digest)]
-    return ["", "how:", *screen.table(rows, "  "), "", "from:", *(
-        "  %s  %.2f  %s" % (hit.id, hit.score, plaintext.one_line(hit.title)) for hit in found.hits)]
+    return [
+        "",
+        "how:",
+        *screen.table(rows, "  "),
+        "",
+        "from:",
+        *(
+            "  %s  %.2f  %s" % (hit.id, hit.score, plaintext.one_line(hit.title))
+            for hit in found.hits
+        ),
+    ]
 
 
 def _save(call: Call, question: str, digest: Digest, found: Found) -> Record:
-    """Keep a digest as a learning of the agent's, linked to what it was made of; one of before goes to the archive."""
+    """Keep a digest as a learning of the agent's, linked to what it was made of; one of before goes
+    to the archive.
+    """
     from memory.distill.digests import compose
 
     store = call.store()
     said, title = compose(digest.bullets) + "\n", first_clause(question)
-    before = [hit.record for hit in found.hits if hit.workspace == call.place.key and hit.record.kind == "learning"
-              and hit.record.title == title and hit.record.source == "agent" and hit.record.derived_from]
-    same: Record | None = next((record for record in before if record.body.strip() == said.strip()), None)
+    before = [
+        hit.record
+        for hit in found.hits
+        if hit.workspace == call.place.key
+        and hit.record.kind == "learning"
+        and hit.record.title == title
+        and hit.record.source == "agent"
+        and hit.record.derived_from
+    ]
+    same: Record | None = next(
+        (record for record in before if record.body.strip() == said.strip()), None
+    )
     if same:
         return same
     cited = list(dict.fromkeys(id for bullet in digest.bullets for id in bullet.ids))
-    kept = store.add("learning", title, said, source="agent", session=session_of(call),
-                     extra={"links": derived_links(cited)})
+    kept = store.add(
+        "learning",
+        title,
+        said,
+        source="agent",
+        session=session_of(call),
+        extra={"links": derived_links(cited)},
+    )
     for record in before:
         store.archive(record.name, "answered again by " + kept.id)
     call.indexed()
@@ -146,32 +218,51 @@ def _save(call: Call, question: str, digest: Digest, found: Found) -> Record:
 def _json(digest: Digest, found: Found, saved: Record | None) -> dict[str, Any]:
     from memory.distill import digests
 
-    return {"bullets": [{"text": b.text, "ids": list(b.ids)} for b in digest.bullets], "provider": digest.provider,
-            "tokensIn": digest.tokens_in, "tokensOut": digest.tokens_out, "cached": digest.cached,
-            "notes": list(digest.notes), "sources": [h.id for h in found.hits],
-            "scores": [round(h.score, 6) for h in found.hits], "saved": saved.id if saved else None, **digests.as_json(digest)}
+    return {
+        "bullets": [{"text": b.text, "ids": list(b.ids)} for b in digest.bullets],
+        "provider": digest.provider,
+        "tokensIn": digest.tokens_in,
+        "tokensOut": digest.tokens_out,
+        "cached": digest.cached,
+        "notes": list(digest.notes),
+        "sources": [h.id for h in found.hits],
+        "scores": [round(h.score, 6) for h in found.hits],
+        "saved": saved.id if saved else None,
+        **digests.as_json(digest),
+    }
 
 
 # --- handoff, standup, statusline
 
+
 def handoff(call: Call) -> int:
     """Leave a note for the next session, or show or clear the one that stands."""
-    if (call.options.show or call.options.clear) and (call.words or call.options.show == call.options.clear):
-        raise UsageError("--show and --clear take no note; a new note replaces the current one anyway")
+    if (call.options.show or call.options.clear) and (
+        call.words or call.options.show == call.options.clear
+    ):
+        raise UsageError(
+            "--show and --clear take no note; a new note replaces the current one anyway"
+        )
     if call.options.show:
         return _show(call)
     if call.options.clear:
         return _clear(call)
     said = call.text()
     if call.words and not said.strip():
-        raise UsageError("the handoff is empty; give a note, or no words at all to have one made from the session")
+        raise UsageError(
+            "the handoff is empty; give a note, or no words at all to have one "
+            "made from the session"
+        )
     before = handoffs.current(call.place)
     kept = _noted(call, said) if said.strip() else _drafted(call)
     call.indexed()
     if before is not None and not (call.options.json or call.options.hook):
         waits = any(one.id == before.id for one in handoffs.waiting(call.place))
-        became = "%s  %s is yet to arrive: the next session gets both" if waits else (
-            "replaced %s  %s; the old one is now a checkpoint")
+        became = (
+            "%s  %s is yet to arrive: the next session gets both"
+            if waits
+            else ("replaced %s  %s; the old one is now a checkpoint")
+        )
         print(became % (before.id, plaintext.one_line(before.title)))
     status = written(call, kept, "handed off")
     if not (said.strip() or call.options.json or call.options.hook):
@@ -188,8 +279,14 @@ def _noted(call: Call, said: str) -> Record:
     if not strip_private(note).strip():
         raise UsageError("nothing is left to hand off: all of it is marked private")
     head = git.head(call.place.git)
-    return handoffs.put(call.store(), first_clause(strip_private(note)), note + "\n", call.options.source or author(call),
-                       session_of(call), {"branch": head.branch or None, "commit": head.commit or None})
+    return handoffs.put(
+        call.store(),
+        first_clause(strip_private(note)),
+        note + "\n",
+        call.options.source or author(call),
+        session_of(call),
+        {"branch": head.branch or None, "commit": head.commit or None},
+    )
 
 
 def _drafted(call: Call) -> Record:
@@ -204,20 +301,36 @@ def _drafted(call: Call) -> Record:
     call.indexed()
     sources = _checkpoints(call, session) if session else _of_branch(call)
     if not sources:
-        raise StoreError("nothing to hand off%s: it has no checkpoint and no transcript; give a note instead" % (
-            " from session " + session if session else " from this workspace"))
+        raise StoreError(
+            "nothing to hand off%s: it has no checkpoint and no transcript; give a note instead"
+            % (" from session " + session if session else " from this workspace")
+        )
     plan = next((record for record in _newest(call, "plan", "", 4) if record.active), None)
     held = conversationfile.turns_of(call.store(), sources[0], _of_session(call, sources[0]))
-    note = next((one for one in _newest(call, "note", str(sources[0].meta.get("session") or ""), 1)
-                 if handoffs.covers(one, sources[0])), None)
+    note = next(
+        (
+            one
+            for one in _newest(call, "note", str(sources[0].meta.get("session") or ""), 1)
+            if handoffs.covers(one, sources[0])
+        ),
+        None,
+    )
     made = byhand.draft(sources, plan, held, note)
     meta = {key: sources[0].meta.get(key) for key in ("branch", "commit")}
-    return handoffs.put(call.store(), made.title, made.body, "auto", str(sources[0].meta.get("session") or ""),
-                       {**meta, "links": derived_links(made.sources)})
+    return handoffs.put(
+        call.store(),
+        made.title,
+        made.body,
+        "auto",
+        str(sources[0].meta.get("session") or ""),
+        {**meta, "links": derived_links(made.sources)},
+    )
 
 
 def _of_branch(call: Call) -> list[Record]:
-    """Return the checkpoints of the newest session of the branch that is checked out, where it has none those of any."""
+    """Return the checkpoints of the newest session of the branch that is checked out, where it has
+    none those of any.
+    """
     branch = layout.branch_of(call.place.git)
     found = _checkpoints(call, "", branch) if branch else []
     return found or _checkpoints(call, "")
@@ -228,13 +341,21 @@ def _checkpoints(call: Call, session: str, branch: str = "") -> list[Record]:
 
     branch: the one that all of them are of, "" for any.
     """
-    found = [record for record in _newest(call, "checkpoint", session, 2 * MOST_SOURCES, branch)
-             if not handoffs.is_handoff(record)]
+    found = [
+        record
+        for record in _newest(call, "checkpoint", session, 2 * MOST_SOURCES, branch)
+        if not handoffs.is_handoff(record)
+    ]
     named = [str(record.meta.get("session") or "") for record in found]
     if not session and any(named[:1]):
         return _checkpoints(call, named[0], branch)
-    whole = session if session in named else next(iter(named), "")  # of a session named by its start there may be several
-    return [record for record, name in zip(found, named) if name == whole][:MOST_SOURCES] if whole else found[:1]
+    # of a session named by its start there may be several
+    whole = session if session in named else next(iter(named), "")
+    return (
+        [record for record, name in zip(found, named) if name == whole][:MOST_SOURCES]
+        if whole
+        else found[:1]
+    )
 
 
 def _of_session(call: Call, record: Record) -> list[Record]:
@@ -244,12 +365,16 @@ def _of_session(call: Call, record: Record) -> list[Record]:
 
 
 def _newest(call: Call, kind: str, session: str, most: int, branch: str = "") -> list[Record]:
-    """Return the newest records of a kind without their private parts, before anything takes their lines apart."""
+    """Return the newest records of a kind without their private parts, before anything takes their
+    lines apart.
+    """
     from memory.recall import question, search
     from memory.store.redactor import without_private
 
     query = question.Query(kinds=(kind,), session=session, branch=branch, limit=most)
-    found = search.recall(call.place, call.settings, query, call.now, clock.local_offset(call.now), [call.place])
+    found = search.recall(
+        call.place, call.settings, query, call.now, clock.local_offset(call.now), [call.place]
+    )
     return [without_private(hit.record) for hit in found.hits]
 
 
@@ -259,9 +384,16 @@ def _show(call: Call) -> int:
     if found is None:
         return _none(call)
     starts = handoffs.starts(call.place, found.id)
-    value = {**record_json(found), "path": call.place.path(found.name), "body": found.body, "starts": starts}
+    value = {
+        **record_json(found),
+        "path": call.place.path(found.name),
+        "body": found.body,
+        "starts": starts,
+    }
     often = "at " + plaintext.count(starts, "start") if starts else "not yet"
-    head = screen.record(found, call.now, call.style(), [("shown", often), ("file", call.place.path(found.name))])
+    head = screen.record(
+        found, call.now, call.style(), [("shown", often), ("file", call.place.path(found.name))]
+    )
     return call.answer(value, [*head, "", plaintext.plain(found.body).strip("\n")])
 
 
@@ -275,7 +407,10 @@ def _clear(call: Call) -> int:
 
 
 def _none(call: Call) -> int:
-    return call.answer(None, ["%s has no handoff; `dayleaf handoff` writes one" % plaintext.one_line(call.place.key)])
+    return call.answer(
+        None,
+        ["%s has no handoff; `dayleaf handoff` writes one" % plaintext.one_line(call.place.key)],
+    )
 
 
 def standup(call: Call) -> int:
@@ -288,20 +423,30 @@ def standup(call: Call) -> int:
         raise UsageError("standup takes one time; leave '%s' out" % shown(" ".join(call.words)))
     offset = clock.local_offset(call.now)
     said = call.options.since or " ".join(call.words) or "1d"
-    until = timewords.instant(call.options.until, call.now, offset, end=True) if call.options.until else None
+    until = (
+        timewords.instant(call.options.until, call.now, offset, end=True)
+        if call.options.until
+        else None
+    )
     since = timewords.instant(said, call.now, offset)
     if until is not None and until <= since:
         raise UsageError("--until %s is not after %s" % (shown(call.options.until), shown(said)))
     with call.spinner("reading the checkpoints"):
-        told = worklog.gather(call.place, call.settings, call.options.workspace or "", since, call.now, offset, until)
+        told = worklog.gather(
+            call.place, call.settings, call.options.workspace or "", since, call.now, offset, until
+        )
     style = call.style()
     columns = style.columns if sys.stdout.isatty() else STANDUP_COLUMNS
-    return call.answer(workdays.to_json(told), workdays.lines(
-        told, screen.Style(columns, style.colour, style.cut), call.options.markdown))
+    return call.answer(
+        workdays.to_json(told),
+        workdays.lines(told, screen.Style(columns, style.colour, style.cut), call.options.markdown),
+    )
 
 
 def today(call: Call) -> int:
-    """Show where the work stands: the last sessions, what waits for review, what several sessions ran into."""
+    """Show where the work stands: the last sessions, what waits for review, what several sessions
+    ran into.
+    """
     from memory.terminal import workdays
 
     if call.words:
@@ -313,8 +458,14 @@ def today(call: Call) -> int:
 
     off = accounts.switched_off(call.place, call.settings, 1)
     unkept = accounts.not_kept(call.settings)
-    return call.answer({**workdays.glance_json(seen), "off": off, "unkept": unkept}, [
-        *pastlines.off(off), *pastlines.off(unkept, "capture"), *workdays.glanced(seen, call.now, call.style())])
+    return call.answer(
+        {**workdays.glance_json(seen), "off": off, "unkept": unkept},
+        [
+            *pastlines.off(off),
+            *pastlines.off(unkept, "capture"),
+            *workdays.glanced(seen, call.now, call.style()),
+        ],
+    )
 
 
 def statusline(call: Call) -> int:

@@ -30,7 +30,10 @@ def upkeep(call: Call) -> int:
 
     options = call.options
     if call.words:
-        raise UsageError("upkeep takes no words, only --apply, --only %s, --contradictions" % "|".join(housekeeping.WAYS))
+        raise UsageError(
+            "upkeep takes no words, only --apply, --only %s, --contradictions"
+            % "|".join(housekeeping.WAYS)
+        )
     if options.contradictions:
         if options.apply or options.only:
             raise UsageError("--contradictions only lists them, so leave --apply and --only out")
@@ -38,10 +41,16 @@ def upkeep(call: Call) -> int:
     if options.apply:
         return _apply(call)
     with call.spinner("reading the records"):
-        found = housekeeping.plan(call.store(), _successes(call), options.only or "", options.clock_is_right)
+        found = housekeeping.plan(
+            call.store(), _successes(call), options.only or "", options.clock_is_right
+        )
         if not (options.only or options.clock_is_right):
             figures.keep_outlook(call.store(), found)
-    lines = [*_rows([*found.changes]), *_doubt(found), housekeeping.sums(found.records, found.merged, found.archived)]
+    lines = [
+        *_rows([*found.changes]),
+        *_doubt(found),
+        housekeeping.sums(found.records, found.merged, found.archived),
+    ]
     if found.changes:
         lines.append("`dayleaf upkeep --apply` does it; `dayleaf undo` undoes it")
     return call.answer({**housekeeping.described(found), "applied": False}, lines)
@@ -52,19 +61,32 @@ def _apply(call: Call) -> int:
     from memory.store import ledger
 
     with call.spinner("reading the records") as spinner:
+
         def told(done: int, of: int) -> None:
             spinner.step = "upkeep: %d of %d" % (done, of)
 
-        did = housekeeping.apply(call.store(), _successes(call), call.options.only or "", call.options.clock_is_right, told)
+        did = housekeeping.apply(
+            call.store(),
+            _successes(call),
+            call.options.only or "",
+            call.options.clock_is_right,
+            told,
+        )
     call.indexed()
     ledger.moved(call.place)
     for problem in did.problems:
         warn(problem)
     done = did.plan._replace(changes=did.changes)
-    lines = [*_rows([*done.changes]), *_doubt(done), housekeeping.sums(done.records, done.merged, done.archived)]
+    lines = [
+        *_rows([*done.changes]),
+        *_doubt(done),
+        housekeeping.sums(done.records, done.merged, done.archived),
+    ]
     if done.changes:
         lines.append("`dayleaf undo` undoes it")
-    call.answer({**housekeeping.described(done), "applied": True, "problems": list(did.problems)}, lines)
+    call.answer(
+        {**housekeeping.described(done), "applied": True, "problems": list(did.problems)}, lines
+    )
     return 1 if did.problems else 0
 
 
@@ -81,13 +103,23 @@ def _rows(changes: list[Change]) -> list[str]:
     rows = []
     for change in changes:
         into = "into %s, " % change.kept.id if change.kept else ""
-        rows.append(["merge" if change.kept else "archive", change.record.id, plaintext.clip(
-            plaintext.one_line(change.record.title), TITLE), into + change.reason])
+        rows.append(
+            [
+                "merge" if change.kept else "archive",
+                change.record.id,
+                plaintext.clip(plaintext.one_line(change.record.title), TITLE),
+                into + change.reason,
+            ]
+        )
     return [*screen.table(rows), ""] if rows else []
 
 
 def _doubt(found: Plan) -> list[str]:
-    return ["nothing expires: %s; correct it, or %s" % (plaintext.one_line(found.doubt), MORE)] if found.doubt else []
+    return (
+        ["nothing expires: %s; correct it, or %s" % (plaintext.one_line(found.doubt), MORE)]
+        if found.doubt
+        else []
+    )
 
 
 def undo(call: Call) -> int:
@@ -96,22 +128,40 @@ def undo(call: Call) -> int:
     from memory.store import ledger
 
     if call.words:
-        raise UsageError("undo takes no words: it undoes the last `upkeep --apply`; `restore ID` brings back one record")
+        raise UsageError(
+            "undo takes no words: it undoes the last `upkeep --apply`; `restore ID` "
+            "brings back one record"
+        )
     with call.spinner("reading the journal") as spinner:
+
         def told(done: int, of: int) -> None:
             spinner.step = "undo: %d of %d" % (done, of)
 
         back = housekeeping.undo(call.store(), told)
     if back is None:
-        return call.answer({"undone": None}, ["nothing to undo: no upkeep was applied here, or all of it is undone already"])
+        return call.answer(
+            {"undone": None},
+            ["nothing to undo: no upkeep was applied here, or all of it is undone already"],
+        )
     call.indexed()
     ledger.moved(call.place)
     for problem in back.problems:
         warn(problem)
     said = "undid the upkeep of %s: %s brought back, %d reset" % (
-        back.began[:16].replace("T", " "), plaintext.count(len(back.restored), "record"), len(back.reset))
-    value = {"undone": back.began, "restored": list(back.restored), "reset": list(back.reset), "problems": list(back.problems)}
-    call.answer(value, [said + ("; %d could not be, see above" % len(back.problems) if back.problems else "")])
+        back.began[:16].replace("T", " "),
+        plaintext.count(len(back.restored), "record"),
+        len(back.reset),
+    )
+    value = {
+        "undone": back.began,
+        "restored": list(back.restored),
+        "reset": list(back.reset),
+        "problems": list(back.problems),
+    }
+    call.answer(
+        value,
+        [said + ("; %d could not be, see above" % len(back.problems) if back.problems else "")],
+    )
     return 1 if back.problems else 0
 
 
@@ -121,20 +171,49 @@ def _contradictions(call: Call) -> int:
     with call.spinner("reading the records"):
         found = contradictions.pairs(call.store().each())
     value: list[dict[str, Any]] = [
-        {"why": pair.why, "sides": [{"id": side.record.id, "title": side.record.title, "name": side.record.name,
-                                     "says": side.said} for side in (pair.older, pair.newer)]} for pair in found]
+        {
+            "why": pair.why,
+            "sides": [
+                {
+                    "id": side.record.id,
+                    "title": side.record.title,
+                    "name": side.record.name,
+                    "says": side.said,
+                }
+                for side in (pair.older, pair.newer)
+            ],
+        }
+        for pair in found
+    ]
     lines = [line for pair in found for line in _pair(pair, call)]
     number = plaintext.count(len(found), "pair")
-    return call.answer({"pairs": value}, [*lines, "%s to decide on; dayleaf changes none of them itself" % number if found else
-                                          "no two learnings or rules contradict each other"])
+    return call.answer(
+        {"pairs": value},
+        [
+            *lines,
+            "%s to decide on; dayleaf changes none of them itself" % number
+            if found
+            else "no two learnings or rules contradict each other",
+        ],
+    )
 
 
 def _pair(pair: Pair, call: Call) -> list[str]:
     style = call.style()
-    rows = [["", side.record.id, plaintext.age(call.now - side.record.created), plaintext.clip(
-        plaintext.one_line(side.said), max(40, style.columns - 28))] for side in (pair.older, pair.newer)]
+    rows = [
+        [
+            "",
+            side.record.id,
+            plaintext.age(call.now - side.record.created),
+            plaintext.clip(plaintext.one_line(side.said), max(40, style.columns - 28)),
+        ]
+        for side in (pair.older, pair.newer)
+    ]
     one, two = pair.older.record.id, pair.newer.record.id
-    ways = "  if one holds: `dayleaf forget %s` or `dayleaf forget %s`; if both do: `dayleaf edit %s`, or `dayleaf link %s %s`"
+    ways = (
+        "  if one holds: `dayleaf forget %s` or `dayleaf forget %s`; if both do: `dayleaf edit "
+        "%s`, or `dayleaf link %s %s`"
+    )
     return [pair.why, *screen.table(rows), ways % (one, two, two, two, one), ""]
 
 
@@ -151,32 +230,73 @@ def backup(call: Call) -> int:
     place, name = call.place, call.options.workspace or ""
     places = lookup.workspaces(place, name) if name not in ("", "all") else []
     if len(places) > 1:
-        raise UsageError("several workspaces are called '%s'; name one of %s" % (name, ", ".join(p.key for p in places)))
+        raise UsageError(
+            "several workspaces are called '%s'; name one of %s"
+            % (name, ", ".join(p.key for p in places))
+        )
     sealing = call.options.age is not None
     recipient = agefile.recipient(call.options.age) if sealing else None
-    target = os.path.abspath(call.words[0]) if call.words else _free_name(os.getcwd(), call.now, sealing)
+    target = (
+        os.path.abspath(call.words[0]) if call.words else _free_name(os.getcwd(), call.now, sealing)
+    )
     tree = "" if call.options.here else work_tree(target)
     if tree:
-        raise StoreError("%s lies in the git work tree %s, where a commit would give your memories away; name a FILE "
-                         "elsewhere, or use --here" % (target, tree))
+        raise StoreError(
+            "%s lies in the git work tree %s, where a commit would give your memories away; name a "
+            "FILE elsewhere, or use --here" % (target, tree)
+        )
     with call.spinner("writing the backup") as spinner:
-        made = bundle.write(place, target, call.now, places[0].key if places else "", bool(call.options.shared), _steps(spinner),
-                            agefile.sealer(recipient) if sealing else None)
-    if call.options.shared and not any(kept.name.startswith(bundle.SHARED + "/") for kept in made.files):
+        made = bundle.write(
+            place,
+            target,
+            call.now,
+            places[0].key if places else "",
+            bool(call.options.shared),
+            _steps(spinner),
+            agefile.sealer(recipient) if sealing else None,
+        )
+    if call.options.shared and not any(
+        kept.name.startswith(bundle.SHARED + "/") for kept in made.files
+    ):
         warn("there is no shared tier here, so the backup has none")
     size = os.stat(target).st_size
-    lines = ["backed up %s (%s bytes) to %s" % (plaintext.count(len(made.files), "file"), "{:,}".format(size), target),
-             *("  left out %s: %s" % (plaintext.one_line(name), why) for name, why in made.left),
-             *(["  %s disappeared meanwhile" % plaintext.count(made.vanished, "file")] if made.vanished else []),
-             "  it was read back and is complete; `dayleaf restore FILE` restores it" if not sealing else
-             "  it was read back, then encrypted; `dayleaf restore FILE --identity KEYFILE` restores it"]
-    return call.answer({"file": target, "bytes": size, "files": len(made.files), "vanished": made.vanished,
-                        "encrypted": sealing, "left": [list(row) for row in made.left]}, lines)
+    lines = [
+        "backed up %s (%s bytes) to %s"
+        % (plaintext.count(len(made.files), "file"), "{:,}".format(size), target),
+        *("  left out %s: %s" % (plaintext.one_line(name), why) for name, why in made.left),
+        *(
+            ["  %s disappeared meanwhile" % plaintext.count(made.vanished, "file")]
+            if made.vanished
+            else []
+        ),
+        "  it was read back and is complete; `dayleaf restore FILE` restores it"
+        if not sealing
+        else (
+            "  it was read back, then encrypted; `dayleaf restore FILE --identity "
+            "KEYFILE` restores it"
+        ),
+    ]
+    return call.answer(
+        {
+            "file": target,
+            "bytes": size,
+            "files": len(made.files),
+            "vanished": made.vanished,
+            "encrypted": sealing,
+            "left": [list(row) for row in made.left],
+        },
+        lines,
+    )
 
 
 def _free_name(folder: str, now: float, sealed: bool = False) -> str:
-    """Return the path of a new backup in a directory: `dayleaf-2026-11-21.tar.gz`, or with a number behind the day."""
-    stem, end = "%s/dayleaf-%s" % (folder.rstrip("/"), clock.day(now)), ".tar.gz.age" if sealed else ".tar.gz"
+    """Return the path of a new backup in a directory: `dayleaf-2026-11-21.tar.gz`, or with a number
+    behind the day.
+    """
+    stem, end = (
+        "%s/dayleaf-%s" % (folder.rstrip("/"), clock.day(now)),
+        ".tar.gz.age" if sealed else ".tar.gz",
+    )
     number, path = 1, stem + end
     while os.path.lexists(path):
         number += 1
@@ -216,18 +336,30 @@ def restore(call: Call) -> int:
     from memory.health import agefile
 
     if not (len(call.words) == 1 and _is_backup(call.words[0])):
-        given = [name for name in ("into", "merge", "replace", "trust", "identity", "dry_run") if getattr(call.options, name)]
+        given = [
+            name
+            for name in ("into", "merge", "replace", "trust", "identity", "dry_run")
+            if getattr(call.options, name)
+        ]
         if given:
-            raise UsageError("--%s is only for a backup: `dayleaf restore FILE`" % given[0].replace("_", "-"))
+            raise UsageError(
+                "--%s is only for a backup: `dayleaf restore FILE`" % given[0].replace("_", "-")
+            )
         return learn.restore(call)
     path = os.path.abspath(call.words[0])
     if not agefile.is_sealed(path):
         if call.options.identity:
-            raise UsageError("--identity is for an encrypted backup, and %s is not encrypted" % path)
+            raise UsageError(
+                "--identity is for an encrypted backup, and %s is not encrypted" % path
+            )
         return _bring_back(call, path, path)
     if not call.options.identity:
-        raise UsageError("%s is encrypted; name your key file: `dayleaf restore FILE --identity KEYFILE`" % path)
-    with agefile.opened(path, os.path.abspath(call.options.identity), files.make_folder(call.place.home + "/cache")) as plain:
+        raise UsageError(
+            "%s is encrypted; name your key file: `dayleaf restore FILE --identity KEYFILE`" % path
+        )
+    with agefile.opened(
+        path, os.path.abspath(call.options.identity), files.make_folder(call.place.home + "/cache")
+    ) as plain:
         return _bring_back(call, path, plain)
 
 
@@ -242,12 +374,28 @@ def _bring_back(call: Call, named: str, path: str) -> int:
         held = restoration.held(path, plan, target, bool(call.options.replace))
     note = restoration.foreign(found, target)
     if call.options.dry_run:
-        return call.answer({**_planned(found, plan, False), "held": _held(held.settings), "approvalsHeld": held.decisions},
-                           [*_plan_lines(plan, note), *_held_lines(call, target, held), "nothing was written (--dry-run)"])
-    if not empty and not call.options.merge and restoration.counts(plan)[restoration.SAME] < len(plan):
+        return call.answer(
+            {
+                **_planned(found, plan, False),
+                "held": _held(held.settings),
+                "approvalsHeld": held.decisions,
+            },
+            [
+                *_plan_lines(plan, note),
+                *_held_lines(call, target, held),
+                "nothing was written (--dry-run)",
+            ],
+        )
+    if (
+        not empty
+        and not call.options.merge
+        and restoration.counts(plan)[restoration.SAME] < len(plan)
+    ):
         call.answer(_planned(found, plan, False), _plan_lines(plan, note))
-        raise StoreError("%s already holds files; --merge adds the new ones, with --replace also those that differ, "
-                         "--into DIR restores elsewhere" % target.home)
+        raise StoreError(
+            "%s already holds files; --merge adds the new ones, with --replace also those that "
+            "differ, --into DIR restores elsewhere" % target.home
+        )
     if _takes_over(call, target, held):
         target = target._replace(trust=True, held=True)
         plan, held = restoration.plan(found, target), restoration.Held([], 0)
@@ -277,48 +425,87 @@ def _target(call: Call, path: str) -> tuple[Target, bool]:
         if os.path.lexists(home) and (not files.is_folder(home) or os.listdir(home)):
             raise UsageError("--into %s: the directory is not empty; name another one" % home)
         return restoration.Target(home, "", bool(options.trust), bool(options.trust)), True
-    target = restoration.Target(place.home, place.shared if place.git else "", bool(options.trust), bool(options.trust))
+    target = restoration.Target(
+        place.home, place.shared if place.git else "", bool(options.trust), bool(options.trust)
+    )
     return target, restoration.is_empty(place.home)
 
 
-def _restore(call: Call, path: str, found: Backup, plan: list[Step], target: Target, held: Held) -> int:
+def _restore(
+    call: Call, path: str, found: Backup, plan: list[Step], target: Target, held: Held
+) -> int:
     """Write what the plan says, and bring the index up to date."""
     from memory.health import restoration
     from memory.store.writer import Tiers
 
     files.make_folder(target.home)
-    tiers = (Tiers(layout.Place(target.home, call.place.key, "", "", "", "")) if call.options.into
-             else Tiers(call.place, call.changed.append))
+    tiers = (
+        Tiers(layout.Place(target.home, call.place.key, "", "", "", ""))
+        if call.options.into
+        else Tiers(call.place, call.changed.append)
+    )
     with call.spinner("restoring") as spinner:
-        done = restoration.apply(path, found, plan, target, tiers, call.now, bool(call.options.replace), _steps(spinner))
+        done = restoration.apply(
+            path, found, plan, target, tiers, call.now, bool(call.options.replace), _steps(spinner)
+        )
     call.indexed()
     for problem in done.problems:
         warn(problem)
-    call.answer({**_planned(found, plan, True), "home": target.home, "written": done.written, "joined": done.joined,
-                 "replaced": done.replaced, "problems": done.problems,
-                 "held": _held(done.held), "approvalsHeld": held.decisions},
-                [*_restored_lines(plan, target, done, found), *_held_lines(call, target, held._replace(settings=done.held))])
+    call.answer(
+        {
+            **_planned(found, plan, True),
+            "home": target.home,
+            "written": done.written,
+            "joined": done.joined,
+            "replaced": done.replaced,
+            "problems": done.problems,
+            "held": _held(done.held),
+            "approvalsHeld": held.decisions,
+        },
+        [
+            *_restored_lines(plan, target, done, found),
+            *_held_lines(call, target, held._replace(settings=done.held)),
+        ],
+    )
     return 1 if done.problems else 0
 
 
 def _planned(found: Backup, plan: list[Step], applied: bool) -> dict[str, Any]:
     from memory.health import restoration
 
-    return {"made": found.made, "workspace": found.workspace, "applied": applied, "counts": restoration.counts(plan),
-            "files": [{"name": step.kept.name, "path": step.path, "state": step.state} for step in plan]}
+    return {
+        "made": found.made,
+        "workspace": found.workspace,
+        "applied": applied,
+        "counts": restoration.counts(plan),
+        "files": [
+            {"name": step.kept.name, "path": step.path, "state": step.state} for step in plan
+        ],
+    }
 
 
 def _plan_lines(plan: list[Step], note: str | None) -> list[str]:
     from memory.health import restoration
 
     told = [step for step in plan if step.state not in (restoration.SAME, restoration.NEW)]
-    lines = ["%-9s  %s" % (step.state, plaintext.one_line(step.path)) for step in told[:MOST_LISTED]]
+    lines = [
+        "%-9s  %s" % (step.state, plaintext.one_line(step.path)) for step in told[:MOST_LISTED]
+    ]
     more = len(told) - MOST_LISTED
     number = restoration.counts(plan)
     sums = "%s: %d new, %d the same, %d different, %d with lines missing" % (
-        plaintext.count(len(plan), "file"), number[restoration.NEW], number[restoration.SAME], number[restoration.DIFFERENT],
-        number[restoration.BEHIND])
-    return [*lines, *(["… and %d more; --json lists all" % more] if more > 0 else []), sums, *([note] if note else [])]
+        plaintext.count(len(plan), "file"),
+        number[restoration.NEW],
+        number[restoration.SAME],
+        number[restoration.DIFFERENT],
+        number[restoration.BEHIND],
+    )
+    return [
+        *lines,
+        *(["… and %d more; --json lists all" % more] if more > 0 else []),
+        sums,
+        *([note] if note else []),
+    ]
 
 
 def _restored_lines(plan: list[Step], target: Target, done: Restored, found: Backup) -> list[str]:
@@ -327,11 +514,21 @@ def _restored_lines(plan: list[Step], target: Target, done: Restored, found: Bac
     number = restoration.counts(plan)
     kept = number[restoration.DIFFERENT] - done.replaced
     made = found.made[:16].replace("T", " ")
-    said = "restored %s into %s (made %s)" % (plaintext.count(done.written, "file"), target.home, made)
-    parts = [*(["%d were there already" % number[restoration.SAME]] if number[restoration.SAME] else []),
-             *(["%d ledgers got their missing lines" % done.joined] if done.joined else []),
-             *(["%d replaced; the old ones are in the archive" % done.replaced] if done.replaced else []),
-             *(["%d differ and were left; --merge --replace replaces them" % kept] if kept else [])]
+    said = "restored %s into %s (made %s)" % (
+        plaintext.count(done.written, "file"),
+        target.home,
+        made,
+    )
+    parts = [
+        *(["%d were there already" % number[restoration.SAME]] if number[restoration.SAME] else []),
+        *(["%d ledgers got their missing lines" % done.joined] if done.joined else []),
+        *(
+            ["%d replaced; the old ones are in the archive" % done.replaced]
+            if done.replaced
+            else []
+        ),
+        *(["%d differ and were left; --merge --replace replaces them" % kept] if kept else []),
+    ]
     note = restoration.foreign(found, target)
     return [said, *("  " + line for line in (*parts, *([note] if note else [])))]
 
@@ -346,11 +543,22 @@ def _held_lines(call: Call, target: Target, held: Held) -> list[str]:
     for path, key, value in held.settings:
         lines.append("  held back '%s' of %s" % (key, plaintext.one_line(path)))
         if path == target.home + "/config.json":
-            home = "" if target.home == call.place.home else "DAYLEAF_HOME=%s " % shlex.quote(target.home)
+            home = (
+                ""
+                if target.home == call.place.home
+                else "DAYLEAF_HOME=%s " % shlex.quote(target.home)
+            )
             said = shlex.quote(value if isinstance(value, str) else to_json(value))
-            lines[-1] += ": `%sdayleaf config set %s %s` sets it" % (home, key, plaintext.one_line(said))
+            lines[-1] += ": `%sdayleaf config set %s %s` sets it" % (
+                home,
+                key,
+                plaintext.one_line(said),
+            )
     if held.decisions:
         number = plaintext.count(held.decisions, "decision")
         lines.append("  held back its approvals (%s): they let rules bind and scripts run" % number)
-    last = "  a person must decide on approvals, on commands and on redaction; in a terminal, --trust takes them over"
+    last = (
+        "  a person must decide on approvals, on commands and on redaction; in a terminal, "
+        "--trust takes them over"
+    )
     return [*lines, last] if lines else []

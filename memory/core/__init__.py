@@ -1,7 +1,8 @@
-"""Ground and the reading of one record: standard library only, no os, re or json; any hook may load it.
+"""Ground and the reading of one record: standard library only, no os, re or json; any hook may load
+it.
 
-Here stand the errors that dayleaf raises on purpose, since a module of their own would cost every prompt one more file; each
-message is one line that ends with a remedy.
+Here stand the errors that dayleaf raises on purpose, since a module of their own would cost every
+prompt one more file; each message is one line that ends with a remedy.
 """
 
 from __future__ import annotations

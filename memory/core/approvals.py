@@ -1,18 +1,22 @@
 """Approvals: which exact content a person let bind or run.
 
-Schema, version 1, of `<home>/trust.jsonl`, one line a decision, the latest line of a (workspace, id, sha256) counts:
+Schema, version 1, of `<home>/trust.jsonl`, one line a decision, the latest line of a (workspace,
+id, sha256) counts:
 
     {"v":1,"t":"2026-11-21T14:30:52Z","workspace":"api-1a2b3c4d","id":"r-1a2b3c4d","sha256":"<64
     hex>","decision":"approve","by":"alex"}
 
-The approval of a script has `script:` before its workspace, and the SHA-256 of the script's bytes.  No workspace is named
-like that, so the approval of a rule lets no script run and that of a script binds nobody, whatever id the two share.
+The approval of a script has `script:` before its workspace, and the SHA-256 of the script's bytes.
+No workspace is named like that, so the approval of a rule lets no script run and that of a script
+binds nobody, whatever id the two share.
 
-The ledger stands in the user's own directory, so a cloned repository cannot approve itself, and it names the SHA-256 of
-the bytes that were shown, so an edit makes a record pending again.  What a file says of itself counts for nothing.
+The ledger stands in the user's own directory, so a cloned repository cannot approve itself, and it
+names the SHA-256 of the bytes that were shown, so an edit makes a record pending again.  What a
+file says of itself counts for nothing.
 
-`<home>/approved/<sha256>` keeps the bytes of what was approved, to show what an edit changed.  It approves nothing, is
-believed only where its hash is its name, and may be deleted: then the whole file is shown.
+`<home>/approved/<sha256>` keeps the bytes of what was approved, to show what an edit changed.  It
+approves nothing, is believed only where its hash is its name, and may be deleted: then the whole
+file is shown.
 """
 
 from __future__ import annotations
@@ -34,16 +38,21 @@ KEPT = "approved"  # folder of approved content
 EVERYWHERE = "global"  # the workspace of records of the global tier
 SCRIPT = "script:"  # stands before the workspace of a script's approval
 DECISIONS = ("approve", "reject")
-_DIGEST = b'"sha256":"'  # stands before the 64 digits in a line of ours; any other line is read whole
+# stands before the 64 digits in a line of ours; any other line is read whole
+_DIGEST = b'"sha256":"'
 
 
 def workspace_of(name: str, key: str) -> str:
-    """Return the workspace under which a record is approved: `global` for the global tier, else the place's key."""
+    """Return the workspace under which a record is approved: `global` for the global tier, else the
+    place's key.
+    """
     return EVERYWHERE if name[:2] == GLOBAL + "/" else key
 
 
 def script_workspace(name: str, key: str) -> str:
-    """Return the workspace under which the script of a record is approved: that of the record, marked as a script's."""
+    """Return the workspace under which the script of a record is approved: that of the record,
+    marked as a script's.
+    """
     return SCRIPT + workspace_of(name, key)
 
 
@@ -53,11 +62,11 @@ def approved(home: str, of: Sequence[str] = ()) -> FrozenSet[Approval]:
 
 
 def decisions(home: str, of: Sequence[str] = ()) -> Dict[Approval, str]:
-    """Read the last decision on each (workspace, id, sha256), oldest first; none where the ledger is absent or open to
-    other writers.
+    """Read the last decision on each (workspace, id, sha256), oldest first; none where the ledger
+    is absent or open to other writers.
 
-    home: dayleaf's directory.  of: read the decisions on these SHA-256 alone (a line is 5 us); () for all.  A line that is
-    torn or no decision is passed over.
+    home: dayleaf's directory.  of: read the decisions on these SHA-256 alone (a line is 5 us); ()
+    for all.  A line that is torn or no decision is passed over.
     """
     try:
         fd = files.open_read(home + "/" + LEDGER)
@@ -73,7 +82,13 @@ def decisions(home: str, of: Sequence[str] = ()) -> Dict[Approval, str]:
     wanted = {sha256.encode("ascii") for sha256 in of}
     for line in data.split(b"\n"):
         at = line.find(_DIGEST)
-        if wanted and at >= 0 and line[at + 10:at + 74] not in wanted and line.count(b"sha256") == 1 and b"\\" not in line:
+        if (
+            wanted
+            and at >= 0
+            and line[at + 10 : at + 74] not in wanted
+            and line.count(b"sha256") == 1
+            and b"\\" not in line
+        ):
             continue
         try:
             value = fastjson.parse(line) if line else None
@@ -86,32 +101,47 @@ def decisions(home: str, of: Sequence[str] = ()) -> Dict[Approval, str]:
     return last
 
 
-def decide(home: str, workspace: str, id: str, sha256: str, decision: str, by: str, now: float) -> None:
+def decide(
+    home: str, workspace: str, id: str, sha256: str, decision: str, by: str, now: float
+) -> None:
     """Add a decision to the ledger.
 
-    home: dayleaf's directory.  workspace: a place's key, or `global`.  id: the record's.  sha256: 64 hex digits, of the
-    bytes the person was shown.  decision: `approve` or `reject`.  by: the user's name.  now: seconds since the epoch,
-    UTC. Raises UsageError for a decision or checksum that is none, StoreError where it cannot be written.
+    home: dayleaf's directory.  workspace: a place's key, or `global`.  id: the record's.  sha256:
+    64 hex digits, of the bytes the person was shown.  decision: `approve` or `reject`.  by: the
+    user's name.  now: seconds since the epoch, UTC. Raises UsageError for a decision or checksum
+    that is none, StoreError where it cannot be written.
     """
     if decision not in DECISIONS:
         raise UsageError("no decision '%s'; use approve or reject" % decision)
     if len(sha256) != 64 or any(c not in "0123456789abcdef" for c in sha256):
         raise UsageError("'%s' is not a SHA-256; give its 64 hexadecimal digits" % sha256[:80])
-    line = fastjson.dump({"v": 1, "t": clock.iso(now), "workspace": workspace, "id": id, "sha256": sha256,
-                        "decision": decision, "by": by})
+    line = fastjson.dump(
+        {
+            "v": 1,
+            "t": clock.iso(now),
+            "workspace": workspace,
+            "id": id,
+            "sha256": sha256,
+            "decision": decision,
+            "by": by,
+        }
+    )
     path = home + "/" + LEDGER
     try:
         files.append_line(path, line)
     except OSError as error:
-        raise StoreError("%s could not be written: %s; check its permissions" % (path,
-                                                                         (error.strerror or "").lower())) from error
+        raise StoreError(
+            "%s could not be written: %s; check its permissions"
+            % (path, (error.strerror or "").lower())
+        ) from error
 
 
 def script_decision(record: Record, key: str, root: str, decided: Dict[Approval, str]) -> str:
-    """Return the decision on a script's file as it stands now, "" where there is none.  For showing only: `run` looks again.
+    """Return the decision on a script's file as it stands now, "" where there is none.  For showing
+    only: `run` looks again.
 
-    key: the workspace the record belongs to.  root: the directory that its path is relative to, "" where there is none.
-    decided: what `decisions` returned.
+    key: the workspace the record belongs to.  root: the directory that its path is relative to, ""
+    where there is none.  decided: what `decisions` returned.
     """
     path = record.meta.get("path")
     if not isinstance(path, str) or not (path.startswith("/") or root):
@@ -127,7 +157,9 @@ def script_decision(record: Record, key: str, root: str, decided: Dict[Approval,
 
 
 def latest(decided: Dict[Approval, str], workspace: str, id: str) -> str:
-    """Return the SHA-256 of what was approved last under an id, or "".  decided: what `decisions` returned."""
+    """Return the SHA-256 of what was approved last under an id, or "".  decided: what `decisions`
+    returned.
+    """
     found = ""
     for key, decision in decided.items():
         if decision == "approve" and key[:2] == (workspace, id):

@@ -1,14 +1,17 @@
 """Attempts to capture: what a worker set out to write, and that it came to its end.
 
-Schema, version 1, of `<home>/log/captures/<workspace>.jsonl`, one JSON object a line, in the order of writing:
+Schema, version 1, of `<home>/log/captures/<workspace>.jsonl`, one JSON object a line, in the order
+of writing:
 
-    {"v":1,"t":"2026-11-21T14:30:52Z","do":"asked","run":"4711.1795271452000","session":…,"trigger":"stop"}
+    {"v":1,"t":"2026-11-21T14:30:52Z","do":"asked","run":"4711.1795271452000","session":…,
+     "trigger":"stop"}
     {"v":1,"t":…,"do":"done","run":…,"trigger":…,"ms":41,"name":"p/checkpoints/…" or ""}
     {"v":1,"t":…,"do":"said","run":…}
 
-trigger: stop, pre_compact or session_end.  `run` is the worker's process and the instant in milliseconds.  An `asked` without
-`done` was cut short: a power cut, a kill.  `said`: the user has heard of it.  A failure that the worker could still tell of is
-`done` and stands in the log of failures.  The log is derived: deleted, nothing is lost but what it would say.
+trigger: stop, pre_compact or session_end.  `run` is the worker's process and the instant in
+milliseconds.  An `asked` without `done` was cut short: a power cut, a kill.  `said`: the user has
+heard of it.  A failure that the worker could still tell of is `done` and stands in the log of
+failures.  The log is derived: deleted, nothing is lost but what it would say.
 """
 
 from __future__ import annotations
@@ -34,7 +37,17 @@ def path_of(place: Place) -> str:
 def begin(place: Place, session: str, trigger: str, now: float) -> str:
     """Note that a capture is asked for and return the name of its run; raises OSError."""
     run = "%d.%d" % (files.posix.getpid(), int(now * 1000))
-    _add(place, {"v": 1, "t": clock.iso(now), "do": "asked", "run": run, "session": session, "trigger": trigger})
+    _add(
+        place,
+        {
+            "v": 1,
+            "t": clock.iso(now),
+            "do": "asked",
+            "run": run,
+            "session": session,
+            "trigger": trigger,
+        },
+    )
     return run
 
 
@@ -43,12 +56,23 @@ def end(place: Place, run: str, trigger: str, name: str, began: float, now: floa
 
     name: of the checkpoint it wrote, or "".  began, now: seconds since the epoch.  Raises OSError.
     """
-    _add(place, {"v": 1, "t": clock.iso(now), "do": "done", "run": run, "trigger": trigger,
-                 "ms": max(0, int((now - began) * 1000)), "name": name})
+    _add(
+        place,
+        {
+            "v": 1,
+            "t": clock.iso(now),
+            "do": "done",
+            "run": run,
+            "trigger": trigger,
+            "ms": max(0, int((now - began) * 1000)),
+            "name": name,
+        },
+    )
 
 
 def unfinished(place: Place, now: float) -> List[Dict[str, Any]]:
-    """Return the runs that were asked for, never came to their end, and are running no more; oldest first, said ones too.
+    """Return the runs that were asked for, never came to their end, and are running no more; oldest
+    first, said ones too.
 
     A row has what was noted when it was asked for, and `said`.
     """

@@ -1,8 +1,10 @@
-"""The hook protocol: stdin to a handler to one JSON object, exit 0 whatever happens; then detached work, if any.
+"""The hook protocol: stdin to a handler to one JSON object, exit 0 whatever happens; then detached
+work, if any.
 
-HOOKS names the handlers as text (`module:function`), so that even a failing import is inside the guard.
-`answer(event, env, now)` returns (object or line to print or None, whether the detached work is wanted); `after(event, env, now)`
-is that work, run in a child with its own session and no standard streams, once the host has its answer.
+HOOKS names the handlers as text (`module:function`), so that even a failing import is inside the
+guard. `answer(event, env, now)` returns (object or line to print or None, whether the detached work
+is wanted); `after(event, env, now)` is that work, run in a child with its own session and no
+standard streams, once the host has its answer.
 """
 
 from __future__ import annotations
@@ -17,20 +19,43 @@ if TYPE_CHECKING:
 
     Event = Dict[str, Any]
 
-NESTED = "DAYLEAF_NESTED"  # set for every model dayleaf starts: a hook that sees it is inside our own distiller
-TYPED = "DAYLEAF_TYPED"  # process id of the hook that passes a slash command on; only its own child finds it true
-AGENTS = ("CLAUDECODE", "GEMINI_CLI", "CODEX_SANDBOX", "CURSOR_AGENT", "OPENCODE", "DAYLEAF_AGENT", NESTED)  # marks of agents
-SETTERS = ("DAYLEAF_", "CLAUDE_PLUGIN_OPTION_")  # how the variables begin that set something of ours
-CLAIMS = "dayleaf_claims"  # key of a hook's event: variables that a repository set, with their files
+# set for every model dayleaf starts: a hook that sees it is inside our own distiller
+NESTED = "DAYLEAF_NESTED"
+# process id of the hook that passes a slash command on; only its own child finds it true
+TYPED = "DAYLEAF_TYPED"
+# marks of agents
+AGENTS = (
+    "CLAUDECODE",
+    "GEMINI_CLI",
+    "CODEX_SANDBOX",
+    "CURSOR_AGENT",
+    "OPENCODE",
+    "DAYLEAF_AGENT",
+    NESTED,
+)
+# how the variables begin that set something of ours
+SETTERS = ("DAYLEAF_", "CLAUDE_PLUGIN_OPTION_")
+# key of a hook's event: variables that a repository set, with their files
+CLAIMS = "dayleaf_claims"
 STALE = "dayleaf_stale"  # key of a hook's event: the index is to be compared with the files
 HEARD = "dayleaf_heard"  # key of a hook's event: the user has been told what was noted
-FOREIGN = "dayleaf_foreign"  # key of a hook's event: the runtime's Python where it does not run here
+# key of a hook's event: the runtime's Python where it does not run here
+FOREIGN = "dayleaf_foreign"
 STDIN_LIMIT = 8 << 20
 DEADLINE = 10  # seconds, then the process ends itself; the launcher still exits 0
 LAST = 2  # seconds for saying so
-HOOKS = {  # event of the host: the hook's word, what answers it, what is left for the detached child
-    "SessionStart": ("session_start", "memory.hook.at_start:on_session_start", "memory.health.worker:after_start"),
-    "UserPromptSubmit": ("prompt", "memory.hook.at_prompt:on_prompt", "memory.health.worker:after_prompt"),
+# event of the host: the hook's word, what answers it, what is left for the detached child
+HOOKS = {
+    "SessionStart": (
+        "session_start",
+        "memory.hook.at_start:on_session_start",
+        "memory.health.worker:after_start",
+    ),
+    "UserPromptSubmit": (
+        "prompt",
+        "memory.hook.at_prompt:on_prompt",
+        "memory.health.worker:after_prompt",
+    ),
     "UserPromptExpansion": ("expansion", "memory.hook.at_prompt:on_expansion", ""),
     "PreToolUse": ("agent", "memory.hook.at_prompt:on_agent", "memory.health.worker:after_prompt"),
     "PostToolUseFailure": ("failure", "memory.hook.at_failure:on_failure", ""),
@@ -56,8 +81,8 @@ class Unwelcome(Exception):
 def run(name: str = "", answer: str = "", after: str = "") -> None:
     """Serve one hook event and end the process with status 0.
 
-    name: the hook's word in logs; without one all three are those of the event that the payload names.  answer, after:
-    `module:function`, or "" for none.
+    name: the hook's word in logs; without one all three are those of the event that the payload
+    names.  answer, after: `module:function`, or "" for none.
     """
     env: Dict[str, str] = {}
     try:
@@ -103,7 +128,9 @@ def is_typed(env: Dict[str, str]) -> bool:
 
 
 def _answered(name: str, answer: str, event: Event, env: Dict[str, str]) -> bool:
-    """Print what a handler answers; tell whether the detached work is wanted: after a failure it is, it may mend the cause."""
+    """Print what a handler answers; tell whether the detached work is wanted: after a failure it
+    is, it may mend the cause.
+    """
     try:
         output, wanted = resolve(answer)(event, env, clock.now())
         if output:
@@ -125,9 +152,15 @@ def read_event() -> Event:
 
 
 def project_dir(event: Event, env: Dict[str, str]) -> str:
-    """Return the directory a session was started in: the payload's `cwd` drifts with the model's `cd`, so it comes last."""
+    """Return the directory a session was started in: the payload's `cwd` drifts with the model's
+    `cd`, so it comes last.
+    """
     for given in (env.get("CLAUDE_PROJECT_DIR"), event.get("cwd")):
-        if isinstance(given, str) and "\0" not in given and (given.startswith("/") or given[1:2] == ":"):
+        if (
+            isinstance(given, str)
+            and "\0" not in given
+            and (given.startswith("/") or given[1:2] == ":")
+        ):
             return given
     return str(files.posix.getcwd())
 
@@ -162,8 +195,8 @@ def _arm() -> None:
 def detach(name: str, after: str, event: Event, env: Dict[str, str]) -> None:
     """Run `after` in a child that outlives the hook.
 
-    The standard streams are replaced before the fork: the host reads stdout to its end, and a child that still holds
-    it would keep the host waiting (256 ms instead of 10 at 100,000 records).
+    The standard streams are replaced before the fork: the host reads stdout to its end, and a child
+    that still holds it would keep the host waiting (256 ms instead of 10 at 100,000 records).
     """
     posix = files.posix
     if not hasattr(posix, "fork"):
@@ -186,13 +219,22 @@ def detach(name: str, after: str, event: Event, env: Dict[str, str]) -> None:
 
 
 def _spawn(name: str, after: str, event: Event) -> None:
-    """The twin of fork where there is none (Windows): a second interpreter that gets the event on stdin."""
+    """The twin of fork where there is none (Windows): a second interpreter that gets the event on
+    stdin.
+    """
     import subprocess
 
-    code = "import sys; sys.path.insert(0, sys.argv[1]); from memory.core.boundary import run; run(sys.argv[2], '', sys.argv[3])"
-    child = subprocess.Popen([sys.executable, "-I", "-c", code, layout.plugin(), name, after], stdin=subprocess.PIPE,
-                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                             creationflags=0x00000008 | 0x00000200)
+    code = (
+        "import sys; sys.path.insert(0, sys.argv[1]); from memory.core.boundary import run; "
+        "run(sys.argv[2], '', sys.argv[3])"
+    )
+    child = subprocess.Popen(
+        [sys.executable, "-I", "-c", code, layout.plugin(), name, after],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        creationflags=0x00000008 | 0x00000200,
+    )
     assert child.stdin is not None
     child.stdin.write(fastjson.dump(event).encode("ascii"))
     child.stdin.close()
@@ -206,9 +248,18 @@ def note(env: Dict[str, str], where: str, error: BaseException) -> None:
     try:
         detail = getattr(error, "strerror", "")
         path = error.filename if isinstance(error, OSError) else ""
-        line = {"v": 1, "t": clock.iso(clock.now()), "where": where, "error": type(error).__name__,
-                "detail": str(detail or "")[:200], "path": str(path or "")[:300], "at": _origin(error)}
-        files.append(layout.home(env) + "/log/errors.jsonl", (fastjson.dump(line) + "\n").encode("ascii"))
+        line = {
+            "v": 1,
+            "t": clock.iso(clock.now()),
+            "where": where,
+            "error": type(error).__name__,
+            "detail": str(detail or "")[:200],
+            "path": str(path or "")[:300],
+            "at": _origin(error),
+        }
+        files.append(
+            layout.home(env) + "/log/errors.jsonl", (fastjson.dump(line) + "\n").encode("ascii")
+        )
     except BaseException:
         return
 

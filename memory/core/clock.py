@@ -1,4 +1,6 @@
-"""Instants: the only reader of the wall clock, and ISO 8601 in and out without `datetime` (1.2 ms a process)."""
+"""Instants: the only reader of the wall clock, and ISO 8601 in and out without `datetime` (1.2 ms a
+process).
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ def elapsed_ms(since: float) -> int:
 
 
 def _days(year: int, month: int, day: int) -> int:
-    """Days since 1970-01-01 in the proleptic Gregorian calendar (H. Hinnant, "chrono-compatible date algorithms")."""
+    """Days since 1970-01-01 in the proleptic Gregorian calendar (H. Hinnant, "chrono-compatible
+    date algorithms").
+    """
     year -= month <= 2
     era = year // 400
     of_era = year - era * 400
@@ -46,8 +50,9 @@ def day(instant: float) -> str:
 def parse(text: str) -> float | None:
     """Read an instant that a person or a program wrote.
 
-    text: ISO 8601 (`2026-11-21`, `2026-11-21 14:30`, with `Z`, `+09:00` or nothing, which means UTC), or seconds or
-    milliseconds since the epoch.  Returns seconds since the epoch, or None where the text is no instant.
+    text: ISO 8601 (`2026-11-21`, `2026-11-21 14:30`, with `Z`, `+09:00` or nothing, which means
+    UTC), or seconds or milliseconds since the epoch.  Returns seconds since the epoch, or None
+    where the text is no instant.
     """
     text = text.strip()
     if text.isdigit() and len(text) in (9, 10, 13):
@@ -77,7 +82,7 @@ def _time_of_day(text: str) -> float:
     else:
         at = max(text.rfind("+"), text.rfind("-"))
         if at > 0:
-            zone = text[at + 1:].replace(":", "")
+            zone = text[at + 1 :].replace(":", "")
             offset = int(zone[:2]) * 3600.0 + int(zone[2:4] or 0) * 60.0
             offset = -offset if text[at] == "-" else offset
             text = text[:at]
@@ -85,11 +90,18 @@ def _time_of_day(text: str) -> float:
     seconds = float(parts[2]) if len(parts) > 2 else 0.0
     if int(parts[0]) > 24:
         raise ValueError("no such hour")
-    return int(parts[0]) * 3600.0 + (int(parts[1]) * 60.0 if len(parts) > 1 else 0.0) + seconds - offset
+    return (
+        int(parts[0]) * 3600.0
+        + (int(parts[1]) * 60.0 if len(parts) > 1 else 0.0)
+        + seconds
+        - offset
+    )
 
 
 def span(text: str) -> float | None:
-    """Read a length of time such as `90s`, `15m`, `2h`, `3d` or `1w` in seconds; None where it is none."""
+    """Read a length of time such as `90s`, `15m`, `2h`, `3d` or `1w` in seconds; None where it is
+    none.
+    """
     text = text.strip().lower()
     if text[:-1].isdigit() and len(text) <= _DIGITS and text[-1:] in _SPANS:
         return int(text[:-1]) * _SPANS[text[-1]]
@@ -97,7 +109,9 @@ def span(text: str) -> float | None:
 
 
 def local_offset(instant: float) -> float:
-    """Return how many seconds local time is ahead of UTC at an instant (the zone is the process's)."""
+    """Return how many seconds local time is ahead of UTC at an instant (the zone is the
+    process's).
+    """
     return float(time.localtime(instant).tm_gmtoff or 0)
 
 
@@ -107,19 +121,28 @@ def local(instant: float) -> str:
 
 
 def zoned(instant: float) -> str:
-    """Write an instant in the zone of the process, and which that is: `2026-11-21 23:30 +09:00`, `… UTC`."""
+    """Write an instant in the zone of the process, and which that is: `2026-11-21 23:30 +09:00`, `…
+    UTC`.
+    """
     minutes = int(local_offset(instant)) // 60
     sign, minutes = "-" if minutes < 0 else "+", abs(minutes)
-    return "%s %s" % (local(instant), "%s%02d:%02d" % (sign, minutes // 60, minutes % 60) if minutes else "UTC")
+    return "%s %s" % (
+        local(instant),
+        "%s%02d:%02d" % (sign, minutes // 60, minutes % 60) if minutes else "UTC",
+    )
 
 
 def midnight(instant: float, offset: float = 0.0) -> float:
-    """Return the start of the day that holds an instant, in a zone `offset` seconds ahead of UTC."""
+    """Return the start of the day that holds an instant, in a zone `offset` seconds ahead of
+    UTC.
+    """
     return (instant + offset) // DAY * DAY - offset
 
 
 def weekday(instant: float, offset: float = 0.0) -> int:
-    """Return the day of the week of an instant, Monday = 0, in a zone `offset` seconds ahead of UTC."""
+    """Return the day of the week of an instant, Monday = 0, in a zone `offset` seconds ahead of
+    UTC.
+    """
     return int((instant + offset) // DAY + 3) % 7
 
 
@@ -136,7 +159,9 @@ def month(year: int, number: int, offset: float = 0.0) -> float:
 
 
 def period(unit: str, back: int, instant: float, offset: float = 0.0) -> tuple[float, float]:
-    """Return (start, end) of the day, week (from Monday), month or year that lies `back` of them before that of an instant."""
+    """Return (start, end) of the day, week (from Monday), month or year that lies `back` of them
+    before that of an instant.
+    """
     if unit in ("month", "year"):
         year, number = year_month(instant, offset)
         if unit == "month":
@@ -154,14 +179,27 @@ def civil(year: int, month: int, dom: int) -> float:
 
 
 def of_path(name: str) -> float | None:
-    """Read the date in a path, `2026-11-21/143052-x.md` or `2026-11-21-x.md`, as seconds since the epoch; None for none."""
+    """Read the date in a path, `2026-11-21/143052-x.md` or `2026-11-21-x.md`, as seconds since the
+    epoch; None for none.
+    """
     parts = name.split("/")
     for part in parts[-1:] + parts[-2:-1]:
         if len(part) >= 10 and part[4] == part[7] == "-" and not part[10:11].isdigit():
             day = parse(part[:10])
             if day is not None:
                 stem = parts[-1]
-                clocked = part is not stem and stem[:6].isdigit() and stem[:6].isascii() and stem[6:7] in ("-", ".", "_")
-                hour, minute, second = (int(stem[i:i + 2]) for i in (0, 2, 4)) if clocked else (0, 0, 0)
-                return day + (hour * 3600 + minute * 60 + second if hour < 24 and minute < 60 and second < 60 else 0)
+                clocked = (
+                    part is not stem
+                    and stem[:6].isdigit()
+                    and stem[:6].isascii()
+                    and stem[6:7] in ("-", ".", "_")
+                )
+                hour, minute, second = (
+                    (int(stem[i : i + 2]) for i in (0, 2, 4)) if clocked else (0, 0, 0)
+                )
+                return day + (
+                    hour * 3600 + minute * 60 + second
+                    if hour < 24 and minute < 60 and second < 60
+                    else 0
+                )
     return None

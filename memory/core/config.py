@@ -1,11 +1,14 @@
 """Settings: every key with its default, and where each value came from.
 
-Schema, version 1.  `~/.dayleaf/config.json` (the user's) and `<repository>/.dayleaf/config.json` (the project's) hold one
-JSON object; `{"load": {"top": 5}}` and `{"load.top": 5}` mean the same.  Order of precedence, first wins:
+Schema, version 1.  `~/.dayleaf/config.json` (the user's) and `<repository>/.dayleaf/config.json`
+(the project's) hold one JSON object; `{"load": {"top": 5}}` and `{"load.top": 5}` mean the same.
+Order of precedence, first wins:
 
-    DAYLEAF_LOAD_TOP=5              environment (the key in upper case, dots as underscores; none of HELD in a session)
+    DAYLEAF_LOAD_TOP=5              environment (the key in upper case, dots as underscores; none of
+                                    HELD in a session)
     CLAUDE_PLUGIN_OPTION_LOAD_TOP   the plugin's options in the client
-    project file                    may only narrow: switch a push off, lower a number; never a command, a path, redaction
+    project file                    may only narrow: switch a push off, lower a number; never a
+                                    command, a path, redaction
     user file
     DEFAULTS below
 """
@@ -25,14 +28,19 @@ if TYPE_CHECKING:
 
 DEFAULTS: Values = {
     "capture.enabled": True,  # let the hooks write checkpoints
-    "capture.projects": "all",  # all, or `listed`: only in projects where you said `dayleaf on --mine`
-    "capture.stopAfter": 8,  # the Stop hook writes only after this many new edits, commands and prompts
-    "capture.conversations": True,  # keep what was said in a session, turn by turn, beside its checkpoints
-    "capture.wishes": True,  # keep what you say is to hold from now on as a rule that waits for your approval
+    # all, or `listed`: only in projects where you said `dayleaf on --mine`
+    "capture.projects": "all",
+    # the Stop hook writes only after this many new edits, commands and prompts
+    "capture.stopAfter": 8,
+    # keep what was said in a session, turn by turn, beside its checkpoints
+    "capture.conversations": True,
+    # keep what you say is to hold from now on as a rule that waits for your approval
+    "capture.wishes": True,
     "load.enabled": True,  # push anything at all
     "load.session": True,  # the brief at session start
     "load.prompt": True,  # learnings and passages with a prompt
-    "load.push": "careful",  # what earlier sessions said, with a prompt: off | careful | full (more often, less sure)
+    # what earlier sessions said, with a prompt: off | careful | full (more often, less sure)
+    "load.push": "careful",
     "load.walls": True,  # the remedy, when a call fails as it did in an earlier session
     "load.subagents": True,  # notes with a subagent's prompt
     "load.rules": True,  # approved rules
@@ -44,57 +52,104 @@ DEFAULTS: Values = {
     "load.top": 6,  # at most this many learnings with a prompt
     "load.promptChars": 2500,  # UTF-16 units that a prompt's block may hold
     "load.sessionChars": 9500,  # UTF-16 units that the brief may hold; the client cuts above 10,000
-    "load.briefTokens": 1000,  # tokens of the brief; handoff, plan and rules always fit, and learnings in full do not count
+    # tokens of the brief; handoff, plan and rules always fit, and learnings in full do not count
+    "load.briefTokens": 1000,
     "load.greeting": True,  # one line for you at a session's start: where the work stands
-    "load.routes": [],  # "category: word word …": in large stores, these words lead a prompt to a category of topics (hooks.md)
+    # "category: word word …": in large stores, these words lead a prompt to a category of topics
+    # (hooks.md)
+    "load.routes": [],
     "load.relevance": 1.2,  # score that a learning needs to come with a prompt
     "load.recent": 0,  # newest learnings with a first prompt that matches nothing
     "context.derive": True,  # context tags from the project's manifests and its branch
     "context.tags": [],  # "name" or "name=weight": context tags that always count
     "recall.limit": 10,  # at most this many hits
     "recall.semantic": False,  # always rank with vectors too, as `--semantic` does
-    "recall.minSimilarity": -1.0,  # vectors find nothing below this cosine; a negative number: the model's own limit
-    "recall.without": [],  # leave out of a score: recency frequency context outcomes version tags latest date source fuzzy
+    # vectors find nothing below this cosine; a negative number: the model's own limit
+    "recall.minSimilarity": -1.0,
+    # leave out of a score: recency frequency context outcomes version tags latest date source fuzzy
+    "recall.without": [],
     "recall.rerank": "factor",  # how recency and context count: factor | weighted | none
-    "distill.provider": "auto",  # auto | claude | gemini | ollama | command | extract (`none` means extract)
+    # auto | claude | gemini | ollama | command | extract (`none` means extract)
+    "distill.provider": "auto",
     "distill.model": "",  # name of the model to ask the provider for; "" leaves it to the provider
-    "distill.command": [],  # words of the command for provider `command`: it reads the prompt on stdin and answers on stdout
+    # words of the command for provider `command`: it reads the prompt on stdin and answers on
+    # stdout
+    "distill.command": [],
     "distill.maxTokens": 500,  # tokens of a digest, 50 or more
     "distill.timeout": 30,  # seconds that a call of a model may take
     "distill.cache": True,  # keep a digest for a day
     "distill.dailyCalls": 50,  # calls of models a day; after that, the extract
     "distill.dailyTokens": 500000,  # tokens of these calls a day
-    "notes.provider": "off",  # off | claude | gemini | ollama | command: who writes a note of each session that ended
+    # off | claude | gemini | ollama | command: who writes a note of each session that ended
+    "notes.provider": "off",
     "notes.model": "",  # name of the model that writes notes; "" leaves it to the provider
     "notes.timeout": 120,  # seconds that one note may take
     "notes.dailyCalls": 40,  # notes a day
-    "embeddings.provider.command": "",  # a local command that makes vectors, `minilm` for the built-in one, "" for none
+    # a local command that makes vectors, `minilm` for the built-in one, "" for none
+    "embeddings.provider.command": "",
     "embeddings.provider.args": [],  # arguments of that command
     "embeddings.modelLabel": "",  # name of its model; change it to make all vectors again
     "embeddings.timeout": 60.0,  # seconds that one run of it may take
     "embeddings.scripts": "auto",  # auto | latin | all: the scripts that its model knows
     "index.backend": "local",  # local | postgres: ask a database as well as the index of the files
-    "index.dsn": "",  # the database's connection string, without a password; "" for a server of your own
-    "index.private": False,  # load the private and the global tier into it too; a server of your own always holds them
+    # the database's connection string, without a password; "" for a server of your own
+    "index.dsn": "",
+    # load the private and the global tier into it too; a server of your own always holds them
+    "index.private": False,
     "redact.enabled": True,  # remove secrets before writing
     "redact.allow": [],  # exact strings that may stay
-    "tiers": [],  # folders of markdown that recall reads too (`dayleaf tier add`); a project may have more of its own
+    # folders of markdown that recall reads too (`dayleaf tier add`); a project may have more of its
+    # own
+    "tiers": [],
     "upkeep.expireDays": 90,  # upkeep archives automatic checkpoints older than this many days
-    "upkeep.conversationDays": 365,  # upkeep archives conversations older than this many days; 0 keeps them for ever
+    # upkeep archives conversations older than this many days; 0 keeps them for ever
+    "upkeep.conversationDays": 365,
     "mcp": False,  # let Claude Code start `dayleaf mcp` in each session
     "runtime.auto": True,  # set up the runtime in the background if it is missing
 }
 
 # What a project's file may say; each only narrows what the user allowed.
 PROJECT_KEYS = (
-    "capture.enabled", "capture.conversations", "capture.wishes", "load.enabled", "load.session", "load.prompt", "load.push",
-    "load.walls", "load.subagents", "load.rules", "load.resume", "load.top", "load.promptChars", "load.sessionChars",
-    "load.briefTokens", "load.greeting", "load.recent", "context.derive", "recall.limit", "distill.maxTokens", "notes.provider",
+    "capture.enabled",
+    "capture.conversations",
+    "capture.wishes",
+    "load.enabled",
+    "load.session",
+    "load.prompt",
+    "load.push",
+    "load.walls",
+    "load.subagents",
+    "load.rules",
+    "load.resume",
+    "load.top",
+    "load.promptChars",
+    "load.sessionChars",
+    "load.briefTokens",
+    "load.greeting",
+    "load.recent",
+    "context.derive",
+    "recall.limit",
+    "distill.maxTokens",
+    "notes.provider",
 )
-# What names a program, lets a model be asked or lets secrets through: the user's file alone says it, or their own environment.
-HELD = ("distill.provider", "distill.model", "distill.command", "notes.provider", "notes.model", "embeddings.provider.command",
-        "embeddings.provider.args", "embeddings.modelLabel", "redact.enabled", "redact.allow", "index.backend", "index.dsn",
-        "index.private", "tiers")
+# What names a program, lets a model be asked or lets secrets through: the user's file alone says
+# it, or their own environment.
+HELD = (
+    "distill.provider",
+    "distill.model",
+    "distill.command",
+    "notes.provider",
+    "notes.model",
+    "embeddings.provider.command",
+    "embeddings.provider.args",
+    "embeddings.modelLabel",
+    "redact.enabled",
+    "redact.allow",
+    "index.backend",
+    "index.dsn",
+    "index.private",
+    "tiers",
+)
 WORKSPACE = "workspace"  # source of what the user said of one project
 OFF = "off"
 # Words that a setting takes; of PROJECT_KEYS each is more than the one before.
@@ -122,34 +177,54 @@ class Config:
 
 
 def of(place: Place, env: Dict[str, str]) -> Config:
-    """Read the settings in force in a place: the user's, what they said of this project, the repository's, the environment's."""
+    """Read the settings in force in a place: the user's, what they said of this project, the
+    repository's, the environment's.
+    """
     return load(place.home, place.root, env, place.private)
 
 
 def load(home: str, repository: str, env: Dict[str, str], private: str = "") -> Config:
     """Read the settings in force.
 
-    home: dayleaf's directory; repository: root of the project's checkout, or "" for none; env: the environment; private: the
-    workspace's own directory, whose `config.json` is what its user said of this project alone (`dayleaf off --mine`).
-    A broken file or an unknown key is a line in `problems`, never an error.
+    home: dayleaf's directory; repository: root of the project's checkout, or "" for none; env: the
+    environment; private: the workspace's own directory, whose `config.json` is what its user said
+    of this project alone (`dayleaf off --mine`). A broken file or an unknown key is a line in
+    `problems`, never an error.
     """
     config = Config(dict(DEFAULTS), dict.fromkeys(DEFAULTS, "default"), [])
     _merge(config, home + "/config.json", "user")
     if private:
         _merge(config, private + "/config.json", WORKSPACE)
-    if config.values["capture.projects"] == "listed" and config.sources["capture.enabled"] != WORKSPACE:
-        config.values["capture.enabled"], config.sources["capture.enabled"] = False, "capture.projects"
+    if (
+        config.values["capture.projects"] == "listed"
+        and config.sources["capture.enabled"] != WORKSPACE
+    ):
+        config.values["capture.enabled"], config.sources["capture.enabled"] = (
+            False,
+            "capture.projects",
+        )
     if repository and repository + "/.dayleaf" != home:
         _merge(config, repository + "/.dayleaf/config.json", "project")
     agent = is_agent(env)  # a repository's settings may fill a session's environment
     for key in DEFAULTS:
         name = key.upper().replace(".", "_")
-        for prefix, source in (("CLAUDE_PLUGIN_OPTION_", "plugin option"), ("DAYLEAF_", "environment")):
+        for prefix, source in (
+            ("CLAUDE_PLUGIN_OPTION_", "plugin option"),
+            ("DAYLEAF_", "environment"),
+        ):
             if prefix + name in env and agent and key in HELD:
-                config.problems.append("%s: in a session only your own config sets '%s'; use `dayleaf config set` in a terminal"
-                                       % (prefix + name, key))
+                config.problems.append(
+                    "%s: in a session only your own config sets '%s'; use `dayleaf "
+                    "config set` in a terminal" % (prefix + name, key)
+                )
             elif prefix + name in env:
-                _set(config, key, _from_text(env[prefix + name], DEFAULTS[key]), source, prefix + name)
+                _set(
+                    config,
+                    key,
+                    _from_text(env[prefix + name], DEFAULTS[key]),
+                    source,
+                    prefix + name,
+                )
     if agent and not is_typed(env) and config.sources["distill.provider"] == "default":
         # A session's model asks, so nothing leaves the machine that its user did not name.
         config.values["distill.provider"] = "extract"
@@ -188,33 +263,60 @@ def _merge(config: Config, path: str, source: str) -> None:
         if key in RENAMED and isinstance(item, bool):
             key, item = RENAMED[key][0], RENAMED[key][1][item]
         if key not in DEFAULTS:
-            config.problems.append("%s: unknown key '%s'; `dayleaf config list` names the valid ones" % (path, key))
-        elif source in ("project", WORKSPACE) and key not in PROJECT_KEYS and (source, key) != (WORKSPACE, "tiers"):
-            config.problems.append("%s: '%s' may only be set in your own config; the %s's is ignored" % (path, key, source))
+            config.problems.append(
+                "%s: unknown key '%s'; `dayleaf config list` names the valid ones" % (path, key)
+            )
+        elif (
+            source in ("project", WORKSPACE)
+            and key not in PROJECT_KEYS
+            and (source, key) != (WORKSPACE, "tiers")
+        ):
+            config.problems.append(
+                "%s: '%s' may only be set in your own config; the %s's is ignored"
+                % (path, key, source)
+            )
         else:
             _set(config, key, item, source, path)
 
 
 def _set(config: Config, key: str, item: Any, source: str, where: str) -> None:
     default = DEFAULTS[key]
-    fits = (isinstance(item, bool) if isinstance(default, bool)
-            else isinstance(item, int) and not isinstance(item, bool) if isinstance(default, int)
-            else isinstance(item, (int, float)) and not isinstance(item, bool) if isinstance(default, float)
-            else isinstance(item, type(default)))
+    fits = (
+        isinstance(item, bool)
+        if isinstance(default, bool)
+        else isinstance(item, int) and not isinstance(item, bool)
+        if isinstance(default, int)
+        else isinstance(item, (int, float)) and not isinstance(item, bool)
+        if isinstance(default, float)
+        else isinstance(item, type(default))
+    )
     if key in CHOICES and item not in CHOICES[key]:
         config.problems.append("%s: '%s' takes one of %s" % (where, key, ", ".join(CHOICES[key])))
         return
     if key == "notes.provider" and source in ("project", WORKSPACE) and item != OFF:
-        config.problems.append("%s: '%s' may only be off here; `dayleaf notes on` is your own" % (where, key))
+        config.problems.append(
+            "%s: '%s' may only be off here; `dayleaf notes on` is your own" % (where, key)
+        )
         return
     if not fits or (isinstance(item, (int, float)) and not 0 <= item < 1e9):
-        kind = "true or false" if isinstance(default, bool) else "text" if isinstance(default, str) else (
-            "a list" if isinstance(default, list) else "a number")
-        config.problems.append("%s: '%s' takes %s, such as %s" % (where, key, kind, fastjson.dump(default)))
+        kind = (
+            "true or false"
+            if isinstance(default, bool)
+            else "text"
+            if isinstance(default, str)
+            else ("a list" if isinstance(default, list) else "a number")
+        )
+        config.problems.append(
+            "%s: '%s' takes %s, such as %s" % (where, key, kind, fastjson.dump(default))
+        )
         return
     if source == "project":
         now = config.values[key]
-        item = (now and item) if isinstance(default, bool) else min(now, item, key=CHOICES[key].index if key in CHOICES else None)
+        item = (
+            (now and item)
+            if isinstance(default, bool)
+            else min(now, item, key=CHOICES[key].index if key in CHOICES else None)
+        )
     if source == WORKSPACE and isinstance(default, list):
         item = config.values[key] + item
     config.values[key] = item
@@ -222,10 +324,21 @@ def _set(config: Config, key: str, item: Any, source: str, where: str) -> None:
 
 
 def _from_text(text: str, default: Any) -> Any:
-    """Read a value that arrived as text; what does not fit comes back as the text, which `_set` then names."""
+    """Read a value that arrived as text; what does not fit comes back as the text, which `_set`
+    then names.
+    """
     if isinstance(default, bool):
-        return {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False,
-                "off": False, "": False}.get(text.strip().lower(), text)
+        return {
+            "1": True,
+            "true": True,
+            "yes": True,
+            "on": True,
+            "0": False,
+            "false": False,
+            "no": False,
+            "off": False,
+            "": False,
+        }.get(text.strip().lower(), text)
     if isinstance(default, str):
         return text
     try:

@@ -65,5 +65,6 @@ def _variables(path: str) -> Dict[str, str]:
     said = value.get("env") if isinstance(value, dict) else None
     if not isinstance(said, dict):
         return {}
-    return {key: item if isinstance(item, str) else fastjson.dump(item)
-            for key, item in said.items()}
+    return {
+        key: item if isinstance(item, str) else fastjson.dump(item) for key, item in said.items()
+    }

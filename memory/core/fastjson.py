@@ -1,4 +1,6 @@
-"""JSON for the blocking path: CPython's C scanner and encoder without `json`, which imports `re` (about one bare start)."""
+"""JSON for the blocking path: CPython's C scanner and encoder without `json`, which imports `re`
+(about one bare start).
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,9 @@ if TYPE_CHECKING:
 
 
 class _Context:
-    """What the C scanner asks of a decoder; `strict = False` lets raw control characters through."""
+    """What the C scanner asks of a decoder; `strict = False` lets raw control characters
+    through.
+    """
 
     strict = False
     object_hook = None
@@ -23,7 +27,8 @@ class _Context:
 def parse(data: bytes | str) -> Any:
     """Read one JSON value.
 
-    data: UTF-8 bytes (a BOM is skipped, bad bytes are replaced) or text.  Raises ValueError where it is not JSON.
+    data: UTF-8 bytes (a BOM is skipped, bad bytes are replaced) or text.  Raises ValueError where
+    it is not JSON.
     """
     text = data if isinstance(data, str) else data.decode("utf-8", "replace")
     text = text.lstrip("\ufeff \t\r\n")
@@ -36,7 +41,8 @@ def parse(data: bytes | str) -> Any:
     try:
         value, end = make_scanner(_Context)(text, 0)  # type: ignore[arg-type]
     except (StopIteration, SystemError):
-        # Up to 3.11 the scanner takes its own error from `json.decoder`, and fails with SystemError where nobody imported it.
+        # Up to 3.11 the scanner takes its own error from `json.decoder`, and fails with SystemError
+        # where nobody imported it.
         raise ValueError("not JSON") from None
     except RecursionError:
         raise ValueError("JSON is nested too deeply") from None
@@ -46,7 +52,9 @@ def parse(data: bytes | str) -> Any:
 
 
 def rows(data: bytes) -> List[Dict[str, Any]]:
-    """Return the objects of a JSON Lines file; a line that is none (a torn last one) is left out."""
+    """Return the objects of a JSON Lines file; a line that is none (a torn last one) is left
+    out.
+    """
     found = []
     for line in data.split(b"\n"):
         try:
@@ -59,7 +67,9 @@ def rows(data: bytes) -> List[Dict[str, Any]]:
 
 
 def quote(text: str) -> str:
-    """Write a string as JSON in ASCII (a lone surrogate becomes U+FFFD: in a context it makes every later API call fail)."""
+    """Write a string as JSON in ASCII (a lone surrogate becomes U+FFFD: in a context it makes every
+    later API call fail).
+    """
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
@@ -74,7 +84,9 @@ def quote(text: str) -> str:
 
 
 def dump(value: Any) -> str:
-    """Write a value made of dict, list, str, int, float, bool and None as compact JSON in ASCII, keys in their order."""
+    """Write a value made of dict, list, str, int, float, bool and None as compact JSON in ASCII,
+    keys in their order.
+    """
     if value is None:
         return "null"
     if value is True:
@@ -95,7 +107,9 @@ def dump(value: Any) -> str:
 
 
 def read_sealed(path: str, limit: int = 1 << 20) -> Any:
-    """Return the value of a derived file that `write_sealed` wrote; raises OSError, and ValueError where it is torn or edited."""
+    """Return the value of a derived file that `write_sealed` wrote; raises OSError, and ValueError
+    where it is torn or edited.
+    """
     seal, _, line = files.read(path, limit).partition(b"\n")
     if seal != files.sha256(line).encode("ascii"):
         raise ValueError("the seal is broken")
@@ -103,6 +117,8 @@ def read_sealed(path: str, limit: int = 1 << 20) -> Any:
 
 
 def write_sealed(path: str, value: Any) -> None:
-    """Write a derived value, whole or not at all, as two lines: the SHA-256 of the second, and JSON; raises OSError."""
+    """Write a derived value, whole or not at all, as two lines: the SHA-256 of the second, and
+    JSON; raises OSError.
+    """
     line = dump(value).encode("ascii")
     files.replace(path, files.sha256(line).encode("ascii") + b"\n" + line)

@@ -1,7 +1,8 @@
-"""Files: atomic replace, exclusive create, append of one line, kernel locks, and reads that follow no link.
+"""Files: atomic replace, exclusive create, append of one line, kernel locks, and reads that follow
+no link.
 
-Everything made here is 0600 (directories 0700) whatever the umask.  Only `posix` (`nt` on Windows) and `fcntl` are
-imported: both are built in, and `os` costs 0.6 ms on the blocking path.
+Everything made here is 0600 (directories 0700) whatever the umask.  Only `posix` (`nt` on Windows)
+and `fcntl` are imported: both are built in, and `os` costs 0.6 ms on the blocking path.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ _NOFOLLOW: int = getattr(posix, "O_NOFOLLOW", 0)
 _NONBLOCK: int = getattr(posix, "O_NONBLOCK", 0)  # a FIFO in the way must not hang a hook
 _READ = posix.O_RDONLY | _BINARY | _CLOEXEC | _NONBLOCK
 _REGULAR, _FOLDER, _TYPE = 0o100000, 0o040000, 0o170000
-_DENIED = (5, 13, 28, 30, 122)  # EIO, EACCES, ENOSPC, EROFS, EDQUOT: a link that is refused for these could not be a file either
+# EIO, EACCES, ENOSPC, EROFS, EDQUOT: a link that is refused for these could not be a file either
+_DENIED = (5, 13, 28, 30, 122)
 TEMP = ".dayleaf-"  # the start of every temporary file's name
 TEMP_AGE = 3600.0  # seconds after which one that a process elsewhere wrote is a leftover
 
@@ -42,7 +44,9 @@ def _text(value: bytes | str) -> str:
 
 
 def open_read(path: str, follow: bool = True) -> int:
-    """Open a regular file for reading and return its descriptor; raises OSError for anything else."""
+    """Open a regular file for reading and return its descriptor; raises OSError for anything
+    else.
+    """
     fd = posix.open(path, _READ | (0 if follow else _NOFOLLOW))
     if posix.fstat(fd).st_mode & _TYPE != _REGULAR:
         posix.close(fd)
@@ -54,7 +58,8 @@ def read(path: str, limit: int = 1 << 20, follow: bool = True) -> bytes:
     """Read a regular file, at most `limit` bytes; raises OSError."""
     fd = open_read(path, follow)
     try:
-        # Asking for the size first: a buffer of the limit is mapped, shrunk and unmapped again, 15 us a file.
+        # Asking for the size first: a buffer of the limit is mapped, shrunk and unmapped again, 15
+        # us a file.
         size = min(posix.fstat(fd).st_size + 1, limit)
         data = posix.read(fd, size)
         return data if len(data) < size else data + read_fd(fd, limit - len(data))
@@ -118,11 +123,13 @@ def _write_all(fd: int, data: bytes) -> None:
     """Write every byte: write(2) may write short (a full disk, RLIMIT_FSIZE) without an error."""
     view = memoryview(data)
     while view:
-        view = view[posix.write(fd, view):]
+        view = view[posix.write(fd, view) :]
 
 
 def temp_name(folder: str, what: object) -> str:
-    """Return the path of a temporary file: it names this process and where that runs.  what: of the process's own."""
+    """Return the path of a temporary file: it names this process and where that runs.  what: of the
+    process's own.
+    """
     return "%s/%s%d-%s-%s" % (folder, TEMP, posix.getpid(), what, _host())
 
 
@@ -141,7 +148,9 @@ def _temp(path: str, data: bytes, mode: int, first: int = 0, synced: bool = True
     for attempt in range(first, first + 100):
         name = temp_name(folder, attempt)
         try:
-            fd = posix.open(name, posix.O_WRONLY | posix.O_CREAT | posix.O_EXCL | _BINARY | _CLOEXEC, FILE_MODE)
+            fd = posix.open(
+                name, posix.O_WRONLY | posix.O_CREAT | posix.O_EXCL | _BINARY | _CLOEXEC, FILE_MODE
+            )
             break
         except FileExistsError:
             continue
@@ -164,9 +173,11 @@ def _temp(path: str, data: bytes, mode: int, first: int = 0, synced: bool = True
 
 
 def replace(path: str, data: bytes, mode: int = FILE_MODE, synced: bool = True) -> None:
-    """Write a file so that a reader sees the old bytes or the new ones: temp, fsync, rename; raises OSError.
+    """Write a file so that a reader sees the old bytes or the new ones: temp, fsync, rename; raises
+    OSError.
 
-    synced: False leaves the disk to the system, for what is derived: after a power cut it may be torn.
+    synced: False leaves the disk to the system, for what is derived: after a power cut it may be
+    torn.
     """
     temp = _temp(path, data, mode, 0, synced)
     try:
@@ -179,7 +190,9 @@ def replace(path: str, data: bytes, mode: int = FILE_MODE, synced: bool = True) 
 
 
 def update(path: str, data: bytes) -> None:
-    """Write a file as `replace` does, where it does not hold these bytes already; raises OSError."""
+    """Write a file as `replace` does, where it does not hold these bytes already; raises
+    OSError.
+    """
     try:
         if read(path, len(data) + 1) == data:
             return
@@ -189,7 +202,9 @@ def update(path: str, data: bytes) -> None:
 
 
 def create(path: str, data: bytes, mode: int = FILE_MODE) -> None:
-    """Write a file that must not exist yet, complete or not at all; raises FileExistsError or another OSError."""
+    """Write a file that must not exist yet, complete or not at all; raises FileExistsError or
+    another OSError.
+    """
     temp = _temp(path, data, mode)
     try:
         land(temp, path)
@@ -208,7 +223,9 @@ def stage(path: str, data: bytes, mode: int, number: int) -> str:
 
 
 def land(temp: str, path: str) -> None:
-    """Give a temporary file a path where nothing stands yet; raises FileExistsError or another OSError, and it stays."""
+    """Give a temporary file a path where nothing stands yet; raises FileExistsError or another
+    OSError, and it stays.
+    """
     try:
         posix.link(temp, path)
     except FileExistsError:
@@ -216,8 +233,11 @@ def land(temp: str, path: str) -> None:
     except (OSError, AttributeError) as error:
         if getattr(error, "errno", 0) in _DENIED:
             raise
-        # exFAT and some FUSE mounts have no hard links: claim the name, then move the finished file over it.
-        posix.close(posix.open(path, posix.O_WRONLY | posix.O_CREAT | posix.O_EXCL | _BINARY, FILE_MODE))
+        # exFAT and some FUSE mounts have no hard links: claim the name, then move the finished file
+        # over it.
+        posix.close(
+            posix.open(path, posix.O_WRONLY | posix.O_CREAT | posix.O_EXCL | _BINARY, FILE_MODE)
+        )
         try:
             posix.replace(temp, path)
         except OSError:
@@ -246,7 +266,9 @@ def sync(path: str) -> None:
 
 
 def append(path: str, data: bytes) -> None:
-    """Add bytes to a file's end in one write, so that lines of several processes do not mix; raises OSError."""
+    """Add bytes to a file's end in one write, so that lines of several processes do not mix; raises
+    OSError.
+    """
     flags = posix.O_WRONLY | posix.O_APPEND | posix.O_CREAT | _BINARY | _CLOEXEC
     try:
         fd = posix.open(path, flags, FILE_MODE)
@@ -261,7 +283,9 @@ def append(path: str, data: bytes) -> None:
 
 
 def append_line(path: str, line: str) -> None:
-    """Add one line of ASCII to a ledger in one write, below what a killed writer left without its end; raises OSError."""
+    """Add one line of ASCII to a ledger in one write, below what a killed writer left without its
+    end; raises OSError.
+    """
     torn = is_torn(path)
     if torn:  # or another writer is in the middle of its line, which takes it microseconds
         from time import sleep
@@ -272,7 +296,9 @@ def append_line(path: str, line: str) -> None:
 
 
 def is_torn(path: str) -> bool:
-    """Tell whether a killed writer left a last line without its end; raises OSError where it cannot be read."""
+    """Tell whether a killed writer left a last line without its end; raises OSError where it cannot
+    be read.
+    """
     try:
         fd = open_read(path)
     except FileNotFoundError:
@@ -294,7 +320,9 @@ def remove(path: str) -> bool:
 
 
 def real(path: str) -> str:
-    """Resolve every link of a path, as `os.path.realpath` (imported only where a link is met on the way)."""
+    """Resolve every link of a path, as `os.path.realpath` (imported only where a link is met on the
+    way).
+    """
     if not path.startswith("/"):
         from os.path import realpath
 
@@ -332,15 +360,18 @@ def is_link(path: str) -> bool:
 
 
 def inside(path: str, root: str) -> bool:
-    """Tell whether a path, all links resolved, lies in a directory (the separator counts: `root-evil` is not in `root`)."""
+    """Tell whether a path, all links resolved, lies in a directory (the separator counts:
+    `root-evil` is not in `root`).
+    """
     return (real(path) + "/").startswith(real(root).rstrip("/") + "/")
 
 
 class Lock:
     """A kernel lock on a file: it goes with its process, so none is ever stale.
 
-    with Lock(path) as held: `held` is False where another process has it (`wait=True` waits instead).  Where the file
-    system has no locks (some NFS mounts) `held` is True: the atomic writes alone keep every file whole.
+    with Lock(path) as held: `held` is False where another process has it (`wait=True` waits
+    instead).  Where the file system has no locks (some NFS mounts) `held` is True: the atomic
+    writes alone keep every file whole.
     """
 
     def __init__(self, path: str, wait: bool = False):
@@ -378,7 +409,9 @@ class Lock:
 
 
 def collect_temps(folder: str, now: float) -> int:
-    """Delete temporary files that killed writers left in a directory, and return how many.  now: seconds since the epoch."""
+    """Delete temporary files that killed writers left in a directory, and return how many.  now:
+    seconds since the epoch.
+    """
     gone = 0
     try:
         entries = [e for e in posix.scandir(folder) if e.name.startswith(TEMP)]
@@ -395,14 +428,17 @@ def collect_temps(folder: str, now: float) -> int:
 
 
 def is_left(name: str, changed: float, now: float) -> bool:
-    """Tell whether a file is a temporary one whose writer is gone: at once where it ran here, elsewhere after an hour.
+    """Tell whether a file is a temporary one whose writer is gone: at once where it ran here,
+    elsewhere after an hour.
 
     changed: when it last was; now: the same clock, in seconds.
     """
-    pid, _, rest = name[len(TEMP):].partition("-")
+    pid, _, rest = name[len(TEMP) :].partition("-")
     if not name.startswith(TEMP) or (pid.isdigit() and alive(int(pid))):
         return False
-    return now - changed > TEMP_AGE or (pid.isdigit() and rest.partition("-")[2] == (_host() or None))
+    return now - changed > TEMP_AGE or (
+        pid.isdigit() and rest.partition("-")[2] == (_host() or None)
+    )
 
 
 def alive(pid: int) -> bool:
@@ -417,7 +453,9 @@ def alive(pid: int) -> bool:
 
 
 def sha256(*parts: bytes | bytearray) -> str:
-    """Return the SHA-256 of bytes, one after the other, as 64 hexadecimal digits (`hashlib` costs 0.4 of a bare start)."""
+    """Return the SHA-256 of bytes, one after the other, as 64 hexadecimal digits (`hashlib` costs
+    0.4 of a bare start).
+    """
     try:
         from _sha256 import sha256 as digest  # type: ignore[import-not-found]
     except ImportError:

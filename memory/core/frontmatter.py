@@ -1,18 +1,29 @@
 """Frontmatter: a tolerant reader and a faithful writer of the YAML head of a markdown file.
 
-Everything read is text: `0.88`, `Yes`, `2026-11-21` and `v2` stay what was written.  The line reader (headreader.py) is a
-strict subset of YAML: what it is sure of, YAML reads the same, and it is sure of what people write.  Where it is not,
-`parse` lets PyYAML's string-only loader decide (headyaml.py).  `skim` never does: a hook has no time for it, and the index
-must have the same bytes where PyYAML is missing.  Then the best guess stands and the page is `guessed`: good for a search,
-while no rule, script or path is taken from it (records.py).  Refused before YAML builds anything: heads above 64 KiB, more
-than 256 keys, nesting above 32, anchors, aliases, tags and merge keys (a 342-byte merge bomb takes 18.7 s, 50 KB of `[`
-crash libyaml; none of 33,600 real files uses any of them).  The writer changes the lines of its own keys and no other byte.
+Everything read is text: `0.88`, `Yes`, `2026-11-21` and `v2` stay what was written.  The line
+reader (headreader.py) is a strict subset of YAML: what it is sure of, YAML reads the same, and it
+is sure of what people write.  Where it is not, `parse` lets PyYAML's string-only loader decide
+(headyaml.py).  `skim` never does: a hook has no time for it, and the index must have the same bytes
+where PyYAML is missing.  Then the best guess stands and the page is `guessed`: good for a search,
+while no rule, script or path is taken from it (records.py).  Refused before YAML builds anything:
+heads above 64 KiB, more than 256 keys, nesting above 32, anchors, aliases, tags and merge keys (a
+342-byte merge bomb takes 18.7 s, 50 KB of `[` crash libyaml; none of 33,600 real files uses any of
+them).  The writer changes the lines of its own keys and no other byte.
 """
 
 from __future__ import annotations
 
 from memory.core import StoreError
-from memory.core.headreader import clear, quoted, scalars, scan, significant, special, top_key, value_of
+from memory.core.headreader import (
+    clear,
+    quoted,
+    scalars,
+    scan,
+    significant,
+    special,
+    top_key,
+    value_of,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,21 +32,33 @@ if TYPE_CHECKING:
 HEAD_LIMIT, KEY_LIMIT = 1 << 16, 256
 SAMPLE = 8000  # bytes of a file that tell whether it is text
 BOM = b"\xef\xbb\xbf"
-_WORDS = frozenset("y n yes no true false on off null".split())  # a YAML 1.1 reader takes these for booleans or null
+# a YAML 1.1 reader takes these for booleans or null
+_WORDS = frozenset("y n yes no true false on off null".split())
 
 
 class Page:
     """A markdown file in parts.
 
-    meta: keys to text, lists or maps of text.  body: the text after the head, with `\\n` line ends and without leading
-    blank lines.  problems: lines such as `line 3: ...; remedy`.  duplicates: top-level keys that stand more than once
-    (the last one is in `meta`; nothing that carries authority may be read from such a file).  head_lines: lines of the
-    file above the body.  unsure: lines of the file, from 1, that YAML may read otherwise than the line reader did, whoever
-    decided then.  guessed: nobody did, PyYAML was not asked.  misread: what PyYAML refused, "" for nothing.  readable:
-    False where the bytes are no UTF-8 text; meta and body are then empty.
+    meta: keys to text, lists or maps of text.  body: the text after the head, with `\\n` line ends
+    and without leading blank lines.  problems: lines such as `line 3: ...; remedy`.  duplicates:
+    top-level keys that stand more than once (the last one is in `meta`; nothing that carries
+    authority may be read from such a file).  head_lines: lines of the file above the body.  unsure:
+    lines of the file, from 1, that YAML may read otherwise than the line reader did, whoever
+    decided then.  guessed: nobody did, PyYAML was not asked.  misread: what PyYAML refused, "" for
+    nothing.  readable: False where the bytes are no UTF-8 text; meta and body are then empty.
     """
 
-    __slots__ = ("body", "duplicates", "guessed", "head_lines", "meta", "misread", "problems", "readable", "unsure")
+    __slots__ = (
+        "body",
+        "duplicates",
+        "guessed",
+        "head_lines",
+        "meta",
+        "misread",
+        "problems",
+        "readable",
+        "unsure",
+    )
 
     def __init__(self) -> None:
         self.meta: Dict[str, Any] = {}
@@ -50,24 +73,29 @@ class Page:
 
 
 def split(data: bytes) -> Tuple[bytes, int]:
-    """Return (bytes of the head between its fences, offset of the body); (b"", offset of the text) without a head."""
+    """Return (bytes of the head between its fences, offset of the body); (b"", offset of the text)
+    without a head.
+    """
     start, end, offset = _fences(data)
     return data[start:end], offset
 
 
 def key_lines(data: bytes) -> Dict[str, int]:
-    """Return the line of the file, from 1, at which each top-level key of the head stands; of a key given twice the last."""
+    """Return the line of the file, from 1, at which each top-level key of the head stands; of a key
+    given twice the last.
+    """
     start, end, _ = _fences(data)
     if end <= start:
         return {}
     above = data.count(b"\n", 0, start) + 1
-    lines = data[start:min(end, start + HEAD_LIMIT)].decode("utf-8", "replace").split("\n")
+    lines = data[start : min(end, start + HEAD_LIMIT)].decode("utf-8", "replace").split("\n")
     return {key: above + first for key, first, _ in _spans(lines) if key}
 
 
 def undecodable(data: bytes) -> bool:
-    """Tell whether bytes are UTF-16 or binary rather than text: a zero byte near their start, as git judges, or much that is
-    no UTF-8."""
+    """Tell whether bytes are UTF-16 or binary rather than text: a zero byte near their start, as
+    git judges, or much that is no UTF-8.
+    """
     start = data[:SAMPLE]
     if start.isascii():
         return b"\0" in start
@@ -121,14 +149,20 @@ def start_of(data: bytes) -> int:
 def _fences(data: bytes) -> Tuple[int, int, int]:
     """Return (start of the head, its end, start of the body).
 
-    Without a head: (-1, -1, start of the text).  Where it is not closed: (start of the head, -1, start of the text).
+    Without a head: (-1, -1, start of the text).  Where it is not closed: (start of the head, -1,
+    start of the text).
     """
     text = at = 3 if data[:3] == BOM else 0
-    if data[at:at + 4] != b"---\n":
-        lead = data[at:at + 1024]
+    if data[at : at + 4] != b"---\n":
+        lead = data[at : at + 1024]
         at += len(lead) - len(lead.lstrip())
         stop = data.find(b"\n", at)
-        if not data.startswith(b"---", at) or stop < 0 or data[at + 3:stop].strip() or data[at - 1:at] not in b"\n\xbf":
+        if (
+            not data.startswith(b"---", at)
+            or stop < 0
+            or data[at + 3 : stop].strip()
+            or data[at - 1 : at] not in b"\n\xbf"
+        ):
             return -1, -1, text
         at = stop - 3
     start = at + 4
@@ -138,10 +172,10 @@ def _fences(data: bytes) -> Tuple[int, int, int]:
         if at < 0:
             return start, -1, text
         stop = at + 4
-        if data[stop:stop + 1] == b"\n":
+        if data[stop : stop + 1] == b"\n":
             return start, at + 1, stop + 1
         end = data.find(b"\n", stop)
-        if not data[stop:end if end >= 0 else len(data)].strip():
+        if not data[stop : end if end >= 0 else len(data)].strip():
             return start, at + 1, end + 1 if end >= 0 else len(data)
         at = stop
 
@@ -151,15 +185,21 @@ def _decode(data: bytes, page: Page) -> str:
         return str(data, "utf-8")
     except UnicodeDecodeError as error:
         line = page.head_lines + data.count(b"\n", 0, error.start) + 1
-        if data.decode("utf-8", "ignore").isascii():  # no letter of it is UTF-8: an editor's Latin-1
-            page.problems.append("line %d: bytes that are not UTF-8, read as Latin-1; save the file as UTF-8" % line)
+        # no letter of it is UTF-8: an editor's Latin-1
+        if data.decode("utf-8", "ignore").isascii():
+            page.problems.append(
+                "line %d: bytes that are not UTF-8, read as Latin-1; save the file as UTF-8" % line
+            )
             return data.decode("latin-1")
-        page.problems.append("line %d: bytes that are not UTF-8, read as U+FFFD; save the file as UTF-8" % line)
+        page.problems.append(
+            "line %d: bytes that are not UTF-8, read as U+FFFD; save the file as UTF-8" % line
+        )
         return data.decode("utf-8", "replace")
 
 
 def _read_head(head: bytes, page: Page, above: int, settle: bool) -> bool:
-    """Fill `page` from a head; False where it holds no key at all: the fences are rules drawn in prose.
+    """Fill `page` from a head; False where it holds no key at all: the fences are rules drawn in
+    prose.
 
     above: lines of the file above it.  settle: ask PyYAML.
     """
@@ -187,7 +227,9 @@ def _read_head(head: bytes, page: Page, above: int, settle: bool) -> bool:
         page.problems.append(problem)
     if duplicates:
         named = ", ".join("'%s'" % key for key in duplicates[:5])
-        page.problems.append("line 1: the key %s occurs twice and the last one counts; remove the other" % named)
+        page.problems.append(
+            "line 1: the key %s occurs twice and the last one counts; remove the other" % named
+        )
     page.meta, page.duplicates = meta, duplicates
     return bool(meta) or not any(map(significant, text.split("\n")))
 
@@ -198,8 +240,9 @@ def _read_head(head: bytes, page: Page, above: int, settle: bool) -> bool:
 def compose(meta: Mapping[str, Any], body: str) -> bytes:
     """Write a new file.
 
-    meta: keys to text, numbers, booleans, lists or maps of these, in their order; None leaves a key out.  body:
-    markdown. Every value that a YAML 1.1 reader would take for something else than its text is quoted.
+    meta: keys to text, numbers, booleans, lists or maps of these, in their order; None leaves a key
+    out.  body: markdown. Every value that a YAML 1.1 reader would take for something else than its
+    text is quoted.
     """
     lines = ["---"]
     for key, value in meta.items():
@@ -217,15 +260,23 @@ def _entry(key: str, value: Any) -> List[str]:
     if value is None:
         return []
     name = key if _plain(key, True) else _quote(key)
-    if isinstance(value, (list, tuple)) and any(isinstance(item, (dict, list, tuple)) for item in value):
+    if isinstance(value, (list, tuple)) and any(
+        isinstance(item, (dict, list, tuple)) for item in value
+    ):
         return [name + ":"] + ["  - " + _inline(item) for item in value]
     if isinstance(value, str) and "\n" in value.strip("\n") and not value.startswith(("\n", " ")):
         lines = value.split("\n")
         ended = lines[-1] == ""
         lines = lines[:-1] if ended else lines
         if all(clear(line) and (line.strip() or not line) for line in lines) and lines[-1]:
-            return [name + (": |" if ended else ": |-")] + ["  " + line if line else "" for line in lines]
-    return [name + ": " + (_inline(value) if isinstance(value, (dict, list, tuple)) else _scalar(value, False))]
+            return [name + (": |" if ended else ": |-")] + [
+                "  " + line if line else "" for line in lines
+            ]
+    return [
+        name
+        + ": "
+        + (_inline(value) if isinstance(value, (dict, list, tuple)) else _scalar(value, False))
+    ]
 
 
 def _inline(value: Any) -> str:
@@ -247,8 +298,14 @@ def _scalar(value: Any, flow: bool) -> str:
 
 
 def _plain(text: str, flow: bool) -> bool:
-    """Tell whether text may stand without quotes: starts with a letter, is no word with a meaning, holds no syntax."""
-    if not (text[:1].isalpha() or text[:1] in ("_", "/")) or text[:1] == "" or text.lower() in _WORDS:
+    """Tell whether text may stand without quotes: starts with a letter, is no word with a meaning,
+    holds no syntax.
+    """
+    if (
+        not (text[:1].isalpha() or text[:1] in ("_", "/"))
+        or text[:1] == ""
+        or text.lower() in _WORDS
+    ):
         return False
     if text[-1] in ": " or ": " in text or " #" in text or not clear(text) or "\t" in text:
         return False
@@ -273,12 +330,13 @@ def _quote(text: str) -> str:
 
 
 def edit(data: bytes, changes: Mapping[str, Any], name: str = "") -> bytes:
-    """Set or remove top-level keys; every other byte stays: unknown keys, order, comments, line ends, BOM, body.
+    """Set or remove top-level keys; every other byte stays: unknown keys, order, comments, line
+    ends, BOM, body.
 
-    data: the file's bytes.  changes: key to a value as for `compose`, or None to remove it.  name: the file's, for the error.  A
-    file without frontmatter
-    gets one above its text.  Raises StoreError where the file is not text, its head was not understood, or cannot be edited
-    line by line.
+    data: the file's bytes.  changes: key to a value as for `compose`, or None to remove it.  name:
+    the file's, for the error.  A file without frontmatter
+    gets one above its text.  Raises StoreError where the file is not text, its head was not
+    understood, or cannot be edited line by line.
     """
     try:
         return _edited(data, changes)
@@ -297,10 +355,14 @@ def _edited(data: bytes, changes: Mapping[str, Any]) -> bytes:
     start, end, _ = _fences(data)
     fenced = end >= 0 and before.head_lines > 0
     at = data.find(b"\n")
-    newline = "\r\n" if data[max(at - 1, 0):at] == b"\r" else "\n"
+    newline = "\r\n" if data[max(at - 1, 0) : at] == b"\r" else "\n"
     if fenced:
-        newline = "\r\n" if data[start - 2:start - 1] == b"\r" else "\n"
-        lines = data[start:end].decode("utf-8", "surrogateescape").split("\n")[:-1] if end > start else []
+        newline = "\r\n" if data[start - 2 : start - 1] == b"\r" else "\n"
+        lines = (
+            data[start:end].decode("utf-8", "surrogateescape").split("\n")[:-1]
+            if end > start
+            else []
+        )
         new = _changed(lines, changes, newline)
         result = data[:start] + "".join(new).encode("utf-8", "surrogateescape") + data[end:]
     else:
@@ -315,7 +377,9 @@ def _edited(data: bytes, changes: Mapping[str, Any]) -> bytes:
     wanted.update((key, _as_read(value)) for key, value in changes.items())
     wrong = [key for key, value in wanted.items() if after.meta.get(key) != value]
     if wrong:
-        raise StoreError("the frontmatter key '%s' cannot be changed line by line; edit it by hand" % wrong[0])
+        raise StoreError(
+            "the frontmatter key '%s' cannot be changed line by line; edit it by hand" % wrong[0]
+        )
     return result
 
 
@@ -333,7 +397,9 @@ def _as_read(value: Any) -> Any:
 
 
 def _changed(lines: List[str], changes: Mapping[str, Any], newline: str) -> List[str]:
-    """Return the lines of a head, each with its line end, after the changes; a changed key keeps its place."""
+    """Return the lines of a head, each with its line end, after the changes; a changed key keeps
+    its place.
+    """
     spans = _spans(lines)
     last = {key: index for index, (key, _, _) in enumerate(spans)}
     out: List[str] = []
@@ -355,7 +421,9 @@ def _changed(lines: List[str], changes: Mapping[str, Any], newline: str) -> List
 
 
 def _spans(lines: List[str]) -> List[Tuple[str, int, int]]:
-    """Return (key, first line, line behind) of each top-level entry; lines above the first key have the key ""."""
+    """Return (key, first line, line behind) of each top-level entry; lines above the first key have
+    the key "".
+    """
     starts: List[Tuple[str, int]] = [("", 0)]
     for number, line in enumerate(lines):
         line = line.rstrip("\r")
@@ -369,7 +437,9 @@ def _spans(lines: List[str]) -> List[Tuple[str, int, int]]:
 
 
 def _own_end(lines: List[str], first: int, stop: int) -> int:
-    """Return the line behind an entry's own lines: comments and blanks at the margin below belong to what follows."""
+    """Return the line behind an entry's own lines: comments and blanks at the margin below belong
+    to what follows.
+    """
     while stop > first + 1 and (not lines[stop - 1].strip() or lines[stop - 1].startswith("#")):
         stop -= 1
     return stop
@@ -382,5 +452,5 @@ def _comment(line: str) -> str:
     if value.lstrip()[:1] in ('"', "'"):
         at = quoted(value, len(value) - len(value.lstrip()))[1]
     at = value.find(" #", at)
-    at -= len(value[:max(at, 0)]) - len(value[:max(at, 0)].rstrip(" "))
+    at -= len(value[: max(at, 0)]) - len(value[: max(at, 0)].rstrip(" "))
     return value[at:] if at >= 0 and value_of(value.strip()) is not None else ""

@@ -1,4 +1,6 @@
-"""A head that stands above a text and was not understood: writing one of its own above it would hide it from every reader."""
+"""A head that stands above a text and was not understood: writing one of its own above it would
+hide it from every reader.
+"""
 
 from __future__ import annotations
 
@@ -27,10 +29,14 @@ def refuse(data: bytes, page: Page, name: str = "") -> None:
 
 
 def fault(data: bytes, page: Page) -> str:
-    """Return why the head of a file was not understood, with line and remedy; "" where it was, or there is none."""
-    lines = data[3 if data[:3] == b"\xef\xbb\xbf" else 0:LIMIT].decode("utf-8", "replace").split("\n")
+    """Return why the head of a file was not understood, with line and remedy; "" where it was, or
+    there is none.
+    """
+    lines = (
+        data[3 if data[:3] == b"\xef\xbb\xbf" else 0 : LIMIT].decode("utf-8", "replace").split("\n")
+    )
     at = next((number for number, line in enumerate(lines) if line.strip()), len(lines))
-    first, rest = lines[at].strip() if at < len(lines) else "", lines[at + 1:]
+    first, rest = lines[at].strip() if at < len(lines) else "", lines[at + 1 :]
     inner = next((line.strip() for line in rest if significant(line)), "")
     if first == "---":
         return _yaml(page, at + 1, rest)
@@ -42,17 +48,25 @@ def fault(data: bytes, page: Page) -> str:
 
 
 def _yaml(page: Page, number: int, rest: List[str]) -> str:
-    """Return what is wrong with a head that opens as YAML.  number: of the line that opens it.  rest: the lines below."""
+    """Return what is wrong with a head that opens as YAML.  number: of the line that opens it.
+    rest: the lines below.
+    """
     if page.head_lines and page.meta:
         unsure = (rest[line - number - 1] for line in page.unsure if line - number <= len(rest))
         return page.misread if any(map(_is_open, unsure)) else ""
     if page.head_lines or not rest or not rest[0].strip():
         return ""  # empty, or a rule above prose
-    closed = next((at for at, line in enumerate(rest) if line.rstrip() in ("---", "...")), len(rest))
+    closed = next(
+        (at for at, line in enumerate(rest) if line.rstrip() in ("---", "...")), len(rest)
+    )
     inside = [line.rstrip("\r") for line in rest[:closed] if significant(line)]
     if closed < len(rest) and rest[closed].rstrip() == "---":
         listed = bool(inside) and inside[0].lstrip()[:1] in ("-", "[", "{", '"', "'")
-        return "line %d: the frontmatter holds no keys; write each as `key: value`" % (number + 1) if listed else ""
+        return (
+            "line %d: the frontmatter holds no keys; write each as `key: value`" % (number + 1)
+            if listed
+            else ""
+        )
     if not inside or not top_key(inside[0], *inside[0].partition(": "), 0, [])[0]:
         return ""
     if closed < len(rest):
@@ -61,7 +75,8 @@ def _yaml(page: Page, number: int, rest: List[str]) -> str:
 
 
 def _is_open(line: str) -> bool:
-    """Tell whether a line that YAML does not read is more than a text with a colon in it, so that no reader is sure where the
-    value ends."""
+    """Tell whether a line that YAML does not read is more than a text with a colon in it, so that
+    no reader is sure where the value ends.
+    """
     value = line.partition(":")[2].strip()
     return not line[:1].strip() or not value or value[0] in "[{\"'|>&*!%@`"

@@ -1,4 +1,6 @@
-"""The line reader of a frontmatter head: a strict subset of YAML, its best guess beyond it, and the lines where it guessed."""
+"""The line reader of a frontmatter head: a strict subset of YAML, its best guess beyond it, and the
+lines where it guessed.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +9,28 @@ if TYPE_CHECKING:
     from typing import Any, Dict, List, Optional, Tuple
 
 INDICATORS = ",[]{}#&*!|>'\"%@`"  # cannot begin a plain scalar
-LABELS = ("tags", "topics")  # here `#auth` is a label as Obsidian writes it; elsewhere `#` starts a comment
-_ESCAPES = {"0": "\0", "a": "\a", "b": "\b", "t": "\t", "\t": "\t", "n": "\n", "v": "\v", "f": "\f", "r": "\r", "e": "\x1b",
-            " ": " ", '"': '"', "/": "/", "\\": "\\", "N": "\x85", "_": "\xa0", "L": "\u2028", "P": "\u2029"}
+# here `#auth` is a label as Obsidian writes it; elsewhere `#` starts a comment
+LABELS = ("tags", "topics")
+_ESCAPES = {
+    "0": "\0",
+    "a": "\a",
+    "b": "\b",
+    "t": "\t",
+    "\t": "\t",
+    "n": "\n",
+    "v": "\v",
+    "f": "\f",
+    "r": "\r",
+    "e": "\x1b",
+    " ": " ",
+    '"': '"',
+    "/": "/",
+    "\\": "\\",
+    "N": "\x85",
+    "_": "\xa0",
+    "L": "\u2028",
+    "P": "\u2029",
+}
 _HEX = {"x": 2, "u": 4, "U": 8}
 
 
@@ -20,14 +41,17 @@ def significant(line: str) -> bool:
 
 
 def scan(text: str) -> Tuple[Dict[str, Any], List[str], List[int]]:
-    """Read the lines of a head; returns (meta, duplicate keys, numbers of the lines it was unsure of)."""
+    """Read the lines of a head; returns (meta, duplicate keys, numbers of the lines it was unsure
+    of).
+    """
     meta: Dict[str, Any] = {}
     twice: Dict[str, None] = {}
     trouble: List[int] = []
     extra: List[str] = []
     key = value = ""
     at = 0
-    # Looked for once in the whole head, so that a line costs 0.4 us: what could end or spoil a plain value.
+    # Looked for once in the whole head, so that a line costs 0.4 us: what could end or spoil a
+    # plain value.
     clean = not (" #" in text or "\t" in text or " \n" in text or text[-1:] == " ")
     for number, line in enumerate(text.rstrip("\n").split("\n"), 1):
         name, colon, rest = line.partition(": ")
@@ -63,18 +87,30 @@ def clear(text: str) -> bool:
 
 def special(c: str) -> bool:
     """Tell whether YAML refuses a character, or ends a line at it."""
-    return ((c < " " and c != "\t") or "\x7f" <= c <= "\x9f" or "\ud800" <= c <= "\udfff"
-            or c in "\u2028\u2029\ufeff\ufffe\uffff")
+    return (
+        (c < " " and c != "\t")
+        or "\x7f" <= c <= "\x9f"
+        or "\ud800" <= c <= "\udfff"
+        or c in "\u2028\u2029\ufeff\ufffe\uffff"
+    )
 
 
-def top_key(line: str, name: str, colon: str, rest: str, number: int, trouble: List[int]) -> Tuple[str, str]:
-    """Return (key, its value's text) of a line at the margin that is not of the simple form, else ("", "")."""
+def top_key(
+    line: str, name: str, colon: str, rest: str, number: int, trouble: List[int]
+) -> Tuple[str, str]:
+    """Return (key, its value's text) of a line at the margin that is not of the simple form, else
+    ("", "").
+    """
     if not line or line[0] in " \t#-":
         return "", ""
     if line[0] in "\"'":
         name, end = quoted(line)
         rest = line[end:].lstrip(" ")
-        return (name, rest[1:].strip(" ")) if end and rest[:1] == ":" and rest[1:2] in " " else ("", "")
+        return (
+            (name, rest[1:].strip(" "))
+            if end and rest[:1] == ":" and rest[1:2] in " "
+            else ("", "")
+        )
     if colon:
         name = _key(name)
         if name:
@@ -148,16 +184,18 @@ def _ended(text: str, end: int) -> bool:
 
 
 def quoted(text: str, at: int = 0) -> Tuple[str, int]:
-    """Read a quoted scalar that starts at `at`; returns (value, index behind it), the index 0 where it does not end."""
+    """Read a quoted scalar that starts at `at`; returns (value, index behind it), the index 0 where
+    it does not end.
+    """
     if text[at] == "'":
         end = text.find("'", at + 1)
-        while end >= 0 and text[end + 1:end + 2] == "'":
+        while end >= 0 and text[end + 1 : end + 2] == "'":
             end = text.find("'", end + 2)
-        return (text[at + 1:end].replace("''", "'"), end + 1) if end >= 0 else ("", 0)
+        return (text[at + 1 : end].replace("''", "'"), end + 1) if end >= 0 else ("", 0)
     end = text.find('"', at + 1)
     slash = text.find("\\", at + 1)
     if end < 0 or slash < 0 or end < slash:
-        return text[at + 1:end], end + 1
+        return text[at + 1 : end], end + 1
     out: List[str] = []
     at += 1
     while at < len(text):
@@ -166,9 +204,9 @@ def quoted(text: str, at: int = 0) -> Tuple[str, int]:
             return "".join(out), at + 1
         at += 1
         if c == "\\":
-            c = text[at:at + 1]
+            c = text[at : at + 1]
             size = _HEX.get(c, 0)
-            c = _character(text[at + 1:at + 1 + size], size) if size else _ESCAPES.get(c, "")
+            c = _character(text[at + 1 : at + 1 + size], size) if size else _ESCAPES.get(c, "")
             if not c:
                 return "", 0
             at += 1 + size
@@ -197,7 +235,7 @@ def _flow(text: str) -> Any:
     items: List[Any] = []
     pairs: Dict[str, Any] = {}
     at = _past(text, 1)
-    while text[at:at + 1] != close:
+    while text[at : at + 1] != close:
         name: Optional[str] = ""
         if close == "}":
             name, at = _flow_key(text, at)
@@ -210,31 +248,31 @@ def _flow(text: str) -> Any:
             pairs[name] = value
         else:
             items.append(value)
-        if text[at:at + 1] == ",":
+        if text[at : at + 1] == ",":
             at = _past(text, at + 1)
-        elif text[at:at + 1] != close:
+        elif text[at : at + 1] != close:
             return None
     return (items if close == "]" else pairs) if _ended(text, at + 1) else None
 
 
 def _past(text: str, at: int) -> int:
-    while text[at:at + 1] == " ":
+    while text[at : at + 1] == " ":
         at += 1
     return at
 
 
 def _flow_key(text: str, at: int) -> Tuple[Optional[str], int]:
     """Read `key: ` in a flow map; returns (key or None, index of its value)."""
-    if text[at:at + 1] in ('"', "'"):
+    if text[at : at + 1] in ('"', "'"):
         name, end = quoted(text, at)
-        return (name, _past(text, end + 2)) if end and text[end:end + 2] == ": " else (None, at)
+        return (name, _past(text, end + 2)) if end and text[end : end + 2] == ": " else (None, at)
     colon = text.find(": ", at)
     return (_member(text[at:colon]), _past(text, colon + 2)) if colon > 0 else (None, at)
 
 
 def _flow_value(text: str, at: int, close: str) -> Tuple[Optional[str], int]:
     """Read a member of a flow collection; returns (value or None, index of what ends it)."""
-    if text[at:at + 1] in ('"', "'"):
+    if text[at : at + 1] in ('"', "'"):
         value, end = quoted(text, at)
         return (value, _past(text, end)) if end else (None, at)
     comma = text.find(",", at)
@@ -248,12 +286,21 @@ def _member(text: str) -> Optional[str]:
     text = text.strip(" ")
     if text.isalnum():
         return text
-    if not text or text[0] in "-?:" or text[-1] == ":" or ": " in text or " #" in text or "\t" in text:
+    if (
+        not text
+        or text[0] in "-?:"
+        or text[-1] == ":"
+        or ": " in text
+        or " #" in text
+        or "\t" in text
+    ):
         return None
     return None if text[0] in INDICATORS or any(c in text for c in "[]{},?") else text
 
 
-def _attach(meta: Dict[str, Any], key: str, value: str, extra: List[str], at: int, trouble: List[int]) -> None:
+def _attach(
+    meta: Dict[str, Any], key: str, value: str, extra: List[str], at: int, trouble: List[int]
+) -> None:
     """Join the lines below a key to its value.
 
     value: the text behind the key.  extra: the lines.  at: number of the key's line.
@@ -274,7 +321,9 @@ def _attach(meta: Dict[str, Any], key: str, value: str, extra: List[str], at: in
     else:
         lines = [line.strip(" \t") for line in extra if significant(line)]
         joined = " ".join([text, *lines])
-        found = _flow(joined) if text[0] in "[{" and not any(c in joined for c in "#'\"\t") else None
+        found = (
+            _flow(joined) if text[0] in "[{" and not any(c in joined for c in "#'\"\t") else None
+        )
         if found is None:
             trouble.append(at + 1)
             found = joined if isinstance(meta[key], str) else meta[key]
@@ -293,7 +342,9 @@ def _block_scalar(header: str, lines: List[str], at: int, trouble: List[int]) ->
             if any(significant(rest) or "\t" in rest for rest in lines[offset:]):
                 trouble.append(at + 1 + offset)
             break
-        if (not line.strip(" ") and len(line) > indent and not any(kept)) or (line[indent:indent + 1] == "\t" and not any(kept)):
+        if (not line.strip(" ") and len(line) > indent and not any(kept)) or (
+            line[indent : indent + 1] == "\t" and not any(kept)
+        ):
             trouble.append(at + 1 + offset)
         kept.append(line[indent:])
     tail = 0
@@ -365,8 +416,12 @@ def _block(lines: List[str], at: int, trouble: List[int], label: bool) -> Any:
     return pairs or " ".join(items)
 
 
-def _item(items: List[Any], text: str, depth: int, number: int, trouble: List[int], label: bool) -> int:
-    """Add one `- …` to a list; returns the column at which more keys of the same map would stand, or -1."""
+def _item(
+    items: List[Any], text: str, depth: int, number: int, trouble: List[int], label: bool
+) -> int:
+    """Add one `- …` to a list; returns the column at which more keys of the same map would stand,
+    or -1.
+    """
     rest = text[1:].lstrip(" ")
     pair = _pair(rest, number, trouble)
     if pair:

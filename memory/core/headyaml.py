@@ -14,14 +14,20 @@ DEPTH_LIMIT = 32
 
 
 def read_yaml(text: str, duplicates: List[str], trouble: List[int]) -> Read:
-    """Read a head with the string-only YAML loader; returns (meta or None, duplicate keys, problem or "", whether PyYAML is
-    missing)."""
+    """Read a head with the string-only YAML loader; returns (meta or None, duplicate keys, problem
+    or "", whether PyYAML is missing).
+    """
     line = (trouble or [1])[0] + 1
     try:
         import yaml
         from frontmatter.default_handlers import YAMLHandler
     except ImportError:
-        return None, duplicates, "line %d: read line by line, without PyYAML; run `dayleaf doctor`" % line, True
+        return (
+            None,
+            duplicates,
+            "line %d: read line by line, without PyYAML; run `dayleaf doctor`" % line,
+            True,
+        )
     text = _labelled(text)
     loader: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
     try:
@@ -32,15 +38,23 @@ def read_yaml(text: str, duplicates: List[str], trouble: List[int]) -> Read:
         if isinstance(meta, dict):
             return {str(k): _clean(v) for k, v in meta.items()}, found, "", False
         reason = "no keys"
-    except Exception as error:  # PyYAML raises ValueError, TypeError and RecursionError besides its own YAMLError
+    # PyYAML raises ValueError, TypeError and RecursionError besides its own YAMLError
+    except Exception as error:
         mark = getattr(error, "problem_mark", None)
         line = mark.line + 2 if mark is not None else line
         reason = str(getattr(error, "problem", "") or "not YAML")
-    return None, duplicates, "line %d: %s, read line by line; put the value in quotes" % (line, reason), False
+    return (
+        None,
+        duplicates,
+        "line %d: %s, read line by line; put the value in quotes" % (line, reason),
+        False,
+    )
 
 
 def _labelled(text: str) -> str:
-    """Return a head with its labels in quotes, which are comments for YAML: `tags: #auth`, and `- #auth` below `tags:`."""
+    """Return a head with its labels in quotes, which are comments for YAML: `tags: #auth`, and `-
+    #auth` below `tags:`.
+    """
     if "#" not in text:
         return text
     lines, below = text.split("\n"), False
@@ -50,17 +64,22 @@ def _labelled(text: str) -> str:
             below = name in LABELS
         elif line.lstrip(" ")[:2] == "- ":
             value = line.lstrip(" ")[2:].strip(" ")
-        start = line.rstrip(" ")[:-len(value.strip(" "))] if below and is_label(value.strip(" ")) else ""
+        start = (
+            line.rstrip(" ")[: -len(value.strip(" "))]
+            if below and is_label(value.strip(" "))
+            else ""
+        )
         if start[-1:] == " ":
             lines[number] = start + "'" + value.strip(" ").replace("'", "''") + "'"
     return "\n".join(lines)
 
 
 def _inspect(yaml: Any, loader: Any, text: str) -> Tuple[str, List[str]]:
-    """Walk the events of a head before anything is built; returns (reason to refuse it or "", duplicate top-level
-    keys).
+    """Walk the events of a head before anything is built; returns (reason to refuse it or "",
+    duplicate top-level keys).
 
-    Events are produced one by one and without recursion, so a bomb costs no more than the walk to its first bad event.
+    Events are produced one by one and without recursion, so a bomb costs no more than the walk to
+    its first bad event.
     """
     depth, at_key = 0, True
     keys: Dict[str, None] = {}

@@ -1,17 +1,21 @@
 """Where things live: dayleaf's home, the workspace of a directory, the tiers, the cache.
 
-A workspace is named `<name>-<8 hex>`.  The hex digits are the SHA-256 of the normalised git remote; without one, of the
-real path of the main git root (worktrees and subdirectories share it); outside git, of the directory.  Never a basename
-alone, so two clones named `api` do not share memories.  `.git` is read as files: no git process, nothing configured runs.
+A workspace is named `<name>-<8 hex>`.  The hex digits are the SHA-256 of the normalised git remote;
+without one, of the real path of the main git root (worktrees and subdirectories share it); outside
+git, of the directory.  Never a basename alone, so two clones named `api` do not share memories.
+`.git` is read as files: no git process, nothing configured runs.
 
-A remote, or a `.git` that lies elsewhere, is only a claim: anybody can write it.  It is believed where `<home>/places.jsonl`
-has the path with that workspace; else the directory has a workspace of its own until `adoption` finds a proof.
+A remote, or a `.git` that lies elsewhere, is only a claim: anybody can write it.  It is believed
+where `<home>/places.jsonl` has the path with that workspace; else the directory has a workspace of
+its own until `adoption` finds a proof.
 
-The past comes first: a path that was seen with the workspace of a remote keeps it when that remote changes, goes, or is spelt
-otherwise, as long as the repository there is still the one with that commit.
+The past comes first: a path that was seen with the workspace of a remote keeps it when that remote
+changes, goes, or is spelt otherwise, as long as the repository there is still the one with that
+commit.
 
-Schema, version 1, of `places.jsonl`, one line a path: {"v":1,"t":"<UTC>","key":"<workspace>","path":"<anchor>","by":"first",
-"commit":"<HEAD>"}; by: `first` (the workspace was made there), `commit` (it holds a known one) or `person`.
+Schema, version 1, of `places.jsonl`, one line a path:
+{"v":1,"t":"<UTC>","key":"<workspace>","path":"<anchor>","by":"first", "commit":"<HEAD>"}; by:
+`first` (the workspace was made there), `commit` (it holds a known one) or `person`.
 """
 
 from __future__ import annotations
@@ -23,22 +27,39 @@ if TYPE_CHECKING:
     from typing import Dict, List, Tuple
 
 # Folder of each kind, in the order in which kinds are shown.
-FOLDERS = {"rule": "rules", "learning": "learnings", "plan": "plans", "resource": "resources",
-           "checkpoint": "checkpoints", "conversation": "conversations", "note": "notes"}
+FOLDERS = {
+    "rule": "rules",
+    "learning": "learnings",
+    "plan": "plans",
+    "resource": "resources",
+    "checkpoint": "checkpoints",
+    "conversation": "conversations",
+    "note": "notes",
+}
 DATED = ("checkpoint", "conversation", "note")  # kinds with a folder a day, of which there are many
 SAID = ("conversation", "note")  # kinds that tell what was said, for their user alone
-TRUNKS = ("", "main", "master", "trunk", "develop", "HEAD")  # branches on which each session is work of its own
+# branches on which each session is work of its own
+TRUNKS = ("", "main", "master", "trunk", "develop", "HEAD")
 PRIVATE, SHARED, GLOBAL, ADDED = "p", "s", "g", "a"
 TIER_NAMES = {PRIVATE: "private", SHARED: "shared", GLOBAL: "global", ADDED: "added"}
-# What editors and synchronisers leave beside a file: a second copy of a memory, not a second memory.
+# What editors and synchronisers leave beside a file: a second copy of a memory, not a second
+# memory.
 _COPIES = (".sync-conflict-", "(conflicted copy", "conflicted copy)")
 PLACES, PLACES_LIMIT = "/places.jsonl", 4 << 20
 LOG_LIMIT = 4 << 20  # bytes of HEAD's log
 # Hosts whose paths do not tell upper from lower case.
-ONE_CASE = ("github.com", "gitlab.com", "bitbucket.org", "codeberg.org", "gitea.com", "dev.azure.com")
+ONE_CASE = (
+    "github.com",
+    "gitlab.com",
+    "bitbucket.org",
+    "codeberg.org",
+    "gitea.com",
+    "dev.azure.com",
+)
 MOVING = "/.moving"  # in the private tier: a record is on its way to the other one
 OFFERED = "/offered"  # below a cache: the workspace that a commit here is of, "" for none
-UNPROVED = "/unproved"  # below a cache: a proof of what its directory claims to be was looked for, and there is none
+# below a cache: a proof of what its directory claims to be was looked for, and there is none
+UNPROVED = "/unproved"
 
 
 def is_allowed(kind: str, tier: str) -> bool:
@@ -47,34 +68,73 @@ def is_allowed(kind: str, tier: str) -> bool:
 
 
 def plugin() -> str:
-    """Return the folder of this copy of dayleaf, which holds `memory`, `hooks`, `bin` and install.sh."""
+    """Return the folder of this copy of dayleaf, which holds `memory`, `hooks`, `bin` and
+    install.sh.
+    """
     return __file__.replace("\\", "/").rpartition("/memory/")[0]
 
 
 def is_record(name: str) -> bool:
-    """Tell whether a file's name is a record's: markdown, not hidden, no editor's or synchroniser's copy."""
-    return (name.endswith(".md") and name[0] not in ".#"
-            and not ("onflict" in name and any(mark in name for mark in _COPIES)))
+    """Tell whether a file's name is a record's: markdown, not hidden, no editor's or synchroniser's
+    copy.
+    """
+    return (
+        name.endswith(".md")
+        and name[0] not in ".#"
+        and not ("onflict" in name and any(mark in name for mark in _COPIES))
+    )
 
 
 class Place:
     """One workspace as seen from one directory.
 
-    home: dayleaf's directory.  key: the workspace's name.  project: the directory given.  root: root of the checkout that
-    holds it (the directory itself outside git).  git: its git directory, or "".  private, shared, everyone: the tiers'
-    directories (`shared` is "" where there is none to be).  cache: directory of derived files.  scope: 8 hex naming the
-    set of tiers, since worktrees share a workspace but not their shared tier.  due: the name that `adoption` should give this
-    workspace since its repository has a remote (its own one where it is yet to be made), or "".  anchor: the path that a claim
-    is believed of: the main root for its worktrees, else the root.  claimed: the workspace that is claimed and not believed.
+    home: dayleaf's directory.  key: the workspace's name.  project: the directory given.  root:
+    root of the checkout that holds it (the directory itself outside git).  git: its git directory,
+    or "".  private, shared, everyone: the tiers' directories (`shared` is "" where there is none to
+    be).  cache: directory of derived files.  scope: 8 hex naming the set of tiers, since worktrees
+    share a workspace but not their shared tier.  due: the name that `adoption` should give this
+    workspace since its repository has a remote (its own one where it is yet to be made), or "".
+    anchor: the path that a claim is believed of: the main root for its worktrees, else the root.
+    claimed: the workspace that is claimed and not believed.
     """
 
-    __slots__ = ("anchor", "cache", "claimed", "due", "everyone", "git", "home", "key", "private", "project", "root", "scope",
-                 "shared")
+    __slots__ = (
+        "anchor",
+        "cache",
+        "claimed",
+        "due",
+        "everyone",
+        "git",
+        "home",
+        "key",
+        "private",
+        "project",
+        "root",
+        "scope",
+        "shared",
+    )
 
-    def __init__(self, home: str, key: str, project: str, root: str, git: str, shared: str, due: str = "",
-                 anchor: str = "", claimed: str = ""):
+    def __init__(
+        self,
+        home: str,
+        key: str,
+        project: str,
+        root: str,
+        git: str,
+        shared: str,
+        due: str = "",
+        anchor: str = "",
+        claimed: str = "",
+    ):
         self.due, self.anchor, self.claimed = due, anchor or root, claimed
-        self.home, self.key, self.project, self.root, self.git, self.shared = home, key, project, root, git, shared
+        self.home, self.key, self.project, self.root, self.git, self.shared = (
+            home,
+            key,
+            project,
+            root,
+            git,
+            shared,
+        )
         self.private = home + "/workspaces/" + key
         self.everyone = home + "/global"
         self.cache = home + "/cache/" + key
@@ -90,16 +150,22 @@ class Place:
         return dict(self.tiers())[tier] + "/" + FOLDERS[kind]
 
     def path(self, name: str) -> str:
-        """Return the absolute path of a record's name, such as `p/learnings/x.md`, or of a tier; raises IndexFault."""
+        """Return the absolute path of a record's name, such as `p/learnings/x.md`, or of a tier;
+        raises IndexFault.
+        """
         root = dict(self.tiers()).get(name[:1])
         if root is None or name[1:2] not in ("", "/") or "/../" in name + "/" or "\0" in name:
-            raise IndexFault("'%s' names no record; `dayleaf index build` makes a new index" % name[:200])
+            raise IndexFault(
+                "'%s' names no record; `dayleaf index build` makes a new index" % name[:200]
+            )
         return root + name[1:]
 
     def holds(self, name: str) -> bool:
-        """Tell whether the file or folder of a name lies in its tier, all links resolved, and the shared tier in the repository.
+        """Tell whether the file or folder of a name lies in its tier, all links resolved, and the
+        shared tier in the repository.
 
-        A cloned repository whose `.dayleaf` or a folder in it is a link would pass off other files as shared.
+        A cloned repository whose `.dayleaf` or a folder in it is a link would pass off other files
+        as shared.
         """
         root = dict(self.tiers()).get(name[:1], "")
         if not root or not files.inside(root + name[1:], root):
@@ -107,14 +173,16 @@ class Place:
         return name[:1] != SHARED or files.inside(root, self.root)
 
     def open(self, name: str) -> int:
-        """Open a record's file for reading and return its descriptor; raises OSError, also where it lies elsewhere, and where
-        its name is no record's, however that came into an index."""
+        """Open a record's file for reading and return its descriptor; raises OSError, also where it
+        lies elsewhere, and where its name is no record's, however that came into an index.
+        """
         path = self.path(name)
-        if not is_record(name[name.rfind("/") + 1:]):
+        if not is_record(name[name.rfind("/") + 1 :]):
             raise OSError(1, "not a record's name", path)
         if name[:1] != SHARED:
             try:
-                return files.open_read(path, follow=False)  # resolving every part costs 30 us, and these tiers are the user's own
+                # resolving every part costs 30 us, and these tiers are the user's own
+                return files.open_read(path, follow=False)
             except OSError:
                 if not files.is_link(path):
                     raise
@@ -132,12 +200,16 @@ class Place:
         return self.receipts_folder + "/" + session + ".jsonl"
 
     def misled(self) -> List[str]:
-        """Return the paths of the lists of ids that misled (ledger.py): the workspace's, and the global tier's."""
+        """Return the paths of the lists of ids that misled (ledger.py): the workspace's, and the
+        global tier's.
+        """
         return [self.cache + "/misled", self.home + "/cache/global/misled"]
 
 
 def home(env: Dict[str, str]) -> str:
-    """Return dayleaf's directory: DAYLEAF_HOME, else `.dayleaf` in the user's home; raises UsageError where none is known."""
+    """Return dayleaf's directory: DAYLEAF_HOME, else `.dayleaf` in the user's home; raises
+    UsageError where none is known.
+    """
     given = env.get("DAYLEAF_HOME", "")
     if given:
         if not (given.startswith("/") or given[1:2] == ":"):
@@ -157,8 +229,8 @@ def home(env: Dict[str, str]) -> str:
 def locate(env: Dict[str, str], directory: str) -> Place:
     """Find the workspace of a directory.
 
-    env: DAYLEAF_HOME, HOME.  directory: absolute; CLAUDE_PROJECT_DIR for hooks, since a payload's `cwd` follows the
-    model's `cd`.  Raises UsageError where no home is known.
+    env: DAYLEAF_HOME, HOME.  directory: absolute; CLAUDE_PROJECT_DIR for hooks, since a payload's
+    `cwd` follows the model's `cd`.  Raises UsageError where no home is known.
     """
     base = home(env)
     project = files.real(directory.replace("\\", "/").rstrip("/") or "/")
@@ -166,29 +238,44 @@ def locate(env: Dict[str, str], directory: str) -> Place:
     root = root or project
     common = common_git(git) if git else ""
     urls = remotes_of(common, env) if common else []
-    remote = next((url for url in urls if files.is_folder(base + "/workspaces/" + _key(url))), (urls or [""])[0])
+    remote = next(
+        (url for url in urls if files.is_folder(base + "/workspaces/" + _key(url))),
+        (urls or [""])[0],
+    )
     main = common[:-5] if common.endswith("/.git") else common
     anchor = _anchor(root, git, common)
     key, due, claimed = _key(remote or main or project), "", ""
     past, commit = _past(base, anchor) if git else ("", "")
-    kept = (past not in ("", key, _key(anchor)) and files.is_folder(base + "/workspaces/" + past)
-            and _holds(git, common, commit))
+    kept = (
+        past not in ("", key, _key(anchor))
+        and files.is_folder(base + "/workspaces/" + past)
+        and _holds(git, common, commit)
+    )
     if kept:
         key = past
-    elif remote and not files.is_folder(base + "/workspaces/" + key) and not (
-            remote[0] == "/" and files.is_folder(remote)) and is_own(root, git, anchor):
-        # The repository got its remote after its first notes: they count until `adoption` has moved them.
+    elif (
+        remote
+        and not files.is_folder(base + "/workspaces/" + key)
+        and not (remote[0] == "/" and files.is_folder(remote))
+        and is_own(root, git, anchor)
+    ):
+        # The repository got its remote after its first notes: they count until `adoption` has moved
+        # them.
         before = _key(anchor)
         key, due = before if files.is_folder(base + "/workspaces/" + before) else key, key
     elif (remote or main or anchor) != anchor and not is_believed(base, key, anchor):
         key, claimed = _key(anchor), key
         claimed = claimed if files.is_folder(base + "/workspaces/" + claimed) else ""
     shared = root + "/.dayleaf"
-    return Place(base, key, project, root, git, "" if shared == base else shared, due, anchor, claimed)
+    return Place(
+        base, key, project, root, git, "" if shared == base else shared, due, anchor, claimed
+    )
 
 
 def _anchor(root: str, git: str, common: str) -> str:
-    """Return the main root where that repository itself lists the checkout as its worktree, else the checkout's root."""
+    """Return the main root where that repository itself lists the checkout as its worktree, else
+    the checkout's root.
+    """
     if git == common or not git.startswith(common + "/worktrees/"):
         return root
     back = first_line(git + "/gitdir")
@@ -197,16 +284,26 @@ def _anchor(root: str, git: str, common: str) -> str:
 
 
 def is_own(root: str, git: str, anchor: str) -> bool:
-    """Tell whether a checkout's objects are its own: they lie in it, or in a repository that surrounds it or lists it."""
+    """Tell whether a checkout's objects are its own: they lie in it, or in a repository that
+    surrounds it or lists it.
+    """
     if not git or anchor != root:
         return bool(git)
     common = files.real(common_git(git))
-    holder = common.partition("/.git/")[0] if "/.git/" in common else common[:-5] if common.endswith("/.git") else ""
+    holder = (
+        common.partition("/.git/")[0]
+        if "/.git/" in common
+        else common[:-5]
+        if common.endswith("/.git")
+        else ""
+    )
     return bool(holder) and (root + "/").startswith(holder + "/")
 
 
 def place_row(key: str, path: str) -> str:
-    """Return the part of a line of `places.jsonl` that says which path is believed to be of a workspace."""
+    """Return the part of a line of `places.jsonl` that says which path is believed to be of a
+    workspace.
+    """
     return '"key":%s,"path":%s' % (fastjson.quote(key), fastjson.quote(path))
 
 
@@ -219,7 +316,9 @@ def is_believed(base: str, key: str, path: str) -> bool:
 
 
 def _past(base: str, path: str) -> Tuple[str, str]:
-    """Return the workspace that a path was last seen with, and the commit it then had; ("", "") for none."""
+    """Return the workspace that a path was last seen with, and the commit it then had; ("", "") for
+    none.
+    """
     try:
         data = files.read(base + PLACES, PLACES_LIMIT)
     except OSError:
@@ -229,14 +328,16 @@ def _past(base: str, path: str) -> Tuple[str, str]:
     if at < 0:
         return "", ""
     start, end = data.rfind(b"\n", 0, at) + 1, data.find(b"\n", at)
-    row = (fastjson.rows(data[start:end if end >= 0 else len(data)]) or [{}])[0]
+    row = (fastjson.rows(data[start : end if end >= 0 else len(data)]) or [{}])[0]
     key, commit = row.get("key"), row.get("commit")
     asked = isinstance(commit, str) and row.get("by") != "person"
     return (key if isinstance(key, str) else ""), (str(commit) if asked else "")
 
 
 def _holds(git: str, common: str, commit: str) -> bool:
-    """Tell whether a repository is the one that once had a commit, as its log or a loose object says."""
+    """Tell whether a repository is the one that once had a commit, as its log or a loose object
+    says.
+    """
     if not commit:
         return True
     try:
@@ -252,13 +353,17 @@ def _holds(git: str, common: str, commit: str) -> bool:
 
 
 def _key(source: str) -> str:
-    """Name a workspace after a remote or a directory: its last part and 8 hex digits of the whole."""
+    """Name a workspace after a remote or a directory: its last part and 8 hex digits of the
+    whole.
+    """
     name = slug(source.rstrip("/").rpartition("/")[2]) or "root"
     return name + "-" + files.sha256(source.encode("utf-8", "surrogateescape"))[:8]
 
 
 def find_git(directory: str) -> Tuple[str, str]:
-    """Return (root of the checkout, its git directory) of the repository around a directory, or ("", "")."""
+    """Return (root of the checkout, its git directory) of the repository around a directory, or
+    ("", "").
+    """
     at = directory
     while True:
         dot = at.rstrip("/") + "/.git"
@@ -294,27 +399,37 @@ def first_line(path: str) -> str:
 
 
 def ref_of(line: str) -> str:
-    """Return the ref that `ref: refs/heads/main` names, "" for anything that could leave the git directory."""
+    """Return the ref that `ref: refs/heads/main` names, "" for anything that could leave the git
+    directory.
+    """
     ref = line[4:].strip() if line.startswith("ref:") else ""
-    return ref if ref.startswith("refs/") and ".." not in ref and "\\" not in ref and ref.isprintable() else ""
+    return (
+        ref
+        if ref.startswith("refs/") and ".." not in ref and "\\" not in ref and ref.isprintable()
+        else ""
+    )
 
 
 def branch_of(git: str, head: str = "") -> str:
     """Return the branch that is checked out, "" where none is.
 
-    git: the checkout's git directory, or "".  head: what its HEAD says, where that was read already.
+    git: the checkout's git directory, or "".  head: what its HEAD says, where that was read
+    already.
     """
     ref = ref_of(head or first_line(git + "/HEAD")) if git else ""
     return ref[11:] if ref.startswith("refs/heads/") and ref != "refs/heads/.invalid" else ""
 
 
 def remote_of(git: str) -> str:
-    """Return the normalised URL of `origin` (else of the first remote) from a git directory's config, or ""."""
+    """Return the normalised URL of `origin` (else of the first remote) from a git directory's
+    config, or "".
+    """
     return (remotes_of(git, {}) or [""])[0]
 
 
 def remotes_of(git: str, env: Dict[str, str]) -> List[str]:
-    """Return the normalised URL of a git directory's `origin` (else of its first remote), then other spellings of it.
+    """Return the normalised URL of a git directory's `origin` (else of its first remote), then
+    other spellings of it.
 
     env: HOME, for the user's own `insteadOf` where the URL's host is none.
     """
@@ -328,13 +443,15 @@ def remotes_of(git: str, env: Dict[str, str]) -> List[str]:
         for path in ("/.gitconfig", "/.config/git/config"):
             short = {**_urls(env["HOME"] + path)[1], **short}
     begun = max((prefix for prefix in short if url.startswith(prefix)), key=len, default="")
-    long = normalise_remote(short[begun] + url[len(begun):]) if begun else plain
+    long = normalise_remote(short[begun] + url[len(begun) :]) if begun else plain
     folded = long.lower() if long.partition("/")[0] in ONE_CASE else long
     return list(dict.fromkeys(one for one in (folded, long, plain) if one))
 
 
 def _urls(path: str) -> Tuple[Dict[str, str], Dict[str, str]]:
-    """Return (the URL of each remote, the URL behind each `insteadOf`) of one of git's configuration files."""
+    """Return (the URL of each remote, the URL behind each `insteadOf`) of one of git's
+    configuration files.
+    """
     remotes: Dict[str, str] = {}
     short: Dict[str, str] = {}
     try:
@@ -358,9 +475,11 @@ def _urls(path: str) -> Tuple[Dict[str, str], Dict[str, str]]:
 
 
 def normalise_remote(url: str) -> str:
-    """Reduce a remote's URL to `host/path`, so that the ssh and https forms of one repository are one workspace.
+    """Reduce a remote's URL to `host/path`, so that the ssh and https forms of one repository are
+    one workspace.
 
-    Credentials, scheme, port and `.git` go; the host is lower-cased.  A relative path names no repository: "".
+    Credentials, scheme, port and `.git` go; the host is lower-cased.  A relative path names no
+    repository: "".
     """
     url = url.strip().rstrip("/")
     if "://" in url:
@@ -384,7 +503,9 @@ def normalise_remote(url: str) -> str:
 
 
 def slug(text: str, most: int = 40) -> str:
-    """Reduce text to `[a-z0-9-]`, at most `most` characters: all that ever comes from outside into a path."""
+    """Reduce text to `[a-z0-9-]`, at most `most` characters: all that ever comes from outside into
+    a path.
+    """
     out = []
     for c in text.lower():
         if ("a" <= c <= "z") or ("0" <= c <= "9"):
@@ -395,7 +516,14 @@ def slug(text: str, most: int = 40) -> str:
 
 
 def safe_id(text: object) -> str:
-    """Return a session's or prompt's id where it is one (`[A-Za-z0-9._-]`, 1 to 128 characters, no leading dot), else ""."""
-    if not isinstance(text, str) or not 0 < len(text) <= 128 or text[0] == "." or not text.isascii():
+    """Return a session's or prompt's id where it is one (`[A-Za-z0-9._-]`, 1 to 128 characters, no
+    leading dot), else "".
+    """
+    if (
+        not isinstance(text, str)
+        or not 0 < len(text) <= 128
+        or text[0] == "."
+        or not text.isascii()
+    ):
         return ""
     return text if all(c.isalnum() or c in "._-" for c in text) else ""

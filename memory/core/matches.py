@@ -21,9 +21,9 @@ class Expansion(dict[str, "Tuple[str, ...]"]):
         self._stems = tokeniser.Stems().__getitem__
 
     def __missing__(self, raw: str) -> Tuple[str, ...]:
-        self[raw] = found = tuple([
-            term for term, _ in tokeniser.expand(raw, self.stop, self._stems)
-        ])
+        self[raw] = found = tuple(
+            [term for term, _ in tokeniser.expand(raw, self.stop, self._stems)]
+        )
         return found
 
 

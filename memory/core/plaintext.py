@@ -1,9 +1,10 @@
 """Text that people read: plain text, counts, ages, and what fits into some columns.
 
-Nothing in plain text moves a terminal's cursor, writes its clipboard, reorders a line or hides.  What is invisible is said here
-alone: for lines, for the model (`markup`), for what a record may hold (`recordfaults`), for secrets (`secretshapes`).
-Titles, messages and commands come from files and transcripts, so each of them passes through here before it is shown, or
-before it becomes a line of a record.
+Nothing in plain text moves a terminal's cursor, writes its clipboard, reorders a line or hides.
+What is invisible is said here alone: for lines, for the model (`markup`), for what a record may
+hold (`recordfaults`), for secrets (`secretshapes`).  Titles, messages and commands come from files
+and transcripts, so each of them passes through here before it is shown, or before it becomes a line
+of a record.
 """
 
 from __future__ import annotations
@@ -14,22 +15,52 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_SEQUENCE = ("\x1b(?:\\[[0-?]*[ -/]*[@-~]|[\\]PX^_][^\x07\x1b\x9c\n]*(?:\x07|\x1b\\\\|\x9c)?|[ -/]*[0-~])?"
-             "|\x9b[0-?]*[ -/]*[@-~]")
-# Code points that a reader does not see: controls beyond ASCII, what Unicode calls default-ignorable, marks that reorder a
-# line, tags, halves of pairs, interlinear notes.
-INVISIBLE = ((0x80, 0x9F), (0xAD, 0xAD), (0x34F, 0x34F), (0x61C, 0x61C), (0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180F),
-             (0x200B, 0x200F), (0x202A, 0x202E), (0x2060, 0x206F), (0x3164, 0x3164), (0xD800, 0xDFFF), (0xFE00, 0xFE0F),
-             (0xFEFF, 0xFEFF), (0xFFA0, 0xFFA0), (0xFFF0, 0xFFFB), (0x1BCA0, 0x1BCA3), (0x1D173, 0x1D17A), (0xE0000, 0xE0FFF))
-# Of these what writing needs beside a letter or a picture, joiners and variants; and what stands for the bytes of a path.
-_BESIDE = ((0x180B, 0x180F), (0x200C, 0x200D), (0xD800, 0xDFFF), (0xFE00, 0xFE0F), (0xE0100, 0xE01EF))
+_SEQUENCE = (
+    "\x1b(?:\\[[0-?]*[ -/]*[@-~]|[\\]PX^_][^\x07\x1b\x9c\n]*(?:\x07|\x1b\\\\|\x9c)?|[ -/]*[0-~])?"
+    "|\x9b[0-?]*[ -/]*[@-~]"
+)
+# Code points that a reader does not see: controls beyond ASCII, what Unicode calls
+# default-ignorable, marks that reorder a line, tags, halves of pairs, interlinear notes.
+INVISIBLE = (
+    (0x80, 0x9F),
+    (0xAD, 0xAD),
+    (0x34F, 0x34F),
+    (0x61C, 0x61C),
+    (0x115F, 0x1160),
+    (0x17B4, 0x17B5),
+    (0x180B, 0x180F),
+    (0x200B, 0x200F),
+    (0x202A, 0x202E),
+    (0x2060, 0x206F),
+    (0x3164, 0x3164),
+    (0xD800, 0xDFFF),
+    (0xFE00, 0xFE0F),
+    (0xFEFF, 0xFEFF),
+    (0xFFA0, 0xFFA0),
+    (0xFFF0, 0xFFFB),
+    (0x1BCA0, 0x1BCA3),
+    (0x1D173, 0x1D17A),
+    (0xE0000, 0xE0FFF),
+)
+# Of these what writing needs beside a letter or a picture, joiners and variants; and what stands
+# for the bytes of a path.
+_BESIDE = (
+    (0x180B, 0x180F),
+    (0x200C, 0x200D),
+    (0xD800, 0xDFFF),
+    (0xFE00, 0xFE0F),
+    (0xE0100, 0xE01EF),
+)
 # The pattern of what is hidden in a text that has lines.
 HIDDEN = "[\0-\x08\x0b\x0c\x0e-\x1f\x7f%s](?<![%s])" % tuple(
-    "".join("%c-%c" % pair for pair in ranges) for ranges in (INVISIBLE, _BESIDE))
+    "".join("%c-%c" % pair for pair in ranges) for ranges in (INVISIBLE, _BESIDE)
+)
 
 
 def plain(value: str) -> str:
-    """Return text without escape sequences and what else is hidden in it; tabs and line ends stay."""
+    """Return text without escape sequences and what else is hidden in it; tabs and line ends
+    stay.
+    """
     if value.isascii() and value.isprintable():
         return value
     import re
@@ -47,29 +78,46 @@ def one_line(value: str, most: int = 0) -> str:
 
 def short(value: str, most: int) -> str:
     """Clip a text at `most` characters, with an ellipsis."""
-    return value if len(value) <= most else value[:most - 1].rstrip() + "…"
+    return value if len(value) <= most else value[: most - 1].rstrip() + "…"
 
 
 def count(number: int, noun: str) -> str:
     """Write `1 record`, `2 records`, `1,234 fixes`."""
-    return "{:,} {}{}".format(number, noun, "" if number == 1 else "es" if noun.endswith("x") else "s")
+    return "{:,} {}{}".format(
+        number, noun, "" if number == 1 else "es" if noun.endswith("x") else "s"
+    )
 
 
 def age(seconds: float) -> str:
     """Write how long ago something was, such as `5m`, `3h`, `12d`, `4mo` or `2y`."""
-    for size, unit in ((365 * clock.DAY, "y"), (60 * clock.DAY, "mo"), (clock.DAY, "d"), (3600.0, "h"), (60.0, "m")):
+    for size, unit in (
+        (365 * clock.DAY, "y"),
+        (60 * clock.DAY, "mo"),
+        (clock.DAY, "d"),
+        (3600.0, "h"),
+        (60.0, "m"),
+    ):
         if seconds >= size:
             return "%d%s" % (seconds // (30 * clock.DAY if unit == "mo" else size), unit)
     return "now"
 
 
 def width(value: str) -> int:
-    """Return how many columns text takes: two for a wide East Asian character, none for a combining one."""
+    """Return how many columns text takes: two for a wide East Asian character, none for a combining
+    one.
+    """
     if value.isascii():
         return len(value)
     from unicodedata import category, combining, east_asian_width
 
-    return sum(0 if combining(c) or category(c) in ("Cf", "Me", "Mn") else 2 if east_asian_width(c) in "WF" else 1 for c in value)
+    return sum(
+        0
+        if combining(c) or category(c) in ("Cf", "Me", "Mn")
+        else 2
+        if east_asian_width(c) in "WF"
+        else 1
+        for c in value
+    )
 
 
 def clip(value: str, columns: int) -> str:
@@ -86,20 +134,28 @@ def clip(value: str, columns: int) -> str:
 
 
 def at_word(line: str, most: int) -> str:
-    """Clip a line at `most` characters, at a word where one ends in its second half, with an ellipsis."""
+    """Clip a line at `most` characters, at a word where one ends in its second half, with an
+    ellipsis.
+    """
     if len(line) <= most:
         return line
-    cut = line[:most - 1]
-    return (cut[:cut.rfind(" ")] if cut.rfind(" ") > most // 2 else cut).rstrip(" ,:;") + "…"
+    cut = line[: most - 1]
+    return (cut[: cut.rfind(" ")] if cut.rfind(" ") > most // 2 else cut).rstrip(" ,:;") + "…"
 
 
 def visible(value: str) -> str:
-    """Return text with whatever a reader could not see written out as `\\u{202e}`: for content that is to be approved."""
+    """Return text with whatever a reader could not see written out as `\\u{202e}`: for content that
+    is to be approved.
+    """
     import re
     from unicodedata import category
 
     def shown(char: str) -> str:
-        seen = char.isprintable() and category(char) != "Cf" and (char.isascii() or not re.match(HIDDEN, char))
+        seen = (
+            char.isprintable()
+            and category(char) != "Cf"
+            and (char.isascii() or not re.match(HIDDEN, char))
+        )
         if seen or char in "\n\t":
             return char
         return "\\u{%x}" % ord(char)
@@ -115,13 +171,15 @@ def sentences(line: str) -> list[str]:
 
 
 def around(text: str, sought: Sequence[str], start: int, most: int) -> str:
-    """Return `most` characters of a text, a heading first, around the first word of those sought that stands behind `start`."""
+    """Return `most` characters of a text, a heading first, around the first word of those sought
+    that stands behind `start`.
+    """
     if len(text) <= most:
         return text
     low = text.lower()
     at = next((at for at in (low.find(word, start) for word in sought) if at >= 0), start)
     at = text.rfind("\n", 0, max(0, at - most // 4)) + 1
     top = text.rfind("\n## ", 0, at) + 1
-    head = text[top:text.find("\n", top) + 1][:most // 4] if at else ""
+    head = text[top : text.find("\n", top) + 1][: most // 4] if at else ""
     fenced = "```\n" if text.count("\n```", top, at) % 2 else ""  # the text begins within code
     return (head + fenced + text[at:])[:most]

@@ -2,24 +2,37 @@
 
 Schema, version 1, of the frontmatter; every key may be missing, unknown keys are kept.
 
-    id, title          an id is 1 to 64 ASCII letters, digits, `.`, `_` and `-`; a missing id, or one that is none,
-                       follows from the file's name, a missing title from the body
-    kind               rule | learning | plan | resource | checkpoint | conversation; else the folder says it
-    created, updated   ISO 8601, a bare day, or seconds since the epoch; else the path's date, else the file's time
-    tags, topics, versions, aliases    lists, or one text with commas or `#` marks; `#tag` in the body is one too; alias: a title
-    links              list of {relation, target}, of `relation: target`, or of `[[target]]`; `[[target]]` in the body is
-                       one too, but not in an automatic record: there it is brackets that a command printed
-    source             human | agent | auto        confidence  low | medium | high        pinned  true | false
+    id, title          an id is 1 to 64 ASCII letters, digits, `.`, `_` and `-`; a missing id, or
+                       one that is none, follows from the file's name, a missing title from the body
+    kind               rule | learning | plan | resource | checkpoint | conversation; else the
+                       folder says it
+    created, updated   ISO 8601, a bare day, or seconds since the epoch; else the path's date, else
+                       the file's time
+    tags, topics, versions, aliases    lists, or one text with commas or `#` marks; `#tag` in the
+                                       body is one too; alias: a title
+    links              list of {relation, target}, of `relation: target`, or of `[[target]]`;
+                       `[[target]]` in the body is one too, but not in an automatic record: there it
+                       is brackets that a command printed
+    source             human | agent | auto
+    confidence         low | medium | high
+    pinned             true | false
     feedback           list of `day up|down: reason`
-    rule: rationale (required)    learning: accepted (an automatic one counts as a candidate without it, any other with
-    `accepted: false`), accepted_by, harvest (a key of what a candidate was made of, so that what was rejected does not
-    come back), session, commit, files    imported: origin (imports.py)
-    plan: status (active | done | dropped)    resource: type, path, source_ref, refreshed    checkpoint: session,
-    branch, commit, files, plan (id of the one that was active), conversation (id of the session's), imported (when an
-    import brought it; expiry counts from then)    conversation: session, branch, files, until (when the last entry told was
-    made), written (12 hex of the SHA-256 of the body as dayleaf wrote it)
 
-A plain class and not a dataclass: a hook reads a changed file through this module, and that import takes 14 ms.
+    rule               rationale (required)
+    learning           accepted (an automatic one counts as a candidate without it, any other with
+                       `accepted: false`), accepted_by, harvest (a key of what a candidate was made
+                       of, so that what was rejected does not come back), session, commit, files
+    imported           origin (imports.py)
+    plan               status (active | done | dropped)
+    resource           type, path, source_ref, refreshed
+    checkpoint         session, branch, commit, files, plan (id of the one that was active),
+                       conversation (id of the session's), imported (when an import brought it;
+                       expiry counts from then)
+    conversation       session, branch, files, until (when the last entry told was made), written
+                       (12 hex of the SHA-256 of the body as dayleaf wrote it)
+
+A plain class and not a dataclass: a hook reads a changed file through this module, and that import
+takes 14 ms.
 """
 
 from __future__ import annotations
@@ -37,15 +50,31 @@ CONFIDENCES = ("low", "medium", "high")
 STATUSES = ("active", "done", "dropped")
 MADE_OF = "harvest"  # key of a candidate's frontmatter
 TITLE_CHARS = 80  # of a title taken from the body
-UNTITLED = ("", "readme", "index", "untitled", "unbenannt", "note", "notes", "memo", "document", "제목 없음", "無題", "无标题",
-            "未命名")  # names of a note that say nothing of it
-READ_LIMIT = 1 << 20  # bytes of a file that are read and indexed; the largest of 38,987 real files has 1.08 MB
+UNTITLED = (
+    "",
+    "readme",
+    "index",
+    "untitled",
+    "unbenannt",
+    "note",
+    "notes",
+    "memo",
+    "document",
+    "제목 없음",
+    "無題",
+    "无标题",
+    "未命名",
+)  # names of a note that say nothing of it
+# bytes of a file that are read and indexed; the largest of 38,987 real files has 1.08 MB
+READ_LIMIT = 1 << 20
 _TRUE = ("true", "yes", "on", "1", "y")
 _KIND_OF = {folder: kind for kind, folder in FOLDERS.items()}
 
 
 class Link(tuple):  # type: ignore[type-arg]
-    """A typed edge to another record: Link(relation, target), where the target is an id, a name or a title."""
+    """A typed edge to another record: Link(relation, target), where the target is an id, a name or
+    a title.
+    """
 
     __slots__ = ()
 
@@ -66,31 +95,81 @@ class Link(tuple):  # type: ignore[type-arg]
 class Record:
     """One record; treat it as frozen, `replaced` makes a changed copy.
 
-    name: its path in the index, such as `p/learnings/x.md`.  created, updated: seconds since the epoch, UTC.  accepted:
-    False for a candidate, a learning that nobody accepted.  meta: all keys as written.  checksum: SHA-256
-    of the bytes given, at most READ_LIMIT of them.  size: bytes of the file.  tier: `p`, `s`, `g` or `a`.  problems: lines
-    such as `line 3: ...; remedy`.  unsure, guessed: of frontmatter.Page; a rule with an unsure line is never in force, and
-    of a guessed record nothing counts that has authority: no rationale, no `script`, no path.
+    name: its path in the index, such as `p/learnings/x.md`.  created, updated: seconds since the
+    epoch, UTC.  accepted: False for a candidate, a learning that nobody accepted.  meta: all keys
+    as written.  checksum: SHA-256 of the bytes given, at most READ_LIMIT of them.  size: bytes of
+    the file.  tier: `p`, `s`, `g` or `a`.  problems: lines such as `line 3: ...; remedy`.  unsure,
+    guessed: of frontmatter.Page; a rule with an unsure line is never in force, and of a guessed
+    record nothing counts that has authority: no rationale, no `script`, no path.
     """
 
-    __slots__ = ("accepted", "body", "checksum", "confidence", "created", "guessed", "id", "kind", "links", "meta", "name",
-                 "pinned", "problems", "size", "source", "tags", "tier", "title", "topics", "unsure", "updated", "versions")
+    __slots__ = (
+        "accepted",
+        "body",
+        "checksum",
+        "confidence",
+        "created",
+        "guessed",
+        "id",
+        "kind",
+        "links",
+        "meta",
+        "name",
+        "pinned",
+        "problems",
+        "size",
+        "source",
+        "tags",
+        "tier",
+        "title",
+        "topics",
+        "unsure",
+        "updated",
+        "versions",
+    )
 
-    def __init__(self, name: str, id: str, kind: str, title: str, body: str, created: float, updated: float,
-                 tags: Tuple[str, ...] = (), topics: Tuple[str, ...] = (), versions: Tuple[str, ...] = (),
-                 links: Tuple[Link, ...] = (), source: str = "human", confidence: str = "medium", pinned: bool = False,
-                 accepted: bool = True, meta: Optional[Dict[str, Any]] = None, checksum: str = "", size: int = 0,
-                 tier: str = "p", problems: Tuple[str, ...] = (), unsure: Tuple[int, ...] = (), guessed: bool = False):
+    def __init__(
+        self,
+        name: str,
+        id: str,
+        kind: str,
+        title: str,
+        body: str,
+        created: float,
+        updated: float,
+        tags: Tuple[str, ...] = (),
+        topics: Tuple[str, ...] = (),
+        versions: Tuple[str, ...] = (),
+        links: Tuple[Link, ...] = (),
+        source: str = "human",
+        confidence: str = "medium",
+        pinned: bool = False,
+        accepted: bool = True,
+        meta: Optional[Dict[str, Any]] = None,
+        checksum: str = "",
+        size: int = 0,
+        tier: str = "p",
+        problems: Tuple[str, ...] = (),
+        unsure: Tuple[int, ...] = (),
+        guessed: bool = False,
+    ):
         self.name, self.id, self.kind, self.title, self.body = name, id, kind, title, body
         self.created, self.updated = created, updated
         self.tags, self.topics, self.versions, self.links = tags, topics, versions, links
-        self.source, self.confidence, self.pinned, self.accepted = source, confidence, pinned, accepted
+        self.source, self.confidence, self.pinned, self.accepted = (
+            source,
+            confidence,
+            pinned,
+            accepted,
+        )
         self.meta: Dict[str, Any] = {} if meta is None else meta
         self.checksum, self.size, self.tier, self.problems = checksum, size, tier, problems
         self.unsure, self.guessed = unsure, guessed
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Record) and all(getattr(self, s) == getattr(other, s) for s in self.__slots__)
+        return isinstance(other, Record) and all(
+            getattr(self, s) == getattr(other, s) for s in self.__slots__
+        )
 
     def __hash__(self) -> int:
         return hash((self.name, self.checksum))
@@ -127,7 +206,11 @@ class Record:
         """What this is as an end of a link: its kind, of a resource its type, `script` or `doc`."""
         if self.kind != "resource":
             return self.kind
-        return "script" if not self.guessed and _text(self.meta.get("type")).lower() == "script" else "doc"
+        return (
+            "script"
+            if not self.guessed and _text(self.meta.get("type")).lower() == "script"
+            else "doc"
+        )
 
     @property
     def path(self) -> str:
@@ -152,13 +235,16 @@ class Record:
 def from_bytes(name: str, data: bytes, mtime: float) -> Record:
     """Read a record; never raises for its content.
 
-    name: its path in the index.  data: the file's bytes.  mtime: the file's time, seconds since the epoch.
+    name: its path in the index.  data: the file's bytes.  mtime: the file's time, seconds since the
+    epoch.
     """
     return _record(name, data, mtime, frontmatter.parse(data))
 
 
 def skim(name: str, data: bytes, mtime: float) -> Record:
-    """Read a record as hooks and the index do, by its lines alone; arguments as for `from_bytes`."""
+    """Read a record as hooks and the index do, by its lines alone; arguments as for
+    `from_bytes`.
+    """
     return _record(name, data, mtime, frontmatter.skim(data))
 
 
@@ -166,23 +252,43 @@ def _record(name: str, data: bytes, mtime: float, page: frontmatter.Page) -> Rec
     meta, problems = page.meta, page.problems
     kind = _kind(name, meta, problems)
     source = _choice(meta, "source", SOURCES, "auto" if kind in DATED else "human", problems)
-    confidence = _choice(meta, "confidence", CONFIDENCES, "low" if source == "auto" else "medium", problems)
+    confidence = _choice(
+        meta, "confidence", CONFIDENCES, "low" if source == "auto" else "medium", problems
+    )
     if kind == "rule" and not _text(meta.get("rationale")):
         problems.append("line 1: a rule needs a rationale; add a line `rationale: ...`")
     if kind == "plan" and meta.get("status"):
         _choice(meta, "status", STATUSES, "active", problems)
     return Record(
-        name, _id(name, kind, meta, problems), kind, _title(name, meta, page.body), page.body,
-        _created(name, meta, mtime, problems), _instant(meta, "updated", problems) or mtime,
-        labels([meta.get("tags") or "", *(() if source == "auto" else body_tags(page.body))]), labels(meta.get("topics")),
+        name,
+        _id(name, kind, meta, problems),
+        kind,
+        _title(name, meta, page.body),
+        page.body,
+        _created(name, meta, mtime, problems),
+        _instant(meta, "updated", problems) or mtime,
+        labels([meta.get("tags") or "", *(() if source == "auto" else body_tags(page.body))]),
+        labels(meta.get("topics")),
         labels(meta.get("versions")),
-        _links(meta.get("links"), "" if source == "auto" else page.body), source, confidence, is_true(meta.get("pinned")),
+        _links(meta.get("links"), "" if source == "auto" else page.body),
+        source,
+        confidence,
+        is_true(meta.get("pinned")),
         _accepted(kind, source, meta),
-        meta, files.sha256(data), len(data), name[:1], tuple(problems), tuple(page.unsure), page.guessed)
+        meta,
+        files.sha256(data),
+        len(data),
+        name[:1],
+        tuple(problems),
+        tuple(page.unsure),
+        page.guessed,
+    )
 
 
 def _accepted(kind: str, source: str, meta: Dict[str, Any]) -> bool:
-    """Tell whether a record is more than a candidate: an automatic learning says that it was accepted, others may deny it."""
+    """Tell whether a record is more than a candidate: an automatic learning says that it was
+    accepted, others may deny it.
+    """
     said = meta.get("accepted")
     return kind != "learning" or (is_true(said) if said or source == "auto" else True)
 
@@ -203,14 +309,20 @@ def is_true(value: Any) -> bool:
 
 
 def labels(value: Any) -> Tuple[str, ...]:
-    """Read labels from a list, or from one text with commas (`a, b`) or marks (`#a #b`), in order, each once."""
+    """Read labels from a list, or from one text with commas (`a, b`) or marks (`#a #b`), in order,
+    each once.
+    """
     if not value:
         return ()
     found: Dict[str, None] = {}
     for item in _flat(value):
         parts = item.split(",")
         if "#" in item:
-            parts = [piece for part in parts for piece in (part.split() if part.strip()[:1] == "#" else [part])]
+            parts = [
+                piece
+                for part in parts
+                for piece in (part.split() if part.strip()[:1] == "#" else [part])
+            ]
         for part in parts:
             part = part.strip().lstrip("#").strip()
             if part:
@@ -219,8 +331,9 @@ def labels(value: Any) -> Tuple[str, ...]:
 
 
 def wiki_links(body: str) -> Tuple[str, ...]:
-    """Return the targets of `[[target]]`, `[[target|label]]` and `[[target#section]]` outside code, in their order; an embedded
-    file that is no note, `![[x.png]]`, is none."""
+    """Return the targets of `[[target]]`, `[[target|label]]` and `[[target#section]]` outside code,
+    in their order; an embedded file that is no note, `![[x.png]]`, is none.
+    """
     if "[[" not in body:
         return ()
     found: Dict[str, None] = {}
@@ -230,31 +343,48 @@ def wiki_links(body: str) -> Tuple[str, ...]:
             end = line.find("]]", at + 2)
             if end < 0:
                 break
-            target = line[at + 2:end].partition("|")[0].partition("#")[0].rstrip()
-            file = line[at - 1:at] == "!" and "." in target[-6:] and target[-3:].lower() != ".md"
-            if target[:1].strip() and not line.count("`", 0, at) % 2 and not file and "[" not in target and len(target) <= 200:
+            target = line[at + 2 : end].partition("|")[0].partition("#")[0].rstrip()
+            file = line[at - 1 : at] == "!" and "." in target[-6:] and target[-3:].lower() != ".md"
+            if (
+                target[:1].strip()
+                and not line.count("`", 0, at) % 2
+                and not file
+                and "[" not in target
+                and len(target) <= 200
+            ):
                 found[target] = None
             at = line.find("[[", end + 2)
     return tuple(found)
 
 
 def body_tags(body: str) -> Tuple[str, ...]:
-    """Return the tags of a text, `#retry` or `#queue/retries`, outside code and links, in their order; a number alone is none."""
+    """Return the tags of a text, `#retry` or `#queue/retries`, outside code and links, in their
+    order; a number alone is none.
+    """
     found: Dict[str, None] = {}
     for line, code in tokeniser.coded(body.split("\n") if "#" in body else ()):
         for word in () if code or "#" not in line else " ".join(line.split("`")[::2]).split():
             mark, tag = word.lstrip("(")[:1], word.lstrip("(")[1:].rstrip(".,;:!?)\"'")
-            if mark == "#" and tag.strip("0123456789") and len(tag) <= 60 and all(c.isalnum() or c in "_-/" for c in tag):
+            if (
+                mark == "#"
+                and tag.strip("0123456789")
+                and len(tag) <= 60
+                and all(c.isalnum() or c in "_-/" for c in tag)
+            ):
                 found[tag] = None
     return tuple(found)
 
 
 def steps(body: str) -> List[Tuple[int, bool, str]]:
-    """Return (line of the body, from 0; ticked; text) of each step, a task item `- [ ]` or `- [x]` outside fenced code."""
+    """Return (line of the body, from 0; ticked; text) of each step, a task item `- [ ]` or `- [x]`
+    outside fenced code.
+    """
     found: List[Tuple[int, bool, str]] = []
     for number, (line, code) in enumerate(tokeniser.coded(body.split("\n") if "[" in body else ())):
         bullet, rest, *_ = [*line.split(None, 1), "", ""]
-        listed = bullet in ("-", "*", "+", "•") or (bullet[:-1].isdigit() and bullet[-1:] in (".", ")"))
+        listed = bullet in ("-", "*", "+", "•") or (
+            bullet[:-1].isdigit() and bullet[-1:] in (".", ")")
+        )
         if listed and not code and rest[:3] in ("[ ]", "[x]", "[X]") and not rest[3:4].strip():
             found.append((number, rest[1] != " ", rest[3:].strip()))
     return found
@@ -273,7 +403,9 @@ def _flat(value: Any) -> List[str]:
         return [value]
     if isinstance(value, dict):
         return ["%s: %s" % (key, ", ".join(_flat(item))) for key, item in value.items()]
-    return [one for item in value for one in _flat(item)] if isinstance(value, (list, tuple)) else []
+    return (
+        [one for item in value for one in _flat(item)] if isinstance(value, (list, tuple)) else []
+    )
 
 
 def _kind(name: str, meta: Dict[str, Any], problems: List[str]) -> str:
@@ -284,29 +416,43 @@ def _kind(name: str, meta: Dict[str, Any], problems: List[str]) -> str:
         return said
     kind = folder or ("resource" if name[:2] == ADDED + "/" else "learning")
     if said:
-        problems.append("line 1: the kind '%s' is not one of %s; read as a %s" % (said[:40], ", ".join(KINDS), kind))
+        problems.append(
+            "line 1: the kind '%s' is not one of %s; read as a %s"
+            % (said[:40], ", ".join(KINDS), kind)
+        )
     return kind
 
 
 def _id(name: str, kind: str, meta: Dict[str, Any], problems: List[str]) -> str:
     said = meta.get("id")
     if isinstance(said, str) and said:
-        # An id stands in what the model reads and in commands it is told to run, so it is nothing but a word of any script;
-        # other tools' ids look like paths (`2025-11-10/013435_9fa8`), and no id ever becomes one.
-        if (len(said) <= 128 and all(c.isalnum() or c in "._-/:+@#=,~%" for c in said)
-                and all(part.strip(".") for part in said.split("/"))):
+        # An id stands in what the model reads and in commands it is told to run, so it is nothing
+        # but a word of any script; other tools' ids look like paths (`2025-11-10/013435_9fa8`), and
+        # no id ever becomes one.
+        if (
+            len(said) <= 128
+            and all(c.isalnum() or c in "._-/:+@#=,~%" for c in said)
+            and all(part.strip(".") for part in said.split("/"))
+        ):
             return said
-        problems.append("line 1: the id is not usable and was ignored; write letters, digits and any of `._-/:+@#=,~%`, "
-                        "or remove it")
+        problems.append(
+            "line 1: the id is not usable and was ignored; write letters, digits and any of "
+            "`._-/:+@#=,~%`, or remove it"
+        )
     return letter(kind) + "-" + files.sha256(name.encode("utf-8", "surrogateescape"))[:8]
 
 
-def _choice(meta: Dict[str, Any], key: str, allowed: Tuple[str, ...], default: str, problems: List[str]) -> str:
+def _choice(
+    meta: Dict[str, Any], key: str, allowed: Tuple[str, ...], default: str, problems: List[str]
+) -> str:
     said = _text(meta.get(key)).lower()
     if said in allowed:
         return said
     if said:
-        problems.append("line 1: %s '%s' is not one of %s; read as %s" % (key, said[:40], ", ".join(allowed), default))
+        problems.append(
+            "line 1: %s '%s' is not one of %s; read as %s"
+            % (key, said[:40], ", ".join(allowed), default)
+        )
     return default
 
 
@@ -321,23 +467,29 @@ def _title(name: str, meta: Dict[str, Any], body: str) -> str:
     while at < len(body):
         end = body.find("\n", at)
         end = len(body) if end < 0 else end
-        line = " ".join(body[at:min(end, at + 1000)].lstrip("#>*- \t").split())
+        line = " ".join(body[at : min(end, at + 1000)].lstrip("#>*- \t").split())
         if line and not line.startswith(("```", "~~~", "===")):
-            return line if len(line) <= TITLE_CHARS else line[:TITLE_CHARS - 1].rstrip() + "…"
+            return line if len(line) <= TITLE_CHARS else line[: TITLE_CHARS - 1].rstrip() + "…"
         at = end + 1
     return name.rpartition("/")[2].rpartition(".")[0] or name
 
 
 def note_name(path: str) -> str:
-    """Return what a person calls a note by its file's name, "" where that name says nothing: `README`, a date, a number."""
-    stem = path[path.rfind("/") + 1:]
+    """Return what a person calls a note by its file's name, "" where that name says nothing:
+    `README`, a date, a number.
+    """
+    stem = path[path.rfind("/") + 1 :]
     stem = stem.rpartition(".")[0] or stem
     if "_" in stem or "-" in stem and " " not in stem:
         stem = " ".join(stem.replace("_", " ").replace("-", " ").split())
     letters = [c for c in stem if c.isalpha()]
-    if stem.lower().rstrip(" ()0123456789") in UNTITLED or len(letters) < (3 if stem.isascii() else 1):
+    if stem.lower().rstrip(" ()0123456789") in UNTITLED or len(letters) < (
+        3 if stem.isascii() else 1
+    ):
         return ""
-    return "" if all(c in "abcdefABCDEF" for c in letters) and any(c.isdigit() for c in stem) else stem
+    return (
+        "" if all(c in "abcdefABCDEF" for c in letters) and any(c.isdigit() for c in stem) else stem
+    )
 
 
 def _heading(body: str) -> str:
@@ -345,7 +497,7 @@ def _heading(body: str) -> str:
     at = 0 if body.startswith("# ") else body.find("\n# ") + 1
     while at or body.startswith("# "):
         if not (body.count("\n```", 0, at) + body.startswith("```")) % 2:
-            line = " ".join(body[at + 2:at + 1000].partition("\n")[0].split())
+            line = " ".join(body[at + 2 : at + 1000].partition("\n")[0].split())
             if line:
                 return line[:200]
         at = body.find("\n# ", at + 1) + 1
@@ -360,7 +512,10 @@ def _instant(meta: Dict[str, Any], key: str, problems: List[str]) -> Optional[fl
         return None
     found = clock.parse(said) if isinstance(said, str) else None
     if found is None:
-        problems.append("line 1: %s '%s' is not a date; write it as 2026-11-21 or 2026-11-21T14:30:52Z" % (key, _text(said)[:40]))
+        problems.append(
+            "line 1: %s '%s' is not a date; write it as 2026-11-21 or 2026-11-21T14:30:52Z"
+            % (key, _text(said)[:40])
+        )
     return found
 
 
@@ -389,7 +544,12 @@ def written_links(value: Any) -> List[Link]:
             pairs = [(_text(value.get("relation")), value["target"])]
         else:
             pairs = [(str(key), item) for key, item in value.items()]
-        return [Link(_relation(relation), _target(one)) for relation, item in pairs for one in _flat(item) if _target(one)]
+        return [
+            Link(_relation(relation), _target(one))
+            for relation, item in pairs
+            for one in _flat(item)
+            if _target(one)
+        ]
     if isinstance(value, str):
         found = []
         for part in value.split(","):
@@ -399,7 +559,9 @@ def written_links(value: Any) -> List[Link]:
             if _target(target):
                 found.append(Link(_relation(relation), _target(target)))
         return found
-    return [link for item in value for link in written_links(item)] if isinstance(value, list) else []
+    return (
+        [link for item in value for link in written_links(item)] if isinstance(value, list) else []
+    )
 
 
 def _relation(said: str) -> str:

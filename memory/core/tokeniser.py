@@ -1,8 +1,10 @@
-"""The tokeniser that everything comparing text shares: words, identifiers, paths, Hangul and CJK bigrams, light stemming.
+"""The tokeniser that everything comparing text shares: words, identifiers, paths, Hangul and CJK
+bigrams, light stemming.
 
-Two steps.  `split` cuts text into raw tokens with one `str.translate` and one `str.split`, both in C: letters, digits and
-`_ - . /` stay together.  `expand` turns one raw token into its terms; a builder calls it once per distinct raw token, so
-what it does in Python is paid per vocabulary entry and not per word.
+Two steps.  `split` cuts text into raw tokens with one `str.translate` and one `str.split`, both in
+C: letters, digits and `_ - . /` stay together.  `expand` turns one raw token into its terms; a
+builder calls it once per distinct raw token, so what it does in Python is paid per vocabulary entry
+and not per word.
 
     getUserToken, get_user_token   getusertoken + get, user, token
     netcdf4, HNF4A                 themselves + netcdf, 4; hnf, 4
@@ -10,13 +12,15 @@ what it does in Python is paid per vocabulary entry and not per word.
     src/auth/jwt.py                src, auth, jwt, py + jwt.py
     DataArray.to_dataset           dataarray, todataset + data, arrai, dataset
     v2.1.0, 1.5, b6fd487           themselves (v2.1.0 + v2)
-    버튼을                          버튼을 + 버튼, 튼을 + 버, 튼, 을     (so that 버튼, 버튼을 and 버튼이 meet)
+    버튼을                          버튼을 + 버튼, 튼을 + 버, 튼, 을     (so that 버튼, 버튼을 and
+                                                            버튼이 meet)
     Größe, Café, TNFα              diacritics folded: gross, cafe; tnfα + tnf
 
 Beside it what they share in reading markdown: which lines are code, which are headings.
 
-Weights are those of a query: 1 for words and identifiers, PART for the parts of an identifier, a file's name and single CJK
-characters, JOINED for a word that hyphens make (evals/README.md has the ablation).
+Weights are those of a query: 1 for words and identifiers, PART for the parts of an identifier, a
+file's name and single CJK characters, JOINED for a word that hyphens make (evals/README.md has the
+ablation).
 """
 
 from __future__ import annotations
@@ -30,43 +34,58 @@ if TYPE_CHECKING:
 VERSION = 6  # stands in every index: a change of what comes out here makes old indexes stale
 
 STOP = frozenset(
-    "a an the and or but of at by for with about into to from in on again further is am are was were be been being have has "
-    "had having do does did doing will would shall should can could may might must i me my mine we us our you your he him "
-    "his she her it its they them their this that these those there here what which who whom whose when where why how nor "
-    "so than too very s t just don now as any some all each both more most other such only own same get got let ve ll re d "
-    "m please".split())
+    "a an the and or but of at by for with about into to from in on again further is am are was "
+    "were be been being have has had having do does did doing will would shall should can could "
+    "may might must i me my mine we us our you your he him his she her it its they them their this "
+    "that these those there here what which who whom whose when where why how nor so than too very "
+    "s t just don now as any some all each both more most other such only own same get got "
+    "let ve ll re d m please".split()
+)
 
 # Stems of words that say what to do, not what about: of chores, and of everyday speech.
 COMMON = frozenset(
-    "fix add chang updat make run test file code function method class work us creat implement write check look try show "
-    "help need want explain continu go ye yeah ok okai thank good great next step remov delet move renam line error issu "
-    "bug problem todo thing wai new also still again first last on two sure right start stop keep put let see know think "
-    "mean find read open set build commit push pull branch merg review refactor clean improv support handl call return valu "
-    "name type data list user time dai project repo app thi that bump version main master pr rebas revert undo diff lint "
-    "format readm doc document comment skip option second third doubl instead summari tag releas come back turn take took "
-    "long live like never seen almost up far insid sinc stai until hand singl wrong alreadi alwai anoth aw awai becaus "
-    "befor behav better bring broken care case cannot current differ either els enough even ever everi exact exactli expect "
-    "extra few fewer final full given happen hear hold idea itself kind later least leav less littl lot mani mayb might "
-    "much near noth notic often onc onli otherwis outsid part perhap place point possibl quit rather real realli recent "
-    "seem sever simpl simpli someth sometim soon tell though togeth total toward tri twice usual veri wait walk whether "
-    "while whole wish within without wonder wors yet across allow alon along answer appear around ask base behavior "
-    "behaviour bit choos claim clear close complet consid convert correct cut detail easi easier end etc everywher exist "
-    "explicit fail fine follow give goe gone guess half hope immedi includ intend involv left lose lost miss nice obviou "
-    "old pick pleas prefer produc proper properli quick quickli refer remain replac requir result sai send sent sort "
-    "suggest suppos understand whatev whenev wherev if then not no between after through dure under over against off out".split())
+    "fix add chang updat make run test file code function method class work us creat implement "
+    "write check look try show help need want explain continu go ye yeah ok okai thank good great "
+    "next step remov delet move renam line error issu bug problem todo thing wai new also still "
+    "again first last on two sure right start stop keep put let see know think mean find read open "
+    "set build commit push pull branch merg review refactor clean improv support handl call return "
+    "valu name type data list user time dai project repo app thi that bump version main master pr "
+    "rebas revert undo diff lint format readm doc document comment skip option second third doubl "
+    "instead summari tag releas come back turn take took long live like never seen almost up far "
+    "insid sinc stai until hand singl wrong alreadi alwai anoth aw awai becaus befor behav better "
+    "bring broken care case cannot current differ either els enough even ever everi exact exactli "
+    "expect extra few fewer final full given happen hear hold idea itself kind later least leav "
+    "less littl lot mani mayb might much near noth notic often onc onli otherwis outsid part "
+    "perhap place point possibl quit rather real realli recent seem sever simpl simpli someth "
+    "sometim soon tell though togeth total toward tri twice usual veri wait walk whether while "
+    "whole wish within without wonder wors yet across allow alon along answer appear around ask "
+    "base behavior behaviour bit choos claim clear close complet consid convert correct cut detail "
+    "easi easier end etc everywher exist explicit fail fine follow give goe gone guess half hope "
+    "immedi includ intend involv left lose lost miss nice obviou old pick pleas prefer produc "
+    "proper properli quick quickli refer remain replac requir result sai send sent sort suggest "
+    "suppos understand whatev whenev wherev if then not no between after through dure under "
+    "over against off out".split()
+)
 
 PART, JOINED = 0.5, 0.1
-LONGEST = 64  # characters of a term: longer ones are base64, minified code, hashes of hashes, or paths, found by their parts
+# characters of a term: longer ones are base64, minified code, hashes of hashes, or paths, found by
+# their parts
+LONGEST = 64
 _EDGE = "-./_"
 _JOINTS = dict.fromkeys(map(ord, "-./"), " ")
-_SHAPES = {**dict.fromkeys(range(65, 91), "U"), **dict.fromkeys(range(97, 123), "l"), **dict.fromkeys(range(48, 58), "d")}
+_SHAPES = {
+    **dict.fromkeys(range(65, 91), "U"),
+    **dict.fromkeys(range(97, 123), "l"),
+    **dict.fromkeys(range(48, 58), "d"),
+}
 _HEX = frozenset("0123456789abcdef")
 _HASH = 7  # characters from which hexadecimal digits of both kinds are a hash, and stay whole
 _EXTENSION = 5  # characters of a file's extension at the most
 
 
 class Table(dict[int, str]):
-    """`str.translate` table that learns each character once: letters and digits stay, the rest becomes a space.
+    """`str.translate` table that learns each character once: letters and digits stay, the rest
+    becomes a space.
 
     A process keeps one for all its texts.
     """
@@ -87,11 +106,14 @@ def split(text: str, table: Table = _SEEN) -> List[str]:
         from unicodedata import normalize
 
         text = normalize("NFKC", text)
-    # A full stop that ends a word goes here and not in `expand`: without it a vocabulary is a third larger.
+    # A full stop that ends a word goes here and not in `expand`: without it a vocabulary is a third
+    # larger.
     return text.translate(table).replace(". ", " ").split()
 
 
-def expand(raw: str, stop: FrozenSet[str] = STOP, stems: Optional[Callable[[str], str]] = None) -> Terms:
+def expand(
+    raw: str, stop: FrozenSet[str] = STOP, stems: Optional[Callable[[str], str]] = None
+) -> Terms:
     """Turn a raw token into (term, weight) pairs; none for stop words and noise.
 
     stems: a remembering `stem`, for builders.
@@ -118,7 +140,9 @@ def tokens(text: str) -> List[str]:
 
 
 def terms(query: str) -> List[Tuple[str, float]]:
-    """Return the distinct terms of a query with their weights, in order; stop words count where nothing else is left."""
+    """Return the distinct terms of a query with their weights, in order; stop words count where
+    nothing else is left.
+    """
     found: Dict[str, float] = {}
     raws = split(query)
     for stop in (STOP, frozenset()):
@@ -132,8 +156,10 @@ def terms(query: str) -> List[Tuple[str, float]]:
 
 
 def is_loose(term: str) -> bool:
-    """Tell whether a term is a syllable, or a whole run, of Hangul: in a query the run's bigrams say the same without the
-    accidents of a syllable that stands in many words, and of a particle that only one text has."""
+    """Tell whether a term is a syllable, or a whole run, of Hangul: in a query the run's bigrams
+    say the same without the accidents of a syllable that stands in many words, and of a particle
+    that only one text has.
+    """
     return len(term) != 2 and all(map(is_hangul, term))
 
 
@@ -143,7 +169,9 @@ def is_hangul(char: str) -> bool:
 
 
 def _compound(word: str, stop: FrozenSet[str], stems: Callable[[str], str]) -> Terms:
-    """Terms of words joined by hyphens, points or slashes: each word's own, then a file's name or what the hyphens make."""
+    """Terms of words joined by hyphens, points or slashes: each word's own, then a file's name or
+    what the hyphens make.
+    """
     low = word.lower()
     pieces = word.translate(_JOINTS).split()
     if low.replace(".", "").isdigit() or (low[0] == "v" and low[1:].replace(".", "").isdigit()):
@@ -154,7 +182,11 @@ def _compound(word: str, stop: FrozenSet[str], stems: Callable[[str], str]) -> T
             _atom(piece, stop, stems, found)
         whole = low.rpartition("/")[2].strip("_")
         if "." in whole or "/" in low:
-            whole = whole if 1 <= len(whole) - 1 - whole.rfind(".") <= _EXTENSION and "." in whole else ""
+            whole = (
+                whole
+                if 1 <= len(whole) - 1 - whole.rfind(".") <= _EXTENSION and "." in whole
+                else ""
+            )
             weight = PART
         else:
             whole, weight = (low.replace("-", "") if low.isascii() else ""), JOINED
@@ -165,11 +197,16 @@ def _compound(word: str, stop: FrozenSet[str], stems: Callable[[str], str]) -> T
 
 def _is_noise(pieces: List[str]) -> bool:
     """Tell whether the pieces of a long word look like base64 rather than a path."""
-    odd = sum(not (piece.isalpha() or piece.islower() or piece.isupper() or piece.isdigit()) for piece in pieces)
+    odd = sum(
+        not (piece.isalpha() or piece.islower() or piece.isupper() or piece.isdigit())
+        for piece in pieces
+    )
     return len(pieces) <= max(1, 4 * odd)
 
 
-def _atom(word: str, stop: FrozenSet[str], stems: Callable[[str], str], found: Dict[str, float]) -> None:
+def _atom(
+    word: str, stop: FrozenSet[str], stems: Callable[[str], str], found: Dict[str, float]
+) -> None:
     """Add the terms of one word or identifier: the whole, then its parts."""
     if not word.isascii():
         for term, weight in _wide(word, stop, stems):
@@ -200,13 +237,18 @@ def _parts(piece: str) -> List[str]:
     shape = piece.translate(_SHAPES)
     if "U" not in shape[1:] and "d" not in shape or piece.isdigit():
         return [piece] if piece else []
-    if "d" in shape and len(piece) >= _HASH and _HEX.issuperset(piece.lower()) and shape.count("d") > 1:
+    if (
+        "d" in shape
+        and len(piece) >= _HASH
+        and _HEX.issuperset(piece.lower())
+        and shape.count("d") > 1
+    ):
         return [piece]
     parts: List[str] = []
     start = 0
     for i in range(1, len(piece)):
         a, b = shape[i - 1], shape[i]
-        if a != b and (a == "d" or b != "l") or (a == b == "U" and shape[i + 1:i + 2] == "l"):
+        if a != b and (a == "d" or b != "l") or (a == b == "U" and shape[i + 1 : i + 2] == "l"):
             parts.append(piece[start:i])
             start = i
     parts.append(piece[start:])
@@ -214,7 +256,9 @@ def _parts(piece: str) -> List[str]:
 
 
 def _wide(word: str, stop: FrozenSet[str], stems: Callable[[str], str]) -> Terms:
-    """Terms of a word with characters beyond ASCII: CJK runs as surface, bigrams and characters; the rest folded."""
+    """Terms of a word with characters beyond ASCII: CJK runs as surface, bigrams and characters;
+    the rest folded.
+    """
     found: Dict[str, float] = {}
     start, kind = 0, is_cjk(word[0])
     for i in range(1, len(word) + 1):
@@ -231,14 +275,20 @@ def _wide(word: str, stop: FrozenSet[str], stems: Callable[[str], str]) -> Terms
 def is_cjk(char: str) -> bool:
     """Tell whether a character is written without spaces or takes particles: kana, Han, Hangul."""
     code = ord(char)
-    return (0x3040 <= code <= 0x30ff or 0x3400 <= code <= 0x9fff or 0xac00 <= code <= 0xd7a3
-            or 0xf900 <= code <= 0xfaff or 0x20000 <= code <= 0x3ffff or 0x1100 <= code <= 0x11ff)
+    return (
+        0x3040 <= code <= 0x30FF
+        or 0x3400 <= code <= 0x9FFF
+        or 0xAC00 <= code <= 0xD7A3
+        or 0xF900 <= code <= 0xFAFF
+        or 0x20000 <= code <= 0x3FFFF
+        or 0x1100 <= code <= 0x11FF
+    )
 
 
 def _cjk(run: str) -> Terms:
     if len(run) == 1:
         return ((run, 1.0),)
-    found = [(run[i:i + 2], 1.0) for i in range(len(run) - 1)]
+    found = [(run[i : i + 2], 1.0) for i in range(len(run) - 1)]
     if 2 < len(run) <= 8:
         found.append((run, 1.0))
     found.extend((char, PART) for char in run)
@@ -246,7 +296,9 @@ def _cjk(run: str) -> Terms:
 
 
 def _folded(run: str, stop: FrozenSet[str], stems: Callable[[str], str]) -> Terms:
-    """Terms of a run without CJK: without its diacritics, and where other letters stay, its ASCII parts beside the whole."""
+    """Terms of a run without CJK: without its diacritics, and where other letters stay, its ASCII
+    parts beside the whole.
+    """
     from unicodedata import combining, normalize
 
     plain = "".join(c for c in normalize("NFD", run.replace("ß", "ss")) if not combining(c))
@@ -261,7 +313,9 @@ def _folded(run: str, stop: FrozenSet[str], stems: Callable[[str], str]) -> Term
 
 
 def count_tokens(text: str | bytes) -> int:
-    """Estimate the tokens of a text: its UTF-8 bytes over four, rounded up (the one rule used everywhere)."""
+    """Estimate the tokens of a text: its UTF-8 bytes over four, rounded up (the one rule used
+    everywhere).
+    """
     size = len(text) if isinstance(text, bytes) else len(text.encode("utf-8", "replace"))
     return (size + 3) // 4
 
@@ -272,7 +326,9 @@ def utf16(text: str) -> int:
 
 
 class Stems(dict[str, str]):
-    """Word -> stem, each computed once: a builder meets the parts of identifiers again and again."""
+    """Word -> stem, each computed once: a builder meets the parts of identifiers again and
+    again.
+    """
 
     def __missing__(self, word: str) -> str:
         self[word] = found = stem(word)
@@ -281,22 +337,49 @@ class Stems(dict[str, str]):
 
 _VOWELS = {ord(c): "v" if c in "aeiou" else "c" for c in "abcdefghijklmnopqrstuvwxyz"}
 # Endings by the last two letters of the word: most words meet none, and one look-up says so.
-_STEP2 = {"al": (("ational", "ate"), ("tional", "tion")), "ci": (("enci", "ence"), ("anci", "ance")),
-          "er": (("izer", "ize"),), "li": (("abli", "able"), ("entli", "ent"), ("ousli", "ous"), ("alli", "al"),
-                                           ("eli", "e")),
-          "on": (("ization", "ize"), ("ation", "ate")), "or": (("ator", "ate"),), "sm": (("alism", "al"),),
-          "ss": (("iveness", "ive"), ("fulness", "ful"), ("ousness", "ous")),
-          "ti": (("aliti", "al"), ("iviti", "ive"), ("biliti", "ble"))}
-_STEP3 = {"te": (("icate", "ic"),), "ve": (("ative", ""),), "ze": (("alize", "al"),), "ti": (("iciti", "ic"),),
-          "al": (("ical", "ic"),), "ul": (("ful", ""),), "ss": (("ness", ""),)}
-_STEP4 = {"al": ("al",), "ce": ("ance", "ence"), "er": ("er",), "ic": ("ic",), "le": ("able", "ible"),
-          "nt": ("ement", "ment", "ant", "ent"), "ou": ("ou",), "sm": ("ism",), "te": ("ate",), "ti": ("iti",),
-          "us": ("ous",), "ve": ("ive",), "ze": ("ize",), "on": ("sion", "tion")}
+_STEP2 = {
+    "al": (("ational", "ate"), ("tional", "tion")),
+    "ci": (("enci", "ence"), ("anci", "ance")),
+    "er": (("izer", "ize"),),
+    "li": (("abli", "able"), ("entli", "ent"), ("ousli", "ous"), ("alli", "al"), ("eli", "e")),
+    "on": (("ization", "ize"), ("ation", "ate")),
+    "or": (("ator", "ate"),),
+    "sm": (("alism", "al"),),
+    "ss": (("iveness", "ive"), ("fulness", "ful"), ("ousness", "ous")),
+    "ti": (("aliti", "al"), ("iviti", "ive"), ("biliti", "ble")),
+}
+_STEP3 = {
+    "te": (("icate", "ic"),),
+    "ve": (("ative", ""),),
+    "ze": (("alize", "al"),),
+    "ti": (("iciti", "ic"),),
+    "al": (("ical", "ic"),),
+    "ul": (("ful", ""),),
+    "ss": (("ness", ""),),
+}
+_STEP4 = {
+    "al": ("al",),
+    "ce": ("ance", "ence"),
+    "er": ("er",),
+    "ic": ("ic",),
+    "le": ("able", "ible"),
+    "nt": ("ement", "ment", "ant", "ent"),
+    "ou": ("ou",),
+    "sm": ("ism",),
+    "te": ("ate",),
+    "ti": ("iti",),
+    "us": ("ous",),
+    "ve": ("ive",),
+    "ze": ("ize",),
+    "on": ("sion", "tion"),
+}
 _ENDINGS = frozenset("ed ng al ci er li on or sm ti ul ic nt ou ll".split())
 
 
 def stem(word: str) -> str:
-    """Strip English endings from a lower-case ASCII word (M. Porter, "An algorithm for suffix stripping", 1980)."""
+    """Strip English endings from a lower-case ASCII word (M. Porter, "An algorithm for suffix
+    stripping", 1980).
+    """
     # No step touches another ending, and half of all words have another.
     if word[-1:] not in "sey" and word[-2:] not in _ENDINGS or len(word) < 3 or not word.isalpha():
         return word
@@ -312,7 +395,7 @@ def stem(word: str) -> str:
         for end, new in table.get(word[-2:], ()):
             if word.endswith(end):
                 if _measure(word, len(end)) > 0:
-                    word = word[:-len(end)] + new
+                    word = word[: -len(end)] + new
                 break
     for end in _STEP4.get(word[-2:], ()):
         if word.endswith(end):
@@ -355,8 +438,10 @@ def _shape(word: str) -> str:
 
 
 def _measure(word: str, cut: int) -> int:
-    """Porter's m of a word without its last `cut` letters: the number of vowel-consonant sequences."""
-    return _shape(word[:len(word) - cut]).count("vc")
+    """Porter's m of a word without its last `cut` letters: the number of vowel-consonant
+    sequences.
+    """
+    return _shape(word[: len(word) - cut]).count("vc")
 
 
 def _short(word: str) -> bool:
@@ -365,6 +450,7 @@ def _short(word: str) -> bool:
 
 
 # ---- markdown
+
 
 def coded(lines: Iterable[str]) -> Iterator[Tuple[str, bool]]:
     """Yield each line of a text with whether it is fenced code; the fences themselves are."""
@@ -377,20 +463,24 @@ def coded(lines: Iterable[str]) -> Iterator[Tuple[str, bool]]:
             yield line, True
             continue
         if bare[:3] in ("```", "~~~"):
-            fence = bare[:len(bare) - len(bare.lstrip(bare[0]))]
-            if "`" in bare[len(fence):] and fence[0] == "`":  # code within one line
+            fence = bare[: len(bare) - len(bare.lstrip(bare[0]))]
+            if "`" in bare[len(fence) :] and fence[0] == "`":  # code within one line
                 fence = ""
         yield line, bool(fence)
 
 
 def heading(line: str) -> Tuple[int, str]:
-    """Return (level, 1 to 6; text) of a line that is a heading where it is no code, (0, "") for any other."""
+    """Return (level, 1 to 6; text) of a line that is a heading where it is no code, (0, "") for any
+    other.
+    """
     level = len(line) - len(line.lstrip("#"))
-    if 0 < level <= 6 and line[level:level + 1] in (" ", "\t"):
+    if 0 < level <= 6 and line[level : level + 1] in (" ", "\t"):
         return level, line[level:].strip().rstrip("#").strip()
     return 0, ""
 
 
 def is_bold(line: str) -> bool:
-    """Tell whether all of a line is set in bold type, as people write headings; a colon may follow."""
+    """Tell whether all of a line is set in bold type, as people write headings; a colon may
+    follow.
+    """
     return line.startswith("**") and line.rstrip(":").endswith("**") and line.count("**") == 2

@@ -1,7 +1,8 @@
-"""The one walk over the files of a place: every markdown file of every tier, with what stat says of it; and over any directory.
+"""The one walk over the files of a place: every markdown file of every tier, with what stat says of
+it; and over any directory.
 
-A directory that lies about itself, a link in a circle, a pipe named like a record: each is left out by its name, with the
-reason and what mends it, and stops nothing.
+A directory that lies about itself, a link in a circle, a pipe named like a record: each is left out
+by its name, with the reason and what mends it, and stops nothing.
 """
 
 from __future__ import annotations
@@ -27,12 +28,17 @@ DEPTH_LIMIT = 8  # folders below a kind's folder
 PACKAGES = "node_modules"  # passed over in silence
 FOREIGN = ("the shared tier is a link out of the repository", "make .dayleaf a directory")
 LINKED = ("a link to a directory is not followed", "move the directory here")
-PRIVATE_ONLY = ("conversations and notes stay in the private tier",
-                "move what is in it to the private tier's folder, or delete it")
+PRIVATE_ONLY = (
+    "conversations and notes stay in the private tier",
+    "move what is in it to the private tier's folder, or delete it",
+)
 COPY = ("a copy left by a sync program", "merge it into the record by hand, then delete it")
 OUTSIDE, IRREGULAR = "a link out of the store", "not a regular file"
-REMEDIES = {OUTSIDE: "replace the link with the file itself", IRREGULAR: "move it out of the store",
-            "Not a directory": "make it a directory"}
+REMEDIES = {
+    OUTSIDE: "replace the link with the file itself",
+    IRREGULAR: "move it out of the store",
+    "Not a directory": "make it a directory",
+}
 
 
 class Listing:
@@ -48,13 +54,19 @@ class Listing:
         self.found, self.folders = walk(place, kinds, self.left, sys.maxsize)
 
 
-def walk(place: Place, kinds: Iterable[str] = FOLDERS, skipped: Optional[List[Skip]] = None,
-         most: int = MOST) -> Tuple[List[Found], List[Tuple[str, int]]]:
-    """Return (files, folders with their mtime in ns) of a place: roots of tiers, then what is below them.
+def walk(
+    place: Place,
+    kinds: Iterable[str] = FOLDERS,
+    skipped: Optional[List[Skip]] = None,
+    most: int = MOST,
+) -> Tuple[List[Found], List[Tuple[str, int]]]:
+    """Return (files, folders with their mtime in ns) of a place: roots of tiers, then what is below
+    them.
 
-    A root or a kind's folder that is not there, or leads elsewhere, has mtime 0.  Directory links are not followed; a linked
-    file counts only where it resolves inside its tier.  kinds: whose folders are wanted.  skipped: takes every entry that was
-    left out, with its reason and remedy.  most: files that are returned.  Raises nothing: what an entry does is its own fault.
+    A root or a kind's folder that is not there, or leads elsewhere, has mtime 0.  Directory links
+    are not followed; a linked file counts only where it resolves inside its tier.  kinds: whose
+    folders are wanted.  skipped: takes every entry that was left out, with its reason and remedy.
+    most: files that are returned.  Raises nothing: what an entry does is its own fault.
     """
     found: List[Found] = []
     folders: List[Tuple[str, int]] = []
@@ -87,10 +99,19 @@ def walk(place: Place, kinds: Iterable[str] = FOLDERS, skipped: Optional[List[Sk
     return found, folders
 
 
-def _folder(name: str, path: str, root: str, found: List[Found], folders: List[Tuple[str, int]],
-            skipped: Optional[List[Skip]], most: int, depth: int) -> None:
+def _folder(
+    name: str,
+    path: str,
+    root: str,
+    found: List[Found],
+    folders: List[Tuple[str, int]],
+    skipped: Optional[List[Skip]],
+    most: int,
+    depth: int,
+) -> None:
     try:
-        # Before the listing: a file that comes in between makes the folder look changed, never unchanged.
+        # Before the listing: a file that comes in between makes the folder look changed, never
+        # unchanged.
         mtime_ns = files.posix.stat(path).st_mtime_ns
         entries = list(files.posix.scandir(path))
     except OSError as error:
@@ -105,7 +126,8 @@ def _folder(name: str, path: str, root: str, found: List[Found], folders: List[T
         file = entry.name
         try:
             if file[-3:] == ".md" and is_record(file):
-                stat = entry.stat(follow_symlinks=False)  # recall compares every file: a call less each is 5 ms at 10,000
+                # recall compares every file: a call less each is 5 ms at 10,000
+                stat = entry.stat(follow_symlinks=False)
                 if stat.st_mode & TYPE == _LINK:
                     stat = entry.stat()
                     if stat.st_mode & TYPE != _FOLDER and not files.inside(entry.path, root):
@@ -120,11 +142,25 @@ def _folder(name: str, path: str, root: str, found: List[Found], folders: List[T
                 if file == PACKAGES:
                     continue
                 if depth < DEPTH_LIMIT:
-                    _folder(prefix + file, base + file, root, found, folders, skipped, most, depth + 1)
+                    _folder(
+                        prefix + file, base + file, root, found, folders, skipped, most, depth + 1
+                    )
                 elif skipped is not None:
-                    skipped.append((prefix + file, "nested more than %d folders deep" % DEPTH_LIMIT, "move it up"))
+                    skipped.append(
+                        (
+                            prefix + file,
+                            "nested more than %d folders deep" % DEPTH_LIMIT,
+                            "move it up",
+                        )
+                    )
             elif skipped is not None and file[0] not in ".#":
-                reason = LINKED if entry.is_symlink() and entry.is_dir() else COPY if file[-3:] == ".md" else ()
+                reason = (
+                    LINKED
+                    if entry.is_symlink() and entry.is_dir()
+                    else COPY
+                    if file[-3:] == ".md"
+                    else ()
+                )
                 if reason:
                     skipped.append((prefix + file, *reason))
         except OSError as error:
@@ -132,11 +168,15 @@ def _folder(name: str, path: str, root: str, found: List[Found], folders: List[T
                 skipped.append((prefix + file, *_fault(error, entry.is_symlink())))
 
 
-def below(root: str, enter: Callable[[str], bool] = lambda name: True) -> Iterator[Tuple[str, str, Any]]:
-    """Yield (name below a directory, path, what stat says of it) of all that is in it, a folder before what it holds, by name.
+def below(
+    root: str, enter: Callable[[str], bool] = lambda name: True
+) -> Iterator[Tuple[str, str, Any]]:
+    """Yield (name below a directory, path, what stat says of it) of all that is in it, a folder
+    before what it holds, by name.
 
-    The directory itself comes first, as "".  A link is yielded as a link and never followed; in place of what could not be
-    looked at stands its OSError.  enter: tells by its name whether a folder is entered.
+    The directory itself comes first, as "".  A link is yielded as a link and never followed; in
+    place of what could not be looked at stands its OSError.  enter: tells by its name whether a
+    folder is entered.
     """
     waiting: List[Tuple[str, str]] = [("", root)]
     while waiting:
@@ -169,5 +209,11 @@ def _fault(error: OSError, linked: bool = False) -> Tuple[str, str]:
     if error.errno == _LOOP:
         return "a link that leads back to itself", "remove the link"
     if error.errno == _ABSENT:
-        return ("a link to nothing", "remove the link") if linked else ("gone since it was listed", "nothing to do")
-    return (error.strerror or "unreadable").lower(), REMEDIES.get(error.strerror or "", "mend its permissions")
+        return (
+            ("a link to nothing", "remove the link")
+            if linked
+            else ("gone since it was listed", "nothing to do")
+        )
+    return (error.strerror or "unreadable").lower(), REMEDIES.get(
+        error.strerror or "", "mend its permissions"
+    )

@@ -1,21 +1,26 @@
-"""Answers kept for a day in `<cache>/digests/<key>.json`, each sealed (fastjson.py); whatever is wrong with one makes it absent.
+"""Answers kept for a day in `<cache>/digests/<key>.json`, each sealed (fastjson.py); whatever is
+wrong with one makes it absent.
 
-A digest, or one part of a digest (parts.py), so that a second question alike asks no model.  Schema, version 2, in one line:
+A digest, or one part of a digest (parts.py), so that a second question alike asks no model.
+Schema, version 2, in one line:
 
-    {"v":2,"t":1795271452.0,"provider":"claude","in":4120,"out":163,"bullets":[["text [k3m9]",["k3m9"]]],"notes":[],"said":2,
-     "cut":[["no record holds it","E0382"]]}
+    {"v":2,"t":1795271452.0,"provider":"claude","in":4120,"out":163,"bullets":[["text
+     [k3m9]",["k3m9"]]],"notes":[],"said":2, "cut":[["no record holds it","E0382"]]}
 
-`said` counts the bullets of the answer, `cut` has those that did not stand.  The key is the SHA-256 of the template's version,
-each record's id, date and checksum, question, provider, model, budget, redaction and, for a part, the word `part`.
+`said` counts the bullets of the answer, `cut` has those that did not stand.  The key is the SHA-256
+of the template's version, each record's id, date and checksum, question, provider, model, budget,
+redaction and, for a part, the word `part`.
 
-What a command printed, so that the same command over the same files prints it again without a search.  Schema, version 1:
+What a command printed, so that the same command over the same files prints it again without a
+search.  Schema, version 1:
 
     {"v":1,"t":1795271452.0,"said":"- text [k3m9]\\n…","files":"<SHA-256>",
      "used":[["<path>",<mtime ns>,<ctime ns>,<size>,<inode>]]}
 
-The key is the SHA-256 of the command's words, options and settings; `files` of the name, time and size of every record of the
-place and the size of its ledgers, `used` what stat says of the records that were read.  An entry is absent where anything
-differs: an edit, a new record, a use, another setting.
+The key is the SHA-256 of the command's words, options and settings; `files` of the name, time and
+size of every record of the place and the size of its ledgers, `used` what stat says of the records
+that were read.  An entry is absent where anything differs: an edit, a new record, a use, another
+setting.
 """
 
 from __future__ import annotations
@@ -36,7 +41,9 @@ if TYPE_CHECKING:
     from memory.distill.digests import Digest, Source
     from memory.distill.spend import Caps
 
-TEMPLATE = 7  # stands in the key of every kept digest and answer: raise it with any change of prompts, checks, extract, output
+# stands in the key of every kept digest and answer: raise it with any change of prompts, checks,
+# extract, output
+TEMPLATE = 7
 LIFETIME = clock.DAY
 _FAULTS = (OSError, ValueError, TypeError, KeyError, IndexError)
 
@@ -59,7 +66,9 @@ def _young(folder: str, key: str, version: int, now: float) -> dict[str, Any]:
 
 
 def prune(folder: str, now: float | None) -> int:
-    """Delete the entries past their lifetime, or all (after a redaction none may survive), and return how many."""
+    """Delete the entries past their lifetime, or all (after a redaction none may survive), and
+    return how many.
+    """
     gone = 0
     try:
         entries = [entry for entry in os.scandir(folder) if entry.name.endswith(".json")]
@@ -75,11 +84,38 @@ def prune(folder: str, now: float | None) -> int:
 
 # ---- digests
 
-def digest_key(question: str, sources: Sequence[Source], config: Caps, name: str, model: str, budget: int, what: str = "") -> str:
-    """Return the key of a digest: what was asked, of which records, of whom, how.  what: `part` for one part of a digest."""
-    rows = [[s.id, s.created, s.checksum or files.sha256((s.title + "\0" + s.body).encode("utf-8", "replace"))]
-            for s in sources]
-    parts = [TEMPLATE, rows, question, name, model, budget, config["redact.enabled"], config["redact.allow"], what]
+
+def digest_key(
+    question: str,
+    sources: Sequence[Source],
+    config: Caps,
+    name: str,
+    model: str,
+    budget: int,
+    what: str = "",
+) -> str:
+    """Return the key of a digest: what was asked, of which records, of whom, how.  what: `part` for
+    one part of a digest.
+    """
+    rows = [
+        [
+            s.id,
+            s.created,
+            s.checksum or files.sha256((s.title + "\0" + s.body).encode("utf-8", "replace")),
+        ]
+        for s in sources
+    ]
+    parts = [
+        TEMPLATE,
+        rows,
+        question,
+        name,
+        model,
+        budget,
+        config["redact.enabled"],
+        config["redact.allow"],
+        what,
+    ]
     if name == "command":
         parts.append(config["distill.command"])
     return files.sha256(json.dumps(parts).encode())
@@ -87,9 +123,17 @@ def digest_key(question: str, sources: Sequence[Source], config: Caps, name: str
 
 def keep_digest(folder: str, key: str, now: float, digest: Digest) -> None:
     """Keep a digest; where that cannot be, nothing is lost."""
-    row = {"v": 2, "t": now, "provider": digest.provider, "in": digest.tokens_in, "out": digest.tokens_out,
-           "bullets": [[b.text, list(b.ids)] for b in digest.bullets], "notes": list(digest.notes),
-           "said": digest.checked.bullets, "cut": [[cut.why, cut.what] for cut in digest.checked.cut]}
+    row = {
+        "v": 2,
+        "t": now,
+        "provider": digest.provider,
+        "in": digest.tokens_in,
+        "out": digest.tokens_out,
+        "bullets": [[b.text, list(b.ids)] for b in digest.bullets],
+        "notes": list(digest.notes),
+        "said": digest.checked.bullets,
+        "cut": [[cut.why, cut.what] for cut in digest.checked.cut],
+    }
     with contextlib.suppress(OSError):
         prune(folder, now)
         fastjson.write_sealed(_path(folder, key), row)
@@ -103,14 +147,27 @@ def kept_digest(folder: str, key: str, now: float) -> Digest | None:
     try:
         row = _young(folder, key, 2, now)
         bullets = tuple(Bullet(str(said), tuple(map(str, ids))) for said, ids in row["bullets"])
-        checked = Checked(int(row["said"]), len(bullets), tuple(Cut(str(why), str(what)) for why, what in row["cut"]))
-        return Digest(bullets, str(row["provider"]), int(row["in"]), int(row["out"]), True, tuple(map(str, row["notes"])),
-                         checked, made=float(row["t"]))
+        checked = Checked(
+            int(row["said"]),
+            len(bullets),
+            tuple(Cut(str(why), str(what)) for why, what in row["cut"]),
+        )
+        return Digest(
+            bullets,
+            str(row["provider"]),
+            int(row["in"]),
+            int(row["out"]),
+            True,
+            tuple(map(str, row["notes"])),
+            checked,
+            made=float(row["t"]),
+        )
     except _FAULTS:
         return None
 
 
 # ---- what commands printed
+
 
 def answer_key(words: Sequence[str], options: dict[str, Any], settings: dict[str, Any]) -> str:
     """Return the key of a printed answer.  options, settings: by name."""
@@ -118,14 +175,20 @@ def answer_key(words: Sequence[str], options: dict[str, Any], settings: dict[str
     return files.sha256(repr(parts).encode("utf-8", "replace"))
 
 
-def keep_answer(place: Place, key: str, now: float, said: str, before: str, used: Sequence[Sequence[Any]]) -> None:
+def keep_answer(
+    place: Place, key: str, now: float, said: str, before: str, used: Sequence[Sequence[Any]]
+) -> None:
     """Keep what a command printed; where that cannot be, nothing is lost.
 
-    before: the state of the place from before it was searched.  used: the marks of the records, from when they had been read.
-    What was changed while the answer was made then differs, and the entry is absent.
+    before: the state of the place from before it was searched.  used: the marks of the records,
+    from when they had been read.  What was changed while the answer was made then differs, and the
+    entry is absent.
     """
     with contextlib.suppress(OSError):
-        fastjson.write_sealed(_path(folder_of(place.cache), key), {"v": 1, "t": now, "said": said, "files": before, "used": used})
+        fastjson.write_sealed(
+            _path(folder_of(place.cache), key),
+            {"v": 1, "t": now, "said": said, "files": before, "used": used},
+        )
 
 
 def kept_answer(place: Place, key: str, now: float) -> str:
@@ -138,7 +201,9 @@ def kept_answer(place: Place, key: str, now: float) -> str:
 
 
 def state(place: Place) -> str:
-    """Return a hash that changes when a record file of a place comes, goes or changes, or its ledgers grow."""
+    """Return a hash that changes when a record file of a place comes, goes or changes, or its
+    ledgers grow.
+    """
     found = sorted((name, time, size) for name, _, time, size in walk.walk(place)[0])
     paths = [each.path for each in ledger.ledgers(place)]
     found += [(path, 0, files.posix.stat(path).st_size) for path in paths if files.exists(path)]
@@ -146,6 +211,8 @@ def state(place: Place) -> str:
 
 
 def marks(paths: Sequence[str]) -> list[list[Any]]:
-    """Return path, times, size and inode of files that were read; raises OSError where one is gone."""
+    """Return path, times, size and inode of files that were read; raises OSError where one is
+    gone.
+    """
     stats = [(path, files.posix.stat(path)) for path in paths]
     return [[path, s.st_mtime_ns, s.st_ctime_ns, s.st_size, s.st_ino] for path, s in stats]

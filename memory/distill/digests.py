@@ -1,4 +1,6 @@
-"""Sources, bullets that cite them, and digests: what a summariser reads and writes, and how it is told."""
+"""Sources, bullets that cite them, and digests: what a summariser reads and writes, and how it is
+told.
+"""
 
 from __future__ import annotations
 
@@ -25,10 +27,11 @@ _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[
 class Source:
     """One record as a summariser sees it.
 
-    created: seconds since the epoch.  tier: `p`, `s` or `g`.  checksum: SHA-256 of the record's file, or "".  score:
-    what recall gave it, above 0, or 0.  Of a conversation `body` is the turn that was found; turns: all others of it, which
-    the extract reads too.  retold: the id of the conversation that tells the same, of an automatic checkpoint.
-    branch, tags, files: of the record, which a model is told.
+    created: seconds since the epoch.  tier: `p`, `s` or `g`.  checksum: SHA-256 of the record's
+    file, or "".  score: what recall gave it, above 0, or 0.  Of a conversation `body` is the turn
+    that was found; turns: all others of it, which the extract reads too.  retold: the id of the
+    conversation that tells the same, of an automatic checkpoint.  branch, tags, files: of the
+    record, which a model is told.
     """
 
     id: str
@@ -56,7 +59,9 @@ class Bullet:
 
 @dataclass(frozen=True)
 class Cut:
-    """A bullet that was cut: why (a word of verdict.py), and the word that lacks proof, else how the bullet starts."""
+    """A bullet that was cut: why (a word of verdict.py), and the word that lacks proof, else how
+    the bullet starts.
+    """
 
     why: str
     what: str
@@ -64,7 +69,9 @@ class Cut:
 
 @dataclass(frozen=True)
 class Checked:
-    """What the check found: the bullets an answer had, how many of them stand, and those that were cut."""
+    """What the check found: the bullets an answer had, how many of them stand, and those that were
+    cut.
+    """
 
     bullets: int = 0
     kept: int = 0
@@ -73,7 +80,9 @@ class Checked:
 
 @dataclass(frozen=True)
 class Step:
-    """One step of the chain and what became of it: `answered`, `kept`, or why it was skipped, declined or failed."""
+    """One step of the chain and what became of it: `answered`, `kept`, or why it was skipped,
+    declined or failed.
+    """
 
     provider: str
     outcome: str
@@ -83,11 +92,12 @@ class Step:
 class Digest:
     """The short answer, with its account.
 
-    provider: who wrote it.  tokens_in, tokens_out: tokens of the sources and of the bullets.  cached: it was kept from an
-    earlier call.  notes: what was skipped, cut or failed, one line each.  checked: of the answer that is shown; an extract
-    quotes, and keeps all.  steps: the chain as far as it went.  calls: model calls that were made for it now, failed ones too.
-    partial: a part failed, and the extract answered for it.  nearest: (id, title) of what is nearest, where the records do not
-    tell.  made: seconds since the epoch, of one that was kept, else 0.
+    provider: who wrote it.  tokens_in, tokens_out: tokens of the sources and of the bullets.
+    cached: it was kept from an earlier call.  notes: what was skipped, cut or failed, one line
+    each.  checked: of the answer that is shown; an extract quotes, and keeps all.  steps: the chain
+    as far as it went.  calls: model calls that were made for it now, failed ones too.  partial: a
+    part failed, and the extract answered for it.  nearest: (id, title) of what is nearest, where
+    the records do not tell.  made: seconds since the epoch, of one that was kept, else 0.
     """
 
     bullets: tuple[Bullet, ...]
@@ -105,10 +115,11 @@ class Digest:
 
 
 def of_found(found: Found) -> list[Source]:
-    """Return hits as a summariser sees them; of a conversation the turn that was found, beside the checkpoint that was.
+    """Return hits as a summariser sees them; of a conversation the turn that was found, beside the
+    checkpoint that was.
 
-    A digest that was kept says again what its sources say: where they are here, it is none.  A handoff that was made of
-    checkpoints is none either.
+    A digest that was kept says again what its sources say: where they are here, it is none.  A
+    handoff that was made of checkpoints is none either.
     """
     ids = {hit.id for hit in found.hits}
     out = []
@@ -117,7 +128,11 @@ def of_found(found: Found) -> list[Source]:
         if told is not None:
             said = [turn.text for turn in turns(told)] if rank < TALKS else [hit.said]
             out.append(replace(of_record(told, hit.said), score=hit.score, turns=tuple(said)))
-        if hit.kind != "conversation" and ids.isdisjoint(hit.record.derived_from) and not repeats(hit.record):
+        if (
+            hit.kind != "conversation"
+            and ids.isdisjoint(hit.record.derived_from)
+            and not repeats(hit.record)
+        ):
             retold = told.id if told is not None and hit.record.source == "auto" else ""
             out.append(replace(of_record(hit.record, hit.body), score=hit.score, retold=retold))
     return out
@@ -126,9 +141,18 @@ def of_found(found: Found) -> list[Source]:
 def of_record(record: Record, body: str) -> Source:
     """Return a record as a summariser sees it.  body: the part of it that counts."""
     branch = record.meta.get("branch")
-    return Source(record.id, record.kind, record.title, record.created, body, record.tier, record.checksum,
-                  branch=branch if isinstance(branch, str) else "", tags=record.tags,
-                  files=labels(record.meta.get("files"))[:FILES])
+    return Source(
+        record.id,
+        record.kind,
+        record.title,
+        record.created,
+        body,
+        record.tier,
+        record.checksum,
+        branch=branch if isinstance(branch, str) else "",
+        tags=record.tags,
+        files=labels(record.meta.get("files"))[:FILES],
+    )
 
 
 def clean(value: str) -> str:
@@ -147,9 +171,13 @@ def count_sources(sources: Sequence[Source]) -> int:
 
 
 def nearest(sources: Sequence[Source]) -> tuple[tuple[str, str], ...]:
-    """Return (id, title) of the best sources, a session once: what is named where none of them tells."""
+    """Return (id, title) of the best sources, a session once: what is named where none of them
+    tells.
+    """
     retold = {source.retold for source in sources}
-    return tuple((source.id, clean(source.title)) for source in sources if source.id not in retold)[:NEAREST]
+    return tuple((source.id, clean(source.title)) for source in sources if source.id not in retold)[
+        :NEAREST
+    ]
 
 
 def render(digest: Digest) -> str:
@@ -158,15 +186,25 @@ def render(digest: Digest) -> str:
     absent = [match[1] for match in map(_ABSENT.fullmatch, digest.notes) if match]
     notes = [note for note in digest.notes if not _ABSENT.fullmatch(note)]
     if absent:
-        notes.insert(0, "no model was asked: %s not on PATH" % (
-            absent[0] + " is" if len(absent) == 1 else ", ".join(absent[:-1]) + " and " + absent[-1] + " are"))
+        notes.insert(
+            0,
+            "no model was asked: %s not on PATH"
+            % (
+                absent[0] + " is"
+                if len(absent) == 1
+                else ", ".join(absent[:-1]) + " and " + absent[-1] + " are"
+            ),
+        )
     return "\n".join(lines + ["note: " + clean(note) for note in notes]) + "\n"
 
 
 def nothing(digest: Digest) -> str:
     """Say that the records do not tell, and what is nearest."""
-    near = ["`%s` [%s]" % (fence.clean(plaintext.at_word(plaintext.one_line(title), 80)).replace("`", "'"), id)
-            for id, title in digest.nearest]
+    near = [
+        "`%s` [%s]"
+        % (fence.clean(plaintext.at_word(plaintext.one_line(title), 80)).replace("`", "'"), id)
+        for id, title in digest.nearest
+    ]
     return "The records do not tell." + (" Nearest: %s." % ", ".join(near) if near else "")
 
 
@@ -176,14 +214,25 @@ def reduction(digest: Digest) -> str:
         return "no record was found to answer from"
     saved = round(100 * (1 - digest.tokens_out / digest.tokens_in))
     change = "%s%d %%" % ("−" if saved > 0 else "+" if saved < 0 else "±", abs(saved))
-    return "{:,} → {:,} tokens ({}) · {}{}".format(digest.tokens_in, digest.tokens_out, change, digest.provider,
-                                                   " · cached" if digest.cached else "")
+    return "{:,} → {:,} tokens ({}) · {}{}".format(
+        digest.tokens_in,
+        digest.tokens_out,
+        change,
+        digest.provider,
+        " · cached" if digest.cached else "",
+    )
 
 
 def as_json(digest: Digest) -> dict[str, Any]:
     """Return the account for --json."""
     found = digest.checked
-    return {"checked": {"bullets": found.bullets, "kept": found.kept,
-                        "cut": [{"why": cut.why, "what": cut.what} for cut in found.cut]},
-            "chain": [{"provider": step.provider, "outcome": step.outcome} for step in digest.steps], "calls": digest.calls,
-            "nearest": [{"id": id, "title": title} for id, title in digest.nearest]}
+    return {
+        "checked": {
+            "bullets": found.bullets,
+            "kept": found.kept,
+            "cut": [{"why": cut.why, "what": cut.what} for cut in found.cut],
+        },
+        "chain": [{"provider": step.provider, "outcome": step.outcome} for step in digest.steps],
+        "calls": digest.calls,
+        "nearest": [{"id": id, "title": title} for id, title in digest.nearest],
+    }

@@ -1,20 +1,22 @@
 """Make the answer without a model: sentences of the best windows, word for word.
 
-Windows (recall/windows.py) are cut of all that was found.  One weighs the square of its score, times
-what recall gave its record.  Of the best WINDOWS, that line is taken next which adds most per byte:
+Windows (recall/windows.py) are cut of all that was found.  One weighs the square of its score,
+times what recall gave its record.  Of the best WINDOWS, that line is taken next which adds most per
+byte:
 
-    weight (0.3 + 2 share of the question's idf + 0.5 technical words) (1 - 0.7 likeness) / bytes^0.5
+    weight (0.3 + 2 share of the question's idf + 0.5 technical words) (1 - 0.7 likeness) /
+    bytes^0.5
 
-A line is a sentence, a list item, a code block or a table; what leads it in comes along.  Likeness is
-the greatest cosine of its words with those of a line that was taken (maximal marginal relevance,
-Carbonell and Goldstein, SIGIR 1998).  What tools ran counts only where it holds a word of the question
-that nothing else holds, and what was said in passing before a call not at all.  Of two lines that speak
-of the same, the newer is taken.  It ends where the budget does, where the next line adds little, or
-after ENOUGH bytes.
+A line is a sentence, a list item, a code block or a table; what leads it in comes along.  Likeness
+is the greatest cosine of its words with those of a line that was taken (maximal marginal relevance,
+Carbonell and Goldstein, SIGIR 1998).  What tools ran counts only where it holds a word of the
+question that nothing else holds, and what was said in passing before a call not at all.  Of two
+lines that speak of the same, the newer is taken.  It ends where the budget does, where the next
+line adds little, or after ENOUGH bytes.
 
-The turn of the first line is quoted from the sentence that opens its reply, and the next one where that
-is short: a yes or no stays with its reason.  A turn is one bullet: its request in a few words, a line
-each, its record and day.  The best stands first, but the newer before an older one alike.
+The turn of the first line is quoted from the sentence that opens its reply, and the next one where
+that is short: a yes or no stays with its reason.  A turn is one bullet: its request in a few words,
+a line each, its record and day.  The best stands first, but the newer before an older one alike.
 
 Where the windows tell too little (Answered.tells), there is no bullet: what is nearest is named.
 """

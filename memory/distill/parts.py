@@ -1,14 +1,17 @@
-"""One provider's answer: in one call where the records fit a prompt, else in parts that are put together.
+"""One provider's answer: in one call where the records fit a prompt, else in parts that are put
+together.
 
-Parts (map and reduce): the records in order of time, in chunks of at most prompts.PROMPT_CHARS characters; a record
-longer than that is split at line ends.  Each chunk is asked about on its own, two at a time, and what comes back is
-checked against the chunk's own records; one more call makes the digest from the bullets that stand, and that one is checked
-against all records.  At most MOST chunks: beyond it the records that rank lowest are left out, and a note says how many.
+Parts (map and reduce): the records in order of time, in chunks of at most prompts.PROMPT_CHARS
+characters; a record longer than that is split at line ends.  Each chunk is asked about on its own,
+two at a time, and what comes back is checked against the chunk's own records; one more call makes
+the digest from the bullets that stand, and that one is checked against all records.  At most MOST
+chunks: beyond it the records that rank lowest are left out, and a note says how many.
 
-The calls are counted before the first is made, and declined together where the caps leave fewer.  What a part gave is
-kept like a digest, so a question that is asked again pays for what is missing.  A part that fails is not asked again: the
-extract answers for its records.  With all parts failed, or two of them and nothing sound so far, the provider has
-failed.  Each call has distill.timeout seconds, so the whole has that times the rounds of two and the last call.
+The calls are counted before the first is made, and declined together where the caps leave fewer.
+What a part gave is kept like a digest, so a question that is asked again pays for what is missing.
+A part that fails is not asked again: the extract answers for its records.  With all parts failed,
+or two of them and nothing sound so far, the provider has failed.  Each call has distill.timeout
+seconds, so the whole has that times the rounds of two and the last call.
 """
 
 from __future__ import annotations
@@ -30,8 +33,9 @@ PART_TOKENS = 700  # of one chunk's bullets, and more where the digest may have 
 class Job:
     """What every call of one question needs.
 
-    sources: best first, without secrets.  folder: of kept digests, "" to keep none.  now: seconds since the epoch.
-    budget: tokens of the digest.  progress: called with one line before each wait.  made: names the calls made so far.
+    sources: best first, without secrets.  folder: of kept digests, "" to keep none.  now: seconds
+    since the epoch.  budget: tokens of the digest.  progress: called with one line before each
+    wait.  made: names the calls made so far.
     """
 
     question: str
@@ -48,7 +52,9 @@ class Job:
 
 @dataclasses.dataclass(frozen=True)
 class _Part:
-    """What became of one chunk: its bullets, and why the extract had to give them ("" where the model did)."""
+    """What became of one chunk: its bullets, and why the extract had to give them ("" where the
+    model did).
+    """
 
     bullets: tuple[Bullet, ...]
     failed: str = ""
@@ -56,7 +62,9 @@ class _Part:
 
 
 def ask(job: Job, step: providers.Provider, model: str) -> Digest:
-    """Return a provider's checked answer; raises ProviderError with what became of it (`skipped: …`, `failed: …`)."""
+    """Return a provider's checked answer; raises ProviderError with what became of it (`skipped:
+    …`, `failed: …`).
+    """
     chunks, left = chunked(job.sources)
     if len(chunks) == 1 and not left:
         prompt = prompts.build(job.question, job.sources, job.budget)
@@ -69,8 +77,11 @@ def ask(job: Job, step: providers.Provider, model: str) -> Digest:
     return _in_parts(job, step, model, chunks, left)
 
 
-def chunked(sources: Sequence[Source], room: int = prompts.PROMPT_CHARS, most: int = MOST) -> tuple[list[list[Source]], int]:
-    """Return the chunks in order of time, and how many records do not fit the last of them, in whole or in part.
+def chunked(
+    sources: Sequence[Source], room: int = prompts.PROMPT_CHARS, most: int = MOST
+) -> tuple[list[list[Source]], int]:
+    """Return the chunks in order of time, and how many records do not fit the last of them, in
+    whole or in part.
 
     sources: best first.  room: characters of the bodies of a chunk.  most: chunks.
     """
@@ -85,7 +96,7 @@ def chunked(sources: Sequence[Source], room: int = prompts.PROMPT_CHARS, most: i
     while True:
         chunks = _packed(sorted(kept_pieces, key=lambda s: (s.created, s.id)), room)
         if len(chunks) <= most:
-            return chunks, len({piece.id for piece in pieces[len(kept_pieces):]})
+            return chunks, len({piece.id for piece in pieces[len(kept_pieces) :]})
         kept_pieces.pop()
 
 
@@ -114,18 +125,37 @@ def _packed(pieces: Sequence[Source], room: int) -> list[list[Source]]:
     return chunks
 
 
-# --- Parts ------------------------------------------------------------------------------------------------------------
+# --- Parts ----------------------------------------------------------------------------------------
 
-def _in_parts(job: Job, step: providers.Provider, model: str, chunks: Sequence[Sequence[Source]], left: int) -> Digest:
+
+def _in_parts(
+    job: Job, step: providers.Provider, model: str, chunks: Sequence[Sequence[Source]], left: int
+) -> Digest:
     size = max(PART_TOKENS, job.budget)
-    keys = [cache.digest_key(job.question, chunk, job.config, step.name, model, size, "part") for chunk in chunks]
+    keys = [
+        cache.digest_key(job.question, chunk, job.config, step.name, model, size, "part")
+        for chunk in chunks
+    ]
     held = [cache.kept_digest(job.folder, key, job.now) if job.folder else None for key in keys]
-    asked = {i: prompts.build(job.question, chunks[i], size, i + 1, len(chunks)) for i, found in enumerate(held) if not found}
-    reason = spend.planned(job.home, job.config, job.now, [*(_plan(prompt, size) for prompt in asked.values()),
-                                                           _plan(prompts.SYSTEM, size * len(chunks) + job.budget)])
+    asked = {
+        i: prompts.build(job.question, chunks[i], size, i + 1, len(chunks))
+        for i, found in enumerate(held)
+        if not found
+    }
+    reason = spend.planned(
+        job.home,
+        job.config,
+        job.now,
+        [
+            *(_plan(prompt, size) for prompt in asked.values()),
+            _plan(prompts.SYSTEM, size * len(chunks) + job.budget),
+        ],
+    )
     if reason:
         raise ProviderError("skipped: " + reason)
-    answered = {i: _Part(found.bullets, nothing=not found.bullets) for i, found in enumerate(held) if found}
+    answered = {
+        i: _Part(found.bullets, nothing=not found.bullets) for i, found in enumerate(held) if found
+    }
     stop = threading.Event()
 
     def one(i: int, out: str) -> _Part:
@@ -146,14 +176,19 @@ def _in_parts(job: Job, step: providers.Provider, model: str, chunks: Sequence[S
     sources = [source for source in job.sources if source.id in shown]
     prompt = prompts.join(job.question, [part.bullets for part in found], job.budget)
     bullets, checked = _call(job, step, model, prompt, sources, job.budget)
-    return dataclasses.replace(_distilled(job, step, bullets, checked, _told(step, chunks, found, left)), partial=bool(failures))
+    return dataclasses.replace(
+        _distilled(job, step, bullets, checked, _told(step, chunks, found, left)),
+        partial=bool(failures),
+    )
 
 
-def _together(one: Callable[[int, str], _Part], numbers: Sequence[int], stop: threading.Event, sound: bool) -> dict[int, _Part]:
+def _together(
+    one: Callable[[int, str], _Part], numbers: Sequence[int], stop: threading.Event, sound: bool
+) -> dict[int, _Part]:
     """Ask about chunks, some at a time.
 
-    one: is given a chunk's number, and why it need not be asked about: with AT_ONCE failures and nothing sound so far the
-    provider is out.  sound: a part is there already.
+    one: is given a chunk's number, and why it need not be asked about: with AT_ONCE failures and
+    nothing sound so far the provider is out.  sound: a part is there already.
     """
     from concurrent.futures import ThreadPoolExecutor
 
@@ -176,8 +211,16 @@ def _together(one: Callable[[int, str], _Part], numbers: Sequence[int], stop: th
     return done
 
 
-def _part(job: Job, step: providers.Provider, model: str, prompt: str, chunk: Sequence[Source], size: int, key: str,
-          stop: threading.Event) -> _Part:
+def _part(
+    job: Job,
+    step: providers.Provider,
+    model: str,
+    prompt: str,
+    chunk: Sequence[Source],
+    size: int,
+    key: str,
+    stop: threading.Event,
+) -> _Part:
     try:
         bullets, checked = _call(job, step, model, prompt, chunk, size, stop)
     except ProviderError as error:
@@ -191,23 +234,36 @@ def _quoted(job: Job, chunk: Sequence[Source], size: int, why: str) -> _Part:
     return _Part(extract.extract(job.question, chunk, size).bullets, why)
 
 
-def _told(step: providers.Provider, chunks: Sequence[Sequence[Source]], found: Sequence[_Part], left: int) -> tuple[str, ...]:
+def _told(
+    step: providers.Provider, chunks: Sequence[Sequence[Source]], found: Sequence[_Part], left: int
+) -> tuple[str, ...]:
     """Say what became of the parts."""
     total = len(chunks)
-    notes = ["%s read %d records in %d parts" % (step.name, len({s.id for chunk in chunks for s in chunk}), total)]
+    notes = [
+        "%s read %d records in %d parts"
+        % (step.name, len({s.id for chunk in chunks for s in chunk}), total)
+    ]
     for i, (part, chunk) in enumerate(zip(found, chunks), 1):
         number = len({piece.id for piece in chunk})
         if part.failed:
-            notes.append("%s: part %d of %d failed (%s): the extract answered for its %d records" % (
-                step.name, i, total, part.failed, number))
+            notes.append(
+                "%s: part %d of %d failed (%s): the extract answered for its %d records"
+                % (step.name, i, total, part.failed, number)
+            )
         elif part.nothing:
-            notes.append("%s: part %d of %d found nothing in its %d records" % (step.name, i, total, number))
+            notes.append(
+                "%s: part %d of %d found nothing in its %d records" % (step.name, i, total, number)
+            )
     if left:
-        notes.append("%d low-ranked records were left out, in whole or in part: they do not fit into %d parts" % (left, MOST))
+        notes.append(
+            "%d low-ranked records were left out, in whole or in part: they do "
+            "not fit into %d parts" % (left, MOST)
+        )
     return tuple(notes)
 
 
-# --- One call ---------------------------------------------------------------------------------------------------------
+# --- One call -------------------------------------------------------------------------------------
+
 
 def _asking(step: providers.Provider, model: str) -> str:
     return "asking %s%s" % (step.name, " (%s)" % model if model else "")
@@ -217,16 +273,36 @@ def _plan(prompt: str, budget: int) -> int:
     return tokeniser.count_tokens(prompts.SYSTEM) + tokeniser.count_tokens(prompt) + budget
 
 
-def _distilled(job: Job, step: providers.Provider, bullets: tuple[Bullet, ...], checked: Checked,
-               told: tuple[str, ...]) -> Digest:
+def _distilled(
+    job: Job,
+    step: providers.Provider,
+    bullets: tuple[Bullet, ...],
+    checked: Checked,
+    told: tuple[str, ...],
+) -> Digest:
     cuts = tuple("%s: %s" % (step.name, note) for note in verdict.notes(checked))
     written = tokeniser.count_tokens(compose(bullets))
-    return Digest(bullets, step.name, count_sources(job.sources), written, False, (*told, *cuts), checked,
-                  nearest=() if bullets else nearest(job.sources))
+    return Digest(
+        bullets,
+        step.name,
+        count_sources(job.sources),
+        written,
+        False,
+        (*told, *cuts),
+        checked,
+        nearest=() if bullets else nearest(job.sources),
+    )
 
 
-def _call(job: Job, step: providers.Provider, model: str, prompt: str, sources: Sequence[Source], budget: int,
-          stop: threading.Event | None = None) -> tuple[tuple[Bullet, ...], Checked]:
+def _call(
+    job: Job,
+    step: providers.Provider,
+    model: str,
+    prompt: str,
+    sources: Sequence[Source],
+    budget: int,
+    stop: threading.Event | None = None,
+) -> tuple[tuple[Bullet, ...], Checked]:
     """Admission, call, ledger line whatever happens in between, check.  Raises ProviderError."""
     plan = _plan(prompt, budget)
     with spend.slot(job.home, job.config, job.now, plan) as declined:
@@ -236,8 +312,14 @@ def _call(job: Job, step: providers.Provider, model: str, prompt: str, sources: 
         said, why = providers.Answer("", model), "interrupted"
         timeout = job.config["distill.timeout"]
         try:
-            said = step.complete(prompt, prompts.SYSTEM, float(timeout) if isinstance(timeout, (int, float)) else 30.0, job.env,
-                                 model, stop)
+            said = step.complete(
+                prompt,
+                prompts.SYSTEM,
+                float(timeout) if isinstance(timeout, (int, float)) else 30.0,
+                job.env,
+                model,
+                stop,
+            )
             bullets, checked = verdict.check(said.text, sources, budget)
             nothing = said.text.strip().strip(".`*") == prompts.NONE
             why = "" if bullets or nothing else "unsound"
@@ -247,8 +329,20 @@ def _call(job: Job, step: providers.Provider, model: str, prompt: str, sources: 
             raise ProviderError("failed: %s" % error) from None
         finally:
             with contextlib.suppress(OSError):
-                spend.record(job.home, job.now, step.name, said.model or model, said.tokens_in, said.tokens_out,
-                             said.cost, why, plan)
+                spend.record(
+                    job.home,
+                    job.now,
+                    step.name,
+                    said.model or model,
+                    said.tokens_in,
+                    said.tokens_out,
+                    said.cost,
+                    why,
+                    plan,
+                )
     if why:
-        raise ProviderError("failed: %d sound bullets (%s)" % (len(bullets), "; ".join(verdict.notes(checked)) or "no list"))
+        raise ProviderError(
+            "failed: %d sound bullets (%s)"
+            % (len(bullets), "; ".join(verdict.notes(checked)) or "no list")
+        )
     return bullets, checked

@@ -9,7 +9,8 @@ from memory.core import clock
 from memory.distill.cache import TEMPLATE
 from memory.distill.digests import Bullet, Source
 
-MARKER = "dayleaf-distill-prompt"  # on the first line of every prompt: capture refuses what carries it
+# on the first line of every prompt: capture refuses what carries it
+MARKER = "dayleaf-distill-prompt"
 PROMPT_CHARS = 120_000  # of the bodies in one prompt; more are asked about in parts
 NONE = "NONE"  # what a part answers that has nothing to say
 
@@ -43,7 +44,8 @@ RULES = """- Every bullet ends with the ids of all records that it takes anythin
 - Write in the language of the question, whatever the language of the records.
 - All bullets together: at most %d tokens, about %d words."""
 WHOLE = (
-    """Answer with 1 to 5 markdown bullets and nothing else: no heading, no preamble, no closing line.
+    """Answer with 1 to 5 markdown bullets and nothing else: no heading, no preamble, no closing \
+line.
 One sentence is enough where one answers. If no record answers the question, answer with the one
 word """
     + NONE
@@ -58,35 +60,60 @@ no closing line. If no record here bears on the question, answer with the one wo
 )
 
 
-def build(question: str, sources: Sequence[Source], budget: int, part: int = 0, parts: int = 0) -> str:
+def build(
+    question: str, sources: Sequence[Source], budget: int, part: int = 0, parts: int = 0
+) -> str:
     """Return the prompt that asks about records, all of them or one part of several.
 
-    budget: tokens of the answer.  part: its number from 1, 0 where there is one prompt only.  The question stands first
-    and last; each record is one line of JSON in a fence of its own, so that nothing in it can close the fence.
+    budget: tokens of the answer.  part: its number from 1, 0 where there is one prompt only.  The
+    question stands first and last; each record is one line of JSON in a fence of its own, so that
+    nothing in it can close the fence.
     """
     lines = [_told(source) for source in sources]
-    return _prompt(question, DATA, lines, "End of the records.", PART % (part, parts) if part else WHOLE, budget)
+    return _prompt(
+        question,
+        DATA,
+        lines,
+        "End of the records.",
+        PART % (part, parts) if part else WHOLE,
+        budget,
+    )
 
 
 def _told(source: Source) -> dict[str, object]:
     """Return a record as a model is told of it; what it lacks is left out."""
     about = {"branch": source.branch, "tags": list(source.tags), "files": list(source.files)}
-    return {"id": source.id, "kind": source.kind, "date": clock.day(source.created), "title": source.title,
-            **{key: value for key, value in about.items() if value}, "text": source.body}
+    return {
+        "id": source.id,
+        "kind": source.kind,
+        "date": clock.day(source.created),
+        "title": source.title,
+        **{key: value for key, value in about.items() if value},
+        "text": source.body,
+    }
 
 
 def join(question: str, found: Sequence[Sequence[Bullet]], budget: int) -> str:
     """Return the prompt that joins the answers of the parts into one.
 
-    found: bullets of each part, in their order; a part without any is left out.  budget: tokens of the answer.
+    found: bullets of each part, in their order; a part without any is left out.  budget: tokens of
+    the answer.
     """
-    lines = [{"part": i, "bullets": [{"ids": list(b.ids), "text": b.text} for b in bullets]}
-             for i, bullets in enumerate(found, 1) if bullets]
+    lines = [
+        {"part": i, "bullets": [{"ids": list(b.ids), "text": b.text} for b in bullets]}
+        for i, bullets in enumerate(found, 1)
+        if bullets
+    ]
     return _prompt(question, FOUND, lines, "End of what the parts gave.", WHOLE, budget)
 
 
-def _prompt(question: str, data: str, lines: Sequence[object], end: str, task: str, budget: int) -> str:
+def _prompt(
+    question: str, data: str, lines: Sequence[object], end: str, task: str, budget: int
+) -> str:
     asked = "The question, as a JSON string: " + json.dumps(question, ensure_ascii=False)
     head = "%s %d\n%s\n\n%s" % (MARKER, TEMPLATE, asked, data)
     fences = ["```json\n%s\n```" % json.dumps(line, ensure_ascii=False) for line in lines]
-    return "\n\n".join((head, *fences, end, task + "\n" + RULES % (budget, budget * 2 // 3), asked)) + "\n"
+    return (
+        "\n\n".join((head, *fences, end, task + "\n" + RULES % (budget, budget * 2 // 3), asked))
+        + "\n"
+    )

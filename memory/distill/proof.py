@@ -1,9 +1,10 @@
 """Prove a statement by records: every technical word of it must stand in them.
 
-Paths, identifiers, options, addresses, hashes, numbers (with their unit, where it is one of time, size or share), dates,
-quoted text of three and more words, quoted code, markup and orders to a reader must stand in the records; what is
-neither is prose, of which nothing is known here.  Forms that mean the same are one: thousands separators, full-width
-letters, `60s` and `60 seconds`, `21 November` and `2026-11-21`, `three` and `3`.
+Paths, identifiers, options, addresses, hashes, numbers (with their unit, where it is one of time,
+size or share), dates, quoted text of three and more words, quoted code, markup and orders to a
+reader must stand in the records; what is neither is prose, of which nothing is known here.  Forms
+that mean the same are one: thousands separators, full-width letters, `60s` and `60 seconds`, `21
+November` and `2026-11-21`, `three` and `3`.
 """
 
 from __future__ import annotations
@@ -13,106 +14,234 @@ import unicodedata
 from typing import Iterator
 
 _THOUSANDS = re.compile(r"(?<=\d)[,_\u2009\u202f'](?=\d{3}(?!\d))")
-_CONFUSABLE = {ord(c): to for to, group in (("/", "\u2044\u2215\u29f8\u2571"), ("-", "\u2010\u2011\u2212\ufe63\uff0d"),
-                                            (":", "\u2236\ua789")) for c in group}
+_CONFUSABLE = {
+    ord(c): to
+    for to, group in (
+        ("/", "\u2044\u2215\u29f8\u2571"),
+        ("-", "\u2010\u2011\u2212\ufe63\uff0d"),
+        (":", "\u2236\ua789"),
+    )
+    for c in group
+}
 # Runs of exactly one to three: `(`+)(.+?)\1` is cubic on a run of backticks.
 _CODE = re.compile(r"(?<!`)(`{1,3})(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
-_SAID = re.compile("|".join((
-    r'"([^"\n]{5,600})"', r"(?<![\w'])'([^'\n]{5,600}(?:'\w[^'\n]{0,300}){0,4})'(?!\w)",
-    "\u201c([^\u201c\u201d\n]{5,600})\u201d",
-    "\u201e([^\u201e\u201c\u201d\n]{5,600})[\u201c\u201d]", "\u2018([^\u2018\n]{5,600}?)\u2019(?!\\w)",
-    "\u00ab([^\u00ab\u00bb\n]{5,600})\u00bb", "\u300c([^\u300c\u300d\n]{4,600})\u300d",
-    "\u300e([^\u300e\u300f\n]{4,600})\u300f")))
+_SAID = re.compile(
+    "|".join(
+        (
+            r'"([^"\n]{5,600})"',
+            r"(?<![\w'])'([^'\n]{5,600}(?:'\w[^'\n]{0,300}){0,4})'(?!\w)",
+            "\u201c([^\u201c\u201d\n]{5,600})\u201d",
+            "\u201e([^\u201e\u201c\u201d\n]{5,600})[\u201c\u201d]",
+            "\u2018([^\u2018\n]{5,600}?)\u2019(?!\\w)",
+            "\u00ab([^\u00ab\u00bb\n]{5,600})\u00bb",
+            "\u300c([^\u300c\u300d\n]{4,600})\u300d",
+            "\u300e([^\u300e\u300f\n]{4,600})\u300f",
+        )
+    )
+)
 _ELLIPSIS = re.compile("(?<!\\s)\\s*(?:\u2026|\\.\\.\\.|\\[\u2026\\])\\s*")
 _RUN = re.compile("[^\\s\x80-\U0010ffff\"'`()\\[\\]{}<>,;|*]+")
 _MIXED = re.compile(r"[^\s\"'`()\[\]{}<>,;|*]+")
-_WIDE_PATH = re.compile(r"(?<![\w./~-])[A-Za-z0-9_.~-]{0,200}/[\w./~-]{1,200}\.[A-Za-z0-9]{1,5}(?![A-Za-z0-9])")
+_WIDE_PATH = re.compile(
+    r"(?<![\w./~-])[A-Za-z0-9_.~-]{0,200}/[\w./~-]{1,200}\.[A-Za-z0-9]{1,5}(?![A-Za-z0-9])"
+)
 _CALLED = re.compile(r"([A-Za-z_]\w{1,80})\((?!s\))", re.ASCII)
 _FOREIGN_DIGIT = re.compile(r"(?![0-9])\d")
-_MARKUP = re.compile("\\]\\([^)\\s]{0,500}\\)?|[<\u2039]/?[A-Za-z!?][^<>\n]{0,300}>|</?[A-Za-z][\\w-]{2,40}\\b|"
-                     "\\{\\s{0,80}\"[^\n]{0,60}|"
-                     r"^[^\S\n]{0,80}(?:system|assistant|user|human|developer)[^\S\n]{0,80}:", re.MULTILINE | re.IGNORECASE)
+_MARKUP = re.compile(
+    "\\]\\([^)\\s]{0,500}\\)?|[<\u2039]/?[A-Za-z!?][^<>\n]{0,300}>|</?[A-Za-z][\\w-]{2,40}\\b|"
+    '\\{\\s{0,80}"[^\n]{0,60}|'
+    r"^[^\S\n]{0,80}(?:system|assistant|user|human|developer)[^\S\n]{0,80}:",
+    re.MULTILINE | re.IGNORECASE,
+)
 _TAKEOVER = (
-    r"\b(?:ignore|disregard|forget|override|bypass)\b[^.\n]{0,40}\b(?:instructions?|prompts?|rules?|guidelines?|context|above)\b|"
-    r"\b(?:system prompt|jailbreak|developer mode)\b|"
-    r"\bdo\s+not\s+(?:tell|mention|reveal)\b|\b(?:ignoriere|vergiss|missachte)\b[^.\n]{0,40}\b(?:anweisung\w*|regeln?)\b|"
-    "(?:이전|위)\\s?지시[^.\n]{0,20}무시|以前の指示[^.\n]{0,10}無視|"
-    "忽略[^\u3002\n]{0,12}指令")
+    r"\b(?:ignore|disregard|forget|override|bypass)\b[^.\n]{0,40}\b(?:instructions?|prompts?|rules?"
+    r"|guidelines?|context|above)\b|\b(?:system prompt|jailbreak|developer mode)\b"
+    r"|\bdo\s+not\s+(?:tell|mention|reveal)\b|\b(?:ignoriere|vergiss"
+    r"|missachte)\b[^.\n]{0,40}\b(?:anweisung\w*|regeln?)\b|"
+    "(?:이전|위)\\s?지시[^.\n]{0,20}무시|以前の指示[^.\n]{0,10}無視|忽略[^\u3002\n]{0,12}指令"
+)
 _ORDER = re.compile(
     r"\byou\s+(?:must|should|shall|have to|need to|are now|will now)\b[^.\n]{0,30}|"
     r"\bplease\s+[a-z]+\b[^.\n]{0,30}|\bthe\s+(?:assistant|model|agent|reader)\s+"
-    r"(?:must|should|shall|has to|needs to)\b[^.\n]{0,30}|" + _TAKEOVER, re.IGNORECASE)
+    r"(?:must|should|shall|has to|needs to)\b[^.\n]{0,30}|" + _TAKEOVER,
+    re.IGNORECASE,
+)
 _HASH = re.compile(r"(?=[0-9a-f]{0,80}[a-f])[0-9a-f]{7,64}")
 _NUMBER = re.compile(r"[+-]?(\d[\d.:-]*)([A-Za-z]{1,3})?%?")
-_IDENTIFIER = re.compile(r"--[A-Za-z].*|-[A-Za-z]{1,3}|.*[A-Za-z0-9]_.*|.*_[A-Za-z0-9].*|.*[a-z][A-Z].*|.*::.*|\$[A-Za-z].*|"
-                         r".*[A-Za-z]\d.*|.*\d[A-Za-z].*|.*[A-Za-z0-9)]\.[A-Za-z].*|\.[A-Za-z].*|.*\\[A-Za-z].*|[A-Z]{5,}|"
-                         r"E[A-Z]{2,}|SIG[A-Z]+|[A-Z][a-z]+file", re.ASCII)
+_IDENTIFIER = re.compile(
+    r"--[A-Za-z].*|-[A-Za-z]{1,3}|.*[A-Za-z0-9]_.*|.*_[A-Za-z0-9].*|.*[a-z][A-Z].*|.*::.*"
+    r"|\$[A-Za-z].*|.*[A-Za-z]\d.*|.*\d[A-Za-z].*|.*[A-Za-z0-9)]\.[A-Za-z].*|\.[A-Za-z].*"
+    r"|.*\\[A-Za-z].*|[A-Z]{5,}|E[A-Z]{2,}|SIG[A-Z]+|[A-Z][a-z]+file",
+    re.ASCII,
+)
 _DIGITS = re.compile(r"\d(?:[\d.]*\d)?")
-_WORDS = frozenset({"and/or", "i/o", "input/output", "read/write", "client/server", "ci/cd", "tcp/ip", "n/a", "yes/no",
-                    "on/off", "und/oder", "request/response", "before/after", "e.g", "i.e", "z.b", "d.h", "u.a", "a.m",
-                    "p.m", "https", "ascii", "posix"})  # look technical and are not
-_ALIKE = ("CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "COPTIC")  # scripts whose letters pass for Latin ones
+_WORDS = frozenset(
+    {
+        "and/or",
+        "i/o",
+        "input/output",
+        "read/write",
+        "client/server",
+        "ci/cd",
+        "tcp/ip",
+        "n/a",
+        "yes/no",
+        "on/off",
+        "und/oder",
+        "request/response",
+        "before/after",
+        "e.g",
+        "i.e",
+        "z.b",
+        "d.h",
+        "u.a",
+        "a.m",
+        "p.m",
+        "https",
+        "ascii",
+        "posix",
+    }
+)  # look technical and are not
+# scripts whose letters pass for Latin ones
+_ALIKE = ("CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "COPTIC")
 
-_UNITS = {name: unit for unit, names in {
-    "s": "s sec secs second seconds sekunde sekunden 초 秒",
-    "ms": "ms msec millisecond milliseconds millisekunde millisekunden 밀리초 ミリ秒 毫秒",
-    "us": "us µs μs microsecond microseconds mikrosekunden 마이크로초 マイクロ秒 微秒",
-    "ns": "ns nanosecond nanoseconds nanosekunden",
-    "min": "min mins minute minutes minuten 분 分 分間 分钟 分鐘",
-    "h": "h hr hrs hour hours stunde stunden 시간 時間 时间 小时 小時",
-    "d": "d day days tag tage tagen 일 日 日間 天",
-    "w": "week weeks woche wochen 주 週間 週 周",
-    "mo": "month months monat monate monaten 개월 か月 ヶ月 个月 個月",
-    "y": "year years jahr jahre jahren 년 年",
-    "B": "b byte bytes 바이트 バイト 字节",
-    "KB": "kb kib kilobyte kilobytes", "MB": "mb mib megabyte megabytes 메가바이트 メガバイト",
-    "GB": "gb gib gigabyte gigabytes 기가바이트 ギガバイト", "TB": "tb tib terabyte terabytes",
-    "%": "% percent prozent 퍼센트 パーセント",
-}.items() for name in names.split()}
-_COUNTED = frozenset("retry request call time user file test line token record worker row error attempt commit item job "
-                     "process thread connection query session client server page point dollar euro".split())
+_UNITS = {
+    name: unit
+    for unit, names in {
+        "s": "s sec secs second seconds sekunde sekunden 초 秒",
+        "ms": "ms msec millisecond milliseconds millisekunde millisekunden 밀리초 ミリ秒 毫秒",
+        "us": "us µs μs microsecond microseconds mikrosekunden 마이크로초 マイクロ秒 微秒",
+        "ns": "ns nanosecond nanoseconds nanosekunden",
+        "min": "min mins minute minutes minuten 분 分 分間 分钟 分鐘",
+        "h": "h hr hrs hour hours stunde stunden 시간 時間 时间 小时 小時",
+        "d": "d day days tag tage tagen 일 日 日間 天",
+        "w": "week weeks woche wochen 주 週間 週 周",
+        "mo": "month months monat monate monaten 개월 か月 ヶ月 个月 個月",
+        "y": "year years jahr jahre jahren 년 年",
+        "B": "b byte bytes 바이트 バイト 字节",
+        "KB": "kb kib kilobyte kilobytes",
+        "MB": "mb mib megabyte megabytes 메가바이트 メガバイト",
+        "GB": "gb gib gigabyte gigabytes 기가바이트 ギガバイト",
+        "TB": "tb tib terabyte terabytes",
+        "%": "% percent prozent 퍼센트 パーセント",
+    }.items()
+    for name in names.split()
+}
+_COUNTED = frozenset(
+    "retry request call time user file test line token record worker row error attempt commit item "
+    "job process thread connection query session client server page point dollar euro".split()
+)
 _BY_LENGTH = "|".join(re.escape(name) for name in sorted(_UNITS, key=len, reverse=True))
-_MEASURE = re.compile(r"(?<![\w.])(\d{1,80}(?:\.\d{1,80})?)[`*]{0,3}[ \u00a0-]?"
-                      r"(?:(%s)(?![A-Za-z])|([A-Za-z]{3,12})\b)" % _BY_LENGTH,
-                      re.IGNORECASE)
-_SMALL = {word: digits for digits, words in {
-    "2": "two zwei", "3": "three drei", "4": "four vier", "5": "five fünf", "6": "six sechs", "7": "seven sieben",
-    "8": "eight acht", "9": "nine neun", "10": "ten zehn", "11": "eleven elf", "12": "twelve zwölf", "15": "fifteen fünfzehn",
-    "20": "twenty zwanzig", "30": "thirty dreißig", "40": "forty vierzig", "50": "fifty fünfzig", "60": "sixty sechzig",
-    "70": "seventy siebzig", "80": "eighty achtzig", "90": "ninety neunzig", "100": "hundred hundert", "1000": "thousand tausend",
-}.items() for word in words.split()}
-_SPELLINGS = {digits: tuple(word for word, value in _SMALL.items() if value == digits) for digits in _SMALL.values()}
-_NAMES = {unit: "|".join(re.escape(name) for name, known in _UNITS.items() if known == unit) for unit in _UNITS.values()}
+_MEASURE = re.compile(
+    r"(?<![\w.])(\d{1,80}(?:\.\d{1,80})?)[`*]{0,3}[ \u00a0-]?"
+    r"(?:(%s)(?![A-Za-z])|([A-Za-z]{3,12})\b)" % _BY_LENGTH,
+    re.IGNORECASE,
+)
+_SMALL = {
+    word: digits
+    for digits, words in {
+        "2": "two zwei",
+        "3": "three drei",
+        "4": "four vier",
+        "5": "five fünf",
+        "6": "six sechs",
+        "7": "seven sieben",
+        "8": "eight acht",
+        "9": "nine neun",
+        "10": "ten zehn",
+        "11": "eleven elf",
+        "12": "twelve zwölf",
+        "15": "fifteen fünfzehn",
+        "20": "twenty zwanzig",
+        "30": "thirty dreißig",
+        "40": "forty vierzig",
+        "50": "fifty fünfzig",
+        "60": "sixty sechzig",
+        "70": "seventy siebzig",
+        "80": "eighty achtzig",
+        "90": "ninety neunzig",
+        "100": "hundred hundert",
+        "1000": "thousand tausend",
+    }.items()
+    for word in words.split()
+}
+_SPELLINGS = {
+    digits: tuple(word for word, value in _SMALL.items() if value == digits)
+    for digits in _SMALL.values()
+}
+_NAMES = {
+    unit: "|".join(re.escape(name) for name, known in _UNITS.items() if known == unit)
+    for unit in _UNITS.values()
+}
 _SPELT = re.compile(r"(?<!\w)(%s)(?!\w)" % "|".join(_SMALL), re.IGNORECASE)
-_MONTHS = {name: number for number, names in enumerate((
-    "january jan januar", "february feb februar", "march mar märz", "april apr", "may mai", "june jun juni", "july jul juli",
-    "august aug", "september sep sept", "october oct oktober okt", "november nov", "december dec dezember dez"), 1)
-    for name in names.split()}
+_MONTHS = {
+    name: number
+    for number, names in enumerate(
+        (
+            "january jan januar",
+            "february feb februar",
+            "march mar märz",
+            "april apr",
+            "may mai",
+            "june jun juni",
+            "july jul juli",
+            "august aug",
+            "september sep sept",
+            "october oct oktober okt",
+            "november nov",
+            "december dec dezember dez",
+        ),
+        1,
+    )
+    for name in names.split()
+}
 _DATED = re.compile(
-    r"(?<!\w)(?:(\d{1,2})(?:st|nd|rd|th|\.)?\s+(%(m)s)|(%(m)s)\.?\s+(\d{1,2})(?:st|nd|rd|th)?)(?![\w:])(?:,?\s+(\d{4})(?!\d))?|"
+    r"(?<!\w)(?:(\d{1,2})(?:st|nd|rd|th|\.)?\s+(%(m)s)|(%(m)s)\.?\s+(\d{1,2})(?:st|nd|rd"
+    r"|th)?)(?![\w:])(?:,?\s+(\d{4})(?!\d))?|"
     "(?:(\\d{4})[年년]\\s?)?(\\d{1,2})[月월]\\s?(\\d{1,2})[日일]"
-    % {"m": "|".join(name.title() for name in sorted(_MONTHS, key=len, reverse=True))})
+    % {"m": "|".join(name.title() for name in sorted(_MONTHS, key=len, reverse=True))}
+)
 _ISO = re.compile(r"(?<!\d)(\d{4})-(\d{2})-(\d{2})(?!\d)")
 
-# What a statement says beside its numbers: a share or count in words, a price, what was decided, a direction.  Of a share or
-# count: the words that say it, and all that say the same in a record.
-_ALSO = tuple((re.compile(r"(?i)(?<![\w-])(?:%s)(?![\w-])" % said), re.compile("(?i)(?:%s)" % same)) for said, same in (
-    ("half(?: of)?|die hälfte", r"\bhal(?:f|ves|ved|b\w*)\b|hälfte|50 ?%|1/2|절반|半"),
-    ("(?:a|one) third(?: of)?|ein drittel", r"\bthirds?\b|drittel|33(?:\.\d+)? ?%|1/3"),
-    ("(?:a|one|three) quarters?(?: of)?|ein viertel", r"\bquarters?\b|viertel|[27]5 ?%|[13]/4"),
-    ("(?:a|one|several|two) dozens?|ein dutzend", r"\bdozens?\b|dutzend|\b(?:12|24|twelve)\b"),
-    ("twice|doubled?|doubling|verdoppelt\\w*", r"\btwice\b|\bdoubl|verdoppel|\b2x\b|\b(?:two|2) times|100 ?%|2배|倍"),
-    ("tripled?|thrice", r"\btripl|\bthrice\b|\b3x\b|\b(?:three|3) times"),
-    ("hundreds of|thousands of|millions of", r"\bhundreds?\b|\bthousands?\b|\bmillions?\b|\d{3}"),
-    ("(?:a|an|one|every|per) second", r"\bsecond\b|\b1 ?s\b|\b1000 ?ms\b|/s\b"),
-    ("(?:a|an|one) minute", r"\b(?:a|an|one|1|per|every)[ -]?min(?:ute)?\b|\b60 ?(?:s|sec\w*)\b"),
-    ("(?:a|an|one) hour", r"\b(?:a|an|one|1|per|every)[ -]?h(?:our)?\b|\b60 ?min\w*\b|\b3600 ?s"),
-))
-_UP, _DOWN = (re.compile(r"(?i)(?:%s)" % words) for words in (
-    r"\brose\b|\bris(?:e|es|ing|en)\b|increas|\bgr[eo]w|\brais(?:e|ing)|climb|upgrad|went up|\bup (?:to|by|from)\b|\bbump|"
-    r"gestiegen|erhöht|증가|올[리랐]|上が|増|上げ|提高",
-    r"\bfell\b|\bfall(?:s|en|ing)?\b|decreas|\bdropp?(?:ed|s|ing)? (?:to|by|from)\b|\bshr[aiu]nk|\blower|reduc|downgrad|"
-    r"went down|\bdown (?:to|by|from)\b|\bcut (?:to|by|from)\b|gesunken|gesenkt|감소|줄|減|下が|下げ|降低"))
+# What a statement says beside its numbers: a share or count in words, a price, what was decided, a
+# direction.  Of a share or count: the words that say it, and all that say the same in a record.
+_ALSO = tuple(
+    (re.compile(r"(?i)(?<![\w-])(?:%s)(?![\w-])" % said), re.compile("(?i)(?:%s)" % same))
+    for said, same in (
+        ("half(?: of)?|die hälfte", r"\bhal(?:f|ves|ved|b\w*)\b|hälfte|50 ?%|1/2|절반|半"),
+        ("(?:a|one) third(?: of)?|ein drittel", r"\bthirds?\b|drittel|33(?:\.\d+)? ?%|1/3"),
+        ("(?:a|one|three) quarters?(?: of)?|ein viertel", r"\bquarters?\b|viertel|[27]5 ?%|[13]/4"),
+        ("(?:a|one|several|two) dozens?|ein dutzend", r"\bdozens?\b|dutzend|\b(?:12|24|twelve)\b"),
+        (
+            "twice|doubled?|doubling|verdoppelt\\w*",
+            r"\btwice\b|\bdoubl|verdoppel|\b2x\b|\b(?:two|2) times|100 ?%|2배|倍",
+        ),
+        ("tripled?|thrice", r"\btripl|\bthrice\b|\b3x\b|\b(?:three|3) times"),
+        (
+            "hundreds of|thousands of|millions of",
+            r"\bhundreds?\b|\bthousands?\b|\bmillions?\b|\d{3}",
+        ),
+        ("(?:a|an|one|every|per) second", r"\bsecond\b|\b1 ?s\b|\b1000 ?ms\b|/s\b"),
+        (
+            "(?:a|an|one) minute",
+            r"\b(?:a|an|one|1|per|every)[ -]?min(?:ute)?\b|\b60 ?(?:s|sec\w*)\b",
+        ),
+        (
+            "(?:a|an|one) hour",
+            r"\b(?:a|an|one|1|per|every)[ -]?h(?:our)?\b|\b60 ?min\w*\b|\b3600 ?s",
+        ),
+    )
+)
+_UP, _DOWN = (
+    re.compile(r"(?i)(?:%s)" % words)
+    for words in (
+        r"\brose\b|\bris(?:e|es|ing|en)\b|increas|\bgr[eo]w|\brais(?:e|ing)|climb|upgrad|went up"
+        r"|\bup (?:to|by|from)\b|\bbump|gestiegen|erhöht|증가|올[리랐]|上が|増|上げ|提高",
+        r"\bfell\b|\bfall(?:s|en|ing)?\b|decreas|\bdropp?(?:ed|s|ing)? (?:to|by|from)\b"
+        r"|\bshr[aiu]nk|\blower|reduc|downgrad|went down|\bdown (?:to|by|from)\b|\bcut (?:to|by"
+        r"|from)\b|gesunken|gesenkt|감소|줄|減|下が|下げ|降低",
+    )
+)
 _RANGE = re.compile(r"(?i)\b(?:from|von) (\d[\w.%]*) (?:to|auf|bis) (\d[\w.%]*)")
 _SENTENCES = re.compile(r"(?<=[.!?;。！？])\s|\n")
 _PRICE = re.compile(r"[$€£¥₩]\s?\d[\d.]*")
@@ -134,7 +263,9 @@ class Proof:
         self.bare = self.spaced.translate({ord("`"): None, ord("*"): None})
         self.quiet = _quiet(self.spaced)
         self.measures: dict[tuple[str, str], bool] = {}
-        self.days = {match.groups() for match in _ISO.finditer(self.plain)} | {day for _, day in _dates(self.plain)}
+        self.days = {match.groups() for match in _ISO.finditer(self.plain)} | {
+            day for _, day in _dates(self.plain)
+        }
 
     def lacking(self, said: str) -> str:
         """Return the first technical word of a statement that the records do not hold, or ""."""
@@ -146,8 +277,19 @@ class Proof:
         also = self._also(said)
         if also:
             return also
-        return self._wide(said) or self._numbers(said) or next(
-            (piece for run in _RUN.findall(_DATED.sub(" ", said)) for piece in _split(run) if not self.holds(piece)), "")
+        return (
+            self._wide(said)
+            or self._numbers(said)
+            or next(
+                (
+                    piece
+                    for run in _RUN.findall(_DATED.sub(" ", said))
+                    for piece in _split(run)
+                    if not self.holds(piece)
+                ),
+                "",
+            )
+        )
 
     def holds(self, word: str) -> bool:
         """Tell whether a word stands in the records, or is not of the kind that has to."""
@@ -158,15 +300,19 @@ class Proof:
             return _stands(word.rstrip("/"), self.plain, "0aA.-", "0aA-.")
         if _HASH.fullmatch(word):
             return _stands(word, self.plain, "0aA", "")
-        if number and number[2] and number[2].casefold() not in _UNITS:  # `3x`, `2nd`: no number of its own
+        # `3x`, `2nd`: no number of its own
+        if number and number[2] and number[2].casefold() not in _UNITS:
             return _stands(word.lstrip("+-"), self.plain, "0aA", "0aA")
         if number:
             return self._counted(number[1].rstrip(".:-"))
         if not _IDENTIFIER.fullmatch(word):
             return all(self._counted(digits) for digits in _DIGITS.findall(word))
         border = "0aA-" if word[0] == "-" else "0aA"
-        return (_stands(word, self.plain, border, border) or _stands(word[0].lower() + word[1:], self.plain, border, border)
-                or (word.isalpha() and _stands(word.casefold(), self.lower, "0aA", "0aA")))
+        return (
+            _stands(word, self.plain, border, border)
+            or _stands(word[0].lower() + word[1:], self.plain, border, border)
+            or (word.isalpha() and _stands(word.casefold(), self.lower, "0aA", "0aA"))
+        )
 
     def _counted(self, digits: str) -> bool:
         if digits in ("0", "1") or _stands(digits, self.plain, "0aA", "u"):
@@ -174,7 +320,9 @@ class Proof:
         return any(_stands(word, self.lower, "0aA", "0aA") for word in _SPELLINGS.get(digits, ()))
 
     def _code(self, said: str) -> str:
-        """Find quoted code that no record holds character for character, or a fence without its other end."""
+        """Find quoted code that no record holds character for character, or a fence without its
+        other end.
+        """
         for match in _CODE.finditer(said):
             lines = match[2].split("\n") if "\n" in match[2] else [match[2]]
             for line in lines[1:] if "\n" in match[2] else lines:
@@ -193,23 +341,29 @@ class Proof:
         return ""
 
     def _quotes(self, said: str) -> str:
-        """Find quoted text of three and more words that no record holds, whatever its case and white space."""
+        """Find quoted text of three and more words that no record holds, whatever its case and
+        white space.
+        """
         for match in _SAID.finditer(_CODE.sub(lambda code: code[2], said)):
             quoted = next(group for group in match.groups() if group)
             for part in _ELLIPSIS.split(quoted):
                 wide = sum(ord(c) >= 0x1100 for c in part)
                 told = _quiet(part).strip(" .,;:!?\u3002\u3001")
-                if (len(part.split()) >= 3 or wide >= 6) and not _stands(told, self.quiet, "0aA", "0aA"):
+                if (len(part.split()) >= 3 or wide >= 6) and not _stands(
+                    told, self.quiet, "0aA", "0aA"
+                ):
                     return " ".join(quoted.split())
         return ""
 
     def _also(self, said: str) -> str:
-        """Find a quantity in words, a price, the verb of a decision or a direction that no record bears out."""
+        """Find a quantity in words, a price, the verb of a decision or a direction that no record
+        bears out.
+        """
         for match in _PRICE.finditer(said):
             if "".join(match[0].split()) not in self.plain:
                 return match[0]
         for match in _DECIDED.finditer(said):
-            if match[1].casefold()[:max(3, len(match[1]) - 2)] not in self.lower:
+            if match[1].casefold()[: max(3, len(match[1]) - 2)] not in self.lower:
                 return match[0]
         for words, same in _ALSO:
             found = words.search(said)
@@ -218,20 +372,33 @@ class Proof:
         return self._turned(said)
 
     def _turned(self, said: str) -> str:
-        """Find a direction that the records turn round: what they say of the same numbers is the opposite."""
+        """Find a direction that the records turn round: what they say of the same numbers is the
+        opposite.
+        """
         for match in _RANGE.finditer(said):
             first, last = (part.rstrip(".") for part in match.groups())
-            if re.search(r"%s\W+(?:\w+ ){0,2}?%s" % (re.escape(last), re.escape(first)), self.spaced) and not re.search(
-                    r"%s\W+(?:\w+ ){0,2}?%s" % (re.escape(first), re.escape(last)), self.spaced):
+            if re.search(
+                r"%s\W+(?:\w+ ){0,2}?%s" % (re.escape(last), re.escape(first)), self.spaced
+            ) and not re.search(
+                r"%s\W+(?:\w+ ){0,2}?%s" % (re.escape(first), re.escape(last)), self.spaced
+            ):
                 return match[0]
         up, down = _UP.search(said), _DOWN.search(said)
         if bool(up) == bool(down):
             return ""
         same, other = (_UP, _DOWN) if up else (_DOWN, _UP)
         numbers = _DIGITS.findall(said)
-        about = [part for part in _SENTENCES.split(self.plain) if any(_stands(n, part, "0aA", "u") for n in numbers)]
+        about = [
+            part
+            for part in _SENTENCES.split(self.plain)
+            if any(_stands(n, part, "0aA", "u") for n in numbers)
+        ]
         turned = any(other.search(part) for part in about) or not (about or same.search(self.plain))
-        return (up or down)[0] if turned and not any(same.search(part) for part in about) else ""  # type: ignore[index]
+        return (
+            (up or down)[0]  # type: ignore[index]
+            if turned and not any(same.search(part) for part in about)
+            else ""
+        )
 
     def _wide(self, said: str) -> str:
         """Find a path, a call or a word of two scripts that no record holds."""
@@ -243,7 +410,14 @@ class Proof:
                 return str(name) + "()"
         if said.isascii():
             return ""
-        return next((word for word in _MIXED.findall(said) if _two_scripts(word) and word not in self.plain), "")
+        return next(
+            (
+                word
+                for word in _MIXED.findall(said)
+                if _two_scripts(word) and word not in self.plain
+            ),
+            "",
+        )
 
     def _numbers(self, said: str) -> str:
         """Find a measure, a spelt number or a date that no record holds."""
@@ -256,11 +430,19 @@ class Proof:
             if unit or counted in _COUNTED:
                 known = (match[1], unit or counted)
                 if known not in self.measures:
-                    self.measures[known] = self._measured(*known) if unit else not self._otherwise(*known)
+                    self.measures[known] = (
+                        self._measured(*known) if unit else not self._otherwise(*known)
+                    )
                 if not self.measures[known]:
                     return match[0]
-        return next((match[0] for match in _SPELT.finditer(said) if match[0].casefold() != "two" and not self._counted(
-            _SMALL[match[0].casefold()])), "")
+        return next(
+            (
+                match[0]
+                for match in _SPELT.finditer(said)
+                if match[0].casefold() != "two" and not self._counted(_SMALL[match[0].casefold()])
+            ),
+            "",
+        )
 
     def _measured(self, digits: str, unit: str) -> bool:
         """Tell whether a number stands with a unit, in digits or spelt."""
@@ -269,16 +451,27 @@ class Proof:
         return re.search(found, self.bare, re.IGNORECASE) is not None
 
     def _otherwise(self, digits: str, counted: str) -> bool:
-        """Tell whether every occurrence of a number stands with another unit than what a statement counts."""
-        after = re.findall(r"(?<![\d.])%s(?![\d.]*\d)[ \u00a0-]?(?:(%s)(?![A-Za-z])|([A-Za-z]{3,12}))?" % (
-            re.escape(digits), _BY_LENGTH), self.bare, re.IGNORECASE)
-        return bool(after) and all(unit or (_one(noun) in _COUNTED and _one(noun) != counted) for unit, noun in after)
+        """Tell whether every occurrence of a number stands with another unit than what a statement
+        counts.
+        """
+        after = re.findall(
+            r"(?<![\d.])%s(?![\d.]*\d)[ \u00a0-]?(?:(%s)(?![A-Za-z])|([A-Za-z]{3,12}))?"
+            % (re.escape(digits), _BY_LENGTH),
+            self.bare,
+            re.IGNORECASE,
+        )
+        return bool(after) and all(
+            unit or (_one(noun) in _COUNTED and _one(noun) != counted) for unit, noun in after
+        )
 
 
-# --- Forms of the same ------------------------------------------------------------------------------------------------
+# --- Forms of the same ----------------------------------------------------------------------------
+
 
 def _folded(value: str) -> str:
-    """Bring compatible characters, digits of any script, look-alikes of separators and thousands into one form."""
+    """Bring compatible characters, digits of any script, look-alikes of separators and thousands
+    into one form.
+    """
     if not value.isascii():
         value = unicodedata.normalize("NFKC", value).translate(_CONFUSABLE)
         value = _FOREIGN_DIGIT.sub(lambda match: str(unicodedata.decimal(match[0])), value)
@@ -286,8 +479,13 @@ def _folded(value: str) -> str:
 
 
 def _quiet(value: str) -> str:
-    """Fold text for the comparison of quotes: case, white space, emphasis and the shape of quote marks."""
-    marks = {**dict.fromkeys(map(ord, "`*"), None), **dict.fromkeys(map(ord, "\u2018\u2019\u201c\u201d\u201e\""), "'")}
+    """Fold text for the comparison of quotes: case, white space, emphasis and the shape of quote
+    marks.
+    """
+    marks = {
+        **dict.fromkeys(map(ord, "`*"), None),
+        **dict.fromkeys(map(ord, '\u2018\u2019\u201c\u201d\u201e"'), "'"),
+    }
     return " ".join(value.translate(marks).casefold().split())
 
 
@@ -303,14 +501,24 @@ def _dates(value: str) -> Iterator[tuple[str, tuple[str, str, str]]]:
 def _one(noun: str) -> str:
     """Return the singular of an English noun."""
     noun = noun.casefold()
-    return noun[:-3] + "y" if noun.endswith("ies") else noun[:-1] if noun.endswith("s") and not noun.endswith("ss") else noun
+    return (
+        noun[:-3] + "y"
+        if noun.endswith("ies")
+        else noun[:-1]
+        if noun.endswith("s") and not noun.endswith("ss")
+        else noun
+    )
 
 
 def _two_scripts(word: str) -> bool:
     """Tell whether a word mixes Latin letters with ones that look like them."""
     if word.isascii() or not any("a" <= c <= "z" for c in word.lower()):
         return False
-    return any(unicodedata.name(c, "").startswith(_ALIKE) for c in word if not c.isascii() and c not in "µμ")
+    return any(
+        unicodedata.name(c, "").startswith(_ALIKE)
+        for c in word
+        if not c.isascii() and c not in "µμ"
+    )
 
 
 def _split(run: str) -> list[str]:
@@ -323,17 +531,18 @@ def _split(run: str) -> list[str]:
     return [piece.rstrip(".!?") for part in run.split("=") for piece in part.split(":") if piece]
 
 
-# --- Borders ----------------------------------------------------------------------------------------------------------
+# --- Borders --------------------------------------------------------------------------------------
+
 
 def _stands(word: str, within: str, left: str, right: str) -> bool:
     """Tell whether a word occurs between borders.
 
-    left, right: what may not touch it there: `0aA` letters, digits and `_`; `.` a dot and a letter or digit; `-` a
-    hyphen; right `u` a digit, a decimal, or more letters than a unit has.
+    left, right: what may not touch it there: `0aA` letters, digits and `_`; `.` a dot and a letter
+    or digit; `-` a hyphen; right `u` a digit, a decimal, or more letters than a unit has.
     """
     at = within.find(word)
     while at >= 0:
-        before, after = within[max(at - 2, 0):at], within[at + len(word):at + len(word) + 6]
+        before, after = within[max(at - 2, 0) : at], within[at + len(word) : at + len(word) + 6]
         if not _touches_left(before, left, word[0]) and not _touches_right(after, right, word[-1]):
             return True
         at = within.find(word, at + 1)
@@ -348,11 +557,16 @@ def _touches_left(before: str, rule: str, first: str) -> bool:
     last = before[-1:]
     if not last:
         return False
-    if first.isdigit() and last in ".,-" and before[:1].isdigit() and len(before) == 2:  # of a decimal, of a date
+    # of a decimal, of a date
+    if first.isdigit() and last in ".,-" and before[:1].isdigit() and len(before) == 2:
         return True
     if first == "/" and "." in rule:  # the rest of a relative path is no absolute one
         return _word(last) or last in ".~-"
-    return ("0" in rule and _word(first) and _word(last)) or ("-" in rule and last == "-") or ("." in rule and last == ".")
+    return (
+        ("0" in rule and _word(first) and _word(last))
+        or ("-" in rule and last == "-")
+        or ("." in rule and last == ".")
+    )
 
 
 def _touches_right(after: str, rule: str, last: str) -> bool:
@@ -360,8 +574,15 @@ def _touches_right(after: str, rule: str, last: str) -> bool:
     if rule == "u":
         letters = re.match(r"\w*", after, re.ASCII)
         more = letters[0] if letters else ""
-        return len(more) > 3 or any(c.isdigit() for c in more) or (following in (".", ",") and after[1:2].isdigit())
+        return (
+            len(more) > 3
+            or any(c.isdigit() for c in more)
+            or (following in (".", ",") and after[1:2].isdigit())
+        )
     if not following:
         return False
-    return ("0" in rule and _word(last) and _word(following)) or ("-" in rule and following == "-") or (
-        "." in rule and following == "." and _word(after[1:2] or " "))
+    return (
+        ("0" in rule and _word(last) and _word(following))
+        or ("-" in rule and following == "-")
+        or ("." in rule and following == "." and _word(after[1:2] or " "))
+    )

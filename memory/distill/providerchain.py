@@ -1,8 +1,10 @@
-"""Answer a question from records: from the cache, by the first provider of a chain that gives a sound answer, or by the extract.
+"""Answer a question from records: from the cache, by the first provider of a chain that gives a
+sound answer, or by the extract.
 
-The chain `auto` is claude, gemini, extract; a named provider is followed by extract.  A step that is skipped, declined
-or fails leaves a note that says why.  A model's answer is a draft: parts.py asks for it, verdict.py says which of its
-bullets stand.  With none the next step answers; NONE is an answer: the records do not tell.
+The chain `auto` is claude, gemini, extract; a named provider is followed by extract.  A step that
+is skipped, declined or fails leaves a note that says why.  A model's answer is a draft: parts.py
+asks for it, verdict.py says which of its bullets stand.  With none the next step answers; NONE is
+an answer: the records do not tell.
 """
 
 from __future__ import annotations
@@ -19,22 +21,41 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory.distill import parts, providers
 
-CHAINS = {"auto": ("claude", "gemini"), "claude": ("claude",), "gemini": ("gemini",), "ollama": ("ollama",),
-          "command": ("command",), "extract": (), "none": ()}
+CHAINS = {
+    "auto": ("claude", "gemini"),
+    "claude": ("claude",),
+    "gemini": ("gemini",),
+    "ollama": ("ollama",),
+    "command": ("command",),
+    "extract": (),
+    "none": (),
+}
 LEAST_TOKENS = 50  # of a digest: below, no bullet with its citation fits
 QUESTION_CHARS = 20_000
 KEPT = "kept from an earlier call"
 
 
-def distill(question: str, sources: Sequence[Source], config: spend.Caps, env: Mapping[str, str], home: str,
-            cache_dir: str, now: float, provider: str | None = None, max_tokens: int | None = None,
-            use_cache: bool = True, progress: Callable[[str], None] | None = None) -> Digest:
-    """Answer a question from records, by the first step of the provider chain that gives a sound answer.
+def distill(
+    question: str,
+    sources: Sequence[Source],
+    config: spend.Caps,
+    env: Mapping[str, str],
+    home: str,
+    cache_dir: str,
+    now: float,
+    provider: str | None = None,
+    max_tokens: int | None = None,
+    use_cache: bool = True,
+    progress: Callable[[str], None] | None = None,
+) -> Digest:
+    """Answer a question from records, by the first step of the provider chain that gives a sound
+    answer.
 
-    sources: best first, with checksums.  config: `distill.*` and `redact.*`.  cache_dir: the workspace's directory of
-    derived files.  now: seconds since the epoch.  provider, max_tokens: in place of the configured ones.  progress:
-    called with one line before each wait.  Raises UsageError for an unknown provider, a budget below LEAST_TOKENS or a
-    question over QUESTION_CHARS.
+    sources: best first, with checksums.  config: `distill.*` and `redact.*`.  cache_dir: the
+    workspace's directory of derived files.  now: seconds since the epoch.  provider, max_tokens: in
+    place of the configured ones.  progress: called with one line before each wait.  Raises
+    UsageError for an unknown provider, a budget below LEAST_TOKENS or a question over
+    QUESTION_CHARS.
     """
     chosen = provider or str(config["distill.provider"])
     budget = checked_call(question, chosen, config, max_tokens)
@@ -45,13 +66,27 @@ def distill(question: str, sources: Sequence[Source], config: spend.Caps, env: M
     steps: list[Step] = []
     made: list[str] = []
     for name in (*CHAINS[chosen], "extract"):
-        key = cache.digest_key(question, sources, config, name, _model(config, name, chosen), budget)
+        key = cache.digest_key(
+            question, sources, config, name, _model(config, name, chosen), budget
+        )
         digest = cache.kept_digest(folder, key, now) if folder else None
         outcome = KEPT if digest else "answered"
         try:
             if not digest:
                 _need(name, config, env)
-                job = job or _job(question, sources, config, env, home, cache_dir, folder, now, budget, made, progress)
+                job = job or _job(
+                    question,
+                    sources,
+                    config,
+                    env,
+                    home,
+                    cache_dir,
+                    folder,
+                    now,
+                    budget,
+                    made,
+                    progress,
+                )
                 digest = _answer(job, name, _model(config, name, chosen))
                 if folder and digest.bullets and not digest.partial:
                     cache.keep_digest(folder, key, now, digest)
@@ -59,13 +94,20 @@ def distill(question: str, sources: Sequence[Source], config: spend.Caps, env: M
             steps.append(Step(name, str(error)))
             continue
         notes = ("%s %s" % (step.provider, step.outcome) for step in steps)
-        return dataclasses.replace(digest, notes=(*notes, *digest.notes), steps=(*steps, Step(name, outcome)), calls=len(made))
+        return dataclasses.replace(
+            digest,
+            notes=(*notes, *digest.notes),
+            steps=(*steps, Step(name, outcome)),
+            calls=len(made),
+        )
     raise AssertionError("the chain ends with extract")
 
 
 def again(digest: Digest) -> Digest:
     """Return a digest with the account that it has when it comes from the cache."""
-    return dataclasses.replace(digest, cached=True, calls=0, steps=(*digest.steps[:-1], Step(digest.provider, KEPT)))
+    return dataclasses.replace(
+        digest, cached=True, calls=0, steps=(*digest.steps[:-1], Step(digest.provider, KEPT))
+    )
 
 
 def checked_call(question: str, chosen: str, config: spend.Caps, max_tokens: int | None) -> int:
@@ -77,20 +119,46 @@ def checked_call(question: str, chosen: str, config: spend.Caps, max_tokens: int
         raise UsageError("unknown provider '%s'; use one of %s" % (chosen, ", ".join(CHAINS)))
     budget = spend.whole(config["distill.maxTokens"]) if max_tokens is None else max_tokens
     if budget < LEAST_TOKENS:
-        raise UsageError("the budget must be at least %d tokens, not %d; set %s" % (
-            LEAST_TOKENS, budget, "distill.maxTokens" if max_tokens is None else "--max-tokens"))
+        raise UsageError(
+            "the budget must be at least %d tokens, not %d; set %s"
+            % (LEAST_TOKENS, budget, "distill.maxTokens" if max_tokens is None else "--max-tokens")
+        )
     if len(question) > QUESTION_CHARS:
-        raise UsageError("the question has {:,} characters, but may have only {:,}; keep long material as a record and ask "
-                         "about it".format(len(question), QUESTION_CHARS))
+        raise UsageError(
+            "the question has {:,} characters, but may have only {:,}; keep long material as a "
+            "record and ask about it".format(len(question), QUESTION_CHARS)
+        )
     return budget
 
 
-def _job(question: str, sources: Sequence[Source], config: spend.Caps, env: Mapping[str, str], home: str, cache_dir: str,
-         folder: str, now: float, budget: int, made: list[str], progress: Callable[[str], None] | None) -> parts.Job:
+def _job(
+    question: str,
+    sources: Sequence[Source],
+    config: spend.Caps,
+    env: Mapping[str, str],
+    home: str,
+    cache_dir: str,
+    folder: str,
+    now: float,
+    budget: int,
+    made: list[str],
+    progress: Callable[[str], None] | None,
+) -> parts.Job:
     from memory.distill import parts
 
     safe = _safe(sources, config, os.path.basename(cache_dir.rstrip("/")))
-    return parts.Job(clean(question), safe, config, env, home, folder, now, budget, progress or (lambda line: None), made)
+    return parts.Job(
+        clean(question),
+        safe,
+        config,
+        env,
+        home,
+        folder,
+        now,
+        budget,
+        progress or (lambda line: None),
+        made,
+    )
 
 
 def _answer(job: parts.Job, name: str, model: str) -> Digest:
@@ -104,7 +172,9 @@ def _answer(job: parts.Job, name: str, model: str) -> Digest:
 
 
 def _model(config: spend.Caps, name: str, chosen: str) -> str:
-    """Return the configured model, "" where it cannot be meant for a provider: in the chain `auto` one name cannot fit two."""
+    """Return the configured model, "" where it cannot be meant for a provider: in the chain `auto`
+    one name cannot fit two.
+    """
     model = str(config["distill.model"])
     fits = chosen != "auto" or (name == "gemini") == model.startswith("gemini")
     return model if fits and name != "extract" else ""
@@ -118,14 +188,24 @@ def _safe(sources: Sequence[Source], config: spend.Caps, salt: str) -> list[Sour
     allowed = [str(item) for item in allow] if isinstance(allow, (list, tuple)) else []
 
     def safe(value: str) -> str:
-        # Private passages are no matter of taste; `redact` knows a tag that is talked about from one that is used.
-        return clean(redactor.redact(value, allowed, salt).text if config["redact.enabled"]
-                             else redactor.strip_private(value))
+        # Private passages are no matter of taste; `redact` knows a tag that is talked about from
+        # one that is used.
+        return clean(
+            redactor.redact(value, allowed, salt).text
+            if config["redact.enabled"]
+            else redactor.strip_private(value)
+        )
 
-    return [dataclasses.replace(s, title=safe(s.title), body=safe(s.body), turns=tuple(map(safe, s.turns))) for s in sources]
+    return [
+        dataclasses.replace(
+            s, title=safe(s.title), body=safe(s.body), turns=tuple(map(safe, s.turns))
+        )
+        for s in sources
+    ]
 
 
-# --- Asking a model ---------------------------------------------------------------------------------------------------
+# --- Asking a model -------------------------------------------------------------------------------
+
 
 def _provider(name: str, config: spend.Caps) -> providers.Provider:
     from memory.distill import providers
@@ -134,7 +214,10 @@ def _provider(name: str, config: spend.Caps) -> providers.Provider:
         argv = config["distill.command"]
         return providers.Command(argv if isinstance(argv, (list, tuple)) else ())
     made: dict[str, Callable[[], providers.Provider]] = {
-        "claude": providers.Claude, "gemini": providers.Gemini, "ollama": providers.Ollama}
+        "claude": providers.Claude,
+        "gemini": providers.Gemini,
+        "ollama": providers.Ollama,
+    }
     return made[name]()
 
 
@@ -142,6 +225,10 @@ def _need(name: str, config: spend.Caps, env: Mapping[str, str]) -> None:
     """Raise ProviderError where a step of the chain cannot be taken."""
     if name == "extract":
         return
-    reason = "this runs inside a model call by dayleaf" if env.get(boundary.NESTED) else _provider(name, config).available(env)
+    reason = (
+        "this runs inside a model call by dayleaf"
+        if env.get(boundary.NESTED)
+        else _provider(name, config).available(env)
+    )
     if reason:
         raise ProviderError("skipped: " + reason)

@@ -1,8 +1,9 @@
 """Local commands that answer a prompt: claude, gemini, ollama, or one the user names.
 
-Each is a child with its own session, an empty temporary directory to stand in, no tools, a cleaned environment that
-carries the nesting guard, a deadline, a cap on what it may print, and the prompt on stdin: argv is for all to see.
-What comes back is untrusted text.  Nothing here decides whether a call may be made; see spend.py.
+Each is a child with its own session, an empty temporary directory to stand in, no tools, a cleaned
+environment that carries the nesting guard, a deadline, a cap on what it may print, and the prompt
+on stdin: argv is for all to see.  What comes back is untrusted text.  Nothing here decides whether
+a call may be made; see spend.py.
 """
 
 from __future__ import annotations
@@ -23,17 +24,34 @@ from memory.store import process
 OUTPUT_LIMIT = 4 << 20  # bytes of stdout
 HELP_TIMEOUT = 10.0
 
-# What a session sets for its children and a new top-level client must not see.  Credentials and the choice of a cloud
-# (CLAUDE_CODE_OAUTH_TOKEN, CLAUDE_CODE_USE_*, CLAUDE_CONFIG_DIR, ANTHROPIC_*, AWS_*, GOOGLE_*) pass: dropping all of
-# CLAUDE_CODE_* left another tool silently without a model for seven weeks.
-DROPPED = ("CLAUDECODE", "CLAUDE_PID", "CLAUDE_ENV_FILE", "CLAUDE_PROJECT_DIR", "CLAUDE_JOB_DIR", "CLAUDE_SESSION_ID",
-           "CLAUDE_SKILL_DIR", "CLAUDE_CODE_ENTRYPOINT", "GEMINI_CLI")
-DROPPED_STARTS = ("CLAUDE_CODE_SESSION", "CLAUDE_CODE_CHILD", "CLAUDE_CODE_MESSAGING_", "CLAUDE_PLUGIN_")
+# What a session sets for its children and a new top-level client must not see.  Credentials and the
+# choice of a cloud (CLAUDE_CODE_OAUTH_TOKEN, CLAUDE_CODE_USE_*, CLAUDE_CONFIG_DIR, ANTHROPIC_*,
+# AWS_*, GOOGLE_*) pass: dropping all of CLAUDE_CODE_* left another tool silently without a model
+# for seven weeks.
+DROPPED = (
+    "CLAUDECODE",
+    "CLAUDE_PID",
+    "CLAUDE_ENV_FILE",
+    "CLAUDE_PROJECT_DIR",
+    "CLAUDE_JOB_DIR",
+    "CLAUDE_SESSION_ID",
+    "CLAUDE_SKILL_DIR",
+    "CLAUDE_CODE_ENTRYPOINT",
+    "GEMINI_CLI",
+)
+DROPPED_STARTS = (
+    "CLAUDE_CODE_SESSION",
+    "CLAUDE_CODE_CHILD",
+    "CLAUDE_CODE_MESSAGING_",
+    "CLAUDE_PLUGIN_",
+)
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a model said.  tokens_in, tokens_out, cost (US dollars): None where the command does not tell."""
+    """What a model said.  tokens_in, tokens_out, cost (US dollars): None where the command does not
+    tell.
+    """
 
     text: str
     model: str
@@ -45,7 +63,8 @@ class Answer:
 class CallFailed(ProviderError):
     """A call came to nothing.
 
-    why: a word for ledgers, free of anybody's text.  answer: what the command told of its cost all the same, or None.
+    why: a word for ledgers, free of anybody's text.  answer: what the command told of its cost all
+    the same, or None.
     """
 
     def __init__(self, why: str, detail: str = "", answer: Answer | None = None):
@@ -65,12 +84,19 @@ class Provider(Protocol):
         """Return "" where the command can be called, else why not."""
         ...
 
-    def complete(self, prompt: str, system: str, timeout: float, env: Mapping[str, str], model: str,
-                 stop: threading.Event | None = None) -> Answer:
+    def complete(
+        self,
+        prompt: str,
+        system: str,
+        timeout: float,
+        env: Mapping[str, str],
+        model: str,
+        stop: threading.Event | None = None,
+    ) -> Answer:
         """Answer a prompt.
 
-        timeout: seconds.  model: "" for the provider's own choice.  stop: ends the call, set by another thread.  Raises
-        ProviderError (mostly CallFailed).
+        timeout: seconds.  model: "" for the provider's own choice.  stop: ends the call, set by
+        another thread.  Raises ProviderError (mostly CallFailed).
         """
         ...
 
@@ -90,37 +116,74 @@ class Claude(_Client):
 
     name = "claude"
 
-    def complete(self, prompt: str, system: str, timeout: float, env: Mapping[str, str], model: str,
-                 stop: threading.Event | None = None) -> Answer:
+    def complete(
+        self,
+        prompt: str,
+        system: str,
+        timeout: float,
+        env: Mapping[str, str],
+        model: str,
+        stop: threading.Event | None = None,
+    ) -> Answer:
         """Answer through the user's own login; `haiku` where no model is given."""
         program = _need("claude", env)
         passed = dict(clean_env(env), CLAUDE_CODE_MAX_RETRIES="0")  # one request, and no other
-        # --bare would be leaner, but never reads a subscription's login; clients before 2.1.169 lack --safe-mode.
+        # --bare would be leaner, but never reads a subscription's login; clients before 2.1.169
+        # lack --safe-mode.
         known = run([program, "--help"], "", min(timeout, HELP_TIMEOUT), passed).out
         isolation = ["--safe-mode"] if "--safe-mode" in known else ["--setting-sources", ""]
-        done = run([program, "-p", *isolation, "--tools", "", "--strict-mcp-config", "--no-session-persistence",
-                    "--system-prompt", system, "--model", model or "haiku", "--output-format", "json"],
-                   prompt, timeout, passed, stop=stop)
+        done = run(
+            [
+                program,
+                "-p",
+                *isolation,
+                "--tools",
+                "",
+                "--strict-mcp-config",
+                "--no-session-persistence",
+                "--system-prompt",
+                system,
+                "--model",
+                model or "haiku",
+                "--output-format",
+                "json",
+            ],
+            prompt,
+            timeout,
+            passed,
+            stop=stop,
+        )
         return _checked(_claude_answer(done), prompt)
 
 
 class Gemini(_Client):
-    """`gemini -p`, its tools, hooks and servers off through project settings in the directory it stands in.
+    """`gemini -p`, its tools, hooks and servers off through project settings in the directory it
+    stands in.
 
-    The directory is always the same, since the client keeps a history folder for each directory it has ever seen.  It
-    obeys the settings only in a trusted one (--skip-trust alone comes too late for them), and takes an empty list of
-    allowed servers or tools for no list (0.61).
+    The directory is always the same, since the client keeps a history folder for each directory it
+    has ever seen.  It obeys the settings only in a trusted one (--skip-trust alone comes too late
+    for them), and takes an empty list of allowed servers or tools for no list (0.61).
     """
 
     name = "gemini"
     settings: Mapping[str, object] = {
-        "tools": {"core": ["none"]}, "mcp": {"allowed": ["none"]}, "hooksConfig": {"enabled": False},
-        "skills": {"enabled": False}, "context": {"fileName": ["none"]},
+        "tools": {"core": ["none"]},
+        "mcp": {"allowed": ["none"]},
+        "hooksConfig": {"enabled": False},
+        "skills": {"enabled": False},
+        "context": {"fileName": ["none"]},
         "general": {"sessionRetention": {"enabled": True, "maxAge": "1d", "maxCount": 1}},
     }
 
-    def complete(self, prompt: str, system: str, timeout: float, env: Mapping[str, str], model: str,
-                 stop: threading.Event | None = None) -> Answer:
+    def complete(
+        self,
+        prompt: str,
+        system: str,
+        timeout: float,
+        env: Mapping[str, str],
+        model: str,
+        stop: threading.Event | None = None,
+    ) -> Answer:
         """Answer through the user's own login."""
         program = _need("gemini", env)
         stand = layout.home(dict(env)) + "/spawn/gemini"
@@ -129,10 +192,30 @@ class Gemini(_Client):
             files.replace(stand + "/.gemini/system.md", system.encode())
         except OSError as error:
             raise CallFailed("no directory", "%s: %s" % (stand, error.strerror)) from None
-        passed = dict(clean_env(env), GEMINI_CLI_TRUST_WORKSPACE="true", GEMINI_SYSTEM_MD=stand + "/.gemini/system.md")
+        passed = dict(
+            clean_env(env),
+            GEMINI_CLI_TRUST_WORKSPACE="true",
+            GEMINI_SYSTEM_MD=stand + "/.gemini/system.md",
+        )
         chosen = ["-m", model] if model else []
-        done = run([program, "-p", "Answer as told above.", "-o", "json", "--skip-trust", "-e", "none", *chosen],
-                   prompt, timeout, passed, stand, stop)
+        done = run(
+            [
+                program,
+                "-p",
+                "Answer as told above.",
+                "-o",
+                "json",
+                "--skip-trust",
+                "-e",
+                "none",
+                *chosen,
+            ],
+            prompt,
+            timeout,
+            passed,
+            stand,
+            stop,
+        )
         return _checked(_gemini_answer(done), prompt)
 
 
@@ -141,8 +224,15 @@ class Ollama(_Client):
 
     name = "ollama"
 
-    def complete(self, prompt: str, system: str, timeout: float, env: Mapping[str, str], model: str,
-                 stop: threading.Event | None = None) -> Answer:
+    def complete(
+        self,
+        prompt: str,
+        system: str,
+        timeout: float,
+        env: Mapping[str, str],
+        model: str,
+        stop: threading.Event | None = None,
+    ) -> Answer:
         """Answer with a local model, which must be named."""
         program = _need("ollama", env)
         if not model or model.startswith("-"):
@@ -166,23 +256,45 @@ class Command:
 
     def available(self, env: Mapping[str, str]) -> str:
         """Return "" where distill.command names a program, by absolute path or on PATH."""
-        if not self.argv or not all(isinstance(word, str) and "\0" not in word for word in self.argv):
+        if not self.argv or not all(
+            isinstance(word, str) and "\0" not in word for word in self.argv
+        ):
             return "distill.command is not a list of words; set it to the command's argv"
-        return "" if process.which(self.argv[0], env) else "'%s' is not an absolute path and not on PATH" % self.argv[0]
+        return (
+            ""
+            if process.which(self.argv[0], env)
+            else "'%s' is not an absolute path and not on PATH" % self.argv[0]
+        )
 
-    def complete(self, prompt: str, system: str, timeout: float, env: Mapping[str, str], model: str,
-                 stop: threading.Event | None = None) -> Answer:
+    def complete(
+        self,
+        prompt: str,
+        system: str,
+        timeout: float,
+        env: Mapping[str, str],
+        model: str,
+        stop: threading.Event | None = None,
+    ) -> Answer:
         """Answer with the command; DAYLEAF_MODEL carries the model, if one is given."""
         reason = self.available(env)
         if reason:
             raise CallFailed("absent", reason)
         passed = dict(clean_env(env), **({"DAYLEAF_MODEL": model} if model else {}))
-        done = run([_need(self.argv[0], env), *self.argv[1:]], system + "\n\n" + prompt, timeout, passed, stop=stop)
+        done = run(
+            [_need(self.argv[0], env), *self.argv[1:]],
+            system + "\n\n" + prompt,
+            timeout,
+            passed,
+            stop=stop,
+        )
         _succeeded(done)
-        return _checked(Answer(_without_thoughts(done.out), model or os.path.basename(self.argv[0])), prompt)
+        return _checked(
+            Answer(_without_thoughts(done.out), model or os.path.basename(self.argv[0])), prompt
+        )
 
 
-# --- Programs and their environment -----------------------------------------------------------------------------------
+# --- Programs and their environment ---------------------------------------------------------------
+
 
 def _need(program: str, env: Mapping[str, str]) -> str:
     found = process.which(program, env)
@@ -192,17 +304,23 @@ def _need(program: str, env: Mapping[str, str]) -> str:
 
 
 def clean_env(env: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment of a nested client: a session's own variables gone, the nesting guard set.
+    """Return the environment of a nested client: a session's own variables gone, the nesting guard
+    set.
 
     Raises CallFailed inside such a client: a model never starts a model.
     """
     if env.get(boundary.NESTED):
         raise CallFailed("nested", "this runs inside a model call by dayleaf")
-    passed = {key: value for key, value in env.items() if key not in DROPPED and not key.startswith(DROPPED_STARTS)}
+    passed = {
+        key: value
+        for key, value in env.items()
+        if key not in DROPPED and not key.startswith(DROPPED_STARTS)
+    }
     return {**passed, "PATH": process.absolute(env.get("PATH", "")), boundary.NESTED: "1"}
 
 
-# --- Running ----------------------------------------------------------------------------------------------------------
+# --- Running --------------------------------------------------------------------------------------
+
 
 @dataclass(frozen=True)
 class Finished:
@@ -213,28 +331,43 @@ class Finished:
     err: str
 
 
-def run(argv: Sequence[str], stdin: str, timeout: float, env: Mapping[str, str], folder: str = "",
-        stop: threading.Event | None = None) -> Finished:
+def run(
+    argv: Sequence[str],
+    stdin: str,
+    timeout: float,
+    env: Mapping[str, str],
+    folder: str = "",
+    stop: threading.Event | None = None,
+) -> Finished:
     """Run a command, and end whatever is left of its process group afterwards.
 
-    argv: argv[0] absolute.  timeout: seconds.  env: made by clean_env.  folder: where it stands; "" for an empty
-    directory of its own, gone afterwards.  stop: ends it, set by another thread.  Raises CallFailed for an environment without
-    the nesting guard, a command that does not start, a missed deadline and more than OUTPUT_LIMIT bytes of output.
+    argv: argv[0] absolute.  timeout: seconds.  env: made by clean_env.  folder: where it stands; ""
+    for an empty directory of its own, gone afterwards.  stop: ends it, set by another thread.
+    Raises CallFailed for an environment without the nesting guard, a command that does not start, a
+    missed deadline and more than OUTPUT_LIMIT bytes of output.
     """
     if not env.get(boundary.NESTED):
-        raise CallFailed("unguarded", "a child without %s in its environment is not started" % boundary.NESTED)
+        raise CallFailed(
+            "unguarded", "a child without %s in its environment is not started" % boundary.NESTED
+        )
     try:
-        done = process.run(argv, stdin.encode("utf-8", "replace"), timeout, env, folder, OUTPUT_LIMIT, stop)
+        done = process.run(
+            argv, stdin.encode("utf-8", "replace"), timeout, env, folder, OUTPUT_LIMIT, stop
+        )
     except (OSError, ValueError) as error:
-        raise CallFailed("no start", "%s: %s" % (argv[0], getattr(error, "strerror", None) or error)) from None
+        raise CallFailed(
+            "no start", "%s: %s" % (argv[0], getattr(error, "strerror", None) or error)
+        ) from None
     if done.full:
         raise CallFailed("output too long", "over %d MB" % (OUTPUT_LIMIT >> 20))
     if not done.in_time:
         raise CallFailed("timeout", "no answer within %g s" % timeout)
-    return Finished(done.rc, done.out.decode("utf-8", "replace"), done.err.decode("utf-8", "replace"))
+    return Finished(
+        done.rc, done.out.decode("utf-8", "replace"), done.err.decode("utf-8", "replace")
+    )
 
 
-# --- Answers ----------------------------------------------------------------------------------------------------------
+# --- Answers --------------------------------------------------------------------------------------
 
 _THOUGHTS = re.compile(r"(?s)\A\s*<think(?:ing)?>.*?</think(?:ing)?>")
 _BLOCKED = re.compile(r"operation blocked by hook", re.IGNORECASE)
@@ -245,7 +378,9 @@ def _without_thoughts(value: str) -> str:
 
 
 def _first_line(value: str) -> str:
-    return next((line.strip()[:200] for line in clean(value[:1 << 16]).splitlines() if line.strip()), "")
+    return next(
+        (line.strip()[:200] for line in clean(value[: 1 << 16]).splitlines() if line.strip()), ""
+    )
 
 
 def _succeeded(done: Finished) -> None:
@@ -254,19 +389,27 @@ def _succeeded(done: Finished) -> None:
 
 
 def _checked(answer: Answer, prompt: str) -> Answer:
-    """Refuse an answer that is none: empty, a hook's refusal, or the prompt come back (all seen with exit status 0)."""
+    """Refuse an answer that is none: empty, a hook's refusal, or the prompt come back (all seen
+    with exit status 0).
+    """
     said = answer.text.strip()
     if not said:
         raise CallFailed("empty", answer=answer)
     if _BLOCKED.search(said[:400]):
         raise CallFailed("blocked by a hook", answer=answer)
-    if MARKER in said or (said in prompt and said != NONE) or (len(said) > 40 and prompt.strip()[:200] in said):
+    if (
+        MARKER in said
+        or (said in prompt and said != NONE)
+        or (len(said) > 40 and prompt.strip()[:200] in said)
+    ):
         raise CallFailed("echo", "the prompt came back", answer)
     return Answer(said, answer.model, answer.tokens_in, answer.tokens_out, answer.cost)
 
 
 def _json_object(value: str) -> dict[str, Any]:
-    """Return the JSON object that a command printed, the last of a list or of several lines; {} where there is none."""
+    """Return the JSON object that a command printed, the last of a list or of several lines; {}
+    where there is none.
+    """
     for piece in (value, *reversed(value.strip().splitlines())):
         with contextlib.suppress(ValueError, RecursionError):
             found = json.loads(piece)
@@ -279,12 +422,18 @@ def _json_object(value: str) -> dict[str, Any]:
 
 def _count(*values: object) -> int | None:
     """Sum token counts; None where none is a number."""
-    known = [int(v) for v in values if isinstance(v, (int, float)) and not isinstance(v, bool) and 0 <= v < 1e12]
+    known = [
+        int(v)
+        for v in values
+        if isinstance(v, (int, float)) and not isinstance(v, bool) and 0 <= v < 1e12
+    ]
     return sum(known) if known else None
 
 
 def _claude_answer(done: Finished) -> Answer:
-    """Read `--output-format json`.  Trusted are is_error and the status: `subtype` says success on an API error."""
+    """Read `--output-format json`.  Trusted are is_error and the status: `subtype` says success on
+    an API error.
+    """
     result = _json_object(done.out)
     if not result:
         _succeeded(done)
@@ -292,15 +441,30 @@ def _claude_answer(done: Finished) -> Answer:
     usage, models = _table(result.get("usage")), _table(result.get("modelUsage"))
     cost = result.get("total_cost_usd")
     said = result.get("result")
-    answer = Answer(said if isinstance(said, str) else "", next(iter(models), ""),
-                    _count(usage.get("input_tokens"), usage.get("cache_read_input_tokens"),
-                           usage.get("cache_creation_input_tokens")), _count(usage.get("output_tokens")),
-                    float(cost) if isinstance(cost, (int, float)) and 0 <= cost < 1e15 else None)
+    answer = Answer(
+        said if isinstance(said, str) else "",
+        next(iter(models), ""),
+        _count(
+            usage.get("input_tokens"),
+            usage.get("cache_read_input_tokens"),
+            usage.get("cache_creation_input_tokens"),
+        ),
+        _count(usage.get("output_tokens")),
+        float(cost) if isinstance(cost, (int, float)) and 0 <= cost < 1e15 else None,
+    )
     if done.rc or result.get("is_error") is not False:
         status = result.get("api_error_status")
-        why = "api error %d" % status if isinstance(status, int) else "exit %d" % done.rc if done.rc else "is_error"
+        why = (
+            "api error %d" % status
+            if isinstance(status, int)
+            else "exit %d" % done.rc
+            if done.rc
+            else "is_error"
+        )
         said_errors = result.get("errors")
-        detail = answer.text or (str(said_errors[0]) if isinstance(said_errors, list) and said_errors else "")
+        detail = answer.text or (
+            str(said_errors[0]) if isinstance(said_errors, list) and said_errors else ""
+        )
         raise CallFailed(why, _first_line(detail or done.err), answer)
     if _BLOCKED.search(answer.text[:400]):
         raise CallFailed("blocked by a hook", answer=answer)
@@ -313,15 +477,20 @@ def _gemini_answer(done: Finished) -> Answer:
     """Read `-o json`; errors stand as JSON on stderr, among warnings."""
     result = _json_object(done.out)
     if done.rc or not result or result.get("error"):
-        told = result.get("error") or _json_object(done.err[max(done.err.find('{\n  "'), 0):]).get("error")
+        told = result.get("error") or _json_object(done.err[max(done.err.find('{\n  "'), 0) :]).get(
+            "error"
+        )
         detail = str(_table(told).get("message", "")) or _first_line(done.err)
         raise CallFailed("exit %d" % done.rc if done.rc else "no JSON", _first_line(detail))
     models = _table(_table(result.get("stats")).get("models"))
     tokens = [_table(_table(value).get("tokens")) for value in models.values()]
     said = result.get("response")
-    return Answer(said if isinstance(said, str) else "", next(iter(models), ""),
-                  _count(*(t.get("prompt", t.get("input")) for t in tokens)),
-                  _count(*(t.get(key) for t in tokens for key in ("candidates", "thoughts"))))
+    return Answer(
+        said if isinstance(said, str) else "",
+        next(iter(models), ""),
+        _count(*(t.get("prompt", t.get("input")) for t in tokens)),
+        _count(*(t.get(key) for t in tokens for key in ("candidates", "thoughts"))),
+    )
 
 
 def _table(value: object) -> dict[str, Any]:

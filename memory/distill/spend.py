@@ -1,19 +1,25 @@
-"""What models cost: the ledger of calls, the daily cap, and the cap on calls that live or start at once.
+"""What models cost: the ledger of calls, the daily cap, and the cap on calls that live or start at
+once.
 
-Schema of `<home>/spend.jsonl`, version 1.  One line per model call, also when it failed, appended in one write:
+Schema of `<home>/spend.jsonl`, version 1.  One line per model call, also when it failed, appended
+in one write:
 
-    {"v":1,"t":"2026-11-21T14:30:52Z","provider":"claude","model":"…","in":812,"out":140,"plan":1600,"cost":0.001,"ok":true,"why":""}
+    {"v":1,"t":"2026-11-21T14:30:52Z","provider":"claude","model":"…","in":812,"out":140,
+     "plan":1600,"cost":0.001,"ok":true,"why":""}
 
-`in`, `out` (tokens) and `cost` (US dollars at list price) are null where the provider did not say: unknown is not zero, and
-the cap then counts `plan`, the tokens of the prompt and of the longest answer.
-`why` is a word for the failure (`timeout`, `exit 1`, …), never text of the user's, of a record or of a model.
-A call for a note of a session has `"for":"notes"` as well, and a daily cap of its own (`notes.dailyCalls`).
+`in`, `out` (tokens) and `cost` (US dollars at list price) are null where the provider did not say:
+unknown is not zero, and the cap then counts `plan`, the tokens of the prompt and of the longest
+answer.
+`why` is a word for the failure (`timeout`, `exit 1`, …), never text of the user's, of a record or
+of a model.  A call for a note of a session has `"for":"notes"` as well, and a daily cap of its own
+(`notes.dailyCalls`).
 
-Admission, `<home>/spawn/`.  `slot-0` to `slot-3` are kernel locks, one held by each running call, so that a killed
-holder frees its slot; each holds its holder's process number, and a process whose ancestor holds one starts nothing.
-`starts` holds `<epoch seconds> <planned tokens> <purpose>` of the calls started today and in the last minute, one a line, and is
-rewritten under the kernel lock `lock`.  These files bound what a recursion can do where every other guard is gone (a host
-that strips the environment, a client that ignores a flag): where they cannot be used, there is no call.
+Admission, `<home>/spawn/`.  `slot-0` to `slot-3` are kernel locks, one held by each running call,
+so that a killed holder frees its slot; each holds its holder's process number, and a process whose
+ancestor holds one starts nothing.  `starts` holds `<epoch seconds> <planned tokens> <purpose>` of
+the calls started today and in the last minute, one a line, and is rewritten under the kernel lock
+`lock`.  These files bound what a recursion can do where every other guard is gone (a host that
+strips the environment, a client that ignores a flag): where they cannot be used, there is no call.
 """
 
 from __future__ import annotations
@@ -38,7 +44,8 @@ class Caps(Protocol):
 
 
 class Totals(NamedTuple):
-    """Model calls of a span of time: their number, failures, calls with unknown tokens, tokens, US dollars.
+    """Model calls of a span of time: their number, failures, calls with unknown tokens, tokens, US
+    dollars.
 
     planned: tokens that the calls of unknown tokens were given at the most.
     """
@@ -52,16 +59,36 @@ class Totals(NamedTuple):
     planned: int = 0
 
 
-def record(home: str, now: float, provider: str, model: str, tokens_in: int | None, tokens_out: int | None,
-           cost: float | None, why: str = "", plan: int = 0, purpose: str = DISTILL) -> None:
+def record(
+    home: str,
+    now: float,
+    provider: str,
+    model: str,
+    tokens_in: int | None,
+    tokens_out: int | None,
+    cost: float | None,
+    why: str = "",
+    plan: int = 0,
+    purpose: str = DISTILL,
+) -> None:
     """Append one call to the ledger.
 
-    now: seconds since the epoch.  why: "" for a success, else a word for the failure.  plan: tokens that it was given at the
-    most.  purpose: DISTILL or NOTES.  Raises OSError.
+    now: seconds since the epoch.  why: "" for a success, else a word for the failure.  plan: tokens
+    that it was given at the most.  purpose: DISTILL or NOTES.  Raises OSError.
     """
-    line = {"v": 1, "t": clock.iso(now), "provider": provider, "model": model[:80], "in": tokens_in, "out": tokens_out,
-            "plan": plan, "cost": cost, "ok": not why, "why": why[:40],
-            **({} if purpose == DISTILL else {"for": purpose})}
+    line = {
+        "v": 1,
+        "t": clock.iso(now),
+        "provider": provider,
+        "model": model[:80],
+        "in": tokens_in,
+        "out": tokens_out,
+        "plan": plan,
+        "cost": cost,
+        "ok": not why,
+        "why": why[:40],
+        **({} if purpose == DISTILL else {"for": purpose}),
+    }
     files.append(home + "/spend.jsonl", (fastjson.dump(line) + "\n").encode("ascii"))
 
 
@@ -70,15 +97,24 @@ def between(home: str, start: float, end: float, purpose: str = "") -> Totals:
 
     purpose: DISTILL or NOTES, "" for all calls.  Raises OSError.
     """
-    return _sum([row for _, row in _rows(home, start, end) if purpose in ("", row.get("for", DISTILL))])
+    return _sum(
+        [row for _, row in _rows(home, start, end) if purpose in ("", row.get("for", DISTILL))]
+    )
 
 
 def daily(home: str, start: float, end: float) -> list[tuple[str, str, Totals]]:
-    """Sum the calls of [start, end) by UTC day and provider: (day, provider, totals), newest day first.  Raises OSError."""
+    """Sum the calls of [start, end) by UTC day and provider: (day, provider, totals), newest day
+    first.  Raises OSError.
+    """
     groups: dict[tuple[float, str], list[dict[str, Any]]] = {}
     for instant, row in _rows(home, start, end):
-        groups.setdefault((-clock.midnight(instant), str(row.get("provider", ""))[:40]), []).append(row)
-    return [(clock.day(-day), provider, _sum(rows)) for (day, provider), rows in sorted(groups.items(), key=lambda g: g[0])]
+        groups.setdefault((-clock.midnight(instant), str(row.get("provider", ""))[:40]), []).append(
+            row
+        )
+    return [
+        (clock.day(-day), provider, _sum(rows))
+        for (day, provider), rows in sorted(groups.items(), key=lambda g: g[0])
+    ]
 
 
 def _rows(home: str, start: float, end: float) -> Iterator[tuple[float, dict[str, Any]]]:
@@ -97,7 +133,11 @@ def _sum(rows: Sequence[dict[str, Any]]) -> Totals:
     cost = 0.0
     for row in rows:
         failed += row.get("ok") is not True
-        given, got, price = _number(row.get("in")), _number(row.get("out")), _number(row.get("cost"))
+        given, got, price = (
+            _number(row.get("in")),
+            _number(row.get("out")),
+            _number(row.get("cost")),
+        )
         if given is None or got is None:
             unknown += 1
             planned += max(0, int(_number(row.get("plan")) or 0) - int((given or 0) + (got or 0)))
@@ -113,32 +153,49 @@ def today(home: str, now: float, purpose: str = "") -> Totals:
     return between(home, start, start + clock.DAY, purpose)
 
 
-def allowed(home: str, config: Caps, now: float, tokens: int = 0, number: int = 1, purpose: str = DISTILL) -> str:
-    """Return "" where the day's caps leave room for `number` calls of `tokens` tokens in all, else the reason why not."""
+def allowed(
+    home: str, config: Caps, now: float, tokens: int = 0, number: int = 1, purpose: str = DISTILL
+) -> str:
+    """Return "" where the day's caps leave room for `number` calls of `tokens` tokens in all, else
+    the reason why not.
+    """
     key = purpose + ".dailyCalls"
     calls, most = whole(config[key]), whole(config["distill.dailyTokens"])
     try:
         spent = today(home, now, purpose)
-        started = [start for start in _starts(home)
-                   if start.purpose == purpose and clock.midnight(start.instant) == clock.midnight(now)]
+        started = [
+            start
+            for start in _starts(home)
+            if start.purpose == purpose and clock.midnight(start.instant) == clock.midnight(now)
+        ]
     except OSError as error:
         return "the spend ledger cannot be read (%s)" % error.strerror
     made = max(spent.calls, len(started))
     if made >= calls:
         return "the day's cap of %d model calls is reached (%s)" % (calls, key)
     if made + number > calls:
-        return "%d calls are needed, and the day's cap of %d leaves %d (%s)" % (number, calls, calls - made, key)
+        return "%d calls are needed, and the day's cap of %d leaves %d (%s)" % (
+            number,
+            calls,
+            calls - made,
+            key,
+        )
     if purpose == NOTES:
         return ""  # a call for a note has at most so many tokens
-    running = started[spent.calls:]  # the ledger gets its line when a call ends
+    running = started[spent.calls :]  # the ledger gets its line when a call ends
     used = spent.tokens_in + spent.tokens_out + spent.planned + sum(start.plan for start in running)
     if used + tokens > most:
-        return "the day's cap of %d tokens leaves %d (distill.dailyTokens)" % (most, max(most - used, 0))
+        return "the day's cap of %d tokens leaves %d (distill.dailyTokens)" % (
+            most,
+            max(most - used, 0),
+        )
     return ""
 
 
 def planned(home: str, config: Caps, now: float, plans: Sequence[int]) -> str:
-    """Return "" where calls of so many tokens each could all be made now, else the reason why not."""
+    """Return "" where calls of so many tokens each could all be made now, else the reason why
+    not.
+    """
     reason = allowed(home, config, now, sum(plans), len(plans))
     if reason:
         return reason
@@ -147,16 +204,23 @@ def planned(home: str, config: Caps, now: float, plans: Sequence[int]) -> str:
     except OSError as error:
         return "%s/spawn cannot be used (%s)" % (home, error.strerror)
     if recent + len(plans) > RATE:
-        return "%d calls are needed, and %d of %d in a minute are left" % (len(plans), max(RATE - recent, 0), RATE)
+        return "%d calls are needed, and %d of %d in a minute are left" % (
+            len(plans),
+            max(RATE - recent, 0),
+            RATE,
+        )
     return ""
 
 
 @contextlib.contextmanager
-def slot(home: str, config: Caps, now: float, tokens: int = 0, purpose: str = DISTILL) -> Iterator[str]:
+def slot(
+    home: str, config: Caps, now: float, tokens: int = 0, purpose: str = DISTILL
+) -> Iterator[str]:
     """Hold a place for one model call.
 
-    `with slot(…) as declined`: "" where the call may start, else the reason why not, which is no failure of the call.
-    The day's caps are looked at again under the lock, so that processes at the same instant do not pass them together.
+    `with slot(…) as declined`: "" where the call may start, else the reason why not, which is no
+    failure of the call. The day's caps are looked at again under the lock, so that processes at the
+    same instant do not pass them together.
     """
     with contextlib.ExitStack() as stack:
         try:
@@ -181,8 +245,11 @@ def _admit(stack: contextlib.ExitStack, home: str, config: Caps, start: _Start) 
         reason = allowed(home, config, now, start.plan, purpose=start.purpose)
         if reason:
             return reason
-        starts = [one for one in _starts(home)
-                  if abs(now - one.instant) < MINUTE or clock.midnight(one.instant) == clock.midnight(now)]
+        starts = [
+            one
+            for one in _starts(home)
+            if abs(now - one.instant) < MINUTE or clock.midnight(one.instant) == clock.midnight(now)
+        ]
         # Stamps of the near future count: a clock set back must not open the gate.
         if sum(1 for one in starts if abs(now - one.instant) < MINUTE) >= RATE:
             return "%d model calls started within the last minute" % RATE
@@ -229,7 +296,9 @@ def _ancestors() -> set[int]:
                 pid = int(files.read("/proc/%d/stat" % pid, 4096).rpartition(b")")[2].split()[1])
                 continue
             if not above:
-                listed = subprocess.run(["/bin/ps", "-axo", "pid=,ppid="], capture_output=True, timeout=5, check=True).stdout
+                listed = subprocess.run(
+                    ["/bin/ps", "-axo", "pid=,ppid="], capture_output=True, timeout=5, check=True
+                ).stdout
                 above = {int(a): int(b) for a, b in (line.split() for line in listed.splitlines())}
             pid = above[pid]
         except (OSError, ValueError, KeyError, IndexError, subprocess.SubprocessError):
@@ -243,7 +312,9 @@ def _starts(home: str) -> list[_Start]:
     for line in _tail(home + "/spawn/starts"):
         words = line.decode("ascii", "replace").split()
         with contextlib.suppress(ValueError, IndexError):
-            found.append(_Start(float(words[0]), int((words[1:] or ["0"])[0]), (words[2:] or [DISTILL])[0]))
+            found.append(
+                _Start(float(words[0]), int((words[1:] or ["0"])[0]), (words[2:] or [DISTILL])[0])
+            )
     return [start for start in found if start.instant - start.instant == 0]
 
 

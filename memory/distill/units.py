@@ -7,7 +7,10 @@ from memory.recall.sentences import ITEM_BYTES, LOGGED, sentences
 from memory.session.latepattern import Late
 
 _FENCE = Late(r"(?<!\s)\s*(```+|~~~+)")
-_RULER = Late(r"(?<!\s)\s{0,80}\|?\s{0,80}:?-{1,80}:?\s{0,80}(?:\|\s{0,80}:?-{1,80}:?\s{0,80}){1,40}\|?\s{0,80}$")
+_RULER = Late(
+    r"(?<!\s)\s{0,80}\|?\s{0,80}:?-{1,80}:?\s{0,80}(?:\|\s{0,80}:?-{1,80}"
+    r":?\s{0,80}){1,40}\|?\s{0,80}$"
+)
 _HEADING = Late(r" {0,3}#{1,6}\s+(\S.*)")
 _UNDERLINE = Late(r"(?:=+|-+)\s*$")
 _ITEM = Late(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+(\S.*)")
@@ -17,9 +20,13 @@ _FIELD = Late(r"[A-Za-z][\w ./-]{0,30}: \S")
 
 def statements(body: str) -> list[str]:
     """Return the sentences and list items of a text, without code, tables and lines of logs."""
-    return [one for kind, lines in _blocks(body[:BODY_LIMIT].split("\n"))
-            for part in _paragraphs(kind, lines) for one in _sentences(part, kind)
-            if kind == "item" or not LOGGED.match(one)]
+    return [
+        one
+        for kind, lines in _blocks(body[:BODY_LIMIT].split("\n"))
+        for part in _paragraphs(kind, lines)
+        for one in _sentences(part, kind)
+        if kind == "item" or not LOGGED.match(one)
+    ]
 
 
 def _blocks(lines: list[str]) -> list[tuple[str, list[str]]]:
@@ -73,12 +80,16 @@ def _announces(line: str) -> bool:
 
 
 def _block_end(lines: list[str], at: int, free: bool) -> tuple[int, bool]:
-    """Return (index after the code or table that starts at a line, True), or (at + 1, False) where none does."""
+    """Return (index after the code or table that starts at a line, True), or (at + 1, False) where
+    none does.
+    """
     line = lines[at]
     fence = _FENCE.match(line)
     if fence:
         end = at + 1
-        while end < len(lines) and not (lines[end].strip().startswith(fence[1]) and not lines[end].strip(" `~")):
+        while end < len(lines) and not (
+            lines[end].strip().startswith(fence[1]) and not lines[end].strip(" `~")
+        ):
             end += 1
         return min(end + 1, len(lines)), True
     end = at + 1
@@ -94,17 +105,26 @@ def _block_end(lines: list[str], at: int, free: bool) -> tuple[int, bool]:
 
 
 def _paragraphs(kind: str, lines: list[str]) -> list[str]:
-    """Join wrapped lines; a line like `Cause: x` or a bold heading starts anew.  No space is put between two wide characters."""
+    """Join wrapped lines; a line like `Cause: x` or a bold heading starts anew.  No space is put
+    between two wide characters.
+    """
     out: list[str] = []
     logged = False
     for line in lines:
-        alone = kind == "prose" and (LOGGED.match(line) or _FIELD.match(line.lstrip()) or (out and _TITLE.match(out[-1])))
+        alone = kind == "prose" and (
+            LOGGED.match(line) or _FIELD.match(line.lstrip()) or (out and _TITLE.match(out[-1]))
+        )
         line = " ".join(line.split())
         alone = alone or (kind == "prose" and _TITLE.match(line))
         if not out or alone or (logged and kind == "prose"):
             out.append(line)
         elif line:
-            wide = out[-1] and ord(out[-1][-1]) >= 0x3000 and ord(line[0]) >= 0x3000 and not "가" <= line[0] <= "힣"
+            wide = (
+                out[-1]
+                and ord(out[-1][-1]) >= 0x3000
+                and ord(line[0]) >= 0x3000
+                and not "가" <= line[0] <= "힣"
+            )
             out[-1] += ("" if wide else " ") + line
         logged = len(out[-1]) < 400 and bool(LOGGED.match(out[-1])) if out else False
     return [part for part in out if part]

@@ -1,7 +1,7 @@
 """Check a model's answer against the records: which of its bullets stand.
 
-A bullet stays only if it cites a record that was given, and if the records that it cites hold every technical word in
-it (proof.py).  What is cut is counted, with the word that no record holds.
+A bullet stays only if it cites a record that was given, and if the records that it cites hold every
+technical word in it (proof.py).  What is cut is counted, with the word that no record holds.
 """
 
 from __future__ import annotations
@@ -14,14 +14,22 @@ from memory.distill.digests import Bullet, Checked, Cut, Source, clean, compose
 from memory.distill.proof import Proof
 
 ANSWER_CHARS, BULLETS = 64_000, 200  # of an answer that are looked at
-NO_ID, UNHELD, UNCITED, OVER = "no id", "no record holds it", "no record it cites holds it", "over the budget"
+NO_ID, UNHELD, UNCITED, OVER = (
+    "no id",
+    "no record holds it",
+    "no record it cites holds it",
+    "over the budget",
+)
 
 _MARK = re.compile(r"\s{0,3}(?:[-*+•]|\d{1,2}[.)])\s+(\S.*)")
 _BRACKET = re.compile(r"\[([^\[\]\n]{1,200})\](?!\()")
 
 
-def check(answer: str, sources: Sequence[Source], budget: int) -> tuple[tuple[Bullet, ...], Checked]:
-    """Return the bullets of an answer that stand, cut to the budget from the end, and what was cut and why.
+def check(
+    answer: str, sources: Sequence[Source], budget: int
+) -> tuple[tuple[Bullet, ...], Checked]:
+    """Return the bullets of an answer that stand, cut to the budget from the end, and what was cut
+    and why.
 
     sources: the records the answer may cite.  budget: tokens of all bullets together.
     """
@@ -44,14 +52,23 @@ def check(answer: str, sources: Sequence[Source], budget: int) -> tuple[tuple[Bu
 def notes(checked: Checked) -> list[str]:
     """Say in a line each what was cut."""
     over = sum(cut.why == OVER for cut in checked.cut)
-    said = {NO_ID: "a bullet without a record's id was cut", UNHELD: "a bullet was cut: no record holds '%s'",
-            UNCITED: "a bullet was cut: no record that it cites holds '%s'"}
-    lines = [said[cut.why] % cut.what if "%s" in said[cut.why] else said[cut.why] for cut in checked.cut if cut.why != OVER]
+    said = {
+        NO_ID: "a bullet without a record's id was cut",
+        UNHELD: "a bullet was cut: no record holds '%s'",
+        UNCITED: "a bullet was cut: no record that it cites holds '%s'",
+    }
+    lines = [
+        said[cut.why] % cut.what if "%s" in said[cut.why] else said[cut.why]
+        for cut in checked.cut
+        if cut.why != OVER
+    ]
     return lines + (["%d bullets over the budget were cut" % over] if over else [])
 
 
 def listed(answer: str) -> list[str]:
-    """Return the items of a markdown list with their indented continuations; text around the list is left out."""
+    """Return the items of a markdown list with their indented continuations; text around the list
+    is left out.
+    """
     items: list[str] = []
     inside, fenced = False, False
     for line in answer.split("\n"):
@@ -77,22 +94,30 @@ class _Held:
         self.texts: dict[str, list[str]] = {}
         for s in sources:
             about = "\n".join((s.branch, *s.tags, *s.files))
-            self.texts.setdefault(s.id, []).extend((s.id, s.title, clock.day(s.created), about, s.body))
+            self.texts.setdefault(s.id, []).extend(
+                (s.id, s.title, clock.day(s.created), about, s.body)
+            )
         self.ids = set(self.texts)
         self.proofs: dict[frozenset[str], Proof] = {}
 
     def against(self, bullet: Bullet) -> Cut | None:
         """Return why a bullet does not stand, or None."""
-        said = _BRACKET.sub(lambda match: " " if set(match[1].split(", ")) <= self.ids else match[0], bullet.text)
+        said = _BRACKET.sub(
+            lambda match: " " if set(match[1].split(", ")) <= self.ids else match[0], bullet.text
+        )
         lacking = self._proof(frozenset(bullet.ids)).lacking(said)
         if not lacking:
             return None
-        anywhere = len(bullet.ids) < len(self.ids) and not self._proof(frozenset(self.ids)).lacking(said)
+        anywhere = len(bullet.ids) < len(self.ids) and not self._proof(frozenset(self.ids)).lacking(
+            said
+        )
         return Cut(UNCITED if anywhere else UNHELD, lacking[:80])
 
     def _proof(self, ids: frozenset[str]) -> Proof:
         if ids not in self.proofs:
-            self.proofs[ids] = Proof("\n".join(part for id, parts in self.texts.items() if id in ids for part in parts))
+            self.proofs[ids] = Proof(
+                "\n".join(part for id, parts in self.texts.items() if id in ids for part in parts)
+            )
         return self.proofs[ids]
 
 
@@ -101,7 +126,9 @@ def _start(line: str) -> str:
 
 
 def _cited(line: str, ids: set[str]) -> Bullet:
-    """Read a bullet's citations; an id that was not given, or what may pass for one, is taken out."""
+    """Read a bullet's citations; an id that was not given, or what may pass for one, is taken
+    out.
+    """
     found: list[str] = []
 
     def keep(match: re.Match[str]) -> str:
@@ -112,4 +139,7 @@ def _cited(line: str, ids: set[str]) -> Bullet:
         return match[0] if " " in match[1].strip() else ""
 
     told = _BRACKET.sub(keep, line.replace("【", "[").replace("】", "]"))
-    return Bullet("\n".join(part.rstrip() for part in re.sub(r"(?<=\S) {2,}", " ", told).split("\n")), tuple(found))
+    return Bullet(
+        "\n".join(part.rstrip() for part in re.sub(r"(?<=\S) {2,}", " ", told).split("\n")),
+        tuple(found),
+    )

@@ -1,6 +1,8 @@
-"""What reached the model and why: from the receipts for what was pushed, from the loader for what would be.
+"""What reached the model and why: from the receipts for what was pushed, from the loader for what
+would be.
 
-Receipts hold ids; titles are read from the records at this moment, so that a record that is gone shows its id alone.
+Receipts hold ids; titles are read from the records at this moment, so that a record that is gone
+shows its id alone.
 """
 
 from __future__ import annotations
@@ -12,7 +14,19 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any
 
-from memory.core import IndexFault, UsageError, approvals, clock, config, fastjson, files, layout, plaintext, records, tokeniser
+from memory.core import (
+    IndexFault,
+    UsageError,
+    approvals,
+    clock,
+    config,
+    fastjson,
+    files,
+    layout,
+    plaintext,
+    records,
+    tokeniser,
+)
 from memory.hook import indexview, receipts
 from memory.store import archive, ledger
 
@@ -23,24 +37,49 @@ if TYPE_CHECKING:
 FLOOR = 0.01  # relevance below which a candidate is not worth a line
 MOST_CANDIDATES = 12
 RECENT_SESSIONS = 20  # of which it is said that their pushes are off
-_SETTING = {"project": ("in this project", "`dayleaf on --project` switches them on"),
-            config.WORKSPACE: ("in this project, by you", "`dayleaf on --mine` switches them on"),
-            "user": ("everywhere", "`dayleaf config unset load.enabled` switches them on"),
-            "environment": ("by the environment", "remove DAYLEAF_LOAD_ENABLED from it")}
-BECAME = {"use": "used in a session", "up": "helped, somebody said", "down": "misled, somebody said", "again": "learned again"}
+_SETTING = {
+    "project": ("in this project", "`dayleaf on --project` switches them on"),
+    config.WORKSPACE: ("in this project, by you", "`dayleaf on --mine` switches them on"),
+    "user": ("everywhere", "`dayleaf config unset load.enabled` switches them on"),
+    "environment": ("by the environment", "remove DAYLEAF_LOAD_ENABLED from it"),
+}
+BECAME = {
+    "use": "used in a session",
+    "up": "helped, somebody said",
+    "down": "misled, somebody said",
+    "again": "learned again",
+}
 # At which moment something was pushed, in the order in which they are told.
 MOMENTS = ("start", "first", "reset", "later", "wall", "agent")
 UNWATCHED = ("wall", "agent")  # of which no use is noted
 # Keys of a receipt that are told.
-SAID = ("t", "event", "moment", "source", "tool", "prompt", "query", "strategy", "candidates", "chars",
-        "ms", "saved", "below", "unfit", "stale", "unread", "lost")
+SAID = (
+    "t",
+    "event",
+    "moment",
+    "source",
+    "tool",
+    "prompt",
+    "query",
+    "strategy",
+    "candidates",
+    "chars",
+    "ms",
+    "saved",
+    "below",
+    "unfit",
+    "stale",
+    "unread",
+    "lost",
+)
 
 
 def report(place: layout.Place, word: str, session: str) -> dict[str, Any]:
     """Return what was put before the model.
 
-    word: a session's id, the start of a prompt's id, `last` for the latest prompt that got something, or "" for `session`,
-    else for the newest session.  Raises UsageError where the word fits no receipt.
+    word: a session's id, the start of a prompt's id, `last` for the latest prompt that got
+    something, or "" for `session`, else for the newest session.  Raises UsageError where the word
+    fits no receipt.
     """
     sessions = sessions_of(place)
     if not sessions:
@@ -49,7 +88,11 @@ def report(place: layout.Place, word: str, session: str) -> dict[str, Any]:
         word = session if session in sessions else sessions[0]
     if word == "last":
         for name in sessions:
-            rows = [row for row in _rows(place, name) if row.get("event") == "prompt" and row.get("chosen")]
+            rows = [
+                row
+                for row in _rows(place, name)
+                if row.get("event") == "prompt" and row.get("chosen")
+            ]
             if rows:
                 return _report(place, name, rows[-1:])
         return {"session": "", "events": [], "moments": []}
@@ -62,12 +105,16 @@ def report(place: layout.Place, word: str, session: str) -> dict[str, Any]:
     begun = [name for name in sessions if name.startswith(word)]
     if len(begun) == 1:
         return _report(place, begun[0], _rows(place, begun[0]))
-    raise UsageError("no receipts for session or prompt '%s'; the newest session is %s" % (
-        plaintext.one_line(word)[:60], sessions[0]))
+    raise UsageError(
+        "no receipts for session or prompt '%s'; the newest session is %s"
+        % (plaintext.one_line(word)[:60], sessions[0])
+    )
 
 
 def sessions_of(place: layout.Place) -> list[str]:
-    """Return the sessions that ran here, the latest first; one that was only switched on or off did not run."""
+    """Return the sessions that ran here, the latest first; one that was only switched on or off did
+    not run.
+    """
     return list(_latest(place))
 
 
@@ -75,7 +122,11 @@ def _latest(place: layout.Place) -> Iterator[str]:
     """Yield what `sessions_of` returns, each one's receipts read when it is asked for."""
     folder = place.receipts_folder
     try:
-        found = [(-entry.stat().st_mtime_ns, entry.name[:-6]) for entry in os.scandir(folder) if entry.name.endswith(".jsonl")]
+        found = [
+            (-entry.stat().st_mtime_ns, entry.name[:-6])
+            for entry in os.scandir(folder)
+            if entry.name.endswith(".jsonl")
+        ]
     except OSError:
         return
     yield from (name for _, name in sorted(found) if _ran(place, name))
@@ -89,44 +140,60 @@ def _ran(place: layout.Place, session: str) -> bool:
     return any(b'"event":"%s"' % word in data for word in (b"start", b"prompt", b"wall"))
 
 
-def switched_off(place: layout.Place, settings: config.Config, most: int = RECENT_SESSIONS) -> list[dict[str, str]]:
-    """Return where pushes are off and what switches them on, as `where` and `remedy`: settings, then sessions.
+def switched_off(
+    place: layout.Place, settings: config.Config, most: int = RECENT_SESSIONS
+) -> list[dict[str, str]]:
+    """Return where pushes are off and what switches them on, as `where` and `remedy`: settings,
+    then sessions.
 
     most: how many of the latest sessions are looked at.
     """
     found = []
     if not settings["load.enabled"]:
         source = settings.sources["load.enabled"]
-        where, remedy = _SETTING.get(source, ("by the " + source, "its load.enabled switches them on"))
+        where, remedy = _SETTING.get(
+            source, ("by the " + source, "its load.enabled switches them on")
+        )
         found.append({"where": where, "remedy": remedy})
     for at, session in enumerate(islice(_latest(place), most)):
         if receipts.session(place.receipts(session)).off:
             word = "on --session " + session if at else "on"
-            found.append({"where": "in session " + session, "remedy": "`dayleaf %s` switches them on" % word})
+            found.append(
+                {"where": "in session " + session, "remedy": "`dayleaf %s` switches them on" % word}
+            )
     return found
 
 
 def not_kept(settings: config.Config) -> list[dict[str, str]]:
-    """Return where capture is off and what switches it on, as `where` and `remedy`; none where sessions are kept."""
+    """Return where capture is off and what switches it on, as `where` and `remedy`; none where
+    sessions are kept.
+    """
     if settings["capture.enabled"]:
         return []
     source = settings.sources["capture.enabled"]
-    where, remedy = {config.WORKSPACE: ("in this project, by you", "`dayleaf on --mine` switches it on"),
-                     "capture.projects": ("in projects that are not listed", "`dayleaf on --mine` adds this one"),
-                     "project": ("in this project", "by its .dayleaf/config.json")}.get(
-        source, ("by the " + source, "its capture.enabled switches it on"))
+    where, remedy = {
+        config.WORKSPACE: ("in this project, by you", "`dayleaf on --mine` switches it on"),
+        "capture.projects": (
+            "in projects that are not listed",
+            "`dayleaf on --mine` adds this one",
+        ),
+        "project": ("in this project", "by its .dayleaf/config.json"),
+    }.get(source, ("by the " + source, "its capture.enabled switches it on"))
     return [{"where": where, "remedy": remedy}]
 
 
 def each(place: layout.Place) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """Yield every session that has receipts, with them, in the order of names; those that cannot be read are none."""
+    """Yield every session that has receipts, with them, in the order of names; those that cannot be
+    read are none.
+    """
     for name in sorted(listed(place.receipts_folder)):
         if name.endswith(".jsonl"):
             yield name[:-6], _rows(place, name[:-6])
 
 
 def pushes_of(place: layout.Place, id: str, most: int) -> list[dict[str, Any]]:
-    """Return what one record was put into, the latest sessions first: session, t, event, prompt, score and reason of each.
+    """Return what one record was put into, the latest sessions first: session, t, event, prompt,
+    score and reason of each.
 
     most: how many.  Receipts that do not name it are not taken apart.
     """
@@ -135,47 +202,87 @@ def pushes_of(place: layout.Place, id: str, most: int) -> list[dict[str, Any]]:
     for session in _latest(place):
         with contextlib.suppress(OSError):
             if wanted in files.read(place.receipts(session), receipts.LIMIT):
-                found += [{"session": session, "t": row.get("t"), "event": row.get("event"), "prompt": row.get("prompt"),
-                           "score": item[1], "reason": str(item[2])}
-                          for row in reversed(_rows(place, session)) for item in _chosen(row) if item[0] == id]
+                found += [
+                    {
+                        "session": session,
+                        "t": row.get("t"),
+                        "event": row.get("event"),
+                        "prompt": row.get("prompt"),
+                        "score": item[1],
+                        "reason": str(item[2]),
+                    }
+                    for row in reversed(_rows(place, session))
+                    for item in _chosen(row)
+                    if item[0] == id
+                ]
         if len(found) >= most:
             break
     return found[:most]
 
 
-def history(place: layout.Place, record: records.Record, now_stands: str) -> list[tuple[float, str]]:
-    """Return what became of a record and of those merged into it, as (instant, words), the latest first.
+def history(
+    place: layout.Place, record: records.Record, now_stands: str
+) -> list[tuple[float, str]]:
+    """Return what became of a record and of those merged into it, as (instant, words), the latest
+    first.
 
     now_stands: the SHA-256 of what a person would decide on now, its script's for one.
     """
     ids = {record.id, *(old for old, kept in archive.merged(place).items() if kept == record.id)}
-    found = [(record.created, "written, by %s" % {"human": "a person", "agent": "an agent"}.get(record.source, "dayleaf"))]
+    found = [
+        (
+            record.created,
+            "written, by %s"
+            % {"human": "a person", "agent": "an agent"}.get(record.source, "dayleaf"),
+        )
+    ]
     if record.updated - record.created > 60:
         found.append((record.updated, "changed last"))
     found += [*_decided(place, record, now_stands), *_moved(place, record, ids)]
-    found += [(_instant(row), BECAME[row["event"]]) for row in _naming(ledger.holding(place, record.name).path, ids)
-              if row.get("event") in BECAME]
+    found += [
+        (_instant(row), BECAME[row["event"]])
+        for row in _naming(ledger.holding(place, record.name).path, ids)
+        if row.get("event") in BECAME
+    ]
     return sorted(found, key=lambda one: (-one[0], one[1]))
 
 
-def _decided(place: layout.Place, record: records.Record, now_stands: str) -> Iterator[tuple[float, str]]:
-    """Yield who approved or rejected a record or its script, and whether it was what stands there now."""
+def _decided(
+    place: layout.Place, record: records.Record, now_stands: str
+) -> Iterator[tuple[float, str]]:
+    """Yield who approved or rejected a record or its script, and whether it was what stands there
+    now.
+    """
     known = approvals.decisions(place.home)
-    here = {of(record.name, place.key) for of in (approvals.workspace_of, approvals.script_workspace)}
+    here = {
+        of(record.name, place.key) for of in (approvals.workspace_of, approvals.script_workspace)
+    }
     for row in _naming(place.home + "/" + approvals.LEDGER, {record.id}):
         key = str(row.get("workspace")), record.id, str(row.get("sha256"))
         if key in known and key[0] in here and row.get("decision") in approvals.DECISIONS:
-            yield _instant(row), "%s by %s, %s" % (
-                "approved" if row["decision"] == "approve" else "rejected", plaintext.one_line(str(row.get("by")), 40),
-                "as it stands now" if key[2] == now_stands else "with another text")
+            yield (
+                _instant(row),
+                "%s by %s, %s"
+                % (
+                    "approved" if row["decision"] == "approve" else "rejected",
+                    plaintext.one_line(str(row.get("by")), 40),
+                    "as it stands now" if key[2] == now_stands else "with another text",
+                ),
+            )
 
 
-def _moved(place: layout.Place, record: records.Record, ids: set[str]) -> Iterator[tuple[float, str]]:
+def _moved(
+    place: layout.Place, record: records.Record, ids: set[str]
+) -> Iterator[tuple[float, str]]:
     """Yield when a record was archived and brought back, and what was merged into it."""
     root = dict(place.tiers()).get(record.tier)
     for row in _naming("%s/%s/%s" % (root, archive.FOLDER, archive.LOG), ids) if root else ():
         if row["id"] == record.id:
-            done = "archived" if str(row.get("to")).startswith(archive.FOLDER + "/") else "brought back"
+            done = (
+                "archived"
+                if str(row.get("to")).startswith(archive.FOLDER + "/")
+                else "brought back"
+            )
             yield _instant(row), "%s: %s" % (done, plaintext.one_line(str(row.get("reason")), 80))
         elif row.get("into"):
             yield _instant(row), "%s was merged into it" % plaintext.one_line(str(row["id"]), 80)
@@ -237,7 +344,9 @@ def use_key(session: str, row: dict[str, Any], id: str) -> tuple[str, str, str]:
     return ledger.short(session), ledger.short(str(row.get("prompt") or "")), id
 
 
-def by_moment(sessions: Iterable[tuple[str, list[dict[str, Any]]]], uses: Uses) -> list[dict[str, Any]]:
+def by_moment(
+    sessions: Iterable[tuple[str, list[dict[str, Any]]]], uses: Uses
+) -> list[dict[str, Any]]:
     """Count for each moment that occurred: times, given, pushed and used.
 
     times: receipts.  given: those of them whose records reached the model.  pushed: these records.
@@ -252,16 +361,26 @@ def by_moment(sessions: Iterable[tuple[str, list[dict[str, Any]]]], uses: Uses) 
             keys = {use_key(session, row, id) for id in ids} & left
             left -= keys
             counts.setdefault(row["moment"], Counter()).update(
-                times=1, given=bool(ids), pushed=len(ids), used=len(keys))
-    return [{"moment": moment, **{key: counts[moment][key] for key in ("times", "given", "pushed")},
-             "used": None if moment in UNWATCHED else counts[moment]["used"]}
-            for moment in MOMENTS if moment in counts]
+                times=1, given=bool(ids), pushed=len(ids), used=len(keys)
+            )
+    return [
+        {
+            "moment": moment,
+            **{key: counts[moment][key] for key in ("times", "given", "pushed")},
+            "used": None if moment in UNWATCHED else counts[moment]["used"],
+        }
+        for moment in MOMENTS
+        if moment in counts
+    ]
 
 
 def _used_in(place: layout.Place, session: str) -> Uses:
     """Return the uses that the ledgers note of a session."""
-    return {(ledger.short(session), *use)
-            for book in ledger.ledgers(place) for use in ledger.used_in(book, session)}
+    return {
+        (ledger.short(session), *use)
+        for book in ledger.ledgers(place)
+        for use in ledger.used_in(book, session)
+    }
 
 
 def _was_used(session: str, row: dict[str, Any], id: str, uses: Uses) -> bool | None:
@@ -276,9 +395,16 @@ def _report(place: layout.Place, session: str, rows: list[dict[str, Any]]) -> di
     for row in rows:
         if row.get("event") == "lost":
             continue
-        items = [{"id": str(item[0]), "title": known.get(str(item[0]), ""), "score": item[1],
-                  "reason": str(item[2]), "used": _was_used(session, row, str(item[0]), uses)}
-                 for item in _chosen(row)]
+        items = [
+            {
+                "id": str(item[0]),
+                "title": known.get(str(item[0]), ""),
+                "score": item[1],
+                "reason": str(item[2]),
+                "used": _was_used(session, row, str(item[0]), uses),
+            }
+            for item in _chosen(row)
+        ]
         event: dict[str, Any] = {key: row[key] for key in SAID if key in row}
         events.append({**event, "chosen": items})
     return {"session": session, "events": events, "moments": by_moment([(session, rows)], uses)}
@@ -289,7 +415,9 @@ def _chosen(row: dict[str, Any]) -> list[list[Any]]:
 
 
 def _known(place: layout.Place, ids: set[str]) -> dict[str, str]:
-    """Return the titles of records by id, of those too that a hook does not watch, such as new conversations."""
+    """Return the titles of records by id, of those too that a hook does not watch, such as new
+    conversations.
+    """
     from memory.hook import at_prompt
 
     titles: dict[str, str] = {}
@@ -317,6 +445,7 @@ def _titles(found: indexview.Index, ids: set[str]) -> dict[str, str]:
 
 # ---- what would be loaded
 
+
 def load(place: layout.Place, settings: config.Config, prompt: str, mode: str) -> dict[str, Any]:
     """Return what the loader would put before a prompt in a new session.
 
@@ -335,7 +464,11 @@ def load(place: layout.Place, settings: config.Config, prompt: str, mode: str) -
         if suited(found.learnings, found.learning_tokens, settings).whole:
             start, shown_before = whole, begun
         else:
-            shown_before = [[*item[:2], item[2] + ", at the start"] for item in begun if item[2].startswith("rule: ")]
+            shown_before = [
+                [*item[:2], item[2] + ", at the start"]
+                for item in begun
+                if item[2].startswith("rule: ")
+            ]
         state.shown.update(item[0] for item in shown_before)
         choice = at_prompt.choose(found, prompt, mode, settings, state)
         block, shown = at_prompt.with_prompt(found, choice, prompt, settings, state, mode)
@@ -347,23 +480,39 @@ def load(place: layout.Place, settings: config.Config, prompt: str, mode: str) -
         below = [{"id": id, "relevance": score} for id, score in choice.below]
         titles = _titles(found, {*fitted, *known, *(one["id"] for one in (*candidates, *below))})
         return {
-            "strategy": choice.strategy.name, "category": choice.category, "learnings": found.learnings,
-            "learningTokens": found.learning_tokens, "candidates": choice.candidates, "threshold": settings["load.relevance"],
-            "picks": [{"id": id, "title": titles.get(id, ""), "relevance": relevance, "reason": reason}
-                      for id, relevance, reason in shown],
-            "didNotFit": [{"id": id, "title": titles.get(id, "")} for id in known if id not in fitted],
+            "strategy": choice.strategy.name,
+            "category": choice.category,
+            "learnings": found.learnings,
+            "learningTokens": found.learning_tokens,
+            "candidates": choice.candidates,
+            "threshold": settings["load.relevance"],
+            "picks": [
+                {"id": id, "title": titles.get(id, ""), "relevance": relevance, "reason": reason}
+                for id, relevance, reason in shown
+            ],
+            "didNotFit": [
+                {"id": id, "title": titles.get(id, "")} for id in known if id not in fitted
+            ],
             "below": [{**one, "title": titles.get(one["id"], "")} for one in below],
             "push": settings["load.push"],
             "considered": [{**one, "title": titles.get(one["id"], "")} for one in candidates],
-            "enabled": bool(settings["load.enabled"] and settings["load.prompt"]), "off": switched_off(place, settings, 1),
+            "enabled": bool(settings["load.enabled"] and settings["load.prompt"]),
+            "off": switched_off(place, settings, 1),
             "characters": tokeniser.utf16(block),
-            "tokens": spent, "saved": max(0, found.learning_tokens - spent) if block else 0, "block": block}
+            "tokens": spent,
+            "saved": max(0, found.learning_tokens - spent) if block else 0,
+            "block": block,
+        }
     finally:
         found.close()
 
 
-def _candidates(found: indexview.Index, prompt: str, choice: loader.Choice, settings: config.Config) -> list[dict[str, Any]]:
-    """Return the most relevant candidates with what each term adds, and why those were left out that were."""
+def _candidates(
+    found: indexview.Index, prompt: str, choice: loader.Choice, settings: config.Config
+) -> list[dict[str, Any]]:
+    """Return the most relevant candidates with what each term adds, and why those were left out
+    that were.
+    """
     from memory.hook import Membership, categories, loader
 
     picked = {found.doc(pick.number).id for pick in choice.picks}
@@ -380,16 +529,31 @@ def _candidates(found: indexview.Index, prompt: str, choice: loader.Choice, sett
             if total > rows.get(doc.id, (FLOOR, []))[0]:
                 rows[doc.id] = (total, parts)
     order = sorted(rows.items(), key=lambda row: (-row[1][0], row[0]))[:MOST_CANDIDATES]
-    table = categories(settings["load.routes"], found.lists("brief").get("topics", ()), found.learnings)
+    table = categories(
+        settings["load.routes"], found.lists("brief").get("topics", ()), found.learnings
+    )
     stems = frozenset(term for term, _ in tokeniser.terms(prompt))
     member = Membership(choice.category, table.get(choice.category, frozenset()) | stems)
     best = max((pick.relevance for pick in choice.picks), default=0.0)
     out = []
     for id, (total, parts) in order:
         outside = "" if any(map(member.__getitem__, topics[id])) else choice.category
-        against = "" if id in picked else loader.refusal(total, parts, floor, outside) or (
-            "below %.2f, %.1f of the best" % (loader.NEARLY * best, loader.NEARLY) if total < loader.NEARLY * best else
-            "load.top %d" % settings["load.top"])
-        out.append({"id": id, "relevance": round(total, 3), "terms": {term: round(part, 3) for term, part in parts},
-                    "leftOut": against})
+        against = (
+            ""
+            if id in picked
+            else loader.refusal(total, parts, floor, outside)
+            or (
+                "below %.2f, %.1f of the best" % (loader.NEARLY * best, loader.NEARLY)
+                if total < loader.NEARLY * best
+                else "load.top %d" % settings["load.top"]
+            )
+        )
+        out.append(
+            {
+                "id": id,
+                "relevance": round(total, 3),
+                "terms": {term: round(part, 3) for term, part in parts},
+                "leftOut": against,
+            }
+        )
     return out

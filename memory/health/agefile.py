@@ -1,8 +1,9 @@
-"""What is encrypted: backups, which are files that `age` reads too, to one recipient; and what goes from one of a person's
-machines to another, to their own key, which proves too that its holder wrote it.  All want `pyrage`, which is not installed by
-itself.
+"""What is encrypted: backups, which are files that `age` reads too, to one recipient; and what goes
+from one of a person's machines to another, to their own key, which proves too that its holder wrote
+it.  All want `pyrage`, which is not installed by itself.
 
-What goes between machines is `<machine>/<number>.age`, or `<number>.base.age` for all there is.  Open, it is lines of JSON below
+What goes between machines is `<machine>/<number>.age`, or `<number>.base.age` for all there is.
+Open, it is lines of JSON below
 
     {"v":1,"dayleaf":"0.1.0","machine":"desk-1a2b3c4d","number":7}
 """
@@ -49,22 +50,32 @@ def _pyrage() -> Any:
     try:
         import pyrage  # type: ignore[import-not-found, import-untyped, unused-ignore]
     except ImportError:
-        raise StoreError("encryption needs pyrage, which is not installed; `install.sh --age` installs it "
-                         "(with pip: dayleaf[age])") from None
+        raise StoreError(
+            "encryption needs pyrage, which is not installed; `install.sh --age` installs it "
+            "(with pip: dayleaf[age])"
+        ) from None
     return pyrage
 
 
 def recipient(word: str) -> Any:
-    """Read whom a backup is encrypted to: `age1…`, or a line of an SSH key's `.pub`; raises UsageError, StoreError."""
+    """Read whom a backup is encrypted to: `age1…`, or a line of an SSH key's `.pub`; raises
+    UsageError, StoreError.
+    """
     pyrage, word = _pyrage(), word.strip()
     try:
         return (pyrage.ssh if word.startswith("ssh-") else pyrage.x25519).Recipient.from_str(word)
     except pyrage.RecipientError:
-        raise UsageError("--age '%s' is not an age recipient; `age-keygen` prints one, age1…" % one_line(word, 80)) from None
+        raise UsageError(
+            "--age '%s' is not an age recipient; `age-keygen` prints one, age1…"
+            % one_line(word, 80)
+        ) from None
 
 
 def sealer(to: Any) -> Callable[[str, str], None]:
-    """Return what encrypts a file into another one, which is not there yet; it raises OSError, StoreError."""
+    """Return what encrypts a file into another one, which is not there yet; it raises OSError,
+    StoreError.
+    """
+
     def seal(plain: str, path: str) -> None:
         pyrage = _pyrage()
         _empty(path)
@@ -111,10 +122,14 @@ def _decrypt(path: str, identity: str, plain: str) -> None:
         _empty(plain)
         pyrage.decrypt_file(path, plain, keys)
     except pyrage.DecryptError as error:
-        raise StoreError("%s: the key %s does not open it (%s); nothing was written" % (
-            path, identity, one_line(str(error), 120))) from None
+        raise StoreError(
+            "%s: the key %s does not open it (%s); nothing was written"
+            % (path, identity, one_line(str(error), 120))
+        ) from None
     except OSError as error:
-        raise StoreError("%s: %s; nothing was written" % (path, (error.strerror or str(error)).lower())) from None
+        raise StoreError(
+            "%s: %s; nothing was written" % (path, (error.strerror or str(error)).lower())
+        ) from None
 
 
 def _empty(path: str) -> None:
@@ -130,9 +145,15 @@ def identities(path: str) -> list[Any]:
         if b"-----BEGIN" in data:
             return [pyrage.ssh.Identity.from_buffer(data)]
         lines = [line.strip() for line in data.decode("ascii", "replace").splitlines()]
-        found = [pyrage.x25519.Identity.from_str(line) for line in lines if line and not line.startswith("#")]
+        found = [
+            pyrage.x25519.Identity.from_str(line)
+            for line in lines
+            if line and not line.startswith("#")
+        ]
     except OSError as error:
-        raise StoreError("%s: %s; name the file of your key" % (path, (error.strerror or "unreadable").lower())) from None
+        raise StoreError(
+            "%s: %s; name the file of your key" % (path, (error.strerror or "unreadable").lower())
+        ) from None
     except pyrage.IdentityError:
         found = []
     if not found:
@@ -142,30 +163,45 @@ def identities(path: str) -> list[Any]:
 
 # ---- between one person's machines
 
+
 def new_key(path: str) -> None:
-    """Write a new key into a file that is not there yet, its owner's alone; raises FileExistsError or another OSError."""
+    """Write a new key into a file that is not there yet, its owner's alone; raises FileExistsError
+    or another OSError.
+    """
     identity = _pyrage().x25519.Identity.generate()
-    files.create(path, ("# public key: %s\n%s\n" % (identity.to_public(), identity)).encode("ascii"))
+    files.create(
+        path, ("# public key: %s\n%s\n" % (identity.to_public(), identity)).encode("ascii")
+    )
 
 
 def place_of(name: str) -> tuple[str, str]:
-    """Return (tier's directory below the home, path in it) of a file that is synced, ("", "") for any other name."""
+    """Return (tier's directory below the home, path in it) of a file that is synced, ("", "") for
+    any other name.
+    """
     parts = name.split("/")
     size = 1 if parts[0] == "global" else 2
     inner = parts[size:]
     kept = inner[1:] if inner[:1] == [archive.FOLDER] else inner
-    known = parts[0] == "global" or (parts[0] == "workspaces" and len(parts) > 2 and _KEY.match(parts[1]))
-    if (not known or len(kept) < 2 or kept[0] not in _FOLDERS
-            or (size == 1 and kept[0] in (layout.FOLDERS[kind] for kind in layout.SAID))
-            or not name.endswith(".md") or any(part[:1] in ("", ".") for part in parts) or not name.isprintable()
-            or not bundle.is_safe(bundle.HOME + "/" + name)):
+    known = parts[0] == "global" or (
+        parts[0] == "workspaces" and len(parts) > 2 and _KEY.match(parts[1])
+    )
+    if (
+        not known
+        or len(kept) < 2
+        or kept[0] not in _FOLDERS
+        or (size == 1 and kept[0] in (layout.FOLDERS[kind] for kind in layout.SAID))
+        or not name.endswith(".md")
+        or any(part[:1] in ("", ".") for part in parts)
+        or not name.isprintable()
+        or not bundle.is_safe(bundle.HOME + "/" + name)
+    ):
         return "", ""
     return "/".join(parts[:size]), "/".join(inner)
 
 
 def log_of(name: str) -> str:
     """Return the tier's directory of a log that is synced, "" for any other name."""
-    root = next((name[:-len(log) - 1] for log in LOGS if name.endswith("/" + log)), "")
+    root = next((name[: -len(log) - 1] for log in LOGS if name.endswith("/" + log)), "")
     return root if place_of(root + "/rules/x.md")[0] == root else ""
 
 
@@ -181,25 +217,34 @@ def packs(root: str) -> dict[str, dict[int, str]]:
 
 
 def unread(every: dict[int, str], seen: int) -> tuple[list[int], bool]:
-    """Return (the numbers of a machine's files that are to be read, in order; whether one in between is not there yet)."""
+    """Return (the numbers of a machine's files that are to be read, in order; whether one in
+    between is not there yet).
+    """
     later = sorted(number for number in every if number > seen)
     bases = [number for number in later if ".base." in every[number]]
     start = bases[-1] if bases else seen + 1
-    run = [number for at, number in enumerate(n for n in later if n >= start) if number == start + at]
+    run = [
+        number for at, number in enumerate(n for n in later if n >= start) if number == start + at
+    ]
     return run, bool(later) and (not run or run[-1] != later[-1])
 
 
 def sealed(lines: Iterable[dict[str, Any]], machine: str, number: int, key: Any) -> bytes:
-    """Return a machine's file: encrypted to a key, with a proof that its holder wrote it.  key: one of `identities`, of age."""
+    """Return a machine's file: encrypted to a key, with a proof that its holder wrote it.  key: one
+    of `identities`, of age.
+    """
     head = {"v": VERSION, "dayleaf": __version__, "machine": machine, "number": number}
-    data = "\n".join(json.dumps(line, separators=(",", ":")) for line in (head, *lines)).encode("ascii")
+    data = "\n".join(json.dumps(line, separators=(",", ":")) for line in (head, *lines)).encode(
+        "ascii"
+    )
     return bytes(_pyrage().encrypt(zlib.compress(_proof(data, key) + data, 6), [key.to_public()]))
 
 
 def unsealed(data: bytes, machine: str, number: int, key: Any) -> list[dict[str, Any]]:
     """Return the lines of a machine's file.
 
-    Raises Locked where another key is wanted, Damaged where it is not whole or not this file, StoreError for a newer version's.
+    Raises Locked where another key is wanted, Damaged where it is not whole or not this file,
+    StoreError for a newer version's.
     """
     pyrage = _pyrage()
     try:
@@ -209,12 +254,17 @@ def unsealed(data: bytes, machine: str, number: int, key: Any) -> list[dict[str,
             raise Damaged("its writer did not have the key")
         head, *lines = map(json.loads, proved[_MAC:].decode("ascii").split("\n"))
         if head["v"] > VERSION:
-            raise StoreError("it was written by a newer dayleaf (%s); update this one" % one_line(str(head["dayleaf"]), 20))
+            raise StoreError(
+                "it was written by a newer dayleaf (%s); update this one"
+                % one_line(str(head["dayleaf"]), 20)
+            )
         if (head["machine"], head["number"]) != (machine, number):
             raise Damaged("it belongs to another file")
         return lines
     except pyrage.DecryptError as error:
-        raise (Locked if "matching keys" in str(error) else Damaged)(one_line(str(error), 120)) from None
+        raise (Locked if "matching keys" in str(error) else Damaged)(
+            one_line(str(error), 120)
+        ) from None
     except (zlib.error, ValueError, LookupError, TypeError) as error:
         raise Damaged(one_line(str(error), 120)) from None
 

@@ -1,14 +1,15 @@
 """Backups: writing the home into one file, and reading such a file without trusting anything in it.
 
-Format, version 1: a gzipped tar of regular files, `home/<path below the home>` and `shared/<path below .dayleaf>`, in order of
-their names, then `manifest.json`, one line:
+Format, version 1: a gzipped tar of regular files, `home/<path below the home>` and `shared/<path
+below .dayleaf>`, in order of their names, then `manifest.json`, one line:
 
     {"v":1,"dayleaf":"0.1.0","made":"2026-11-21T14:30:52Z","workspace":"" or a key,
-     "folders":[["home/global",mode,mtime ns]],"files":[["home/trust.jsonl",size,mode,mtime ns,"<SHA-256>"]],
-     "left":[["home/x","a link"]]}
+     "folders":[["home/global",mode,mtime ns]],"files":[["home/trust.jsonl",size,mode,mtime
+     ns,"<SHA-256>"]], "left":[["home/x","a link"]]}
 
-Left out are what is derived or of this machine (`cache`, `runtime`, `spawn`, `sync`), locks, temporary files, and links, which
-stand in `left`.  A file is read whole, as its writers replace it whole; of a ledger that others append to, all whole lines.
+Left out are what is derived or of this machine (`cache`, `runtime`, `spawn`, `sync`), locks,
+temporary files, and links, which stand in `left`.  A file is read whole, as its writers replace it
+whole; of a ledger that others append to, all whole lines.
 """
 
 from __future__ import annotations
@@ -27,15 +28,28 @@ from memory.core import StoreError, clock, fastjson, files, walk
 from memory.core.layout import PLACES, Place
 
 VERSION, MANIFEST, HOME, SHARED = 1, "manifest.json", "home", "shared"
-NOT_KEPT = ("cache", "runtime", "spawn", "sync", PLACES[1:])  # of the home; a backup says nothing of paths here
+# of the home; a backup says nothing of paths here
+NOT_KEPT = ("cache", "runtime", "spawn", "sync", PLACES[1:])
 WALKS = 5  # what is moved while a backup runs is looked for again
 PIECE, MOST_BYTES, MOST_FILES = 1 << 20, 16 << 30, 1_000_000
 FREE_BYTES, RATIO = 256 << 20, 200  # a file may grow to FREE_BYTES, or to RATIO times its size
-FREE_FILES, FILE_BYTES = 10_000, 32  # it may hold FREE_FILES, and more where each takes it the bytes of a SHA-256
-FREE_PIECE, PIECE_RATIO = 24 << 20, 50  # one of them, which is read whole, may be that large, or so often the file's size
+# it may hold FREE_FILES, and more where each takes it the bytes of a SHA-256
+FREE_FILES, FILE_BYTES = 10_000, 32
+# one of them, which is read whole, may be that large, or so often the file's size
+FREE_PIECE, PIECE_RATIO = 24 << 20, 50
 HEADER_BYTES, FREE_MANIFEST, ROW_BYTES = 1 << 16, 1 << 20, 1 << 9
 LAST_TIME = (1 << 63) - 1  # ns since 1970; tmpfs keeps later times, which no other file system does
-BROKEN = (OSError, EOFError, ValueError, LookupError, TypeError, ArithmeticError, RecursionError, tarfile.TarError, zlib.error)
+BROKEN = (
+    OSError,
+    EOFError,
+    ValueError,
+    LookupError,
+    TypeError,
+    ArithmeticError,
+    RecursionError,
+    tarfile.TarError,
+    zlib.error,
+)
 
 
 class Kept(NamedTuple):
@@ -49,7 +63,8 @@ class Kept(NamedTuple):
 
 
 class Backup(NamedTuple):
-    """What a backup holds.  made: ISO 8601.  workspace: "" for all.  folders: (name, mode, mtime in ns).  left: (name, why).
+    """What a backup holds.  made: ISO 8601.  workspace: "" for all.  folders: (name, mode, mtime in
+    ns).  left: (name, why).
 
     vanished: files that went while it was made.
     """
@@ -65,16 +80,26 @@ class Backup(NamedTuple):
 Told = Callable[[int, int], None]
 
 
-def write(place: Place, target: str, now: float, workspace: str = "", shared: bool = False,
-          told: Told = lambda done, of: None, seal: Optional[Callable[[str, str], None]] = None) -> Backup:
+def write(
+    place: Place,
+    target: str,
+    now: float,
+    workspace: str = "",
+    shared: bool = False,
+    told: Told = lambda done, of: None,
+    seal: Optional[Callable[[str, str], None]] = None,
+) -> Backup:
     """Write a backup to a file that is not there yet, read it back, and return what it holds.
 
-    workspace: the key of one, with its receipts, and nothing else; "" for the home.  shared: the repository's tier too.  told:
-    of (files done, files).  seal: encrypts a file into another one; what is not encrypted stays in the home.  Raises StoreError
-    where the file is there, cannot be written, or does not read back.
+    workspace: the key of one, with its receipts, and nothing else; "" for the home.  shared: the
+    repository's tier too.  told: of (files done, files).  seal: encrypts a file into another one;
+    what is not encrypted stays in the home.  Raises StoreError where the file is there, cannot be
+    written, or does not read back.
     """
     if os.path.lexists(target):
-        raise StoreError("%s exists already, and a backup overwrites nothing; name another FILE" % target)
+        raise StoreError(
+            "%s exists already, and a backup overwrites nothing; name another FILE" % target
+        )
     folder = os.path.dirname(target)
     if any(files.inside(folder, root) for root in (place.home, place.shared) if root):
         raise StoreError("%s lies inside what is backed up; name a FILE elsewhere" % target)
@@ -90,10 +115,14 @@ def write(place: Place, target: str, now: float, workspace: str = "", shared: bo
         files.land(temp, target)
         files.sync(folder)
     except FileExistsError:
-        raise StoreError("%s exists already, and a backup overwrites nothing; name another FILE" % target) from None
+        raise StoreError(
+            "%s exists already, and a backup overwrites nothing; name another FILE" % target
+        ) from None
     except OSError as error:
         why = (error.strerror or str(error)).lower()
-        raise StoreError("%s could not be written: %s; name a FILE elsewhere" % (target, why)) from None
+        raise StoreError(
+            "%s could not be written: %s; name a FILE elsewhere" % (target, why)
+        ) from None
     finally:
         for path in {temp, plain}:
             files.remove(path)
@@ -107,20 +136,37 @@ def _roots(place: Place, workspace: str, shared: bool) -> Iterator[Tuple[str, st
             yield "%s/%s%s" % (HOME, part, workspace), "%s/%s%s" % (place.home, part, workspace)
     else:
         yield HOME, place.home
-    if shared and place.shared and files.is_folder(place.shared) and files.inside(place.shared, place.root):
+    if (
+        shared
+        and place.shared
+        and files.is_folder(place.shared)
+        and files.inside(place.shared, place.root)
+    ):
         yield SHARED, place.shared
 
 
-def _written(temp: str, roots: List[Tuple[str, str]], now: float, workspace: str, told: Told) -> Backup:
+def _written(
+    temp: str, roots: List[Tuple[str, str]], now: float, workspace: str, told: Told
+) -> Backup:
     """Write the file and bring it to the disk; raises OSError."""
     fd = os.open(temp, os.O_RDWR | os.O_CREAT | os.O_EXCL, files.FILE_MODE)
     with os.fdopen(fd, "wb") as raw:
-        with gzip.GzipFile("", "wb", 6, raw, 0) as packed, tarfile.open(
-                fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as tar:
+        with (
+            gzip.GzipFile("", "wb", 6, raw, 0) as packed,
+            tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as tar,
+        ):
             made = _filled(tar, roots, Backup(clock.iso(now), workspace, [], [], []), told)
-            line = fastjson.dump({"v": VERSION, "dayleaf": __version__, "made": made.made, "workspace": workspace,
-                                "folders": list(map(list, made.folders)), "files": list(map(list, made.files)),
-                                "left": list(map(list, made.left))}).encode("ascii")
+            line = fastjson.dump(
+                {
+                    "v": VERSION,
+                    "dayleaf": __version__,
+                    "made": made.made,
+                    "workspace": workspace,
+                    "folders": list(map(list, made.folders)),
+                    "files": list(map(list, made.files)),
+                    "left": list(map(list, made.left)),
+                }
+            ).encode("ascii")
             _add(tar, Kept(MANIFEST, len(line), files.FILE_MODE, int(now) * 10**9, ""), line)
         raw.flush()
         os.fsync(raw.fileno())
@@ -148,12 +194,20 @@ def _filled(tar: tarfile.TarFile, roots: List[Tuple[str, str]], made: Backup, to
         if not new:
             break
     ordered = [done[name] for name in sorted(done)]
-    spelled = sorted((name.encode("utf-8", "replace").decode("utf-8"), why) for name, why in left + unread)
-    return made._replace(folders=folders, files=ordered, left=spelled, vanished=len(gone) - len(unread))
+    spelled = sorted(
+        (name.encode("utf-8", "replace").decode("utf-8"), why) for name, why in left + unread
+    )
+    return made._replace(
+        folders=folders, files=ordered, left=spelled, vanished=len(gone) - len(unread)
+    )
 
 
-def _listed(roots: List[Tuple[str, str]]) -> Tuple[List[Tuple[str, int, int]], List[Tuple[str, str]], List[Tuple[str, str]]]:
-    """List a home for a backup: folders, (name, path) of files, (name, reason) of what is left out; each sorted by name."""
+def _listed(
+    roots: List[Tuple[str, str]],
+) -> Tuple[List[Tuple[str, int, int]], List[Tuple[str, str]], List[Tuple[str, str]]]:
+    """List a home for a backup: folders, (name, path) of files, (name, reason) of what is left out;
+    each sorted by name.
+    """
     folders: List[Tuple[str, int, int]] = []
     found: List[Tuple[str, str]] = []
     left: List[Tuple[str, str]] = []
@@ -161,26 +215,42 @@ def _listed(roots: List[Tuple[str, str]]) -> Tuple[List[Tuple[str, int, int]], L
         for inner, path, stat in walk.below(root, lambda name: _unkept(top, name) is None):
             name, why = (top + "/" + inner if inner else top), _unkept(top, inner)
             if why is None and isinstance(stat, OSError):
-                why = "" if isinstance(stat, FileNotFoundError) else (stat.strerror or "unreadable").lower()
+                why = (
+                    ""
+                    if isinstance(stat, FileNotFoundError)
+                    else (stat.strerror or "unreadable").lower()
+                )
             if why is None and walk.is_folder(stat):
-                folders.append((name, stat.st_mode & 0o777, max(-LAST_TIME, min(stat.st_mtime_ns, LAST_TIME))))
+                folders.append(
+                    (name, stat.st_mode & 0o777, max(-LAST_TIME, min(stat.st_mtime_ns, LAST_TIME)))
+                )
             elif why is None and walk.is_regular(stat):
                 found.append((name, path))
             elif why != "":
-                left.append((name, why or ("a link" if files.is_link(path) else "not a regular file")))
+                left.append(
+                    (name, why or ("a link" if files.is_link(path) else "not a regular file"))
+                )
     return sorted(folders), sorted(found), sorted(left)
 
 
 def _unkept(top: str, inner: str) -> Optional[str]:
-    """Say why what has a name below a directory is not kept, "" for what is passed over in silence; None where it is."""
-    if (top == HOME and inner in NOT_KEPT) or inner.rpartition("/")[2].startswith(files.TEMP) or inner.endswith(".lock"):
+    """Say why what has a name below a directory is not kept, "" for what is passed over in silence;
+    None where it is.
+    """
+    if (
+        (top == HOME and inner in NOT_KEPT)
+        or inner.rpartition("/")[2].startswith(files.TEMP)
+        or inner.endswith(".lock")
+    ):
         return ""
     spelled = inner.isascii() or inner.encode("utf-8", "replace") == os.fsencode(inner)
     return None if spelled else "a name that is not UTF-8; rename it"
 
 
 def _read(name: str, path: str) -> Optional[Tuple[Kept, bytes]]:
-    """Read a file as it goes into a backup, None where it is gone by now; raises another OSError."""
+    """Read a file as it goes into a backup, None where it is gone by now; raises another
+    OSError.
+    """
     try:
         fd = files.open_read(path, follow=False)
     except FileNotFoundError:
@@ -191,7 +261,7 @@ def _read(name: str, path: str) -> Optional[Tuple[Kept, bytes]]:
     finally:
         os.close(fd)
     if name.endswith(".jsonl"):  # another process may be in the middle of a line
-        data = data[:data.rfind(b"\n") + 1]
+        data = data[: data.rfind(b"\n") + 1]
     time = max(-LAST_TIME, min(stat.st_mtime_ns, LAST_TIME))
     return Kept(name, len(data), stat.st_mode & 0o777, time, files.sha256(data)), data
 
@@ -204,8 +274,10 @@ def _add(tar: tarfile.TarFile, kept: Kept, data: bytes) -> None:
 
 # ---- reading one
 
+
 class _Unpacked:
-    """What a backup unpacks to, read once from front to end; raises ValueError beyond what the size of its file allows.
+    """What a backup unpacks to, read once from front to end; raises ValueError beyond what the size
+    of its file allows.
 
     Not `tarfile`: that keeps every member it has seen, and reads headers of any size whole.
     """
@@ -235,7 +307,9 @@ class _Unpacked:
         self.take(-size % tarfile.BLOCKSIZE)
 
     def header(self) -> Optional[Tuple[str, int]]:
-        """Read the (name, size) of the next member, None at the end; raises ValueError for what no backup has."""
+        """Read the (name, size) of the next member, None at the end; raises ValueError for what no
+        backup has.
+        """
         more: Dict[str, str] = {}
         while True:
             block = self.take(tarfile.BLOCKSIZE)
@@ -248,7 +322,9 @@ class _Unpacked:
                 raise ValueError("one of its headers is too large")
             more = _extended(b"".join(self.pieces(info.size)))
         name = more.get("path", info.name)
-        if info.type not in (tarfile.REGTYPE, tarfile.AREGTYPE) or any(key.startswith("GNU.sparse") for key in more):
+        if info.type not in (tarfile.REGTYPE, tarfile.AREGTYPE) or any(
+            key.startswith("GNU.sparse") for key in more
+        ):
             raise ValueError("%s is not a regular file" % shown(name))
         if not (name == MANIFEST or is_safe(name)):
             raise ValueError("the name %s leads outside" % shown(name))
@@ -272,9 +348,9 @@ def _extended(data: bytes) -> Dict[str, str]:
     """Read an extended header: lines of `<their length> <key>=<value>`."""
     found: Dict[str, str] = {}
     while data:
-        size = int(data[:data.index(b" ")])
-        key, equals, value = data[data.index(b" ") + 1:size - 1].decode("utf-8").partition("=")
-        if size <= 0 or not equals or data[size - 1:size] != b"\n":
+        size = int(data[: data.index(b" ")])
+        key, equals, value = data[data.index(b" ") + 1 : size - 1].decode("utf-8").partition("=")
+        if size <= 0 or not equals or data[size - 1 : size] != b"\n":
             raise ValueError("one of its headers is broken")
         found[key] = value
         data = data[size:]
@@ -284,8 +360,8 @@ def _extended(data: bytes) -> Dict[str, str]:
 def inspect(path: str) -> Backup:
     """Read a backup as a whole and return what it holds; nothing is written.
 
-    Raises StoreError where it is none, of a newer version, cut short, not what its manifest says, or would unpack to something
-    else than files below the home and the repository's tier.
+    Raises StoreError where it is none, of a newer version, cut short, not what its manifest says,
+    or would unpack to something else than files below the home and the repository's tier.
     """
     seen: Dict[str, Tuple[int, str]] = {}
     said = b""
@@ -302,7 +378,9 @@ def inspect(path: str) -> Backup:
     with _refusing(path):
         found = _manifest(fastjson.parse(said))
         told = {kept.name: (kept.size, kept.sha256) for kept in found.files}
-        wrong = sorted(name for name in seen.keys() | told.keys() if seen.get(name) != told.get(name))
+        wrong = sorted(
+            name for name in seen.keys() | told.keys() if seen.get(name) != told.get(name)
+        )
         if wrong or len(told) != len(found.files):
             raise ValueError("%s is not as its manifest says" % shown((wrong or sorted(told))[0]))
     return found
@@ -316,7 +394,9 @@ def _digest(pieces: Iterator[bytes]) -> str:
 
 
 def members(path: str) -> Iterator[Tuple[str, int, Iterator[bytes]]]:
-    """Yield (name, size, its bytes in pieces) of each file of a backup, the manifest among them; raises StoreError."""
+    """Yield (name, size, its bytes in pieces) of each file of a backup, the manifest among them;
+    raises StoreError.
+    """
     with _refusing(path), open(path, "rb") as raw, gzip.GzipFile(fileobj=raw) as packed:
         unpacked, seen = _Unpacked(packed, os.fstat(raw.fileno()).st_size), set[str]()
         while True:
@@ -325,7 +405,9 @@ def members(path: str) -> Iterator[Tuple[str, int, Iterator[bytes]]]:
                 break
             name, size = found
             if name in seen or len(seen) >= unpacked.most_files:
-                raise ValueError("%s is in it twice" % shown(name) if name in seen else "it holds too many files")
+                raise ValueError(
+                    "%s is in it twice" % shown(name) if name in seen else "it holds too many files"
+                )
             seen.add(name)
             pieces = _pieces(path, unpacked, size)
             yield name, size, pieces
@@ -350,25 +432,44 @@ def _pieces(path: str, unpacked: _Unpacked, size: int) -> Iterator[bytes]:
 
 
 def is_safe(name: str) -> bool:
-    """Tell whether a backup may hold a name: below the home and not derived or of one machine, or in the shared tier."""
+    """Tell whether a backup may hold a name: below the home and not derived or of one machine, or
+    in the shared tier.
+    """
     parts = name.split("/")
-    return (len(name) <= 1024 and len(parts) > 1 and parts[0] in (HOME, SHARED)
-            and not any(part in ("", ".", "..") for part in parts)
-            and not (parts[0] == HOME and parts[1].casefold() in NOT_KEPT) and "\\" not in name and "\0" not in name
-            and not (os.name == "nt" and ":" in name))
+    return (
+        len(name) <= 1024
+        and len(parts) > 1
+        and parts[0] in (HOME, SHARED)
+        and not any(part in ("", ".", "..") for part in parts)
+        and not (parts[0] == HOME and parts[1].casefold() in NOT_KEPT)
+        and "\\" not in name
+        and "\0" not in name
+        and not (os.name == "nt" and ":" in name)
+    )
 
 
 def _manifest(value: Any) -> Backup:
     """Read a manifest; raises ValueError and others of BROKEN."""
     if isinstance(value["v"], int) and value["v"] > VERSION:
-        raise ValueError("it was made by a newer dayleaf (%s); restore it with that version" % shown(str(value["dayleaf"])))
+        raise ValueError(
+            "it was made by a newer dayleaf (%s); restore it with that version"
+            % shown(str(value["dayleaf"]))
+        )
     if value["v"] != VERSION:
         raise ValueError("its manifest has an unknown version")
-    found = Backup(str(value["made"]), str(value["workspace"]),
-                   [(str(name), int(mode) & 0o777, int(time)) for name, mode, time in value["folders"]],
-                   [Kept(str(row[0]), int(row[1]), int(row[2]) & 0o777, int(row[3]), str(row[4])) for row in value["files"]],
-                   [(str(name), str(why)) for name, why in value["left"]])
-    for name, time in [row[::2] for row in found.folders] + [(kept.name, kept.mtime_ns) for kept in found.files]:
+    found = Backup(
+        str(value["made"]),
+        str(value["workspace"]),
+        [(str(name), int(mode) & 0o777, int(time)) for name, mode, time in value["folders"]],
+        [
+            Kept(str(row[0]), int(row[1]), int(row[2]) & 0o777, int(row[3]), str(row[4]))
+            for row in value["files"]
+        ],
+        [(str(name), str(why)) for name, why in value["left"]],
+    )
+    for name, time in [row[::2] for row in found.folders] + [
+        (kept.name, kept.mtime_ns) for kept in found.files
+    ]:
         if not -LAST_TIME <= time <= LAST_TIME:
             raise ValueError("%s has an impossible time" % shown(name))
     for name in [name for name, _, _ in found.folders if name not in (HOME, SHARED)]:
@@ -387,7 +488,9 @@ def _refused(path: str, why: str) -> StoreError:
 
 
 def content(path: str, wanted: Dict[str, Kept]) -> Iterator[Tuple[Kept, bytes]]:
-    """Yield some files of a backup with their bytes, proven once more by their SHA-256; raises StoreError."""
+    """Yield some files of a backup with their bytes, proven once more by their SHA-256; raises
+    StoreError.
+    """
     for name, _, pieces in members(path):
         if name in wanted:
             data = b"".join(pieces)

@@ -1,4 +1,6 @@
-"""Doctor's checks of how things stand: the home, Python, settings, records, index, vectors, the host, the shared tier."""
+"""Doctor's checks of how things stand: the home, Python, settings, records, index, vectors, the
+host, the shared tier.
+"""
 
 from __future__ import annotations
 
@@ -24,17 +26,27 @@ MOST_FILES = 20  # files named one by one
 PROBE = 20.0  # seconds for a provider of vectors to answer
 LITTLE, NONE_LEFT = 500 << 20, 50 << 20  # bytes free on the disk of the home
 STALE_HANDOFF = 14  # days without a change
-GUESSED = "frontmatter beyond plain lines is only guessed; a guessed rule never binds, a guessed script counts as a document"
-PACKAGES = (("yaml", "PyYAML", GUESSED), ("frontmatter", "python-frontmatter", GUESSED),
-            ("rapidfuzz", "RapidFuzz", "recall does not find misspelt words"),
-            ("numpy", "NumPy", "large indexes take longer to build"))
+GUESSED = (
+    "frontmatter beyond plain lines is only guessed; a guessed rule never binds, a guessed script "
+    "counts as a document"
+)
+PACKAGES = (
+    ("yaml", "PyYAML", GUESSED),
+    ("frontmatter", "python-frontmatter", GUESSED),
+    ("rapidfuzz", "RapidFuzz", "recall does not find misspelt words"),
+    ("numpy", "NumPy", "large indexes take longer to build"),
+)
 TIMEOUT = 10.0  # seconds for a child
-ALONE = {"OPENBLAS_NUM_THREADS": "1"}  # to see NumPy load takes none of its threads: a third of the child's time
+# to see NumPy load takes none of its threads: a third of the child's time
+ALONE = {"OPENBLAS_NUM_THREADS": "1"}
 TAIL = 256 << 10  # bytes of a transcript's end
 NO_SHELL = (2, 1, 139)  # the first client that starts a hook as a program with its words
-SINCE = (((2, 1, 3), "older than the oldest version tested (2.1.3)"),  # what a client older than each does not give
-         ((2, 1, 91), "Bash finds `dayleaf` only by the link that install.sh makes"),
-         ((2, 1, 116), "each slash command costs a request to the model"))
+# what a client older than each does not give
+SINCE = (
+    ((2, 1, 3), "older than the oldest version tested (2.1.3)"),
+    ((2, 1, 91), "Bash finds `dayleaf` only by the link that install.sh makes"),
+    ((2, 1, 116), "each slash command costs a request to the model"),
+)
 
 
 def home(place: layout.Place) -> Iterator[Finding]:
@@ -47,19 +59,31 @@ def home(place: layout.Place) -> Iterator[Finding]:
     mine = not hasattr(os, "geteuid") or stat.st_uid == os.geteuid()
     said = "%s (%04o)" % (place.home, stat.st_mode & 0o777)
     if not files.is_folder(place.home):
-        yield Finding(FAIL, "home", place.home + " is not a directory", "move it away, or set DAYLEAF_HOME")
+        yield Finding(
+            FAIL, "home", place.home + " is not a directory", "move it away, or set DAYLEAF_HOME"
+        )
         return
     if not mine:
-        yield Finding(FAIL, "home", said + " belongs to another user", "set DAYLEAF_HOME to a directory of your own")
+        yield Finding(
+            FAIL,
+            "home",
+            said + " belongs to another user",
+            "set DAYLEAF_HOME to a directory of your own",
+        )
     elif not os.access(place.home, os.W_OK | os.X_OK):
         yield Finding(FAIL, "home", said + " cannot be written", "chmod 700 '%s'" % place.home)
     elif stat.st_mode & 0o022:
-        yield Finding(FAIL, "home", said + " can be written by others", "chmod 700 '%s'" % place.home)
+        yield Finding(
+            FAIL, "home", said + " can be written by others", "chmod 700 '%s'" % place.home
+        )
     else:
         yield Finding(OK, "home", said)
     open_ones = list(open_to_others(place))
     if open_ones:
-        said = "%s can be read by others, such as %s" % (count(len(open_ones), "file"), open_ones[0])
+        said = "%s can be read by others, such as %s" % (
+            count(len(open_ones), "file"),
+            open_ones[0],
+        )
         yield Finding(WARN, "home", said, "`dayleaf doctor --fix` closes them")
 
 
@@ -93,38 +117,75 @@ def records(store: Store, found: Sequence[Head]) -> Iterator[Finding]:
         planned += [record] if record.active else []
         if record.problems and len(faulty) < MOST_FILES:
             faulty.append((record.name, record.problems[0]))
-    yield Finding(OK if not store.skipped else WARN, "records",
-                  "%s readable, %d skipped" % (count(len(found), "record"), len(store.skipped)))
+    yield Finding(
+        OK if not store.skipped else WARN,
+        "records",
+        "%s readable, %d skipped" % (count(len(found), "record"), len(store.skipped)),
+    )
     for skipped in store.skipped[:MOST_FILES]:
-        yield Finding(WARN, "records", skipped.reason, skipped.remedy, _path(place, skipped.name), skipped.line)
+        yield Finding(
+            WARN,
+            "records",
+            skipped.reason,
+            skipped.remedy,
+            _path(place, skipped.name),
+            skipped.line,
+        )
     if len(store.skipped) > MOST_FILES:
-        yield Finding(WARN, "records", "and %d more are skipped" % (len(store.skipped) - MOST_FILES), "mend the ones above first")
+        yield Finding(
+            WARN,
+            "records",
+            "and %d more are skipped" % (len(store.skipped) - MOST_FILES),
+            "mend the ones above first",
+        )
     for name, problem in faulty:
         said, _, remedy = problem.rpartition("; ")
         yield Finding(WARN, "records", said or problem, remedy if said else "", _path(place, name))
     if len(planned) > 1:
-        yield Finding(WARN, "records", "%d plans are active; the newest (%s) is used" % (
-            len(planned), min(planned, key=lambda plan: (-plan.created, plan.name)).id), "`dayleaf plan done ID` ends one")
+        yield Finding(
+            WARN,
+            "records",
+            "%d plans are active; the newest (%s) is used"
+            % (len(planned), min(planned, key=lambda plan: (-plan.created, plan.name)).id),
+            "`dayleaf plan done ID` ends one",
+        )
     for id, names in list(store.duplicates.items())[:MOST_FILES]:
-        yield Finding(WARN, "records", "%s is the id of %s" % (id, " and ".join(_path(place, name) for name in names)),
-                      "change or remove the line `id:` in one of them")
+        yield Finding(
+            WARN,
+            "records",
+            "%s is the id of %s" % (id, " and ".join(_path(place, name) for name in names)),
+            "change or remove the line `id:` in one of them",
+        )
 
 
 def talks(store: Store, found: Sequence[Head]) -> Iterator[Finding]:
-    """Say how many conversations are kept, and which of them a person changed; nothing where there is none and none is refused.
+    """Say how many conversations are kept, and which of them a person changed; nothing where there
+    is none and none is refused.
 
     found: the heads of the store's records.
     """
     kept = [record for record in found if record.kind == conversations.KIND]
     if not store.config["capture.conversations"]:
-        yield Finding(OK, "records", "capture.conversations is off (%s), so none are written; %s" % (
-            store.config.sources["capture.conversations"], count(len(kept), "conversation") + " kept"))
+        yield Finding(
+            OK,
+            "records",
+            "capture.conversations is off (%s), so none are written; %s"
+            % (
+                store.config.sources["capture.conversations"],
+                count(len(kept), "conversation") + " kept",
+            ),
+        )
     elif kept:
         yield Finding(OK, "records", count(len(kept), "conversation") + " kept")
     changed = [one for one in kept if one.rewritten]
     for record in changed[:MOST_FILES]:
-        yield Finding(OK, "records", "%s was edited by hand, so dayleaf no longer changes it" % record.id, "",
-                      _path(store.place, record.name))
+        yield Finding(
+            OK,
+            "records",
+            "%s was edited by hand, so dayleaf no longer changes it" % record.id,
+            "",
+            _path(store.place, record.name),
+        )
     if len(changed) > MOST_FILES:
         yield Finding(OK, "records", "and %d more" % (len(changed) - MOST_FILES))
 
@@ -140,19 +201,32 @@ def index(place: layout.Place, walked: walk.Listing) -> Iterator[Finding]:
     """Check that the index is there, whole and fresh.  walked: the place's files."""
     found = figures.index_state(place, walked)
     if len(walked.found) >= walk.MOST:
-        yield Finding(WARN, "index", "more than %s files; the rest are not indexed" % "{:,}".format(walk.MOST),
-                      "move old checkpoints to the archive: `dayleaf forget ID`")
+        yield Finding(
+            WARN,
+            "index",
+            "more than %s files; the rest are not indexed" % "{:,}".format(walk.MOST),
+            "move old checkpoints to the archive: `dayleaf forget ID`",
+        )
     if found["state"] == "missing":
         yield Finding(WARN, "index", "none yet; recall reads the files", found["remedy"])
     elif found["state"] == "damaged":
         yield Finding(FAIL, "index", "damaged: " + found["why"], found["remedy"])
     elif not found["whole"]:
-        yield Finding(FAIL, "index", "damaged: its bytes have changed since it was written", found["remedy"] or figures.BUILD)
+        yield Finding(
+            FAIL,
+            "index",
+            "damaged: its bytes have changed since it was written",
+            found["remedy"] or figures.BUILD,
+        )
     elif found["state"] == "stale":
         behind = ", ".join("%d %s" % (n, what) for what, n in found["behind"].items() if n)
         yield Finding(WARN, "index", "behind the files: " + behind, found["remedy"])
     else:
-        yield Finding(OK, "index", "fresh, %s, generation %s" % (count(found["records"], "record"), found["generation"]))
+        yield Finding(
+            OK,
+            "index",
+            "fresh, %s, generation %s" % (count(found["records"], "record"), found["generation"]),
+        )
 
 
 def vectors(place: layout.Place, settings: config.Config, env: dict[str, str]) -> Iterator[Finding]:
@@ -163,7 +237,12 @@ def vectors(place: layout.Place, settings: config.Config, env: dict[str, str]) -
     made, provider = vectors.state(place), embedder.from_settings(settings, "", env)
     if provider is None:
         if made["rows"] or settings["recall.semantic"]:
-            yield Finding(WARN, "vectors", "no provider is set up, so recall ranks by words only", semantic.SET_UP)
+            yield Finding(
+                WARN,
+                "vectors",
+                "no provider is set up, so recall ranks by words only",
+                semantic.SET_UP,
+            )
         return
     try:
         embedder.embed(provider, [("q", "is it there?")], env, PROBE)
@@ -171,11 +250,18 @@ def vectors(place: layout.Place, settings: config.Config, env: dict[str, str]) -
         yield Finding(WARN, "vectors", "%s: %s" % (provider.label, error), semantic.SET_UP)
         return
     if made["problem"] or not made["rows"] or made["label"] != provider.label:
-        found = made["problem"] or ("none yet" if not made["rows"] else "they were made by another model, " + made["label"])
+        found = made["problem"] or (
+            "none yet" if not made["rows"] else "they were made by another model, " + made["label"]
+        )
         yield Finding(WARN, "vectors", "%s answers; %s" % (provider.label, found), figures.EMBED)
     else:
-        yield Finding(WARN if made["behind"] else OK, "vectors", "%s answers; %s, %s behind" % (
-            provider.label, count(made["records"], "record"), made["behind"]), figures.EMBED if made["behind"] else "")
+        yield Finding(
+            WARN if made["behind"] else OK,
+            "vectors",
+            "%s answers; %s, %s behind"
+            % (provider.label, count(made["records"], "record"), made["behind"]),
+            figures.EMBED if made["behind"] else "",
+        )
 
 
 def disk(place: layout.Place) -> Iterator[Finding]:
@@ -189,14 +275,22 @@ def disk(place: layout.Place) -> Iterator[Finding]:
     free = found.f_bavail * found.f_frsize
     said = "{:,} MB free at {}".format(free >> 20, folder or "/")
     verdict = FAIL if free < NONE_LEFT else WARN if free < LITTLE else OK
-    yield Finding(verdict, "disk", said, "" if verdict == OK else "make room: new checkpoints may be lost")
+    yield Finding(
+        verdict, "disk", said, "" if verdict == OK else "make room: new checkpoints may be lost"
+    )
 
 
 def clock_of(place: layout.Place, found: Sequence[Head], now: float) -> Iterator[Finding]:
-    """Check that the clock agrees with the dates of the records; while it does not, nothing expires."""
+    """Check that the clock agrees with the dates of the records; while it does not, nothing
+    expires.
+    """
     doubt = housekeeping.doubt_of(housekeeping.witnesses(place, found), now)
-    yield Finding(WARN if doubt else OK, "clock", doubt or "agrees with the records",
-                  "set the clock; until then nothing expires" if doubt else "")
+    yield Finding(
+        WARN if doubt else OK,
+        "clock",
+        doubt or "agrees with the records",
+        "set the clock; until then nothing expires" if doubt else "",
+    )
 
 
 def handed(place: layout.Place, now: float) -> Iterator[Finding]:
@@ -206,17 +300,27 @@ def handed(place: layout.Place, now: float) -> Iterator[Finding]:
         return
     days = int((now - max(note.created, note.updated)) // clock.DAY)
     stale = days >= STALE_HANDOFF
-    yield Finding(WARN if stale else OK, "handoff", "written %s ago, shown at %s" % (
-        count(max(days, 0), "day"), count(handoffs.starts(place, note.id), "start")),
-        "`dayleaf handoff` replaces it, `dayleaf handoff --clear` stops showing it" if stale else "")
+    yield Finding(
+        WARN if stale else OK,
+        "handoff",
+        "written %s ago, shown at %s"
+        % (count(max(days, 0), "day"), count(handoffs.starts(place, note.id), "start")),
+        "`dayleaf handoff` replaces it, `dayleaf handoff --clear` stops showing it"
+        if stale
+        else "",
+    )
 
 
 def workspace(place: layout.Place) -> Iterator[Finding]:
     """Say whether this directory claims to be a workspace that nothing proves it to be."""
     if place.claimed:
-        yield Finding(WARN, "workspace", "this directory claims to be %s, but nothing here proves it: its private memory is not "
-                      "shown, and new records are kept apart" % place.claimed,
-                      "if it is yours, run `dayleaf workspace claim` in a terminal")
+        yield Finding(
+            WARN,
+            "workspace",
+            "this directory claims to be %s, but nothing here proves it: its private memory is not "
+            "shown, and new records are kept apart" % place.claimed,
+            "if it is yours, run `dayleaf workspace claim` in a terminal",
+        )
     else:
         yield Finding(OK, "workspace", place.key)
 
@@ -224,18 +328,32 @@ def workspace(place: layout.Place) -> Iterator[Finding]:
 def python(place: layout.Place, env: dict[str, str]) -> Iterator[Finding]:
     runtime = place.home + "/runtime/bin/python"
     if not files.exists(runtime):
-        yield Finding(WARN, "python", "there is no runtime at %s; Python %s is used instead" % (runtime, sys.version.split()[0]),
-                      SETUP)
-        yield Finding(WARN, "python", "hooks and their children use the system's Python; if it has no PyYAML, " + GUESSED,
-                      SETUP)
+        yield Finding(
+            WARN,
+            "python",
+            "there is no runtime at %s; Python %s is used instead"
+            % (runtime, sys.version.split()[0]),
+            SETUP,
+        )
+        yield Finding(
+            WARN,
+            "python",
+            "hooks and their children use the system's Python; if it has no PyYAML, " + GUESSED,
+            SETUP,
+        )
         versions = _versions(sys.executable, env)
     else:
         versions = _versions(runtime, env)
         if versions:
             yield Finding(OK, "python", "%s, Python %s" % (runtime, versions[""]))
         else:
-            yield Finding(FAIL, "python", "%s does not run on this machine; Python %s is used instead" % (
-                runtime, sys.version.split()[0]), SETUP + ", or set DAYLEAF_HOME to a folder of this machine's own")
+            yield Finding(
+                FAIL,
+                "python",
+                "%s does not run on this machine; Python %s is used instead"
+                % (runtime, sys.version.split()[0]),
+                SETUP + ", or set DAYLEAF_HOME to a folder of this machine's own",
+            )
             versions = _versions(sys.executable, env)
     for module, name, effect in PACKAGES:
         if versions.get(module):
@@ -245,7 +363,9 @@ def python(place: layout.Place, env: dict[str, str]) -> Iterator[Finding]:
 
 
 def _versions(python: str, env: dict[str, str]) -> dict[str, str]:
-    """Ask an interpreter for its version (under "") and those of the packages; {} where it does not start."""
+    """Ask an interpreter for its version (under "") and those of the packages; {} where it does not
+    start.
+    """
     code = """
 import json, os, sys
 entries = [entry for folder in sys.path if os.path.isdir(folder) for entry in os.listdir(folder)]
@@ -257,7 +377,8 @@ for pair in sys.argv[1:]:
     except Exception:
         continue
     head, tail = name.lower().replace('-', '_') + '-', '.dist-info'
-    told = [entry[len(head):-len(tail)] for entry in entries if entry.lower().startswith(head) and entry.endswith(tail)]
+    told = [entry[len(head):-len(tail)] for entry in entries if entry.lower().startswith(head) and \
+entry.endswith(tail)]
     if len(told) != 1:
         from importlib import metadata
         try:
@@ -268,8 +389,14 @@ for pair in sys.argv[1:]:
 print(json.dumps(found))"""
     try:
         wanted = ["%s=%s" % (module, name) for module, name, _ in PACKAGES]
-        done = subprocess.run([python, "-I", "-c", code, *wanted], stdin=subprocess.DEVNULL, capture_output=True, timeout=TIMEOUT,
-                              check=True, env={**env, **ALONE})
+        done = subprocess.run(
+            [python, "-I", "-c", code, *wanted],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=TIMEOUT,
+            check=True,
+            env={**env, **ALONE},
+        )
         value = fastjson.parse(done.stdout)
     except (OSError, ValueError, subprocess.SubprocessError):
         return {}
@@ -279,23 +406,37 @@ print(json.dumps(found))"""
 def settings_of(place: layout.Place, settings: config.Config) -> Iterator[Finding]:
     for problem in settings.problems:
         found, _, remedy = problem.rpartition("; ")
-        yield Finding(WARN, "config", found or problem, remedy if found else "correct the line, or remove it")
+        yield Finding(
+            WARN, "config", found or problem, remedy if found else "correct the line, or remove it"
+        )
     try:
         context.weighted(",".join(map(str, settings["context.tags"])))
     except UsageError as error:
-        yield Finding(WARN, "config", "context.tags has no effect: %s" % error,
-                      "`dayleaf config set context.tags '[\"name=1.5\"]'`")
+        yield Finding(
+            WARN,
+            "config",
+            "context.tags has no effect: %s" % error,
+            "`dayleaf config set context.tags '[\"name=1.5\"]'`",
+        )
     if not settings.problems:
         changed = sum(settings[key] != default for key, default in config.DEFAULTS.items())
-        yield Finding(OK, "config", "%s changed" % count(changed, "setting") if changed else "all at their defaults")
+        yield Finding(
+            OK,
+            "config",
+            "%s changed" % count(changed, "setting") if changed else "all at their defaults",
+        )
     for one in accounts.switched_off(place, settings):
         yield Finding(WARN, "config", "pushes: off " + one["where"], one["remedy"])
 
 
 # ---- the host
 
+
 def hooks(env: dict[str, str]) -> Iterator[Finding]:
-    home = env.get("CLAUDE_CONFIG_DIR") or (env.get("HOME") or env.get("USERPROFILE") or "") + "/.claude"
+    home = (
+        env.get("CLAUDE_CONFIG_DIR")
+        or (env.get("HOME") or env.get("USERPROFILE") or "") + "/.claude"
+    )
     path = home + "/settings.json"
     try:
         value = fastjson.parse(files.read(path, 1 << 20))
@@ -307,58 +448,114 @@ def hooks(env: dict[str, str]) -> Iterator[Finding]:
         return
     value = value if isinstance(value, dict) else {}
     plugins = value.get("enabledPlugins")
-    named = {name: on for name, on in plugins.items() if "dayleaf" in name} if isinstance(plugins, dict) else {}
+    named = (
+        {name: on for name, on in plugins.items() if "dayleaf" in name}
+        if isinstance(plugins, dict)
+        else {}
+    )
     if value.get("disableAllHooks") is True:
-        yield Finding(WARN, "hooks", "%s has disableAllHooks, so nothing is captured or pushed" % path, "remove that line")
+        yield Finding(
+            WARN,
+            "hooks",
+            "%s has disableAllHooks, so nothing is captured or pushed" % path,
+            "remove that line",
+        )
     elif any(named.values()):
-        yield Finding(OK, "hooks", "%s is enabled in %s" % (next(name for name, on in named.items() if on), path))
+        yield Finding(
+            OK,
+            "hooks",
+            "%s is enabled in %s" % (next(name for name, on in named.items() if on), path),
+        )
     elif named:
-        yield Finding(WARN, "hooks", "%s is switched off in %s" % (next(iter(named)), path), "`/plugin` switches it on")
+        yield Finding(
+            WARN,
+            "hooks",
+            "%s is switched off in %s" % (next(iter(named)), path),
+            "`/plugin` switches it on",
+        )
     else:
         yield Finding(WARN, "hooks", "%s does not list dayleaf in enabledPlugins" % path, SETUP)
 
 
 def client(place: layout.Place, env: dict[str, str]) -> Iterator[Finding]:
-    """Say what the client that ran last in this directory does not give; nothing where no transcript tells its version."""
+    """Say what the client that ran last in this directory does not give; nothing where no
+    transcript tells its version.
+    """
     version = _client_of(place, env)
     if not version:
         return
     number, own = tuple(map(int, version.split("."))), layout.plugin()
     if number < NO_SHELL and shlex.quote(own) != own:
-        said = "Claude Code %s starts hooks through a shell, which cannot read the path %s, so hooks do not run"
-        yield Finding(WARN, "client", said % (version, own), "`claude update`, or move the folder and run install.sh there")
+        said = (
+            "Claude Code %s starts hooks through a shell, which cannot read the path "
+            "%s, so hooks do not run"
+        )
+        yield Finding(
+            WARN,
+            "client",
+            said % (version, own),
+            "`claude update`, or move the folder and run install.sh there",
+        )
     lacks = [lack for since, lack in SINCE if number < since]
-    yield Finding(WARN if lacks else OK, "client", "Claude Code %s%s" % (version, ": " + "; ".join(lacks) if lacks else ""),
-                  "`claude update`; docs/clients.md has the table" if lacks else "")
+    yield Finding(
+        WARN if lacks else OK,
+        "client",
+        "Claude Code %s%s" % (version, ": " + "; ".join(lacks) if lacks else ""),
+        "`claude update`; docs/clients.md has the table" if lacks else "",
+    )
 
 
 def _client_of(place: layout.Place, env: dict[str, str]) -> str:
-    """Return the version that stands last in the newest transcript of a directory or its checkout, "" where none does."""
+    """Return the version that stands last in the newest transcript of a directory or its checkout,
+    "" where none does.
+    """
     root = transcript.host(env) + "/projects/"
-    folders = [root + re.sub("[^A-Za-z0-9]", "-", path) + "/" for path in (place.project, place.root)]
-    found = [transcript.own(folder + name) for folder in folders for name in accounts.listed(folder) if name.endswith(".jsonl")]
+    folders = [
+        root + re.sub("[^A-Za-z0-9]", "-", path) + "/" for path in (place.project, place.root)
+    ]
+    found = [
+        transcript.own(folder + name)
+        for folder in folders
+        for name in accounts.listed(folder)
+        if name.endswith(".jsonl")
+    ]
     newest = max(filter(None, found), key=os.path.getmtime, default="")
     if not newest:
         return ""
     with open(newest, "rb") as file:
         file.seek(max(0, os.path.getsize(newest) - TAIL))
-        said = [str(row["version"]) for row in fastjson.rows(file.read()) if row.get("sessionId") and row.get("version")]
+        said = [
+            str(row["version"])
+            for row in fastjson.rows(file.read())
+            if row.get("sessionId") and row.get("version")
+        ]
     return said[-1] if said and re.fullmatch(r"\d{1,6}(\.\d{1,6}){2}", said[-1], re.A) else ""
 
 
 def models(env: dict[str, str]) -> Iterator[Finding]:
-    for name, otherwise in (("claude", "distill asks gemini, or quotes the records"),
-                            ("gemini", "distill works without it")):
+    for name, otherwise in (
+        ("claude", "distill asks gemini, or quotes the records"),
+        ("gemini", "distill works without it"),
+    ):
         path = process.which(name, env)
         verdict = OK if path or name == "gemini" else WARN
-        yield Finding(verdict, "models", "%s: %s" % (name, path) if path else "%s is not on PATH: %s" % (name, otherwise))
+        yield Finding(
+            verdict,
+            "models",
+            "%s: %s" % (name, path) if path else "%s is not on PATH: %s" % (name, otherwise),
+        )
 
 
 def command(env: dict[str, str]) -> Iterator[Finding]:
     own = layout.plugin() + "/bin/dayleaf"
     path = process.which("dayleaf", env)
     if not path:
-        yield Finding(WARN, "command", "dayleaf is not on PATH", "%s, or link '%s' into a directory on PATH" % (SETUP, own))
+        yield Finding(
+            WARN,
+            "command",
+            "dayleaf is not on PATH",
+            "%s, or link '%s' into a directory on PATH" % (SETUP, own),
+        )
     elif os.path.realpath(path) not in map(os.path.realpath, (own, program())):
         yield Finding(WARN, "command", "%s belongs to another copy, not to %s" % (path, own), SETUP)
     else:
@@ -366,8 +563,12 @@ def command(env: dict[str, str]) -> Iterator[Finding]:
 
 
 def program() -> str:
-    """Return the path of the command line: in the environment that this was installed into as a wheel, else in the plugin."""
-    return (sys.prefix if files.inside(layout.plugin(), sys.prefix) else layout.plugin()) + "/bin/dayleaf"
+    """Return the path of the command line: in the environment that this was installed into as a
+    wheel, else in the plugin.
+    """
+    return (
+        sys.prefix if files.inside(layout.plugin(), sys.prefix) else layout.plugin()
+    ) + "/bin/dayleaf"
 
 
 def shared(place: layout.Place, env: dict[str, str]) -> Iterator[Finding]:
@@ -375,24 +576,51 @@ def shared(place: layout.Place, env: dict[str, str]) -> Iterator[Finding]:
         yield Finding(OK, "shared", "this project shares no records")
         return
     if not files.inside(place.shared, place.root):
-        yield Finding(FAIL, "shared", "%s leads out of the repository, so it is not read" % place.shared, "make it a directory")
+        yield Finding(
+            FAIL,
+            "shared",
+            "%s leads out of the repository, so it is not read" % place.shared,
+            "make it a directory",
+        )
         return
     if not place.git:
-        yield Finding(WARN, "shared", "%s is not in a git repository, so nobody gets it" % place.shared, "`git init`, commit")
+        yield Finding(
+            WARN,
+            "shared",
+            "%s is not in a git repository, so nobody gets it" % place.shared,
+            "`git init`, commit",
+        )
         return
     tracked = inspection.git(place, env, "ls-files", "-z", "--", ".dayleaf")
-    held = sum(name.endswith(".md") and walk.is_regular(stat) for name, _, stat in walk.below(place.shared))
+    held = sum(
+        name.endswith(".md") and walk.is_regular(stat) for name, _, stat in walk.below(place.shared)
+    )
     if tracked is None:
-        yield Finding(WARN, "shared", "git could not list the files in %s" % place.shared, "check that git runs here")
+        yield Finding(
+            WARN,
+            "shared",
+            "git could not list the files in %s" % place.shared,
+            "check that git runs here",
+        )
         return
     known = tracked.count(b".md\0")
     if known < held:
-        yield Finding(WARN, "shared", "%d of %s in %s are in git" % (known, count(held, "record"), place.shared),
-                      "git add .dayleaf, unless you meant .gitignore to leave it out")
+        yield Finding(
+            WARN,
+            "shared",
+            "%d of %s in %s are in git" % (known, count(held, "record"), place.shared),
+            "git add .dayleaf, unless you meant .gitignore to leave it out",
+        )
     else:
         yield Finding(OK, "shared", "%s in %s, all in git" % (count(held, "record"), place.shared))
     from memory.project import sharing
 
     there, command = sharing.commit_hook(place)
-    yield Finding(OK if there else WARN, "shared", "a pre-commit hook checks it for secrets" if there else
-                  "nothing would stop a commit of a secret in %s" % place.shared, command)
+    yield Finding(
+        OK if there else WARN,
+        "shared",
+        "a pre-commit hook checks it for secrets"
+        if there
+        else "nothing would stop a commit of a secret in %s" % place.shared,
+        command,
+    )

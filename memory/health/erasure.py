@@ -1,13 +1,16 @@
 """Taking a text out of everything that dayleaf keeps, and proving that it is gone.
 
-Looked for are the text as it is and in other case, composed and decomposed, on one line, its long lines by themselves, as a
-file's name has it, JSON-escaped once and twice, percent-encoded, in UTF-16, in base64 at any offset, and where it is one token as
-the term of the index.  Case counts in base64 alone.
+Looked for are the text as it is and in other case, composed and decomposed, on one line, its long
+lines by themselves, as a file's name has it, JSON-escaped once and twice, percent-encoded, in
+UTF-16, in base64 at any offset, and where it is one token as the term of the index.  Case counts in
+base64 alone.
 
-A record, and what is kept of it for a way back, gets a mark in the text's place, with the permissions and time that it had; the
-journal of upkeep follows to the new hashes, so that an undo still works.  A log that others append to is covered in place, byte
-for byte.  What is derived of the text goes as a whole: index, vectors, digests, past queries, of every workspace that the record
-counts in; and the copy of an approved content.  Settings are the user's own, other programs' files are theirs: both are named.
+A record, and what is kept of it for a way back, gets a mark in the text's place, with the
+permissions and time that it had; the journal of upkeep follows to the new hashes, so that an undo
+still works.  A log that others append to is covered in place, byte for byte.  What is derived of
+the text goes as a whole: index, vectors, digests, past queries, of every workspace that the record
+counts in; and the copy of an approved content.  Settings are the user's own, other programs' files
+are theirs: both are named.
 """
 
 from __future__ import annotations
@@ -16,7 +19,18 @@ import base64
 import os
 import re
 from contextlib import suppress
-from typing import Callable, Dict, FrozenSet, Iterable, Iterator, List, Mapping, NamedTuple, Set, Tuple
+from typing import (
+    Callable,
+    Dict,
+    FrozenSet,
+    Iterable,
+    Iterator,
+    List,
+    Mapping,
+    NamedTuple,
+    Set,
+    Tuple,
+)
 from unicodedata import normalize
 from urllib.parse import quote
 
@@ -32,25 +46,59 @@ SHORTEST = 4  # characters of a text that is looked for
 LONG_LINE = 40  # characters from which a line of a text is looked for by itself
 TERM = 8  # characters of an index term that stands for the text
 ENCODED = 6  # bytes from which base64 is looked for
-SEARCHED = "as it is, in any case, on one line, JSON-escaped, percent-encoded, in UTF-16 and base64, as a term of the index"
+SEARCHED = (
+    "as it is, in any case, on one line, JSON-escaped, percent-encoded, in UTF-16 and base64, "
+    "as a term of the index"
+)
 
 RECORD, OTHER, ARCHIVE, BEFORE, MOVES, LOG, STATE, COPY, DERIVED, TEMP, SETTINGS, FOREIGN = (
-    "record", "other record", "archive", "before an upkeep", "log of moves", "log", "state", "approved copy", "derived",
-    "temporary", "settings", "not ours")
+    "record",
+    "other record",
+    "archive",
+    "before an upkeep",
+    "log of moves",
+    "log",
+    "state",
+    "approved copy",
+    "derived",
+    "temporary",
+    "settings",
+    "not ours",
+)
 LEFT = (SETTINGS, FOREIGN)
-DERIVED_ENDS = (".seg", ".log", ".scan", ".stale", ".vec", ".veclog", ".damaged", ".tags", ".review", ".seen", ".walls",
-            ".met", ".turned", ".facts", ".claims", ".heads")
+DERIVED_ENDS = (
+    ".seg",
+    ".log",
+    ".scan",
+    ".stale",
+    ".vec",
+    ".veclog",
+    ".damaged",
+    ".tags",
+    ".review",
+    ".seen",
+    ".walls",
+    ".met",
+    ".turned",
+    ".facts",
+    ".claims",
+    ".heads",
+)
 _KINDS = frozenset(FOLDERS.values())
 _FORMAT = (
-    "id kind title created updated tags topics versions links relation target source confidence pinned accepted human agent "
-    "auto session trigger branch commit files until written conversation conversations rationale type path source_ref "
-    "checksum refreshed status active done dropped workspace decision approve reject sha256 event archive learnings "
-    "checkpoints resources plans rules global markdown strategy candidates chosen transcript prompt startup resume medium "
-    "before after redacted provider record").split()
+    "id kind title created updated tags topics versions links relation target source confidence "
+    "pinned accepted human agent auto session trigger branch commit files until written "
+    "conversation conversations rationale type path source_ref checksum refreshed status active "
+    "done dropped workspace decision approve reject sha256 event archive learnings checkpoints "
+    "resources plans rules global markdown strategy candidates chosen transcript prompt startup "
+    "resume medium before after redacted provider record"
+).split()
 
 
 class Finder(NamedTuple):
-    """Finds texts in bytes.  expression: matches their forms.  marks: by form, in lower case but for base64, what replaces it."""
+    """Finds texts in bytes.  expression: matches their forms.  marks: by form, in lower case but
+    for base64, what replaces it.
+    """
 
     expression: re.Pattern[bytes]
     marks: Mapping[bytes, str]
@@ -71,11 +119,16 @@ class Finder(NamedTuple):
         return self.expression.sub(self.mark, data)
 
     def covered(self, data: bytes) -> bytes:
-        """Return the bytes with each text covered at its own length: for a file that others append to."""
+        """Return the bytes with each text covered at its own length: for a file that others append
+        to.
+        """
+
         def cover(found: re.Match[bytes]) -> bytes:
             mark, size = self.mark(found), len(found[0])
             wide = b"*\0" if found[0][1:2] == b"\0" else b"\0*" if found[0][:1] == b"\0" else b"*"
-            return (mark if len(mark) <= size else b"") + wide * ((size - (len(mark) if len(mark) <= size else 0)) // len(wide))
+            return (mark if len(mark) <= size else b"") + wide * (
+                (size - (len(mark) if len(mark) <= size else 0)) // len(wide)
+            )
 
         return self.expression.sub(cover, data)
 
@@ -95,14 +148,21 @@ def finder(texts: Mapping[str, str]) -> Finder:
             exact.setdefault(form, mark)
     ordered = sorted(anyhow, key=lambda form: (-len(form), form))
     parts = [re.escape(form) for form in ordered]
-    parts += [b"(?-i:%s)" % re.escape(form) for form in sorted(exact, key=lambda form: (-len(form), form))]
+    parts += [
+        b"(?-i:%s)" % re.escape(form) for form in sorted(exact, key=lambda form: (-len(form), form))
+    ]
     return Finder(re.compile(b"|".join(parts), re.I), {**anyhow, **exact})
 
 
 def forms(text: str) -> Iterator[bytes]:
     """Yield the bytes as which a text may be stored, in one case and without base64."""
     for plain in _plain(text):
-        for said in (plain, fastjson.quote(plain)[1:-1], _escaped(plain), fastjson.quote(fastjson.quote(plain)[1:-1])[1:-1]):
+        for said in (
+            plain,
+            fastjson.quote(plain)[1:-1],
+            _escaped(plain),
+            fastjson.quote(fastjson.quote(plain)[1:-1])[1:-1],
+        ):
             yield said.encode("utf-8", "surrogateescape")
         yield quote(plain, safe="-._~").encode("ascii")
         yield quote(plain, safe="/:@!$&'()*+,;=-._~").encode("ascii")
@@ -116,9 +176,18 @@ def forms(text: str) -> Iterator[bytes]:
 
 def _plain(text: str) -> List[str]:
     """Return the spellings of a text that a reader takes for the same."""
-    same = [text, text.casefold(), text.lower(), text.upper(), " ".join(text.split()), text.replace("\n", "\r\n")]
+    same = [
+        text,
+        text.casefold(),
+        text.lower(),
+        text.upper(),
+        " ".join(text.split()),
+        text.replace("\n", "\r\n"),
+    ]
     same += [normalize("NFC", text), normalize("NFD", text)]
-    same += [line.strip() for line in text.split("\n") if "\n" in text and len(line.strip()) >= LONG_LINE]
+    same += [
+        line.strip() for line in text.split("\n") if "\n" in text and len(line.strip()) >= LONG_LINE
+    ]
     slug = layout.slug(text, len(text))
     same += [slug, slug[:40].strip("-")] if len(slug) >= TERM and len(slug) * 2 > len(text) else []
     return [one for one in dict.fromkeys(same) if len(one) >= SHORTEST]
@@ -126,35 +195,54 @@ def _plain(text: str) -> List[str]:
 
 def _escaped(text: str) -> str:
     """Write a text as JSON does that leaves letters beyond ASCII alone."""
-    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
+    return (
+        text.replace("\\", "\\\\")
+        .replace('"', '\\"')
+        .replace("\n", "\\n")
+        .replace("\r", "\\r")
+        .replace("\t", "\\t")
+    )
 
 
 def _in_base64(text: str) -> Iterator[bytes]:
-    """Yield the base64 forms of a text, at three offsets and in both alphabets: the characters that it alone decides."""
+    """Yield the base64 forms of a text, at three offsets and in both alphabets: the characters that
+    it alone decides.
+    """
     data = text.encode("utf-8", "surrogateescape")
     for offset in range(3) if len(data) >= ENCODED else ():
         encoded = base64.b64encode(b"\0" * offset + data)
-        inner = encoded[(0, 2, 3)[offset]:(offset + len(data)) * 8 // 6]
+        inner = encoded[(0, 2, 3)[offset] : (offset + len(data)) * 8 // 6]
         yield inner
         yield inner.translate(bytes.maketrans(b"+/", b"-_"))
 
 
 def _listed(roots: Iterable[str], without: Iterable[str] = ()) -> Iterator[str]:
-    """Yield the path of every regular file below some directories, in order; links are not followed.
+    """Yield the path of every regular file below some directories, in order; links are not
+    followed.
 
     without: directories that are left out.
     """
     passed = set(without)
     for root in roots:
-        yield from _files(root, {path[len(root) + 1:] for path in passed if path.startswith(root + "/")})
+        yield from _files(
+            root, {path[len(root) + 1 :] for path in passed if path.startswith(root + "/")}
+        )
 
 
 def _files(root: str, passed: Set[str]) -> Iterator[str]:
-    return (path for _, path, stat in walk.below(root, lambda name: name not in passed) if walk.is_regular(stat))
+    return (
+        path
+        for _, path, stat in walk.below(root, lambda name: name not in passed)
+        if walk.is_regular(stat)
+    )
 
 
-def _traces(found: Finder, every: Iterable[str], told: Told = lambda done: None) -> Tuple[int, List[Tuple[str, int]]]:
-    """Search files and return (how many, (path, hits) of those that hold a text).  told: of the files searched so far."""
+def _traces(
+    found: Finder, every: Iterable[str], told: Told = lambda done: None
+) -> Tuple[int, List[Tuple[str, int]]]:
+    """Search files and return (how many, (path, hits) of those that hold a text).  told: of the
+    files searched so far.
+    """
     number, held = 0, []
     for path in every:
         try:
@@ -173,8 +261,11 @@ def _traces(found: Finder, every: Iterable[str], told: Told = lambda done: None)
 
 # ---- what holds it
 
+
 class Holder(NamedTuple):
-    """A file that holds the text: its path, how often (0 where only its name does), and its role, one of those above."""
+    """A file that holds the text: its path, how often (0 where only its name does), and its role,
+    one of those above.
+    """
 
     path: str
     hits: int
@@ -182,8 +273,10 @@ class Holder(NamedTuple):
 
 
 class Erased(NamedTuple):
-    """What was done.  changed: files.  pending: ids of rules and scripts whose approval no longer holds.  problems: one line
-    each.  searched, held: files that the proof read, and those in which a text still stands."""
+    """What was done.  changed: files.  pending: ids of rules and scripts whose approval no longer
+    holds.  problems: one line each.  searched, held: files that the proof read, and those in which
+    a text still stands.
+    """
 
     changed: int
     pending: List[str]
@@ -193,7 +286,9 @@ class Erased(NamedTuple):
 
 
 def refusal(found: Finder, place: Place) -> str:
-    """Say why a text cannot be taken out, "" where it can: dayleaf's own formats may be made of it."""
+    """Say why a text cannot be taken out, "" where it can: dayleaf's own formats may be made of
+    it.
+    """
     if found.count(b""):
         return "it matches empty text"
     for name in (*_FORMAT, "2026-11-21T14:30:52Z"):
@@ -204,19 +299,31 @@ def refusal(found: Finder, place: Place) -> str:
     return ""
 
 
-def search(place: Place, found: Finder, own: FrozenSet[str], told: Told = lambda done: None) -> Tuple[int, List[Holder]]:
-    """Search the home and the repository's tier, without the runtime, and return (files searched, those that hold a text).
+def search(
+    place: Place, found: Finder, own: FrozenSet[str], told: Told = lambda done: None
+) -> Tuple[int, List[Holder]]:
+    """Search the home and the repository's tier, without the runtime, and return (files searched,
+    those that hold a text).
 
     own: paths of the record that the text is taken out of.  told: of the files searched so far.
     """
-    roots = [place.home, *([place.shared] if place.shared and files.inside(place.shared, place.root) else [])]
+    roots = [
+        place.home,
+        *([place.shared] if place.shared and files.inside(place.shared, place.root) else []),
+    ]
     number, held = _traces(found, _listed(roots, [place.home + "/runtime"]), told)
-    return number, [Holder(path, hits, RECORD if path in own else _role(path, place)) for path, hits in held]
+    return number, [
+        Holder(path, hits, RECORD if path in own else _role(path, place)) for path, hits in held
+    ]
 
 
 def _role(path: str, place: Place) -> str:
     ours = path.startswith(place.home + "/")
-    parts = path[len(place.home) + 1:].split("/") if ours else ["", *path[len(place.shared) + 1:].split("/")]
+    parts = (
+        path[len(place.home) + 1 :].split("/")
+        if ours
+        else ["", *path[len(place.shared) + 1 :].split("/")]
+    )
     file = parts[-1]
     if file.startswith(files.TEMP):
         return TEMP
@@ -242,9 +349,17 @@ def reached(held: Iterable[Holder], everywhere: bool) -> List[Holder]:
     return [one for one in held if one.role not in LEFT and (everywhere or one.role != OTHER)]
 
 
-def apply(place: Place, found: Finder, held: List[Holder], own: FrozenSet[str], everywhere: bool, now: float,
-          told: Told = lambda done: None) -> Erased:
-    """Take the texts out of what `reached` gives, remove what was derived of them, and search everything again.
+def apply(
+    place: Place,
+    found: Finder,
+    held: List[Holder],
+    own: FrozenSet[str],
+    everywhere: bool,
+    now: float,
+    told: Told = lambda done: None,
+) -> Erased:
+    """Take the texts out of what `reached` gives, remove what was derived of them, and search
+    everything again.
 
     Raises OSError where a lock cannot be had.
     """
@@ -253,7 +368,8 @@ def apply(place: Place, found: Finder, held: List[Holder], own: FrozenSet[str], 
     renamed = set(own)
     # In the order in which an upkeep takes them: it holds its own while it changes records.
     with files.Lock(place.home + "/cache/upkeep.lock", wait=True), Tiers(place) as tiers:
-        for one in sorted(todo, key=lambda one: one.role == MOVES):  # these follow the hashes of all others
+        # these follow the hashes of all others
+        for one in sorted(todo, key=lambda one: one.role == MOVES):
             try:
                 renamed.add(_treat(tiers, one, found, hashes, now))
                 changed += 1
@@ -278,30 +394,40 @@ def _treat(tiers: Tiers, one: Holder, found: Finder, hashes: Dict[bytes, bytes],
     if one.role == LOG:
         tiers.overwrite(path, found.covers)
     else:
-        old, new = tiers.rewrite(path, lambda data: conversations.marked(data, found.cleaned(data)), one.role == BEFORE)
+        old, new = tiers.rewrite(
+            path, lambda data: conversations.marked(data, found.cleaned(data)), one.role == BEFORE
+        )
         hashes[old.encode("ascii")] = new.encode("ascii")
     return path if one.role == BEFORE else _rename(tiers, path, found)
 
 
 def _spare(path: str, now: float) -> None:
     """Raise StoreError where a process is still writing a temporary file."""
-    pid = path.rpartition("/")[2][len(files.TEMP):].partition("-")[0]
+    pid = path.rpartition("/")[2][len(files.TEMP) :].partition("-")[0]
     if pid.isdigit() and files.alive(int(pid)) and now - os.stat(path).st_mtime < 3600:
         raise StoreError("process %s is writing it; run this again" % pid)
 
 
 def _rename(tiers: Tiers, path: str, found: Finder) -> str:
-    """Take the texts out of a file's name and return its path then; raises OSError, StoreError where that name is taken."""
+    """Take the texts out of a file's name and return its path then; raises OSError, StoreError
+    where that name is taken.
+    """
     folder, _, name = path.rpartition("/")
-    clean = found.cleaned(name.encode("utf-8", "surrogateescape")).decode("utf-8", "surrogateescape")
+    clean = found.cleaned(name.encode("utf-8", "surrogateescape")).decode(
+        "utf-8", "surrogateescape"
+    )
     try:
         return tiers.rename(path, clean) if clean != name else path
     except FileExistsError:
-        raise StoreError("its name contains the text, and %s/%s exists already; rename it by hand" % (folder, clean)) from None
+        raise StoreError(
+            "its name contains the text, and %s/%s exists already; rename it by hand"
+            % (folder, clean)
+        ) from None
 
 
 def _follow(tiers: Tiers, hashes: Dict[bytes, bytes]) -> None:
     """Let the journals of upkeep name the new hashes of what was rewritten; raises OSError."""
+
     def renamed(data: bytes) -> bytes:
         for old, new in hashes.items():
             data = data.replace(old, new)
@@ -318,14 +444,20 @@ def _derived(place: Place, todo: Iterable[Holder]) -> Iterator[str]:
     keys: Set[str] = {place.key}
     cache = place.home + "/cache"
     for one in todo:
-        parts = one.path[len(place.home) + 1:].split("/") if one.path.startswith(place.home + "/") else []
+        parts = (
+            one.path[len(place.home) + 1 :].split("/")
+            if one.path.startswith(place.home + "/")
+            else []
+        )
         if parts[:1] == ["global"]:
             keys.update(_names(cache))
         elif parts[:1] in (["workspaces"], ["cache"]) and len(parts) > 2:
             keys.add(parts[1])
     for key in sorted(keys):
         folder = "%s/%s" % (cache, key)
-        yield from ("%s/%s" % (folder, name) for name in _names(folder) if name.endswith(DERIVED_ENDS))
+        yield from (
+            "%s/%s" % (folder, name) for name in _names(folder) if name.endswith(DERIVED_ENDS)
+        )
         yield from ("%s/digests/%s" % (folder, name) for name in _names(folder + "/digests"))
     yield cache + "/queries.db"
 
@@ -345,7 +477,8 @@ def _pending(place: Place, todo: Iterable[Holder], hashes: Dict[bytes, bytes]) -
 
 
 def transcripts(found: Finder, env: Dict[str, str], folders: Iterable[str]) -> List[str]:
-    """Return the paths of the host's transcripts that hold a text; they are the host's, and only read.
+    """Return the paths of the host's transcripts that hold a text; they are the host's, and only
+    read.
 
     folders: those to look into, of its `projects`.
     """

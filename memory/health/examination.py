@@ -1,4 +1,6 @@
-"""Doctor: every check in its order, those of what happened (failures, captures, ledgers, leftovers), and what it mends."""
+"""Doctor: every check in its order, those of what happened (failures, captures, ledgers,
+leftovers), and what it mends.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,18 @@ import shutil
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Callable
 
-from memory.core import DayleafError, StoreError, attempts, clock, config, fastjson, files, layout, plaintext, walk
+from memory.core import (
+    DayleafError,
+    StoreError,
+    attempts,
+    clock,
+    config,
+    fastjson,
+    files,
+    layout,
+    plaintext,
+    walk,
+)
 from memory.health import FAIL, OK, WARN, Finding, accounts, checkup, figures
 from memory.index import builder
 from memory.index.kept import heads
@@ -30,27 +43,45 @@ FIX = "`dayleaf doctor --fix`"
 BITS = 0o077  # what others may do
 
 
-def examine(place: layout.Place, settings: config.Config, env: dict[str, str], now: float) -> list[Finding]:
-    """Run every check and return its findings in a fixed order; a check that fails is a WARN itself."""
+def examine(
+    place: layout.Place, settings: config.Config, env: dict[str, str], now: float
+) -> list[Finding]:
+    """Run every check and return its findings in a fixed order; a check that fails is a WARN
+    itself.
+    """
     store = Store(place, settings, now)
-    walked = functools.cache(lambda: walk.Listing(place))  # three of the checks look at all files, three at what they say
+    # three of the checks look at all files, three at what they say
+    walked = functools.cache(lambda: walk.Listing(place))
     every = functools.cache(lambda: list(heads(store, now, walked())))
     steps: tuple[tuple[str, Callable[[], Iterator[Finding]]], ...] = (
-        ("home", lambda: checkup.home(place)), ("workspace", lambda: checkup.workspace(place)),
-        ("disk", lambda: checkup.disk(place)), ("python", lambda: checkup.python(place, env)),
-        ("config", lambda: checkup.settings_of(place, settings)), ("records", lambda: checkup.records(store, every())),
+        ("home", lambda: checkup.home(place)),
+        ("workspace", lambda: checkup.workspace(place)),
+        ("disk", lambda: checkup.disk(place)),
+        ("python", lambda: checkup.python(place, env)),
+        ("config", lambda: checkup.settings_of(place, settings)),
+        ("records", lambda: checkup.records(store, every())),
         ("records", lambda: checkup.talks(store, every())),
-        ("clock", lambda: checkup.clock_of(place, every(), now)), ("handoff", lambda: checkup.handed(place, now)),
-        ("index", lambda: checkup.index(place, walked())), ("vectors", lambda: checkup.vectors(place, settings, env)),
-        ("log", lambda: log(place, now)), ("captures", lambda: captures(place, env, now)),
-        ("receipts", lambda: logs(place)), ("hooks", lambda: checkup.hooks(env)),
-        ("client", lambda: checkup.client(place, env)), ("mcp", lambda: server(settings, env)),
+        ("clock", lambda: checkup.clock_of(place, every(), now)),
+        ("handoff", lambda: checkup.handed(place, now)),
+        ("index", lambda: checkup.index(place, walked())),
+        ("vectors", lambda: checkup.vectors(place, settings, env)),
+        ("log", lambda: log(place, now)),
+        ("captures", lambda: captures(place, env, now)),
+        ("receipts", lambda: logs(place)),
+        ("hooks", lambda: checkup.hooks(env)),
+        ("client", lambda: checkup.client(place, env)),
+        ("mcp", lambda: server(settings, env)),
         ("models", lambda: checkup.models(env)),
-        ("command", lambda: checkup.command(env)), ("ledgers", lambda: ledgers(place)),
-        ("ledgers", lambda: torn(place)), ("journal", lambda: undoing(place)),
+        ("command", lambda: checkup.command(env)),
+        ("ledgers", lambda: ledgers(place)),
+        ("ledgers", lambda: torn(place)),
+        ("journal", lambda: undoing(place)),
         ("tiers", lambda: added(place, settings)),
-        ("temps", lambda: temps(place, now)), ("upkeep", lambda: _upkeep(store, walked())),
-        ("shared", lambda: checkup.shared(place, env)), ("shared", lambda: merging(place, env)))
+        ("temps", lambda: temps(place, now)),
+        ("upkeep", lambda: _upkeep(store, walked())),
+        ("shared", lambda: checkup.shared(place, env)),
+        ("shared", lambda: merging(place, env)),
+    )
     found: list[Finding] = []
     for what, step in steps:
         try:
@@ -67,38 +98,85 @@ def added(place: layout.Place, settings: config.Config) -> Iterator[Finding]:
         state = tier.state()
         left = state["skipped"]
         if tier.fault:
-            yield Finding(WARN, "tiers", "%s: %s, so recall finds nothing in it" % (tier.top, tier.fault),
-                          "bring it back, or `dayleaf tier remove %s`" % shlex.quote(tier.top))
+            yield Finding(
+                WARN,
+                "tiers",
+                "%s: %s, so recall finds nothing in it" % (tier.top, tier.fault),
+                "bring it back, or `dayleaf tier remove %s`" % shlex.quote(tier.top),
+            )
         elif left:
-            yield Finding(WARN, "tiers", "%s: %s left out, such as %s: %s" % (
-                tier.top, plaintext.count(len(left), "file"), left[0]["path"], left[0]["reason"]), left[0]["remedy"])
+            yield Finding(
+                WARN,
+                "tiers",
+                "%s: %s left out, such as %s: %s"
+                % (
+                    tier.top,
+                    plaintext.count(len(left), "file"),
+                    left[0]["path"],
+                    left[0]["reason"],
+                ),
+                left[0]["remedy"],
+            )
         else:
-            yield Finding(OK, "tiers", "%s: %s" % (tier.top, plaintext.count(int(state["files"]), "file")))
+            yield Finding(
+                OK, "tiers", "%s: %s" % (tier.top, plaintext.count(int(state["files"]), "file"))
+            )
 
 
 def merging(place: layout.Place, env: dict[str, str]) -> Iterator[Finding]:
     """Say where the next merge of two who forgot records would be a conflict."""
     log = "%s/%s/%s" % (place.shared, archive.FOLDER, archive.LOG)
-    if place.git and place.shared and files.exists(log) and not sharing.Repository(place, env).joins_logs():
-        yield Finding(WARN, "shared", "git does not join the lines of %s: two who forget records get a conflict" % log,
-                      "add the line `%s` to %s/%s" % (archive.RULE.strip(), place.shared, archive.ATTRIBUTES))
+    if (
+        place.git
+        and place.shared
+        and files.exists(log)
+        and not sharing.Repository(place, env).joins_logs()
+    ):
+        yield Finding(
+            WARN,
+            "shared",
+            "git does not join the lines of %s: two who forget records get a conflict" % log,
+            "add the line `%s` to %s/%s" % (archive.RULE.strip(), place.shared, archive.ATTRIBUTES),
+        )
 
 
 def server(settings: config.Config, env: dict[str, str]) -> Iterator[Finding]:
-    """Check that Claude Code starts the MCP server if the setting says so; say nothing if neither does."""
+    """Check that Claude Code starts the MCP server if the setting says so; say nothing if neither
+    does.
+    """
     command = registration(env)
     if settings["mcp"] and not command:
-        yield Finding(WARN, "mcp", "mcp is on (%s), but Claude Code knows no server `%s`" % (settings.sources["mcp"], SERVER),
-                      "`dayleaf config set mcp on` registers it, `dayleaf config set mcp off` drops the setting")
+        yield Finding(
+            WARN,
+            "mcp",
+            "mcp is on (%s), but Claude Code knows no server `%s`"
+            % (settings.sources["mcp"], SERVER),
+            "`dayleaf config set mcp on` registers it, `dayleaf config set mcp "
+            "off` drops the setting",
+        )
     elif command and not process.which(command, env):
-        yield Finding(WARN, "mcp", "Claude Code starts %s, which is not there" % command, "`dayleaf config set mcp on`")
+        yield Finding(
+            WARN,
+            "mcp",
+            "Claude Code starts %s, which is not there" % command,
+            "`dayleaf config set mcp on`",
+        )
     elif command:
-        yield Finding(OK, "mcp", "Claude Code starts %s%s" % (command, "" if settings["mcp"] else ", registered by hand"))
+        yield Finding(
+            OK,
+            "mcp",
+            "Claude Code starts %s%s"
+            % (command, "" if settings["mcp"] else ", registered by hand"),
+        )
 
 
 def registration(env: dict[str, str]) -> str:
-    """Return the program of the server that Claude Code starts for its user in every project, "" for none."""
-    path = (env.get("CLAUDE_CONFIG_DIR") or env.get("HOME") or env.get("USERPROFILE") or "") + "/.claude.json"
+    """Return the program of the server that Claude Code starts for its user in every project, ""
+    for none.
+    """
+    path = (
+        env.get("CLAUDE_CONFIG_DIR") or env.get("HOME") or env.get("USERPROFILE") or ""
+    ) + "/.claude.json"
     try:
         value: Any = fastjson.parse(files.read(path, MOST_CLIENT))
     except (FileNotFoundError, ValueError):
@@ -110,6 +188,7 @@ def registration(env: dict[str, str]) -> str:
 
 # ---- what happened
 
+
 def log(place: layout.Place, now: float) -> Iterator[Finding]:
     """Say what failed in hooks within a week, and which faults of dayleaf's own left a log."""
     rows = _json_lines(place.home + "/log/errors.jsonl")[0]
@@ -117,20 +196,34 @@ def log(place: layout.Place, now: float) -> Iterator[Finding]:
     recent = [row for row in rows if now - (clock.parse(str(row.get("t"))) or 0.0) < RECENT]
     if recent:
         last = recent[-1]
-        said = " ".join(str(last.get(key) or "") for key in ("t", "where", "error", "detail", "path", "at")).split()
+        said = " ".join(
+            str(last.get(key) or "") for key in ("t", "where", "error", "detail", "path", "at")
+        ).split()
         number = plaintext.count(len(recent), "failure")
-        yield Finding(WARN, "log", "%s in hooks in the last 7 days; the latest: %s" % (number, " ".join(said)),
-                      "%s/log/errors.jsonl lists them all" % place.home)
+        yield Finding(
+            WARN,
+            "log",
+            "%s in hooks in the last 7 days; the latest: %s" % (number, " ".join(said)),
+            "%s/log/errors.jsonl lists them all" % place.home,
+        )
     else:
-        yield Finding(OK, "log", "no hook failed in the last 7 days (%d failures in all)" % len(rows))
+        yield Finding(
+            OK, "log", "no hook failed in the last 7 days (%d failures in all)" % len(rows)
+        )
     if bugs:
         number = plaintext.count(len(bugs), "bug")
-        yield Finding(WARN, "log", "%s in dayleaf, the last in %s/log/%s" % (number, place.home, bugs[-1]),
-                      "report it, then delete the file")
+        yield Finding(
+            WARN,
+            "log",
+            "%s in dayleaf, the last in %s/log/%s" % (number, place.home, bugs[-1]),
+            "report it, then delete the file",
+        )
 
 
 def _json_lines(path: str) -> tuple[list[dict[str, Any]], int]:
-    """Read a JSONL file: its objects, and how many lines are none; an absent file has neither.  Raises OSError."""
+    """Read a JSONL file: its objects, and how many lines are none; an absent file has neither.
+    Raises OSError.
+    """
     try:
         data = files.read(path, 16 << 20)
     except FileNotFoundError:
@@ -155,13 +248,27 @@ def ledgers(place: layout.Place) -> Iterator[Finding]:
         try:
             rows, torn = _json_lines(path)
         except OSError as error:
-            yield Finding(FAIL, "ledgers", "%s cannot be read (%s)" % (path, error.strerror), "chmod 600 '%s'" % path)
+            yield Finding(
+                FAIL,
+                "ledgers",
+                "%s cannot be read (%s)" % (path, error.strerror),
+                "chmod 600 '%s'" % path,
+            )
             continue
         if files.exists(path) and os.name != "nt" and os.stat(path).st_mode & 0o022:
-            yield Finding(FAIL, "ledgers", "%s can be written by others, so nothing in it counts" % path, "chmod 600 '%s'" % path)
+            yield Finding(
+                FAIL,
+                "ledgers",
+                "%s can be written by others, so nothing in it counts" % path,
+                "chmod 600 '%s'" % path,
+            )
         elif torn:
-            yield Finding(WARN, "ledgers", "%s has %s that cannot be read" % (path, plaintext.count(torn, "line")),
-                          "remove them by hand")
+            yield Finding(
+                WARN,
+                "ledgers",
+                "%s has %s that cannot be read" % (path, plaintext.count(torn, "line")),
+                "remove them by hand",
+            )
         else:
             yield Finding(OK, "ledgers", "%s: %s" % (name, plaintext.count(len(rows), "line")))
     for each in ledger.ledgers(place):
@@ -173,23 +280,48 @@ def _outcomes(each: ledger.Ledger) -> Iterator[Finding]:
     if not files.exists(each.path):
         return
     if not os.access(each.path, os.R_OK | os.W_OK):
-        yield Finding(FAIL, "ledgers", "%s cannot be read and written: no use counts" % each.path, "chmod 600 '%s'" % each.path)
+        yield Finding(
+            FAIL,
+            "ledgers",
+            "%s cannot be read and written: no use counts" % each.path,
+            "chmod 600 '%s'" % each.path,
+        )
         return
     found = ledger.whole(each)
     if found.passed:
-        yield Finding(WARN, "ledgers", "%s has %s of a newer version, which are skipped" % (
-            each.path, plaintext.count(found.passed, "line")), "update dayleaf; the lines are kept")
+        yield Finding(
+            WARN,
+            "ledgers",
+            "%s has %s of a newer version, which are skipped"
+            % (each.path, plaintext.count(found.passed, "line")),
+            "update dayleaf; the lines are kept",
+        )
     if found.torn:
-        yield Finding(WARN, "ledgers", "%s has %s that cannot be read" % (each.path, plaintext.count(found.torn, "line")),
-                      "remove them by hand")
-    yield Finding(OK, "ledgers", "%s: uses and outcomes of %s" % (each.path, plaintext.count(len(found.rows), "record")))
+        yield Finding(
+            WARN,
+            "ledgers",
+            "%s has %s that cannot be read" % (each.path, plaintext.count(found.torn, "line")),
+            "remove them by hand",
+        )
+    yield Finding(
+        OK,
+        "ledgers",
+        "%s: uses and outcomes of %s" % (each.path, plaintext.count(len(found.rows), "record")),
+    )
 
 
 def ends(place: layout.Place) -> Iterator[str]:
     """Yield the ledgers and logs whose last line has no end, since its writer was killed."""
     named = [place.home + "/" + name for name in ("trust.jsonl", "spend.jsonl", "log/errors.jsonl")]
-    named += [each.path for each in ledger.ledgers(place)] + [journal.path(place), attempts.path_of(place)]
-    named += ["%s/%s/%s" % (root, archive.FOLDER, archive.LOG) for letter, root in place.tiers() if letter != layout.SHARED]
+    named += [each.path for each in ledger.ledgers(place)] + [
+        journal.path(place),
+        attempts.path_of(place),
+    ]
+    named += [
+        "%s/%s/%s" % (root, archive.FOLDER, archive.LOG)
+        for letter, root in place.tiers()
+        if letter != layout.SHARED
+    ]
     for path in named:
         try:
             if files.is_torn(path):
@@ -215,14 +347,20 @@ def undoing(place: layout.Place) -> Iterator[Finding]:
         yield Finding(FAIL, "journal", what, remedy)
         return
     if runs and not runs[-1].done:
-        yield Finding(WARN, "journal", "the upkeep of %s was cut short" % runs[-1].began,
-                      "`dayleaf upkeep --apply` finishes it, `dayleaf undo` undoes it")
+        yield Finding(
+            WARN,
+            "journal",
+            "the upkeep of %s was cut short" % runs[-1].began,
+            "`dayleaf upkeep --apply` finishes it, `dayleaf undo` undoes it",
+        )
     else:
         yield Finding(OK, "journal", plaintext.count(len(runs), "run") + " of upkeep")
 
 
 def captures(place: layout.Place, env: dict[str, str], now: float) -> Iterator[Finding]:
-    """Name captures that were cut short, and sessions whose transcripts hold more than their checkpoints."""
+    """Name captures that were cut short, and sessions whose transcripts hold more than their
+    checkpoints.
+    """
     from memory.capture import recovery
 
     cut = attempts.unfinished(place, now)
@@ -231,12 +369,21 @@ def captures(place: layout.Place, env: dict[str, str], now: float) -> Iterator[F
     for row in cut[-3:]:
         session = str(row.get("session"))
         if session in lost or not row["said"]:
-            yield Finding(WARN, "captures", "the capture of %s (session %s) was cut short" % (row.get("t"), session),
-                          "the next session start tries again")
+            yield Finding(
+                WARN,
+                "captures",
+                "the capture of %s (session %s) was cut short" % (row.get("t"), session),
+                "the next session start tries again",
+            )
     waiting = sorted(set(lost) - {str(row.get("session")) for row in cut[-3:]})
     if waiting:
-        yield Finding(WARN, "captures", "%s whose checkpoints are incomplete, such as %s" % (
-            plaintext.count(len(waiting), "session"), waiting[0]), "the next session start completes them")
+        yield Finding(
+            WARN,
+            "captures",
+            "%s whose checkpoints are incomplete, such as %s"
+            % (plaintext.count(len(waiting), "session"), waiting[0]),
+            "the next session start completes them",
+        )
     elif not lost and all(row["said"] for row in cut):
         yield Finding(OK, "captures", _captured(found))
 
@@ -245,10 +392,15 @@ def _captured(found: Lost) -> str:
     """Say that nothing waits, and of which sessions nothing is known."""
     said = ["every session whose transcript stands has its checkpoint"]
     if found.gone:
-        said.append("%s that started here left no transcript, or it is gone" % plaintext.count(len(found.gone), "session"))
+        said.append(
+            "%s that started here left no transcript, or it is gone"
+            % plaintext.count(len(found.gone), "session")
+        )
     if found.before:
-        said.append("%s ended before dayleaf was there: `dayleaf import transcripts` tells them" % plaintext.count(
-            len(found.before), "session"))
+        said.append(
+            "%s ended before dayleaf was there: `dayleaf import transcripts` tells them"
+            % plaintext.count(len(found.before), "session")
+        )
     return "; ".join(said)
 
 
@@ -259,24 +411,43 @@ def logs(place: layout.Place) -> Iterator[Finding]:
         if walk.is_regular(stat):
             size += stat.st_size
             number += 1
-    yield Finding(WARN if size > MUCH else OK, "receipts", "{} of {:,} KB".format(plaintext.count(number, "file"), size >> 10),
-                  "delete the oldest in '%s/log/receipts'; `why` and `stats` forget them" % place.home if size > MUCH else "")
+    yield Finding(
+        WARN if size > MUCH else OK,
+        "receipts",
+        "{} of {:,} KB".format(plaintext.count(number, "file"), size >> 10),
+        "delete the oldest in '%s/log/receipts'; `why` and `stats` forget them" % place.home
+        if size > MUCH
+        else "",
+    )
 
 
 def leftovers(place: layout.Place, now: float) -> Iterator[str]:
-    """Yield temporary files of writers that are gone, and damaged indexes that were moved aside an hour ago or longer."""
-    roots = [*(root for _, root in place.tiers()), place.cache, place.home + "/log", place.home + "/cache/global"]
+    """Yield temporary files of writers that are gone, and damaged indexes that were moved aside an
+    hour ago or longer.
+    """
+    roots = [
+        *(root for _, root in place.tiers()),
+        place.cache,
+        place.home + "/log",
+        place.home + "/cache/global",
+    ]
     for root in roots:
         for folder, folders, names in os.walk(root):
             folders.sort()
-            yield from (folder + "/" + name for name in sorted(names) if _is_left(folder + "/" + name, now, root == place.cache))
+            yield from (
+                folder + "/" + name
+                for name in sorted(names)
+                if _is_left(folder + "/" + name, now, root == place.cache)
+            )
     for name in accounts.listed(place.home):
         if _is_left(place.home + "/" + name, now):
             yield place.home + "/" + name
 
 
 def _is_left(path: str, now: float, derived: bool = False) -> bool:
-    """Tell whether a file is a leftover.  derived: it stands among what is derived, where a damaged one was moved aside."""
+    """Tell whether a file is a leftover.  derived: it stands among what is derived, where a damaged
+    one was moved aside.
+    """
     name, damaged = path.rpartition("/")[2], derived and path.endswith(".damaged")
     if not (damaged or name.startswith(files.TEMP)):
         return False
@@ -290,9 +461,17 @@ def _is_left(path: str, now: float, derived: bool = False) -> bool:
 def _upkeep(store: Store, walked: walk.Listing) -> Iterator[Finding]:
     """Say whether a run of upkeep is worth it.  walked: the files of the store's place."""
     seen = figures.outlook(store, lambda: list(store.each()), walked)
-    said = "not counted yet" if seen.changes < 0 else seen.due or "not due (%s)" % plaintext.count(seen.changes, "change")
-    yield Finding(WARN if seen.due else OK, "upkeep", said + (" on %s" % seen.counted if seen.counted else ""),
-                  housekeeping.LOOK if seen.due or seen.changes < 0 else "")
+    said = (
+        "not counted yet"
+        if seen.changes < 0
+        else seen.due or "not due (%s)" % plaintext.count(seen.changes, "change")
+    )
+    yield Finding(
+        WARN if seen.due else OK,
+        "upkeep",
+        said + (" on %s" % seen.counted if seen.counted else ""),
+        housekeeping.LOOK if seen.due or seen.changes < 0 else "",
+    )
 
 
 def temps(place: layout.Place, now: float) -> Iterator[Finding]:
@@ -300,20 +479,33 @@ def temps(place: layout.Place, now: float) -> Iterator[Finding]:
     left = list(leftovers(place, now))
     if left:
         number = plaintext.count(len(left), "temporary file")
-        yield Finding(WARN, "temps", "%s left by killed processes, such as %s" % (number, left[0]), FIX)
+        yield Finding(
+            WARN, "temps", "%s left by killed processes, such as %s" % (number, left[0]), FIX
+        )
     else:
         yield Finding(OK, "temps", "no leftover temporary files")
     caches = list(orphans(place, now))
     if caches:
-        yield Finding(WARN, "temps", "%s of deleted workspaces, such as %s" % (
-            plaintext.count(len(caches), "cache"), caches[0]), FIX)
+        yield Finding(
+            WARN,
+            "temps",
+            "%s of deleted workspaces, such as %s"
+            % (plaintext.count(len(caches), "cache"), caches[0]),
+            FIX,
+        )
 
 
 def orphans(place: layout.Place, now: float) -> Iterator[str]:
-    """Yield the caches of workspaces that have no private tier, no receipts, and no change for 30 days."""
+    """Yield the caches of workspaces that have no private tier, no receipts, and no change for 30
+    days.
+    """
     for key in sorted(accounts.listed(place.home + "/cache")):
         folder = place.home + "/cache/" + key
-        if key in (place.key, "global", "added") or os.path.islink(folder) or not files.is_folder(folder):
+        if (
+            key in (place.key, "global", "added")
+            or os.path.islink(folder)
+            or not files.is_folder(folder)
+        ):
             continue
         kept = (place.home + "/workspaces/" + key, place.home + "/log/receipts/" + key)
         if not any(map(files.exists, kept)) and now - _changed(folder) > UNUSED:
@@ -322,24 +514,37 @@ def orphans(place: layout.Place, now: float) -> Iterator[str]:
 
 def _changed(folder: str) -> float:
     """Return when something in a directory was last changed: seconds since the epoch."""
-    return max((stat.st_mtime for _, _, stat in walk.below(folder) if not isinstance(stat, OSError)), default=0.0)
+    return max(
+        (stat.st_mtime for _, _, stat in walk.below(folder) if not isinstance(stat, OSError)),
+        default=0.0,
+    )
 
 
 # ---- what is mended
 
+
 def mend(place: layout.Place, now: float) -> list[str]:
-    """Mend what is safe to mend; return a line for each thing that was done, or begins with `not ` where it could not be.
+    """Mend what is safe to mend; return a line for each thing that was done, or begins with `not `
+    where it could not be.
 
     now: seconds since the epoch.  A second run finds nothing.
     """
     steps: tuple[Callable[[], Iterator[str]], ...] = (
-        lambda: _close(place), lambda: _end_lines(place), lambda: _sweep(place, now), lambda: _index(place, now))
+        lambda: _close(place),
+        lambda: _end_lines(place),
+        lambda: _sweep(place, now),
+        lambda: _index(place, now),
+    )
     done: list[str] = []
     for step in steps:
         try:
             done += step()
         except (OSError, DayleafError) as error:
-            said = "%s: %s" % (error.filename, error.strerror) if isinstance(error, OSError) else str(error)
+            said = (
+                "%s: %s" % (error.filename, error.strerror)
+                if isinstance(error, OSError)
+                else str(error)
+            )
             done.append("not mended: %s" % said)
     return done
 
@@ -349,7 +554,8 @@ def _close(place: layout.Place) -> Iterator[str]:
     if os.name == "nt" or not files.is_folder(place.home):
         return
     mode = os.stat(place.home).st_mode
-    found = [*checkup.open_to_others(place), *checkup.writable_by_others(place)]  # before the home hides them
+    # before the home hides them
+    found = [*checkup.open_to_others(place), *checkup.writable_by_others(place)]
     if mode & BITS and os.stat(place.home).st_uid == os.geteuid():
         os.chmod(place.home, mode & 0o700)
         yield "closed %s to others (%04o, it was %04o)" % (place.home, mode & 0o700, mode & 0o777)
@@ -377,7 +583,10 @@ def _sweep(place: layout.Place, now: float) -> Iterator[str]:
     left = list(leftovers(place, now))
     gone = sum(files.remove(path) for path in left)
     if gone:
-        yield "deleted %s of killed processes, such as %s" % (plaintext.count(gone, "leftover"), left[0])
+        yield "deleted %s of killed processes, such as %s" % (
+            plaintext.count(gone, "leftover"),
+            left[0],
+        )
     for folder in list(orphans(place, now)):
         shutil.rmtree(folder)
         yield "deleted %s, the cache of a deleted workspace" % folder
@@ -393,8 +602,15 @@ def _index(place: layout.Place, now: float) -> Iterator[str]:
         return
     if damaged:
         builder.set_aside(place)
-    done = builder.build(place, now) if damaged or found["state"] == "missing" else builder.refresh(place, now)
+    done = (
+        builder.build(place, now)
+        if damaged or found["state"] == "missing"
+        else builder.refresh(place, now)
+    )
     if done.busy:
         yield "not mended: another process is building the index"
     else:
-        yield "%s the index: %s" % ("built" if done.built or damaged else "refreshed", plaintext.count(done.records, "record"))
+        yield "%s the index: %s" % (
+            "built" if done.built or damaged else "refreshed",
+            plaintext.count(done.records, "record"),
+        )

@@ -1,5 +1,6 @@
-"""What is there and what happened: the state of a place for status, the figures of some for stats; from the records, the
-receipts and the ledgers."""
+"""What is there and what happened: the state of a place for status, the figures of some for stats;
+from the records, the receipts and the ledgers.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +10,17 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from memory.core import IndexFault, attempts, clock, config, fastjson, files, layout, tokeniser, walk
+from memory.core import (
+    IndexFault,
+    attempts,
+    clock,
+    config,
+    fastjson,
+    files,
+    layout,
+    tokeniser,
+    walk,
+)
 from memory.core.records import Record
 from memory.distill import spend
 from memory.health import accounts, inspection
@@ -23,7 +34,11 @@ from memory.project.manifests import around
 from memory.store import ledger
 from memory.store.store import Store
 
-BUILD, REFRESH, EMBED = "`dayleaf index build`", "`dayleaf index refresh`", "`dayleaf index build --embeddings`"
+BUILD, REFRESH, EMBED = (
+    "`dayleaf index build`",
+    "`dayleaf index refresh`",
+    "`dayleaf index build --embeddings`",
+)
 DAYS = 14  # of the calls that `stats --spend` lists
 MOST_USED = 5
 MOST_TOPICS = 20
@@ -37,12 +52,14 @@ EVENTS = ("start", "prompt", "agent", "wall")
 
 # ---- the state of one place
 
+
 def state(place: layout.Place, settings: config.Config, now: float) -> dict[str, Any]:
     """Return the state of a place as plain data.
 
-    claimed: the workspace that the directory says it is and nothing proves, or "".  records: counts by kind and tier.
-    contextTags: with the weight and origin of each.  index: `state` fresh | stale | missing | damaged, with the command that
-    mends it in `remedy`.  skipped: files that gave no record, with line, reason and
+    claimed: the workspace that the directory says it is and nothing proves, or "".  records: counts
+    by kind and tier.  contextTags: with the weight and origin of each.  index: `state` fresh |
+    stale | missing | damaged, with the command that mends it in `remedy`.  skipped: files that gave
+    no record, with line, reason and
     remedy.
     """
     store = Store(place, settings, now)
@@ -57,51 +74,81 @@ def state(place: layout.Place, settings: config.Config, now: float) -> dict[str,
     upkeep = outlook(store, lambda: list(store.each()), walked)
     runtime = place.home + "/runtime/bin/python"
     return {
-        "workspace": place.key, "claimed": place.claimed, "root": place.root, "home": place.home,
+        "workspace": place.key,
+        "claimed": place.claimed,
+        "root": place.root,
+        "home": place.home,
         "tiers": {layout.TIER_NAMES[letter]: folder for letter, folder in place.tiers()},
         "added": [tier.state() for tier in otherfiles.added(place, settings)],
         "records": {kind: tiers for kind, tiers in counts.items() if tiers},
-        "total": sum(n for tiers in counts.values() for n in tiers.values()), "tokens": tokens,
-        "index": index, "vectors": vectors.state(place), "audit": inspection.last(place),
+        "total": sum(n for tiers in counts.values() for n in tiers.values()),
+        "tokens": tokens,
+        "index": index,
+        "vectors": vectors.state(place),
+        "audit": inspection.last(place),
         "backend": "lexical" + (" + vectors" if settings["recall.semantic"] else ""),
-        "skipped": [skipped._asdict() for skipped in store.skipped], "duplicates": store.duplicates,
+        "skipped": [skipped._asdict() for skipped in store.skipped],
+        "duplicates": store.duplicates,
         "runtime": {"python": runtime, "present": files.exists(runtime)},
-        "off": accounts.switched_off(place, settings), "unkept": accounts.not_kept(settings),
-        "upkeep": upkeep.due + (" (as counted on %s)" % upkeep.counted if upkeep.due and upkeep.counted else ""),
+        "off": accounts.switched_off(place, settings),
+        "unkept": accounts.not_kept(settings),
+        "upkeep": upkeep.due
+        + (" (as counted on %s)" % upkeep.counted if upkeep.due and upkeep.counted else ""),
         "contextTags": context.to_json(around(place, settings)),
-        "settings": {key: {"value": settings[key], "source": settings.sources[key]} for key in config.DEFAULTS},
-        "problems": list(settings.problems)}
+        "settings": {
+            key: {"value": settings[key], "source": settings.sources[key]}
+            for key in config.DEFAULTS
+        },
+        "problems": list(settings.problems),
+    }
 
 
 def _indexed(store: Store, rows: Sequence[Doc], walked: walk.Listing) -> Iterator[Doc | Record]:
-    """Yield a document for each record, as a fresh index has it, and read what is in none, so that `skipped` names it."""
+    """Yield a document for each record, as a fresh index has it, and read what is in none, so that
+    `skipped` names it.
+    """
     by_name = {row.name: row for row in rows}
-    return store.each_by(lambda name: by_name.get(name) or store.read(name), store.names(walked=walked))
+    return store.each_by(
+        lambda name: by_name.get(name) or store.read(name), store.names(walked=walked)
+    )
 
 
 def index_state(place: layout.Place, walked: walk.Listing | None = None) -> dict[str, Any]:
-    """Return the figures of a place's index: path, sizes, generation, counts, and whether it is behind the files.
+    """Return the figures of a place's index: path, sizes, generation, counts, and whether it is
+    behind the files.
 
-    Files are compared as recall compares them; `dayleaf index verify` compares contents.  walked: the place's files, where they
-    were just listed.
+    Files are compared as recall compares them; `dayleaf index verify` compares contents.  walked:
+    the place's files, where they were just listed.
     """
     return _index(place, walked or walk.Listing(place))[0]
 
 
 def _index(place: layout.Place, walked: walk.Listing) -> tuple[dict[str, Any], list[Doc] | None]:
-    """Return the figures of a place's index and, where it is fresh, the first document of each record."""
+    """Return the figures of a place's index and, where it is fresh, the first document of each
+    record.
+    """
     path = indexview.segment_path(place)
     value: dict[str, Any] = {"path": path, "tokeniser": tokeniser.VERSION}
     try:
         found = indexview.open_index(place, watch=False)
     except IndexFault as fault:
         there = files.exists(path)
-        return {**value, "state": "damaged" if there else "missing", "why": str(fault).partition(";")[0], "remedy": BUILD}, None
+        return {
+            **value,
+            "state": "damaged" if there else "missing",
+            "why": str(fault).partition(";")[0],
+            "remedy": BUILD,
+        }, None
     try:
         value.update(_opened(found, path, walked))
         return value, builder.firsts(found) if value["state"] == "fresh" else None
     except IndexFault as fault:
-        return {**value, "state": "damaged", "why": str(fault).partition(";")[0], "remedy": BUILD}, None
+        return {
+            **value,
+            "state": "damaged",
+            "why": str(fault).partition(";")[0],
+            "remedy": BUILD,
+        }, None
     finally:
         found.close()
 
@@ -112,20 +159,33 @@ def _opened(found: indexview.Index, path: str, walked: walk.Listing) -> dict[str
     seen = builder.compare(found, walked)
     behind = {"added": len(seen.added), "changed": len(seen.changed), "removed": len(seen.removed)}
     stale = any(behind.values())
-    return {"state": "stale" if stale else "fresh", "behind": behind, "remedy": REFRESH if stale else "",
-            "generation": base.generation, "built": clock.iso(base.built), "bytes": os.stat(path).st_size,
-            "deltaBytes": len(found.delta.data), "deltaFrames": found.delta.frames, "records": found.records,
-            "learnings": found.learnings, "learningTokens": found.learning_tokens,
-            "documents": found.documents if found.records else 0,  # it is a divisor elsewhere, and never 0 itself
-            "terms": base.terms, "whole": base.is_intact()}
+    return {
+        "state": "stale" if stale else "fresh",
+        "behind": behind,
+        "remedy": REFRESH if stale else "",
+        "generation": base.generation,
+        "built": clock.iso(base.built),
+        "bytes": os.stat(path).st_size,
+        "deltaBytes": len(found.delta.data),
+        "deltaFrames": found.delta.frames,
+        "records": found.records,
+        "learnings": found.learnings,
+        "learningTokens": found.learning_tokens,
+        # it is a divisor elsewhere, and never 0 itself
+        "documents": found.documents if found.records else 0,
+        "terms": base.terms,
+        "whole": base.is_intact(),
+    }
 
 
 # ---- what upkeep would do
 
+
 class Outlook(NamedTuple):
     """What upkeep would do, in few words, as far as it is known without much work.
 
-    due: "" where it is not worth a run.  changes: how many, -1 where nobody counted.  counted: the day of that, "" for today.
+    due: "" where it is not worth a run.  changes: how many, -1 where nobody counted.  counted: the
+    day of that, "" for today.
     """
 
     due: str
@@ -133,11 +193,15 @@ class Outlook(NamedTuple):
     counted: str = ""
 
 
-def outlook(store: Store, read: Callable[[], Sequence[Record]], walked: walk.Listing | None = None) -> Outlook:
-    """Say what a plan would do: as it was counted for these very files, else counted anew where they are few.
+def outlook(
+    store: Store, read: Callable[[], Sequence[Record]], walked: walk.Listing | None = None
+) -> Outlook:
+    """Say what a plan would do: as it was counted for these very files, else counted anew where
+    they are few.
 
-    read: gives the store's records.  walked: the place's files, where they were just listed.  Format of `<scope>.due`, sealed,
-    derived: {"v": 1, "files": SHA-256 of names, sizes and times, "day", "due", "changes"}.
+    read: gives the store's records.  walked: the place's files, where they were just listed.
+    Format of `<scope>.due`, sealed, derived: {"v": 1, "files": SHA-256 of names, sizes and times,
+    "day", "due", "changes"}.
     """
     files_now, number = _stamp(walked or walk.Listing(store.place))
     try:
@@ -150,16 +214,30 @@ def outlook(store: Store, read: Callable[[], Sequence[Record]], walked: walk.Lis
     if number <= FEW_FILES:
         found = housekeeping.plan(store, {}, read=read())
         return Outlook(housekeeping.due(found), len(found.changes))
-    return Outlook(str(kept["due"]), int(kept["changes"]), str(kept["day"])) if kept else Outlook("", -1)
+    return (
+        Outlook(str(kept["due"]), int(kept["changes"]), str(kept["day"]))
+        if kept
+        else Outlook("", -1)
+    )
 
 
 def keep_outlook(store: Store, found: housekeeping.Plan) -> None:
-    """Write down what a whole plan would do, for `outlook`, where it cost some work; a failure costs only the next count."""
+    """Write down what a whole plan would do, for `outlook`, where it cost some work; a failure
+    costs only the next count.
+    """
     stamp, number = _stamp(walk.Listing(store.place))
     if number > FEW_FILES:
         with suppress(OSError):
-            fastjson.write_sealed(_due_path(store), {"v": 1, "files": stamp, "day": clock.day(store.now),
-                                                     "due": housekeeping.due(found), "changes": len(found.changes)})
+            fastjson.write_sealed(
+                _due_path(store),
+                {
+                    "v": 1,
+                    "files": stamp,
+                    "day": clock.day(store.now),
+                    "due": housekeeping.due(found),
+                    "changes": len(found.changes),
+                },
+            )
 
 
 def _due_path(store: Store) -> str:
@@ -174,6 +252,7 @@ def _stamp(walked: walk.Listing) -> tuple[str, int]:
 
 # ---- figures of some
 
+
 class Session(NamedTuple):
     """What one session got: its id, its first instant, and its receipts of starts and prompts."""
 
@@ -182,37 +261,70 @@ class Session(NamedTuple):
     rows: list[dict[str, Any]]
 
 
-def figures(places: Sequence[layout.Place], settings: config.Config, now: float, since: float = 0.0) -> dict[str, Any]:
+def figures(
+    places: Sequence[layout.Place], settings: config.Config, now: float, since: float = 0.0
+) -> dict[str, Any]:
     """Count records, pushes, uses and times of some workspaces.
 
-    places: the present one first; records of the global tier count in it alone.  now: seconds since the epoch.  since: of what
-    happened only what is not older (seconds since the epoch); records are counted all, `new` says how many are not older.
+    places: the present one first; records of the global tier count in it alone.  now: seconds since
+    the epoch.  since: of what happened only what is not older (seconds since the epoch); records
+    are counted all, `new` says how many are not older.
     """
-    found = [record for place in places for record in _records(place, settings, now, place is places[0])]
+    found = [
+        record for place in places for record in _records(place, settings, now, place is places[0])
+    ]
     sessions = [session for place in places for session in _sessions(place, since)]
     sessions.sort(key=lambda session: (session.began, session.name))
-    learnings = {record.id: record.created for record in found if record.kind == "learning" and record.accepted}
+    learnings = {
+        record.id: record.created
+        for record in found
+        if record.kind == "learning" and record.accepted
+    }
     uses = [use for place in places for use in _uses(place, since, place is places[0])]
-    pushed = Counter(str(item[0]) for session in sessions for row in session.rows for item in receipts.chosen(row))
-    folds: dict[str, int] = Counter(id for _, _, id in uses) if since else _folded(places, settings, now, {r.id for r in found})
+    pushed = Counter(
+        str(item[0])
+        for session in sessions
+        for row in session.rows
+        for item in receipts.chosen(row)
+    )
+    folds: dict[str, int] = (
+        Counter(id for _, _, id in uses)
+        if since
+        else _folded(places, settings, now, {r.id for r in found})
+    )
     there = {record.id for record in found}
-    least = sorted(learnings, key=lambda id: (folds.get(id, 0), -pushed.get(id, 0), learnings[id], id))[:MOST_USED]
+    least = sorted(
+        learnings, key=lambda id: (folds.get(id, 0), -pushed.get(id, 0), learnings[id], id)
+    )[:MOST_USED]
     named: dict[str, dict[str, Any]] = {
-        "mostPushed": _most(pushed), "mostUsed": _most({id: n for id, n in folds.items() if id in there}),
-        "leastUsed": {id: {"uses": folds.get(id, 0), "pushed": pushed.get(id, 0)} for id in least}}
+        "mostPushed": _most(pushed),
+        "mostUsed": _most({id: n for id, n in folds.items() if id in there}),
+        "leastUsed": {id: {"uses": folds.get(id, 0), "pushed": pushed.get(id, 0)} for id in least},
+    }
     shown = {id for some in named.values() for id in some}
     topics = Counter(topic for record in found for topic in record.labels)
-    return {"workspaces": [place.key for place in places], "since": clock.iso(since) if since else "",
-            "records": dict(Counter(record.kind for record in found)), "new": sum(record.created >= since for record in found),
-            "topics": dict(sorted(topics.items(), key=lambda t: (-t[1], t[0]))[:MOST_TOPICS]),
-            "perWeek": _weeks(found, now), **_pushes(sessions, uses), "ranks": _ranks(sessions, uses),
-            "hooks": _times(sessions, places, since), **named,
-            "titles": {record.id: record.title for record in found if record.id in shown},
-            "spend": spending(places[0].home, settings, now)["today"]}
+    return {
+        "workspaces": [place.key for place in places],
+        "since": clock.iso(since) if since else "",
+        "records": dict(Counter(record.kind for record in found)),
+        "new": sum(record.created >= since for record in found),
+        "topics": dict(sorted(topics.items(), key=lambda t: (-t[1], t[0]))[:MOST_TOPICS]),
+        "perWeek": _weeks(found, now),
+        **_pushes(sessions, uses),
+        "ranks": _ranks(sessions, uses),
+        "hooks": _times(sessions, places, since),
+        **named,
+        "titles": {record.id: record.title for record in found if record.id in shown},
+        "spend": spending(places[0].home, settings, now)["today"],
+    }
 
 
-def _records(place: layout.Place, settings: config.Config, now: float, everyone: bool) -> Iterator[Head]:
-    """Yield the heads of the records of a workspace, a double id once.  everyone: those of the global tier too."""
+def _records(
+    place: layout.Place, settings: config.Config, now: float, everyone: bool
+) -> Iterator[Head]:
+    """Yield the heads of the records of a workspace, a double id once.  everyone: those of the
+    global tier too.
+    """
     seen: set[str] = set()
     for record in heads(Store(place, settings, now), now):
         if (everyone or record.tier != layout.GLOBAL) and record.id not in seen:
@@ -221,10 +333,14 @@ def _records(place: layout.Place, settings: config.Config, now: float, everyone:
 
 
 def _weeks(found: Sequence[Head], now: float) -> list[dict[str, Any]]:
-    """Return how many records were made in each of the last weeks, from Monday on, the oldest first."""
+    """Return how many records were made in each of the last weeks, from Monday on, the oldest
+    first.
+    """
     monday = clock.midnight(now) - clock.weekday(now) * clock.DAY
     made = Counter(int((record.created - monday) // WEEK) for record in found)
-    return [{"week": clock.day(monday + at * WEEK), "records": made[at]} for at in range(1 - WEEKS, 1)]
+    return [
+        {"week": clock.day(monday + at * WEEK), "records": made[at]} for at in range(1 - WEEKS, 1)
+    ]
 
 
 def _most(counted: dict[str, int]) -> dict[str, int]:
@@ -233,9 +349,14 @@ def _most(counted: dict[str, int]) -> dict[str, int]:
 
 # ---- what was pushed
 
+
 def _sessions(place: layout.Place, since: float) -> Iterator[Session]:
     for name, rows in accounts.each(place):
-        dated = [(clock.parse(str(row.get("t"))) or 0.0, row) for row in rows if row.get("event") in EVENTS]
+        dated = [
+            (clock.parse(str(row.get("t"))) or 0.0, row)
+            for row in rows
+            if row.get("event") in EVENTS
+        ]
         kept = [pair for pair in dated if pair[0] >= since]
         if kept:
             yield Session(name, kept[0][0], [row for _, row in kept])
@@ -247,36 +368,65 @@ def _tokens(row: dict[str, Any]) -> int:
 
 
 def _used(sessions: Sequence[Session], uses: Sequence[tuple[str, str, str]]) -> dict[str, Any]:
-    """Count what prompts got (learnings, rules, passages) and how many of these were used in the same turn; and the subagents
-    whose prompts got something.  uses: see `_ranks`."""
+    """Count what prompts got (learnings, rules, passages) and how many of these were used in the
+    same turn; and the subagents whose prompts got something.  uses: see `_ranks`.
+    """
     known = set(uses)
-    items = [(str(item[-1]).startswith("passage"),
-              (ledger.short(session.name), ledger.short(str(row.get("prompt") or "")), str(item[0])))
-             for session in sessions for row in session.rows if row.get("event") == "prompt" for item in receipts.chosen(row)]
+    items = [
+        (
+            str(item[-1]).startswith("passage"),
+            (ledger.short(session.name), ledger.short(str(row.get("prompt") or "")), str(item[0])),
+        )
+        for session in sessions
+        for row in session.rows
+        if row.get("event") == "prompt"
+        for item in receipts.chosen(row)
+    ]
     agents = [row for session in sessions for row in session.rows if row.get("event") == "agent"]
-    return {"given": len(items), "givenUsed": sum(use in known for _, use in items),
-            "passages": sum(is_passage for is_passage, _ in items),
-            "passagesUsed": sum(is_passage and use in known for is_passage, use in items),
-            "subagents": len(agents), "subagentsGiven": sum(bool(receipts.chosen(row)) for row in agents)}
+    return {
+        "given": len(items),
+        "givenUsed": sum(use in known for _, use in items),
+        "passages": sum(is_passage for is_passage, _ in items),
+        "passagesUsed": sum(is_passage and use in known for is_passage, use in items),
+        "subagents": len(agents),
+        "subagentsGiven": sum(bool(receipts.chosen(row)) for row in agents),
+    }
 
 
 def _pushes(sessions: Sequence[Session], uses: Sequence[tuple[str, str, str]]) -> dict[str, Any]:
     rows = [row for session in sessions for row in session.rows]
     prompts = [row for row in rows if row.get("event") == "prompt"]
     chars = sum(_whole(row.get("chars")) for row in rows)
-    tokens = [{"session": session.name, "began": clock.iso(session.began), "tokens": sum(map(_tokens, session.rows)),
-               "characters": sum(_whole(row.get("chars")) for row in session.rows)} for session in sessions]
+    tokens = [
+        {
+            "session": session.name,
+            "began": clock.iso(session.began),
+            "tokens": sum(map(_tokens, session.rows)),
+            "characters": sum(_whole(row.get("chars")) for row in session.rows),
+        }
+        for session in sessions
+    ]
     given = sum(bool(receipts.chosen(row)) for row in prompts)
-    return {"sessions": len(sessions), "prompts": len(prompts), "promptsGiven": given,
-            "walls": sum(row.get("event") == "wall" for row in rows), **_used(sessions, uses),
-            "moments": accounts.by_moment(((one.name, one.rows) for one in sessions), set(uses)),
-            "characters": chars, "charactersPerSession": round(chars / len(sessions)) if sessions else 0,
-            "tokens": sum(row["tokens"] for row in tokens), "perSession": tokens[-SESSIONS:],
-            "tokensSaved": sum(_whole(row.get("saved")) for row in rows)}
+    return {
+        "sessions": len(sessions),
+        "prompts": len(prompts),
+        "promptsGiven": given,
+        "walls": sum(row.get("event") == "wall" for row in rows),
+        **_used(sessions, uses),
+        "moments": accounts.by_moment(((one.name, one.rows) for one in sessions), set(uses)),
+        "characters": chars,
+        "charactersPerSession": round(chars / len(sessions)) if sessions else 0,
+        "tokens": sum(row["tokens"] for row in tokens),
+        "perSession": tokens[-SESSIONS:],
+        "tokensSaved": sum(_whole(row.get("saved")) for row in rows),
+    }
 
 
-def _ranks(sessions: Sequence[Session], uses: Sequence[tuple[str, str, str]]) -> list[dict[str, Any]]:
-    """Count, for each rank, the records pushed at it and how many of these were then used; the last rank takes the rest.
+def _ranks(
+    sessions: Sequence[Session], uses: Sequence[tuple[str, str, str]]
+) -> list[dict[str, Any]]:
+    """Count, for each rank, the records pushed at it and how many of these were then used; the last
+    rank takes the rest.
 
     uses: 8 hex of the session and of the prompt, and the record's id.
     """
@@ -287,13 +437,20 @@ def _ranks(sessions: Sequence[Session], uses: Sequence[tuple[str, str, str]]) ->
         short = ledger.short(session.name)
         for row in session.rows:
             asked = ledger.short(str(row.get("prompt") or ""))
-            for rank, item in enumerate(receipts.chosen(row) if row.get("event") == "prompt" else (), 1):
+            for rank, item in enumerate(
+                receipts.chosen(row) if row.get("event") == "prompt" else (), 1
+            ):
                 pushed[min(rank, RANKS)] += 1
                 used[min(rank, RANKS)] += (short, asked, str(item[0])) in known
-    return [{"rank": rank, "pushed": pushed[rank], "used": used[rank]} for rank in range(1, max(pushed, default=0) + 1)]
+    return [
+        {"rank": rank, "pushed": pushed[rank], "used": used[rank]}
+        for rank in range(1, max(pushed, default=0) + 1)
+    ]
 
 
-def _times(sessions: Sequence[Session], places: Sequence[layout.Place], since: float) -> dict[str, Any]:
+def _times(
+    sessions: Sequence[Session], places: Sequence[layout.Place], since: float
+) -> dict[str, Any]:
     """Return for each event its runs, median and 95th percentile in milliseconds, and histogram."""
     times: dict[str, list[int]] = {}
     for session in sessions:
@@ -303,16 +460,35 @@ def _times(sessions: Sequence[Session], places: Sequence[layout.Place], since: f
         for instant, trigger, took in attempts.timings(place):
             if instant >= since:
                 times.setdefault("capture " + trigger, []).append(took)
-    return {event: {"runs": len(ms), "p50": percentile(ms, 50), "p95": percentile(ms, 95), "histogram": histogram(ms)}
-            for event, ms in sorted(times.items(), key=lambda item: (item[0].startswith("capture"), item[0]))}
+    return {
+        event: {
+            "runs": len(ms),
+            "p50": percentile(ms, 50),
+            "p95": percentile(ms, 95),
+            "histogram": histogram(ms),
+        }
+        for event, ms in sorted(
+            times.items(), key=lambda item: (item[0].startswith("capture"), item[0])
+        )
+    }
 
 
 def histogram(values: Sequence[int]) -> list[dict[str, Any]]:
-    """Count the values in each step of UPTO, from the first to the last that holds one; `upto` is None above all."""
-    steps = [next((at for at, top in enumerate(UPTO) if value <= top), len(UPTO)) for value in values]
+    """Count the values in each step of UPTO, from the first to the last that holds one; `upto` is
+    None above all.
+    """
+    steps = [
+        next((at for at, top in enumerate(UPTO) if value <= top), len(UPTO)) for value in values
+    ]
     held = Counter(steps)
-    return [{"upto": UPTO[at] if at < len(UPTO) else None, "runs": held[at]} for at in range(min(steps), max(steps) + 1)] \
-        if steps else []
+    return (
+        [
+            {"upto": UPTO[at] if at < len(UPTO) else None, "runs": held[at]}
+            for at in range(min(steps), max(steps) + 1)
+        ]
+        if steps
+        else []
+    )
 
 
 def percentile(values: Sequence[int], percent: int) -> int:
@@ -327,25 +503,40 @@ def _whole(value: Any) -> int:
 
 # ---- what was used, and what it cost
 
+
 def _books(place: layout.Place, everyone: bool) -> Sequence[ledger.Ledger]:
-    """Return the ledgers of a workspace; the global tier's belongs to every one, and counts in the first alone."""
-    return ledger.ledgers(place)[:2 if everyone else 1]
+    """Return the ledgers of a workspace; the global tier's belongs to every one, and counts in the
+    first alone.
+    """
+    return ledger.ledgers(place)[: 2 if everyone else 1]
 
 
 def _uses(place: layout.Place, since: float, everyone: bool) -> Iterator[tuple[str, str, str]]:
     for book in _books(place, everyone):
         for row in ledger.uses(book):
             if (clock.parse(str(row.get("t"))) or 0.0) >= since:
-                yield str(row.get("session") or ""), str(row.get("prompt") or ""), str(row.get("id"))
+                yield (
+                    str(row.get("session") or ""),
+                    str(row.get("prompt") or ""),
+                    str(row.get("id")),
+                )
 
 
-def _folded(places: Sequence[layout.Place], settings: config.Config, now: float, ids: set[str]) -> dict[str, int]:
-    """Return how often each record was used ever; what was merged counts for the record that stands for it."""
+def _folded(
+    places: Sequence[layout.Place], settings: config.Config, now: float, ids: set[str]
+) -> dict[str, int]:
+    """Return how often each record was used ever; what was merged counts for the record that stands
+    for it.
+    """
     tallies = []
     for place in places:
         successors = Store(place, settings, now).successors()
-        tallies.append({book.path: ledger.followed(ledger.read(book), successors, ids.__contains__)
-                        for book in _books(place, place is places[0])})
+        tallies.append(
+            {
+                book.path: ledger.followed(ledger.read(book), successors, ids.__contains__)
+                for book in _books(place, place is places[0])
+            }
+        )
     return ledger.joined(tallies, ids)[0]
 
 
@@ -357,12 +548,29 @@ def spending(home: str, settings: config.Config, now: float) -> dict[str, Any]:
     spent = spend.today(home, now)
     calls, tokens = int(settings["distill.dailyCalls"]), int(settings["distill.dailyTokens"])
     used = spent.tokens_in + spent.tokens_out + spent.planned
-    return {"today": {**_spent(spent), "mostCalls": calls, "mostTokens": tokens, "callsLeft": max(calls - spent.calls, 0),
-                      "tokensLeft": max(tokens - used, 0)},
-            "days": [{"day": day, "provider": provider, **_spent(total)} for day, provider, total in spend.daily(
-                home, clock.midnight(now) - (DAYS - 1) * clock.DAY, clock.midnight(now) + clock.DAY)]}
+    return {
+        "today": {
+            **_spent(spent),
+            "mostCalls": calls,
+            "mostTokens": tokens,
+            "callsLeft": max(calls - spent.calls, 0),
+            "tokensLeft": max(tokens - used, 0),
+        },
+        "days": [
+            {"day": day, "provider": provider, **_spent(total)}
+            for day, provider, total in spend.daily(
+                home, clock.midnight(now) - (DAYS - 1) * clock.DAY, clock.midnight(now) + clock.DAY
+            )
+        ],
+    }
 
 
 def _spent(total: spend.Totals) -> dict[str, Any]:
-    return {"calls": total.calls, "failed": total.failed, "unknown": total.unknown, "tokensIn": total.tokens_in,
-            "tokensOut": total.tokens_out, "dollars": round(total.cost, 4)}
+    return {
+        "calls": total.calls,
+        "failed": total.failed,
+        "unknown": total.unknown,
+        "tokensIn": total.tokens_in,
+        "tokensOut": total.tokens_out,
+        "dollars": round(total.cost, 4),
+    }

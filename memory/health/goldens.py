@@ -1,8 +1,10 @@
-"""Golden queries: what recall should find, written by a person; and a first draft of them from the user's own store.
+"""Golden queries: what recall should find, written by a person; and a first draft of them from the
+user's own store.
 
 Schema, version 1, of a file of golden queries, YAML:
 
-    floor: {recall@5: 0.8, mrr: 0.6}      what `eval --strict` wants; of recall@1, recall@5, recall@10, mrr, from 0 to 1
+    floor: {recall@5: 0.8, mrr: 0.6}      what `eval --strict` wants; of recall@1, recall@5,
+                                          recall@10, mrr, from 0 to 1
     queries:
       - id: q01                           any word, each once; by its place where it is missing
         query: token expiry               and any option of recall by its name: kind, tag, since, …
@@ -54,11 +56,12 @@ class Set(NamedTuple):
 
 # ---- reading
 
+
 def read(path: str, now: float, offset: float) -> Set:
     """Read a file of golden queries.
 
-    now: seconds since the epoch, and offset: seconds that local time is ahead of UTC, for options such as `since: 7d`.  Raises
-    StoreError, which names the file, the query and the remedy.
+    now: seconds since the epoch, and offset: seconds that local time is ahead of UTC, for options
+    such as `since: 7d`.  Raises StoreError, which names the file, the query and the remedy.
     """
     try:
         data = files.read(path, LIMIT)
@@ -70,7 +73,9 @@ def read(path: str, now: float, offset: float) -> Set:
     value = _yaml(path, data.decode("utf-8-sig"))
     rows = value.get("queries")
     if not isinstance(rows, list) or not rows:
-        raise StoreError("%s has no list `queries:`; `dayleaf eval --template` shows the form" % path)
+        raise StoreError(
+            "%s has no list `queries:`; `dayleaf eval --template` shows the form" % path
+        )
     found: dict[str, Golden] = {}
     for at, row in enumerate(rows, 1):
         one = _golden(path, at, row, now, offset)
@@ -91,7 +96,9 @@ def _yaml(path: str, said: str) -> dict[str, Any]:
         raise StoreError("%s: golden queries need PyYAML, which is missing; run install.sh" % path)
     if value is None:
         reason = problem.partition(", read line")[0].partition("; ")[0]
-        raise StoreError("%s is not YAML (%s); `dayleaf eval --template FILE` shows the form" % (path, reason))
+        raise StoreError(
+            "%s is not YAML (%s); `dayleaf eval --template FILE` shows the form" % (path, reason)
+        )
     if twice:
         raise StoreError("%s: the key '%s' occurs twice; remove one" % (path, twice[0]))
     return value
@@ -102,16 +109,24 @@ def _golden(path: str, at: int, row: Any, now: float, offset: float) -> Golden:
     id = str(row.get("id") or "q%02d" % at) if isinstance(row, dict) else ""
     where = "%s: query %s" % (path, plaintext.one_line(id)[:40] or at)
     if not isinstance(row, dict):
-        raise StoreError("%s needs `query:` and `expect:`; `dayleaf eval --template` shows the form" % where)
+        raise StoreError(
+            "%s needs `query:` and `expect:`; `dayleaf eval --template` shows the form" % where
+        )
     expect = row.get("expect", row.get("expected")) or ()
-    ids = [str(one).strip() for one in expect] if isinstance(expect, list) else str(expect or "").split(",")
+    ids = (
+        [str(one).strip() for one in expect]
+        if isinstance(expect, list)
+        else str(expect or "").split(",")
+    )
     ids = [one.strip() for one in ids if one.strip()]
     if not isinstance(row.get("query"), str) or not row["query"].strip():
         raise StoreError("%s has no text; write `query: words`" % where)
     if not ids:
         raise StoreError("%s expects no record; write `expect: [ID]`" % where)
     try:
-        asked = question.options({"query": row["query"], **{k: v for k, v in row.items() if k not in _OWN}}, now, offset)
+        asked = question.options(
+            {"query": row["query"], **{k: v for k, v in row.items() if k not in _OWN}}, now, offset
+        )
     except UsageError as error:
         raise StoreError("%s: %s" % (where, error)) from None
     return Golden(id, asked, tuple(dict.fromkeys(ids)))
@@ -122,7 +137,9 @@ def _floor(path: str, said: Any) -> dict[str, float]:
     if said in (None, ""):
         return {}
     if not isinstance(said, dict):
-        raise StoreError("%s: the floor is not a mapping; write `floor: {recall@5: 0.8, mrr: 0.6}`" % path)
+        raise StoreError(
+            "%s: the floor is not a mapping; write `floor: {recall@5: 0.8, mrr: 0.6}`" % path
+        )
     found = {}
     for key, value in said.items():
         name = str(key).strip().lower()
@@ -131,16 +148,26 @@ def _floor(path: str, said: Any) -> dict[str, float]:
         except (TypeError, ValueError):
             number = float("nan")
         if name not in MEASURES or not 0 <= number <= 1:
-            raise StoreError("%s: '%s: %s' is not a floor; use %s with a number from 0 to 1" % (
-                path, plaintext.one_line(str(key))[:40], plaintext.one_line(str(value))[:40], ", ".join(MEASURES)))
+            raise StoreError(
+                "%s: '%s: %s' is not a floor; use %s with a number from 0 to 1"
+                % (
+                    path,
+                    plaintext.one_line(str(key))[:40],
+                    plaintext.one_line(str(value))[:40],
+                    ", ".join(MEASURES),
+                )
+            )
         found[name] = number
     return found
 
 
 # ---- a draft of them
 
+
 class Draft(NamedTuple):
-    """One drafted query: its words, the records that it should find, how it was made, the title of what it was made of."""
+    """One drafted query: its words, the records that it should find, how it was made, the title of
+    what it was made of.
+    """
 
     words: str
     expect: tuple[Record, ...]
@@ -149,22 +176,35 @@ class Draft(NamedTuple):
 
 
 def draft(records: Sequence[Record], clean: Callable[[Any], Any]) -> list[Draft]:
-    """Draft queries from records: titles reworded, rare technical words of bodies, requests of checkpoints.
+    """Draft queries from records: titles reworded, rare technical words of bodies, requests of
+    checkpoints.
 
-    clean: takes secrets out of texts, before a query has their words in another form.  The same records give the same queries,
-    in whatever order they come; MOST at the most.  A session is drafted from by its checkpoints, as recall names it.
+    clean: takes secrets out of texts, before a query has their words in another form.  The same
+    records give the same queries, in whatever order they come; MOST at the most.  A session is
+    drafted from by its checkpoints, as recall names it.
     """
     told = {r.meta.get("conversation") for r in records if r.kind == "checkpoint"}
-    usable = [r for r in records if r.accepted and r.body.strip() and not handoffs.is_handoff(r)
-              and not (r.kind == "conversation" and r.id in told)]
-    usable.sort(key=lambda record: (files.sha256(record.id.encode("utf-8", "replace")), record.name))
+    usable = [
+        r
+        for r in records
+        if r.accepted
+        and r.body.strip()
+        and not handoffs.is_handoff(r)
+        and not (r.kind == "conversation" and r.id in told)
+    ]
+    usable.sort(
+        key=lambda record: (files.sha256(record.id.encode("utf-8", "replace")), record.name)
+    )
     held = {record.name: _words(record) for record in usable}
     df = Counter(word for mine in held.values() for word in mine)
     titles = _alike(usable, lambda record: " ".join(scoring.words(record.title)))
     requests = _alike(usable, _request)
     ways: tuple[Callable[[Record], Draft | None], ...] = (
-        lambda record: _reworded(record, titles), lambda record: _rare(record, usable, held, df),
-        lambda record: _slipped(record, titles), lambda record: _requested(record, requests))
+        lambda record: _reworded(record, titles),
+        lambda record: _rare(record, usable, held, df),
+        lambda record: _slipped(record, titles),
+        lambda record: _requested(record, requests),
+    )
     found: dict[str, Draft] = {}
     for turn in range(len(ways)):
         for at, record in enumerate(usable):
@@ -172,8 +212,18 @@ def draft(records: Sequence[Record], clean: Callable[[Any], Any]) -> list[Draft]
                 break
             title, body = (re.sub(MARKER, "", text) for text in clean([record.title, record.body]))
             bare = record.replaced(title=title, body=body)
-            ranked = [ways[(at + turn + step) % len(ways)] for step in range(len(ways) if turn == 0 else 1)]
-            made = next((one for one in (way(bare) for way in ranked) if one and one.words.lower() not in found), None)
+            ranked = [
+                ways[(at + turn + step) % len(ways)]
+                for step in range(len(ways) if turn == 0 else 1)
+            ]
+            made = next(
+                (
+                    one
+                    for one in (way(bare) for way in ranked)
+                    if one and one.words.lower() not in found
+                ),
+                None,
+            )
             if made:
                 found[made.words.lower()] = made._replace(title=plaintext.one_line(title))
     return list(found.values())
@@ -191,8 +241,12 @@ def _words(record: Record) -> frozenset[str]:
     return frozenset(word.strip("`").lower() for word in technical(record.body))
 
 
-def _known(titles: Mapping[str, list[Record]], record: Record) -> tuple[list[str], tuple[Record, ...]]:
-    """Return the words of a title and the records that bear it; ([], ()) where they are too few, or these too many."""
+def _known(
+    titles: Mapping[str, list[Record]], record: Record
+) -> tuple[list[str], tuple[Record, ...]]:
+    """Return the words of a title and the records that bear it; ([], ()) where they are too few, or
+    these too many.
+    """
     words = scoring.words(plaintext.one_line(record.title))
     same = titles.get(" ".join(scoring.words(record.title)), [record])
     return (words[:MOST_WORDS], tuple(same)) if len(words) > 2 and len(same) <= FEW else ([], ())
@@ -205,7 +259,7 @@ def _reworded(record: Record, titles: Mapping[str, list[Record]]) -> Draft | Non
         return None
     turn = int(files.sha256(record.id.encode("utf-8", "replace"))[:4], 16) % len(words)
     kept = [word for at, word in enumerate(words) if (at + turn) % 3]
-    kept = kept[turn % len(kept):] + kept[:turn % len(kept)]
+    kept = kept[turn % len(kept) :] + kept[: turn % len(kept)]
     at = max(range(len(kept)), key=lambda at: (len(kept[at]), -at))
     kept[at] = _other_form(kept[at])
     return Draft(" ".join(kept), same, "its title in other words")
@@ -216,7 +270,7 @@ def _other_form(word: str) -> str:
         return word
     for ending in ("ing", "s"):
         if word.endswith(ending) and not word.endswith("ss") and len(word) - len(ending) >= 4:
-            return word[:-len(ending)]
+            return word[: -len(ending)]
     return word + ("es" if word.endswith(("s", "x")) else "s")
 
 
@@ -228,41 +282,81 @@ def _slipped(record: Record, titles: Mapping[str, list[Record]]) -> Draft | None
     return Draft(slip, same, "its title with a slip") if words and slip != said else None
 
 
-def _rare(record: Record, usable: Sequence[Record], held: Mapping[str, frozenset[str]], df: Mapping[str, int]) -> Draft | None:
+def _rare(
+    record: Record,
+    usable: Sequence[Record],
+    held: Mapping[str, frozenset[str]],
+    df: Mapping[str, int],
+) -> Draft | None:
     """Draft up to three technical words of a body, the rarest."""
     plain = " ".join(word.strip("`") for word in technical(plaintext.one_line(record.body)))
-    words = sorted(dict.fromkeys(plain.lower().split()), key=lambda word: (df.get(word, 0), plain.lower().find(word)))[:3]
+    words = sorted(
+        dict.fromkeys(plain.lower().split()),
+        key=lambda word: (df.get(word, 0), plain.lower().find(word)),
+    )[:3]
     words = [word for word in words if 0 < df.get(word, 0) <= FEW and len(word) < 60]
     same = tuple(other for other in usable if words and held[other.name].issuperset(words))
-    return Draft(" ".join(words), same, "rare words of its text") if words and 0 < len(same) <= FEW else None
+    return (
+        Draft(" ".join(words), same, "rare words of its text")
+        if words and 0 < len(same) <= FEW
+        else None
+    )
 
 
 def _request(record: Record) -> str:
     """Return the first request that a checkpoint tells, on one line; "" for none."""
     if record.kind != "checkpoint":
         return ""
-    return next((plaintext.one_line(line) for line in checkpointoutline.outline(record).request if line.strip()), "")
+    return next(
+        (
+            plaintext.one_line(line)
+            for line in checkpointoutline.outline(record).request
+            if line.strip()
+        ),
+        "",
+    )
 
 
 def _requested(record: Record, requests: Mapping[str, list[Record]]) -> Draft | None:
     """Draft what a session was asked for, without its common words."""
     said = _request(record)
     words, same = scoring.words(said)[:MOST_WORDS], tuple(requests.get(said, ()))
-    return Draft(" ".join(words), same, "the request of its session") if len(words) > 2 and len(same) <= FEW else None
+    return (
+        Draft(" ".join(words), same, "the request of its session")
+        if len(words) > 2 and len(same) <= FEW
+        else None
+    )
 
 
 def template(drafts: Sequence[Draft]) -> str:
     """Write drafted queries as a file for a person to edit."""
-    lines = ["---", "# What recall should find.  Edit it: the words that you would type, and the ids of the records that answer;",
-             "# delete what nobody would ask.  `dayleaf eval` measures recall; `dayleaf eval --strict` fails below the floor.",
-             "floor: {recall@5: 0.8, mrr: 0.6}", "queries:"]
+    lines = [
+        "---",
+        (
+            "# What recall should find.  Edit it: the words that you would type, and the ids of "
+            "the records that answer;"
+        ),
+        (
+            "# delete what nobody would ask.  `dayleaf eval` measures recall; `dayleaf eval "
+            "--strict` fails below the floor."
+        ),
+        "floor: {recall@5: 0.8, mrr: 0.6}",
+        "queries:",
+    ]
     for at, one in enumerate(drafts, 1):
-        lines += ["  # %s: %s" % (one.how, plaintext.clip(one.title, 90)), "  - id: q%02d" % at,
-                  "    query: " + _quoted(one.words),
-                  "    expect: [%s]" % ", ".join(_quoted(record.id) for record in one.expect)]
+        lines += [
+            "  # %s: %s" % (one.how, plaintext.clip(one.title, 90)),
+            "  - id: q%02d" % at,
+            "    query: " + _quoted(one.words),
+            "    expect: [%s]" % ", ".join(_quoted(record.id) for record in one.expect),
+        ]
     return "\n".join(lines) + "\n"
 
 
 def _quoted(said: str) -> str:
     """Write text as JSON does, which YAML reads the same way."""
-    return said if said[:1].isalnum() and layout.safe_id(said) else json.dumps(said, ensure_ascii=False)
+    return (
+        said
+        if said[:1].isalnum() and layout.safe_id(said)
+        else json.dumps(said, ensure_ascii=False)
+    )

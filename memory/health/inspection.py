@@ -1,7 +1,8 @@
-"""The audit: what is wrong in the records, one line each with the command that mends it; nothing is changed.  And the same for
-secrets in what git would commit of a shared tier.
+"""The audit: what is wrong in the records, one line each with the command that mends it; nothing is
+changed.  And the same for secrets in what git would commit of a shared tier.
 
-Schema, version 1, of `<cache>/<scope>.audit`, sealed (fastjson.py), derived: what the last audit of every section found,
+Schema, version 1, of `<cache>/<scope>.audit`, sealed (fastjson.py), derived: what the last audit of
+every section found,
 
     {"v":1,"t":"2026-11-21T14:30:52Z","records":1234,"counts":{"secrets":2,…}}
 """
@@ -32,9 +33,16 @@ if TYPE_CHECKING:
     from memory.hook.segment import Doc
     from memory.recall.relations import Edge
 
-SECTIONS = {"secrets": "Secrets", "suspicious": "Suspicious text", "stale": "Stale claims",
-            "unused": "Neither shown nor used in 90 days", "duplicates": "Duplicates", "contradictions": "Contradictions",
-            "dangling": "Dangling links", "oversize": "Oversize"}
+SECTIONS = {
+    "secrets": "Secrets",
+    "suspicious": "Suspicious text",
+    "stale": "Stale claims",
+    "unused": "Neither shown nor used in 90 days",
+    "duplicates": "Duplicates",
+    "contradictions": "Contradictions",
+    "dangling": "Dangling links",
+    "oversize": "Oversize",
+}
 UNUSED = 90 * clock.DAY
 UNREAD = "a secret (unread)"  # of a text that took too long: the next run may be faster
 LOG_LIMIT = 8 << 20  # bytes of a log or of settings that are read
@@ -47,7 +55,8 @@ REFUSED = "%s: git could not list what is staged; check that git runs here, then
 class Audited(NamedTuple):
     """What an audit found.
 
-    findings: each about a section, in order of sections, then paths and lines.  records: looked at.  notes: one line each.
+    findings: each about a section, in order of sections, then paths and lines.  records: looked at.
+    notes: one line each.
     """
 
     findings: list[Finding]
@@ -70,21 +79,39 @@ class _Read(NamedTuple):
     kept: Kept
     claimed: Kept
 
-    def finding(self, section: str, record: Record, line: int, what: str, remedy: str,
-                severity: str = WARN) -> Finding:
+    def finding(
+        self, section: str, record: Record, line: int, what: str, remedy: str, severity: str = WARN
+    ) -> Finding:
         """Make a finding; a secret in a title or in what is said is taken out."""
         from memory.store import redactor
 
-        title, what = (redactor.redact(text, (), self.place.key).text for text in (record.title, what))
-        return Finding(severity, section, what, remedy, self.store.place.path(record.name), line, record.id, title)
+        title, what = (
+            redactor.redact(text, (), self.place.key).text for text in (record.title, what)
+        )
+        return Finding(
+            severity,
+            section,
+            what,
+            remedy,
+            self.store.place.path(record.name),
+            line,
+            record.id,
+            title,
+        )
 
 
-def audit(place: Place, settings: Config, now: float, sections: Sequence[str] = tuple(SECTIONS), world: bool = True,
-          told: Told = lambda step: None) -> Audited:
+def audit(
+    place: Place,
+    settings: Config,
+    now: float,
+    sections: Sequence[str] = tuple(SECTIONS),
+    world: bool = True,
+    told: Told = lambda step: None,
+) -> Audited:
     """Look at every record of a place, its archive, settings and logs.
 
-    now: seconds since the epoch.  sections: keys of SECTIONS.  world: with the global tier, the home's settings and logs, which
-    several places share.  told: of the step at work.
+    now: seconds since the epoch.  sections: keys of SECTIONS.  world: with the global tier, the
+    home's settings and logs, which several places share.  told: of the step at work.
     """
     store, (kept, claimed) = Store(place, settings, now), _facts(place, settings)
     by_text = {"secrets", "suspicious"} & set(sections)
@@ -106,8 +133,12 @@ def audit(place: Place, settings: Config, now: float, sections: Sequence[str] = 
     if {"secrets", "suspicious", "oversize"} & set(sections):
         found += _texts(read, sections, world)
     steps: dict[str, Callable[[], Iterable[Finding]]] = {
-        "stale": lambda: _stale(read), "unused": lambda: _unused(read, notes), "duplicates": lambda: _duplicates(read),
-        "contradictions": lambda: _contradictions(read), "dangling": lambda: _dangling(read)}
+        "stale": lambda: _stale(read),
+        "unused": lambda: _unused(read, notes),
+        "duplicates": lambda: _duplicates(read),
+        "contradictions": lambda: _contradictions(read),
+        "dangling": lambda: _dangling(read),
+    }
     for section, step in steps.items():
         if section in sections:
             told("looking for " + SECTIONS[section].lower())
@@ -124,18 +155,33 @@ def audit(place: Place, settings: Config, now: float, sections: Sequence[str] = 
 
 # ---- texts
 
+
 def _texts(read: _Read, sections: Sequence[str], world: bool) -> Iterator[Finding]:
-    """Look into the bytes of every record, archived ones too for their secrets; then into settings and logs."""
+    """Look into the bytes of every record, archived ones too for their secrets; then into settings
+    and logs.
+    """
     from memory.health import recordfaults
 
     for record in read.records:
         with suppress(StoreError):
-            yield from _told_by_text(read, record, sections) if {"secrets", "suspicious"} & set(sections) else ()
+            yield from (
+                _told_by_text(read, record, sections)
+                if {"secrets", "suspicious"} & set(sections)
+                else ()
+            )
             raw = partial(read.store.raw, record.name)
-            rows = recordfaults.size_rows(record, record.size, raw) if "oversize" in sections else []
+            rows = (
+                recordfaults.size_rows(record, record.size, raw) if "oversize" in sections else []
+            )
             for line, error, what, remedy in rows:
-                yield read.finding("oversize", record, line, what, "%s: `dayleaf edit %s`" % (remedy, record.id),
-                                   FAIL if error else WARN)
+                yield read.finding(
+                    "oversize",
+                    record,
+                    line,
+                    what,
+                    "%s: `dayleaf edit %s`" % (remedy, record.id),
+                    FAIL if error else WARN,
+                )
     yield from _elsewhere(read, world) if "secrets" in sections else ()
 
 
@@ -144,22 +190,42 @@ def _elsewhere(read: _Read, world: bool) -> Iterator[Finding]:
     for letter, move in sorted(read.store.away().values()):
         if letter != GLOBAL or world:
             with suppress(StoreError):
-                yield from _told_by_text(read, read.store.read(letter + "/" + move.away), ("secrets",))
+                yield from _told_by_text(
+                    read, read.store.read(letter + "/" + move.away), ("secrets",)
+                )
     yield from _loose(read) if world else ()
 
 
 def _told_by_text(read: _Read, record: Record, sections: Sequence[str]) -> Iterator[Finding]:
     """Say what the bytes of a record's file hold; raises StoreError."""
     found = read.kept.get(record.name, record.checksum, "text") or text_facts(
-        read.kept, record, read.store.raw(record.name), read.settings, read.place)
+        read.kept, record, read.store.raw(record.name), read.settings, read.place
+    )
     for line, what in found[0] if "secrets" in sections else ():
-        yield read.finding("secrets", record, line, what, "`dayleaf redact %s`, then replace the secret" % record.id, FAIL)
+        yield read.finding(
+            "secrets",
+            record,
+            line,
+            what,
+            "`dayleaf redact %s`, then replace the secret" % record.id,
+            FAIL,
+        )
     for line, what in found[1] if "suspicious" in sections else ():
-        yield read.finding("suspicious", record, line, what, "`dayleaf show %s`, then `edit` or `forget`" % record.id)
+        yield read.finding(
+            "suspicious",
+            record,
+            line,
+            what,
+            "`dayleaf show %s`, then `edit` or `forget`" % record.id,
+        )
 
 
-def text_facts(kept: Kept, record: Record, data: bytes, settings: Config, place: Place) -> list[list[tuple[int, str]]]:
-    """Return (line, what) of the secrets in a record's file, and of what is suspicious, and keep them.  data: its bytes."""
+def text_facts(
+    kept: Kept, record: Record, data: bytes, settings: Config, place: Place
+) -> list[list[tuple[int, str]]]:
+    """Return (line, what) of the secrets in a record's file, and of what is suspicious, and keep
+    them.  data: its bytes.
+    """
     from memory.health import recordfaults
 
     found: list[list[tuple[int, str]]] | None = kept.get(record.name, record.checksum, "text")
@@ -167,15 +233,18 @@ def text_facts(kept: Kept, record: Record, data: bytes, settings: Config, place:
         text = data.decode("utf-8-sig", "replace")
         secrets = recordfaults.secret_rows(text, settings["redact.allow"], place.key)
         found = [[(line, what) for line, _, what, _ in secrets], list(recordfaults.find(text))]
-        if files.sha256(data) == record.checksum and UNREAD not in str(found):  # not where above 1 MiB, or just changed
+        # not where above 1 MiB, or just changed
+        if files.sha256(data) == record.checksum and UNREAD not in str(found):
             kept.put(record.name, record.checksum, "text", found)
     return found
 
 
 def look_ahead(store: Store, docs: Sequence[Doc], seconds: float) -> None:
-    """Find out what an audit would of records that none has looked at, the newest first, and keep it.
+    """Find out what an audit would of records that none has looked at, the newest first, and keep
+    it.
 
-    docs: the first document of each record of the store.  seconds: of CPU, after which the rest is left for another time.
+    docs: the first document of each record of the store.  seconds: of CPU, after which the rest is
+    left for another time.
     """
     from memory.knowledge import contradictions, duplicates
 
@@ -197,17 +266,49 @@ def look_ahead(store: Store, docs: Sequence[Doc], seconds: float) -> None:
 
 
 def _facts(place: Place, settings: Config) -> tuple[Kept, Kept]:
-    """Return what earlier audits found out about the files of a place, and what they found the records in them to claim: that is
-    as long as they are, and asked for only where one of them changed."""
+    """Return what earlier audits found out about the files of a place, and what they found the
+    records in them to claim: that is as long as they are, and asked for only where one of them
+    changed.
+    """
     from memory.core import frontmatter, tokeniser
     from memory.distill import digests, units
     from memory.health import recordfaults
     from memory.knowledge import contradictions, duplicates
-    from memory.store import bylabel, byname, byshape, bytoken, disguise, redactor, secretlabels, secretshapes, secrettokens
+    from memory.store import (
+        bylabel,
+        byname,
+        byshape,
+        bytoken,
+        disguise,
+        redactor,
+        secretlabels,
+        secretshapes,
+        secrettokens,
+    )
 
-    modules = (recordfaults, redactor, bylabel, byname, byshape, bytoken, disguise, secretlabels, secretshapes, secrettokens,
-               plaintext, contradictions, duplicates, tokeniser, units, digests, records, frontmatter)
-    return Kept(place, "facts", modules, settings["redact.allow"], place.key), Kept(place, "claims", modules)
+    modules = (
+        recordfaults,
+        redactor,
+        bylabel,
+        byname,
+        byshape,
+        bytoken,
+        disguise,
+        secretlabels,
+        secretshapes,
+        secrettokens,
+        plaintext,
+        contradictions,
+        duplicates,
+        tokeniser,
+        units,
+        digests,
+        records,
+        frontmatter,
+    )
+    return Kept(place, "facts", modules, settings["redact.allow"], place.key), Kept(
+        place, "claims", modules
+    )
 
 
 def _loose(read: _Read) -> Iterator[Finding]:
@@ -215,14 +316,22 @@ def _loose(read: _Read) -> Iterator[Finding]:
     from memory.health import recordfaults
 
     home = read.place.home
-    logs = sorted(name for name in accounts.listed(home + "/log") if name == "errors.jsonl" or name.startswith("bug-"))
+    logs = sorted(
+        name
+        for name in accounts.listed(home + "/log")
+        if name == "errors.jsonl" or name.startswith("bug-")
+    )
     mend = "remove it by hand; a command can read it from its environment instead"
     paths = [(home + "/config.json", mend), (read.place.shared + "/config.json", mend)]
     for path, remedy in [*paths, *((home + "/log/" + name, "delete the file") for name in logs)]:
         with suppress(OSError):
             text = files.read(path, LOG_LIMIT).decode("utf-8", "replace")
-            for line, _, what, _ in recordfaults.secret_rows(text, read.settings["redact.allow"], read.place.key):
-                yield Finding(FAIL, "secrets", what, remedy, path, line, title=os.path.basename(path))
+            for line, _, what, _ in recordfaults.secret_rows(
+                text, read.settings["redact.allow"], read.place.key
+            ):
+                yield Finding(
+                    FAIL, "secrets", what, remedy, path, line, title=os.path.basename(path)
+                )
 
 
 def _line(read: _Read, record: Record, said: str) -> int:
@@ -230,11 +339,14 @@ def _line(read: _Read, record: Record, said: str) -> int:
     from memory.health import recordfaults
 
     with suppress(StoreError):
-        return recordfaults.line_of(said, read.store.raw(record.name).decode("utf-8-sig", "replace"), 1)
+        return recordfaults.line_of(
+            said, read.store.raw(record.name).decode("utf-8-sig", "replace"), 1
+        )
     return 1
 
 
 # ---- what records say of the world, and of one another
+
 
 def _stale(read: _Read) -> Iterator[Finding]:
     """Check what learnings, rules, plans and resources name against the working tree."""
@@ -244,11 +356,17 @@ def _stale(read: _Read) -> Iterator[Finding]:
         return
     with claims.at(read.place) as checkout:
         for record in read.records:
-            gone = checkout.check(record).gone if record.kind not in DATED else []  # these tell of a day
+            # these tell of a day
+            gone = checkout.check(record).gone if record.kind not in DATED else []
             if gone:
                 more = "" if len(gone) == 1 else ", and %d more" % (len(gone) - 1)
-                yield read.finding("stale", record, _line(read, record, gone[0].name), gone[0].reason + more,
-                                   "`dayleaf edit %s`" % record.id)
+                yield read.finding(
+                    "stale",
+                    record,
+                    _line(read, record, gone[0].name),
+                    gone[0].reason + more,
+                    "`dayleaf edit %s`" % record.id,
+                )
 
 
 def _unused(read: _Read, notes: list[str]) -> Iterator[Finding]:
@@ -256,23 +374,41 @@ def _unused(read: _Read, notes: list[str]) -> Iterator[Finding]:
     since = read.now - UNUSED
     first, shown = _shown(read.place, since)
     if first > since:
-        notes.append("unused records cannot be listed yet: pushes are on record %s" % (
-            "since %s only" % clock.day(first) if first < float("inf") else "for no session"))
+        notes.append(
+            "unused records cannot be listed yet: pushes are on record %s"
+            % ("since %s only" % clock.day(first) if first < float("inf") else "for no session")
+        )
         return
     merged = read.store.successors()
     here = {record.id for record in read.records}
-    tallies = [ledger.followed(ledger.read(each), merged, here.__contains__) for each in ledger.ledgers(read.place)]
+    tallies = [
+        ledger.followed(ledger.read(each), merged, here.__contains__)
+        for each in ledger.ledgers(read.place)
+    ]
     for record in read.records:
         young = max(record.created, record.updated) > since
-        if record.kind not in ("learning", "resource") or young or record.pinned or not record.accepted or record.id in shown:
+        if (
+            record.kind not in ("learning", "resource")
+            or young
+            or record.pinned
+            or not record.accepted
+            or record.id in shown
+        ):
             continue
         if all(tally.counts(record.id).last < since for tally in tallies):
-            yield read.finding("unused", record, 1, "%s old" % plaintext.age(read.now - record.created),
-                               "`dayleaf forget %s` moves it to the archive" % record.id)
+            yield read.finding(
+                "unused",
+                record,
+                1,
+                "%s old" % plaintext.age(read.now - record.created),
+                "`dayleaf forget %s` moves it to the archive" % record.id,
+            )
 
 
 def _shown(place: Place, since: float) -> tuple[float, set[str]]:
-    """Return the instant of the first receipt of a workspace (infinity for none), and the ids shown since an instant."""
+    """Return the instant of the first receipt of a workspace (infinity for none), and the ids shown
+    since an instant.
+    """
     first, shown = float("inf"), set[str]()
     for _, rows in accounts.each(place):
         for row in rows:
@@ -284,10 +420,17 @@ def _shown(place: Place, since: float) -> tuple[float, set[str]]:
 
 
 def _duplicates(read: _Read) -> Iterator[Finding]:
-    for change in housekeeping.plan(read.store, {}, only="duplicates", read=read.records, kept=read.kept).changes:
+    for change in housekeeping.plan(
+        read.store, {}, only="duplicates", read=read.records, kept=read.kept
+    ).changes:
         if change.kept is not None:
-            yield read.finding("duplicates", change.record, 1, "says the same as " + change.kept.id,
-                               "`dayleaf upkeep --only duplicates --apply`")
+            yield read.finding(
+                "duplicates",
+                change.record,
+                1,
+                "says the same as " + change.kept.id,
+                "`dayleaf upkeep --only duplicates --apply`",
+            )
 
 
 def _contradictions(read: _Read) -> Iterator[Finding]:
@@ -295,9 +438,16 @@ def _contradictions(read: _Read) -> Iterator[Finding]:
 
     for pair in contradictions.pairs(read.records, read.kept, read.claimed):
         record, other = pair.newer.record, pair.older.record
-        said = next((line for line in pair.newer.said.split("\n") if line.strip()), record.title).strip()
-        yield read.finding("contradictions", record, _line(read, record, said), "contradicts %s: %s" % (other.id, pair.why),
-                           "`dayleaf upkeep --contradictions` shows both")
+        said = next(
+            (line for line in pair.newer.said.split("\n") if line.strip()), record.title
+        ).strip()
+        yield read.finding(
+            "contradictions",
+            record,
+            _line(read, record, said),
+            "contradicts %s: %s" % (other.id, pair.why),
+            "`dayleaf upkeep --contradictions` shows both",
+        )
 
 
 def _dangling(read: _Read) -> Iterator[Finding]:
@@ -310,13 +460,23 @@ def _dangling(read: _Read) -> Iterator[Finding]:
         for link in record.links:
             edge = relations.edge(source, link.relation, link.target, known.targets, known.away)
             if edge.dangling:
-                what = "'%s' is %s" % (link.target[:80], "archived" if edge.away else "not a record here")
-                yield read.finding("dangling", record, _line(read, record, link.target), what,
-                                   _mended(record, edge, link.target in inline))
+                what = "'%s' is %s" % (
+                    link.target[:80],
+                    "archived" if edge.away else "not a record here",
+                )
+                yield read.finding(
+                    "dangling",
+                    record,
+                    _line(read, record, link.target),
+                    what,
+                    _mended(record, edge, link.target in inline),
+                )
 
 
 def _mended(record: Record, edge: Edge, inline: bool) -> str:
-    """Return the command that mends a dangling link.  inline: it stands in the text, where no command takes it out."""
+    """Return the command that mends a dangling link.  inline: it stands in the text, where no
+    command takes it out.
+    """
     if edge.away:
         return "`dayleaf restore %s`" % edge.away
     if inline:
@@ -326,6 +486,7 @@ def _mended(record: Record, edge: Edge, inline: bool) -> str:
 
 # ---- what the last one counted
 
+
 def _path(place: Place) -> str:
     return "%s/%s.audit" % (place.cache, place.scope)
 
@@ -333,64 +494,119 @@ def _path(place: Place) -> str:
 def _keep(place: Place, result: Audited, now: float) -> None:
     """Keep the counts; a failure to do so loses nothing."""
     with suppress(OSError):
-        fastjson.write_sealed(_path(place), {"v": 1, "t": clock.iso(now), "records": result.records,
-                                             "counts": result.counts(SECTIONS)})
+        fastjson.write_sealed(
+            _path(place),
+            {
+                "v": 1,
+                "t": clock.iso(now),
+                "records": result.records,
+                "counts": result.counts(SECTIONS),
+            },
+        )
 
 
 def last(place: Place) -> dict[str, Any]:
-    """Return when the last audit was, how many records it looked at and what it counted; empty where there was none."""
+    """Return when the last audit was, how many records it looked at and what it counted; empty
+    where there was none.
+    """
     with suppress(OSError, ValueError, KeyError, TypeError, DayleafError):
         row = fastjson.read_sealed(_path(place))
         if row["v"] == 1:
-            return {"time": str(row["t"]), "records": int(row["records"]),
-                    "counts": {section: int(row["counts"].get(section, 0)) for section in SECTIONS}}
+            return {
+                "time": str(row["t"]),
+                "records": int(row["records"]),
+                "counts": {section: int(row["counts"].get(section, 0)) for section in SECTIONS},
+            }
     return {}
 
 
 # --- what git would commit
 
+
 def git(place: Place, env: dict[str, str], *words: str, given: bytes = b"") -> bytes | None:
-    """Ask git of what is committed next, and return what it prints; None where it fails.  given: its stdin."""
+    """Ask git of what is committed next, and return what it prints; None where it fails.  given:
+    its stdin.
+    """
     from memory.store import safegit
 
-    index = env.get("GIT_INDEX_FILE", "")  # of `git commit -a` or `git commit FILE`: what is committed stands there
-    done = safegit.read(place.root, env, *words, given=given, index=os.path.abspath(index) if index else "",
-                             limit=sys.maxsize)
+    # of `git commit -a` or `git commit FILE`: what is committed stands there
+    index = env.get("GIT_INDEX_FILE", "")
+    done = safegit.read(
+        place.root,
+        env,
+        *words,
+        given=given,
+        index=os.path.abspath(index) if index else "",
+        limit=sys.maxsize,
+    )
     return None if done.rc or not done.in_time else done.out
 
 
-def staged_secrets(place: Place, env: dict[str, str], allow: Sequence[str]) -> tuple[int, list[Finding]]:
-    """Search what is staged below every `.dayleaf` of a repository; returns (files looked at, secrets by path and line).
+def staged_secrets(
+    place: Place, env: dict[str, str], allow: Sequence[str]
+) -> tuple[int, list[Finding]]:
+    """Search what is staged below every `.dayleaf` of a repository; returns (files looked at,
+    secrets by path and line).
 
-    env: of a hook of git, it names the index that is committed.  allow: strings that may stay.  Raises StoreError.
+    env: of a hook of git, it names the index that is committed.  allow: strings that may stay.
+    Raises StoreError.
     """
     if not place.git:
-        raise StoreError("this is not a git repository, so nothing is staged; run it in the project")
-    named = git(place, env, "diff", "--cached", "--raw", "-z", "--no-abbrev", "--no-renames", "--no-ext-diff", "--diff-filter=d",
-                "--", PATHS)
+        raise StoreError(
+            "this is not a git repository, so nothing is staged; run it in the project"
+        )
+    named = git(
+        place,
+        env,
+        "diff",
+        "--cached",
+        "--raw",
+        "-z",
+        "--no-abbrev",
+        "--no-renames",
+        "--no-ext-diff",
+        "--diff-filter=d",
+        "--",
+        PATHS,
+    )
     if named is None:
         raise StoreError(REFUSED % place.root)
-    rows = [(path, row.decode("ascii").split()) for row, path in zip(*[iter(named.split(b"\0")[:-1])] * 2)]
+    rows = [
+        (path, row.decode("ascii").split())
+        for row, path in zip(*[iter(named.split(b"\0")[:-1])] * 2)
+    ]
     blobs = [(os.fsdecode(path), row[3]) for path, row in rows if row[1] != LINKED]
-    held = git(place, env, "cat-file", "--batch", given="".join(blob + "\n" for _, blob in blobs).encode("ascii"))
+    held = git(
+        place,
+        env,
+        "cat-file",
+        "--batch",
+        given="".join(blob + "\n" for _, blob in blobs).encode("ascii"),
+    )
     if held is None:
         raise StoreError(REFUSED % place.root)
     from memory.health import recordfaults
 
     found = []
     for (path, _), data in zip(blobs, _contents(place, held, len(blobs))):
-        found += [Finding(FAIL, "staged", what, remedy, place.root + "/" + path, line) for line, _, what, remedy
-                  in recordfaults.secret_rows(data.decode("utf-8", "replace"), allow, place.key)]
+        found += [
+            Finding(FAIL, "staged", what, remedy, place.root + "/" + path, line)
+            for line, _, what, remedy in recordfaults.secret_rows(
+                data.decode("utf-8", "replace"), allow, place.key
+            )
+        ]
     return len(blobs), sorted(found, key=lambda one: (one.place, one.line, one.what))
 
 
 def _contents(place: Place, said: bytes, number: int) -> Iterator[bytes]:
-    """Yield the contents that `git cat-file --batch` told; raises StoreError where one of them is not there."""
+    """Yield the contents that `git cat-file --batch` told; raises StoreError where one of them is
+    not there.
+    """
     at = 0
     for _ in range(number):
         end = said.find(b"\n", at)
-        head = said[at:max(end, at)].split()
+        head = said[at : max(end, at)].split()
         if len(head) != 3:
             raise StoreError(REFUSED % place.root)
         at = end + 1 + int(head[2]) + 1
-        yield said[end + 1:at - 1]
+        yield said[end + 1 : at - 1]

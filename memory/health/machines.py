@@ -1,7 +1,9 @@
-"""One sync of this machine: what it reads where a person's machines meet, and what it writes there (see syncing.py).
+"""One sync of this machine: what it reads where a person's machines meet, and what it writes there
+(see syncing.py).
 
-They meet in a folder that something else carries from one to the other, or in the branch `dayleaf` of a git repository, of which
-`<home>/sync/git` is a checkout.  A machine writes below its own name alone, so nothing there is ever merged.
+They meet in a folder that something else carries from one to the other, or in the branch `dayleaf`
+of a git repository, of which `<home>/sync/git` is a checkout.  A machine writes below its own name
+alone, so nothing there is ever merged.
 """
 
 from __future__ import annotations
@@ -23,18 +25,31 @@ from memory.store import safegit
 from memory.store.writer import WHOLE, Tiers
 
 MOST_PACKS = 16  # files of a machine before it tells all anew
-SECONDS, TRIES = 120.0, 5  # for git and the network; pushes, where other machines push at the same time
+# for git and the network; pushes, where other machines push at the same time
+SECONDS, TRIES = 120.0, 5
 BRANCH = "refs/heads/dayleaf"
-_NAMED = ("-c", "user.name=dayleaf", "-c", "user.email=dayleaf@localhost", "-c", "commit.gpgsign=false",
-          "-c", "gc.autoDetach=false", "-c", "core.autocrlf=false")
+_NAMED = (
+    "-c",
+    "user.name=dayleaf",
+    "-c",
+    "user.email=dayleaf@localhost",
+    "-c",
+    "commit.gpgsign=false",
+    "-c",
+    "gc.autoDetach=false",
+    "-c",
+    "core.autocrlf=false",
+)
 
 
 Added = dict[str, set[str]]  # lines that were added to a log, by its name
 
 
 class Report(NamedTuple):
-    """What a sync did.  sent, taken: files told and brought in.  removed: some went for good.  conflicts: names of copies that
-    wait for a person.  notes: what else there is to know.  problems: what a person mends."""
+    """What a sync did.  sent, taken: files told and brought in.  removed: some went for good.
+    conflicts: names of copies that wait for a person.  notes: what else there is to know.
+    problems: what a person mends.
+    """
 
     sent: int
     taken: int
@@ -64,7 +79,10 @@ class Folder:
 
     def fetch(self) -> None:
         if not files.is_folder(self.root):
-            raise StoreError("%s is not there; is its disk connected, and the program that syncs it running?" % self.root)
+            raise StoreError(
+                "%s is not there; is its disk connected, and the program that syncs it running?"
+                % self.root
+            )
 
     def send(self, machine: str, file: str, data: bytes, stale: list[str]) -> None:
         folder = files.make_folder(self.root + "/" + machine)
@@ -86,14 +104,18 @@ class Git(Folder):
         """Run git; False where it says `fails`, else raises StoreError where it fails."""
         done = safegit.own(self.root, self.env, *_NAMED, *words, seconds=SECONDS)
         if done.rc and not (fails and fails in done.err.decode("utf-8", "replace")):
-            raise StoreError("git %s of %s: %s; try it again once git reaches it" % (
-                words[0], self.url, safegit.complaint(done.err) or "it took too long"))
+            raise StoreError(
+                "git %s of %s: %s; try it again once git reaches it"
+                % (words[0], self.url, safegit.complaint(done.err) or "it took too long")
+            )
         return not done.rc
 
     def fetch(self) -> None:
         if not files.is_folder(files.make_folder(self.root) + "/.git"):
             self._git("init", "-q")
-        if self._git("fetch", "-q", "--no-tags", "--", self.url, BRANCH, fails="couldn't find remote ref"):
+        if self._git(
+            "fetch", "-q", "--no-tags", "--", self.url, BRANCH, fails="couldn't find remote ref"
+        ):
             self._git("reset", "-q", "--hard", "FETCH_HEAD")
         elif agefile.packs(self.root):  # of a push that never arrived, or a repository that is new
             rmtree(self.root)
@@ -104,25 +126,36 @@ class Git(Folder):
             super().send(machine, file, data, stale)
             self._git("add", "-A", "--", machine)
             self._git("commit", "-q", "--allow-empty", "-m", "sync")
-            if self._git("push", "-q", "--", self.url, "HEAD:" + BRANCH, fails="rejected" if left else ""):
+            if self._git(
+                "push", "-q", "--", self.url, "HEAD:" + BRANCH, fails="rejected" if left else ""
+            ):
                 return
             self.fetch()
 
 
 def meeting(home: str, where: str, env: Mapping[str, str]) -> Carrier:
-    """Return where the machines meet.  where: an absolute folder, or the URL of a git repository."""
+    """Return where the machines meet.  where: an absolute folder, or the URL of a git
+    repository.
+    """
     return Git("%s/%s/git" % (home, syncing.FOLDER), where, env) if is_git(where) else Folder(where)
 
 
 def is_git(where: str) -> bool:
     """Tell whether a place to meet is a git repository, not a folder."""
-    return "://" in where or where.endswith(".git") or (":" in where and "/" not in where.partition(":")[0])
+    return (
+        "://" in where
+        or where.endswith(".git")
+        or (":" in where and "/" not in where.partition(":")[0])
+    )
 
 
 # ---- files of machines
 
+
 class Heard(NamedTuple):
-    """What one machine tells that was not read yet.  upto: the number of its last file that was read."""
+    """What one machine tells that was not read yet.  upto: the number of its last file that was
+    read.
+    """
 
     machine: str
     upto: int
@@ -141,10 +174,16 @@ def hear(root: str, state: State, key: Any, notes: list[str]) -> list[Heard]:
         for number in numbers:
             path = "%s/%s/%s" % (root, machine, every[number])
             try:
-                _take_in(agefile.unsealed(files.read(path, WHOLE, follow=False), machine, number, key), heard)
+                _take_in(
+                    agefile.unsealed(files.read(path, WHOLE, follow=False), machine, number, key),
+                    heard,
+                )
             except agefile.Locked:
-                raise StoreError("the key here does not open %s; nothing was written: copy the key of the machine that set "
-                                 "up syncing, and run `dayleaf sync setup WHERE --identity FILE`" % path) from None
+                raise StoreError(
+                    "the key here does not open %s; nothing was written: copy the key of the "
+                    "machine that set up syncing, and run `dayleaf sync setup "
+                    "WHERE --identity FILE`" % path
+                ) from None
             except (OSError, ValueError, LookupError, TypeError, agefile.Damaged):
                 waits = True
                 break
@@ -153,19 +192,30 @@ def hear(root: str, state: State, key: Any, notes: list[str]) -> list[Heard]:
                 break
             heard = heard._replace(upto=number)
         if waits:
-            notes.append("%s: not all its files have arrived; a later sync takes the rest (if not, run "
-                         "`dayleaf sync --anew` there)" % machine)
+            notes.append(
+                "%s: not all its files have arrived; a later sync takes the rest (if not, run "
+                "`dayleaf sync --anew` there)" % machine
+            )
         out.append(heard)
     return out
 
 
 def _take_in(lines: list[dict[str, Any]], heard: Heard) -> None:
-    """Add what a file says; raises LookupError, TypeError or ValueError where it says nothing that is known."""
+    """Add what a file says; raises LookupError, TypeError or ValueError where it says nothing that
+    is known.
+    """
     for line in lines:
         if "log" in line:
             heard.logs.append((line["log"], line["lines"]))
             continue
-        row = Row(line["version"], line["sha256"], line["id"], line.get("to", ""), line.get("was", ""), line.get("of", {}))
+        row = Row(
+            line["version"],
+            line["sha256"],
+            line["id"],
+            line.get("to", ""),
+            line.get("was", ""),
+            line.get("of", {}),
+        )
         data = line.get("text", "").encode("utf-8", "surrogateescape")
         if row.sha256 and files.sha256(data) != row.sha256:
             raise ValueError("one of its texts differs")
@@ -173,11 +223,18 @@ def _take_in(lines: list[dict[str, Any]], heard: Heard) -> None:
 
 
 def told(state: State, names: Iterable[str]) -> tuple[list[dict[str, Any]], list[str]]:
-    """Return (the lines that tell some files, the names of these): one that is being changed is left out."""
+    """Return (the lines that tell some files, the names of these): one that is being changed is
+    left out.
+    """
     lines, done = list[dict[str, Any]](), list[str]()
     for name in sorted(names):
         row = state.rows[name]
-        line: dict[str, Any] = {"name": name, "version": row.version, "sha256": row.sha256, "id": row.id}
+        line: dict[str, Any] = {
+            "name": name,
+            "version": row.version,
+            "sha256": row.sha256,
+            "id": row.id,
+        }
         if row.sha256:
             path = state.home + "/" + name
             try:
@@ -196,11 +253,14 @@ def told(state: State, names: Iterable[str]) -> tuple[list[dict[str, Any]], list
 
 # ---- a sync
 
-def sync(state: State, carrier: Carrier, tiers: Tiers, key: Any, gone: bool = False, anew: bool = False) -> Report:
+
+def sync(
+    state: State, carrier: Carrier, tiers: Tiers, key: Any, gone: bool = False, anew: bool = False
+) -> Report:
     """Bring this machine up to date with the others, and tell them what is new here.
 
-    gone: many files may have gone here at once.  anew: tell all in place of older files.  Raises StoreError, OSError; what was
-    done by then stands, and the next sync goes on.
+    gone: many files may have gone here at once.  anew: tell all in place of older files.  Raises
+    StoreError, OSError; what was done by then stands, and the next sync goes on.
     """
     notes: list[str] = []
     with files.Lock("%s/%s/lock" % (state.home, syncing.FOLDER)) as free:
@@ -222,14 +282,25 @@ def sync(state: State, carrier: Carrier, tiers: Tiers, key: Any, gone: bool = Fa
 
 
 def _bring_in(merge: Merge, heard: Heard, added: Added, problems: list[str]) -> None:
-    """Bring in what a machine tells: new files first, what is gone last, so that a text always stands somewhere."""
+    """Bring in what a machine tells: new files first, what is gone last, so that a text always
+    stands somewhere.
+    """
     whole = True
-    rows = sorted(heard.rows.items(), key=lambda pair: (not pair[1].row.sha256, pair[0] in merge.rows, pair[0]))
+    rows = sorted(
+        heard.rows.items(),
+        key=lambda pair: (not pair[1].row.sha256, pair[0] in merge.rows, pair[0]),
+    )
     steps = [(name, partial(merge.take, name, news)) for name, news in rows]
-    steps += [(name, partial(_join, merge.state, merge.tiers, name, lines, added)) for name, lines in heard.logs]
+    steps += [
+        (name, partial(_join, merge.state, merge.tiers, name, lines, added))
+        for name, lines in heard.logs
+    ]
     for name, step in steps:
         if not (place_of(name)[0] or log_of(name)):
-            problems.append("%s names %s, which is not a record's name; it was left out" % (heard.machine, ascii(name)[:120]))
+            problems.append(
+                "%s names %s, which is not a record's name; it was left out"
+                % (heard.machine, ascii(name)[:120])
+            )
             continue
         try:
             step()
@@ -238,23 +309,35 @@ def _bring_in(merge: Merge, heard: Heard, added: Added, problems: list[str]) -> 
             merge.notes.append(str(error))
         except (OSError, DayleafError) as error:
             whole = False
-            problems.append("%s could not be written: %s" % (name, getattr(error, "strerror", None) or error))
+            problems.append(
+                "%s could not be written: %s" % (name, getattr(error, "strerror", None) or error)
+            )
     if whole and heard.upto:
         merge.state.value["seen"][heard.machine] = heard.upto
 
 
 def _settle_own(state: State, carrier: Carrier, notes: list[str]) -> bool:
-    """Compare this machine's own newest file with what it remembers; tells whether all of its files were taken away."""
+    """Compare this machine's own newest file with what it remembers; tells whether all of its files
+    were taken away.
+    """
     every, value = agefile.packs(carrier.root).get(state.machine, {}), state.value
     newest, digest = max(every, default=0), ""
     if newest:
         with suppress(OSError):
-            digest = files.sha256(files.read("%s/%s/%s" % (carrier.root, state.machine, every[newest]), WHOLE, follow=False))
-    if value["pending"] and [newest, digest] == value["pending"][:2]:  # it arrived, and then something broke off
+            digest = files.sha256(
+                files.read(
+                    "%s/%s/%s" % (carrier.root, state.machine, every[newest]), WHOLE, follow=False
+                )
+            )
+    # it arrived, and then something broke off
+    if value["pending"] and [newest, digest] == value["pending"][:2]:
         _arrived(state)
     elif newest > value["number"] or (newest == value["number"] and digest != value["sent"]):
         state.anew(machine_name(state.machine.rpartition("-")[0]))
-        notes.append("this machine is now %s: a copy or an earlier state of it wrote under its old name" % state.machine)
+        notes.append(
+            "this machine is now %s: a copy or an earlier state of it wrote under its old name"
+            % state.machine
+        )
     return newest < int(value["number"])
 
 
@@ -277,17 +360,29 @@ def _send(state: State, carrier: Carrier, key: Any, added: Added, anew: bool) ->
     number = max(state.value["number"], *mine, 0) + 1
     lines, done = told(state, list(state.rows) if anew else state.dirty)
     lines += [{"log": name, "lines": rows} for name, rows in logs.items()]
-    sealed, sent = agefile.sealed(lines, state.machine, number, key), len(state.dirty.intersection(done))
+    sealed, sent = (
+        agefile.sealed(lines, state.machine, number, key),
+        len(state.dirty.intersection(done)),
+    )
     state.value["pending"] = [number, files.sha256(sealed), done, sizes]
     state.keep()
-    carrier.send(state.machine, "%06d%s.age" % (number, ".base" * anew), sealed, list(mine.values()) if anew else [])
+    carrier.send(
+        state.machine,
+        "%06d%s.age" % (number, ".base" * anew),
+        sealed,
+        list(mine.values()) if anew else [],
+    )
     state.value["purge"] = state.value["purge"] and not anew
     _arrived(state)
     return sent
 
 
-def _new_lines(state: State, added: Added, anew: bool) -> tuple[dict[str, list[str]], dict[str, int]]:
-    """Return (lines of each log that the others were not told, each as often as it stands there; the logs' sizes)."""
+def _new_lines(
+    state: State, added: Added, anew: bool
+) -> tuple[dict[str, list[str]], dict[str, int]]:
+    """Return (lines of each log that the others were not told, each as often as it stands there;
+    the logs' sizes).
+    """
     out, sizes = {}, {}
     for name in (root + "/" + log for root in _roots(state.home) for log in LOGS):
         data, every = read_log(state.home + "/" + name)
@@ -303,12 +398,20 @@ def _new_lines(state: State, added: Added, anew: bool) -> tuple[dict[str, list[s
 
 def _roots(home: str) -> list[str]:
     """Return the directories of the tiers below the home."""
-    names = sorted(os.listdir(home + "/workspaces")) if files.is_folder(home + "/workspaces") else []
-    return [name for name in ("global", *("workspaces/" + name for name in names)) if log_of(name + "/" + LOGS[0])]
+    names = (
+        sorted(os.listdir(home + "/workspaces")) if files.is_folder(home + "/workspaces") else []
+    )
+    return [
+        name
+        for name in ("global", *("workspaces/" + name for name in names))
+        if log_of(name + "/" + LOGS[0])
+    ]
 
 
 def _join(state: State, tiers: Tiers, name: str, told: list[str], added: Added) -> None:
-    """Add the lines to a log that it lacks, each as often as it is told; raises OSError, StoreError."""
+    """Add the lines to a log that it lacks, each as often as it is told; raises OSError,
+    StoreError.
+    """
     path = state.home + "/" + name
     data, there = read_log(path)
     lacking, lines = Counter(told) - Counter(there), list[str]()
@@ -326,14 +429,19 @@ def _join(state: State, tiers: Tiers, name: str, told: list[str], added: Added) 
 
 def _append(tiers: Tiers, path: str, lines: list[str], torn: bool = False) -> None:
     if lines:
-        tiers.append(path, b"\n" * torn + ("\n".join(lines) + "\n").encode("utf-8", "surrogateescape"))
+        tiers.append(
+            path, b"\n" * torn + ("\n".join(lines) + "\n").encode("utf-8", "surrogateescape")
+        )
 
 
 def _astray(path: str, lines: list[str]) -> list[str]:
-    """Return the lines of an archive's log that tell where records stand of which the last line tells otherwise: two machines
-    moved them.  lines: those that came in."""
-    ids = {row.get("id") for row in fastjson.rows("\n".join(lines).encode("utf-8", "surrogateescape"))}
-    folder, last, stands = path[:-len(LOGS[1])], dict[str, Any](), dict[str, Any]()
+    """Return the lines of an archive's log that tell where records stand of which the last line
+    tells otherwise: two machines moved them.  lines: those that came in.
+    """
+    ids = {
+        row.get("id") for row in fastjson.rows("\n".join(lines).encode("utf-8", "surrogateescape"))
+    }
+    folder, last, stands = path[: -len(LOGS[1])], dict[str, Any](), dict[str, Any]()
     for row in fastjson.rows(read_log(path)[0]):
         if row.get("id") in ids and isinstance(row.get("to"), str):
             last[row["id"]] = row
@@ -344,15 +452,22 @@ def _astray(path: str, lines: list[str]) -> list[str]:
 
 # ---- what a person decides
 
+
 def decide(state: State, tiers: Tiers, word: str, take: bool, now: float) -> tuple[str, str]:
-    """Decide on a copy: take it as the record, or drop it; the other goes to the archive.  Returns (its name, the record's).
+    """Decide on a copy: take it as the record, or drop it; the other goes to the archive.  Returns
+    (its name, the record's).
 
     word: its 8 hex digits, name or file.  Raises UsageError, StoreError, OSError.
     """
     syncing.scan(state)
-    found = [name for name in conflicts(state) if word in (name, name.rpartition("/")[2], name[-11:-3])]
+    found = [
+        name for name in conflicts(state) if word in (name, name.rpartition("/")[2], name[-11:-3])
+    ]
     if len(found) != 1:
-        raise UsageError("%s copies match '%s'; `dayleaf sync status` lists them" % (len(found) or "no", one_line(word, 60)))
+        raise UsageError(
+            "%s copies match '%s'; `dayleaf sync status` lists them"
+            % (len(found) or "no", one_line(word, 60))
+        )
     hit = COPY.match(found[0])
     name = hit[1] + ".md" if hit else ""
     with tiers:
@@ -367,6 +482,7 @@ def decide(state: State, tiers: Tiers, word: str, take: bool, now: float) -> tup
 
 # ---- the setup
 
+
 def machine_name(host: str) -> str:
     """Return a new name for this machine."""
     return "%s-%s" % (layout.slug(host, 30) or "machine", os.urandom(4).hex())
@@ -375,8 +491,8 @@ def machine_name(host: str) -> str:
 def setup(home: str, where: str, identity: str, env: Mapping[str, str], host: str) -> State:
     """Set syncing up, or anew, and return the state, which is written down.
 
-    identity: the file of the key that another machine made; "" makes one where nobody has synced there yet.  Raises UsageError,
-    StoreError, OSError.
+    identity: the file of the key that another machine made; "" makes one where nobody has synced
+    there yet.  Raises UsageError, StoreError, OSError.
     """
     folder, path = home + "/" + syncing.FOLDER, "%s/%s/key.txt" % (home, syncing.FOLDER)
     if not is_git(where) and (files.inside(where, home) or files.inside(home, where)):
@@ -388,8 +504,11 @@ def setup(home: str, where: str, identity: str, env: Mapping[str, str], host: st
     there = agefile.packs(carrier.root)
     if not (identity or files.exists(path)):
         if any(there.values()):
-            raise UsageError("other machines sync there already; copy the key of one of them, .dayleaf/%s/key.txt, and "
-                             "run `dayleaf sync setup %s --identity FILE`" % (syncing.FOLDER, one_line(where)))
+            raise UsageError(
+                "other machines sync there already; copy the key of one of them, "
+                ".dayleaf/%s/key.txt, and run `dayleaf sync setup %s --identity "
+                "FILE`" % (syncing.FOLDER, one_line(where))
+            )
         agefile.new_key(path)
     key = agefile.identities(identity or path)[0]
     state = State(home, syncing.blank(machine_name(host), where))

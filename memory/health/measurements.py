@@ -2,10 +2,12 @@
 
 Schema, version 1, of `<cache>/evals.jsonl`, derived, one line a run; ids and digests, never text:
 
-    {"v":1,"t":"2026-11-21T14:30:52Z","file":8 hex of the path,"settings":8 hex,"store":8 hex,"main":ranker,
-     "measures":{ranker:{"recall@1":0.7,…,"mrr":0.6}},"queries":{id:[8 hex of the query,{expected id:rank or 0}]}}
+    {"v":1,"t":"2026-11-21T14:30:52Z","file":8 hex of the path,"settings":8 hex,"store":8
+     hex,"main":ranker, "measures":{ranker:{"recall@1":0.7,…,"mrr":0.6}},"queries":{id:[8 hex of the
+     query,{expected id:rank or 0}]}}
 
-`main` is the ranker that recall uses as it is set, whose ranks stand in `queries`; rank 0: not among the first ten.
+`main` is the ranker that recall uses as it is set, whose ranks stand in `queries`; rank 0: not
+among the first ten.
 """
 
 from __future__ import annotations
@@ -33,9 +35,10 @@ Told = Callable[[str], None]
 class Measured(NamedTuple):
     """What a run found.
 
-    golden: the queries that were asked.  gone: expected ids that are no record, by query.  measures: by ranker and name, 0 to 1.
-    ranks: by query, the rank of each expected id with the main ranker, 0 where it is not among the first ten.  main: that ranker.
-    notes: lines about rankers that did not run.
+    golden: the queries that were asked.  gone: expected ids that are no record, by query.
+    measures: by ranker and name, 0 to 1.  ranks: by query, the rank of each expected id with the
+    main ranker, 0 where it is not among the first ten.  main: that ranker.  notes: lines about
+    rankers that did not run.
     """
 
     golden: tuple[Golden, ...]
@@ -52,11 +55,14 @@ class Measured(NamedTuple):
         return tuple(id for id in self.gone if id not in asked)
 
 
-def present(golden: Sequence[Golden], ids: Collection[str],
-            successors: Mapping[str, str]) -> tuple[tuple[Golden, ...], dict[str, tuple[str, ...]]]:
-    """Leave out what is gone: return the queries that still expect a record, and by query the ids that are gone.
+def present(
+    golden: Sequence[Golden], ids: Collection[str], successors: Mapping[str, str]
+) -> tuple[tuple[Golden, ...], dict[str, tuple[str, ...]]]:
+    """Leave out what is gone: return the queries that still expect a record, and by query the ids
+    that are gone.
 
-    successors: a merged record's id -> the id of the one that stands for it, which is expected in its place.
+    successors: a merged record's id -> the id of the one that stands for it, which is expected in
+    its place.
     """
     known, kept = set(ids), []
     gone: dict[str, tuple[str, ...]] = {}
@@ -71,40 +77,83 @@ def present(golden: Sequence[Golden], ids: Collection[str],
     return tuple(kept), gone
 
 
-def measure(place: layout.Place, settings: config.Config, env: Mapping[str, str], golden: Set,
-            records: Sequence[Record], successors: Mapping[str, str], now: float, offset: float, told: Told) -> Measured:
+def measure(
+    place: layout.Place,
+    settings: config.Config,
+    env: Mapping[str, str],
+    golden: Set,
+    records: Sequence[Record],
+    successors: Mapping[str, str],
+    now: float,
+    offset: float,
+    told: Told,
+) -> Measured:
     """Ask every golden query of every ranker that can answer.
 
-    env: the environment of a provider of vectors.  now: seconds since the epoch.  offset: seconds that local time is ahead of
-    UTC.  told: hears which ranker is asked.  Raises StoreError where no query is left to ask.
+    env: the environment of a provider of vectors.  now: seconds since the epoch.  offset: seconds
+    that local time is ahead of UTC.  told: hears which ranker is asked.  Raises StoreError where no
+    query is left to ask.
     """
     asked, gone = present(golden.queries, {record.id for record in records}, successors)
     if not asked:
-        raise StoreError("%s: none of the expected records exists; `dayleaf eval --template FILE` drafts queries from "
-                         "those that do" % golden.path)
+        raise StoreError(
+            "%s: none of the expected records exists; `dayleaf eval --template FILE` drafts "
+            "queries from those that do" % golden.path
+        )
     answers, notes = _asked(place, settings, env, asked, records, now, offset, told)
     wanted = {one.id: dict.fromkeys(one.expect, 1.0) for one in asked}
-    sums = {name: scoring.score(found, [{"id": one.id} for one in asked], wanted) for name, found in answers.items()}
-    measures = {name: {said: round(each[key] / len(asked), 4) for said, key in _SCORED.items()} for name, each in sums.items()}
-    main = SEMANTIC if SEMANTIC in answers and settings["recall.semantic"] else \
-        FUZZY if FUZZY in answers and "fuzzy" not in settings["recall.without"] else LEXICAL
-    ranks = {one.id: {id: answers[main][one.id].index(id) + 1 if id in answers[main][one.id] else 0 for id in one.expect}
-             for one in asked}
+    sums = {
+        name: scoring.score(found, [{"id": one.id} for one in asked], wanted)
+        for name, found in answers.items()
+    }
+    measures = {
+        name: {said: round(each[key] / len(asked), 4) for said, key in _SCORED.items()}
+        for name, each in sums.items()
+    }
+    main = (
+        SEMANTIC
+        if SEMANTIC in answers and settings["recall.semantic"]
+        else FUZZY
+        if FUZZY in answers and "fuzzy" not in settings["recall.without"]
+        else LEXICAL
+    )
+    ranks = {
+        one.id: {
+            id: answers[main][one.id].index(id) + 1 if id in answers[main][one.id] else 0
+            for id in one.expect
+        }
+        for one in asked
+    }
     return Measured(asked, gone, measures, ranks, main, tuple(notes))
 
 
-def _asked(place: layout.Place, settings: config.Config, env: Mapping[str, str], asked: Sequence[Golden],
-           records: Sequence[Record], now: float, offset: float, told: Told) -> tuple[dict[str, dict[str, list[str]]], list[str]]:
-    """Return (answers by ranker and query, lines about rankers that could not answer); see `measure`."""
+def _asked(
+    place: layout.Place,
+    settings: config.Config,
+    env: Mapping[str, str],
+    asked: Sequence[Golden],
+    records: Sequence[Record],
+    now: float,
+    offset: float,
+    told: Told,
+) -> tuple[dict[str, dict[str, list[str]]], list[str]]:
+    """Return (answers by ranker and query, lines about rankers that could not answer); see
+    `measure`.
+    """
     told(GREP)
-    texts = [(r.id, "\n".join((r.title, " ".join(r.tags), r.body))) for r in sorted(records, key=lambda r: r.name)]
+    texts = [
+        (r.id, "\n".join((r.title, " ".join(r.tags), r.body)))
+        for r in sorted(records, key=lambda r: r.name)
+    ]
     counted = scoring.word_count(texts, [(one.id, one.query.text) for one in asked])
     answers = {GREP: {one.id: _by_session(counted[one.id], one.expect, records) for one in asked}}
     told(LEXICAL)
     answers[LEXICAL] = _answers(place, _with(settings, True), asked, now, offset, None)
     notes = []
     if fuzzy.scorer() is None:
-        notes.append("fuzzy: RapidFuzz is missing, so recall does not find misspelt words; run install.sh")
+        notes.append(
+            "fuzzy: RapidFuzz is missing, so recall does not find misspelt words; run install.sh"
+        )
     else:
         told(FUZZY)
         answers[FUZZY] = _answers(place, _with(settings, False), asked, now, offset, None)
@@ -116,37 +165,66 @@ def _asked(place: layout.Place, settings: config.Config, env: Mapping[str, str],
 
 def _with(settings: config.Config, without: bool) -> config.Config:
     """Return settings with the search for misspellings switched off or on."""
-    left_out = [part for part in settings["recall.without"] if part != "fuzzy"] + ["fuzzy"] * without
-    return config.Config({**settings.values, "recall.without": left_out}, settings.sources, settings.problems)
+    left_out = [part for part in settings["recall.without"] if part != "fuzzy"] + [
+        "fuzzy"
+    ] * without
+    return config.Config(
+        {**settings.values, "recall.without": left_out}, settings.sources, settings.problems
+    )
 
 
-def _answers(place: layout.Place, settings: config.Config, golden: Sequence[Golden], now: float, offset: float,
-             semantic: Semantic | None) -> dict[str, list[str]]:
+def _answers(
+    place: layout.Place,
+    settings: config.Config,
+    golden: Sequence[Golden],
+    now: float,
+    offset: float,
+    semantic: Semantic | None,
+) -> dict[str, list[str]]:
     with Searcher(place, settings, semantic, bare=True) as searcher:
         found = {}
         for one in golden:
             asked = replace(one.query, limit=scoring.DEPTH, semantic=semantic is not None)
-            found[one.id] = [id for hit in searcher.answer(asked, now, offset).hits for id in _named(hit, one.expect)]
+            found[one.id] = [
+                id
+                for hit in searcher.answer(asked, now, offset).hits
+                for id in _named(hit, one.expect)
+            ]
         return found
 
 
 def _named(hit: Hit, expected: Sequence[str]) -> Iterator[str]:
-    """Yield the ids that a hit names; that of its session's conversation where it is expected, which is no hit of its own."""
+    """Yield the ids that a hit names; that of its session's conversation where it is expected,
+    which is no hit of its own.
+    """
     yield hit.record.id
     if hit.conversation != hit.record.id and hit.conversation in expected:
         yield hit.conversation
     yield from hit.others
 
 
-def _by_session(found: Sequence[str], expected: Sequence[str], records: Sequence[Record]) -> list[str]:
-    """Let a conversation stand for its session's checkpoint where that is expected, so that the baseline is asked the same."""
-    session = {str(r.meta["conversation"]): r.id for r in records if r.kind == "checkpoint" and r.id in expected
-               and r.meta.get("conversation")}
+def _by_session(
+    found: Sequence[str], expected: Sequence[str], records: Sequence[Record]
+) -> list[str]:
+    """Let a conversation stand for its session's checkpoint where that is expected, so that the
+    baseline is asked the same.
+    """
+    session = {
+        str(r.meta["conversation"]): r.id
+        for r in records
+        if r.kind == "checkpoint" and r.id in expected and r.meta.get("conversation")
+    }
     return list(dict.fromkeys(id if id in expected else session.get(id, id) for id in found))
 
 
-def _semantic(place: layout.Place, settings: config.Config, env: Mapping[str, str], golden: Sequence[Golden], now: float,
-              offset: float) -> tuple[dict[str, list[str]], str]:
+def _semantic(
+    place: layout.Place,
+    settings: config.Config,
+    env: Mapping[str, str],
+    golden: Sequence[Golden],
+    now: float,
+    offset: float,
+) -> tuple[dict[str, list[str]], str]:
     """Return the answers with vectors, or {} with the reason."""
     if embedder.from_settings(settings, "", env) is None:
         return {}, "semantic: not set up; %s" % SET_UP
@@ -155,18 +233,34 @@ def _semantic(place: layout.Place, settings: config.Config, env: Mapping[str, st
     semantic = Semantic(settings, "", env)
     semantic.prepare(place, [one.query.text for one in golden], now)
     found = _answers(place, settings, golden, now, offset, semantic)
-    return (found, "") if semantic.label else ({}, "semantic: the provider gave no vectors; `dayleaf doctor` says why")
+    return (
+        (found, "")
+        if semantic.label
+        else ({}, "semantic: the provider gave no vectors; `dayleaf doctor` says why")
+    )
 
 
 # ---- the runs of before
 
-def row(found: Measured, path: str, settings: config.Config, records: Sequence[Record], now: float) -> dict[str, Any]:
-    """Return what is kept of a run.  path: of the file of golden queries.  now: seconds since the epoch."""
+
+def row(
+    found: Measured, path: str, settings: config.Config, records: Sequence[Record], now: float
+) -> dict[str, Any]:
+    """Return what is kept of a run.  path: of the file of golden queries.  now: seconds since the
+    epoch.
+    """
     chosen = {key: settings[key] for key in sorted(config.DEFAULTS) if key.startswith(_RANKING)}
     held = "\n".join(sorted("%s %s" % (record.name, record.checksum) for record in records))
-    return {"v": 1, "t": clock.iso(now), "file": _short(files.real(path)), "settings": _short(fastjson.dump(chosen)),
-            "store": _short(held), "main": found.main, "measures": found.measures,
-            "queries": {one.id: [_short(repr(one.query)), found.ranks[one.id]] for one in found.golden}}
+    return {
+        "v": 1,
+        "t": clock.iso(now),
+        "file": _short(files.real(path)),
+        "settings": _short(fastjson.dump(chosen)),
+        "store": _short(held),
+        "main": found.main,
+        "measures": found.measures,
+        "queries": {one.id: [_short(repr(one.query)), found.ranks[one.id]] for one in found.golden},
+    }
 
 
 def _short(said: str) -> str:
@@ -190,12 +284,18 @@ def _runs(place: layout.Place) -> list[dict[str, Any]]:
         found = fastjson.rows(files.read(place.cache + "/evals.jsonl", LOG_LIMIT))
     except OSError:
         return []
-    return [one for one in found if one.get("v") == 1 and isinstance(one.get("queries"), dict)
-            and isinstance(one.get("measures"), dict)]
+    return [
+        one
+        for one in found
+        if one.get("v") == 1
+        and isinstance(one.get("queries"), dict)
+        and isinstance(one.get("measures"), dict)
+    ]
 
 
 def moved(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the expected records whose rank has changed since an earlier run, losses first; queries that changed are left out.
+    """Return the expected records whose rank has changed since an earlier run, losses first;
+    queries that changed are left out.
 
     A row has `query`, `id`, `before` and `after`; rank 0: not among the first ten.
     """
@@ -204,19 +304,41 @@ def moved(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[dict[str,
     found = []
     for query, (digest, ranks) in after["queries"].items():
         then = before["queries"].get(query)
-        if not isinstance(then, list) or len(then) != 2 or then[0] != digest or not isinstance(then[1], dict):
+        if (
+            not isinstance(then, list)
+            or len(then) != 2
+            or then[0] != digest
+            or not isinstance(then[1], dict)
+        ):
             continue
         for id, rank in ranks.items():
             old = then[1].get(id)
             if isinstance(old, int) and old != rank:
                 found.append({"query": query, "id": id, "before": old, "after": rank})
-    return sorted(found, key=lambda one: (-(1 / (one["before"] or 99) - 1 / (one["after"] or 99)), one["query"], one["id"]))
+    return sorted(
+        found,
+        key=lambda one: (
+            -(1 / (one["before"] or 99) - 1 / (one["after"] or 99)),
+            one["query"],
+            one["id"],
+        ),
+    )
 
 
 def changed(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
-    """Say what else has changed since an earlier run: the settings, the records, the queries, the ranker."""
+    """Say what else has changed since an earlier run: the settings, the records, the queries, the
+    ranker.
+    """
     queries = {id: one[0] for id, one in after["queries"].items()} != {
-        id: one[0] if isinstance(one, list) and one else "" for id, one in before["queries"].items()}
-    found = [what for what, key in (("the settings", "settings"), ("the records", "store"), ("the ranker", "main"))
-             if before.get(key) != after[key]]
+        id: one[0] if isinstance(one, list) and one else "" for id, one in before["queries"].items()
+    }
+    found = [
+        what
+        for what, key in (
+            ("the settings", "settings"),
+            ("the records", "store"),
+            ("the ranker", "main"),
+        )
+        if before.get(key) != after[key]
+    ]
     return found + ["the queries"] * queries

@@ -1,4 +1,6 @@
-"""What follows a note: the title of its checkpoint, its lessons and wishes; and the question whether notes are wanted."""
+"""What follows a note: the title of its checkpoint, its lessons and wishes; and the question
+whether notes are wanted.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,8 @@ MEASURED = 20  # newest conversations whose tokens are counted
 
 
 def follow_up(store: Store, written: generation.Written) -> list[str]:
-    """Give a session's checkpoint the title of its note and keep lessons and wishes; return changed names.
+    """Give a session's checkpoint the title of its note and keep lessons and wishes; return changed
+    names.
 
     Raises StoreError, OSError.
     """
@@ -33,7 +36,9 @@ def answer(home: str) -> None:
 
 
 def mean_tokens(store: Store, least: int = 1) -> int:
-    """Return the mean tokens that the newest conversations cost a model, 0 with fewer than `least` worth a note."""
+    """Return the mean tokens that the newest conversations cost a model, 0 with fewer than `least`
+    worth a note.
+    """
     sizes = []
     for talk in _newest_talks(store):
         sizes.append(instruction.of_talk(talk).tokens)

@@ -37,15 +37,20 @@ def _location(plugins: str, marketplace: str) -> str:
     """Return the folder of the client's copy of a marketplace."""
     known = _object(plugins + "/known_marketplaces.json").get(marketplace)
     location = known.get("installLocation") if isinstance(known, dict) else ""
-    return location if isinstance(location, str) and location else "%s/marketplaces/%s" % (
-        plugins, marketplace)
+    return (
+        location
+        if isinstance(location, str) and location
+        else "%s/marketplaces/%s" % (plugins, marketplace)
+    )
 
 
 def _released(location: str, plugin: str) -> str:
     """Return the version that a marketplace has of a plugin, "" where it tells none."""
     entries = _object(location + MANIFESTS + "marketplace.json").get("plugins")
     entries = entries if isinstance(entries, list) else []
-    entry = next((one for one in entries if isinstance(one, dict) and one.get("name") == plugin), {})
+    entry = next(
+        (one for one in entries if isinstance(one, dict) and one.get("name") == plugin), {}
+    )
     source = entry.get("source")
     own: Any = None
     if isinstance(source, str) and source.startswith("./") and ".." not in source:

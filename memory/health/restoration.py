@@ -1,11 +1,13 @@
 """Bringing a backup back: what would be written, and the writing, which never takes anything away.
 
-A file that is not there is written under its name in one step, with the bytes and time that it had; its permissions are ours,
-and nothing may be run.  One that is there with the same bytes stays.  One that differs stays too, unless it is to be replaced:
-then the present one goes to the archive of its tier, or beside itself as `<name>.before`.  A ledger, to which others append
-meanwhile, is never replaced: it gets the lines that it lacks.  Approvals (`trust.jsonl`) are joined only where a person says so,
-and never against a decision that stands: whoever could hand over a backup could let scripts run.  So it is with settings that
-name programs or let secrets through (`config.HELD`): they are left out of a `config.json` unless a person says so, and told.
+A file that is not there is written under its name in one step, with the bytes and time that it had;
+its permissions are ours, and nothing may be run.  One that is there with the same bytes stays.  One
+that differs stays too, unless it is to be replaced: then the present one goes to the archive of its
+tier, or beside itself as `<name>.before`.  A ledger, to which others append meanwhile, is never
+replaced: it gets the lines that it lacks.  Approvals (`trust.jsonl`) are joined only where a person
+says so, and never against a decision that stands: whoever could hand over a backup could let
+scripts run.  So it is with settings that name programs or let secrets through (`config.HELD`): they
+are left out of a `config.json` unless a person says so, and told.
 """
 
 from __future__ import annotations
@@ -28,8 +30,9 @@ SETTINGS = "config.json"
 
 
 class Step(NamedTuple):
-    """A file of a backup, where it goes, and how it stands there: NEW, SAME, DIFFERENT, BEHIND (a ledger that lacks lines) or
-    LEFT (approvals that no person asked for)."""
+    """A file of a backup, where it goes, and how it stands there: NEW, SAME, DIFFERENT, BEHIND (a
+    ledger that lacks lines) or LEFT (approvals that no person asked for).
+    """
 
     kept: Kept
     path: str
@@ -39,8 +42,8 @@ class Step(NamedTuple):
 class Target(NamedTuple):
     """Where a backup goes.
 
-    home: the directory.  shared: the repository's tier, "" for none.  trust: join its approvals.  held: its settings may name
-    programs and switch redaction off.
+    home: the directory.  shared: the repository's tier, "" for none.  trust: join its approvals.
+    held: its settings may name programs and switch redaction off.
     """
 
     home: str
@@ -50,8 +53,9 @@ class Target(NamedTuple):
 
 
 class Restored(NamedTuple):
-    """What a restore did: how many files it wrote, joined and replaced, one line for each that it left, and (path, key, value)
-    of each setting that it held back."""
+    """What a restore did: how many files it wrote, joined and replaced, one line for each that it
+    left, and (path, key, value) of each setting that it held back.
+    """
 
     written: int
     joined: int
@@ -61,18 +65,27 @@ class Restored(NamedTuple):
 
 
 class Held(NamedTuple):
-    """What a restore leaves to a person: (path, key, value) of each setting, and how many decisions of its approvals."""
+    """What a restore leaves to a person: (path, key, value) of each setting, and how many decisions
+    of its approvals.
+    """
 
     settings: List[Tuple[str, str, Any]]
     decisions: int
 
 
 def is_empty(home: str) -> bool:
-    """Tell whether a home holds no records or ledgers: only derived files and those of this machine."""
+    """Tell whether a home holds no records or ledgers: only derived files and those of this
+    machine.
+    """
     away = (*bundle.NOT_KEPT, "log")
     for name, path, _ in walk.below(home, lambda name: name not in away):
         last = name.rpartition("/")[2]
-        passed = last.endswith(".lock") or last.startswith(files.TEMP) or last in bundle.NOT_KEPT or name in away
+        passed = (
+            last.endswith(".lock")
+            or last.startswith(files.TEMP)
+            or last in bundle.NOT_KEPT
+            or name in away
+        )
         if name and not passed and not os.path.isdir(path):
             return False
     return True
@@ -102,7 +115,7 @@ def _state(kept: Kept, path: str, target: Target) -> str:
     if _is_trust(kept):
         return BEHIND if target.trust else LEFT
     if kept.name.endswith(".jsonl"):
-        if files.sha256(data[:kept.size]) == kept.sha256:
+        if files.sha256(data[: kept.size]) == kept.sha256:
             return SAME  # it has grown since
         if _is_ledger(kept.name):
             return BEHIND
@@ -110,37 +123,68 @@ def _state(kept: Kept, path: str, target: Target) -> str:
 
 
 def _is_trust(kept: Kept) -> bool:
-    return kept.name.casefold() == "%s/%s" % (bundle.HOME, approvals.LEDGER)  # as a disk may see it that folds letters
+    # as a disk may see it that folds letters
+    return kept.name.casefold() == "%s/%s" % (bundle.HOME, approvals.LEDGER)
 
 
 def _is_ledger(name: str) -> bool:
-    return name.rpartition("/")[2] in JOINED or name.endswith("/%s/%s" % (archive.FOLDER, archive.LOG))
+    return name.rpartition("/")[2] in JOINED or name.endswith(
+        "/%s/%s" % (archive.FOLDER, archive.LOG)
+    )
 
 
 def held(path: str, steps: List[Step], target: Target, replace: bool = False) -> Held:
-    """Read from a backup what a restore would leave to a person; arguments as of `apply`.  Raises StoreError."""
-    wanted = {step.kept.name: step for step in steps if step.state == LEFT or (
-        _is_settings(step.kept.name) and not target.held and (step.state == NEW or (replace and step.state == DIFFERENT)))}
+    """Read from a backup what a restore would leave to a person; arguments as of `apply`.  Raises
+    StoreError.
+    """
+    wanted = {
+        step.kept.name: step
+        for step in steps
+        if step.state == LEFT
+        or (
+            _is_settings(step.kept.name)
+            and not target.held
+            and (step.state == NEW or (replace and step.state == DIFFERENT))
+        )
+    }
     settings: List[Tuple[str, str, Any]] = []
     decisions = 0
-    for kept, data in bundle.content(path, {name: step.kept for name, step in wanted.items()}) if wanted else ():
+    for kept, data in (
+        bundle.content(path, {name: step.kept for name, step in wanted.items()}) if wanted else ()
+    ):
         step = wanted[kept.name]
         if step.state == LEFT:
             decisions += sum(1 for _ in fastjson.rows(data))
             continue
-        with suppress(StoreError, RecursionError):  # one that is no JSON object is not written at all
-            settings += [(step.path, key, value) for key, value in _allowed(data, step.path)[1].items()]
+        # one that is no JSON object is not written at all
+        with suppress(StoreError, RecursionError):
+            settings += [
+                (step.path, key, value) for key, value in _allowed(data, step.path)[1].items()
+            ]
     return Held(settings, decisions)
 
 
-def apply(path: str, found: Backup, steps: List[Step], target: Target, tiers: Tiers, now: float, replace: bool = False,
-          told: Callable[[int, int], None] = lambda done, of: None) -> Restored:
+def apply(
+    path: str,
+    found: Backup,
+    steps: List[Step],
+    target: Target,
+    tiers: Tiers,
+    now: float,
+    replace: bool = False,
+    told: Callable[[int, int], None] = lambda done, of: None,
+) -> Restored:
     """Carry out a plan.
 
-    path: the backup.  tiers: of the target.  now: for the archive's log.  replace: files that differ, too.  told: of (files
-    done, files).  Raises StoreError where the backup is not what it was, OSError.
+    path: the backup.  tiers: of the target.  now: for the archive's log.  replace: files that
+    differ, too.  told: of (files done, files).  Raises StoreError where the backup is not what it
+    was, OSError.
     """
-    wanted = {step.kept.name: step for step in steps if step.state in (NEW, BEHIND) or (replace and step.state == DIFFERENT)}
+    wanted = {
+        step.kept.name: step
+        for step in steps
+        if step.state in (NEW, BEHIND) or (replace and step.state == DIFFERENT)
+    }
     written = joined = replaced = 0
     problems: List[str] = []
     held: List[Tuple[str, str, Any]] = []
@@ -155,7 +199,11 @@ def apply(path: str, found: Backup, steps: List[Step], target: Target, tiers: Ti
                 if _is_settings(kept.name) and not target.held:
                     data, back = _allowed(data, step.path)
                     held += [(step.path, key, value) for key, value in back.items()]
-                    if back and step.state == DIFFERENT and files.read(step.path, WHOLE, follow=False) == data:
+                    if (
+                        back
+                        and step.state == DIFFERENT
+                        and files.read(step.path, WHOLE, follow=False) == data
+                    ):
                         continue
                 if step.state == DIFFERENT:
                     tiers.set_aside(step.path, "replaced by a backup", now)
@@ -163,9 +211,14 @@ def apply(path: str, found: Backup, steps: List[Step], target: Target, tiers: Ti
                 tiers.create(step.path, data, writer.mode(_tier(kept.name)), kept.mtime_ns)
                 written += 1
             except FileExistsError:
-                problems.append("%s: another process has written it meanwhile, so it was left" % step.path)
+                problems.append(
+                    "%s: another process has written it meanwhile, so it was left" % step.path
+                )
             except (OSError, RecursionError, StoreError) as error:
-                problems.append("%s could not be written: %s" % (step.path, getattr(error, "strerror", None) or error))
+                problems.append(
+                    "%s could not be written: %s"
+                    % (step.path, getattr(error, "strerror", None) or error)
+                )
         _settle(found, target)
     return Restored(written - replaced, joined, replaced, problems, held)
 
@@ -179,16 +232,24 @@ def _is_settings(name: str) -> bool:
 
 
 def _allowed(data: bytes, path: str) -> Tuple[bytes, Dict[str, Any]]:
-    """Return a settings file without what only a person may decide, and that by its keys; what stands at `path` keeps its own.
+    """Return a settings file without what only a person may decide, and that by its keys; what
+    stands at `path` keeps its own.
 
     Raises StoreError where it is no JSON object: nobody knows what a later reader finds in it.
     """
     there: Dict[str, Any] = {}
     with suppress(OSError, StoreError):
-        there = {key: value for key, value in _object(files.read(path, WHOLE)).items() if key in config.HELD}
+        there = {
+            key: value
+            for key, value in _object(files.read(path, WHOLE)).items()
+            if key in config.HELD
+        }
     found = _object(data)
-    held = {key: value for key, value in found.items()
-            if key in config.HELD and value != there.get(key, config.DEFAULTS[key])}
+    held = {
+        key: value
+        for key, value in found.items()
+        if key in config.HELD and value != there.get(key, config.DEFAULTS[key])
+    }
     if not held:
         return data, held
     kept = {key: value for key, value in found.items() if key not in config.HELD}
@@ -214,7 +275,8 @@ def _join(tiers: Tiers, step: Step, data: bytes) -> bool:
     if _is_trust(step.kept):
         decided = _decided(present)
         lines = [line for line in lines if decided.isdisjoint(_decided(line))]
-    if lines and step.kept.name.endswith("/" + archive.LOG):  # later lines count; its writers hold the same lock
+    # later lines count; its writers hold the same lock
+    if lines and step.kept.name.endswith("/" + archive.LOG):
         tiers.rewrite(step.path, lambda log: b"\n".join([*lines, log]))
     elif lines:
         torn = present and not present.endswith(b"\n")
@@ -224,11 +286,16 @@ def _join(tiers: Tiers, step: Step, data: bytes) -> bool:
 
 def _decided(data: bytes) -> FrozenSet[Tuple[str, str, str]]:
     """Return (workspace, id, SHA-256) of each decision in lines of a ledger of approvals."""
-    return frozenset((str(row.get("workspace")), str(row.get("id")), str(row.get("sha256"))) for row in fastjson.rows(data))
+    return frozenset(
+        (str(row.get("workspace")), str(row.get("id")), str(row.get("sha256")))
+        for row in fastjson.rows(data)
+    )
 
 
 def _settle(found: Backup, target: Target) -> None:
-    """Make empty folders again, and give folders that this restore alone has filled their time back."""
+    """Make empty folders again, and give folders that this restore alone has filled their time
+    back.
+    """
     names = {kept.name for kept in found.files}
     for name, _, time in sorted(found.folders, reverse=True):
         top, _, rest = name.partition("/")
@@ -238,7 +305,11 @@ def _settle(found: Backup, target: Target) -> None:
             continue
         with suppress(OSError):
             files.make_folder(path)
-            inside = {name + "/" + entry.name for entry in os.scandir(path) if entry.is_file(follow_symlinks=False)}
+            inside = {
+                name + "/" + entry.name
+                for entry in os.scandir(path)
+                if entry.is_file(follow_symlinks=False)
+            }
             if rest and inside <= names:
                 os.chmod(path, 0o755 if _tier(name) else files.FOLDER_MODE)
                 os.utime(path, ns=(time, time))
@@ -246,12 +317,18 @@ def _settle(found: Backup, target: Target) -> None:
 
 def counts(steps: List[Step]) -> Dict[str, int]:
     """Return how many files of a plan are in each state."""
-    return {state: sum(step.state == state for step in steps) for state in (NEW, SAME, DIFFERENT, BEHIND, LEFT)}
+    return {
+        state: sum(step.state == state for step in steps)
+        for state in (NEW, SAME, DIFFERENT, BEHIND, LEFT)
+    }
 
 
 def foreign(found: Backup, target: Target) -> Optional[str]:
     """Say why a backup's files of a repository cannot be restored here, None where they can."""
     number = sum(kept.name.startswith(bundle.SHARED + "/") for kept in found.files)
     if number and not target.shared:
-        return "%d of its files belong to a repository's .dayleaf and were left out; run this in the repository" % number
+        return (
+            "%d of its files belong to a repository's .dayleaf and were left out; run "
+            "this in the repository"
+        ) % number
     return None

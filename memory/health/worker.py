@@ -1,12 +1,14 @@
 """The worker: the steps that a hook leaves to its detached child, in order.
 
-A step is a name and a function of one Job.  A step that fails is noted in log/errors.jsonl as `<event> <step>`, and the next one
-runs.  A step imports what it needs once it has something to do; docs/flow.md has the table.
+A step is a name and a function of one Job.  A step that fails is noted in log/errors.jsonl as
+`<event> <step>`, and the next one runs.  A step imports what it needs once it has something to do;
+docs/flow.md has the table.
 
-All steps of an event together have DEADLINE seconds of CPU time: time of the clock would end the work of a machine that sleeps
-or is busy.  The longest real sessions take some five seconds, and a large store's first index a minute.  Reading a transcript
-stops after READING, so that a checkpoint of what was read is written and the next capture goes on from there.  A step that is
-ended by the deadline leaves every file as it was or as it shall be: files are replaced as a whole.
+All steps of an event together have DEADLINE seconds of CPU time: time of the clock would end the
+work of a machine that sleeps or is busy.  The longest real sessions take some five seconds, and a
+large store's first index a minute.  Reading a transcript stops after READING, so that a checkpoint
+of what was read is written and the next capture goes on from there.  A step that is ended by the
+deadline leaves every file as it was or as it shall be: files are replaced as a whole.
 """
 
 from __future__ import annotations
@@ -22,41 +24,60 @@ if TYPE_CHECKING:
     from memory.core.config import Config
     from memory.core.layout import Place
 
-DEADLINE, READING = 120.0, 60.0  # seconds of CPU for all steps of an event, and until which a transcript is read on
+# seconds of CPU for all steps of an event, and until which a transcript is read on
+DEADLINE, READING = 120.0, 60.0
 AGAIN = 5.0  # seconds of CPU until a step that went on is ended again
 EMBEDDED = 200  # chunks that one background run embeds; the next one goes on
-EMBEDDING = 60.0  # seconds after which it asks for no more of them; one answer has the rest of DEADLINE
+# seconds after which it asks for no more of them; one answer has the rest of DEADLINE
+EMBEDDING = 60.0
 SETUP_EVERY = 86400.0  # seconds between attempts to set up the runtime
-TRANSCRIPT = 64 << 20  # bytes of one in which lost blocks are looked for; a longer one is left alone
-_WRITES = (b'"hook_success"', b'"hook_additional_context"')  # of a host that writes down what hooks said
+# bytes of one in which lost blocks are looked for; a longer one is left alone
+TRANSCRIPT = 64 << 20
+# of a host that writes down what hooks said
+_WRITES = (b'"hook_success"', b'"hook_additional_context"')
 LEAST_SESSIONS = 3  # conversations worth a note before the user is asked about notes
-LOOK_EVERY, LOOKING = 86400.0, 5.0  # seconds between looks ahead, and of CPU that one of them takes at the most
-TRIGGERS = {"Stop": "stop", "PreCompact": "pre_compact", "SessionEnd": "session_end"}  # events that ask for a checkpoint
+# seconds between looks ahead, and of CPU that one of them takes at the most
+LOOK_EVERY, LOOKING = 86400.0, 5.0
+# events that ask for a checkpoint
+TRIGGERS = {"Stop": "stop", "PreCompact": "pre_compact", "SessionEnd": "session_end"}
 
 
 class Spent(BaseException):
-    """The steps of an event took more CPU time than DEADLINE; raised amid a step, which lets it pass."""
+    """The steps of an event took more CPU time than DEADLINE; raised amid a step, which lets it
+    pass.
+    """
 
-    strerror = ("more than %d s of CPU time, so it was ended; what was written before stands, and the next session's start "
-                "does the rest" % DEADLINE)
+    strerror = (
+        "more than %d s of CPU time, so it was ended; what was written before stands, and the next "
+        "session's start does the rest" % DEADLINE
+    )
 
 
 class Unread(Exception):
     """A transcript was read in part, since it takes more CPU time than READING."""
 
-    strerror = "the transcript takes more than %d s to read; what was read is written, the next capture goes on" % READING
+    strerror = (
+        "the transcript takes more than %d s to read; what was read is written, the "
+        "next capture goes on"
+    ) % READING
 
 
 class NoNote(Exception):
-    """A model wrote no note.  why: a word.  until: when one is asked again, seconds since the epoch."""
+    """A model wrote no note.  why: a word.  until: when one is asked again, seconds since the
+    epoch.
+    """
 
     def __init__(self, why: str, until: float):
-        self.strerror = "no note of a session: %s; the model is asked again after %s, `dayleaf notes status` says more" % (
-            why, clock.local(until))
+        self.strerror = (
+            "no note of a session: %s; the model is asked again after %s, `dayleaf "
+            "notes status` says more"
+        ) % (why, clock.local(until))
 
 
 class Job(NamedTuple):
-    """What the steps of one event share: the hook's payload, where and when it came, the names of the records written since."""
+    """What the steps of one event share: the hook's payload, where and when it came, the names of
+    the records written since.
+    """
 
     event: Dict[str, Any]
     env: Dict[str, str]
@@ -90,7 +111,9 @@ def after_prompt(event: Dict[str, Any], env: Dict[str, str], now: float) -> None
 
 
 def job(event: Dict[str, Any], env: Dict[str, str], now: float) -> Job:
-    """Find the place of an event, moved to the workspace that is its own by now, and read its settings."""
+    """Find the place of an event, moved to the workspace that is its own by now, and read its
+    settings.
+    """
     place = layout.locate(env, boundary.project_dir(event, env))
     if place.due or place.claimed:
         from memory.project import adoption
@@ -118,11 +141,16 @@ def run(event: str, steps: Tuple[Step, ...], todo: Job) -> None:
 
 @contextmanager
 def _limited() -> Iterator[None]:
-    """Raise Spent in what runs inside once it has used DEADLINE seconds of CPU; where there are no such timers, never."""
+    """Raise Spent in what runs inside once it has used DEADLINE seconds of CPU; where there are no
+    such timers, never.
+    """
     import signal
     import threading
 
-    if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
+    if (
+        not hasattr(signal, "setitimer")
+        or threading.current_thread() is not threading.main_thread()
+    ):
         yield
         return
 
@@ -140,8 +168,11 @@ def _limited() -> Iterator[None]:
 
 # ---- after a turn, a compaction, a session
 
+
 def _capture(todo: Job) -> None:
-    """Write the checkpoint that is due, and note before and after: what never came to its end is said at the next start."""
+    """Write the checkpoint that is due, and note before and after: what never came to its end is
+    said at the next start.
+    """
     from memory.capture import stretches
 
     session, path = stretches.subject(todo.event, todo.env)
@@ -158,9 +189,18 @@ def _capture(todo: Job) -> None:
     said = todo.event.get("last_assistant_message")
     wrote, until = "", time.process_time() + READING
     try:
-        wrote = stretches.capture(todo.place, todo.settings, todo.env, todo.now, session, path, trigger,
-                                  said if isinstance(said, str) else "", todo.written.append,
-                                  pause=lambda: time.process_time() > until)
+        wrote = stretches.capture(
+            todo.place,
+            todo.settings,
+            todo.env,
+            todo.now,
+            session,
+            path,
+            trigger,
+            said if isinstance(said, str) else "",
+            todo.written.append,
+            pause=lambda: time.process_time() > until,
+        )
     finally:
         if time.process_time() > until:
             boundary.note(todo.env, trigger + " capture", Unread())
@@ -172,11 +212,20 @@ def _capture(todo: Job) -> None:
 
 
 def _note_wishes(todo: Job) -> None:
-    """Keep what a prompt says is to hold from now on, and note it for the user, who hears of it at the turn's end."""
+    """Keep what a prompt says is to hold from now on, and note it for the user, who hears of it at
+    the turn's end.
+    """
     prompt = todo.event.get("prompt")
     settings = todo.settings
-    typed = isinstance(prompt, str) and not todo.env.get("CLAUDE_CODE_ENTRYPOINT", "").startswith("sdk")
-    if not typed or not todo.session or not settings["capture.enabled"] or not settings["capture.wishes"]:
+    typed = isinstance(prompt, str) and not todo.env.get("CLAUDE_CODE_ENTRYPOINT", "").startswith(
+        "sdk"
+    )
+    if (
+        not typed
+        or not todo.session
+        or not settings["capture.enabled"]
+        or not settings["capture.wishes"]
+    ):
         return
     from memory.capture import wishes
 
@@ -188,9 +237,14 @@ def _note_wishes(todo: Job) -> None:
 
     store = Store(todo.place, settings, todo.now, todo.written.append)
     ids = wishes.keep(store, [Turn(clock.iso(todo.now), str(prompt))], todo.session)
-    lines = ['noted for later sessions: "%s"; `dayleaf forget %s` if not\n' % (store.find(id).title, id) for id in ids]
+    lines = [
+        'noted for later sessions: "%s"; `dayleaf forget %s` if not\n' % (store.find(id).title, id)
+        for id in ids
+    ]
     if lines:
-        files.append(at_stop.noted_path(todo.place, todo.session), "".join(lines).encode("utf-8", "replace"))
+        files.append(
+            at_stop.noted_path(todo.place, todo.session), "".join(lines).encode("utf-8", "replace")
+        )
 
 
 def _drop_contrary(todo: Job) -> None:
@@ -220,11 +274,12 @@ def _settle(todo: Job) -> None:
 
 
 def unarrived(place: Place, session: str, path: str, now: float) -> List[Dict[str, Any]]:
-    """Note the blocks of a session that did not reach the model, each once, and return their receipts.
+    """Note the blocks of a session that did not reach the model, each once, and return their
+    receipts.
 
-    The host writes every block that it took into the session's transcript.  Where a receipt's turn stands there and its block
-    does not, the host gave the hook up, or dropped what it said; the line `lost` takes the block's records back, so that a later
-    prompt may have them.
+    The host writes every block that it took into the session's transcript.  Where a receipt's turn
+    stands there and its block does not, the host gave the hook up, or dropped what it said; the
+    line `lost` takes the block's records back, so that a later prompt may have them.
 
     path: what `transcript.trusted` returned.  now: seconds since the epoch.  Raises OSError.
     """
@@ -239,32 +294,63 @@ def unarrived(place: Place, session: str, path: str, now: float) -> List[Dict[st
     if not any(mark in data for mark in _WRITES):
         return []  # a host that keeps no trace of hooks proves nothing
     turns = [at for at, row in enumerate(rows) if _is_turn(row, data)]
-    missing = [row for row in pushed if receipts.tag_of(row).encode("ascii", "replace") not in data and (
-        _is_turn(row, data) if row.get("event") == "prompt" else any(at > rows.index(row) for at in turns))]
+    missing = [
+        row
+        for row in pushed
+        if receipts.tag_of(row).encode("ascii", "replace") not in data
+        and (
+            _is_turn(row, data)
+            if row.get("event") == "prompt"
+            else any(at > rows.index(row) for at in turns)
+        )
+    ]
     for row in missing:
-        receipts.write(place.receipts(session), {"v": 1, "t": clock.iso(now), "event": "lost", "tag": receipts.tag_of(row),
-                                                 "chosen": row.get("chosen") or []})
+        receipts.write(
+            place.receipts(session),
+            {
+                "v": 1,
+                "t": clock.iso(now),
+                "event": "lost",
+                "tag": receipts.tag_of(row),
+                "chosen": row.get("chosen") or [],
+            },
+        )
     return missing
 
 
 def _is_turn(row: Dict[str, Any], data: bytes) -> bool:
     """Tell whether a receipt is of a prompt that the transcript has."""
     prompt = row.get("prompt")
-    return (row.get("event") == "prompt" and isinstance(prompt, str) and prompt != ""
-            and b'"%s"' % prompt.encode("utf-8", "replace") in data)
+    return (
+        row.get("event") == "prompt"
+        and isinstance(prompt, str)
+        and prompt != ""
+        and b'"%s"' % prompt.encode("utf-8", "replace") in data
+    )
 
 
 def _teach_walls(todo: Job) -> None:
-    """Make candidates of the walls that earlier sessions met, at a session's end: by then those records stand."""
-    noted = "%s/%s.met" % (todo.place.cache, todo.place.scope)  # of walls.py, which is not loaded where there is none
-    if todo.settings["capture.enabled"] and todo.event.get("hook_event_name") == "SessionEnd" and files.exists(noted):
+    """Make candidates of the walls that earlier sessions met, at a session's end: by then those
+    records stand.
+    """
+    # of walls.py, which is not loaded where there is none
+    noted = "%s/%s.met" % (todo.place.cache, todo.place.scope)
+    if (
+        todo.settings["capture.enabled"]
+        and todo.event.get("hook_event_name") == "SessionEnd"
+        and files.exists(noted)
+    ):
         from memory.knowledge import candidates, walls
 
-        candidates.settle_walls(todo.place, todo.settings, todo.now, walls.known(todo.place), todo.written.append)
+        candidates.settle_walls(
+            todo.place, todo.settings, todo.now, walls.known(todo.place), todo.written.append
+        )
 
 
 def _index_written(todo: Job) -> None:
-    """Add the written records to the index: it does not watch a new day's folder, and the next brief may come at once."""
+    """Add the written records to the index: it does not watch a new day's folder, and the next
+    brief may come at once.
+    """
     if todo.written:
         from memory.index import builder
 
@@ -278,7 +364,9 @@ def _mark_written(todo: Job) -> None:
 
 
 def _embed(todo: Job) -> None:
-    """Give new and changed records their vectors, where `index build --embeddings` has made some with the same model."""
+    """Give new and changed records their vectors, where `index build --embeddings` has made some
+    with the same model.
+    """
     if not todo.settings["embeddings.provider.command"]:
         return
     from memory.index import embedder, vectorfile
@@ -294,7 +382,9 @@ def _embed(todo: Job) -> None:
 
 
 def _has_numpy() -> bool:
-    """Tell whether NumPy is installed, whose folder a hook's Python (`-S`) does not know at first."""
+    """Tell whether NumPy is installed, whose folder a hook's Python (`-S`) does not know at
+    first.
+    """
     import importlib.util
 
     if sys.flags.no_site:
@@ -315,7 +405,9 @@ def _write_note(todo: Job) -> None:
 
 
 def _write_missing_notes(todo: Job) -> None:
-    """Write the notes of sessions that ended without theirs: those that died, or whose model failed."""
+    """Write the notes of sessions that ended without theirs: those that died, or whose model
+    failed.
+    """
     if todo.settings.sources["notes.provider"] == "default":
         _measure_notes(todo)
     if todo.settings["notes.provider"] != config.OFF:
@@ -370,8 +462,14 @@ def _note_uses(todo: Job) -> None:
 
 
 def _transcript(todo: Job) -> str:
-    """Return the transcript of a session that is captured and was shown something, "" for any other."""
-    if not (todo.settings["capture.enabled"] and todo.session and files.exists(todo.place.receipts(todo.session))):
+    """Return the transcript of a session that is captured and was shown something, "" for any
+    other.
+    """
+    if not (
+        todo.settings["capture.enabled"]
+        and todo.session
+        and files.exists(todo.place.receipts(todo.session))
+    ):
         return ""
     from memory.capture import stretches
 
@@ -380,8 +478,11 @@ def _transcript(todo: Job) -> str:
 
 # ---- after a session's start
 
+
 def _mark_said(todo: Job) -> None:
-    """Remember which failures, and which captures that were cut short, the user has heard of by now."""
+    """Remember which failures, and which captures that were cut short, the user has heard of by
+    now.
+    """
     from memory.core import attempts
     from memory.hook import signs
 
@@ -419,7 +520,9 @@ def _identify(todo: Job) -> None:
 
 
 def _count(todo: Job) -> None:
-    """Count the start for the handoff that it showed, and give those that waited for it ordinary names."""
+    """Count the start for the handoff that it showed, and give those that waited for it ordinary
+    names.
+    """
     from memory.hook import handoffs
 
     if not todo.session:
@@ -458,7 +561,9 @@ def _refresh(todo: Job) -> None:
 
 
 def _refresh_stale(todo: Job) -> None:
-    """Compare every file with the index where the hook found one that had changed, or none had looked for long."""
+    """Compare every file with the index where the hook found one that had changed, or none had
+    looked for long.
+    """
     if todo.event.get(boundary.STALE) is not False:
         _refresh(todo)
 
@@ -486,7 +591,9 @@ def _mark(todo: Job) -> None:
 
 
 def _look_ahead(todo: Job) -> None:
-    """Find out once a day, for some seconds, what an audit would of records that none has looked at: then nobody waits for it."""
+    """Find out once a day, for some seconds, what an audit would of records that none has looked
+    at: then nobody waits for it.
+    """
     path = "%s/%s.facts" % (todo.place.cache, todo.place.scope)
     try:
         if 0 <= todo.now - files.posix.stat(path).st_mtime < LOOK_EVERY:
@@ -511,16 +618,21 @@ def _look_ahead(todo: Job) -> None:
 
 
 def _mark_announced(todo: Job) -> None:
-    """Remember which rules and scripts a repository brings, and whether the user has heard of them."""
+    """Remember which rules and scripts a repository brings, and whether the user has heard of
+    them.
+    """
     from memory.hook import announcements
     from memory.knowledge import approvalstate
 
-    approvalstate.note(todo.place, todo.settings, todo.now,
-                       todo.event.get(announcements.ANNOUNCED) is True)
+    approvalstate.note(
+        todo.place, todo.settings, todo.now, todo.event.get(announcements.ANNOUNCED) is True
+    )
 
 
 def _set_up(todo: Job) -> None:
-    """Run `install.sh --runtime` once a day where the runtime is missing; it says what it does in log/setup.log."""
+    """Run `install.sh --runtime` once a day where the runtime is missing; it says what it does in
+    log/setup.log.
+    """
     if files.exists(todo.place.home + "/runtime/bin/python") or not todo.settings["runtime.auto"]:
         return
     stamp = todo.place.home + "/log/setup.log"
@@ -537,8 +649,14 @@ def _set_up(todo: Job) -> None:
     files.replace(stamp, b"")
     started = time.monotonic()
     with open(stamp, "ab") as log:
-        status = subprocess.call(["/bin/sh", root + "/install.sh", "--runtime"], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                                 env={**todo.env, "DAYLEAF_HOME": todo.place.home}, cwd=root)
+        status = subprocess.call(
+            ["/bin/sh", root + "/install.sh", "--runtime"],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            env={**todo.env, "DAYLEAF_HOME": todo.place.home},
+            cwd=root,
+        )
     if not status:
         files.replace(todo.place.home + signs.SET_UP, b"%d\n" % (time.monotonic() - started))
 
@@ -562,13 +680,37 @@ def _find_release(todo: Job) -> None:
 
 
 AFTER_WORK: Tuple[Step, ...] = (
-    ("capture", _capture), ("heard", _forget_noted), ("contrary", _drop_contrary), ("arrival", _settle),
-    ("walls", _teach_walls), ("refresh", _index_written), ("mark", _mark_written), ("embed", _embed),
-    ("note uses", _note_uses), ("notes", _write_note))
+    ("capture", _capture),
+    ("heard", _forget_noted),
+    ("contrary", _drop_contrary),
+    ("arrival", _settle),
+    ("walls", _teach_walls),
+    ("refresh", _index_written),
+    ("mark", _mark_written),
+    ("embed", _embed),
+    ("note uses", _note_uses),
+    ("notes", _write_note),
+)
 AFTER_START: Tuple[Step, ...] = (
-    ("said", _mark_said), ("identity", _identify), ("count", _count), ("derive", _derive), ("recover", _recover),
-    ("refresh", _refresh), ("walls", _note_walls), ("embed", _embed), ("ledgers", _read_ledgers), ("mark", _mark),
-    ("announce", _mark_announced), ("look ahead", _look_ahead), ("notes", _write_missing_notes),
-    ("release", _find_release), ("set up", _set_up))
+    ("said", _mark_said),
+    ("identity", _identify),
+    ("count", _count),
+    ("derive", _derive),
+    ("recover", _recover),
+    ("refresh", _refresh),
+    ("walls", _note_walls),
+    ("embed", _embed),
+    ("ledgers", _read_ledgers),
+    ("mark", _mark),
+    ("announce", _mark_announced),
+    ("look ahead", _look_ahead),
+    ("notes", _write_missing_notes),
+    ("release", _find_release),
+    ("set up", _set_up),
+)
 AFTER_PROMPT: Tuple[Step, ...] = (
-    ("wishes", _note_wishes), ("contrary", _drop_contrary), ("refresh", _refresh_stale), ("refresh wishes", _index_written))
+    ("wishes", _note_wishes),
+    ("contrary", _drop_contrary),
+    ("refresh", _refresh_stale),
+    ("refresh wishes", _index_written),
+)

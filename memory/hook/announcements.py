@@ -129,12 +129,15 @@ def shared_files(place: Place) -> Iterator[Tuple[str, str]]:
         folder = folders.pop()
         for entry in _entries(folder, place):
             looked_at += 1
-            inner = entry.path[len(place.shared) + 1:]
+            inner = entry.path[len(place.shared) + 1 :]
             try:
                 if entry.is_dir(follow_symlinks=False) and entry.name[0] != ".":
                     folders.append(entry.path)
-                elif (layout.is_record(entry.name) and entry.is_file(follow_symlinks=False)
-                        and _is_tracked(inner, tracked)):
+                elif (
+                    layout.is_record(entry.name)
+                    and entry.is_file(follow_symlinks=False)
+                    and _is_tracked(inner, tracked)
+                ):
                     yield inner, entry.path
             except OSError:
                 continue
@@ -172,7 +175,7 @@ def _tracked(place: Place) -> Optional[Set[bytes]]:
         return None
     if data[:4] != b"DIRC" or data[7:8] not in (b"\2", b"\3") or len(data) == INDEX_BYTES:
         return None  # of version 4, no name stands there whole
-    return {piece[:piece.find(b"\0")] for piece in data.split(b".dayleaf/")[1:]}
+    return {piece[: piece.find(b"\0")] for piece in data.split(b".dayleaf/")[1:]}
 
 
 def _is_tracked(inner: str, tracked: Optional[Set[bytes]]) -> bool:

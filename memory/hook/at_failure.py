@@ -1,23 +1,27 @@
 """A failed call turned into the remedy that an earlier session found for the same wall.
 
-A wall is known by its keys, texts without what varies from run to run: `keys` makes them of the telling line of a record and
-of every line of a failure, so that both meet.  No error's text is ever said: what is said stands in a record.
+A wall is known by its keys, texts without what varies from run to run: `keys` makes them of the
+telling line of a record and of every line of a failure, so that both meet.  No error's text is ever
+said: what is said stands in a record.
 
     x|bash|<line>             a line that tells enough by itself
-    x|bash|<line>|<asked>     one that would fit many failures, with the program and its verb, or with the path or name asked for
+    x|bash|<line>|<asked>     one that would fit many failures, with the program and its verb, or
+                              with the path or name asked for
     x|path|cannot be started  a tool whose own program is gone
     r|<rule>                  a linter's rule by its name
     a|<path>                  a file or folder that is not there
 
-Format of `<scope>.walls`, version 1, written by knowledge/walls.py, ASCII: `dayleaf walls 1 <how many keys>`; then for each key,
-sorted, a line of 16 hex of its SHA-256 and ten digits, the offset of its wall; then the walls, one JSON object a line: sessions
-(how many met it), met (occurrences, the best first), and where it is one of these rule (of a linter), path (that is not there)
-with gone (whether a session removed it), instead (those that are: [path, source]) and doc ([file, line] of the project's
-instructions that name it).  An occurrence:
-name and id of its record, session, branch, created (of the record) and at, both instants, size and sha (16 hex) of so much of
-the record's text as it was read from, telling (the line), said (the lines of the remedy).  A source: name, size and sha of a
-record that tells of the path, null for none.  Of both a hook says only what still stands in the record's file, and of its head
-what it finds there.
+Format of `<scope>.walls`, version 1, written by knowledge/walls.py, ASCII: `dayleaf walls 1 <how
+many keys>`; then for each key, sorted, a line of 16 hex of its SHA-256 and ten digits, the offset
+of its wall; then the walls, one JSON object a line: sessions (how many met it), met (occurrences,
+the best first), and where it is one of these rule (of a linter), path (that is not there) with gone
+(whether a session removed it), instead (those that are: [path, source]) and doc ([file, line] of
+the project's instructions that name it).  An occurrence:
+name and id of its record, session, branch, created (of the record) and at, both instants, size and
+sha (16 hex) of so much of the record's text as it was read from, telling (the line), said (the
+lines of the remedy).  A source: name, size and sha of a record that tells of the path, null for
+none.  Of both a hook says only what still stands in the record's file, and of its head what it
+finds there.
 """
 
 from __future__ import annotations
@@ -35,42 +39,98 @@ if TYPE_CHECKING:
 
 HEAD = b"dayleaf walls 1 "
 ENTRY, ROW_BYTES = 28, 1 << 16  # bytes of a key's line, of a wall's at the most
-MOST_PUSHES, MOST_RULES, MOST_FOLDERS = 5, 3, 32  # of a session, of one report of a linter, above a path
+# of a session, of one report of a linter, above a path
+MOST_PUSHES, MOST_RULES, MOST_FOLDERS = 5, 3, 32
 RULE = "r|"  # how keys of linters' rules begin
-MOST_LINES, LINE, MOST_GIVEN = 100, 400, 4096  # lines of an error, characters of each, and of what a call was given
+# lines of an error, characters of each, and of what a call was given
+MOST_LINES, LINE, MOST_GIVEN = 100, 400, 4096
 TOOLS = ("Bash", "Read", "Grep", "Glob", "Skill")
 PATHS = ("Read", "Grep", "Glob")  # tools that are given a path
 GIVEN = ("command", "file_path", "path", "skill", "pattern")  # what a call is known by
 # What the client says of its own rules, what a person or a rule refused, what nobody could know.
-OWN = ("doesn't want to", "does not want to", "permission to use", "permission for this", "haven't granted", "requires approval",
-       "has been denied", "rejected by", "interrupted by", "[request interrupted", "inputvalidationerror", "hook error",
-       "blocked by", "stopped by hook", "string to replace", "has not been read", "modified since read", "exceeds maximum",
-       "sibling tool call", "parallel tool call", "illegal operation on a directory", "request was aborted", "command timed out",
-       "no such tool", "no changes to make", "no task found")
+OWN = (
+    "doesn't want to",
+    "does not want to",
+    "permission to use",
+    "permission for this",
+    "haven't granted",
+    "requires approval",
+    "has been denied",
+    "rejected by",
+    "interrupted by",
+    "[request interrupted",
+    "inputvalidationerror",
+    "hook error",
+    "blocked by",
+    "stopped by hook",
+    "string to replace",
+    "has not been read",
+    "modified since read",
+    "exceeds maximum",
+    "sibling tool call",
+    "parallel tool call",
+    "illegal operation on a directory",
+    "request was aborted",
+    "command timed out",
+    "no such tool",
+    "no changes to make",
+    "no task found",
+)
 _EDGE = "\"'`,.;:!?()[]{}<>…‘’“”"
-_OPENERS = ("error:", "error", "warning:", "warning", "fatal:", "e", "-", "vet:", "err", "err!",
-            "error!", "[error]", "✗", "✘", "×")
-_ABSENT = ("no such file or directory", "does not exist", "directory not found", "cannot find the file", "cannot find the path",
-           "no such directory", "enoent")
-_GENERAL = frozenset("error errors exit code status failed fails failure not found http file files does exist exists such "
-                     "directory the and for with that this was has could cannot can permission denied path command unknown "
-                     "unrecognized flag option argument run task line invalid undefined usage".split())
+_OPENERS = (
+    "error:",
+    "error",
+    "warning:",
+    "warning",
+    "fatal:",
+    "e",
+    "-",
+    "vet:",
+    "err",
+    "err!",
+    "error!",
+    "[error]",
+    "✗",
+    "✘",
+    "×",
+)
+_ABSENT = (
+    "no such file or directory",
+    "does not exist",
+    "directory not found",
+    "cannot find the file",
+    "cannot find the path",
+    "no such directory",
+    "enoent",
+)
+_GENERAL = frozenset(
+    "error errors exit code status failed fails failure not found http file files does exist "
+    "exists such directory the and for with that this was has could cannot can permission denied "
+    "path command unknown unrecognized flag option argument run task line invalid undefined "
+    "usage".split()
+)
 # Programs whose first word is a verb; of the second kind the verb has a verb of its own.
-_VERBS = frozenset("git go npm pnpm yarn bun cargo mise make just uv pip pip3 poetry bundle rake mvn gradle dotnet swift brew "
-                   "apt apt-get systemctl python python3 node deno terraform rustup".split())
+_VERBS = frozenset(
+    "git go npm pnpm yarn bun cargo mise make just uv pip pip3 poetry bundle rake mvn gradle "
+    "dotnet swift brew apt apt-get systemctl python python3 node deno terraform rustup".split()
+)
 _DEEP = frozenset("gh glab docker podman kubectl aws gcloud az heroku fly flyctl helm".split())
-_LOOKING = frozenset("awk bat cat curl diff echo fd find for gh git grep head jq less ls man printf rg sed sort tail tree uniq "
-                     "wc which".split())  # programs that show what there is
+_LOOKING = frozenset(
+    "awk bat cat curl diff echo fd find for gh git grep head jq less ls man printf rg sed sort "
+    "tail tree uniq wc which".split()
+)  # programs that show what there is
 _WRAPPERS = frozenset("sudo time env command exec nohup timeout xargs then do else".split())
 
 
 # ---- what a wall is known by
 
+
 def keys(tool: str, given: str, error: str, roots: Sequence[str] = ()) -> List[str]:
     """Return what the lines of a failure are known by, each once, in their order.
 
-    tool: of the host.  given: the command, path, pattern or name that it was called with.  error: as it was printed, or the
-    telling line of a record.  roots: the project's directories, whose part of a path is left out.
+    tool: of the host.  given: the command, path, pattern or name that it was called with.  error:
+    as it was printed, or the telling line of a record.  roots: the project's directories, whose
+    part of a path is left out.
     """
     found: Dict[str, bool] = {}
     asked: Optional[List[str]] = None
@@ -98,11 +158,22 @@ def keys(tool: str, given: str, error: str, roots: Sequence[str] = ()) -> List[s
 
 def told(error: str) -> List[str]:
     """Return the lines of an error, each once: of a long one those of its start and of its end."""
-    every = error.replace("<tool_use_error>", "").replace("</tool_use_error>", "").replace("\r", "\n").split("\n")
+    every = (
+        error.replace("<tool_use_error>", "")
+        .replace("</tool_use_error>", "")
+        .replace("\r", "\n")
+        .split("\n")
+    )
     if len(every) > 4 * MOST_LINES:  # of these are many empty, or code that a linter quotes
-        every = every[:2 * MOST_LINES] + every[-2 * MOST_LINES:]
-    lines = list(dict.fromkeys(line.strip()[:LINE] for line in every if len(line) > 5 and not line.isspace()))
-    return lines if len(lines) <= MOST_LINES else lines[:MOST_LINES * 3 // 5] + lines[-MOST_LINES * 2 // 5:]
+        every = every[: 2 * MOST_LINES] + every[-2 * MOST_LINES :]
+    lines = list(
+        dict.fromkeys(line.strip()[:LINE] for line in every if len(line) > 5 and not line.isspace())
+    )
+    return (
+        lines
+        if len(lines) <= MOST_LINES
+        else lines[: MOST_LINES * 3 // 5] + lines[-MOST_LINES * 2 // 5 :]
+    )
 
 
 def is_unstartable(line: str) -> bool:
@@ -111,7 +182,8 @@ def is_unstartable(line: str) -> bool:
 
 
 def words_of(line: str) -> Tuple[bool, str, List[str]]:
-    """Return (whether a line names a place, the linter's rule that it ends with, its words without what varies).
+    """Return (whether a line names a place, the linter's rule that it ends with, its words without
+    what varies).
 
     A line that a page clipped ends in `…`: its last word is left out, and its rule is "…".
     """
@@ -121,7 +193,12 @@ def words_of(line: str) -> Tuple[bool, str, List[str]]:
     while words and ((here := _is_place(words[0])) or _is_opener(words)):
         placed = placed or here
         del words[0]
-    if placed and len(words) > 2 and words[-1].islower() and line.rstrip().endswith("  " + words[-1]):
+    if (
+        placed
+        and len(words) > 2
+        and words[-1].islower()
+        and line.rstrip().endswith("  " + words[-1])
+    ):
         words[-1] = "(%s)" % words[-1].strip("()[]")  # a column of its own
     if words and words[-1].endswith("…"):
         ruled = "…"
@@ -139,7 +216,9 @@ def words_of(line: str) -> Tuple[bool, str, List[str]]:
 
 def _is_name(word: str) -> bool:
     """Tell whether a word may name a linter's rule, such as `no-cycle`, `@scope/no-cycle`."""
-    return all(part.isalnum() for part in word.lstrip("@").replace("/", "-").replace("_", "-").split("-"))
+    return all(
+        part.isalnum() for part in word.lstrip("@").replace("/", "-").replace("_", "-").split("-")
+    )
 
 
 def _is_opener(words: List[str]) -> bool:
@@ -150,23 +229,37 @@ def _is_opener(words: List[str]) -> bool:
 
 
 def _is_place(word: str) -> bool:
-    """Tell whether a word is a place in a file: `a.go:12:3:`, `a.ts(12,3):`, `(eval):cd:1:`, `12:5`."""
+    """Tell whether a word is a place in a file: `a.go:12:3:`, `a.ts(12,3):`, `(eval):cd:1:`,
+    `12:5`.
+    """
     if word[-2:] == "):" and word[:1] != "(":
         word = word[:-2].replace("(", ":").replace(",", ":")
     parts = word.rstrip(":").split(":")
     numbers = [part for part in parts[1:] if part.isdigit()]
-    return bool(numbers) and ("." in parts[0] or parts[0][:1] == "(" or parts[0].isdigit()) and "//" not in word
+    return (
+        bool(numbers)
+        and ("." in parts[0] or parts[0][:1] == "(" or parts[0].isdigit())
+        and "//" not in word
+    )
 
 
 def _is_code(word: str) -> bool:
     """Tell whether a word is the code of an error or a rule, such as E0382, TS2345, G304."""
     letters = word.rstrip("0123456789")
-    return 0 < len(letters) < 6 and letters.isalpha() and letters.isupper() and 2 < len(word) - len(letters) < 6
+    return (
+        0 < len(letters) < 6
+        and letters.isalpha()
+        and letters.isupper()
+        and 2 < len(word) - len(letters) < 6
+    )
 
 
 def _masked(word: str) -> str:
-    """Return a word without what varies: numbers, hashes, folders of absolute paths, what may be a secret."""
-    if word.isalpha() and len(word) <= 64 and "redacted" not in word:  # most words, of the hundreds of a report
+    """Return a word without what varies: numbers, hashes, folders of absolute paths, what may be a
+    secret.
+    """
+    # most words, of the hundreds of a report
+    if word.isalpha() and len(word) <= 64 and "redacted" not in word:
         return word.lower()
     if not word or _is_code(word):
         return word.lower()
@@ -180,13 +273,20 @@ def _masked(word: str) -> str:
     digits = sum(c.isdigit() for c in word)
     if "=" in word and digits:
         return word.partition("=")[0].lower() + "=#"
-    if digits and (word[0].isdigit() or digits * 2 >= len(word) or len(word) > 15 or not word.lower().strip("0123456789abcdef")):
+    if digits and (
+        word[0].isdigit()
+        or digits * 2 >= len(word)
+        or len(word) > 15
+        or not word.lower().strip("0123456789abcdef")
+    ):
         return "#"
     return word.lower()
 
 
 def _asked(tool: str, given: str) -> List[str]:
-    """Return what a tool was asked for: its programs with their verbs, or the end of a path, a name."""
+    """Return what a tool was asked for: its programs with their verbs, or the end of a path, a
+    name.
+    """
     if tool != "Bash":
         end = "/".join(given.replace("\\", "/").rstrip("/").split("/")[-2:]).lower()
         return [end] if end else []
@@ -197,9 +297,13 @@ def _asked(tool: str, given: str) -> List[str]:
 
 
 def _called(part: str) -> str:
-    """Return the program of a call with its verbs: `gh pr diff`; of an address the words that are no number."""
+    """Return the program of a call with its verbs: `gh pr diff`; of an address the words that are
+    no number.
+    """
     words = part.split()
-    while words and ("=" in words[0].partition("/")[0] or words[0] in _WRAPPERS or words[0][:1] in "-({!"):
+    while words and (
+        "=" in words[0].partition("/")[0] or words[0] in _WRAPPERS or words[0][:1] in "-({!"
+    ):
         del words[0]
     if not words:
         return ""
@@ -210,42 +314,64 @@ def _called(part: str) -> str:
     if program in ("gh", "glab") and plain[:1] == ["api"] and plain[1:]:
         steps = plain[1].strip("\"'").partition("?")[0].strip("/").split("/")
         steps = steps[3:] if steps[0] == "repos" else steps
-        return program + " api " + " ".join([step.lower() for step in steps if step.replace("-", "").isalpha()][:2])
+        return (
+            program
+            + " api "
+            + " ".join([step.lower() for step in steps if step.replace("-", "").isalpha()][:2])
+        )
     most = 2 if program in _DEEP else 1 if program in _VERBS else 0
     verbs = [program]
     for word in plain[:most]:
-        if not word.replace("-", "").replace("_", "").replace(":", "").isalnum() or word[0].isdigit():
+        if (
+            not word.replace("-", "").replace("_", "").replace(":", "").isalnum()
+            or word[0].isdigit()
+        ):
             break
         verbs.append(word.lower())
     return " ".join(verbs)
 
 
 def absent(tool: str, given: str, line: str, roots: Sequence[str] = ()) -> str:
-    """Return the path that a line of a failure says is not there, relative to the project; "" where it says no such thing."""
+    """Return the path that a line of a failure says is not there, relative to the project; "" where
+    it says no such thing.
+    """
     low = line.lower()
     if not any(mark in low for mark in _ABSENT) or is_unstartable(line):
         return ""
     if tool == "Read":
         return relative(given, roots)
-    words = [word.strip(_EDGE + "‘’") if word[:1] != "." else word.rstrip(_EDGE) for word in line.split()]
-    words = [word for word in words if ("/" in word.strip("/") or "." in word.strip(".")) and ":" not in word]
+    words = [
+        word.strip(_EDGE + "‘’") if word[:1] != "." else word.rstrip(_EDGE) for word in line.split()
+    ]
+    words = [
+        word
+        for word in words
+        if ("/" in word.strip("/") or "." in word.strip(".")) and ":" not in word
+    ]
     return relative(max(words, key=len), roots) if words else ""
 
 
 def relative(path: str, roots: Sequence[str]) -> str:
-    """Return a path inside the project relative to its root, without a slash at its end; any other as it is."""
+    """Return a path inside the project relative to its root, without a slash at its end; any other
+    as it is.
+    """
     path = path.strip().replace("\\", "/").rstrip("/")
     root = next((root for root in roots if root and path.startswith(root + "/")), "")
-    return path[len(root) + 1:] if root else path[2:] if path.startswith("./") else path
+    return path[len(root) + 1 :] if root else path[2:] if path.startswith("./") else path
 
 
 def above(path: str) -> List[str]:
     """Return the folders above a path, the nearest first, 32 at most."""
     parts = path.split("/")
-    return ["/".join(parts[:n]) for n in range(len(parts) - 1, max(0, len(parts) - 1 - MOST_FOLDERS), -1) if parts[n - 1]]
+    return [
+        "/".join(parts[:n])
+        for n in range(len(parts) - 1, max(0, len(parts) - 1 - MOST_FOLDERS), -1)
+        if parts[n - 1]
+    ]
 
 
 # ---- the look-up
+
 
 def path_of(place: Place) -> str:
     """Return where the look-up of a place is."""
@@ -253,7 +379,9 @@ def path_of(place: Place) -> str:
 
 
 def hash_of(key: str) -> str:
-    """Return what stands for a key in the look-up; a session's receipts know it by the first half, its mark."""
+    """Return what stands for a key in the look-up; a session's receipts know it by the first half,
+    its mark.
+    """
     return files.sha256(key.encode("utf-8", "replace"))[:16]
 
 
@@ -262,15 +390,17 @@ def entries(fd: int) -> bytes:
     head = files.read_at(fd, 64, 0).partition(b"\n")[0]
     if not head.startswith(HEAD):
         raise ValueError("not a look-up of walls")
-    return files.read_at(fd, ENTRY * int(head[len(HEAD):]), len(head) + 1)
+    return files.read_at(fd, ENTRY * int(head[len(HEAD) :]), len(head) + 1)
 
 
 def find(fd: int, table: bytes, wanted: bytes) -> Optional[Dict[str, Any]]:
-    """Return the wall of a key, of which `hash_of` is wanted, where there is one; raises ValueError where the file is damaged."""
+    """Return the wall of a key, of which `hash_of` is wanted, where there is one; raises ValueError
+    where the file is damaged.
+    """
     low, high = 0, len(table) // ENTRY
     while low < high:
         middle = (low + high) // 2
-        entry = table[ENTRY * middle:ENTRY * middle + 27]
+        entry = table[ENTRY * middle : ENTRY * middle + 27]
         if entry[:16] == wanted:
             wall = fastjson.parse(files.read_at(fd, ROW_BYTES, int(entry[17:])).partition(b"\n")[0])
             return wall if isinstance(wall, dict) else None
@@ -280,24 +410,40 @@ def find(fd: int, table: bytes, wanted: bytes) -> Optional[Dict[str, Any]]:
 
 # ---- the hook
 
+
 def on_failure(event: Event, env: Dict[str, str], now: float) -> Tuple[Optional[Event], bool]:
-    """Answer PostToolUseFailure with the remedy of a wall that an earlier session met: once a session, else nothing."""
+    """Answer PostToolUseFailure with the remedy of a wall that an earlier session met: once a
+    session, else nothing.
+    """
     return _answer(event, env, now, "PostToolUseFailure", _call(event))
 
 
 def on_masked(event: Event, env: Dict[str, str], now: float) -> Tuple[Optional[Event], bool]:
-    """Answer PostToolUse of a command whose status a pipe hid and that does not only look around, where it met a wall."""
+    """Answer PostToolUse of a command whose status a pipe hid and that does not only look around,
+    where it met a wall.
+    """
     given, got = event.get("tool_input"), event.get("tool_response")
     command = given.get("command") if isinstance(given, dict) else None
-    if not isinstance(command, str) or "|" not in command or not isinstance(got, dict) or (
-            all(call.partition(" ")[0] in _LOOKING for call in _asked("Bash", command))):
+    if (
+        not isinstance(command, str)
+        or "|" not in command
+        or not isinstance(got, dict)
+        or (all(call.partition(" ")[0] in _LOOKING for call in _asked("Bash", command)))
+    ):
         return None, False
     output = "\n".join(str(got.get(name) or "") for name in ("stdout", "stderr"))
-    return _answer(event, env, now, "PostToolUse", _call({**event, "error": output, "is_interrupt": got.get("interrupted")}))
+    return _answer(
+        event,
+        env,
+        now,
+        "PostToolUse",
+        _call({**event, "error": output, "is_interrupt": got.get("interrupted")}),
+    )
 
 
-def _answer(event: Event, env: Dict[str, str], now: float, name: str,
-            call: Optional[Tuple[str, str, str]]) -> Tuple[Optional[Event], bool]:
+def _answer(
+    event: Event, env: Dict[str, str], now: float, name: str, call: Optional[Tuple[str, str, str]]
+) -> Tuple[Optional[Event], bool]:
     """Answer an event of that name with the remedy of the wall that a call met."""
     session = layout.safe_id(event.get("session_id"))
     place = layout.locate(env, boundary.project_dir(event, env)) if call and session else None
@@ -305,7 +451,12 @@ def _answer(event: Event, env: Dict[str, str], now: float, name: str,
         return None, False
     settings = config.of(place, env)
     state = receipts.session(place.receipts(session))
-    silent = not settings["load.enabled"] or not settings["load.walls"] or state.off or state.pushes >= MOST_PUSHES
+    silent = (
+        not settings["load.enabled"]
+        or not settings["load.walls"]
+        or state.off
+        or state.pushes >= MOST_PUSHES
+    )
     found = [] if silent else look_up(place, session, state.walls, *call)
     if not found:
         return None, False
@@ -313,10 +464,22 @@ def _answer(event: Event, env: Dict[str, str], now: float, name: str,
     from memory.hook import fence
 
     block = fence.block("wall", fence.walls(place, found, _moved(place, event.get("cwd"), call)))
-    receipts.leave(env, place.receipts(session), {
-        "v": 1, "t": clock.iso(now), "event": "wall", "tool": call[0][:64], "tag": receipts.tag_in(block),
-        "sigs": [mark for match in found for mark in match.marks][:16], "chosen": [match.row() for match in found],
-        "chars": tokeniser.utf16(block), "tokens": tokeniser.count_tokens(block), "ms": clock.elapsed_ms(now)})
+    receipts.leave(
+        env,
+        place.receipts(session),
+        {
+            "v": 1,
+            "t": clock.iso(now),
+            "event": "wall",
+            "tool": call[0][:64],
+            "tag": receipts.tag_in(block),
+            "sigs": [mark for match in found for mark in match.marks][:16],
+            "chosen": [match.row() for match in found],
+            "chars": tokeniser.utf16(block),
+            "tokens": tokeniser.count_tokens(block),
+            "ms": clock.elapsed_ms(now),
+        },
+    )
     return {"hookSpecificOutput": {"hookEventName": name, "additionalContext": block}}, False
 
 
@@ -325,14 +488,26 @@ def _call(event: Event) -> Optional[Tuple[str, str, str]]:
     tool, error, given = event.get("tool_name"), event.get("error"), event.get("tool_input")
     if not isinstance(tool, str) or not isinstance(error, str) or event.get("is_interrupt"):
         return None
-    if (tool not in TOOLS and not tool.startswith("mcp__")) or any(mark in error[:600].lower() for mark in OWN):
+    if (tool not in TOOLS and not tool.startswith("mcp__")) or any(
+        mark in error[:600].lower() for mark in OWN
+    ):
         return None
-    asked = next((given[name] for name in GIVEN if isinstance(given.get(name), str)), "") if isinstance(given, dict) else ""
-    return tool, asked[:MOST_GIVEN], error[:1 << 18] + ("\n" + error[-(1 << 16):] if len(error) > 1 << 18 else "")
+    asked = (
+        next((given[name] for name in GIVEN if isinstance(given.get(name), str)), "")
+        if isinstance(given, dict)
+        else ""
+    )
+    return (
+        tool,
+        asked[:MOST_GIVEN],
+        error[: 1 << 18] + ("\n" + error[-(1 << 16) :] if len(error) > 1 << 18 else ""),
+    )
 
 
 class Match:
-    """A wall that a failure met: the occurrence that is told, in how many sessions, and 8 hex of each of its keys."""
+    """A wall that a failure met: the occurrence that is told, in how many sessions, and 8 hex of
+    each of its keys.
+    """
 
     __slots__ = ("marks", "occurrence", "sessions", "wall")
 
@@ -345,8 +520,11 @@ class Match:
         return [self.occurrence["id"], 1.0, "wall: met in %d" % self.sessions]
 
 
-def look_up(place: Place, session: str, done: Container[str], tool: str, given: str, error: str) -> List[Match]:
-    """Return the first wall that a failure meets and, where it is a linter's rule, the rules after it.
+def look_up(
+    place: Place, session: str, done: Container[str], tool: str, given: str, error: str
+) -> List[Match]:
+    """Return the first wall that a failure meets and, where it is a linter's rule, the rules after
+    it.
 
     session: walls of its own are left out.  done: 8 hex of keys that it was told of.
     """
@@ -365,17 +543,28 @@ def look_up(place: Place, session: str, done: Container[str], tool: str, given: 
                 continue
             from memory.hook import fence  # most failures meet no wall
 
-            met = (one for one in wall.get("met") or () if not str(one.get("session")).endswith(session))
+            met = (
+                one
+                for one in wall.get("met") or ()
+                if not str(one.get("session")).endswith(session)
+            )
             occurrence = next(filter(None, (fence.standing(place, one) for one in met)), None)
             if occurrence is None or not fence.narrowed(place, wall):
                 continue
-            kin = [one for one in wanted if one[:2] == key[:2]] if key[:2] == "a|" else [key, "r|" + str(wall.get("rule") or key)]
+            kin = (
+                [one for one in wanted if one[:2] == key[:2]]
+                if key[:2] == "a|"
+                else [key, "r|" + str(wall.get("rule") or key)]
+            )
             marks = [hash_of(one)[:8] for one in kin]
-            if not any(mark in done or any(mark in match.marks for match in found) for mark in marks):
+            if not any(
+                mark in done or any(mark in match.marks for match in found) for mark in marks
+            ):
                 found.append(Match(wall, occurrence, marks))
                 if key[:2] != RULE or len(found) == MOST_RULES:
                     break
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):  # a damaged file tells nothing
+    # a damaged file tells nothing
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return []
     finally:
         files.posix.close(fd)
@@ -383,7 +572,9 @@ def look_up(place: Place, session: str, done: Container[str], tool: str, given: 
 
 
 def _wanted(place: Place, tool: str, given: str, error: str) -> Iterator[str]:
-    """Yield the keys of a failure; for a path that is not there also those of the folders above it that are not there either."""
+    """Yield the keys of a failure; for a path that is not there also those of the folders above it
+    that are not there either.
+    """
     roots = (place.root, place.project)
     for key in keys(tool, given, error, roots):
         if not key.startswith("a|"):
@@ -396,7 +587,9 @@ def _wanted(place: Place, tool: str, given: str, error: str) -> Iterator[str]:
 
 
 def _moved(place: Place, cwd: object, call: Tuple[str, str, str]) -> str:
-    """Return the path that a call looked for below the folder where its shell stands, and that is there from the project's."""
+    """Return the path that a call looked for below the folder where its shell stands, and that is
+    there from the project's.
+    """
     if not isinstance(cwd, str) or cwd in ("", place.root):
         return ""
     path = next(filter(None, (absent(call[0], call[1], line) for line in told(call[2]))), "")

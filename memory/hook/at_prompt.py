@@ -1,10 +1,13 @@
-"""A prompt turned into the block that goes before the model, and what the other hooks share with it.
+"""A prompt turned into the block that goes before the model, and what the other hooks share with
+it.
 
-This is the blocking path: it opens the index without a lock, re-reads every file it shows, and writes one receipt.
+This is the blocking path: it opens the index without a lock, re-reads every file it shows, and
+writes one receipt.
 
-UserPromptExpansion brings dayleaf's slash commands, answered by the command line in a child.  What is for the user alone
-(SHOWN) blocks the expansion: its text reaches the user, and no model is asked.  What the model is to work with (GIVEN) becomes
-context beside the command's own text.  The arguments go to the child's stdin as they were typed, through no shell.
+UserPromptExpansion brings dayleaf's slash commands, answered by the command line in a child.  What
+is for the user alone (SHOWN) blocks the expansion: its text reaches the user, and no model is
+asked.  What the model is to work with (GIVEN) becomes context beside the command's own text.  The
+arguments go to the child's stdin as they were typed, through no shell.
 """
 
 from __future__ import annotations
@@ -13,7 +16,16 @@ import sys
 from zlib import crc32
 
 from memory.core import IndexFault, boundary, clock, config, files, layout, tokeniser
-from memory.hook import WISH_CHARS, handles, indexview, is_asking, is_inquiring, is_ticket, receipts, segment
+from memory.hook import (
+    WISH_CHARS,
+    handles,
+    indexview,
+    is_asking,
+    is_inquiring,
+    is_ticket,
+    receipts,
+    segment,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,21 +40,28 @@ if TYPE_CHECKING:
     Chosen = List[List[Any]]
 
 FILES_READ = 50  # files ranked where there is no index
-READ_CHARS = 8000  # characters of a prompt's start and of its end that choose: all of a pasted log cost 0.7 s a megabyte
+# characters of a prompt's start and of its end that choose: all of a pasted log cost 0.7 s a
+# megabyte
+READ_CHARS = 8000
 SHOWN = ("keep", "status", "why", "standup", "harvest", "plan", "feedback", "on", "off")
 GIVEN = ("recall", "distill", "learn", "checkpoint", "handoff")
 WITH_SESSION = ("why", "on", "off", "learn", "checkpoint", "handoff", "plan", "feedback")
 COMMAND_TIMEOUT = 105  # seconds for the child; the host ends this hook after 120
 MET_CHARS, MET_WORDS = 2000, 60  # of a prompt that are remembered as hashes
-LEAST_WORDS, NEW_SHARE = 6, 0.85  # words of a prompt that changes the subject, and how many of them are new
+# words of a prompt that changes the subject, and how many of them are new
+LEAST_WORDS, NEW_SHARE = 6, 0.85
 AGENT_UNITS = 1200  # UTF-16 units that a subagent's prompt may gain
-_ERRORS = ("error", "fatal", "panic", "failed", "e", "exception", "err")  # how a line of an error begins
-_HOSTS = ("<task-notification", "<command-", "<local-command", "Operation stopped by hook: ")  # how the host begins its words
+# how a line of an error begins
+_ERRORS = ("error", "fatal", "panic", "failed", "e", "exception", "err")
+# how the host begins its words
+_HOSTS = ("<task-notification", "<command-", "<local-command", "Operation stopped by hook: ")
 COMMAND_UNITS = 9500  # UTF-16 units; the host cuts above 10,000
 
 
 def on_prompt(event: Event, env: Dict[str, str], now: float) -> Tuple[Optional[Event], bool]:
-    """Answer UserPromptSubmit with the learnings and rules that matter to it: most prompts get nothing."""
+    """Answer UserPromptSubmit with the learnings and rules that matter to it: most prompts get
+    nothing.
+    """
     prompt = event.get("prompt")
     if not isinstance(prompt, str) or event.get("agent_id") or is_machine(prompt):
         return None, False
@@ -56,13 +75,20 @@ def on_prompt(event: Event, env: Dict[str, str], now: float) -> Tuple[Optional[E
 
 
 def on_agent(event: Event, env: Dict[str, str], now: float) -> Tuple[Optional[Event], bool]:
-    """Answer PreToolUse of the tool that starts a subagent: its prompt, with what a person's of those words would get.
+    """Answer PreToolUse of the tool that starts a subagent: its prompt, with what a person's of
+    those words would get.
 
-    The answer decides no permission.  A subagent has seen nothing yet, and its prompt holds what its session knows.
+    The answer decides no permission.  A subagent has seen nothing yet, and its prompt holds what
+    its session knows.
     """
     given = event.get("tool_input")
     prompt = given.get("prompt") if isinstance(given, dict) else None
-    if not isinstance(given, dict) or not isinstance(prompt, str) or env.get(boundary.NESTED) or is_machine(prompt):
+    if (
+        not isinstance(given, dict)
+        or not isinstance(prompt, str)
+        or env.get(boundary.NESTED)
+        or is_machine(prompt)
+    ):
         return None, False
     place, settings, path, state = opened_session(event, env)
     if not settings["load.enabled"] or not settings["load.subagents"] or state.off:
@@ -73,11 +99,19 @@ def on_agent(event: Event, env: Dict[str, str], now: float) -> Tuple[Optional[Ev
     if not block:
         return None, found.stale
     changed = {**given, "prompt": prompt + "\n\n" + block}
-    return {"hookSpecificOutput": {"hookEventName": "PreToolUse", "updatedInput": changed}}, found.stale
+    return {
+        "hookSpecificOutput": {"hookEventName": "PreToolUse", "updatedInput": changed}
+    }, found.stale
 
 
-def _answered(event: Event, env: Dict[str, str], now: float, name: str, prompt: str,
-              session: Tuple[Place, Config, str, receipts.Session]) -> Tuple[Index, str]:
+def _answered(
+    event: Event,
+    env: Dict[str, str],
+    now: float,
+    name: str,
+    prompt: str,
+    session: Tuple[Place, Config, str, receipts.Session],
+) -> Tuple[Index, str]:
     """Return (the index, the block for a prompt) and write the receipt of it.
 
     name: `prompt` or `agent`.  session: what `opened_session` returned.
@@ -89,58 +123,108 @@ def _answered(event: Event, env: Dict[str, str], now: float, name: str, prompt: 
     mode, own = event.get("permission_mode"), layout.safe_id(event.get("session_id"))
     mode = mode if isinstance(mode, str) else ""
     words = hashed(said) if name == "prompt" else []
-    # Of seven blocks with the first prompt after a compaction none was of use: it mostly goes on with its session's work.
-    turned = name == "prompt" and (is_new_subject(words, state) or state.compacted and not state.prompts)
+    # Of seven blocks with the first prompt after a compaction none was of use: it mostly goes on
+    # with its session's work.
+    turned = name == "prompt" and (
+        is_new_subject(words, state) or state.compacted and not state.prompts
+    )
     wanted = turned or _wants_passages(said, settings, _is_first(state))
 
     def work(found: Index) -> Tuple[loader.Choice, str, Chosen, List[str]]:
         choice = choose(found, said, mode, settings, state, own, turned)
-        units = settings["load.promptChars"] if name == "prompt" else min(AGENT_UNITS, settings["load.promptChars"])
+        units = (
+            settings["load.promptChars"]
+            if name == "prompt"
+            else min(AGENT_UNITS, settings["load.promptChars"])
+        )
         block, shown = with_prompt(found, choice, said, settings, state, mode, units)
         fitted = {item[0] for item in shown}
-        return choice, block, shown, [id for id in (found.doc(pick.number).id for pick in choice.picks) if id not in fitted]
+        return (
+            choice,
+            block,
+            shown,
+            [id for id in (found.doc(pick.number).id for pick in choice.picks) if id not in fitted],
+        )
 
-    found, (choice, block, shown, unfit) = consult(place, event, env, name + " index", work, said,
-                                                     indexview.TALKS if wanted else 0)
-    if block and 'tag="%s"' % receipts.tag_in(block) in prompt:  # whoever wrote the prompt has given the block on
+    found, (choice, block, shown, unfit) = consult(
+        place, event, env, name + " index", work, said, indexview.TALKS if wanted else 0
+    )
+    # whoever wrote the prompt has given the block on
+    if block and 'tag="%s"' % receipts.tag_in(block) in prompt:
         block, shown = "", []
     tokens = tokeniser.count_tokens(block)
     fitted = {item[0] for item in shown}
-    named = {one.doc.id: [files.sha256(name.encode("utf-8", "replace"))[:8] for name in one.names]
-             for one in choice.passages if one.doc.id in fitted}
+    named = {
+        one.doc.id: [files.sha256(name.encode("utf-8", "replace"))[:8] for name in one.names]
+        for one in choice.passages
+        if one.doc.id in fitted
+    }
     if path:
-        receipts.leave(env, path, {
-            "v": 1, "t": clock.iso(now), "event": name, "prompt": layout.safe_id(event.get("prompt_id")),
-            "query": files.sha256(prompt.encode("utf-8", "replace"))[:8], "strategy": choice.strategy.name,
-            "tag": receipts.tag_in(block), "candidates": choice.candidates, "chosen": shown,
-            "chars": tokeniser.utf16(block), "tokens": tokens,
-            "ms": clock.elapsed_ms(now), "saved": max(0, found.learning_tokens - tokens) if block else 0,
-            **({"sigs": [mark for wall in choice.walls for mark in wall.marks][:16]} if choice.walls and block else {}),
-            **({"words": named} if named else {}), **({"met": "".join(words)} if words else {}),
-            **({"below": choice.below} if choice.below else {}),
-            **({"unfit": unfit} if unfit else {}), **({"stale": True} if found.stale else {}),
-            **({"unread": found.unread} if found.unread else {})})
+        receipts.leave(
+            env,
+            path,
+            {
+                "v": 1,
+                "t": clock.iso(now),
+                "event": name,
+                "prompt": layout.safe_id(event.get("prompt_id")),
+                "query": files.sha256(prompt.encode("utf-8", "replace"))[:8],
+                "strategy": choice.strategy.name,
+                "tag": receipts.tag_in(block),
+                "candidates": choice.candidates,
+                "chosen": shown,
+                "chars": tokeniser.utf16(block),
+                "tokens": tokens,
+                "ms": clock.elapsed_ms(now),
+                "saved": max(0, found.learning_tokens - tokens) if block else 0,
+                **(
+                    {"sigs": [mark for wall in choice.walls for mark in wall.marks][:16]}
+                    if choice.walls and block
+                    else {}
+                ),
+                **({"words": named} if named else {}),
+                **({"met": "".join(words)} if words else {}),
+                **({"below": choice.below} if choice.below else {}),
+                **({"unfit": unfit} if unfit else {}),
+                **({"stale": True} if found.stale else {}),
+                **({"unread": found.unread} if found.unread else {}),
+            },
+        )
     return found, block
 
 
-def choose(found: Index, prompt: str, mode: str, settings: Config, state: receipts.Session, own: str = "",
-           turned: bool = False) -> loader.Choice:
+def choose(
+    found: Index,
+    prompt: str,
+    mode: str,
+    settings: Config,
+    state: receipts.Session,
+    own: str = "",
+    turned: bool = False,
+) -> loader.Choice:
     """Choose the learnings and the passages for a prompt.
 
-    prompt: what `loader.heard` returned.  mode: the host's permission mode.  own: the session's id.  turned: whether the prompt
-    changes the session's subject.
+    prompt: what `loader.heard` returned.  mode: the host's permission mode.  own: the session's id.
+    turned: whether the prompt changes the session's subject.
     """
     from memory.hook import loader
 
     choice = loader.choose(found, prompt, mode, settings, state.shown)
     base = found.segment
-    told = found.delta.docs or (base is not None and base.docs > base.pushable)  # there is more than learnings
+    # there is more than learnings
+    told = found.delta.docs or (base is not None and base.docs > base.pushable)
     wanted = _wants_passages(prompt, settings, _is_first(state))
     if told and (wanted or turned and settings["load.push"] != "off"):
         from memory.hook import passages  # most prompts ask nothing, and each would pay for it
 
         choice.passages, below = passages.choose(
-            found, prompt, settings["load.push"], state.shown, "" if state.forgot else own, turned and not wanted)
+            found,
+            prompt,
+            settings["load.push"],
+            state.shown,
+            "" if state.forgot else own,
+            turned and not wanted,
+        )
         choice.below = [[below[0], round(below[1], 3)]] if below else []
     if settings["load.walls"] and _holds_error(prompt):
         from memory.hook import at_failure
@@ -150,10 +234,14 @@ def choose(found: Index, prompt: str, mode: str, settings: Config, state: receip
 
 
 def _holds_error(prompt: str) -> bool:
-    """Tell whether a line of a prompt may be of an error that somebody pasted: it begins with a place in a file, or says so."""
+    """Tell whether a line of a prompt may be of an error that somebody pasted: it begins with a
+    place in a file, or says so.
+    """
     for line in prompt.split("\n"):
         first = line.split(None, 1)[0] if ":" in line and not line.isspace() else ""
-        if first and (first.rstrip(":").rpartition(":")[2].isdigit() or first.rstrip(":").lower() in _ERRORS):
+        if first and (
+            first.rstrip(":").rpartition(":")[2].isdigit() or first.rstrip(":").lower() in _ERRORS
+        ):
             return True
     return False
 
@@ -164,63 +252,101 @@ def _is_first(state: receipts.Session) -> bool:
 
 
 def _wants_passages(prompt: str, settings: Config, is_first: bool) -> bool:
-    """Tell whether a prompt may get passages: it is the session's first, asks something, or names a ticket."""
+    """Tell whether a prompt may get passages: it is the session's first, asks something, or names a
+    ticket.
+    """
     return settings["load.push"] != "off" and bool(
-        is_first or is_asking(prompt) or is_inquiring(prompt) or any(map(is_ticket, handles(prompt))))
+        is_first
+        or is_asking(prompt)
+        or is_inquiring(prompt)
+        or any(map(is_ticket, handles(prompt)))
+    )
 
 
 def hashed(prompt: str) -> List[str]:
     """Return a short hash of each of the first words of a prompt, each word once."""
     terms = dict.fromkeys(term for term, _ in tokeniser.terms(prompt[:MET_CHARS]))
-    return ["%04x" % (crc32(term.encode("utf-8", "replace")) & 0xFFFF) for term in list(terms)[:MET_WORDS]]
+    return [
+        "%04x" % (crc32(term.encode("utf-8", "replace")) & 0xFFFF)
+        for term in list(terms)[:MET_WORDS]
+    ]
 
 
 def is_new_subject(words: Sequence[str], state: receipts.Session) -> bool:
-    """Tell whether nearly all words of a later prompt are new to its session.  words: what `hashed` returned."""
+    """Tell whether nearly all words of a later prompt are new to its session.  words: what `hashed`
+    returned.
+    """
     if not state.prompts or len(words) < LEAST_WORDS:
         return False
     return sum(word not in state.met for word in words) >= NEW_SHARE * len(words)
 
 
 def scan_due(place: Place, now: float) -> bool:
-    """Tell whether the last scan of all files is long enough ago that the worker should make another."""
+    """Tell whether the last scan of all files is long enough ago that the worker should make
+    another.
+    """
     try:
-        return not 0 <= now - files.posix.stat(indexview.scan_path(place)).st_mtime < indexview.SCAN_EVERY
+        return (
+            not 0
+            <= now - files.posix.stat(indexview.scan_path(place)).st_mtime
+            < indexview.SCAN_EVERY
+        )
     except OSError:
         return True
 
 
 def is_machine(prompt: str) -> bool:
-    """Tell whether a prompt is not a person's request: the host's notification, a slash command, our own distiller's.
+    """Tell whether a prompt is not a person's request: the host's notification, a slash command,
+    our own distiller's.
 
-    A command is `/name` of letters, digits, `-`, `_` and `:`, alone or before a blank; `/srv/jobs/x.py` is a path.
+    A command is `/name` of letters, digits, `-`, `_` and `:`, alone or before a blank;
+    `/srv/jobs/x.py` is a path.
     """
     start = prompt.lstrip()[:256]
     if start[:1] == "/":
-        return start.split(None, 1)[0][1:].replace("-", "").replace("_", "").replace(":", "").isalnum()
+        return (
+            start.split(None, 1)[0][1:].replace("-", "").replace("_", "").replace(":", "").isalnum()
+        )
     return start.startswith(_HOSTS) or "dayleaf-distill-prompt" in start[:64]
 
 
 def ends(prompt: str) -> str:
-    """Return the start and the end of a long prompt, where people say what they want; a short one as it is."""
-    return prompt if len(prompt) <= 2 * READ_CHARS else prompt[:READ_CHARS] + "\n" + prompt[-READ_CHARS:]
+    """Return the start and the end of a long prompt, where people say what they want; a short one
+    as it is.
+    """
+    return (
+        prompt
+        if len(prompt) <= 2 * READ_CHARS
+        else prompt[:READ_CHARS] + "\n" + prompt[-READ_CHARS:]
+    )
 
 
 def opened(place: Place, prompt: str = "") -> Index:
-    """Open the index of a place; where it is missing or damaged, a small one of the files in memory that a prompt may want."""
+    """Open the index of a place; where it is missing or damaged, a small one of the files in memory
+    that a prompt may want.
+    """
     try:
         return indexview.open_index(place)
     except Exception:
         return indexview.from_files(place, FILES_READ, prompt, talks=False)
 
 
-def consult(place: Place, event: Event, env: Dict[str, str], where: str, work: Callable[[Index], Any],
-            prompt: str = "", talks: int = 0) -> Tuple[Index, Any]:
-    """Return (the index of a place, closed, what `work` made of it); where it fails, both of the files alone.
+def consult(
+    place: Place,
+    event: Event,
+    env: Dict[str, str],
+    where: str,
+    work: Callable[[Index], Any],
+    prompt: str = "",
+    talks: int = 0,
+) -> Tuple[Index, Any]:
+    """Return (the index of a place, closed, what `work` made of it); where it fails, both of the
+    files alone.
 
-    A flipped bit can pass every check of the reader and surface as any error at all.  Then the failure goes to the log
-    under `where`, and the event tells the detached refresh to build anew.  An error that the files give too is raised.
-    prompt: what the files are chosen for.  talks: see `indexview.open_index`.
+    A flipped bit can pass every check of the reader and surface as any error at all.  Then the
+    failure goes to the log under `where`, and the event tells the detached refresh to build anew.
+    An error that the files give too is raised.  prompt: what the files are chosen for.  talks: see
+    `indexview.open_index`.
     """
     found: Optional[Index] = None
     try:
@@ -241,7 +367,9 @@ def consult(place: Place, event: Event, env: Dict[str, str], where: str, work: C
 
 
 def _is_absent(place: Place, error: Exception) -> bool:
-    """Tell whether an index did not open because there is none yet, or one of another version: that is no failure."""
+    """Tell whether an index did not open because there is none yet, or one of another version: that
+    is no failure.
+    """
     if not isinstance(error, IndexFault):
         return False
     try:
@@ -250,20 +378,43 @@ def _is_absent(place: Place, error: Exception) -> bool:
         return not files.exists(indexview.segment_path(place))
     if head[:8] != segment.MAGIC:
         return head[:5] == segment.MAGIC[:5]
-    return len(head) == segment.HEADER_SIZE and segment.HEADER.unpack_from(head)[3] != tokeniser.VERSION
+    return (
+        len(head) == segment.HEADER_SIZE
+        and segment.HEADER.unpack_from(head)[3] != tokeniser.VERSION
+    )
 
 
-def with_prompt(found: Index, choice: loader.Choice, prompt: str, settings: Config, state: receipts.Session,
-                mode: str = "", units: int = 0) -> Tuple[str, Chosen]:
+def with_prompt(
+    found: Index,
+    choice: loader.Choice,
+    prompt: str,
+    settings: Config,
+    state: receipts.Session,
+    mode: str = "",
+    units: int = 0,
+) -> Tuple[str, Chosen]:
     """Return (the block for a prompt, what it shows); ("", []) where nothing reaches the threshold.
 
     mode: the host's permission mode.  units: UTF-16 units of the block, 0 for `load.promptChars`.
     """
     picks = [(found.doc(p.number), p.relevance, p.reason) for p in choice.picks]
-    if not picks and not choice.passages and not choice.walls and not state.prompts and settings["load.recent"]:
-        picks = [(doc, 0.0, "recent: no match on the first prompt") for doc in _recent(found, settings["load.recent"], state)]
-    picked = [(record, relevance, reason, found.mark(record)) for doc, relevance, reason in picks
-              for record in indexview.reread(found, [doc]) if record.accepted and record.kind == "learning"]
+    if (
+        not picks
+        and not choice.passages
+        and not choice.walls
+        and not state.prompts
+        and settings["load.recent"]
+    ):
+        picks = [
+            (doc, 0.0, "recent: no match on the first prompt")
+            for doc in _recent(found, settings["load.recent"], state)
+        ]
+    picked = [
+        (record, relevance, reason, found.mark(record))
+        for doc, relevance, reason in picks
+        for record in indexview.reread(found, [doc])
+        if record.accepted and record.kind == "learning"
+    ]
     picked.sort(key=lambda row: bool(row[3]))  # what is stale stands below what is not
     asked, of_place = _ruled(found, prompt, mode, settings, state, {row[0].id for row in picked})
     if not picked and not asked and not of_place and not choice.passages and not choice.walls:
@@ -276,7 +427,15 @@ def with_prompt(found: Index, choice: loader.Choice, prompt: str, settings: Conf
     for record, relevance, reason, mark in picked:
         if budget.left < fence.LEAST_UNITS:
             break
-        if budget.take(fence.item(record, min(fence.ITEM_UNITS, budget.left - 1), prompt, record.id in choice.misled, mark)):
+        if budget.take(
+            fence.item(
+                record,
+                min(fence.ITEM_UNITS, budget.left - 1),
+                prompt,
+                record.id in choice.misled,
+                mark,
+            )
+        ):
             chosen.append([record.id, round(relevance, 3), reason + (", stale" if mark else "")])
     lines = ["- " + line for line in fence.walls(found.place, choice.walls)] if choice.walls else []
     if lines and budget.take("\n".join(lines)):
@@ -284,7 +443,13 @@ def with_prompt(found: Index, choice: loader.Choice, prompt: str, settings: Conf
     said = len(chosen)
     for passage in choice.passages:
         if budget.take(fence.told(passage)):
-            chosen.append([passage.doc.id, round(passage.score, 3), passage.reason + (", stale" if passage.mark else "")])
+            chosen.append(
+                [
+                    passage.doc.id,
+                    round(passage.score, 3),
+                    passage.reason + (", stale" if passage.mark else ""),
+                ]
+            )
     if len(chosen) > said:
         budget.take(fence.SAMPLE)
     fence.add_rules(of_place, budget, chosen)
@@ -296,12 +461,19 @@ def _recent(found: Index, most: int, state: receipts.Session) -> List[Any]:
     from memory.hook import fence
 
     below = fence.misled(found.place)
-    return [doc for doc in found.listed("learnings") if doc.id not in state.shown and doc.id not in below][:most]
+    return [
+        doc
+        for doc in found.listed("learnings")
+        if doc.id not in state.shown and doc.id not in below
+    ][:most]
 
 
-def _ruled(found: Index, prompt: str, mode: str, settings: Config, state: receipts.Session,
-           shown: set[str]) -> Tuple[Sequence[Tuple[Any, str]], Sequence[Tuple[Any, str]]]:
-    """Return (rules that a prompt or a shown record brings, those that the place brings), each with the reason."""
+def _ruled(
+    found: Index, prompt: str, mode: str, settings: Config, state: receipts.Session, shown: set[str]
+) -> Tuple[Sequence[Tuple[Any, str]], Sequence[Tuple[Any, str]]]:
+    """Return (rules that a prompt or a shown record brings, those that the place brings), each with
+    the reason.
+    """
     if not settings["load.rules"] or not found.has_rules:
         return (), ()
     from memory.hook import context
@@ -311,7 +483,9 @@ def _ruled(found: Index, prompt: str, mode: str, settings: Config, state: receip
     return [pair for pair in ruled if pair not in of_place], of_place
 
 
-def opened_session(event: Event, env: Dict[str, str]) -> Tuple[Place, Config, str, receipts.Session]:
+def opened_session(
+    event: Event, env: Dict[str, str]
+) -> Tuple[Place, Config, str, receipts.Session]:
     place = layout.locate(env, boundary.project_dir(event, env))
     settings = config.of(place, env)
     session = layout.safe_id(event.get("session_id"))
@@ -330,10 +504,11 @@ def output(name: str, block: str, message: str) -> Optional[Event]:
 
 # ---- slash commands
 
+
 def on_expansion(event: Event, env: dict[str, str], now: float) -> tuple[Event | None, bool]:
     """Answer one of dayleaf's slash commands; any other expansion gets nothing."""
     name = event.get("command_name")
-    verb = name[len("dayleaf:"):] if isinstance(name, str) and name.startswith("dayleaf:") else ""
+    verb = name[len("dayleaf:") :] if isinstance(name, str) and name.startswith("dayleaf:") else ""
     if verb not in SHOWN + GIVEN or env.get(boundary.NESTED):
         return None, False
     raw = event.get("command_args")
@@ -341,18 +516,33 @@ def on_expansion(event: Event, env: dict[str, str], now: float) -> tuple[Event |
 
     said, failed = _run(verb, raw if isinstance(raw, str) else "", event, env)
     if verb in SHOWN:
-        return _shown(failed or "dayleaf %s, answered in place of the model:\n%s" % (verb, said or "nothing to show")), False
+        return _shown(
+            failed
+            or "dayleaf %s, answered in place of the model:\n%s" % (verb, said or "nothing to show")
+        ), False
     if failed:
-        said = fence.block(verb, ["The command failed and did nothing: " + fence.clip(fence.clean(failed), COMMAND_UNITS - 400)])
+        said = fence.block(
+            verb,
+            [
+                "The command failed and did nothing: "
+                + fence.clip(fence.clean(failed), COMMAND_UNITS - 400)
+            ],
+        )
     return output("UserPromptExpansion", fence.clip(said, COMMAND_UNITS), ""), False
 
 
 def _shown(text: str) -> Event:
-    """Return what the user alone sees, below the client's line on a hook that blocks; the command is not repeated."""
+    """Return what the user alone sees, below the client's line on a hook that blocks; the command
+    is not repeated.
+    """
     from memory.hook import fence
 
     shown = {"hookEventName": "UserPromptExpansion", "suppressOriginalPrompt": True}
-    return {"decision": "block", "reason": fence.clip(text, COMMAND_UNITS), "hookSpecificOutput": shown}
+    return {
+        "decision": "block",
+        "reason": fence.clip(text, COMMAND_UNITS),
+        "hookSpecificOutput": shown,
+    }
 
 
 def _run(verb: str, raw: str, event: Event, env: dict[str, str]) -> tuple[str, str]:
@@ -364,19 +554,35 @@ def _run(verb: str, raw: str, event: Event, env: dict[str, str]) -> tuple[str, s
     folder = boundary.project_dir(event, env)
     running = layout.safe_id(event.get("session_id"))
     session = {"CLAUDE_CODE_SESSION_ID": running} if running else {}
-    session[boundary.TYPED] = str(files.posix.getpid())  # authority.py: a person's words, as this child alone may say
+    # authority.py: a person's words, as this child alone may say
+    session[boundary.TYPED] = str(files.posix.getpid())
     for python in _pythons(layout.home(env)):
         try:
-            done = subprocess.run([python, *argv], input=raw.encode("utf-8", "replace"), capture_output=True, cwd=folder,
-                                  env={**env, "NO_COLOR": "1", **session}, timeout=COMMAND_TIMEOUT)
+            done = subprocess.run(
+                [python, *argv],
+                input=raw.encode("utf-8", "replace"),
+                capture_output=True,
+                cwd=folder,
+                env={**env, "NO_COLOR": "1", **session},
+                timeout=COMMAND_TIMEOUT,
+            )
         except subprocess.TimeoutExpired:
-            return "", "dayleaf: %s took longer than %d s and was stopped; try it in a terminal" % (verb, COMMAND_TIMEOUT)
+            return "", "dayleaf: %s took longer than %d s and was stopped; try it in a terminal" % (
+                verb,
+                COMMAND_TIMEOUT,
+            )
         except OSError as error:
-            failed = "dayleaf: %s could not be started (%s); run `dayleaf doctor` in a terminal" % (verb, error.strerror)
+            failed = "dayleaf: %s could not be started (%s); run `dayleaf doctor` in a terminal" % (
+                verb,
+                error.strerror,
+            )
             continue
         told = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
         if done.returncode:
-            return "", told or "dayleaf: %s failed (%d); run `dayleaf doctor` in a terminal" % (verb, done.returncode)
+            return "", told or "dayleaf: %s failed (%d); run `dayleaf doctor` in a terminal" % (
+                verb,
+                done.returncode,
+            )
         return done.stdout.decode("utf-8", "replace").strip("\n"), ""
     return "", failed
 
@@ -392,7 +598,8 @@ def _options(verb: str, event: Event) -> list[str]:
     options = ["--hook"] if verb in GIVEN else []
     options += ["--session", session] if session and verb in WITH_SESSION else []
     if verb in ("learn", "handoff", "plan"):
-        options += ["--source", "human"]  # the user typed it, although the client's environment says agent
+        # the user typed it, although the client's environment says agent
+        options += ["--source", "human"]
     transcript = event.get("transcript_path")
     if verb in ("checkpoint", "handoff") and isinstance(transcript, str) and transcript:
         options.append("--transcript=" + transcript)

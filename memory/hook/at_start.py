@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 from memory.core import boundary, clock, files, layout, tokeniser
-from memory.hook import announcements, at_prompt, fence, handoffs, indexview, receipts, signs, suited
+from memory.hook import (
+    announcements,
+    at_prompt,
+    fence,
+    handoffs,
+    indexview,
+    receipts,
+    signs,
+    suited,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,23 +31,30 @@ PLAN_UNITS, HANDOFF_UNITS = 1200, 2200
 GREETED = ("startup", "clear", "resume")  # sources of a start that the user is greeted at
 FIRST = ("Outcome", "Next", "Open", "Decisions")  # sections that stand whole before anything else
 REST = ("Turns", "Fixed", "Commands", "Done")
-UNDERSTOOD = ("", "Next", "Open", "Decisions", "Dead ends", "Lessons")  # sections that a note tells better
-AHEAD, LOST = ("Next", "Open"), ("Commands", "Fixed", "Decisions", "Done")  # after a compaction: whole, and as room allows
+# sections that a note tells better
+UNDERSTOOD = ("", "Next", "Open", "Decisions", "Dead ends", "Lessons")
+# after a compaction: whole, and as room allows
+AHEAD, LOST = ("Next", "Open"), ("Commands", "Fixed", "Decisions", "Done")
 LEAST_BYTES = 1400  # for the work of before, however long handoff, plan and rules are
-OWN_BYTES, BESIDE_BYTES = 1600, 1200  # of a compacted session's own work, unless AHEAD takes more; of another branch beyond FIRST
+# of a compacted session's own work, unless AHEAD takes more; of another branch beyond FIRST
+OWN_BYTES, BESIDE_BYTES = 1600, 1200
 OTHER_UNITS = 160  # UTF-16 units of a line about another session
-NEAR_FILES, NEAR_DOCS, NEAR_LINES = 8, 16, 4  # after a compaction: files at hand, records about each, decisions that are told
+# after a compaction: files at hand, records about each, decisions that are told
+NEAR_FILES, NEAR_DOCS, NEAR_LINES = 8, 16, 4
 SHORT_BYTES, CUT_BYTES = 60, 160  # of a line where room is short, of a turn worth cutting
 RULES_UNITS = 2500  # at most kept for approved rules that may be in context
-COUNT_UNITS = 96  # kept for the line that counts, whatever it counts: what else fits must not change with it
+# kept for the line that counts, whatever it counts: what else fits must not change with it
+COUNT_UNITS = 96
 STALE_DAYS = 14  # days without a change after which a plan is asked about
 READ_WISHES, MOST_WISHES = 20, 6  # rules that are read for standing wishes; wishes that are told
 LEAST_UNITS = 400  # less room than this holds no title of any length
-MORE = "More: `dayleaf recall \"words\"` searches, `dayleaf show ID` prints a record."
+MORE = 'More: `dayleaf recall "words"` searches, `dayleaf show ID` prints a record.'
 
 
 def on_session_start(event: Event, env: Dict[str, str], now: float) -> Tuple[Optional[Event], bool]:
-    """Answer SessionStart with the brief, and with lines for the user: where the work stands, what failed since the last."""
+    """Answer SessionStart with the brief, and with lines for the user: where the work stands, what
+    failed since the last.
+    """
     place, settings, path, state = at_prompt.opened_session(event, env)
     try:
         block, greeting = _answer(event, env, now, place, settings, path, state)
@@ -49,9 +65,18 @@ def on_session_start(event: Event, env: Dict[str, str], now: float) -> Tuple[Opt
     return at_prompt.output("SessionStart", block, "\n".join(said)), True
 
 
-def _answer(event: Event, env: Dict[str, str], now: float, place: Place, settings: Config, path: str,
-            state: receipts.Session) -> Tuple[str, str]:
-    """Return (the brief, or "" where the host has it or does not want it; the greeting, or "") and write the receipt."""
+def _answer(
+    event: Event,
+    env: Dict[str, str],
+    now: float,
+    place: Place,
+    settings: Config,
+    path: str,
+    state: receipts.Session,
+) -> Tuple[str, str]:
+    """Return (the brief, or "" where the host has it or does not want it; the greeting, or "") and
+    write the receipt.
+    """
     said_source = event.get("source")
     source: str = said_source if isinstance(said_source, str) else "startup"
     wanted = settings["load.enabled"] and settings["load.session"] and not state.off
@@ -70,28 +95,55 @@ def _answer(event: Event, env: Dict[str, str], now: float, place: Place, setting
                 return "", [], greeting
             return (*brief(found, settings, note, now, work, others), greeting)
 
-        found, (block, shown, greeting) = at_prompt.consult(place, event, env, "session_start index", said)
+        found, (block, shown, greeting) = at_prompt.consult(
+            place, event, env, "session_start index", said
+        )
         name = suited(found.learnings, found.learning_tokens, settings).name
-        candidates, saved = found.learnings, max(0, found.learning_tokens - tokeniser.count_tokens(block))
+        candidates, saved = (
+            found.learnings,
+            max(0, found.learning_tokens - tokeniser.count_tokens(block)),
+        )
     tag = receipts.tag_in(block)
     if source == "resume" and tag == state.brief:
         block, shown = "", []
     if path:
         transcript = event.get("transcript_path")
-        receipts.leave(env, path, {
-            "v": 1, "t": clock.iso(now), "event": "start", "source": source,
-            "transcript": transcript if isinstance(transcript, str) else "", "brief": tag, "strategy": name,
-            "candidates": candidates, "chosen": shown, "chars": tokeniser.utf16(block), "tokens": tokeniser.count_tokens(block),
-            "ms": clock.elapsed_ms(now), "saved": saved})
+        receipts.leave(
+            env,
+            path,
+            {
+                "v": 1,
+                "t": clock.iso(now),
+                "event": "start",
+                "source": source,
+                "transcript": transcript if isinstance(transcript, str) else "",
+                "brief": tag,
+                "strategy": name,
+                "candidates": candidates,
+                "chosen": shown,
+                "chars": tokeniser.utf16(block),
+                "tokens": tokeniser.count_tokens(block),
+                "ms": clock.elapsed_ms(now),
+                "saved": saved,
+            },
+        )
     return block, greeting
 
 
-def brief(found: Index, settings: Config, note: Any = None, now: float = 0.0,
-          work: Optional[handoffs.Work] = None, waiting: Sequence[Any] = ()) -> Tuple[str, Chosen]:
-    """Return (the block of a session's start, what it shows as [id, score, reason]); ("", []) where there is nothing.
+def brief(
+    found: Index,
+    settings: Config,
+    note: Any = None,
+    now: float = 0.0,
+    work: Optional[handoffs.Work] = None,
+    waiting: Sequence[Any] = (),
+) -> Tuple[str, Chosen]:
+    """Return (the block of a session's start, what it shows as [id, score, reason]); ("", []) where
+    there is nothing.
 
-    note: the handoff to show first, or None.  now: seconds since the epoch; 0 asks about no plan and names no age.  work: what
-    `worked` found, None for a new session.  waiting: handoffs of before that no session has had yet.
+    note: the handoff to show first, or None.  now: seconds since the epoch; 0 asks about no plan
+    and names no age.  work: what `worked` found, None for a new session.  waiting: handoffs of
+    before that no session has had yet.
     """
     work = handoffs.worked(found, "startup", "") if work is None else work
     aside = fence.overhead("brief") + tokeniser.utf16(MORE) + 1
@@ -104,7 +156,11 @@ def brief(found: Index, settings: Config, note: Any = None, now: float = 0.0,
     budget.take(headline)
     about, rules = _rules(found, settings, note, learnings if strategy.whole else ())
     items = [fence.item(rule, fence.ITEM_UNITS) for rule in rules]
-    held = min(RULES_UNITS, sum(tokeniser.utf16(item) + 1 for item in items) + fence.LEAST_UNITS) if rules else 0
+    held = (
+        min(RULES_UNITS, sum(tokeniser.utf16(item) + 1 for item in items) + fence.LEAST_UNITS)
+        if rules
+        else 0
+    )
     budget.left -= held
     counted = _handoff(found, note, budget, chosen)
     counts = [counted, *(_handoff(found, other, budget, chosen) for other in waiting)]
@@ -112,8 +168,15 @@ def brief(found: Index, settings: Config, note: Any = None, now: float = 0.0,
     asked = _plan(found, now, budget, chosen)
     spent = sum(map(fence.size, (*budget.lines, *items))) + aside
     budget.bytes = max(LEAST_BYTES, 4 * settings["load.briefTokens"] - spent)
-    aged = _work(found, work, note.derived_from if note and counted else (), now, budget, chosen,
-                 lambda: _overview(found, strategy, learnings, budget))
+    aged = _work(
+        found,
+        work,
+        note.derived_from if note and counted else (),
+        now,
+        budget,
+        chosen,
+        lambda: _overview(found, strategy, learnings, budget),
+    )
     budget.bytes = fence.ANY
     if strategy.whole:
         _all(found, strategy, learnings, misled, budget, chosen)
@@ -121,15 +184,23 @@ def brief(found: Index, settings: Config, note: Any = None, now: float = 0.0,
     if rules:
         from memory.hook import context
 
-        fence.add_rules(context.in_context(rules, about, {c[0] for c in chosen}), budget, chosen, found.mark)
+        fence.add_rules(
+            context.in_context(rules, about, {c[0] for c in chosen}), budget, chosen, found.mark
+        )
     if len(budget.lines) < 2 and not budget.rules:
         return "", []
-    return fence.block("brief", [*budget.lines, MORE], budget.rules, (headline, *counts, asked, aged)), chosen
+    return fence.block(
+        "brief", [*budget.lines, MORE], budget.rules, (headline, *counts, asked, aged)
+    ), chosen
 
 
-def _rules(found: Index, settings: Config, note: Any, learnings: Sequence[Any]) -> Tuple[Any, List[Any]]:
-    """Return (the context of a start, the approved rules that may be in it): by a tag of the place, or by a link to the
-    handoff or to what may be shown of the lists and `learnings`; (None, []) where there are none."""
+def _rules(
+    found: Index, settings: Config, note: Any, learnings: Sequence[Any]
+) -> Tuple[Any, List[Any]]:
+    """Return (the context of a start, the approved rules that may be in it): by a tag of the place,
+    or by a link to the handoff or to what may be shown of the lists and `learnings`; (None, [])
+    where there are none.
+    """
     if not settings["load.rules"] or not found.has_rules:
         return None, []
     from memory.hook import context
@@ -141,13 +212,19 @@ def _rules(found: Index, settings: Config, note: Any, learnings: Sequence[Any]) 
 
 
 def _handoff(found: Index, note: Any, budget: fence.Budget, chosen: Chosen) -> str:
-    """Add the handoff and return the line that says how often it was shown, "" where there is none or no room."""
+    """Add the handoff and return the line that says how often it was shown, "" where there is none
+    or no room.
+    """
     room = budget.left - COUNT_UNITS - 1
     if note is None or room < LEAST_UNITS:
         return ""
     before = handoffs.starts(found.place, note.id)
-    counted = "Handoff from %s (%s)" % (clock.day(note.created), "shown at %s before; `dayleaf handoff` replaces it" % (
-        announcements.many(before, "start")) if before else "new")
+    counted = "Handoff from %s (%s)" % (
+        clock.day(note.created),
+        "shown at %s before; `dayleaf handoff` replaces it" % (announcements.many(before, "start"))
+        if before
+        else "new",
+    )
     budget.take(counted)
     budget.left -= COUNT_UNITS - tokeniser.utf16(counted)
     budget.take(fence.item(note, min(HANDOFF_UNITS, room - 1), mark=found.mark(note)))
@@ -156,41 +233,69 @@ def _handoff(found: Index, note: Any, budget: fence.Budget, chosen: Chosen) -> s
 
 
 def _wishes(found: Index, budget: fence.Budget, chosen: Chosen) -> None:
-    """Add the most repeated and newest wishes of the user that nobody decided on, as they were said."""
-    docs = [doc for doc in found.listed("rules") if doc.name[0] == layout.PRIVATE][:READ_WISHES]  # of others it is a claim
-    records = [r for r in indexview.reread(found, docs, whole=True) if fence.field(r, "said")] if docs else []
+    """Add the most repeated and newest wishes of the user that nobody decided on, as they were
+    said.
+    """
+    # of others it is a claim
+    docs = [doc for doc in found.listed("rules") if doc.name[0] == layout.PRIVATE][:READ_WISHES]
+    records = (
+        [r for r in indexview.reread(found, docs, whole=True) if fence.field(r, "said")]
+        if docs
+        else []
+    )
     if not records:
         return
     from memory.core import approvals
 
     decided = approvals.decisions(found.place.home, [r.checksum for r in records])
     key = found.place.key
-    open_ = [r for r in records if (approvals.workspace_of(r.name, key), r.id, r.checksum) not in decided]
-    open_.sort(key=lambda record: (fence.field(record, "times") or "1", fence.field(record, "said")), reverse=True)
+    open_ = [
+        r for r in records if (approvals.workspace_of(r.name, key), r.id, r.checksum) not in decided
+    ]
+    open_.sort(
+        key=lambda record: (fence.field(record, "times") or "1", fence.field(record, "said")),
+        reverse=True,
+    )
     for record in open_[:MOST_WISHES]:
         line = 'You said on %s: "%s" (not confirmed; `dayleaf forget %s` drops it)' % (
-            fence.line(fence.field(record, "said"), 10), fence.line(record.title, 240), fence.line(record.id, 64))
+            fence.line(fence.field(record, "said"), 10),
+            fence.line(record.title, 240),
+            fence.line(record.id, 64),
+        )
         if budget.left < LEAST_UNITS or not budget.take("- " + line):
             break
         chosen.append([record.id, 1.0, "standing wish"])
 
 
 def _plan(found: Index, now: float, budget: fence.Budget, chosen: Chosen) -> str:
-    """Add the active plan and return the line that asks about one untouched for long, "" where there is none."""
+    """Add the active plan and return the line that asks about one untouched for long, "" where
+    there is none.
+    """
     for record in indexview.reread(found, found.listed("plans")[:4], whole=True):
         if record.kind != "plan" or not record.active:
             continue
         days = int((now - _touched(found.place, record)) // clock.DAY)
-        asked = "The plan has not changed for %d days: `dayleaf plan done`, `plan drop` or `plan update`" % days
-        asked = asked if days >= STALE_DAYS and budget.left >= LEAST_UNITS and budget.take(asked) else ""
-        if budget.left >= LEAST_UNITS and budget.take(_plan_item(record, min(PLAN_UNITS, budget.left - 1), found.mark(record))):
+        asked = (
+            "The plan has not changed for %d days: `dayleaf plan done`, `plan "
+            "drop` or `plan update`"
+        ) % days
+        asked = (
+            asked
+            if days >= STALE_DAYS and budget.left >= LEAST_UNITS and budget.take(asked)
+            else ""
+        )
+        if budget.left >= LEAST_UNITS and budget.take(
+            _plan_item(record, min(PLAN_UNITS, budget.left - 1), found.mark(record))
+        ):
             chosen.append([record.id, 1.0, "active plan"])
         return asked
     return ""
 
 
 def _touched(place: Place, record: Record) -> float:
-    """Return when a record was last changed, as it says or as its file does: seconds since the epoch."""
+    """Return when a record was last changed, as it says or as its file does: seconds since the
+    epoch.
+    """
     try:
         return max(record.updated, float(files.posix.stat(place.path(record.name)).st_mtime))
     except OSError:
@@ -198,33 +303,62 @@ def _touched(place: Place, record: Record) -> float:
 
 
 def _plan_item(record: Record, units: int, mark: str) -> str:
-    """Write a plan in at most `units` UTF-16 units; where that is too little, its open steps stand first.  mark: see `item`."""
+    """Write a plan in at most `units` UTF-16 units; where that is too little, its open steps stand
+    first.  mark: see `item`.
+    """
     from memory.core import records
 
     whole, steps = fence.item(record, 1 << 30, mark=mark), records.steps(record.body)
     todo = {line: "- [ ] " + said for line, ticked, said in steps if not ticked}
     if tokeniser.utf16(whole) <= units or not todo:
         return fence.item(record, units, mark=mark)
-    first = "%d of %d steps done, open:\n%s" % (len(steps) - len(todo), len(steps), "\n".join(todo.values()))
+    first = "%d of %d steps done, open:\n%s" % (
+        len(steps) - len(todo),
+        len(steps),
+        "\n".join(todo.values()),
+    )
     rest = [line for number, line in enumerate(record.body.split("\n")) if number not in todo]
     return fence.item(record.replaced(body=first + "\n\n" + "\n".join(rest)), units, mark=mark)
 
 
 # ---- the work of before
 
-def _work(found: Index, work: handoffs.Work, told: Sequence[str], now: float, budget: fence.Budget, chosen: Chosen,
-          overview: Callable[[], None]) -> str:
-    """Add the work of before and return the line that says its age: first what the next session needs of it, then a line for
-    each other session and what `overview` adds, then as much more of it as fits.
+
+def _work(
+    found: Index,
+    work: handoffs.Work,
+    told: Sequence[str],
+    now: float,
+    budget: fence.Budget,
+    chosen: Chosen,
+    overview: Callable[[], None],
+) -> str:
+    """Add the work of before and return the line that says its age: first what the next session
+    needs of it, then a line for each other session and what `overview` adds, then as much more of
+    it as fits.
 
     told: ids of what the handoff shown was made of.
     """
     at = len(budget.lines) + 1
     aged, parts, room = _first(found, work, told, now, budget, chosen)
-    others = ["- [%s] %s (%s%s)" % (fence.line(r.id, 64), handoffs.headline(r, OTHER_UNITS), ", ".join(filter(None, (
-        fence.line(str(r.meta.get("branch") or ""), 80), clock.day(r.created)))), fence.origin(r)) for r in work.others]
+    others = [
+        "- [%s] %s (%s%s)"
+        % (
+            fence.line(r.id, 64),
+            handoffs.headline(r, OTHER_UNITS),
+            ", ".join(
+                filter(
+                    None, (fence.line(str(r.meta.get("branch") or ""), 80), clock.day(r.created))
+                )
+            ),
+            fence.origin(r),
+        )
+        for r in work.others
+    ]
     if others and budget.take("Other sessions before this one:"):
-        chosen += [[r.id, 1.0, receipts.TITLE] for r, line in zip(work.others, others) if budget.take(line)]
+        chosen += [
+            [r.id, 1.0, receipts.TITLE] for r, line in zip(work.others, others) if budget.take(line)
+        ]
     if work.own and work.record is not None:
         _decided_elsewhere(found, work.record, budget, chosen)
     overview()
@@ -236,10 +370,17 @@ def _work(found: Index, work: handoffs.Work, told: Sequence[str], now: float, bu
     return aged
 
 
-def _first(found: Index, work: handoffs.Work, told: Sequence[str], now: float, budget: fence.Budget,
-           chosen: Chosen) -> Tuple[str, Dict[str, List[str]], int]:
-    """Add what stands first of a checkpoint, below a line with its age; return (that line, its other sections, the bytes that
-    these may take), ("", {}, 0) where there is nothing to add."""
+def _first(
+    found: Index,
+    work: handoffs.Work,
+    told: Sequence[str],
+    now: float,
+    budget: fence.Budget,
+    chosen: Chosen,
+) -> Tuple[str, Dict[str, List[str]], int]:
+    """Add what stands first of a checkpoint, below a line with its age; return (that line, its
+    other sections, the bytes that these may take), ("", {}, 0) where there is nothing to add.
+    """
     record = work.record
     room = min(budget.bytes, budget.left)
     if record is None or record.id in told or room < LEAST_UNITS:
@@ -250,13 +391,18 @@ def _first(found: Index, work: handoffs.Work, told: Sequence[str], now: float, b
         said = handoffs.understood(note)
         parts.update({name: said[name] for name in UNDERSTOOD if said.get(name)})
         chosen.append([note.id, 1.0, "note of that session"])
-    came = "" if work.own else " ".join(parts.get("Outcome", ()))  # which a compacted session is not told again
+    # which a compacted session is not told again
+    came = "" if work.own else " ".join(parts.get("Outcome", ()))
     decided = [line for line in parts.pop("Decisions", ()) if line[2:].rstrip(" .…") not in came]
     parts.update({"Decisions": decided} if decided else {})
     if later:
         parts["Outcome"] = parts.get("Outcome", []) + later
     first = [name for name in ("", *(AHEAD if work.own else FIRST)) if name in parts]
-    rest = {name: parts[name] for name in (LOST if work.own else (*REST, *parts)) if name in parts and name not in first}
+    rest = {
+        name: parts[name]
+        for name in (LOST if work.own else (*REST, *parts))
+        if name in parts and name not in first
+    }
     if not first and not rest:
         return "", {}, 0
     aged, head = _aged(work, now), fence.heading(record, mark=found.mark(record))
@@ -267,7 +413,14 @@ def _first(found: Index, work: handoffs.Work, told: Sequence[str], now: float, b
         return "", {}, 0
     budget.take(aged)
     budget.take(text)
-    chosen.append([record.id, 1.0, "newest checkpoint" + ("" if work.own or _is_own_branch(work) else " of another branch")])
+    chosen.append(
+        [
+            record.id,
+            1.0,
+            "newest checkpoint"
+            + ("" if work.own or _is_own_branch(work) else " of another branch"),
+        ]
+    )
     left = room - sum(fence.size(line) + 1 for line in lines)
     if work.own:
         return aged, rest, min(left, OWN_BYTES - fence.size(aged + text))
@@ -281,12 +434,23 @@ def _decided_elsewhere(found: Index, record: Any, budget: fence.Budget, chosen: 
     lines: List[str] = []
     for name in dict.fromkeys(name.rpartition("/")[2] for name in names):
         numbers = sorted(found.holding(name.lower()))[-NEAR_DOCS:]
-        docs = [doc for doc in map(found.doc, numbers) if doc.kind in ("checkpoint", "note") and doc.ordinal == 0]
+        docs = [
+            doc
+            for doc in map(found.doc, numbers)
+            if doc.kind in ("checkpoint", "note") and doc.ordinal == 0
+        ]
         for one in indexview.reread(found, sorted(docs, key=lambda doc: -doc.created)):
             if one.meta.get("session") == record.meta.get("session"):
                 continue
-            said = [line for line in handoffs.sections(fence.clean(one.body)).get("Decisions", ()) if name in line]
-            lines += ["- [%s] %s" % (fence.line(one.id, 64), handoffs.clause(line[2:], OTHER_UNITS)) for line in said[:1]]
+            said = [
+                line
+                for line in handoffs.sections(fence.clean(one.body)).get("Decisions", ())
+                if name in line
+            ]
+            lines += [
+                "- [%s] %s" % (fence.line(one.id, 64), handoffs.clause(line[2:], OTHER_UNITS))
+                for line in said[:1]
+            ]
             if said:
                 chosen.append([one.id, 1.0, "decided about a file at hand"])
     kept = list(dict.fromkeys(lines))[:NEAR_LINES]
@@ -297,9 +461,21 @@ def _decided_elsewhere(found: Index, record: Any, budget: fence.Budget, chosen: 
 
 def _later(record: Any) -> List[str]:
     """Say what a session came to on another branch, in a line; none where it did not."""
-    came = handoffs.sections(fence.clean(record.body)).get("Outcome", [])[:1] if record is not None else ()
-    return ["- later in that session, on branch %s [%s]%s: %s" % (fence.line(str(record.meta.get("branch") or "none"), 80),
-            fence.line(record.id, 64), fence.origin(record), line[2:]) for line in came]
+    came = (
+        handoffs.sections(fence.clean(record.body)).get("Outcome", [])[:1]
+        if record is not None
+        else ()
+    )
+    return [
+        "- later in that session, on branch %s [%s]%s: %s"
+        % (
+            fence.line(str(record.meta.get("branch") or "none"), 80),
+            fence.line(record.id, 64),
+            fence.origin(record),
+            line[2:],
+        )
+        for line in came
+    ]
 
 
 def _is_own_branch(work: handoffs.Work) -> bool:
@@ -309,22 +485,37 @@ def _is_own_branch(work: handoffs.Work) -> bool:
 def _aged(work: handoffs.Work, now: float) -> str:
     """Say of which branch the checkpoint shown is, and how many days old."""
     days = int(now // clock.DAY - work.record.created // clock.DAY) if now else -1
-    when = "" if days < 0 else ", today" if not days else ", yesterday" if days == 1 else ", %d days ago" % days
+    when = (
+        ""
+        if days < 0
+        else ", today"
+        if not days
+        else ", yesterday"
+        if days == 1
+        else ", %d days ago" % days
+    )
     if work.own:
         return "This session before its compaction, what a summary may lack:"
     of = fence.line(str(work.record.meta.get("branch") or ""), 80)
     of = " on branch " + of if of else ""
     if _is_own_branch(work):
         return "The newest work%s%s:" % (of, when)
-    return "The newest work is%s%s; none on %s yet:" % (of or " on no branch", when, fence.line(work.branch, 80))
+    return "The newest work is%s%s; none on %s yet:" % (
+        of or " on no branch",
+        when,
+        fence.line(work.branch, 80),
+    )
 
 
 def _evened(parts: Dict[str, List[str]], names: Sequence[str], room: int) -> List[str]:
-    """Return sections as lines in at most `room` bytes: where that is too little, every long line is cut at a word, and of
-    the longest sections the last lines are only counted."""
+    """Return sections as lines in at most `room` bytes: where that is too little, every long line
+    is cut at a word, and of the longest sections the last lines are only counted.
+    """
     held = [parts[name] for name in names]
     most = fence.ANY
-    if sum(fence.size(line) + 1 for lines in held for line in lines) > room - SHORT_BYTES * len(names):
+    if sum(fence.size(line) + 1 for lines in held for line in lines) > room - SHORT_BYTES * len(
+        names
+    ):
         most = max(1, _level([len(lines) for lines in held], room // SHORT_BYTES - 2 * len(names)))
     lines: List[str] = []
     for name, said in zip(names, held):
@@ -335,7 +526,9 @@ def _evened(parts: Dict[str, List[str]], names: Sequence[str], room: int) -> Lis
 
 
 def _level(sizes: Sequence[int], room: int) -> int:
-    """Return the size to which the greatest have to be cut for all to fit in `room`, ANY where they do as they are."""
+    """Return the size to which the greatest have to be cut for all to fit in `room`, ANY where they
+    do as they are.
+    """
     for at, size in enumerate(sorted(sizes)):
         share = room // (len(sizes) - at)
         if size > share:
@@ -345,7 +538,9 @@ def _level(sizes: Sequence[int], room: int) -> int:
 
 
 def _more(parts: Dict[str, List[str]], room: int) -> List[str]:
-    """Return sections as lines, as many as fit in `room` bytes: of the turns the newest, of others the first."""
+    """Return sections as lines, as many as fit in `room` bytes: of the turns the newest, of others
+    the first.
+    """
     found: List[str] = []
     for name, lines in parts.items():
         latest = name == "Turns"
@@ -370,36 +565,64 @@ def _more(parts: Dict[str, List[str]], room: int) -> List[str]:
 def _headline(found: Index) -> str:
     if found.unread:  # an index is being made; what was read of the files is a part
         return "Memory of %s: %s, of which %d were read." % (
-            found.place.key, announcements.many(found.records + found.unread, "record"), found.records)
-    counts = announcements.many(found.learnings, "learning"), announcements.many(found.records, "record")
+            found.place.key,
+            announcements.many(found.records + found.unread, "record"),
+            found.records,
+        )
+    counts = (
+        announcements.many(found.learnings, "learning"),
+        announcements.many(found.records, "record"),
+    )
     return "Memory of %s: %s in %s." % (found.place.key, *counts)
 
 
-def _all(found: Index, strategy: Strategy, learnings: Sequence[Any], misled: frozenset[str], budget: fence.Budget,
-         chosen: Chosen) -> None:
+def _all(
+    found: Index,
+    strategy: Strategy,
+    learnings: Sequence[Any],
+    misled: frozenset[str],
+    budget: fence.Budget,
+    chosen: Chosen,
+) -> None:
     """Add the learnings in full, then the titles of those that did not fit."""
     left_out = []
     for record, mark in _fresh_first(found, learnings):
-        if record.accepted and budget.take(fence.item(record, 1 << 30, "", record.id in misled, mark=mark)):
+        if record.accepted and budget.take(
+            fence.item(record, 1 << 30, "", record.id in misled, mark=mark)
+        ):
             chosen.append([record.id, 1.0, strategy.name])
         elif record.accepted:
             left_out.append(record)
     for record in left_out:
-        budget.take("- [%s] %s (did not fit)" % (fence.line(record.id, 64), fence.line(record.title, 120)))
+        budget.take(
+            "- [%s] %s (did not fit)" % (fence.line(record.id, 64), fence.line(record.title, 120))
+        )
 
 
 def _fresh_first(found: Index, docs: Sequence[Any]) -> List[Tuple[Any, str]]:
-    """Re-read documents; return each record with why it is stale, those that are below the others."""
-    return sorted([(record, found.mark(record)) for record in indexview.reread(found, docs)], key=lambda row: bool(row[1]))
+    """Re-read documents; return each record with why it is stale, those that are below the
+    others.
+    """
+    return sorted(
+        [(record, found.mark(record)) for record in indexview.reread(found, docs)],
+        key=lambda row: bool(row[1]),
+    )
 
 
-def _overview(found: Index, strategy: Strategy, learnings: Sequence[Any], budget: fence.Budget) -> None:
-    """Add the map of topics and the titles of the newest learnings, as many as the strategy shows of each."""
-    rows = found.lists("brief").get("topics", [])[:strategy.topics] if strategy.topics else ()
+def _overview(
+    found: Index, strategy: Strategy, learnings: Sequence[Any], budget: fence.Budget
+) -> None:
+    """Add the map of topics and the titles of the newest learnings, as many as the strategy shows
+    of each.
+    """
+    rows = found.lists("brief").get("topics", [])[: strategy.topics] if strategy.topics else ()
     topics = ["%s (%d)" % (fence.line(str(row[0]), 64), row[1]) for row in rows if row[1]]
     if topics:
         budget.take("Topics: " + ", ".join(topics))
-    recent = ["- [%s] %s (%s%s)" % (fence.line(r.id, 64), fence.line(r.title, 120), clock.day(r.created), fence.marked(mark))
-              for r, mark in _fresh_first(found, learnings[:strategy.newest])]
+    recent = [
+        "- [%s] %s (%s%s)"
+        % (fence.line(r.id, 64), fence.line(r.title, 120), clock.day(r.created), fence.marked(mark))
+        for r, mark in _fresh_first(found, learnings[: strategy.newest])
+    ]
     if recent:
         budget.take("\n".join(["", "Newest of %d learnings:" % found.learnings, *recent]))

@@ -19,7 +19,9 @@ def noted_path(place: Place, session: str) -> str:
 
 
 def on_stop(event: Event, env: Dict[str, str], now: float) -> Tuple[Optional[Event], bool]:
-    """Answer Stop with a line for the user where a wish was noted; the child captures in any case."""
+    """Answer Stop with a line for the user where a wish was noted; the child captures in any
+    case.
+    """
     session = layout.safe_id(event.get("session_id"))
     if not session:
         return None, True

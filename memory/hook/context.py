@@ -2,19 +2,22 @@
 
 Where a tag comes from, and what it weighs:
 
-    given    `recall --context-tags "reviewer,jira-api=1.5"`; `none` among them leaves out all that follow
+    given    `recall --context-tags "reviewer,jira-api=1.5"`; `none` among them leaves out all that
+             follow
     pinned   `context.tags` in the user's settings
     project  derived from the project's manifests (manifests.py), weight 1
     branch   words of the branch that is checked out, weight 1
     always   the tag `always`, for rules alone
 
-The first of these that names a tag decides its weight.  A tag meets one of a record where both have the same `label`.
+The first of these that names a tag decides its weight.  A tag meets one of a record where both have
+the same `label`.
 
-Schema, version 1, of `<cache>/<scope>.tags`, derived by the worker after a session's start, so that a hook need not read
-manifests: a line `1 <crc32 of the rest, 8 hex>`, then a line `<tag><tab><manifest>` for each tag.
+Schema, version 1, of `<cache>/<scope>.tags`, derived by the worker after a session's start, so that
+a hook need not read manifests: a line `1 <crc32 of the rest, 8 hex>`, then a line
+`<tag><tab><manifest>` for each tag.
 
-Of the rules the index says which files are read (assembly.py); what a file holds now, and whether that content is approved,
-decides.
+Of the rules the index says which files are read (assembly.py); what a file holds now, and whether
+that content is approved, decides.
 """
 
 from __future__ import annotations
@@ -32,7 +35,8 @@ if TYPE_CHECKING:
     from memory.core.layout import Place
     from memory.hook.indexview import Index
 
-GIVEN, PINNED, BRANCH = "given", "pinned", "branch"  # origins; any other one is the path of a manifest
+# origins; any other one is the path of a manifest
+GIVEN, PINNED, BRANCH = "given", "pinned", "branch"
 PROMPT, CATEGORY = OF_PROMPT = ("prompt", "category")  # what of a context changes with every prompt
 ALWAYS = "always"  # the tag of a rule that is in every context of a session's start
 NONE = "none"  # the context tag that stands for no other than those given
@@ -40,17 +44,42 @@ DEFAULT_WEIGHT, DERIVED_WEIGHT, MOST_WEIGHT = 1.5, 1.0, 100.0
 LIMIT = 1 << 16  # bytes of the kept file
 BRANCH_WORDS = 8  # of one branch
 # What a branch's name says of the work and not of its subject.
-_PLAIN = frozenset("main master trunk develop development dev head feature features feat fix fixes bugfix hotfix bug chore docs "
-                   "refactor release releases test tests wip tmp temp task issue ticket user users the and for with".split())
-_ALIASES = {name: tag for tag, names in {
-    "python": "py python3", "javascript": "js", "typescript": "ts", "go": "golang", "c#": "csharp", "rust": "rs", "ruby": "rb",
-    "postgres": "postgresql psql", "node": "nodejs node.js", "vue": "vuejs vue.js", "react": "reactjs react.js",
-    "next": "nextjs next.js", "express": "expressjs express.js", "rails": "ruby-on-rails", "spring": "spring-boot",
-    "kubernetes": "k8s", "terraform": "tf", "dotnet": ".net", "aspnet": "asp.net asp.net-core"}.items() for name in names.split()}
+_PLAIN = frozenset(
+    "main master trunk develop development dev head feature features feat fix fixes bugfix hotfix "
+    "bug chore docs refactor release releases test tests wip tmp temp task issue ticket user "
+    "users the and for with".split()
+)
+_ALIASES = {
+    name: tag
+    for tag, names in {
+        "python": "py python3",
+        "javascript": "js",
+        "typescript": "ts",
+        "go": "golang",
+        "c#": "csharp",
+        "rust": "rs",
+        "ruby": "rb",
+        "postgres": "postgresql psql",
+        "node": "nodejs node.js",
+        "vue": "vuejs vue.js",
+        "react": "reactjs react.js",
+        "next": "nextjs next.js",
+        "express": "expressjs express.js",
+        "rails": "ruby-on-rails",
+        "spring": "spring-boot",
+        "kubernetes": "k8s",
+        "terraform": "tf",
+        "dotnet": ".net",
+        "aspnet": "asp.net asp.net-core",
+    }.items()
+    for name in names.split()
+}
 
 
 class Tag:
-    """A context tag: its name, its weight, and its origin (`given`, `pinned`, `branch`, or the path of a manifest)."""
+    """A context tag: its name, its weight, and its origin (`given`, `pinned`, `branch`, or the path
+    of a manifest).
+    """
 
     __slots__ = ("name", "origin", "weight")
 
@@ -59,25 +88,36 @@ class Tag:
 
 
 def label(tag: str) -> str:
-    """Return the form in which tags are compared: lower case, blanks as hyphens, one name for what has several."""
+    """Return the form in which tags are compared: lower case, blanks as hyphens, one name for what
+    has several.
+    """
     name = "-".join(tag.lower().replace("_", " ").split()).lstrip("#")
     return _ALIASES.get(name, name)
 
 
 def needs(tag: str) -> Tuple[str, ...]:
-    """Return the terms that a text must hold to speak of a tag: all its words, or, of one in a script without blanks, all its
-    pairs of letters; none where the tag holds no word.  `go on` is no word about Go, so that one wants `golang`."""
+    """Return the terms that a text must hold to speak of a tag: all its words, or, of one in a
+    script without blanks, all its pairs of letters; none where the tag holds no word.  `go on` is
+    no word about Go, so that one wants `golang`.
+    """
     if tag.lower().strip("# ") == "go":
         return ("golang",)
     words = {term for term, weight in tokeniser.terms(tag) if weight >= 1.0}
-    return tuple(sorted(word for word in words
-                        if len(word) < 3 or not words.issuperset(word[i:i + 2] for i in range(len(word) - 1))))
+    return tuple(
+        sorted(
+            word
+            for word in words
+            if len(word) < 3 or not words.issuperset(word[i : i + 2] for i in range(len(word) - 1))
+        )
+    )
 
 
 def weighted(said: str) -> Tuple[Tuple[str, float], ...]:
-    """Read `reviewer,jira-api=1.5` as ((tag, weight), ...); a tag without a weight takes the mean of the given ones, or 1.5.
+    """Read `reviewer,jira-api=1.5` as ((tag, weight), ...); a tag without a weight takes the mean
+    of the given ones, or 1.5.
 
-    `none` is no tag, see `is_alone`.  Raises UsageError for a weight that is no number from 0 to 100.
+    `none` is no tag, see `is_alone`.  Raises UsageError for a weight that is no number from 0 to
+    100.
     """
     given: List[Tuple[str, Optional[float]]] = []
     for piece in said.split(","):
@@ -89,7 +129,10 @@ def weighted(said: str) -> Tuple[Tuple[str, float], ...]:
         except ValueError:
             value = -1.0
         if value is not None and not 0.0 <= value <= MOST_WEIGHT:
-            raise UsageError("the context tag '%s' needs a weight from 0 to 100, such as %s=1.5" % (piece.strip()[:60], tag[:40]))
+            raise UsageError(
+                "the context tag '%s' needs a weight from 0 to 100, such as %s=1.5"
+                % (piece.strip()[:60], tag[:40])
+            )
         given.append((tag, value))
     known = [value for _, value in given if value is not None]
     default = sum(known) / len(known) if known else DEFAULT_WEIGHT
@@ -97,12 +140,16 @@ def weighted(said: str) -> Tuple[Tuple[str, float], ...]:
 
 
 def is_alone(said: str) -> bool:
-    """Tell whether `none` stands among given context tags: then those that are pinned or derived do not count."""
+    """Tell whether `none` stands among given context tags: then those that are pinned or derived do
+    not count.
+    """
     return any(piece.strip().lower() == NONE for piece in said.split(","))
 
 
 def pinned(settings: Config) -> Tuple[Tuple[str, float], ...]:
-    """Return what `context.tags` pins; none where it cannot be read (`dayleaf config set` refuses that)."""
+    """Return what `context.tags` pins; none where it cannot be read (`dayleaf config set` refuses
+    that).
+    """
     try:
         return weighted(",".join(map(str, settings["context.tags"])))
     except UsageError:
@@ -110,8 +157,9 @@ def pinned(settings: Config) -> Tuple[Tuple[str, float], ...]:
 
 
 def branch_words(name: str) -> Tuple[str, ...]:
-    """Return the words of a branch's name that may say what it is about: `feature/JIRA-12-jwt-refresh` has jira-12, jwt and
-    refresh, `main` has none."""
+    """Return the words of a branch's name that may say what it is about:
+    `feature/JIRA-12-jwt-refresh` has jira-12, jwt and refresh, `main` has none.
+    """
     found: Dict[str, None] = {}
     for part in name.lower().replace("_", "-").replace(".", "-").split("/"):
         pieces = part.split("-")
@@ -119,7 +167,12 @@ def branch_words(name: str) -> Tuple[str, ...]:
             after = pieces[i + 1] if i + 1 < len(pieces) else ""
             if piece.isalpha() and piece not in _PLAIN and after.isdigit():
                 found[piece + "-" + after] = None
-            elif len(piece) > 1 and piece not in _PLAIN and piece not in tokeniser.STOP and not _is_number(piece):
+            elif (
+                len(piece) > 1
+                and piece not in _PLAIN
+                and piece not in tokeniser.STOP
+                and not _is_number(piece)
+            ):
                 found[piece] = None
     return tuple(found)[:BRANCH_WORDS]
 
@@ -127,23 +180,30 @@ def branch_words(name: str) -> Tuple[str, ...]:
 def _is_number(piece: str) -> bool:
     """Tell whether a piece of a branch's name is a number, a version or a hash."""
     digits = sum(map(str.isdigit, piece))
-    return piece.lstrip("v").isdigit() or (digits > 0 and len(piece) >= 7 and not piece.strip("0123456789abcdef"))
+    return piece.lstrip("v").isdigit() or (
+        digits > 0 and len(piece) >= 7 and not piece.strip("0123456789abcdef")
+    )
 
 
 def around(place: Place, settings: Config, derived: Mapping[str, str]) -> Tuple[Tag, ...]:
-    """Return the context tags of a place: the pinned ones, then those of its manifests and of its branch, each label once.
+    """Return the context tags of a place: the pinned ones, then those of its manifests and of its
+    branch, each label once.
 
     derived: tag -> manifest; neither it nor the branch counts where `context.derive` is off.
     """
     tags = []
     if settings["context.derive"]:
         tags = [Tag(name, DERIVED_WEIGHT, path) for name, path in derived.items()]
-        tags += [Tag(name, DERIVED_WEIGHT, BRANCH) for name in branch_words(layout.branch_of(place.git))]
+        tags += [
+            Tag(name, DERIVED_WEIGHT, BRANCH) for name in branch_words(layout.branch_of(place.git))
+        ]
     return joined((), [*(Tag(name, weight, PINNED) for name, weight in pinned(settings)), *tags])
 
 
 def joined(given: Sequence[Tuple[str, float]], others: Sequence[Tag]) -> Tuple[Tag, ...]:
-    """Return the context tags of a query: those given with it, (tag, weight), then the others, each label once."""
+    """Return the context tags of a query: those given with it, (tag, weight), then the others, each
+    label once.
+    """
     found: Dict[str, Tag] = {}
     for tag in (*[Tag(name, weight, GIVEN) for name, weight in given], *others):
         found.setdefault(label(tag.name), tag)
@@ -167,14 +227,18 @@ def keep(place: Place, derived: Mapping[str, str]) -> None:
 
 
 def kept(place: Place) -> Dict[str, str]:
-    """Return tag -> manifest as it was kept; none where nothing is kept, or it is damaged or of another version."""
+    """Return tag -> manifest as it was kept; none where nothing is kept, or it is damaged or of
+    another version.
+    """
     try:
         head, _, rest = files.read(path_of(place), LIMIT).partition(b"\n")
     except OSError:
         return {}
     if head != b"1 %08x" % crc32(rest):
         return {}
-    rows = [line.partition("\t") for line in rest.decode("utf-8", "surrogateescape").split("\n") if line]
+    rows = [
+        line.partition("\t") for line in rest.decode("utf-8", "surrogateescape").split("\n") if line
+    ]
     return {tag: path for tag, _, path in rows}
 
 
@@ -182,8 +246,10 @@ def kept(place: Place) -> Dict[str, str]:
 
 
 class Context:
-    """What a rule's tags may meet: `texts` by their names (the terms of the prompt, those of its category too, those of the
-    branch), and the `labels` of the place's context tags, each with its origin."""
+    """What a rule's tags may meet: `texts` by their names (the terms of the prompt, those of its
+    category too, those of the branch), and the `labels` of the place's context tags, each with its
+    origin.
+    """
 
     __slots__ = ("labels", "texts")
 
@@ -191,35 +257,57 @@ class Context:
         self.texts, self.labels = texts, labels
 
     def of_prompt(self) -> Context:
-        """Return what of it holds where the prompt does not say what it is about: `yes`, `run the tests`."""
-        return self if not self.texts[PROMPT] <= tokeniser.COMMON else Context(
-            {name: terms for name, terms in self.texts.items() if name in OF_PROMPT}, {})
+        """Return what of it holds where the prompt does not say what it is about: `yes`, `run the
+        tests`.
+        """
+        return (
+            self
+            if not self.texts[PROMPT] <= tokeniser.COMMON
+            else Context(
+                {name: terms for name, terms in self.texts.items() if name in OF_PROMPT}, {}
+            )
+        )
 
 
 def context_of(place: Place, prompt: str, mode: str, settings: Config) -> Context:
     """Return the context of a prompt, or with "" of a session's start.
 
-    mode: the host's permission mode.  What the manifests say is read from what the worker kept of them, the branch from git's
-    own file.
+    mode: the host's permission mode.  What the manifests say is read from what the worker kept of
+    them, the branch from git's own file.
     """
     stems = frozenset(term for term, _ in tokeniser.terms(prompt))
     category = category_of(stems, mode, categories(settings["load.routes"])) if prompt else ""
     tags = around(place, settings, kept(place))
     own = (PINNED, BRANCH)
     on_branch = " ".join(tag.name for tag in tags if tag.origin == BRANCH)
-    return Context({PROMPT: stems, CATEGORY: stems.union(term for term, _ in tokeniser.terms(category)),
-                    BRANCH: frozenset(term for term, _ in tokeniser.terms(on_branch))},
-                   {ALWAYS: ALWAYS, **{label(tag.name): tag.origin if tag.origin in own else "project" for tag in tags}})
+    return Context(
+        {
+            PROMPT: stems,
+            CATEGORY: stems.union(term for term, _ in tokeniser.terms(category)),
+            BRANCH: frozenset(term for term, _ in tokeniser.terms(on_branch)),
+        },
+        {
+            ALWAYS: ALWAYS,
+            **{label(tag.name): tag.origin if tag.origin in own else "project" for tag in tags},
+        },
+    )
 
 
-def near_rules(found: Index, about: Context, ids: Iterable[str], before: Iterable[str] = ()) -> List[Any]:
+def near_rules(
+    found: Index, about: Context, ids: Iterable[str], before: Iterable[str] = ()
+) -> List[Any]:
     """Return the documents of the rules that may be in a context, newest first.
 
-    ids: records that are shown, or may be.  before: ids that this session has seen.  The index knows the tags and links of
-    its rules (assembly.py); one that it has not read yet may be in any context.
+    ids: records that are shown, or may be.  before: ids that this session has seen.  The index
+    knows the tags and links of its rules (assembly.py); one that it has not read yet may be in any
+    context.
     """
     table, numbers = found.lists("watch").get("ruled", {}), set()
-    for key, wanted in (*(("words", terms) for terms in about.texts.values()), ("labels", about.labels), ("links", ids)):
+    for key, wanted in (
+        *(("words", terms) for terms in about.texts.values()),
+        ("labels", about.labels),
+        ("links", ids),
+    ):
         held = table.get(key, {})
         for word in wanted if held else ():
             numbers.update(held.get(word, ()))
@@ -228,48 +316,69 @@ def near_rules(found: Index, about: Context, ids: Iterable[str], before: Iterabl
             numbers.update(held)
     docs = [found.doc(n) for n in numbers if n not in found.delta.gone]
     docs += [doc for doc in found.delta.docs if doc.ordinal == 0 and doc.kind == "rule"]
-    return sorted((doc for doc in docs if doc.id not in before), key=lambda doc: (-doc.created, doc.name))
+    return sorted(
+        (doc for doc in docs if doc.id not in before), key=lambda doc: (-doc.created, doc.name)
+    )
 
 
 def approved_rules(found: Index, docs: Iterable[Any]) -> List[Any]:
-    """Return the rules among documents whose exact content is approved, in their order, each content once.
+    """Return the rules among documents whose exact content is approved, in their order, each
+    content once.
 
-    A rule is read whole from its file; one behind a link, or with a line that can be read in two ways, counts for nothing.
+    A rule is read whole from its file; one behind a link, or with a line that can be read in two
+    ways, counts for nothing.
     """
-    read = [record for record in indexview.reread(found, docs, whole=True) if record.kind == "rule" and not record.unsure]
+    read = [
+        record
+        for record in indexview.reread(found, docs, whole=True)
+        if record.kind == "rule" and not record.unsure
+    ]
     if not read:
         return []
-    place, approved = found.place, approvals.approved(found.place.home, [record.checksum for record in read])
+    place, approved = (
+        found.place,
+        approvals.approved(found.place.home, [record.checksum for record in read]),
+    )
     kept: Dict[str, Any] = {}
     for record in read:
-        if (approvals.workspace_of(record.name, place.key), record.id, record.checksum) in approved \
-                and not files.is_link(place.path(record.name)):
+        if (
+            approvals.workspace_of(record.name, place.key),
+            record.id,
+            record.checksum,
+        ) in approved and not files.is_link(place.path(record.name)):
             kept.setdefault(record.checksum, record)
     return list(kept.values())
 
 
 def is_met(tag: str, terms: frozenset[str]) -> bool:
-    """Tell whether terms hold a tag: all its words; for a script without blanks, such as Chinese, all its pairs of characters."""
+    """Tell whether terms hold a tag: all its words; for a script without blanks, such as Chinese,
+    all its pairs of characters.
+    """
     whole = needs(tag)
     return bool(whole) and terms.issuperset(whole)
 
 
 def in_context(rules: Iterable[Any], about: Context, shown: Iterable[str]) -> List[Tuple[Any, str]]:
-    """Return (rule, reason) for each rule in context: by a tag, or by a link to a record of `shown`.
+    """Return (rule, reason) for each rule in context: by a tag, or by a link to a record of
+    `shown`.
 
     A rule without tags and links is in no context.
     """
     found = []
     for record in rules:
         linked = [link.target for link in record.links if link.target in shown]
-        reason = _tag_reason(record, about) or ("rule: linked with " + fence.line(linked[0], 64) if linked else "")
+        reason = _tag_reason(record, about) or (
+            "rule: linked with " + fence.line(linked[0], 64) if linked else ""
+        )
         if reason:
             found.append((record, reason))
     return found
 
 
 def _tag_reason(record: Any, about: Context) -> str:
-    """Say which tag of a rule its context holds and where it comes from, the prompt first; "" for none."""
+    """Say which tag of a rule its context holds and where it comes from, the prompt first; "" for
+    none.
+    """
     for origin, terms in about.texts.items():
         for tag in record.tags:
             if is_met(tag, terms):
@@ -283,16 +392,20 @@ def _tag_reason(record: Any, about: Context) -> str:
 
 def is_of_place(reason: str) -> bool:
     """Tell whether a rule is in context by the place, and not by a prompt or a link."""
-    return reason.startswith("rule: tag ") and not reason.endswith(tuple("(%s)" % name for name in OF_PROMPT))
+    return reason.startswith("rule: tag ") and not reason.endswith(
+        tuple("(%s)" % name for name in OF_PROMPT)
+    )
 
 
-def with_prompt(found: Index, prompt: str, mode: str, settings: Config, before: Iterable[str],
-                shown: set[str]) -> List[Tuple[Any, str]]:
-    """Return (rule, why) of the approved rules in a prompt's context that this session has not seen.
+def with_prompt(
+    found: Index, prompt: str, mode: str, settings: Config, before: Iterable[str], shown: set[str]
+) -> List[Tuple[Any, str]]:
+    """Return (rule, why) of the approved rules in a prompt's context that this session has not
+    seen.
 
-    mode: the host's permission mode.  before: ids that this session has seen.  shown: ids of the records that go with the
-    prompt.  Rules of the place stood in the brief; one that did not (it is new, or had no room) comes with the next prompt
-    that says what it is about.
+    mode: the host's permission mode.  before: ids that this session has seen.  shown: ids of the
+    records that go with the prompt.  Rules of the place stood in the brief; one that did not (it is
+    new, or had no room) comes with the next prompt that says what it is about.
     """
     about = context_of(found.place, prompt, mode, settings).of_prompt()
     return in_context(approved_rules(found, near_rules(found, about, shown, before)), about, shown)

@@ -1,18 +1,23 @@
-"""The index on disk, part two: the delta log, one appended frame for each file that changed since the segment was built.
+"""The index on disk, part two: the delta log, one appended frame for each file that changed since
+the segment was built.
 
-Format, version 1, little-endian; the file is named after the segment's generation, so a log never meets another segment:
+Format, version 1, little-endian; the file is named after the segment's generation, so a log never
+meets another segment:
 
     frame    0x1e, u32 length and u32 crc32 of the payload, payload
-    payload  BASE: u32 first document of the record in the segment (ABSENT: none), u16 how many, u8 whether it is a learning a
-             prompt may get, u32 its tokens, u16 length of the name, u16 number of documents; the name; the documents
-             (none: the file is gone)
-    stamp    a frame that starts with 0x1d; payload i64 and a folder's name: all its changes up to that mtime are in the log;
-             without a name: at that time every file was compared by its checksum, where its time of change proved nothing
-    document u32 length of what follows, u32 of that up to the terms; segment.ROW with its strings (offset 0);
-             then for each term "\\n" term "\\t" impact as two hex digits, and a last "\\n"
+    payload  BASE: u32 first document of the record in the segment (ABSENT: none), u16 how many, u8
+             whether it is a learning a prompt may get, u32 its tokens, u16 length of the name, u16
+             number of documents; the name; the documents (none: the file is gone)
+    stamp    a frame that starts with 0x1d; payload i64 and a folder's name: all its changes up to
+             that mtime are in the log; without a name: at that time every file was compared by its
+             checksum, where its time of change proved nothing
+    document u32 length of what follows, u32 of that up to the terms; segment.ROW with its strings
+             (offset 0); then for each term "\\n" term "\\t" impact as two hex digits, and a last
+             "\\n"
 
-One write adds one frame, so writers need no lock and a torn frame is the only damage: reading goes on at the next whole one,
-and the next refresh of all files builds anew.  The last frame of a name counts.  Impacts use the segment's mean length.
+One write adds one frame, so writers need no lock and a torn frame is the only damage: reading goes
+on at the next whole one, and the next refresh of all files builds anew.  The last frame of a name
+counts.  Impacts use the segment's mean length.
 """
 
 from __future__ import annotations
@@ -42,7 +47,8 @@ MARK, FOLDER_MARK = 0x1E, 0x1D
 def encode(name: str, base: Segment | None, changes: Sequence[Change]) -> bytes:
     """Return the frame that says how a record is now.
 
-    changes: (document, term frequencies, number of terms) of each section; none where the file is gone.
+    changes: (document, term frequencies, number of terms) of each section; none where the file is
+    gone.
     """
     first, count, learning, tokens, mean = segment.ABSENT, 0, 0, 0, 100.0
     if base is not None:
@@ -56,7 +62,10 @@ def encode(name: str, base: Segment | None, changes: Sequence[Change]) -> bytes:
     for doc, counts, length in changes:
         row, strings = segment.pack(doc, 0)
         head = row + strings
-        terms = "".join("\n%s\t%02x" % (term, segment.impact(n, length, mean)) for term, n in sorted(counts.items()))
+        terms = "".join(
+            "\n%s\t%02x" % (term, segment.impact(n, length, mean))
+            for term, n in sorted(counts.items())
+        )
         ident = "\n\x01%s\t01\n" % doc.id
         body = head + (terms + ident).encode("utf-8", "replace")
         payload.append(_DOC.pack(len(body), len(head)) + body)
@@ -65,16 +74,20 @@ def encode(name: str, base: Segment | None, changes: Sequence[Change]) -> bytes:
 
 
 def stamp(folder: str, mtime_ns: int) -> bytes:
-    """Return the frame that says that a folder's changes up to an mtime are in the log (only a full scan may say so).
+    """Return the frame that says that a folder's changes up to an mtime are in the log (only a full
+    scan may say so).
 
     folder: "" for all files, settled at an instant.
     """
-    data = _STAMP.pack(max(segment.TIMES[0], min(mtime_ns, segment.TIMES[1]))) + folder.encode("utf-8", "surrogateescape")
+    data = _STAMP.pack(max(segment.TIMES[0], min(mtime_ns, segment.TIMES[1]))) + folder.encode(
+        "utf-8", "surrogateescape"
+    )
     return _FRAME.pack(FOLDER_MARK, len(data), crc32(data)) + data
 
 
 def without(data: bytes, start: bytes, most: int = 0) -> bytes:
-    """Return a log without the frames of records and folders whose names begin in one way; what is damaged stays.
+    """Return a log without the frames of records and folders whose names begin in one way; what is
+    damaged stays.
 
     most: bytes of these records' last frames that stay, the newest first.
     """
@@ -84,13 +97,16 @@ def without(data: bytes, start: bytes, most: int = 0) -> bytes:
     last: Dict[bytes, bytes] = {}
     while at + _FRAME.size < len(data) and data[at] in (MARK, FOLDER_MARK):
         mark, length, _ = _FRAME.unpack_from(data, at)
-        end, named = at + _FRAME.size + length, at + _FRAME.size + (_BASE.size if mark == MARK else _STAMP.size)
+        end, named = (
+            at + _FRAME.size + length,
+            at + _FRAME.size + (_BASE.size if mark == MARK else _STAMP.size),
+        )
         if end > len(data):
             break
         if not data.startswith(start, named):
             kept.append(data[at:end])
         elif most and mark == MARK:
-            name = data[named:named + _BASE.unpack_from(data, at + _FRAME.size)[4]]
+            name = data[named : named + _BASE.unpack_from(data, at + _FRAME.size)[4]]
             last.pop(name, None)
             last[name] = data[at:end]
         at = end
@@ -125,13 +141,29 @@ def _next_frame(data: bytes, at: int) -> int:
 class Delta:
     """The frames of one log, parsed for searching.
 
-    data: the log; docs: the live documents; gone: numbers of segment documents that a frame replaces; learnings, tokens,
-    records: what they add to the segment's counts (may be negative); frames: how many were read; folders: mtime in ns by name;
-    settled: when all files were last compared by checksum, in ns; torn: whether some bytes are no whole frame.
+    data: the log; docs: the live documents; gone: numbers of segment documents that a frame
+    replaces; learnings, tokens, records: what they add to the segment's counts (may be negative);
+    frames: how many were read; folders: mtime in ns by name; settled: when all files were last
+    compared by checksum, in ns; torn: whether some bytes are no whole frame.
     """
 
-    __slots__ = ("_found", "_live", "_starts", "data", "docs", "folders", "frames", "gone", "learnings", "names", "pushable",
-                 "records", "settled", "tokens", "torn")
+    __slots__ = (
+        "_found",
+        "_live",
+        "_starts",
+        "data",
+        "docs",
+        "folders",
+        "frames",
+        "gone",
+        "learnings",
+        "names",
+        "pushable",
+        "records",
+        "settled",
+        "tokens",
+        "torn",
+    )
 
     def __init__(self, data: bytes):
         self.data = data
@@ -158,7 +190,7 @@ class Delta:
             start, mark = at + _FRAME.size, data[at]
             at = end
             if mark == FOLDER_MARK:
-                folder = data[start + 8:at].decode("utf-8", "surrogateescape")
+                folder = data[start + 8 : at].decode("utf-8", "surrogateescape")
                 if folder:
                     self.folders[folder] = _STAMP.unpack_from(data, start)[0]
                 else:
@@ -166,7 +198,7 @@ class Delta:
                 continue
             base = _BASE.unpack_from(data, start)
             name_at = start + _BASE.size
-            last[data[name_at:name_at + base[4]]] = (base, name_at + base[4])
+            last[data[name_at : name_at + base[4]]] = (base, name_at + base[4])
             self.frames += 1
         for name, (base, start) in last.items():
             self._apply(name.decode("utf-8", "surrogateescape"), base, start)
@@ -182,8 +214,11 @@ class Delta:
         for ordinal in range(docs):
             length, head = _DOC.unpack_from(self.data, at)
             at += _DOC.size
-            block = self.data[at:at + head]
-            doc = segment.unpack(block, lambda _, size, block=block: block[segment.ROW.size:])  # type: ignore[misc]
+            block = self.data[at : at + head]
+            doc = segment.unpack(
+                block,
+                lambda _, size, block=block: block[segment.ROW.size :],  # type: ignore[misc]
+            )
             self.docs.append(doc)
             push = bool(doc.flags & segment.ACCEPTED) and doc.flags & 7 == 1
             self.pushable.append(push)
@@ -196,10 +231,15 @@ class Delta:
             at += length
         if len(self._starts) > 1 and self._starts[-1] < self._starts[-2]:
             order = sorted(range(len(self._starts)), key=self._starts.__getitem__)
-            self._starts, self._live = [self._starts[i] for i in order], [self._live[i] for i in order]
+            self._starts, self._live = (
+                [self._starts[i] for i in order],
+                [self._live[i] for i in order],
+            )
 
     def search(self, term: str) -> List[Tuple[int, int]]:
-        """Return (position in `docs`, impact) of each live document that holds a term (remembered: idf and score both ask)."""
+        """Return (position in `docs`, impact) of each live document that holds a term (remembered:
+        idf and score both ask).
+        """
         if term not in self._found:
             self._found[term] = self._search(term) if self.docs else []
         return self._found[term]
@@ -214,20 +254,28 @@ class Delta:
                 value = at + len(pattern)
                 doc = self._live[place]
                 if at < self._end(place):
-                    found.append((doc, int(data[value:value + 2], 16)))
+                    found.append((doc, int(data[value : value + 2], 16)))
             at = data.find(pattern, at + 1)
         return found
 
     def vocabulary(self, start: str) -> List[str]:
-        """Return the terms that start with some letters, as `Segment.vocabulary`; `search` decides which are live."""
+        """Return the terms that start with some letters, as `Segment.vocabulary`; `search` decides
+        which are live.
+        """
         import re
 
         pattern = rb"\n(" + re.escape(start.encode("utf-8")) + rb"[^\n\t]{0,80})(?=\t)"
         return sorted({term.decode("utf-8", "replace") for term in re.findall(pattern, self.data)})
 
     def _end(self, place: int) -> int:
-        """Where the terms of a live document end: their last line feed stands before the next frame or document."""
+        """Where the terms of a live document end: their last line feed stands before the next frame
+        or document.
+        """
         start = self._starts[place]
         stop = self._starts[place + 1] if place + 1 < len(self._starts) else len(self.data)
-        ident = self.data.find(("\n\x01" + self.docs[self._live[place]].id + "\t01\n").encode("utf-8", "replace"), start, stop)
+        ident = self.data.find(
+            ("\n\x01" + self.docs[self._live[place]].id + "\t01\n").encode("utf-8", "replace"),
+            start,
+            stop,
+        )
         return ident + 1 if ident >= 0 else start

@@ -1,5 +1,7 @@
-"""What a record contributes to the index: its documents (sections of a long one, turns of a conversation), their text, topics
-and terms; and which files came, changed or went since the index was built."""
+"""What a record contributes to the index: its documents (sections of a long one, turns of a
+conversation), their text, topics and terms; and which files came, changed or went since the index
+was built.
+"""
 
 from __future__ import annotations
 
@@ -28,15 +30,18 @@ HEAD_WEIGHT = 3  # title, section, tags and topics count this often, the body on
 MOST_TOPICS = 3
 MOST_LINKS = 500  # of a record that are found from their other end
 TITLE_TOPICS = 3  # of a learning that names none
-LOOKED, LEAST_LOOKED = 4 << 20, 1 << 11  # bytes in which a prompt's words are sought without an index; of one file at least
-MOST_LISTED = 1024  # files of one changed directory whose times are compared on the blocking path; of more, the names
+# bytes in which a prompt's words are sought without an index; of one file at least
+LOOKED, LEAST_LOOKED = 4 << 20, 1 << 11
+# files of one changed directory whose times are compared on the blocking path; of more, the names
+MOST_LISTED = 1024
 
 
 def sections(body: str, kind: str = "") -> List[Tuple[str, str]]:
-    """Cut a long body at its headings into (heading path, text); a short one, or one without headings, stays whole.
+    """Cut a long body at its headings into (heading path, text); a short one, or one without
+    headings, stays whole.
 
-    A heading path reads `Setup > Docker`.  `#` inside a fenced code block is no heading.  kind: of the record; a conversation
-    is cut into its turns, whatever their size.
+    A heading path reads `Setup > Docker`.  `#` inside a fenced code block is no heading.  kind: of
+    the record; a conversation is cut into its turns, whatever their size.
     """
     told = turns(body) if kind == "conversation" else []
     if told and told[-1][0]:
@@ -59,16 +64,18 @@ def sections(body: str, kind: str = "") -> List[Tuple[str, str]]:
         level, title = (0, "") if code else tokeniser.heading(line)
         if level:
             close()
-            path[level - 1:] = [""] * (level - 1 - len(path)) + [title[:80]]
+            path[level - 1 :] = [""] * (level - 1 - len(path)) + [title[:80]]
         lines.append(line)
     close()
     return found or [("", body)]
 
 
 def turns(body: str) -> List[Tuple[str, str]]:
-    """Cut a conversation into (heading, text) of each turn; what stands before the first one, if anything, has no heading.
+    """Cut a conversation into (heading, text) of each turn; what stands before the first one, if
+    anything, has no heading.
 
-    A turn begins at a heading with its time, `## 14:03 …` or `## 2026-01-24 09:10 …`, outside of fenced code.
+    A turn begins at a heading with its time, `## 14:03 …` or `## 2026-01-24 09:10 …`, outside of
+    fenced code.
     """
     found: List[Tuple[str, str]] = []
     lines: List[str] = []
@@ -85,7 +92,7 @@ def turns(body: str) -> List[Tuple[str, str]]:
     for line, code in tokeniser.coded(body.split("\n")):
         if not code and _begins(line):
             close()
-            heading = " ".join(line[len(TURN):].split())[:TURN_CHARS]
+            heading = " ".join(line[len(TURN) :].split())[:TURN_CHARS]
         lines.append(line + "\n")
     lines[-1] = lines[-1][:-1]
     close()
@@ -93,26 +100,32 @@ def turns(body: str) -> List[Tuple[str, str]]:
 
 
 def turn_number(found: Sequence[Tuple[str, str]], ordinal: int) -> int:
-    """Return which turn of a conversation one of its sections is part of, from 1; 0 for what stands before the first."""
-    return sum(1 for _, text in found[:ordinal + 1] if _begins(text))
+    """Return which turn of a conversation one of its sections is part of, from 1; 0 for what stands
+    before the first.
+    """
+    return sum(1 for _, text in found[: ordinal + 1] if _begins(text))
 
 
 def _begins(line: str) -> bool:
     """Tell whether a line is the heading of a turn."""
     if not line.startswith(TURN):
         return False
-    said = line[len(TURN):len(TURN) + 16]
+    said = line[len(TURN) : len(TURN) + 16]
     if said[4:5] == said[7:8] == "-" and said[10:11] == " ":
         said = said[11:]
     return said[2:3] == ":" and len(said) >= 5 and (said[:2] + said[3:5]).isdigit()
 
 
 def _parts(heading: str, text: str) -> List[Tuple[str, str]]:
-    """Cut a very long turn at its blank lines, code apart, into sections that all bear its heading."""
+    """Cut a very long turn at its blank lines, code apart, into sections that all bear its
+    heading.
+    """
     found: List[Tuple[str, str]] = []
     lines: List[str] = []
     size = 0
-    for line, code in tokeniser.coded(text.splitlines(keepends=True)) if len(text) > SECTION_CHARS else ():
+    for line, code in (
+        tokeniser.coded(text.splitlines(keepends=True)) if len(text) > SECTION_CHARS else ()
+    ):
         if not code and not line.strip() and size > SECTION_CHARS // 2:
             found.append((heading, "".join(lines)))
             lines, size = [], 0
@@ -122,25 +135,43 @@ def _parts(heading: str, text: str) -> List[Tuple[str, str]]:
 
 
 def topic_names(record: Record) -> Tuple[str, ...]:
-    """Return the topics of a record, most telling first: those written in it; of a learning without any, the first telling
-    words of its title, or of its file's name where it has no title of its own."""
+    """Return the topics of a record, most telling first: those written in it; of a learning without
+    any, the first telling words of its title, or of its file's name where it has no title of its
+    own.
+    """
     written = written_topics(record)
     if written or record.kind != "learning":
         return written
-    title = record.title if record.meta.get("title") else record.name.rpartition("/")[2][:-3].replace("-", " ")
+    title = (
+        record.title
+        if record.meta.get("title")
+        else record.name.rpartition("/")[2][:-3].replace("-", " ")
+    )
     words = [word.strip("-./_").lower() for word in tokeniser.split(_without_marks(title))]
-    return tuple(dict.fromkeys(word for word in words if len(word) > 1 and not word.isdigit() and word not in tokeniser.STOP
-                               and tokeniser.stem(word) not in tokeniser.COMMON))[:TITLE_TOPICS]
+    return tuple(
+        dict.fromkeys(
+            word
+            for word in words
+            if len(word) > 1
+            and not word.isdigit()
+            and word not in tokeniser.STOP
+            and tokeniser.stem(word) not in tokeniser.COMMON
+        )
+    )[:TITLE_TOPICS]
 
 
 def _without_marks(said: str) -> str:
-    """Return a text without the marks that stand for secrets, `[redacted:token#1a2b]`: their words are no topic."""
+    """Return a text without the marks that stand for secrets, `[redacted:token#1a2b]`: their words
+    are no topic.
+    """
     first, *pieces = said.split("[redacted:")
     return first + "".join(piece.partition("]")[2] for piece in pieces)
 
 
 def written_topics(record: Record) -> Tuple[str, ...]:
-    """Return the topics and then the tags that stand in a record, in the form that all are compared in."""
+    """Return the topics and then the tags that stand in a record, in the form that all are compared
+    in.
+    """
     found: Dict[str, None] = {}
     for name in (*record.topics, *record.tags):
         name = "-".join(name.lower().split())[:40]
@@ -152,12 +183,17 @@ def written_topics(record: Record) -> Tuple[str, ...]:
 def head(record: Record, section: str) -> str:
     """Return what counts more than a document's body: title, section, aliases, tags and topics.
 
-    The heading of a turn is its request cut short, a time before it: it counts once, as the body's first line (measured on 115
-    real sessions: 158 questions, 4 to 5 more found among the first five).
+    The heading of a turn is its request cut short, a time before it: it counts once, as the body's
+    first line (measured on 115 real sessions: 158 questions, 4 to 5 more found among the first
+    five).
     """
     said = "" if record.kind == "conversation" else section
     if record.tier == ADDED:  # there a note is called as its file is
-        said = (records.note_name(record.name) + " " + said) if records.note_name(record.name) != record.title else said
+        said = (
+            (records.note_name(record.name) + " " + said)
+            if records.note_name(record.name) != record.title
+            else said
+        )
     return " ".join((record.title, said, *record.aliases, *record.tags, *record.topics))
 
 
@@ -167,36 +203,65 @@ def indexed_text(record: Record, section: str, body: str) -> str:
 
 
 def beside(record: Record) -> str:
-    """Return what counts as a record's text without standing in its body: its files, its rationale."""
-    return " ".join(value if isinstance(value, str) else " ".join(map(str, value))
-                    for value in (record.meta.get("files"), record.meta.get("rationale")) if value)
+    """Return what counts as a record's text without standing in its body: its files, its
+    rationale.
+    """
+    return " ".join(
+        value if isinstance(value, str) else " ".join(map(str, value))
+        for value in (record.meta.get("files"), record.meta.get("rationale"))
+        if value
+    )
 
 
 def documents(record: Record, mtime_ns: int, size: int) -> List[Tuple[segment.Doc, str]]:
     """Return (document, text to tokenise) for each section of a record."""
-    flags = segment.flags_of(record.kind, record.tier, record.source, record.accepted, record.pinned, record.active)
+    flags = segment.flags_of(
+        record.kind, record.tier, record.source, record.accepted, record.pinned, record.active
+    )
     created = max(0, min(int(record.created), 0xFFFFFFFF))
     checksum = bytes.fromhex(record.checksum[:16])
     tokens, topics = tokeniser.count_tokens(record.body), topic_names(record)
-    return [(segment.Doc(record.name, record.id, section, flags, created, tokens, size, mtime_ns, checksum, topics, i),
-             indexed_text(record, section, body))
-            for i, (section, body) in enumerate(sections(record.body, record.kind))]
+    return [
+        (
+            segment.Doc(
+                record.name,
+                record.id,
+                section,
+                flags,
+                created,
+                tokens,
+                size,
+                mtime_ns,
+                checksum,
+                topics,
+                i,
+            ),
+            indexed_text(record, section, body),
+        )
+        for i, (section, body) in enumerate(sections(record.body, record.kind))
+    ]
 
 
 def link_key(said: str) -> str:
-    """Return the form in which a link's target is compared with the names of records: lower case, single blanks."""
+    """Return the form in which a link's target is compared with the names of records: lower case,
+    single blanks.
+    """
     return " ".join(said.lower().split())
 
 
 def called(id: str, name: str, title: str, aliases: Iterable[str] = ()) -> Tuple[str, ...]:
-    """Return what a link may call a record, as keys: its id, its file's name without `.md`, its title, its aliases."""
-    file = name[name.rfind("/") + 1:-3]
+    """Return what a link may call a record, as keys: its id, its file's name without `.md`, its
+    title, its aliases.
+    """
+    file = name[name.rfind("/") + 1 : -3]
     said = (id, title, *aliases) if file == id else (id, file, title, *aliases)
     return tuple(dict.fromkeys(map(link_key, said)))
 
 
 def aimed(target: str) -> Tuple[str, ...]:
-    """Return the keys that a link's target may mean: itself, and where it looks like a path its file's name without `.md`."""
+    """Return the keys that a link's target may mean: itself, and where it looks like a path its
+    file's name without `.md`.
+    """
     key = link_key(target)
     if "/" not in key and key[-3:] != ".md":
         return (key,)
@@ -215,8 +280,9 @@ def link_terms(keys: Iterable[str]) -> List[str]:
 
 
 def keys(record: Record) -> List[str]:
-    """Return the terms of a record beside those of its text: what it is called, what it links to, of whose session and branch
-    it tells."""
+    """Return the terms of a record beside those of its text: what it is called, what it links to,
+    of whose session and branch it tells.
+    """
     found = name_terms(called(record.id, record.name, record.title, record.aliases))
     session, branch = record.meta.get("session"), record.meta.get("branch")
     if record.kind in DATED and isinstance(session, str) and session:
@@ -224,7 +290,9 @@ def keys(record: Record) -> List[str]:
     if record.kind == "checkpoint" and isinstance(branch, str) and branch:
         found.append(segment.branch_term(branch))
     if record.links:
-        found += link_terms(dict.fromkeys(key for link in record.links[:MOST_LINKS] for key in aimed(link[1])))
+        found += link_terms(
+            dict.fromkeys(key for link in record.links[:MOST_LINKS] for key in aimed(link[1]))
+        )
     return found
 
 
@@ -243,6 +311,7 @@ def frequencies(content: str) -> Tuple[Dict[str, int], int]:
 
 
 # ---- what the files say that the index has not read yet: loaded where something changed
+
 
 def frame(found: Index, name: str) -> bytes:
     """Read one file and return the delta frame that says how it is now."""
@@ -269,12 +338,20 @@ def frame(found: Index, name: str) -> bytes:
     return delta.encode(name, found.segment, changes)
 
 
-def likely(place: Place, listed: Sequence[Found], most: int, prompt: str) -> Tuple[Sequence[Found], int]:
-    """Choose at most `most` files to be ranked: half of them hold a prompt's rarest words, the others come first.
+def likely(
+    place: Place, listed: Sequence[Found], most: int, prompt: str
+) -> Tuple[Sequence[Found], int]:
+    """Choose at most `most` files to be ranked: half of them hold a prompt's rarest words, the
+    others come first.
 
-    listed: files in the order of preference.  Returns (the chosen in that order, how many were not looked at).
+    listed: files in the order of preference.  Returns (the chosen in that order, how many were not
+    looked at).
     """
-    words = {term[:-1] if term[-1:] == "i" and len(term) > 3 else term for term, _ in tokeniser.terms(prompt)}  # retri: retry
+    # retri: retry
+    words = {
+        term[:-1] if term[-1:] == "i" and len(term) > 3 else term
+        for term, _ in tokeniser.terms(prompt)
+    }
     sought = [word.encode("utf-8", "replace") for word in words]
     if len(listed) <= most or not sought:
         return listed[:most], max(0, len(listed) - most)
@@ -298,21 +375,27 @@ def likely(place: Place, listed: Sequence[Found], most: int, prompt: str) -> Tup
     for found in held:
         for word in found:
             counts[word] = counts.get(word, 0) + 1
-    worth = sorted((-sum(1 / counts[word] for word in found), at) for at, found in enumerate(held) if found)
-    chosen = {at for _, at in worth[:most // 2]}
-    chosen.update([at for at in range(len(listed)) if at not in chosen][:most - len(chosen)])
+    worth = sorted(
+        (-sum(1 / counts[word] for word in found), at) for at, found in enumerate(held) if found
+    )
+    chosen = {at for _, at in worth[: most // 2]}
+    chosen.update([at for at in range(len(listed)) if at not in chosen][: most - len(chosen)])
     return [listed[at] for at in sorted(chosen)], len(listed) - max(len(held), most)
 
 
 def new_folders(tier: str, watch: Dict[str, Any]) -> List[str]:
     """Return the kinds' folders of a tier that were not there when the index was built."""
     watched = {row[0] for row in watch.get("folders", [])}
-    return [name for name in (tier + "/" + folder for folder in FOLDERS.values())
-            if name not in watched and not name.endswith(UNWATCHED[1:])]
+    return [
+        name
+        for name in (tier + "/" + folder for folder in FOLDERS.values())
+        if name not in watched and not name.endswith(UNWATCHED[1:])
+    ]
 
 
-def folder_changes(found: Index, folder: str, path: str, known: Dict[str, segment.Doc],
-                   most: int = MOST_LISTED) -> List[str]:
+def folder_changes(
+    found: Index, folder: str, path: str, known: Dict[str, segment.Doc], most: int = MOST_LISTED
+) -> List[str]:
     """Compare the files of one directory with the index: names that came, changed or went.
 
     most: files whose times are compared; of more, the names alone.
@@ -326,10 +409,11 @@ def folder_changes(found: Index, folder: str, path: str, known: Dict[str, segmen
     many = len(entries) > most
     indexed = found.segment.under(folder)
     names = []
-    folders = {name[:name.find("/", len(folder) + 1)] for name in indexed}
+    folders = {name[: name.find("/", len(folder) + 1)] for name in indexed}
     for entry in listed:
         start = folder + "/" + entry.name
-        if start not in folders and entry.is_dir(follow_symlinks=False):  # a day's folder that came since the build
+        # a day's folder that came since the build
+        if start not in folders and entry.is_dir(follow_symlinks=False):
             names += _new_folder(found, start, entry.path, 2)
     for entry in entries:
         name = folder + "/" + entry.name
@@ -345,15 +429,24 @@ def folder_changes(found: Index, folder: str, path: str, known: Dict[str, segmen
                 names.append(name)
         elif before != (st.st_mtime_ns, st.st_size) or found.delta.names.get(name) == -1:
             names.append(name)
-    gone = [name for name in indexed if "/" not in name[len(folder) + 1:] and name not in found.delta.names]
+    gone = [
+        name
+        for name in indexed
+        if "/" not in name[len(folder) + 1 :] and name not in found.delta.names
+    ]
     return names + gone
 
 
 def _new_folder(found: Index, folder: str, path: str, depth: int) -> List[str]:
-    """Return the files of a folder that the segment does not know, and of those in it, without what the delta has."""
+    """Return the files of a folder that the segment does not know, and of those in it, without what
+    the delta has.
+    """
     try:
-        listed = sorted((e.name, e.path, e.is_dir(follow_symlinks=False)) for e in files.posix.scandir(path)
-                        if e.name[0] != "." and (e.is_symlink() or e.is_file() or e.is_dir()))
+        listed = sorted(
+            (e.name, e.path, e.is_dir(follow_symlinks=False))
+            for e in files.posix.scandir(path)
+            if e.name[0] != "." and (e.is_symlink() or e.is_file() or e.is_dir())
+        )
     except OSError:
         return []
     names = []

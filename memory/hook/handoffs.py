@@ -1,10 +1,13 @@
-"""What one session hands on to the next: the handoff, which it gets first, and the newest checkpoints.
+"""What one session hands on to the next: the handoff, which it gets first, and the newest
+checkpoints.
 
-The handoff is the record `p/checkpoints/handoff.md`, an ordinary file with `trigger: handoff`, to be edited or deleted by hand.
-Replaced or cleared it takes the name that any checkpoint has.  One that no session has had yet when another session leaves
-its own waits as `handoff-1.md` and so on: the next start gives both, and then it takes an ordinary name.
+The handoff is the record `p/checkpoints/handoff.md`, an ordinary file with `trigger: handoff`, to
+be edited or deleted by hand.  Replaced or cleared it takes the name that any checkpoint has.  One
+that no session has had yet when another session leaves its own waits as `handoff-1.md` and so on:
+the next start gives both, and then it takes an ordinary name.
 
-Schema, version 1, of `<cache>/handoff.json`, written by the worker behind a session's start; deleted, the count starts anew:
+Schema, version 1, of `<cache>/handoff.json`, written by the worker behind a session's start;
+deleted, the count starts anew:
 
     {"v":1,"id":"c-1a2b3c4d","starts":3,"last":"<session> <number of its starts>"}
 """
@@ -26,8 +29,10 @@ if TYPE_CHECKING:
 NAME = "p/checkpoints/handoff.md"
 WAITING = tuple("p/checkpoints/handoff-%d.md" % number for number in range(1, 6))
 TRIGGER = REASON = "handoff"  # in the record's frontmatter, in the receipt
-LOOKED, OTHERS = 64, 5  # checkpoints of a branch, a session or all that are read at most, other sessions that are named
-TRIVIAL_CHARS, FEW_BYTES = 400, 40  # of a checkpoint that may be trivial, of its outcome that says no more than farewell
+# checkpoints of a branch, a session or all that are read at most, other sessions that are named
+LOOKED, OTHERS = 64, 5
+# of a checkpoint that may be trivial, of its outcome that says no more than farewell
+TRIVIAL_CHARS, FEW_BYTES = 400, 40
 _READ = 1 << 20  # bytes of the file
 
 
@@ -61,7 +66,9 @@ def _read_one(place: Place, name: str) -> Optional[Record]:
 
 def is_handoff(record: Any) -> bool:
     """Tell whether a record is a handoff, the current one or one of before."""
-    return bool(record.name == NAME or record.name in WAITING or record.meta.get("trigger") == TRIGGER)
+    return bool(
+        record.name == NAME or record.name in WAITING or record.meta.get("trigger") == TRIGGER
+    )
 
 
 def is_unattended(record: Any) -> bool:
@@ -70,7 +77,9 @@ def is_unattended(record: Any) -> bool:
 
 
 def repeats(record: Any) -> bool:
-    """Tell whether a checkpoint only says again what others say: a handoff that was made of them."""
+    """Tell whether a checkpoint only says again what others say: a handoff that was made of
+    them.
+    """
     return is_handoff(record) and bool(record.derived_from)
 
 
@@ -82,12 +91,15 @@ def starts(place: Place, id: str) -> int:
 
 
 def count(place: Place, session: str) -> None:
-    """Count the latest start of a session where its receipt says that the handoff was shown; once, however often it is asked.
+    """Count the latest start of a session where its receipt says that the handoff was shown; once,
+    however often it is asked.
 
     session: its id.  Raises OSError where the count cannot be written.
     """
     try:
-        rows = [row for row in receipts.read(place.receipts(session)) if row.get("event") == "start"]
+        rows = [
+            row for row in receipts.read(place.receipts(session)) if row.get("event") == "start"
+        ]
     except OSError:
         return
     shown = _shown(rows)
@@ -104,7 +116,11 @@ def arrived(place: Place, session: str) -> List[str]:
     """Return the names of the waiting handoffs that the latest start of a session has shown."""
     there = waiting(place)
     try:
-        rows = [row for row in receipts.read(place.receipts(session)) if row.get("event") == "start"] if there else []
+        rows = (
+            [row for row in receipts.read(place.receipts(session)) if row.get("event") == "start"]
+            if there
+            else []
+        )
     except OSError:
         return []
     shown = _shown(rows)
@@ -117,28 +133,46 @@ def _shown(rows: List[Dict[str, Any]]) -> List[Any]:
 
 
 def lock(place: Place) -> files.Lock:
-    """Return the lock that every change of the handoffs holds; entering it waits, and raises OSError where it cannot be had."""
+    """Return the lock that every change of the handoffs holds; entering it waits, and raises
+    OSError where it cannot be had.
+    """
     return files.Lock(place.cache + "/handoff.lock", wait=True)
 
 
-def put(store: Store, title: str, body: str, source: str, session: str, extra: Dict[str, Any]) -> Record:
-    """Make a text the handoff; the one of before takes an ordinary name, or waits where no session has had it yet.
+def put(
+    store: Store, title: str, body: str, source: str, session: str, extra: Dict[str, Any]
+) -> Record:
+    """Make a text the handoff; the one of before takes an ordinary name, or waits where no session
+    has had it yet.
 
-    source: human | agent | auto.  session: its id, or "".  extra: more frontmatter.  Raises UsageError where nothing is left
-    to keep, StoreError where it cannot be written.
+    source: human | agent | auto.  session: its id, or "".  extra: more frontmatter.  Raises
+    UsageError where nothing is left to keep, StoreError where it cannot be written.
     """
     with lock(store.place):
         return _put(store, title, body, source, session, extra)
 
 
-def _put(store: Store, title: str, body: str, source: str, session: str, extra: Dict[str, Any]) -> Record:
+def _put(
+    store: Store, title: str, body: str, source: str, session: str, extra: Dict[str, Any]
+) -> Record:
     _mark(store)
     before = current(store.place)
     if before is not None and _is_same(store, before, title, body, session):
         return store.read(before.name)
     made = store.same_lately("checkpoint", title, body)
-    if made is None or made.meta.get("trigger") != TRIGGER or made.meta.get("session", "") != session:
-        made = store.add("checkpoint", title, body, source=source, session=session, extra={**extra, "trigger": TRIGGER})
+    if (
+        made is None
+        or made.meta.get("trigger") != TRIGGER
+        or made.meta.get("session", "") != session
+    ):
+        made = store.add(
+            "checkpoint",
+            title,
+            body,
+            source=source,
+            session=session,
+            extra={**extra, "trigger": TRIGGER},
+        )
     free = next((name for name in WAITING if not files.exists(store.place.path(name))), "")
     if free and keeps_waiting(store.place, session):
         store.promote(NAME, free)
@@ -146,12 +180,16 @@ def _put(store: Store, title: str, body: str, source: str, session: str, extra: 
 
 
 def _is_same(store: Store, before: Record, title: str, body: str, session: str) -> bool:
-    """Tell whether a handoff is what a session lately left: it was ended before it could say so, and is run again."""
+    """Tell whether a handoff is what a session lately left: it was ended before it could say so,
+    and is run again.
+    """
     return store.says_again(before, title, body) and before.meta.get("session", "") == session
 
 
 def keeps_waiting(place: Place, session: str) -> bool:
-    """Tell whether the handoff that stands is yet to arrive: no start has shown it, and it is not this session's own."""
+    """Tell whether the handoff that stands is yet to arrive: no start has shown it, and it is not
+    this session's own.
+    """
     before = current(place)
     if before is None or starts(place, before.id):
         return False
@@ -159,15 +197,21 @@ def keeps_waiting(place: Place, session: str) -> bool:
 
 
 def clear(store: Store) -> Record:
-    """Give the handoff, and those that wait, ordinary names, so that no session gets them any more; raises StoreError."""
+    """Give the handoff, and those that wait, ordinary names, so that no session gets them any more;
+    raises StoreError.
+    """
     with lock(store.place):
         _mark(store)
-        kept = [store.demote(name) for name in (*WAITING, NAME) if files.exists(store.place.path(name))]
+        kept = [
+            store.demote(name) for name in (*WAITING, NAME) if files.exists(store.place.path(name))
+        ]
     return kept[-1]
 
 
 def _mark(store: Store) -> None:
-    """Say in a handoff written by hand what it is: under another name nothing else would; raises StoreError."""
+    """Say in a handoff written by hand what it is: under another name nothing else would; raises
+    StoreError.
+    """
     if files.exists(store.place.path(NAME)):
         before = store.read(NAME)
         if before.meta.get("trigger") != TRIGGER and before.body.strip():
@@ -188,12 +232,14 @@ def _counted(place: Place) -> Dict[str, Any]:
 
 # ---- the work of before
 
+
 class Work:
     """What a start tells of the work before it.
 
-    branch: the one that is checked out, or "".  record: the checkpoint that stands first, None where there is none.  later: what
-    its session came to on another branch, or None.  others: the newest one of each other session.  last: the user's own newest of
-    the branch, or of any, the running session's too.  own: whether the running session's client has just dropped its context,
+    branch: the one that is checked out, or "".  record: the checkpoint that stands first, None
+    where there is none.  later: what its session came to on another branch, or None.  others: the
+    newest one of each other session.  last: the user's own newest of the branch, or of any, the
+    running session's too.  own: whether the running session's client has just dropped its context,
     so that its own checkpoint alone counts.
     """
 
@@ -208,12 +254,17 @@ class Work:
 
 
 def worked(found: Index, source: str, session: str) -> Work:
-    """Find the newest checkpoint of this branch, else of any, and of each other session that worked last.
+    """Find the newest checkpoint of this branch, else of any, and of each other session that worked
+    last.
 
-    source: the event's.  session: its id, or "".  The newest checkpoint of a session stands for it.  What a resumed session
-    did itself its client still knows, what a compacted one did is all that counts.
+    source: the event's.  session: its id, or "".  The newest checkpoint of a session stands for it.
+    What a resumed session did itself its client still knows, what a compacted one did is all that
+    counts.
     """
-    work, session = Work(layout.branch_of(found.place.git), source == "compact"), segment.session_key(session)
+    work, session = (
+        Work(layout.branch_of(found.place.git), source == "compact"),
+        segment.session_key(session),
+    )
     if work.own:
         work.record = work.last = _came_to(found, session)
         return work
@@ -243,7 +294,9 @@ def worked(found: Index, source: str, session: str) -> Work:
         if len(work.others) == OTHERS and work.last is not None:
             break
     if work.record is None and work.others:  # nobody typed into any of them
-        of_branch = (one for one in work.others if work.branch and one.meta.get("branch") == work.branch)
+        of_branch = (
+            one for one in work.others if work.branch and one.meta.get("branch") == work.branch
+        )
         work.record = next(of_branch, work.others[0])
         work.others.remove(work.record)
     if work.last is None and work.record is not None and work.record.tier != layout.SHARED:
@@ -252,7 +305,8 @@ def worked(found: Index, source: str, session: str) -> Work:
 
 
 def has_news(found: Index, path: str, session: str) -> bool:
-    """Tell whether anything came, but from the session itself, since it was last told of the work before it.
+    """Tell whether anything came, but from the session itself, since it was last told of the work
+    before it.
 
     path: of its receipts; where they do not say when, all is news.  session: its id.
     """
@@ -260,15 +314,25 @@ def has_news(found: Index, path: str, session: str) -> bool:
         rows = receipts.read(path)
     except OSError:
         return True
-    told = [row for row in rows if row.get("event") == "start" and row.get("source") != "compact" and row.get("brief")]
+    told = [
+        row
+        for row in rows
+        if row.get("event") == "start" and row.get("source") != "compact" and row.get("brief")
+    ]
     since = clock.parse(str(told[-1].get("t"))) if told else None
     if since is None:
         return True
-    listed = [doc for which in ("learnings", "rules", "plans", "checkpoints") for doc in found.listed(which)
-              if max(doc.created, doc.mtime_ns / 1e9) >= since]
+    listed = [
+        doc
+        for which in ("learnings", "rules", "plans", "checkpoints")
+        for doc in found.listed(which)
+        if max(doc.created, doc.mtime_ns / 1e9) >= since
+    ]
     if any(doc.kind != "checkpoint" or doc.name == NAME or doc.name in WAITING for doc in listed):
         return True
-    return any(_session(record) != segment.session_key(session) for record in _telling(found, listed))
+    return any(
+        _session(record) != segment.session_key(session) for record in _telling(found, listed)
+    )
 
 
 def _own(record: Any) -> Any:
@@ -277,8 +341,14 @@ def _own(record: Any) -> Any:
 
 
 def _latest(found: Index) -> Iterator[Any]:
-    """Yield the listed checkpoints, newest first, each looked up when it is asked for: a start wants few of the 64."""
-    came = sorted((doc for doc in found.delta.docs if doc.ordinal == 0 and doc.kind == "checkpoint"), key=_place, reverse=True)
+    """Yield the listed checkpoints, newest first, each looked up when it is asked for: a start
+    wants few of the 64.
+    """
+    came = sorted(
+        (doc for doc in found.delta.docs if doc.ordinal == 0 and doc.kind == "checkpoint"),
+        key=_place,
+        reverse=True,
+    )
     for number in found.lists("brief").get("checkpoints", ()):
         if number not in found.delta.gone:
             doc = found.doc(number)
@@ -294,8 +364,12 @@ def _place(doc: Any) -> Tuple[int, str]:
 
 
 def _telling(found: Index, docs: Iterable[Any]) -> Iterator[Any]:
-    """Re-read checkpoints in their order, those alone that tell of work: no handoff, and more than a word of farewell."""
-    for record in indexview.reread(found, (doc for doc in docs if doc.kind == "checkpoint" and doc.name != NAME)):
+    """Re-read checkpoints in their order, those alone that tell of work: no handoff, and more than
+    a word of farewell.
+    """
+    for record in indexview.reread(
+        found, (doc for doc in docs if doc.kind == "checkpoint" and doc.name != NAME)
+    ):
         if record.kind == "checkpoint" and not is_handoff(record) and not _is_trivial(record.body):
             yield record
 
@@ -307,11 +381,15 @@ def _came_to(found: Index, session: str) -> Any:
 
 
 def note_of(found: Index, record: Any) -> Any:
-    """Return the note of a checkpoint's session, None where there is none or the session went on behind it."""
+    """Return the note of a checkpoint's session, None where there is none or the session went on
+    behind it.
+    """
     session = record.meta.get("session")
     if not isinstance(session, str) or not session:
         return None
-    docs = [doc for doc in found.newest(segment.session_term(session), LOOKED) if doc.kind == "note"]
+    docs = [
+        doc for doc in found.newest(segment.session_term(session), LOOKED) if doc.kind == "note"
+    ]
     for one in indexview.reread(found, docs, whole=True):
         if covers(one, record):
             return one
@@ -321,11 +399,16 @@ def note_of(found: Index, record: Any) -> Any:
 def covers(note: Any, record: Any) -> bool:
     """Tell whether a note is of a checkpoint's session and tells all that the checkpoint tells."""
     until = str(record.meta.get("until") or "")
-    return note.meta.get("session") == record.meta.get("session") and str(note.meta.get("until") or "") >= until
+    return (
+        note.meta.get("session") == record.meta.get("session")
+        and str(note.meta.get("until") or "") >= until
+    )
 
 
 def understood(note: Any) -> Dict[str, List[str]]:
-    """Return what a note says by section, without the quotes that prove it; "" holds its summary."""
+    """Return what a note says by section, without the quotes that prove it; "" holds its
+    summary.
+    """
     found: Dict[str, List[str]] = {}
     for name, lines in sections(fence.clean(note.body)).items():
         kept: List[str] = []
@@ -344,11 +427,15 @@ def understood(note: Any) -> Dict[str, List[str]]:
 def _session(record: Any) -> str:
     """Return the session that a checkpoint is of; one by hand stands for itself."""
     session = record.meta.get("session")
-    return segment.session_key(session) if isinstance(session, str) and session else str(record.name)
+    return (
+        segment.session_key(session) if isinstance(session, str) and session else str(record.name)
+    )
 
 
 def sections(body: str) -> Dict[str, List[str]]:
-    """Return the lines of a checkpoint by their heading, "" for what stands before the first; blank ones are left out."""
+    """Return the lines of a checkpoint by their heading, "" for what stands before the first; blank
+    ones are left out.
+    """
     found: Dict[str, List[str]] = {}
     name = ""
     for line in body.split("\n"):
@@ -362,7 +449,8 @@ def sections(body: str) -> Dict[str, List[str]]:
 def headline(record: Any, units: int) -> str:
     """Say in a line what came of a checkpoint's session.
 
-    Its title says so (a commit, a plan, a note), or is only what was asked: then the opening of its outcome stands behind it.
+    Its title says so (a commit, a plan, a note), or is only what was asked: then the opening of its
+    outcome stands behind it.
     """
     title = fence.line(record.title, units)
     came = came_of(record)
@@ -375,7 +463,9 @@ def came_of(record: Any) -> str:
     """Return the opening of a checkpoint's outcome, "" where the title tells what came of it."""
     found = sections(fence.clean(record.body))
     asked = record.title.rstrip("… ").casefold()
-    requests = [line.partition(" ")[2].partition(" ")[2].casefold() for line in found.get("Turns", ())]
+    requests = [
+        line.partition(" ")[2].partition(" ")[2].casefold() for line in found.get("Turns", ())
+    ]
     if not asked or not any(request.startswith(asked) for request in requests):
         return ""
     return fence.line(found.get("Outcome", ("- ",))[0][2:], 1000)
@@ -395,5 +485,8 @@ def _is_trivial(body: str) -> bool:
     if len(body) > TRIVIAL_CHARS:
         return False
     found = sections(body)
-    return not found or (list(found) in (["Outcome"], ["Outcome", "Turns"]) and len(found.get("Turns", ())) < 2
-                         and sum(map(fence.size, found["Outcome"])) < FEW_BYTES)
+    return not found or (
+        list(found) in (["Outcome"], ["Outcome", "Turns"])
+        and len(found.get("Turns", ())) < 2
+        and sum(map(fence.size, found["Outcome"])) < FEW_BYTES
+    )

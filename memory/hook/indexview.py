@@ -1,10 +1,13 @@
-"""The index as its readers see it: segment and delta together, opened without a lock, checked for freshness in layers.
+"""The index as its readers see it: segment and delta together, opened without a lock, checked for
+freshness in layers.
 
-Layers (spec: a hand edit takes effect on the very next prompt).  1. What is shown is re-read from its file at that moment.
-2. The watched directories' mtimes are compared inline, so an added, deleted or renamed file and every save by rename is
-seen at once.  3. So are the files edited most recently (all of them in a small store).  4. dayleaf's own writers append to
-the delta.  5. A detached scan after the answer finds the rest (builder.freshen).  What layers 2 and 3 find is read and
-searched in memory, never written here.
+Layers (spec: a hand edit takes effect on the very next prompt).  1. What is shown is re-read from
+its file at that moment.
+2. The watched directories' mtimes are compared inline, so an added, deleted or renamed file and
+   every save by rename is
+seen at once.  3. So are the files edited most recently (all of them in a small store).  4.
+dayleaf's own writers append to the delta.  5. A detached scan after the answer finds the rest
+(builder.freshen).  What layers 2 and 3 find is read and searched in memory, never written here.
 """
 
 from __future__ import annotations
@@ -26,7 +29,8 @@ MARKS_LIMIT = 1 << 20  # bytes of the file of marks
 UNWATCHED = "p/conversations"  # the folder that a hook does not look into
 TALKS = 1 << 20  # bytes of changed conversations that a prompt which may get passages searches
 ALL, PUSHED, OTHERS = range(3)  # of the documents: all, what a prompt may get unasked, the rest
-MOST_INLINE = 32  # changed files that are read on the blocking path; beyond it the detached refresh has to
+# changed files that are read on the blocking path; beyond it the detached refresh has to
+MOST_INLINE = 32
 
 
 def segment_path(place: Place) -> str:
@@ -50,7 +54,9 @@ def marks_path(place: Place) -> str:
 
 
 def marks(place: Place) -> Dict[str, List[List[str]]]:
-    """Return the marks of a place by the start of a record's checksum; {} where there are none, or they cannot be read."""
+    """Return the marks of a place by the start of a record's checksum; {} where there are none, or
+    they cannot be read.
+    """
     try:
         row = fastjson.parse(files.read(marks_path(place), MARKS_LIMIT))
         found = row["records"] if row["v"] == 1 else {}
@@ -60,10 +66,21 @@ def marks(place: Place) -> Dict[str, List[List[str]]]:
 
 
 def causes(found: Dict[str, List[List[str]]], checksum: str) -> List[List[str]]:
-    """Return the causes of a record's mark: [reason, path, stamp, name] each.  found: what `marks` returned."""
+    """Return the causes of a record's mark: [reason, path, stamp, name] each.  found: what `marks`
+    returned.
+    """
     rows = found.get(checksum[:16])
-    return [row for row in rows if isinstance(row, list) and len(row) == 4 and all(isinstance(part, str) for part in row)] \
-        if isinstance(rows, list) else []
+    return (
+        [
+            row
+            for row in rows
+            if isinstance(row, list)
+            and len(row) == 4
+            and all(isinstance(part, str) for part in row)
+        ]
+        if isinstance(rows, list)
+        else []
+    )
 
 
 def stamp(path: str) -> str:
@@ -76,9 +93,21 @@ def stamp(path: str) -> str:
 
 
 class Index:
-    """Segment and delta of one place.  unread: how many files it knows nothing of, where it was made of some of them."""
+    """Segment and delta of one place.  unread: how many files it knows nothing of, where it was
+    made of some of them.
+    """
 
-    __slots__ = ("_entries", "_lists", "_marks", "_terms", "delta", "place", "segment", "stale", "unread")
+    __slots__ = (
+        "_entries",
+        "_lists",
+        "_marks",
+        "_terms",
+        "delta",
+        "place",
+        "segment",
+        "stale",
+        "unread",
+    )
 
     def __init__(self, place: Place, base: Optional[segment.Segment], log: delta.Delta):
         self.place, self.segment, self.delta = place, base, log
@@ -108,10 +137,14 @@ class Index:
     @property
     def has_rules(self) -> bool:
         """Whether there is any rule to choose from, approved or not."""
-        return bool(self.lists("watch").get("rules")) or any(doc.kind == "rule" for doc in self.delta.docs)
+        return bool(self.lists("watch").get("rules")) or any(
+            doc.kind == "rule" for doc in self.delta.docs
+        )
 
     def mark(self, record: Any) -> str:
-        """Say why a record is stale, as the worker found it; "" where it did not, or where the cause is another by now."""
+        """Say why a record is stale, as the worker found it; "" where it did not, or where the
+        cause is another by now.
+        """
         if self._marks is None:
             self._marks = marks(self.place)
         for row in causes(self._marks, record.checksum) if self._marks else ():
@@ -120,20 +153,26 @@ class Index:
         return ""
 
     def terms(self, text: str) -> List[Tuple[str, float]]:
-        """Return `tokeniser.terms` of a text (remembered: category, learnings and passages all ask)."""
+        """Return `tokeniser.terms` of a text (remembered: category, learnings and passages all
+        ask).
+        """
         if text not in self._terms:
             self._terms[text] = tokeniser.terms(text)
         return self._terms[text]
 
     def entry(self, term: str) -> Optional[Tuple[int, int, int, int]]:
-        """Return the segment's directory entry of a term (remembered: query and threshold both ask)."""
+        """Return the segment's directory entry of a term (remembered: query and threshold both
+        ask).
+        """
         if term not in self._entries:
             self._entries[term] = self.segment.lookup(term) if self.segment else None
         found: Optional[Tuple[int, int, int, int]] = self._entries[term]
         return found
 
     def df(self, term: str) -> int:
-        """Return how many documents hold a term, those included that a newer version has replaced."""
+        """Return how many documents hold a term, those included that a newer version has
+        replaced.
+        """
         entry = self.entry(term)
         return (entry[1] if entry else 0) + len(self.delta.search(term))
 
@@ -143,11 +182,15 @@ class Index:
         if self.segment is not None and number < base:
             return self.segment.doc(number)
         if not 0 <= number - base < len(self.delta.docs):
-            raise IndexFault("a document that is not there; `dayleaf index build` makes a new index")
+            raise IndexFault(
+                "a document that is not there; `dayleaf index build` makes a new index"
+            )
         return self.delta.docs[number - base]
 
     def postings(self, term: str, part: int) -> Tuple[Any, bytes]:
-        """Return (document numbers, impacts) of a term in the segment, read once.  part: ALL, PUSHED or OTHERS."""
+        """Return (document numbers, impacts) of a term in the segment, read once.  part: ALL,
+        PUSHED or OTHERS.
+        """
         key = (term, part)
         if key not in self._lists:
             entry = self.entry(term)
@@ -155,8 +198,14 @@ class Index:
                 self._lists[key] = (), b""
             else:
                 start, df, pushable, _ = entry
-                first, most = (pushable, df - pushable) if part == OTHERS else (0, pushable if part == PUSHED else df)
-                self._lists[key] = self.segment.postings(start + first if df > 1 else start, df, most)
+                first, most = (
+                    (pushable, df - pushable)
+                    if part == OTHERS
+                    else (0, pushable if part == PUSHED else df)
+                )
+                self._lists[key] = self.segment.postings(
+                    start + first if df > 1 else start, df, most
+                )
         found: Tuple[Any, bytes] = self._lists[key]
         return found
 
@@ -176,18 +225,24 @@ class Index:
         return None if number == segment.ABSENT or number in self.delta.gone else self.doc(number)
 
     def holding(self, term: str) -> List[int]:
-        """Return the numbers of the documents that hold a term now, ascending, or of a session or branch by their instants: for
-        terms of which there are few."""
+        """Return the numbers of the documents that hold a term now, ascending, or of a session or
+        branch by their instants: for terms of which there are few.
+        """
         found: List[int] = []
         entry = self.entry(term)
         if entry is not None and self.segment is not None:
-            found += [n for n in self.segment.postings(entry[0], entry[1], entry[1])[0] if n not in self.delta.gone]
+            found += [
+                n
+                for n in self.segment.postings(entry[0], entry[1], entry[1])[0]
+                if n not in self.delta.gone
+            ]
         base = self.segment.docs if self.segment else 0
         return found + [base + place for place, _ in self.delta.search(term)]
 
     def newest(self, term: str, most: int) -> List[segment.Doc]:
-        """Return the newest of the dated records that hold a term, newest first: at most `most` of the segment's, which keeps
-        them in the order of their instants, and those of the delta."""
+        """Return the newest of the dated records that hold a term, newest first: at most `most` of
+        the segment's, which keeps them in the order of their instants, and those of the delta.
+        """
         base = self.segment.docs if self.segment else 0
         numbers = self.holding(term)
         old = [n for n in numbers if n < base][-most:]
@@ -196,15 +251,22 @@ class Index:
         return found
 
     def listed(self, which: str) -> List[segment.Doc]:
-        """Return the documents of a list of the brief (`learnings`, `checkpoints`, `plans`, `rules`), newest first.
+        """Return the documents of a list of the brief (`learnings`, `checkpoints`, `plans`,
+        `rules`), newest first.
 
         The delta's changes are applied: what is gone is out, what came is in.
         """
         kind = which[:-1]
         numbers = self.lists("watch" if which == "rules" else "brief").get(which, [])
         found = [self.doc(n) for n in numbers if n not in self.delta.gone]
-        found += [d for d in self.delta.docs if d.ordinal == 0 and d.kind == kind
-                  and (kind != "learning" or d.flags & segment.ACCEPTED) and (kind != "plan" or d.flags & segment.ACTIVE)]
+        found += [
+            d
+            for d in self.delta.docs
+            if d.ordinal == 0
+            and d.kind == kind
+            and (kind != "learning" or d.flags & segment.ACCEPTED)
+            and (kind != "plan" or d.flags & segment.ACTIVE)
+        ]
         found.sort(key=lambda d: (-d.created, d.name))
         return found
 
@@ -215,11 +277,13 @@ class Index:
 
 
 def open_index(place: Place, watch: bool = True, talks: int = 0) -> Index:
-    """Open the index of a place; raises IndexFault where there is none, it is damaged, or it is another's.
+    """Open the index of a place; raises IndexFault where there is none, it is damaged, or it is
+    another's.
 
-    watch: as a hook does, compare the watched directories and files now, and read what changed (layers 2 and 3); conversations
-    are not compared then: they are long and change at each turn.  talks: bytes of what the log says of them that a hook reads,
-    the newest first; most hooks tell nothing of them and read none.
+    watch: as a hook does, compare the watched directories and files now, and read what changed
+    (layers 2 and 3); conversations are not compared then: they are long and change at each turn.
+    talks: bytes of what the log says of them that a hook reads, the newest first; most hooks tell
+    nothing of them and read none.
     """
     base = segment.Segment(segment_path(place))
     try:
@@ -250,7 +314,8 @@ def changed_frames(found: Index) -> List[bytes]:
     """Return delta frames for the watched files that differ from the index, at most MOST_INLINE."""
     try:
         names = watched_changes(found)
-    except (ValueError, TypeError, IndexError, AttributeError):  # lists that a flipped bit gave another shape
+    # lists that a flipped bit gave another shape
+    except (ValueError, TypeError, IndexError, AttributeError):
         raise IndexFault("damaged lists; `dayleaf index build` makes a new one") from None
     if not names:
         return []
@@ -262,18 +327,24 @@ def changed_frames(found: Index) -> List[bytes]:
 
 
 def watched_changes(found: Index, most: int = 0) -> List[str]:
-    """Return the names of watched files that were added, changed or deleted since they were indexed.
+    """Return the names of watched files that were added, changed or deleted since they were
+    indexed.
 
     most: files of a changed folder whose times are compared, 0 for what a prompt can wait for.
     """
     assert found.segment is not None
     watch = found.lists("watch")
     place, names = found.place, []
-    known = {doc.name: doc for doc in found.delta.docs if doc.ordinal == 0 and (most or not doc.name.startswith(UNWATCHED))}
+    known = {
+        doc.name: doc
+        for doc in found.delta.docs
+        if doc.ordinal == 0 and (most or not doc.name.startswith(UNWATCHED))
+    }
     stat = files.posix.stat
     tiers = dict(place.tiers())
     folders = dict(watch.get("folders", []))
-    # A folder that is younger than the segment is watched by the stamp that the scan which found it left in the log.
+    # A folder that is younger than the segment is watched by the stamp that the scan which found it
+    # left in the log.
     folders.update((name, 0) for name in found.delta.folders if name not in folders)
     for folder, mtime_ns in folders.items():
         path = tiers.get(folder[:1], "") + folder[1:]
@@ -285,8 +356,13 @@ def watched_changes(found: Index, most: int = 0) -> List[str]:
             from memory.hook import documents
 
             for changed in documents.new_folders(folder, watch) if len(folder) == 1 else (folder,):
-                names += documents.folder_changes(found, changed, tiers.get(folder[:1], "") + changed[1:], known,
-                                                  most or documents.MOST_LISTED)
+                names += documents.folder_changes(
+                    found,
+                    changed,
+                    tiers.get(folder[:1], "") + changed[1:],
+                    known,
+                    most or documents.MOST_LISTED,
+                )
     for name, mtime_ns, size in watch.get("files", []):
         if name in found.delta.names:
             continue
@@ -308,18 +384,24 @@ def watched_changes(found: Index, most: int = 0) -> List[str]:
 
 
 def from_files(place: Place, most: int, prompt: str = "", talks: bool = True) -> Index:
-    """Make an index in memory of at most `most` files: what readers use while there is none on disk.
+    """Make an index in memory of at most `most` files: what readers use while there is none on
+    disk.
 
-    Learnings come first, and the newest; where a prompt is given, half of the files are those that hold its words.  talks:
-    conversations too.
+    Learnings come first, and the newest; where a prompt is given, half of the files are those that
+    hold its words.  talks: conversations too.
     """
     from memory.core import walk
     from memory.core.layout import FOLDERS
     from memory.hook import documents
 
     found = Index(place, None, delta.Delta(b""))
-    listed, _ = walk.walk(place, [kind for kind, folder in FOLDERS.items() if talks or not UNWATCHED.endswith("/" + folder)])
-    listed.sort(key=lambda f: (not f[0][2:].startswith(("learnings/", "rules/", "plans/")), -f[2], f[0]))
+    listed, _ = walk.walk(
+        place,
+        [kind for kind, folder in FOLDERS.items() if talks or not UNWATCHED.endswith("/" + folder)],
+    )
+    listed.sort(
+        key=lambda f: (not f[0][2:].startswith(("learnings/", "rules/", "plans/")), -f[2], f[0])
+    )
     chosen, found.unread = documents.likely(place, listed, most, prompt)
     found.delta = delta.Delta(b"".join(documents.frame(found, f[0]) for f in chosen))
     found.stale = True
@@ -328,10 +410,25 @@ def from_files(place: Place, most: int, prompt: str = "", talks: bool = True) ->
 
 # ---- records as they are now
 
-class Lean:
-    """What a block shows of a record whose file has not changed since it was indexed.  meta: its frontmatter."""
 
-    __slots__ = ("accepted", "body", "checksum", "created", "id", "kind", "meta", "name", "tier", "title", "versions")
+class Lean:
+    """What a block shows of a record whose file has not changed since it was indexed.  meta: its
+    frontmatter.
+    """
+
+    __slots__ = (
+        "accepted",
+        "body",
+        "checksum",
+        "created",
+        "id",
+        "kind",
+        "meta",
+        "name",
+        "tier",
+        "title",
+        "versions",
+    )
 
     def __init__(self, doc: Any, title: str, body: str, versions: Sequence[str], meta: Any):
         self.id, self.kind, self.tier, self.created = doc.id, doc.kind, doc.tier, float(doc.created)
@@ -344,10 +441,11 @@ class Lean:
 def lean(doc: Any, data: bytes) -> Optional[Lean]:
     """Read title and body of a simple file; None where only `records` can tell.
 
-    That reader (records, frontmatter) costs 0.1 of a bare start to load, and nothing it would say of an unchanged file
-    is new: the checksum has just been compared.
+    That reader (records, frontmatter) costs 0.1 of a bare start to load, and nothing it would say
+    of an unchanged file is new: the checksum has just been compared.
     """
-    from memory.hook import fence  # whoever shows a record has it; a worker that only writes an index needs none
+    # whoever shows a record has it; a worker that only writes an index needs none
+    from memory.hook import fence
 
     end = data.find(b"\n---\n", 3)
     if data[:4] != b"---\n" or end < 0 or b"\r" in data:
@@ -355,24 +453,31 @@ def lean(doc: Any, data: bytes) -> Optional[Lean]:
     at = data.find(b"\ntitle: ", 3, end + 1)
     if at < 0 or data.find(b"\ntitle:", at + 1, end) >= 0:
         return None
-    line = data[at + 8:data.find(b"\n", at + 1)].strip()
+    line = data[at + 8 : data.find(b"\n", at + 1)].strip()
     if line[:1] == b'"':
         line, quoted = line[1:-1] if line[-1:] == b'"' and len(line) > 1 else b"", True
     else:
         quoted = False
-    odd = b'"' in line or b"\\" in line or not (quoted or line[:1].isalnum() and b" #" not in line and b": " not in line)
+    odd = (
+        b'"' in line
+        or b"\\" in line
+        or not (quoted or line[:1].isalnum() and b" #" not in line and b": " not in line)
+    )
     try:
         head = data[:end].decode("utf-8")
         held = fence.versions_of(head)
         if not line or odd or held is None:
             return None
-        return Lean(doc, line.decode("utf-8"), data[end + 5:].decode("utf-8"), held, fence.Head(head))
+        return Lean(
+            doc, line.decode("utf-8"), data[end + 5 :].decode("utf-8"), held, fence.Head(head)
+        )
     except UnicodeDecodeError:
         return None
 
 
 def reread(found: Index, docs: Iterable[Any], whole: bool = False) -> Iterable[Any]:
-    """Re-read the files of documents, since the index may be behind them; a file that is gone is left out.
+    """Re-read the files of documents, since the index may be behind them; a file that is gone is
+    left out.
 
     whole: all that a record says (plans, rules); else the lean reading where it is enough.
     """

@@ -1,22 +1,27 @@
-"""The loader: which learnings a prompt gets unasked, and the search for them; hook/__init__.py says what else is given, and when.
+"""The loader: which learnings a prompt gets unasked, and the search for them; hook/__init__.py says
+what else is given, and when.
 
 A prompt gets a learning only where its relevance reaches `load.relevance`:
 
     strength  = sum over matched terms of damping * weight * idf / ln(1 + N) * impact / 115
-    coverage  = sum over matched terms of damping * weight * idf, over the same sum of all terms of the prompt
+    coverage  = sum over matched terms of damping * weight * idf, over the same sum of all terms of
+              the prompt
     relevance = strength * coverage
 
-A term which one record of N holds counts about 1 at 10 and at 10,000 records, and twice that in a title.  Coverage tells a
-prompt about the learning from one about something else that shares two of its words; a word that no record holds counts
-against all of them.  Words that say what to do and not what about (`fix`, `add`, `run`, `test` …) are damped; one weak word
-alone never pushes anything, and beside the most relevant learning only those come that are nearly as relevant.  A record that
-misled (ledger.py) stands below all others and says so; where there are more than fit, it is the first to stay away.
-evals/README.md has the measurements.
+A term which one record of N holds counts about 1 at 10 and at 10,000 records, and twice that in a
+title.  Coverage tells a prompt about the learning from one about something else that shares two of
+its words; a word that no record holds counts against all of them.  Words that say what to do and
+not what about (`fix`, `add`, `run`, `test` …) are damped; one weak word alone never pushes
+anything, and beside the most relevant learning only those come that are nearly as relevant.  A
+record that misled (ledger.py) stands below all others and says so; where there are more than fit,
+it is the first to stay away.  evals/README.md has the measurements.
 
-The search, which recall shares, is BM25 over the segment and the delta, exact where it is cheap and bounded where it is not.
-Score of a document: sum over the query's terms of weight * idf * impact / 115, with idf = ln(1 + (N - df + 0.5) / (df + 0.5))
-(Robertson and Sparck Jones, as Lucene writes it).  Terms are read from the rarest on; reading stops when no unseen document
-can still enter the best `limit`, and the long lists are then searched by bisection for the found candidates alone (MaxScore).
+The search, which recall shares, is BM25 over the segment and the delta, exact where it is cheap and
+bounded where it is not.  Score of a document: sum over the query's terms of weight * idf * impact /
+115, with idf = ln(1 + (N - df + 0.5) / (df + 0.5)) (Robertson and Sparck Jones, as Lucene writes
+it).  Terms are read from the rarest on; reading stops when no unseen document can still enter the
+best `limit`, and the long lists are then searched by bisection for the found candidates alone
+(MaxScore).
 """
 
 from __future__ import annotations
@@ -38,7 +43,9 @@ if TYPE_CHECKING:
 
 DAMPING = 0.35
 WEAK = 0.15  # strength of a term that counts as a match
-TELLING = 0.28  # weight * idf / ln(1 + N) of a term that may bring a learning: half of 12 hold it, a third of 40, 150 of 1,000
+# weight * idf / ln(1 + N) of a term that may bring a learning: half of 12 hold it, a third of 40,
+# 150 of 1,000
+TELLING = 0.28
 STRONG = 1.3  # strength that one term alone must bring
 EXACT = 1.25  # times the threshold: what a learning outside the category's topics must bring
 CANDIDATES = 24  # records that are looked at, whatever their sections
@@ -50,13 +57,18 @@ _POINTER = "read the full transcript at"  # in the line that the client puts bel
 RARE = 0.45  # idf / ln(1 + N) of a handle: 40 of 1,000 documents hold it
 NEARLY = 0.8  # share of the best learning's relevance that the others must have
 
-CAP = 12000  # postings one query may score; 1-2 ms.  At 100,000 records the exact top 3 are in the capped top 5 for 97.5 %
+# postings one query may score; 1-2 ms.  At 100,000 records the exact top 3 are in the capped top 5
+# for 97.5 %
+CAP = 12000
 WORTH = 512  # postings of a list that is read without asking whether it can still matter
 BISECTED = 6  # times the candidates that a list is long in which each is looked for by bisection
 REFINED = 400  # candidates that the long lists are searched for, where no more are asked for
 
+
 class Pick:
-    """A learning chosen for a prompt: its document's number, relevance and the reason in words that hold no prompt text."""
+    """A learning chosen for a prompt: its document's number, relevance and the reason in words that
+    hold no prompt text.
+    """
 
     __slots__ = ("number", "reason", "relevance")
 
@@ -65,15 +77,36 @@ class Pick:
 
 
 class Choice:
-    """What the loader decided: strategy, picks best first, how many candidates it scored, the category if one was used, the
-    ids that misled, the passages (passages.py), what of these came nearest below the threshold, as [id, score], and the walls of
-    a pasted error (at_failure.py)."""
+    """What the loader decided: strategy, picks best first, how many candidates it scored, the
+    category if one was used, the ids that misled, the passages (passages.py), what of these came
+    nearest below the threshold, as [id, score], and the walls of a pasted error (at_failure.py).
+    """
 
-    __slots__ = ("below", "candidates", "category", "misled", "passages", "picks", "strategy", "walls")
+    __slots__ = (
+        "below",
+        "candidates",
+        "category",
+        "misled",
+        "passages",
+        "picks",
+        "strategy",
+        "walls",
+    )
 
-    def __init__(self, strategy: Strategy, picks: List[Pick], candidates: int, category: str = "",
-                 misled: FrozenSet[str] = frozenset()):
-        self.strategy, self.picks, self.candidates, self.category = strategy, picks, candidates, category
+    def __init__(
+        self,
+        strategy: Strategy,
+        picks: List[Pick],
+        candidates: int,
+        category: str = "",
+        misled: FrozenSet[str] = frozenset(),
+    ):
+        self.strategy, self.picks, self.candidates, self.category = (
+            strategy,
+            picks,
+            candidates,
+            category,
+        )
         self.misled = misled
         self.passages: List[Any] = []
         self.below: List[List[Any]] = []
@@ -83,7 +116,8 @@ class Choice:
 def choose(index: Index, prompt: str, mode: str, config: Config, shown: Set[str]) -> Choice:
     """Choose the learnings for a prompt.
 
-    mode: the host's permission mode.  shown: ids that this session has seen.  Returns at most `load.top` picks.
+    mode: the host's permission mode.  shown: ids that this session has seen.  Returns at most
+    `load.top` picks.
     """
     strategy = suited(index.learnings, index.learning_tokens, config)
     if not index.learnings:
@@ -92,7 +126,9 @@ def choose(index: Index, prompt: str, mode: str, config: Config, shown: Set[str]
     table = categories(config["load.routes"])
     category = category_of(stems, mode, table) if strategy.routed else ""
     if category:  # most prompts have none, and would pay for the list of topics
-        table = categories(config["load.routes"], index.lists("brief").get("topics", ()), index.learnings)
+        table = categories(
+            config["load.routes"], index.lists("brief").get("topics", ()), index.learnings
+        )
         category = category_of(stems, mode, table)
     member = Membership(category, table.get(category, frozenset()) | stems)
     best: Dict[str, Pick] = {}
@@ -109,44 +145,54 @@ def choose(index: Index, prompt: str, mode: str, config: Config, shown: Set[str]
         from memory.hook import fence
 
         below = fence.misled(index.place)
-    order = [pick for _, pick in sorted(best.items(), key=lambda row: (row[0] in below, -row[1].relevance, row[1].number))]
+    order = [
+        pick
+        for _, pick in sorted(
+            best.items(), key=lambda row: (row[0] in below, -row[1].relevance, row[1].number)
+        )
+    ]
     least = NEARLY * order[0].relevance if order else 0.0
-    picks = [pick for pick in order[:config["load.top"]] if pick.relevance >= least]
+    picks = [pick for pick in order[: config["load.top"]] if pick.relevance >= least]
     return Choice(strategy, picks, candidates, category, below)
 
 
 def heard(prompt: str) -> str:
-    """Return what the user says in a prompt: without the client's own words; of an approved plan its heading."""
+    """Return what the user says in a prompt: without the client's own words; of an approved plan
+    its heading.
+    """
     said = prompt.strip()
     if _POINTER in said:
         said = "\n".join(line for line in said.split("\n") if _POINTER not in line).strip()
     while said[:1] == "<" and said.startswith(("<system-reminder>", "<ide_")):
-        name = said[1:said.find(">")]
+        name = said[1 : said.find(">")]
         end = said.find("</" + name + ">")
         if end < 0:
             break
-        said = said[end + len(name) + 3:].lstrip()
-    if said[:len(_PLAN)].lower() != _PLAN:
+        said = said[end + len(name) + 3 :].lstrip()
+    if said[: len(_PLAN)].lower() != _PLAN:
         return said
-    plan = said[len(_PLAN):].strip().split("\n")
+    plan = said[len(_PLAN) :].strip().split("\n")
     return next((line for line in plan if tokeniser.heading(line)[0]), plan[0]).strip("# ")[:PIECE]
 
 
 def without_blocks(text: str) -> str:
-    """Return a text without the blocks in it that `fence.block` made: what was told before is not what is asked."""
+    """Return a text without the blocks in it that `fence.block` made: what was told before is not
+    what is asked.
+    """
     while True:
         start = text.find("<%s part=" % FENCE)
         end = text.find("</%s>" % FENCE, start)
         if start < 0 or end < 0:
             return text
-        text = text[:start].rstrip() + text[end + len(FENCE) + 3:]
+        text = text[:start].rstrip() + text[end + len(FENCE) + 3 :]
 
 
 def pieces(prompt: str) -> List[str]:
-    """Cut a prompt into the texts that are matched one by one: a long one into its first line, its last line, and its windows.
+    """Cut a prompt into the texts that are matched one by one: a long one into its first line, its
+    last line, and its windows.
 
-    What people paste stands below or above what they say, and would take its share of every coverage; and the weak words of
-    a whole paste would add up to a match that none of its parts is.
+    What people paste stands below or above what they say, and would take its share of every
+    coverage; and the weak words of a whole paste would add up to a match that none of its parts is.
     """
     whole = prompt.strip()
     if len(whole) <= PIECE:
@@ -160,7 +206,9 @@ def pieces(prompt: str) -> List[str]:
 
 
 def windows(text: str) -> List[str]:
-    """Cut a text into its paragraphs, long ones at a line, a sentence or a word, WINDOW characters each at the most."""
+    """Cut a text into its paragraphs, long ones at a line, a sentence or a word, WINDOW characters
+    each at the most.
+    """
     found: List[str] = []
     block = ""
     for line in text.split("\n"):
@@ -179,22 +227,48 @@ def windows(text: str) -> List[str]:
     return found if len(found) <= MOST_WINDOWS else found[:half] + found[-half:]
 
 
-def _matching(index: Index, terms: Sequence[Tuple[str, float]], config: Config, member: Membership,
-              shown: Set[str]) -> Tuple[List[Pick], int]:
+def _matching(
+    index: Index,
+    terms: Sequence[Tuple[str, float]],
+    config: Config,
+    member: Membership,
+    shown: Set[str],
+) -> Tuple[List[Pick], int]:
     """Return (learnings that match terms, how many documents were scored)."""
     norm, wanted = log(1.0 + index.documents), CANDIDATES + len(shown)
     while True:
-        found = search(index, terms, wanted, PUSHED, least=config["load.relevance"] * norm, telling=TELLING * norm)
+        found = search(
+            index,
+            terms,
+            wanted,
+            PUSHED,
+            least=config["load.relevance"] * norm,
+            telling=TELLING * norm,
+        )
         picks, records = _picked(index, found, terms, config, member, shown)
-        # The sections of one long learning, shown or not, may fill all places: then the search goes on behind them.
-        if len(found) < wanted or wanted >= index.documents or len(picks) >= config["load.top"] or records >= CANDIDATES:
+        # The sections of one long learning, shown or not, may fill all places: then the search goes
+        # on behind them.
+        if (
+            len(found) < wanted
+            or wanted >= index.documents
+            or len(picks) >= config["load.top"]
+            or records >= CANDIDATES
+        ):
             return picks, len(found)
         wanted *= 4
 
 
-def _picked(index: Index, found: Sequence[Tuple[float, int]], terms: Sequence[Tuple[str, float]], config: Config,
-            member: Membership, shown: Set[str]) -> Tuple[List[Pick], int]:
-    """Return (picks among candidates that are given strongest first, how many records that were not shown were looked at)."""
+def _picked(
+    index: Index,
+    found: Sequence[Tuple[float, int]],
+    terms: Sequence[Tuple[str, float]],
+    config: Config,
+    member: Membership,
+    shown: Set[str],
+) -> Tuple[List[Pick], int]:
+    """Return (picks among candidates that are given strongest first, how many records that were not
+    shown were looked at).
+    """
     floor, norm, worth = config["load.relevance"], log(1.0 + index.documents), worths(index, terms)
     picks: List[Pick] = []
     seen: Set[str] = set(shown)
@@ -217,8 +291,12 @@ def _picked(index: Index, found: Sequence[Tuple[float, int]], terms: Sequence[Tu
     return picks, len(looked)
 
 
-def matched(index: Index, number: int, worth: Dict[str, float]) -> Tuple[List[Tuple[str, float]], float]:
-    """Return (each matched term's share of a document's strength, the document's relevance); `worth` comes from `worths`."""
+def matched(
+    index: Index, number: int, worth: Dict[str, float]
+) -> Tuple[List[Tuple[str, float]], float]:
+    """Return (each matched term's share of a document's strength, the document's relevance);
+    `worth` comes from `worths`.
+    """
     norm = log(1.0 + index.documents)
     parts = [(term, value / norm) for term, value in shares(index, number, worth)]
     coverage = sum(worth[term] for term, _ in parts) / (sum(worth.values()) or 1.0)
@@ -226,7 +304,9 @@ def matched(index: Index, number: int, worth: Dict[str, float]) -> Tuple[List[Tu
 
 
 def worths(index: Index, terms: Sequence[Tuple[str, float]]) -> Dict[str, float]:
-    """Return each term's weight * idf, of one that no record holds UNKNOWN of it: what coverage adds up."""
+    """Return each term's weight * idf, of one that no record holds UNKNOWN of it: what coverage
+    adds up.
+    """
     found: Dict[str, float] = {}
     for term, weight in terms:
         df = index.df(term)
@@ -234,39 +314,59 @@ def worths(index: Index, terms: Sequence[Tuple[str, float]]) -> Dict[str, float]
     return found
 
 
-def refusal(relevance: float, parts: Sequence[Tuple[str, float]], floor: float, outside: str) -> str:
+def refusal(
+    relevance: float, parts: Sequence[Tuple[str, float]], floor: float, outside: str
+) -> str:
     """Say why a learning is not pushed, or "".
 
-    parts: what each matched term adds.  floor: `load.relevance`.  outside: the prompt's category, where no topic of the
-    learning belongs to it, else ""; a learning that shares an identifier with the prompt is in every category.
+    parts: what each matched term adds.  floor: `load.relevance`.  outside: the prompt's category,
+    where no topic of the learning belongs to it, else ""; a learning that shares an identifier with
+    the prompt is in every category.
     """
     if relevance < floor:
         return "below %.2f" % floor
     strengths = [part for _, part in parts]
     if sum(part > WEAK for part in strengths) < 2 and max(strengths, default=0.0) < STRONG:
         return "only one term"
-    if outside and relevance < floor * EXACT and not any(map(is_exact, (term for term, _ in parts))):
+    if (
+        outside
+        and relevance < floor * EXACT
+        and not any(map(is_exact, (term for term, _ in parts)))
+    ):
         return "outside %s, below %.2f" % (outside, floor * EXACT)
     return ""
 
 
 def is_exact(term: str) -> bool:
-    """Tell whether a term is a whole identifier, path or file (`verify_token`, `src/jwt.py`): naming it is no coincidence."""
+    """Tell whether a term is a whole identifier, path or file (`verify_token`, `src/jwt.py`):
+    naming it is no coincidence.
+    """
     return "_" in term or "/" in term or "." in term
 
 
 def damped(terms: Sequence[Tuple[str, float]]) -> List[Tuple[str, float]]:
-    """Lower the weight of the words that every prompt holds, and of small numbers: `4` is a part of `utf4` as of `ipv4`."""
-    return [(term, weight * DAMPING if term in tokeniser.COMMON or (len(term) < 3 and term.isdigit()) else weight)
-            for term, weight in terms]
+    """Lower the weight of the words that every prompt holds, and of small numbers: `4` is a part of
+    `utf4` as of `ipv4`.
+    """
+    return [
+        (
+            term,
+            weight * DAMPING
+            if term in tokeniser.COMMON or (len(term) < 3 and term.isdigit())
+            else weight,
+        )
+        for term, weight in terms
+    ]
 
 
 # ---- the search
 
+
 def idf(documents: int, df: int) -> float:
     """Return the inverse document frequency of a term that `df` of `documents` hold.
 
-    `df` may count documents that a newer version has replaced, so it is taken to be `documents` at the most.
+    `df` may count documents that a newer version has replaced, so it is taken to be `documents` at
+    the most.
     """
     df = min(df, documents)
     return log(1.0 + (documents - df + 0.5) / (df + 0.5))
@@ -279,27 +379,45 @@ def is_rare(index: Index, name: str) -> bool:
     return df > 0 and idf(index.documents, df) >= RARE * log(1.0 + index.documents)
 
 
-def search(index: Index, terms: Sequence[Tuple[str, float]], limit: int, part: int = ALL, cap: int = CAP,
-           least: float = 0.0, telling: float = 0.0) -> List[Tuple[float, int]]:
+def search(
+    index: Index,
+    terms: Sequence[Tuple[str, float]],
+    limit: int,
+    part: int = ALL,
+    cap: int = CAP,
+    least: float = 0.0,
+    telling: float = 0.0,
+) -> List[Tuple[float, int]]:
     """Return the best documents as (score, number), best first, ties by number.
 
-    terms: (term, weight) as tokeniser.terms gives them.  limit: how many.  part: ALL, PUSHED or OTHERS.
-    cap: postings to score at the most.  least: the score below which a document is of no use.  telling: weight * idf
-    that one of a document's terms must have; other terms only add to what those found, so common words cost next to nothing.
+    terms: (term, weight) as tokeniser.terms gives them.  limit: how many.  part: ALL, PUSHED or
+    OTHERS.  cap: postings to score at the most.  least: the score below which a document is of no
+    use.  telling: weight * idf that one of a document's terms must have; other terms only add to
+    what those found, so common words cost next to nothing.
     """
-    best = _segment(index, terms, limit + len(index.delta.gone), part, cap, least, telling) if index.segment else {}
+    best = (
+        _segment(index, terms, limit + len(index.delta.gone), part, cap, least, telling)
+        if index.segment
+        else {}
+    )
     gone = index.delta.gone
     if gone:
         best = {number: score for number, score in best.items() if number not in gone}
     if index.delta.docs:
         base = index.segment.docs if index.segment else 0
         documents = index.documents
-        found = [(weight * idf(documents, index.df(term)) / 115.0, hits)
-                 for term, weight in terms for hits in (index.delta.search(term),) if hits]
+        found = [
+            (weight * idf(documents, index.df(term)) / 115.0, hits)
+            for term, weight in terms
+            for hits in (index.delta.search(term),)
+            if hits
+        ]
         told = {place for value, hits in found if value * 115.0 >= telling for place, _ in hits}
         for value, hits in found:
             for place, impact in hits:
-                if place in told and (part == ALL or (part == PUSHED) == index.delta.pushable[place]):
+                if place in told and (
+                    part == ALL or (part == PUSHED) == index.delta.pushable[place]
+                ):
                     best[base + place] = best.get(base + place, 0.0) + value * impact
     floor = max(least, sorted(best.values())[-limit]) if len(best) > limit else least
     ranked = sorted([(-score, number) for number, score in best.items() if score >= floor])[:limit]
@@ -323,9 +441,18 @@ def shares(index: Index, number: int, worth: Dict[str, float]) -> List[Tuple[str
     return found
 
 
-def _segment(index: Index, terms: Sequence[Tuple[str, float]], limit: int, part: int, cap: int,
-             least: float, telling: float) -> Dict[int, float]:
-    """Score the segment's documents; returns at least the best `limit` by number (approximately, beyond `cap`)."""
+def _segment(
+    index: Index,
+    terms: Sequence[Tuple[str, float]],
+    limit: int,
+    part: int,
+    cap: int,
+    least: float,
+    telling: float,
+) -> Dict[int, float]:
+    """Score the segment's documents; returns at least the best `limit` by number (approximately,
+    beyond `cap`).
+    """
     segment = index.segment
     assert segment is not None
     found = []
@@ -349,7 +476,8 @@ def _segment(index: Index, terms: Sequence[Tuple[str, float]], limit: int, part:
         if rest[i] < least or value * 115.0 < telling:
             cut = i
             break
-        # The threshold costs a sort of all scores: it is only asked where a list is long enough to be worth skipping.
+        # The threshold costs a sort of all scores: it is only asked where a list is long enough to
+        # be worth skipping.
         if length > WORTH and len(scores) >= limit:
             threshold = sorted(scores.values())[-limit]
             if threshold >= rest[i] or used + length > cap:
@@ -368,13 +496,27 @@ def _segment(index: Index, terms: Sequence[Tuple[str, float]], limit: int, part:
         used += len(ids)
     if cut == len(found):
         return scores
-    return _refine(index, [(item[2], item[3]) for item in found[cut:]], part, scores,
-                   max(threshold, least) - rest[cut], max(limit, REFINED))
+    return _refine(
+        index,
+        [(item[2], item[3]) for item in found[cut:]],
+        part,
+        scores,
+        max(threshold, least) - rest[cut],
+        max(limit, REFINED),
+    )
 
 
-def _refine(index: Index, rest: Sequence[Tuple[float, str]], part: int, scores: Dict[int, float],
-            least: float, most: int) -> Dict[int, float]:
-    """Add what the long lists, as (value, term), hold for the candidates that can still win, at most `most` of them."""
+def _refine(
+    index: Index,
+    rest: Sequence[Tuple[float, str]],
+    part: int,
+    scores: Dict[int, float],
+    least: float,
+    most: int,
+) -> Dict[int, float]:
+    """Add what the long lists, as (value, term), hold for the candidates that can still win, at
+    most `most` of them.
+    """
     order = sorted((-score, number) for number, score in scores.items() if score >= least)[:most]
     kept = {number: -score for score, number in order}
     for value, term in rest:

@@ -1,4 +1,5 @@
-"""Characters beyond ASCII and tags, as they may stand in text for the model: what a reader sees, what shapes text or code.
+"""Characters beyond ASCII and tags, as they may stand in text for the model: what a reader sees,
+what shapes text or code.
 
 `fence.clean` loads this where a text has either.
 """
@@ -11,31 +12,70 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Dict, Sequence
 
-_APART, _JOIN, _EMOJI = "\u200c", "\u200d", "\ufe0f"  # the three that writing needs, each in its place (`_fitting`)
-# Scripts whose letters take another form beside a joiner: Arabic to N'Ko, those of India, Burmese, Khmer, Mongolian.
-_JOINING = ((0x620, 0xDFF), (0x1000, 0x109F), (0x1780, 0x18AF), (0xA840, 0xA8FF), (0xFB50, 0xFDFF), (0xFE70, 0xFEFC),
-            (0x11000, 0x11FFF))
-_PICTURES = ((0xA9, 0xA9), (0xAE, 0xAE), (0x203C, 0x203C), (0x2049, 0x2049), (0x2122, 0x2122), (0x2139, 0x2139),
-             (0x2194, 0x21AA), (0x231A, 0x23FF), (0x24C2, 0x24C2), (0x25AA, 0x27BF), (0x2934, 0x2935), (0x2B05, 0x2B55),
-             (0x3030, 0x3030), (0x303D, 0x303D), (0x3297, 0x3299), (0x1F000, 0x1FAFF))
+# the three that writing needs, each in its place (`_fitting`)
+_APART, _JOIN, _EMOJI = "\u200c", "\u200d", "\ufe0f"
+# Scripts whose letters take another form beside a joiner: Arabic to N'Ko, those of India, Burmese,
+# Khmer, Mongolian.
+_JOINING = (
+    (0x620, 0xDFF),
+    (0x1000, 0x109F),
+    (0x1780, 0x18AF),
+    (0xA840, 0xA8FF),
+    (0xFB50, 0xFDFF),
+    (0xFE70, 0xFEFC),
+    (0x11000, 0x11FFF),
+)
+_PICTURES = (
+    (0xA9, 0xA9),
+    (0xAE, 0xAE),
+    (0x203C, 0x203C),
+    (0x2049, 0x2049),
+    (0x2122, 0x2122),
+    (0x2139, 0x2139),
+    (0x2194, 0x21AA),
+    (0x231A, 0x23FF),
+    (0x24C2, 0x24C2),
+    (0x25AA, 0x27BF),
+    (0x2934, 0x2935),
+    (0x2B05, 0x2B55),
+    (0x3030, 0x3030),
+    (0x303D, 0x303D),
+    (0x3297, 0x3299),
+    (0x1F000, 0x1FAFF),
+)
 # The flags that are spelt in tag characters: England, Scotland, Wales.
-_FLAGS = tuple("\U0001f3f4%s\U000e007f" % "".join(chr(0xE0000 + ord(c)) for c in code) for code in ("gbeng", "gbsct", "gbwls"))
+_FLAGS = tuple(
+    "\U0001f3f4%s\U000e007f" % "".join(chr(0xE0000 + ord(c)) for c in code)
+    for code in ("gbeng", "gbsct", "gbwls")
+)
 
-# What a "<" may open.  Any other becomes "‹", so that no text closes the block or speaks as the host, whatever its tags are
-# called: elements of HTML that only shape text, and types as the arguments of types.
-_HTML = frozenset("a abbr b blockquote br button code dd del details div dl dt em h1 h2 h3 h4 h5 h6 hr i img input kbd label "
-                  "li ol p pre s samp section select small span strong sub sup table tbody td textarea th thead tr u ul".split())
-_TYPES = frozenset("any bigint bool boolean byte char const double dyn f32 f64 float i16 i32 i64 i8 impl int long never number "
-                   "object short str string u16 u32 u64 u8 uint unknown unsigned usize void".split())
+# What a "<" may open.  Any other becomes "‹", so that no text closes the block or speaks as the
+# host, whatever its tags are called: elements of HTML that only shape text, and types as the
+# arguments of types.
+_HTML = frozenset(
+    "a abbr b blockquote br button code dd del details div dl dt em h1 h2 h3 h4 h5 h6 hr i img "
+    "input kbd label li ol p pre s samp section select small span strong sub sup table tbody td "
+    "textarea th thead tr u ul".split()
+)
+_TYPES = frozenset(
+    "any bigint bool boolean byte char const double dyn f32 f64 float i16 i32 i64 i8 impl int long "
+    "never number object short str string u16 u32 u64 u8 uint unknown unsigned usize void".split()
+)
 _SPEAKERS = ("system", "human", "assistant", "user")
 _SPACE = " \t\n\xa0\u1680\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 
 
 class _Visible(dict[int, "Any"]):
-    """`str.translate` table for text beyond ASCII: what a reader cannot see goes, joiners stay for now."""
+    """`str.translate` table for text beyond ASCII: what a reader cannot see goes, joiners stay for
+    now.
+    """
 
     def __missing__(self, code: int) -> Any:
-        hidden = not 0x3164 < code < 0xD800 and _within(chr(code), INVISIBLE) and chr(code) not in (_APART, _JOIN, _EMOJI)
+        hidden = (
+            not 0x3164 < code < 0xD800
+            and _within(chr(code), INVISIBLE)
+            and chr(code) not in (_APART, _JOIN, _EMOJI)
+        )
         self[code] = found = "\n" if code in (0x2028, 0x2029) else None if hidden else code
         return found
 
@@ -52,7 +92,9 @@ def harmless(text: str) -> str:
 
 
 def visible(text: str, control: Dict[int, Any]) -> str:
-    """Take out what a reader does not see, and a wide "<" before a Latin letter.  control: what becomes of ASCII's controls."""
+    """Take out what a reader does not see, and a wide "<" before a Latin letter.  control: what
+    becomes of ASCII's controls.
+    """
     if _FLAGS[0][-1] in text:
         for flag in _FLAGS:
             if flag in text:
@@ -64,12 +106,17 @@ def visible(text: str, control: Dict[int, Any]) -> str:
     for wide in "＜﹤":
         if wide in text:
             first, *rest = text.split(wide)
-            text = first + "".join(("‹" if (part.lstrip(_SPACE + "/") or "a")[0] < "\x80" else wide) + part for part in rest)
+            text = first + "".join(
+                ("‹" if (part.lstrip(_SPACE + "/") or "a")[0] < "\x80" else wide) + part
+                for part in rest
+            )
     return text
 
 
 def _fitting(text: str, joiner: str) -> str:
-    """Leave a joiner where it joins: between letters of a script that needs it, in a sequence of emoji."""
+    """Leave a joiner where it joins: between letters of a script that needs it, in a sequence of
+    emoji.
+    """
     out, *rest = text.split(joiner)
     for at, part in enumerate(rest, 1):
         before, after = out[-1:], part[:1] or joiner * (at < len(rest))
@@ -93,8 +140,8 @@ def _within(char: str, ranges: Sequence[Sequence[int]]) -> bool:
 def _may_open(before: str, after: str, last: bool) -> bool:
     """Tell whether a "<" may stand: what follows it is no tag, or one that is known to be harmless.
 
-    before, after: the text from the "<" before it (with that, as it was decided) and up to the one after it.
-    last: the text ends with `after`.
+    before, after: the text from the "<" before it (with that, as it was decided) and up to the one
+    after it. last: the text ends with `after`.
     """
     if not after:
         return not last
@@ -102,20 +149,23 @@ def _may_open(before: str, after: str, last: bool) -> bool:
     head, close = after[:1], after[:1] == "/"
     if not head:
         return True
-    if head in _SPACE:  # a comparison, or a shift: an operand on either side, and nothing that ends a tag
+    # a comparison, or a shift: an operand on either side, and nothing that ends a tag
+    if head in _SPACE:
         told = before.rstrip(" ")[-1:]
         return head == " " and (told.isalnum() or told in tuple(")]}<_'\"`%")) and ">" not in after
     if head in "=-(0123456789":
         return True
     name = _name(after[close:])
-    stop = after[close + len(name):][:1]
+    stop = after[close + len(name) :][:1]
     if before[-1:] == "<" and not close:  # the end mark of a heredoc
         return ">" not in after and _name(after.lstrip("-~'\"\\")).isupper()
     if name in _HTML and stop in tuple("> /\n\t"):
         return True
     if close or not head.isascii():
         return False
-    if after.startswith(("http://", "https://", "mailto:")) or after[len(name):].startswith((".h>", ".hpp>")):
+    if after.startswith(("http://", "https://", "mailto:")) or after[len(name) :].startswith(
+        (".h>", ".hpp>")
+    ):
         return True
     address = after.partition(">")[0]
     if "@" in address[1:-1] and not any(c in address for c in " \n\t\"'="):
@@ -127,13 +177,15 @@ def _is_type(before: str, after: str) -> bool:
     """Tell whether a type's argument follows: `List<String>`, `Vec<u8>`, `::<T>`, `<K, V>`."""
     bare = after.lstrip("&'[(*")
     name = _name(bare)
-    stop = bare[len(name):][:1]
+    stop = bare[len(name) :][:1]
     if name.lower() in _SPEAKERS or (stop and stop not in ">,[]&|?:.(;* "):
         return False
     if len(name) < 3 and name[:1].isupper():
         return True
     glued = before.isalnum() or before in ("_", ":")
-    return glued and (len(name) == 1 or name in _TYPES or (name[:1].isupper() and not name.isupper()))
+    return glued and (
+        len(name) == 1 or name in _TYPES or (name[:1].isupper() and not name.isupper())
+    )
 
 
 def _name(text: str) -> str:
@@ -148,21 +200,25 @@ _OPENING = ("<", "&lt;", "&#60;", "&#x3c;", "u003c")  # how a tag begins, escape
 
 
 def without_private(text: str) -> str:
-    """Return a text without what stands between <private> and </private>, as the store does; unclosed, to its end."""
+    """Return a text without what stands between <private> and </private>, as the store does;
+    unclosed, to its end.
+    """
     low = text.replace("İ", "I").lower()  # the one letter whose small form is longer
     at, last, depth = low.find("private"), 0, 0
     kept = []
     while at >= 0:
-        before = low[max(0, at - 16):at].rstrip(" \t\n\\")
+        before = low[max(0, at - 16) : at].rstrip(" \t\n\\")
         closes = before.endswith("/")
         before = before.rstrip("/ \t\n\\")
-        if before.endswith(_OPENING) and not low[at + 7:at + 8].isalnum():
+        if before.endswith(_OPENING) and not low[at + 7 : at + 8].isalnum():
             if not depth:
                 start = max(low.rfind(mark, 0, at) for mark in _OPENING)
                 kept.append(text[last:start])
             depth = max(0, depth - 1) if closes else depth + 1
-            ends = [end for end in (low.find(mark, at) for mark in (">", "&gt;", "u003e")) if end >= 0]
+            ends = [
+                end for end in (low.find(mark, at) for mark in (">", "&gt;", "u003e")) if end >= 0
+            ]
             end = min(ends) if ends else len(text)
-            last = end + (1 if low[end:end + 1] == ">" else 4 if low[end:end + 1] == "&" else 5)
+            last = end + (1 if low[end : end + 1] == ">" else 4 if low[end : end + 1] == "&" else 5)
         at = low.find("private", at + 7)
     return "".join(kept) + ("" if depth else text[last:])

@@ -1,13 +1,14 @@
 """Passages: up to three windows of earlier sessions that a prompt gets unasked.
 
 The moment weighs.  A session's first prompt, and the first after a clear or a compaction, gets some
-where the store knows something; a later one only if it asks or names a ticket.  The store knows where
+where the store knows something; a later one only if it asks or names a ticket.  The store knows
+where
 
     telling    of the best window (windows.py), which has a question's words in one place
     strength   the index's score of the best document, as a share of ln(1 + documents)
 
-both reach the gate that `load.push` names.  evals/README.md has the calibration: questions without an
-answer and labelled prompts of real sessions.
+both reach the gate that `load.push` names.  evals/README.md has the calibration: questions without
+an answer and labelled prompts of real sessions.
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ TOLD_CHARS = 24_000  # of a part in which windows are cut
 REQUEST = 110  # UTF-16 units of a request that stand before its answer
 # By load.push: the least telling; the least strength of a prompt that asks, and of another one.
 GATES = {"careful": (3.75, 1.15, 1.45), "full": (3.15, 0.9, 1.1)}
-TURNED = {"careful": 6.5, "full": 5.0}  # the least telling of a later prompt that only changes the subject
+# the least telling of a later prompt that only changes the subject
+TURNED = {"careful": 6.5, "full": 5.0}
 _OF_THE_DAY = ("Next", "Open")  # sections of a checkpoint
 
 
@@ -69,10 +71,12 @@ class _Part:
 def choose(
     found: Index, prompt: str, push: str, shown: Set[str], own: str = "", turned: bool = False
 ) -> Tuple[List[Passage], Optional[Tuple[str, float]]]:
-    """Return (the passages that a prompt gets, (id, telling) of the nearest where none reach the gate).
+    """Return (the passages that a prompt gets, (id, telling) of the nearest where none reach the
+    gate).
 
-    push: `careful` or `full`.  shown: ids that the session has seen.  own: the session's id, "" where
-    its own records may come.  turned: it only changes the subject, so the records must tell more.
+    push: `careful` or `full`.  shown: ids that the session has seen.  own: the session's id, ""
+    where its own records may come.  turned: it only changes the subject, so the records must tell
+    more.
     """
     prompt = prompt[:ASKED_CHARS]
     least, asking, saying = GATES[push]
@@ -120,7 +124,12 @@ def _parts(
         doc = found.doc(number)
         key = doc.id, doc.section if doc.kind == "conversation" else ""
         summary = doc.section.endswith("(summary by the client)")
-        if doc.kind not in ("checkpoint", "conversation") or doc.id in shown or key in seen or summary:
+        if (
+            doc.kind not in ("checkpoint", "conversation")
+            or doc.id in shown
+            or key in seen
+            or summary
+        ):
             continue
         seen.add(key)
         if doc.id not in read:
@@ -180,7 +189,9 @@ def _lasting(body: str) -> str:
 def _picked(
     found: Index, answered: windows.Answered, parts: Sequence[_Part], reason: str
 ) -> List[Passage]:
-    """Return the best windows by their turns: the best first, a newer one before what is hardly better."""
+    """Return the best windows by their turns: the best first, a newer one before what is hardly
+    better.
+    """
     from memory.hook import fence
 
     best = answered.windows[0].score or 1.0
@@ -191,10 +202,12 @@ def _picked(
     # Of windows that answer about as well the newest is taken, and what repeats it is left out.
     close = [window for window in answered.windows[:LOOKED] if window.score >= windows.CLOSE * best]
     close.sort(key=lambda window: -parts[window.passage].doc.created)
-    for window in [*close, *answered.windows[len(close):LOOKED]]:
+    for window in [*close, *answered.windows[len(close) : LOOKED]]:
         if window.score < SLIGHT * best or sum(map(len, texts.values())) == MOST:
             break
-        text = windows.whole(window.text if len(window.text) <= room else _fitted(window.text, room))
+        text = windows.whole(
+            window.text if len(window.text) <= room else _fitted(window.text, room)
+        )
         if len(text) >= LEAST and windows.is_news(text, held) or not texts and text:
             room -= len(text)
             texts.setdefault(window.passage, []).append((window.at, text))
@@ -207,7 +220,9 @@ def _picked(
         lead = 'asked "%s":\n' % asked if asked and part.doc.kind == "conversation" else ""
         score = answered.telling * scores[number] / best
         one = Passage(part.doc, part.record, found.mark(part.record), score, reason, lead + said)
-        odd = " ".join(word for word in said.split() if not word.isalpha() or not word[1:].islower())
+        odd = " ".join(
+            word for word in said.split() if not word.isalpha() or not word[1:].islower()
+        )
         one.names = [name for name in handles(odd) if loader.is_rare(found, name)]
         before = [(other.score, other.doc.created) for other in out]
         out.insert(windows.place_of(score, part.doc.created, before), one)

@@ -1,23 +1,29 @@
-"""Receipts: what was put before the model, when and on what ground; ids and short hashes, never text.
+"""Receipts: what was put before the model, when and on what ground; ids and short hashes, never
+text.
 
 Schema, version 1: `log/receipts/<workspace>/<session>.jsonl`, one JSON object a line.
 
     v 1, t ISO instant, event start | prompt | agent | wall | off | on | lost
-    start:  source (startup, resume, clear, compact, fork), transcript (path), brief (8 hex of the block, "" for none)
-    prompt: prompt (the host's prompt id), query (8 hex of the prompt), tag (8 hex of the block, "" for none);
-            where there are any: words (8 hex of each name in a passage, by the record's id), below ([[id, score]] of the
-            passage that came nearest to the threshold), unfit (ids that were picked and found no room), stale (the index was
-            behind the files), unread (how many files were not looked at, for want of an index), sigs (as of a wall, of the walls
-            of an error that was pasted); met (16 bits of the hash of each of its first words, 4 hex digits each)
+    start:  source (startup, resume, clear, compact, fork), transcript (path), brief (8 hex of the
+            block, "" for none)
+    prompt: prompt (the host's prompt id), query (8 hex of the prompt), tag (8 hex of the block, ""
+            for none); where there are any: words (8 hex of each name in a passage, by the record's
+            id), below ([[id, score]] of the passage that came nearest to the threshold), unfit (ids
+            that were picked and found no room), stale (the index was behind the files), unread (how
+            many files were not looked at, for want of an index), sigs (as of a wall, of the walls
+            of an error that was pasted); met (16 bits of the hash of each of its first words, 4 hex
+            digits each)
     agent:  the same of a subagent's prompt; the session itself has not seen what stands in it
     wall:   tool, sigs (8 hex of each key of the walls that a failed call met), tag
-    lost:   tag and chosen of a block that did not reach the model (health/worker.py); its records count as not shown
-    all three: chosen [[id, score, reason]], chars and tokens of the block (UTF-16 units; older receipts have no tokens), ms;
-            but a wall: strategy, candidates (how many were scored), saved (tokens that loading every learning would have cost
-            beyond this)
+    lost:   tag and chosen of a block that did not reach the model (health/worker.py); its records
+            count as not shown
+    all three: chosen [[id, score, reason]], chars and tokens of the block (UTF-16 units; older
+    receipts have no tokens), ms;
+            but a wall: strategy, candidates (how many were scored), saved (tokens that loading
+            every learning would have cost beyond this)
 
-The file is the session's state too: what stands in it was shown, until a start by clear or compact, where the host drops
-its context.
+The file is the session's state too: what stands in it was shown, until a start by clear or compact,
+where the host drops its context.
 """
 
 from __future__ import annotations
@@ -34,11 +40,23 @@ TITLE = "title of another session"  # reason of a record whose title alone was s
 
 
 class Session:
-    """What a session's receipts say: ids shown since the last reset, whether pushes are off, prompts seen, last brief, whether
-    the client forgot what was said before (a compaction); the keys of each wall that was told since then, and how often one was
-    told at all; hashes of the words that its prompts have held; whether a compaction was the last reset."""
+    """What a session's receipts say: ids shown since the last reset, whether pushes are off,
+    prompts seen, last brief, whether the client forgot what was said before (a compaction); the
+    keys of each wall that was told since then, and how often one was told at all; hashes of the
+    words that its prompts have held; whether a compaction was the last reset.
+    """
 
-    __slots__ = ("brief", "compacted", "forgot", "met", "off", "prompts", "pushes", "shown", "walls")
+    __slots__ = (
+        "brief",
+        "compacted",
+        "forgot",
+        "met",
+        "off",
+        "prompts",
+        "pushes",
+        "shown",
+        "walls",
+    )
 
     def __init__(self) -> None:
         self.shown: Set[str] = set()
@@ -74,9 +92,11 @@ def session(path: str) -> Session:
 
 
 def _met(line: bytes) -> Set[str]:
-    """Return the hashes of words that a prompt's receipt holds; the line is not parsed, since a session has many."""
+    """Return the hashes of words that a prompt's receipt holds; the line is not parsed, since a
+    session has many.
+    """
     hashes = line.partition(b'"met":"')[2].partition(b'"')[0].decode("ascii", "replace")
-    return {hashes[at:at + 4] for at in range(0, len(hashes), 4)}
+    return {hashes[at : at + 4] for at in range(0, len(hashes), 4)}
 
 
 def _apply(state: Session, row: Dict[str, Any]) -> None:
@@ -88,14 +108,17 @@ def _apply(state: Session, row: Dict[str, Any]) -> None:
             state.prompts = 0
             state.compacted = row.get("source") == "compact"
         state.forgot = state.forgot or row.get("source") == "compact"
-        if row.get("source") != "compact":  # what comes then is of the session itself: a resume compares with the brief before
+        # what comes then is of the session itself: a resume compares with the brief before
+        if row.get("source") != "compact":
             state.brief = str(row.get("brief") or state.brief)
     elif event in ("prompt", "wall"):
         sigs = row.get("sigs")
         state.walls.update(filter(None, map(str, sigs)) if isinstance(sigs, list) else ())
         state.prompts += event == "prompt"
         met = row.get("met")
-        state.met |= {met[at:at + 4] for at in range(0, len(met), 4)} if isinstance(met, str) else set()
+        state.met |= (
+            {met[at : at + 4] for at in range(0, len(met), 4)} if isinstance(met, str) else set()
+        )
         if event == "wall":
             state.pushes += 1
             return  # a record that carries a remedy may still come whole
@@ -117,13 +140,17 @@ def tag_of(row: Dict[str, Any]) -> str:
 
 def tag_in(block: str) -> str:
     """Return the tag that stands in a block, "" for none."""
-    return block[block.find('tag="') + 5:][:8] if block else ""
+    return block[block.find('tag="') + 5 :][:8] if block else ""
 
 
 def chosen(row: Dict[str, Any]) -> List[List[Any]]:
     """Return a receipt's chosen records as [id, score, reason]; malformed entries are left out."""
     found = row.get("chosen")
-    return [item for item in found if isinstance(item, list) and item] if isinstance(found, list) else []
+    return (
+        [item for item in found if isinstance(item, list) and item]
+        if isinstance(found, list)
+        else []
+    )
 
 
 def write(path: str, row: Dict[str, Any]) -> None:

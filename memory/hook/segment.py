@@ -2,29 +2,36 @@
 
 Format `DLSEG006`, little-endian:
 
-    header    144 bytes: see HEADER; `built` is the only time stamp (8 bytes at BUILT_AT) and is left out of every checksum
-    buckets   u32[nbuckets + 1]: where each bucket of the term directory starts; a term is in bucket crc32(term) mod nbuckets
-    directory per bucket: u16 count, then "\\n" + term for each term, "\\n", then count entries of ENTRY: position of its first
-              posting (u32, then u8), u32 documents (df), u32 how many of them are pushable, u8 greatest impact.
-              A term of one document has no postings: the u32 is the document's number and the u8 its impact
-    ids       u32 document numbers of all postings: of each term its documents, ascending; where df > 1024 the 1,024
-              documents of the greatest impact (its champions) stand before its first posting, ascending too
+    header    144 bytes: see HEADER; `built` is the only time stamp (8 bytes at BUILT_AT) and is
+              left out of every checksum
+    buckets   u32[nbuckets + 1]: where each bucket of the term directory starts; a term is in bucket
+              crc32(term) mod nbuckets
+    directory per bucket: u16 count, then "\\n" + term for each term, "\\n", then count entries of
+              ENTRY: position of its first posting (u32, then u8), u32 documents (df), u32 how many
+              of them are pushable, u8 greatest impact.  A term of one document has no postings: the
+              u32 is the document's number and the u8 its impact
+    ids       u32 document numbers of all postings: of each term its documents, ascending; where df
+              > 1024 the 1,024 documents of the greatest impact (its champions) stand before its
+              first posting, ascending too
     impacts   u8 of each posting, in the same order
     rows      one ROW of 44 bytes a document
     strings   UTF-8 of each document: name, id, section, topics joined by 0x1f, one after the other
-    lists     JSON: {"watch": {...}, "brief": {...}}, two objects one after the other, see assembly.py
+    lists     JSON: {"watch": {...}, "brief": {...}}, two objects one after the other, see
+              assembly.py
 
 The generation is the first 8 hex digits of the SHA-256 of all that stands behind the header.
 
-A document is a record, a section of a long one or a turn of a conversation; sections of a record are neighbours.  Documents
-are ordered by (not pushable, name, section), so that those a prompt may get (accepted learnings) are a prefix of every posting
-list.  An impact is BM25's term frequency part, quantised: 115 * tf * (k1 + 1) / (tf + k1 * (1 - b + b * length / mean)), with
-k1 = 1.2 and b = 0.75 and tf weighted by field; the inverse document frequency is applied at query time.  The record's id
-stands in the directory too, as the term "\\x01" + id; so do, of a record's first document, what it is called by and what it
-links to, as "\\x03" and "\\x02" + the CRC-32 in hex of the name in the form of documents.link_key, and of a checkpoint its
-session and its branch, as "\\x04" and "\\x05" + the CRC-32 of the name: whoever looks one up reads the file and compares, since
-two names may share a CRC.  Of such a term at most 1,024 documents are kept: of a session or branch the newest, in the order
-of their instants, of others the first.
+A document is a record, a section of a long one or a turn of a conversation; sections of a record
+are neighbours.  Documents are ordered by (not pushable, name, section), so that those a prompt may
+get (accepted learnings) are a prefix of every posting list.  An impact is BM25's term frequency
+part, quantised: 115 * tf * (k1 + 1) / (tf + k1 * (1 - b + b * length / mean)), with k1 = 1.2 and b
+= 0.75 and tf weighted by field; the inverse document frequency is applied at query time.  The
+record's id stands in the directory too, as the term "\\x01" + id; so do, of a record's first
+document, what it is called by and what it links to, as "\\x03" and "\\x02" + the CRC-32 in hex of
+the name in the form of documents.link_key, and of a checkpoint its session and its branch, as
+"\\x04" and "\\x05" + the CRC-32 of the name: whoever looks one up reads the file and compares,
+since two names may share a CRC.  Of such a term at most 1,024 documents are kept: of a session or
+branch the newest, in the order of their instants, of others the first.
 """
 
 from __future__ import annotations
@@ -40,8 +47,9 @@ if TYPE_CHECKING:
     from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 
 MAGIC = b"DLSEG006"
-# magic, generation, scope, tokeniser, documents, pushable, terms, buckets, records, learnings, learning tokens, all tokens,
-# mean length, built, crc32 of the rest of the header, offsets of buckets, directory, ids, impacts, rows, strings, lists
+# magic, generation, scope, tokeniser, documents, pushable, terms, buckets, records, learnings,
+# learning tokens, all tokens, mean length, built, crc32 of the rest of the header, offsets of
+# buckets, directory, ids, impacts, rows, strings, lists
 HEADER = Struct("<8s8s8sIIIIIIIIQddIQQQQQQQ")
 HEADER_SIZE = 144  # HEADER and padding
 BUILT_AT = 72
@@ -50,10 +58,11 @@ CHAMPIONS = 1024
 ABSENT = 0xFFFFFFFF
 K1, B, SCALE = 1.2, 0.75, 115.0
 
-# strings offset, lengths of name, id and section, flags, created, tokens of the record, size, mtime in ns,
-# first 8 bytes of the SHA-256 of the file, length of the topics, ordinal of the section
+# strings offset, lengths of name, id and section, flags, created, tokens of the record, size, mtime
+# in ns, first 8 bytes of the SHA-256 of the file, length of the topics, ordinal of the section
 ROW = Struct("<IHHHHIIIq8sHH")
-TIMES = -(1 << 63), (1 << 63) - 1  # ns that a ROW can hold; a file's own time may lie before 1970 or after 2262
+# ns that a ROW can hold; a file's own time may lie before 1970 or after 2262
+TIMES = -(1 << 63), (1 << 63) - 1
 KINDS = ("rule", "learning", "plan", "resource", "checkpoint", "conversation", "note")
 TIERS = ("p", "s", "g", "a")
 SOURCES = ("human", "agent", "auto")
@@ -61,12 +70,16 @@ ACCEPTED, PINNED, ACTIVE = 1 << 8, 1 << 9, 1 << 10
 
 
 def session_key(session: str) -> str:
-    """Return what a session is known by: the client's id of 36 characters, without the day that tools put before it."""
+    """Return what a session is known by: the client's id of 36 characters, without the day that
+    tools put before it.
+    """
     return session[-36:]
 
 
 def session_term(session: str) -> str:
-    """Return the term of the index under which the checkpoints and the conversation of a session stand."""
+    """Return the term of the index under which the checkpoints and the conversation of a session
+    stand.
+    """
     return "\x04%x" % crc32(session_key(session).encode("utf-8", "replace"))
 
 
@@ -76,24 +89,64 @@ def branch_term(branch: str) -> str:
 
 
 def flags_of(kind: str, tier: str, source: str, accepted: bool, pinned: bool, active: bool) -> int:
-    """Pack a record's small facts into 16 bits: kind, tier, source, then ACCEPTED, PINNED, ACTIVE (of a plan)."""
-    return (KINDS.index(kind) | TIERS.index(tier) << 3 | SOURCES.index(source) << 5
-            | (ACCEPTED if accepted else 0) | (PINNED if pinned else 0) | (ACTIVE if active else 0))
+    """Pack a record's small facts into 16 bits: kind, tier, source, then ACCEPTED, PINNED, ACTIVE
+    (of a plan).
+    """
+    return (
+        KINDS.index(kind)
+        | TIERS.index(tier) << 3
+        | SOURCES.index(source) << 5
+        | (ACCEPTED if accepted else 0)
+        | (PINNED if pinned else 0)
+        | (ACTIVE if active else 0)
+    )
 
 
 def impact(tf: float, length: float, mean: float) -> int:
     """Quantise a term's weight in a document to 1..253 (see the module's text for the formula)."""
-    return max(1, min(253, int(tf * (K1 + 1.0) / (tf + K1 * (1.0 - B + B * length / mean)) * SCALE)))
+    return max(
+        1, min(253, int(tf * (K1 + 1.0) / (tf + K1 * (1.0 - B + B * length / mean)) * SCALE))
+    )
 
 
 class Doc:
     """A document of the index: what ranking and filters need; its text is in the file alone."""
 
-    __slots__ = ("checksum", "created", "flags", "id", "mtime_ns", "name", "ordinal", "section", "size", "tokens", "topics")
+    __slots__ = (
+        "checksum",
+        "created",
+        "flags",
+        "id",
+        "mtime_ns",
+        "name",
+        "ordinal",
+        "section",
+        "size",
+        "tokens",
+        "topics",
+    )
 
-    def __init__(self, name: str, id: str, section: str, flags: int, created: int, tokens: int, size: int, mtime_ns: int,
-                 checksum: bytes, topics: Tuple[str, ...], ordinal: int):
-        self.name, self.id, self.section, self.flags, self.created = name, id, section, flags, created
+    def __init__(
+        self,
+        name: str,
+        id: str,
+        section: str,
+        flags: int,
+        created: int,
+        tokens: int,
+        size: int,
+        mtime_ns: int,
+        checksum: bytes,
+        topics: Tuple[str, ...],
+        ordinal: int,
+    ):
+        self.name, self.id, self.section, self.flags, self.created = (
+            name,
+            id,
+            section,
+            flags,
+            created,
+        )
         self.tokens, self.size, self.mtime_ns, self.checksum = tokens, size, mtime_ns, checksum
         self.topics, self.ordinal = topics, ordinal
 
@@ -111,22 +164,46 @@ class Doc:
 
 
 class Segment:
-    """An open segment.  Every method raises IndexFault where the file does not hold what its header promises."""
+    """An open segment.  Every method raises IndexFault where the file does not hold what its header
+    promises.
+    """
 
-    __slots__ = ("_at", "_buckets", "_size", "_source", "built", "docs", "fd", "generation", "learning_tokens", "learnings",
-                 "mean", "pushable", "records", "scope", "terms", "tokens")
+    __slots__ = (
+        "_at",
+        "_buckets",
+        "_size",
+        "_source",
+        "built",
+        "docs",
+        "fd",
+        "generation",
+        "learning_tokens",
+        "learnings",
+        "mean",
+        "pushable",
+        "records",
+        "scope",
+        "terms",
+        "tokens",
+    )
 
     def __init__(self, path: str, data: bytes | None = None):
-        """Open the segment at a path, or one held in memory (`data`) where none could be written."""
+        """Open the segment at a path, or one held in memory (`data`) where none could be
+        written.
+        """
         self.fd = -1
         if data is not None:
             self._size = len(data)
-            self._source: Callable[[int, int], bytes] = lambda size, offset: data[offset:offset + size]
+            self._source: Callable[[int, int], bytes] = lambda size, offset: data[
+                offset : offset + size
+            ]
         else:
             try:
                 self.fd = fd = files.open_read(path, follow=False)
             except OSError as error:
-                raise IndexFault("%s: %s; `dayleaf index build` makes it" % (path, error.strerror)) from None
+                raise IndexFault(
+                    "%s: %s; `dayleaf index build` makes it" % (path, error.strerror)
+                ) from None
             self._size = files.posix.fstat(fd).st_size
             self._source = lambda size, offset: files.read_at(fd, size, offset)
         try:
@@ -137,20 +214,40 @@ class Segment:
 
     def _read(self, size: int, offset: int) -> bytes:
         if size < 0 or offset < 0 or offset + size > self._size:
-            raise IndexFault("a damaged index names bytes beyond its end; `dayleaf index build` makes a new one")
+            raise IndexFault(
+                "a damaged index names bytes beyond its end; `dayleaf index build` makes a new one"
+            )
         return self._source(size, offset)
 
     def _open(self) -> None:
         head = self._read(min(HEADER_SIZE, self._size), 0)
         if len(head) != HEADER_SIZE or head[:8] != MAGIC:
             raise IndexFault("not a segment of this version; `dayleaf index build` makes a new one")
-        (_, generation, self.scope, tokeniser, self.docs, self.pushable, self.terms, self._buckets, self.records,
-         self.learnings, self.learning_tokens, self.tokens, self.mean, self.built, check, *at) = HEADER.unpack_from(head)
+        (
+            _,
+            generation,
+            self.scope,
+            tokeniser,
+            self.docs,
+            self.pushable,
+            self.terms,
+            self._buckets,
+            self.records,
+            self.learnings,
+            self.learning_tokens,
+            self.tokens,
+            self.mean,
+            self.built,
+            check,
+            *at,
+        ) = HEADER.unpack_from(head)
         self._at: Tuple[int, ...] = tuple(at)
         from memory.core.tokeniser import VERSION
 
         if check != header_check(head) or tokeniser != VERSION:
-            raise IndexFault("a segment of another tokeniser, or damaged; `dayleaf index build` makes a new one")
+            raise IndexFault(
+                "a segment of another tokeniser, or damaged; `dayleaf index build` makes a new one"
+            )
         if self._size != self._at[6] + self._lists_size():
             raise IndexFault("a truncated segment; `dayleaf index build` makes a new one")
         self.generation = generation.decode("ascii", "replace")
@@ -169,12 +266,16 @@ class Segment:
             self.fd = -1
 
     def is_intact(self) -> bool:
-        """Tell whether every byte behind the header is the one that was written: 1 s a GB, off the blocking path."""
+        """Tell whether every byte behind the header is the one that was written: 1 s a GB, off the
+        blocking path.
+        """
         body = self._read(self._size - HEADER_SIZE, HEADER_SIZE)
         return bool(files.sha256(body)[:8] == self.generation)
 
     def lookup(self, term: str) -> Optional[Tuple[int, int, int, int]]:
-        """Return (offset, df, pushable, greatest impact) of a term, or None where no document holds it."""
+        """Return (offset, df, pushable, greatest impact) of a term, or None where no document holds
+        it.
+        """
         word = term.encode("utf-8", "replace")
         try:
             bucket = crc32(word) & (self._buckets - 1)
@@ -185,20 +286,26 @@ class Segment:
             found = block.find(b"\n" + word + b"\n", 2, table)
             if found < 0:
                 return None
-            low, high, df, pushable, most = ENTRY.unpack_from(block, table + ENTRY.size * block.count(b"\n", 2, found))
+            low, high, df, pushable, most = ENTRY.unpack_from(
+                block, table + ENTRY.size * block.count(b"\n", 2, found)
+            )
             return high << 32 | low, df, pushable, most
         except (StructError, IndexError):
-            raise IndexFault("a damaged term directory; `dayleaf index build` makes a new one") from None
+            raise IndexFault(
+                "a damaged term directory; `dayleaf index build` makes a new one"
+            ) from None
 
-    def postings(self, offset: int, df: int, most: int, champions: bool = False) -> Tuple[Any, bytes]:
+    def postings(
+        self, offset: int, df: int, most: int, champions: bool = False
+    ) -> Tuple[Any, bytes]:
         """Return (document numbers as a memoryview of u32, impacts) of a term.
 
-        most: read only this many, from the first document on (they ascend).  champions: the 1,024 of the greatest impact
-        instead, for terms of more documents than that.
+        most: read only this many, from the first document on (they ascend).  champions: the 1,024
+        of the greatest impact instead, for terms of more documents than that.
         """
         if df == 1:
             one = _ONE.pack(offset & ABSENT)
-            return memoryview(one)[:4 * most].cast("I"), bytes((offset >> 32,))[:most]
+            return memoryview(one)[: 4 * most].cast("I"), bytes((offset >> 32,))[:most]
         if champions:
             offset, most = offset - CHAMPIONS, CHAMPIONS
         ids = self._read(4 * most, self._at[2] + 4 * offset)
@@ -210,12 +317,16 @@ class Segment:
     def doc(self, number: int) -> Doc:
         """Return one document."""
         if not 0 <= number < self.docs:
-            raise IndexFault("postings name a document that is not there; `dayleaf index build` makes a new one")
+            raise IndexFault(
+                "postings name a document that is not there; `dayleaf index build` makes a new one"
+            )
         row = self._read(ROW.size, self._at[4] + ROW.size * number)
         try:
             return unpack(row, lambda offset, size: self._read(size, self._at[5] + offset))
         except (StructError, ValueError, IndexError):
-            raise IndexFault("a damaged document row; `dayleaf index build` makes a new one") from None
+            raise IndexFault(
+                "a damaged document row; `dayleaf index build` makes a new one"
+            ) from None
 
     def name(self, number: int) -> bytes:
         """Return the name of one document, encoded: cheaper than the whole document."""
@@ -233,7 +344,9 @@ class Segment:
         return low
 
     def find(self, name: str) -> Tuple[int, int]:
-        """Return (first document, how many) of a record by its name; (ABSENT, 0) where it is not indexed."""
+        """Return (first document, how many) of a record by its name; (ABSENT, 0) where it is not
+        indexed.
+        """
         key = name.encode("utf-8", "surrogateescape")
         for low, high in ((0, self.pushable), (self.pushable, self.docs)):
             first = self._bound(key, low, high)
@@ -247,11 +360,15 @@ class Segment:
     def count(self, folder: str) -> int:
         """Return how many documents stand below a folder."""
         key = folder.encode("utf-8", "surrogateescape")
-        return sum(self._bound(key + b"0", low, high) - self._bound(key + b"/", low, high)
-                   for low, high in ((0, self.pushable), (self.pushable, self.docs)))
+        return sum(
+            self._bound(key + b"0", low, high) - self._bound(key + b"/", low, high)
+            for low, high in ((0, self.pushable), (self.pushable, self.docs))
+        )
 
     def under(self, folder: str) -> Dict[str, Tuple[int, int]]:
-        """Return name -> (mtime in ns, size) of the records whose name starts with a folder: rows are read in one piece."""
+        """Return name -> (mtime in ns, size) of the records whose name starts with a folder: rows
+        are read in one piece.
+        """
         key = folder.encode("utf-8", "surrogateescape")
         found = {}
         for low, high in ((0, self.pushable), (self.pushable, self.docs)):
@@ -263,7 +380,11 @@ class Segment:
             last = ROW.unpack_from(rows, len(rows) - ROW.size)
             text = self._read(last[0] + last[1] - start, self._at[5] + start)
             for offset, n_name, _, _, _, _, _, size, mtime_ns, *_ in ROW.iter_unpack(rows):
-                found[text[offset - start:offset - start + n_name].decode("utf-8", "surrogateescape")] = (mtime_ns, size)
+                found[
+                    text[offset - start : offset - start + n_name].decode(
+                        "utf-8", "surrogateescape"
+                    )
+                ] = (mtime_ns, size)
         return found
 
     def by_id(self, id: str) -> int:
@@ -272,22 +393,29 @@ class Segment:
         return int(self.postings(entry[0], entry[1], 1)[0][0]) if entry else ABSENT
 
     def vocabulary(self, start: str) -> List[str]:
-        """Return the terms that start with some letters, by one pass over the directory, off the blocking path.
+        """Return the terms that start with some letters, by one pass over the directory, off the
+        blocking path.
 
-        The pass does not tell terms from the entries between them, so a rare one is noise: `lookup` decides.
+        The pass does not tell terms from the entries between them, so a rare one is noise: `lookup`
+        decides.
         """
         import re
 
         directory = self._read(self._at[2] - self._at[1], self._at[1])
-        # Begun by the line's end and not behind it, the pattern has letters to look for: 3 ms instead of 24 for 155,000 entries.
-        found = re.findall(rb"\n(" + re.escape(start.encode("utf-8")) + rb"[^\n]{0,80})(?=\n)", directory)
+        # Begun by the line's end and not behind it, the pattern has letters to look for: 3 ms
+        # instead of 24 for 155,000 entries.
+        found = re.findall(
+            rb"\n(" + re.escape(start.encode("utf-8")) + rb"[^\n]{0,80})(?=\n)", directory
+        )
         return [term.decode("utf-8", "replace") for term in found]
 
     def each(self) -> Iterator[Doc]:
         """Yield every document, from two reads of whatever length, off the blocking path."""
         rows, strings = self.rows(), self.strings()
         for at in range(0, len(rows), ROW.size):
-            yield unpack(rows[at:at + ROW.size], lambda offset, size: strings[offset:offset + size])
+            yield unpack(
+                rows[at : at + ROW.size], lambda offset, size: strings[offset : offset + size]
+            )
 
     def rows(self) -> bytes:
         """Return every row at once, for whole-index passes off the blocking path."""
@@ -317,19 +445,41 @@ PAIR, _ONE = Struct("<II"), Struct("<I")
 
 def header_check(head: bytes) -> int:
     """Return the CRC of a header without its time stamp and without the CRC itself."""
-    return crc32(head[:BUILT_AT] + head[BUILT_AT + 12:HEADER_SIZE])
+    return crc32(head[:BUILT_AT] + head[BUILT_AT + 12 : HEADER_SIZE])
 
 
 def unpack(row: bytes, strings: Callable[[int, int], bytes]) -> Doc:
     """Read one ROW; `strings(offset, size)` returns bytes of the string area."""
-    (offset, n_name, n_id, n_section, flags, created, tokens, size, mtime_ns, checksum, n_topics, ordinal) = \
-        ROW.unpack_from(row)
+    (
+        offset,
+        n_name,
+        n_id,
+        n_section,
+        flags,
+        created,
+        tokens,
+        size,
+        mtime_ns,
+        checksum,
+        n_topics,
+        ordinal,
+    ) = ROW.unpack_from(row)
     text = strings(offset, n_name + n_id + n_section + n_topics)
     section = n_name + n_id
-    topics = text[section + n_section:].decode("utf-8", "replace")
-    return Doc(text[:n_name].decode("utf-8", "surrogateescape"), text[n_name:section].decode("utf-8", "replace"),
-               text[section:section + n_section].decode("utf-8", "replace"), flags, created, tokens, size, mtime_ns,
-               checksum, tuple(topics.split("\x1f")) if topics else (), ordinal)
+    topics = text[section + n_section :].decode("utf-8", "replace")
+    return Doc(
+        text[:n_name].decode("utf-8", "surrogateescape"),
+        text[n_name:section].decode("utf-8", "replace"),
+        text[section : section + n_section].decode("utf-8", "replace"),
+        flags,
+        created,
+        tokens,
+        size,
+        mtime_ns,
+        checksum,
+        tuple(topics.split("\x1f")) if topics else (),
+        ordinal,
+    )
 
 
 def pack(doc: Doc, offset: int) -> Tuple[bytes, bytes]:
@@ -339,6 +489,18 @@ def pack(doc: Doc, offset: int) -> Tuple[bytes, bytes]:
     section = doc.section.encode("utf-8", "replace")[:1000]
     topics = "\x1f".join(doc.topics).encode("utf-8", "replace")[:1000]
     mtime_ns = max(TIMES[0], min(doc.mtime_ns, TIMES[1]))
-    row = ROW.pack(offset, len(name), len(id_), len(section), doc.flags, doc.created, min(doc.tokens, ABSENT),
-                   min(doc.size, ABSENT), mtime_ns, doc.checksum, len(topics), min(doc.ordinal, 65535))
+    row = ROW.pack(
+        offset,
+        len(name),
+        len(id_),
+        len(section),
+        doc.flags,
+        doc.created,
+        min(doc.tokens, ABSENT),
+        min(doc.size, ABSENT),
+        mtime_ns,
+        doc.checksum,
+        len(topics),
+        min(doc.ordinal, 65535),
+    )
     return row, name + id_ + section + topics

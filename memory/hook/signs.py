@@ -20,28 +20,37 @@ READY = "dayleaf_ready"  # key of a hook's event: the user has heard that the ru
 RELEASE = "dayleaf_release"  # key of a hook's event: the user has heard of a newer version
 NEWER = "/log/newer"  # holds `VERSION MARKETPLACE`, then `heard` once the user has heard of it
 SET_UP = "/log/setup.ready"  # holds the seconds that the set-up took until the user has heard of it
-ASKED = "/log/notes.asked"  # below the home: the user has been asked whether a model may write notes
+# below the home: the user has been asked whether a model may write notes
+ASKED = "/log/notes.asked"
 OFFER = "/log/notes.offer"  # below the home: tokens of a note, measured on this user's sessions
 OFFERED = "dayleaf_offered"  # key of a hook's event: the user has just been asked
-UNWRITTEN = "dayleaf_unwritten"  # key of a hook's event: the captures whose loss the user has heard of
+# key of a hook's event: the captures whose loss the user has heard of
+UNWRITTEN = "dayleaf_unwritten"
 
 
 def greeting(found: Index, last: Any, branch: str, now: float) -> str:
-    """Return the line that tells the user where the work stands and what waits for them; "" before there is any work.
+    """Return the line that tells the user where the work stands and what waits for them; "" before
+    there is any work.
 
-    last: the newest checkpoint of the branch, else of any, or None.  branch: the one that is checked out, or "".
+    last: the newest checkpoint of the branch, else of any, or None.  branch: the one that is
+    checked out, or "".
     """
     if last is None:
         return ""
     from memory.hook import handoffs
 
     of = fence.line(str(last.meta.get("branch") or ""), 80)
-    came = handoffs.came_of(last)  # a title that only says what was asked tells nobody where the work stands
+    # a title that only says what was asked tells nobody where the work stands
+    came = handoffs.came_of(last)
     title = handoffs.clause(came, 120) if came else fence.line(last.title, 100)
     said = "back on %s, %s: %s" % (of or found.place.key, ago(now - last.created), title)
     if branch and of != branch:
         said = "no work on %s yet; newest: %s (%s%s)" % (
-            fence.line(branch, 80), title, (of + ", ") * bool(of), ago(now - last.created))
+            fence.line(branch, 80),
+            title,
+            (of + ", ") * bool(of),
+            ago(now - last.created),
+        )
     waits = waiting(found)
     if not waits:
         return "dayleaf: " + said
@@ -58,24 +67,37 @@ def ago(seconds: float) -> str:
 
 
 def waiting(found: Index) -> int:
-    """Count what waits for a person: candidates and rules, as the index knows them, and the scripts that others bring."""
+    """Count what waits for a person: candidates and rules, as the index knows them, and the scripts
+    that others bring.
+    """
     from memory.hook import segment
 
-    count = len([n for n in found.lists("brief").get("candidates", ()) if n not in found.delta.gone])
-    count += sum(doc.ordinal == 0 and doc.kind == "learning" and not doc.flags & segment.ACCEPTED for doc in found.delta.docs)
+    count = len(
+        [n for n in found.lists("brief").get("candidates", ()) if n not in found.delta.gone]
+    )
+    count += sum(
+        doc.ordinal == 0 and doc.kind == "learning" and not doc.flags & segment.ACCEPTED
+        for doc in found.delta.docs
+    )
     rules = found.listed("rules")
     if rules:
         from memory.core import approvals
 
-        decided = {(space, id, digest[:16]) for space, id, digest in approvals.decisions(found.place.home)}
+        decided = {
+            (space, id, digest[:16]) for space, id, digest in approvals.decisions(found.place.home)
+        }
         key = found.place.key
-        count += sum((approvals.workspace_of(doc.name, key), doc.id, doc.checksum.hex()) not in decided for doc in rules)
+        count += sum(
+            (approvals.workspace_of(doc.name, key), doc.id, doc.checksum.hex()) not in decided
+            for doc in rules
+        )
     return count + announcements.scripts_waiting(found.place)
 
 
 def notices(place: Place, settings: Config, event: Event, now: float) -> str:
-    """Return what the user must hear once at a session's start: failures since the last, settings that are off, records and
-    rules by others."""
+    """Return what the user must hear once at a session's start: failures since the last, settings
+    that are off, records and rules by others.
+    """
     lines = list(settings.problems[:3])
     claimed = event.get(boundary.CLAIMS)
     if claimed:
@@ -83,8 +105,10 @@ def notices(place: Place, settings: Config, event: Event, now: float) -> str:
 
         lines += [environment.IGNORED % row for row in claimed.items()]
     if place.claimed and files.exists(place.cache + layout.UNPROVED):
-        lines.append("this directory claims to be %s, but nothing proves it: its private memory is not shown; "
-                     "if it is yours, run `dayleaf workspace claim` in a terminal" % place.claimed)
+        lines.append(
+            "this directory claims to be %s, but nothing proves it: its private memory is not "
+            "shown; if it is yours, run `dayleaf workspace claim` in a terminal" % place.claimed
+        )
     lines += offer(place)
     try:
         lines += announcements.announcement(place, event)
@@ -94,9 +118,15 @@ def notices(place: Place, settings: Config, event: Event, now: float) -> str:
     failures = unsaid(place.home)
     if failures:
         last = failures[-1]
-        lines.append("%s since the last session (%s: %s %s); `dayleaf doctor` says more" % (
-            announcements.many(len(failures), "failure"), last.get("where"), last.get("error"),
-            last.get("detail") or last.get("at") or ""))
+        lines.append(
+            "%s since the last session (%s: %s %s); `dayleaf doctor` says more"
+            % (
+                announcements.many(len(failures), "failure"),
+                last.get("where"),
+                last.get("error"),
+                last.get("detail") or last.get("at") or "",
+            )
+        )
     lines += foreign_runtime(place, event)
     lines += notes_offer(place, settings, event)
     lines += set_up(place, settings, event)
@@ -112,8 +142,10 @@ def offer(place: Place) -> List[str]:
         return []
     if not key or place.claimed:
         return []
-    return ["this repository holds a commit of %s, whose memory is not shown here; if the folder "
-            "moved, run `dayleaf workspace claim` in a terminal" % fence.line(key, 80)]
+    return [
+        "this repository holds a commit of %s, whose memory is not shown here; if the folder "
+        "moved, run `dayleaf workspace claim` in a terminal" % fence.line(key, 80)
+    ]
 
 
 def foreign_mark(place: Place) -> str:
@@ -127,13 +159,17 @@ def foreign_runtime(place: Place, event: Event) -> List[str]:
     path = event.get(boundary.FOREIGN)
     if not path or files.exists(foreign_mark(place)):
         return []
-    return ["%s does not run on this machine, so a system Python captures and loads; run "
-            "'%s/install.sh' here, or set DAYLEAF_HOME to a folder of this machine's own" % (
-                path, layout.plugin())]
+    return [
+        "%s does not run on this machine, so a system Python captures and loads; run "
+        "'%s/install.sh' here, or set DAYLEAF_HOME to a folder of this machine's own"
+        % (path, layout.plugin())
+    ]
 
 
 def notes_offer(place: Place, settings: Config, event: Event) -> List[str]:
-    """Return the question whether a model may write notes; it is asked once, where a worker has measured their cost."""
+    """Return the question whether a model may write notes; it is asked once, where a worker has
+    measured their cost.
+    """
     if settings.sources["notes.provider"] != "default" or files.exists(place.home + ASKED):
         return []
     try:
@@ -141,12 +177,17 @@ def notes_offer(place: Place, settings: Config, event: Event) -> List[str]:
     except (OSError, ValueError):
         return []
     event[OFFERED] = True
-    return ["a model can write a note of each session that ended: some %d tokens each; what was said goes, without "
-            "secrets, to the provider that you log into. In a terminal: `dayleaf notes on`, or `dayleaf notes off`" % tokens]
+    return [
+        "a model can write a note of each session that ended: some %d tokens each; what was said "
+        "goes, without secrets, to the provider that you log into. In a terminal: `dayleaf notes "
+        "on`, or `dayleaf notes off`" % tokens
+    ]
 
 
 def set_up(place: Place, settings: Config, event: Event) -> List[str]:
-    """Return the line about the runtime: it is being set up, could not be, or is ready since; "ready" is said once."""
+    """Return the line about the runtime: it is being set up, could not be, or is ready since;
+    "ready" is said once.
+    """
     root = layout.plugin()
     if files.exists(place.home + "/runtime/bin/python"):
         try:
@@ -154,17 +195,32 @@ def set_up(place: Place, settings: Config, event: Event) -> List[str]:
         except OSError:
             return []
         event[READY] = True
-        return ["the runtime is ready (it took %s s); for `dayleaf` in your terminal: "
-                "ln -sf '%s/bin/dayleaf' ~/.local/bin/dayleaf" % (seconds, root)]
+        return [
+            "the runtime is ready (it took %s s); for `dayleaf` in your terminal: "
+            "ln -sf '%s/bin/dayleaf' ~/.local/bin/dayleaf" % (seconds, root)
+        ]
     if not settings["runtime.auto"]:
         return []
     try:
-        said = files.read(place.home + "/log/setup.log", 1 << 16).decode("utf-8", "replace").strip().rpartition("\n")[2]
+        said = (
+            files.read(place.home + "/log/setup.log", 1 << 16)
+            .decode("utf-8", "replace")
+            .strip()
+            .rpartition("\n")[2]
+        )
     except OSError:
         said = ""
     if said.startswith("install.sh: "):
-        return ["the runtime could not be set up: %s; '%s/install.sh' --runtime tries again" % (said[12:312], root)]
-    return ["setting up the runtime in the background (recall and distill need it); capture and load work meanwhile"]
+        return [
+            "the runtime could not be set up: %s; '%s/install.sh' --runtime tries again"
+            % (said[12:312], root)
+        ]
+    return [
+        (
+            "setting up the runtime in the background (recall and distill need it); capture "
+            "and load work meanwhile"
+        )
+    ]
 
 
 def release(place: Place, event: Event) -> List[str]:
@@ -176,12 +232,16 @@ def release(place: Place, event: Event) -> List[str]:
     if len(words) != 2 or words[0] == __version__:
         return []
     event[RELEASE] = True
-    return ["version %s is there, this is %s; to take it: `claude plugin update dayleaf@%s`" % (
-        words[0], __version__, words[1])]
+    return [
+        "version %s is there, this is %s; to take it: `claude plugin update dayleaf@%s`"
+        % (words[0], __version__, words[1])
+    ]
 
 
 def unsaid(home: str) -> List[Dict[str, Any]]:
-    """Return the failures that no session start has said yet; the worker after it moves the mark."""
+    """Return the failures that no session start has said yet; the worker after it moves the
+    mark.
+    """
     try:
         mark = int(files.read(home + "/log/said", 32) or b"0")
     except (OSError, ValueError):
@@ -190,11 +250,12 @@ def unsaid(home: str) -> List[Dict[str, Any]]:
         data = files.read(home + "/log/errors.jsonl", 1 << 20)
     except OSError:
         return []
-    return fastjson.rows(data[mark if mark <= len(data) else 0:])[-50:]
+    return fastjson.rows(data[mark if mark <= len(data) else 0 :])[-50:]
 
 
 def unwritten(place: Place, event: Event, now: float) -> List[str]:
-    """Return the line about captures that were cut short and that the user has not heard of; the worker marks them as said.
+    """Return the line about captures that were cut short and that the user has not heard of; the
+    worker marks them as said.
 
     attempts.py describes the log; where every capture came to its end, its lines are only counted.
     """
@@ -212,15 +273,28 @@ def unwritten(place: Place, event: Event, now: float) -> List[str]:
     event[UNWRITTEN] = [row["run"] for row in cut]
     at = clock.parse(str(cut[-1].get("t"))) or now
     said = clock.iso(at + clock.local_offset(at))
-    when = said[11:16] if said[:10] == clock.day(now + clock.local_offset(now)) else said[:16].replace("T", " ")
+    when = (
+        said[11:16]
+        if said[:10] == clock.day(now + clock.local_offset(now))
+        else said[:16].replace("T", " ")
+    )
     others = " and %s before it" % announcements.many(len(cut) - 1, "other") if len(cut) > 1 else ""
-    return ["the session of %s%s left no checkpoint and is being captured again; `dayleaf doctor` says more" % (when, others)]
+    return [
+        (
+            "the session of %s%s left no checkpoint and is being captured again; "
+            "`dayleaf doctor` says more"
+        )
+        % (when, others)
+    ]
 
 
 # ---- the status line
 
+
 def _holds_records(place: Place) -> bool:
-    """Tell whether the files of a workspace or of its repository hold any record, whatever the index says."""
+    """Tell whether the files of a workspace or of its repository hold any record, whatever the
+    index says.
+    """
     from memory.core.walk import walk
 
     found, _ = walk(place, most=1)
@@ -228,13 +302,19 @@ def _holds_records(place: Place) -> bool:
 
 
 def on_statusline(event: Event, env: Dict[str, str], now: float) -> Tuple[str, bool]:
-    """Answer the host's status line with one line: the notes, what this session was given, what waits, what is stale.
+    """Answer the host's status line with one line: the notes, what this session was given, what
+    waits, what is stale.
 
     event: the host's JSON (`session_id`, `workspace.project_dir`, `cwd`).
     """
     workspace = event.get("workspace")
     folder = workspace.get("project_dir") if isinstance(workspace, dict) else ""
-    place = layout.locate(env, folder if isinstance(folder, str) and folder[:1] == "/" else boundary.project_dir(event, env))
+    place = layout.locate(
+        env,
+        folder
+        if isinstance(folder, str) and folder[:1] == "/"
+        else boundary.project_dir(event, env),
+    )
     try:
         found = indexview.open_index(place, watch=False)
     except IndexFault:
@@ -243,5 +323,8 @@ def on_statusline(event: Event, env: Dict[str, str], now: float) -> Tuple[str, b
     given = len(receipts.session(place.receipts(session)).shown) if session else 0
     counts = (given, "given"), (waiting(found), "waiting"), (len(indexview.marks(place)), "stale")
     found.close()
-    parts = [announcements.many(found.records, "note"), *("%d %s" % row for row in counts if row[0])]
+    parts = [
+        announcements.many(found.records, "note"),
+        *("%d %s" % row for row in counts if row[0]),
+    ]
     return "dayleaf: " + ", ".join(parts), False

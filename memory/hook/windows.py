@@ -1,7 +1,7 @@
 """Cut texts into windows of some 600 characters, and score them by a question.
 
-A text is cut between its paragraphs.  A list stays with the line that leads it in; a table or a code
-block is whole.  Only what is longer than a window is cut inside, between rows and sentences.
+A text is cut between its paragraphs.  A list stays with the line that leads it in; a table or a
+code block is whole.  Only what is longer than a window is cut inside, between rows and sentences.
 
     score(window) = BM25(window) + 0.5 BM25(its turn) + 0.3 BM25(its session)
 
@@ -120,7 +120,8 @@ def joined(parts: Sequence[Tuple[int, str]]) -> str:
 
 
 def place_of(score: float, at: Any, before: Sequence[Tuple[float, Any]]) -> int:
-    """Return where a quote belongs among those before it: the newer stands before what is hardly better.
+    """Return where a quote belongs among those before it: the newer stands before what is hardly
+    better.
 
     at: when it was said, comparable with those in `before`, which are (score, when) in their order.
     """
@@ -133,7 +134,9 @@ def place_of(score: float, at: Any, before: Sequence[Tuple[float, Any]]) -> int:
 
 
 def is_news(text: str, held: Set[str]) -> bool:
-    """Tell whether a text says something new beside the words of others, and add its words to them."""
+    """Tell whether a text says something new beside the words of others, and add its words to
+    them.
+    """
     words = set(tokeniser.split(text.lower()))
     new = len(words - held)
     if held and new < NEWS * len(words):
@@ -281,6 +284,8 @@ def _bm25(rarity: Mapping[str, float], counts: Sequence[_Counts]) -> List[float]
     for count in counts:
         norm = K1 * (1 - B + B * count.size / mean)
         out.append(
-            sum(rarity[term] * many * (K1 + 1) / (many + norm) for term, many in count.terms.items())
+            sum(
+                rarity[term] * many * (K1 + 1) / (many + norm) for term, many in count.terms.items()
+            )
         )
     return out

@@ -2,15 +2,18 @@
 
 Lists in the segment, as JSON, so that the blocking path need not scan rows:
 
-    watch  (conversations apart) folders [[name, mtime in ns]]: the tiers' roots, the kinds' folders that exist, the
-           FOLDERS_WATCHED others changed last; files [[name, mtime in ns, size]]: every file up to ALL_WATCHED records, else the
-           HOT ones edited last;
-           rules: document numbers, newest first, the shared tier's last; ruled: by what a context must hold for these,
-           {words: {term: numbers}, phrases: [[terms, numbers]], labels: {label of a tag: numbers}, links: {target: numbers}}
-    brief  learnings, checkpoints, plans: document numbers, newest first; candidates: numbers of learnings that nobody
-           accepted; topics [[name, learnings, records]]
+    watch  (conversations apart) folders [[name, mtime in ns]]: the tiers' roots, the kinds' folders
+           that exist, the FOLDERS_WATCHED others changed last; files [[name, mtime in ns, size]]:
+           every file up to ALL_WATCHED records, else the HOT ones edited last; rules: document
+           numbers, newest first, the shared tier's last; ruled: by what a context must hold for
+           these,
+           {words: {term: numbers}, phrases: [[terms, numbers]], labels: {label of a tag: numbers},
+            links: {target: numbers}}
+    brief  learnings, checkpoints, plans: document numbers, newest first; candidates: numbers of
+           learnings that nobody accepted; topics [[name, learnings, records]]
 
-Documents get their numbers as they are read: first, by name, those that a prompt may get, then, by name, all others.
+Documents get their numbers as they are read: first, by name, those that a prompt may get, then, by
+name, all others.
 """
 
 from __future__ import annotations
@@ -31,7 +34,9 @@ if TYPE_CHECKING:
     from memory.core.walk import Found
     from memory.index.kept import Heads
 
-VECTORISED_FROM = 2000  # files, or VECTORISED_BYTES of them; below, importing NumPy costs more than it saves (5-8 bare starts)
+# files, or VECTORISED_BYTES of them; below, importing NumPy costs more than it saves (5-8 bare
+# starts)
+VECTORISED_FROM = 2000
 VECTORISED_BYTES = 4 << 20
 ALL_WATCHED, HOT, FOLDERS_WATCHED = 256, 64, 64
 MOST_RULES = 1024  # that a hook may choose from
@@ -54,7 +59,9 @@ class Row(NamedTuple):
 
 
 class _Reading:
-    """The documents read so far: their packed rows and strings, what the lists need, and the names that gave nothing."""
+    """The documents read so far: their packed rows and strings, what the lists need, and the names
+    that gave nothing.
+    """
 
     def __init__(self, inverter: Inverter, heads: Optional[Heads]):
         self.inverter, self.heads = inverter, heads
@@ -91,22 +98,37 @@ class _Reading:
             self.table += row
             self.strings += strings
             if not doc.ordinal:
-                row_of = Row(self.documents, doc.flags, doc.created, doc.tokens, doc.topics, doc.name)
+                row_of = Row(
+                    self.documents, doc.flags, doc.created, doc.tokens, doc.topics, doc.name
+                )
                 if record.kind == "rule":
-                    row_of = row_of._replace(tags=record.tags, targets=tuple(link.target for link in record.links))
+                    row_of = row_of._replace(
+                        tags=record.tags, targets=tuple(link.target for link in record.links)
+                    )
                 self.rows.append(row_of)
-                self.ids.append([b"\x01" + doc.id.encode("utf-8", "replace").replace(b"\n", b" "),
-                                 *(key.encode("ascii") for key in documents.keys(record))])
+                self.ids.append(
+                    [
+                        b"\x01" + doc.id.encode("utf-8", "replace").replace(b"\n", b" "),
+                        *(key.encode("ascii") for key in documents.keys(record)),
+                    ]
+                )
             self.documents += 1
 
 
-def assemble(place: Place, now: float, progress: Progress = None, vectorised: Optional[bool] = None,
-             folders: Optional[List[Tuple[str, int]]] = None,
-             heads: Optional[Heads] = None) -> Tuple[bytes, int, Tuple[str, ...]]:
-    """Return (a segment's bytes, number of records, names of files that could not be read) for the files as they are.
+def assemble(
+    place: Place,
+    now: float,
+    progress: Progress = None,
+    vectorised: Optional[bool] = None,
+    folders: Optional[List[Tuple[str, int]]] = None,
+    heads: Optional[Heads] = None,
+) -> Tuple[bytes, int, Tuple[str, ...]]:
+    """Return (a segment's bytes, number of records, names of files that could not be read) for the
+    files as they are.
 
-    now: the time stamp to write.  progress(done, of): called now and then.  vectorised: force one of the two inverters; both
-    give the same bytes.  folders: takes the name and mtime in ns of every folder.  heads: takes what is asked of every record.
+    now: the time stamp to write.  progress(done, of): called now and then.  vectorised: force one
+    of the two inverters; both give the same bytes.  folders: takes the name and mtime in ns of
+    every folder.  heads: takes what is asked of every record.
     """
     import gc
 
@@ -127,7 +149,10 @@ def assemble(place: Place, now: float, progress: Progress = None, vectorised: Op
 
 def _inverter(found: Sequence[Found], vectorised: Optional[bool]) -> Inverter:
     if vectorised is None:
-        vectorised = len(found) >= VECTORISED_FROM or sum(size for _, _, _, size in found) >= VECTORISED_BYTES
+        vectorised = (
+            len(found) >= VECTORISED_FROM
+            or sum(size for _, _, _, size in found) >= VECTORISED_BYTES
+        )
     if vectorised:
         try:
             return Vectorised()
@@ -140,11 +165,13 @@ def _key(found: Found) -> bytes:
     return found[0].encode("utf-8", "surrogateescape")
 
 
-def _read_all(found: Sequence[Found], vectorised: Optional[bool], progress: Progress, heads: Optional[Heads]) -> _Reading:
+def _read_all(
+    found: Sequence[Found], vectorised: Optional[bool], progress: Progress, heads: Optional[Heads]
+) -> _Reading:
     """Read all files, those that a prompt may get first.
 
-    Only a file in `learnings` is taken for one of these; where another turns out to be one (its frontmatter says so, or it
-    changed meanwhile), all is read again with it among the first.
+    Only a file in `learnings` is taken for one of these; where another turns out to be one (its
+    frontmatter says so, or it changed meanwhile), all is read again with it among the first.
     """
     misfiled: set[str] = set()
     while True:
@@ -155,8 +182,12 @@ def _read_all(found: Sequence[Found], vectorised: Optional[bool], progress: Prog
         misfiled |= more
 
 
-def _read_once(reading: _Reading, found: Sequence[Found], misfiled: set[str], progress: Progress) -> set[str]:
-    likely = sorted((f for f in found if f[0][2:].startswith("learnings/") or f[0] in misfiled), key=_key)
+def _read_once(
+    reading: _Reading, found: Sequence[Found], misfiled: set[str], progress: Progress
+) -> set[str]:
+    likely = sorted(
+        (f for f in found if f[0][2:].startswith("learnings/") or f[0] in misfiled), key=_key
+    )
     rest = [f for f in found if not (f[0][2:].startswith("learnings/") or f[0] in misfiled)]
     done = 0
     for file in likely:
@@ -183,12 +214,18 @@ def _read_once(reading: _Reading, found: Sequence[Found], misfiled: set[str], pr
 
 
 def slurp(path: str, size: int) -> bytes:
-    """Read a file of a known size (at most 1 MiB of it): open, read, close and nothing else, 16 us."""
+    """Read a file of a known size (at most 1 MiB of it): open, read, close and nothing else, 16
+    us.
+    """
     fd = files.posix.open(path, files._READ)
     try:
         want = min(size, (1 << 20) - 1) + 1
         data = files.posix.read(fd, want)
-        return data if len(data) != want or want > 1 << 20 - 1 else data + files.read_fd(fd, (1 << 20) - want)
+        return (
+            data
+            if len(data) != want or want > 1 << 20 - 1
+            else data + files.read_fd(fd, (1 << 20) - want)
+        )
     finally:
         files.posix.close(fd)
 
@@ -204,11 +241,20 @@ def _written(place: Place, now: float, reading: _Reading, watched: Dict[str, Any
     del terms, entries  # as large as what is written
     rows = reading.rows
     rules = _newest(rows, "rule", MOST_RULES)
-    watch = fastjson.dump({**watched, "rules": rules, "ruled": _ruled(rows, set(rules))}).encode("ascii")
+    watch = fastjson.dump({**watched, "rules": rules, "ruled": _ruled(rows, set(rules))}).encode(
+        "ascii"
+    )
     brief = fastjson.dump(_brief(rows, reading.pushable)).encode("ascii")
     lists = segment.PAIR.pack(len(watch), len(brief)) + watch + brief
-    sections = ((buckets,), (directory,), (inverted.ids, little(extra)), (inverted.impacts, b"\x01" * len(extra)),
-                (reading.table,), (reading.strings,), (lists,))
+    sections = (
+        (buckets,),
+        (directory,),
+        (inverted.ids, little(extra)),
+        (inverted.impacts, b"\x01" * len(extra)),
+        (reading.table,),
+        (reading.strings,),
+        (lists,),
+    )
     parts: List[bytes | bytearray] = [part for section in sections for part in section]
     at, offset = [], segment.HEADER_SIZE
     for section in sections:
@@ -216,16 +262,33 @@ def _written(place: Place, now: float, reading: _Reading, watched: Dict[str, Any
         offset += sum(map(len, section))
     learnings = [row.tokens for row in rows if row.number < reading.pushable]
     check = files.sha256(*parts)
-    fields = [segment.MAGIC, check[:8].encode("ascii"), place.scope.encode("ascii"), tokeniser.VERSION, reading.documents,
-              reading.pushable, count, len(buckets) // 4 - 1, len(rows), len(learnings), sum(learnings),
-              sum(row.tokens for row in rows), mean, now, 0, *at]
+    fields = [
+        segment.MAGIC,
+        check[:8].encode("ascii"),
+        place.scope.encode("ascii"),
+        tokeniser.VERSION,
+        reading.documents,
+        reading.pushable,
+        count,
+        len(buckets) // 4 - 1,
+        len(rows),
+        len(learnings),
+        sum(learnings),
+        sum(row.tokens for row in rows),
+        mean,
+        now,
+        0,
+        *at,
+    ]
     head = segment.HEADER.pack(*fields).ljust(segment.HEADER_SIZE, b"\0")
     fields[14] = segment.header_check(head)
     return b"".join((segment.HEADER.pack(*fields).ljust(segment.HEADER_SIZE, b"\0"), *parts))
 
 
 def _with_ids(reading: _Reading, inverted: Inverted) -> Tuple[List[bytes], bytes, Any]:
-    """Return (terms, their entries, more document numbers): the words', then the records' ids and keys as terms of impact 1."""
+    """Return (terms, their entries, more document numbers): the words', then the records' ids and
+    keys as terms of impact 1.
+    """
     terms = [term.encode("utf-8", "replace") for term in inverted.terms]
     entries, pack = [inverted.entries], segment.ENTRY.pack
     rows = reading.rows
@@ -239,10 +302,11 @@ def _with_ids(reading: _Reading, inverted: Inverted) -> Tuple[List[bytes], bytes
     extra = array("I")
     for id_, holding in holders.items():
         terms.append(id_)
-        if id_[:1] in (b"\x04", b"\x05"):  # by their instants, whatever their tier and name: the newest are the last
+        # by their instants, whatever their tier and name: the newest are the last
+        if id_[:1] in (b"\x04", b"\x05"):
             holding.sort(key=lambda at: rows[at].created)
-            del holding[:-segment.CHAMPIONS]
-        numbers = [rows[at].number for at in holding[:segment.CHAMPIONS]]
+            del holding[: -segment.CHAMPIONS]
+        numbers = [rows[at].number for at in holding[: segment.CHAMPIONS]]
         if len(numbers) == 1:
             entries.append(pack(numbers[0], 1, 1, numbers[0] < reading.pushable, 1))
             continue
@@ -254,7 +318,9 @@ def _with_ids(reading: _Reading, inverted: Inverted) -> Tuple[List[bytes], bytes
 
 
 def _directory(terms: Sequence[bytes], entries: bytes) -> Tuple[bytes, bytes]:
-    """Return (bucket offsets, directory) of terms with their packed entries, terms in the given order in each bucket."""
+    """Return (bucket offsets, directory) of terms with their packed entries, terms in the given
+    order in each bucket.
+    """
     width, count = segment.ENTRY.size, 1
     while count * _PER_BUCKET < len(terms):
         count *= 2
@@ -264,8 +330,15 @@ def _directory(terms: Sequence[bytes], entries: bytes) -> Tuple[bytes, bytes]:
     offsets, parts, size = array("I", [0]), [], 0
     for bucket in buckets:
         if bucket:
-            block = b"".join((len(bucket).to_bytes(2, "little"), b"\n", b"\n".join([terms[n] for n in bucket]), b"\n",
-                              *[entries[width * n:width * n + width] for n in bucket]))
+            block = b"".join(
+                (
+                    len(bucket).to_bytes(2, "little"),
+                    b"\n",
+                    b"\n".join([terms[n] for n in bucket]),
+                    b"\n",
+                    *[entries[width * n : width * n + width] for n in bucket],
+                )
+            )
             parts.append(block)
             size += len(block)
         offsets.append(size)
@@ -276,31 +349,45 @@ def _watch(found: Sequence[Found], folders: Sequence[Tuple[str, int]]) -> Dict[s
     found = [f for f in found if not f[0].startswith(indexview.UNWATCHED)]
     folders = [f for f in folders if not f[0].startswith(indexview.UNWATCHED)]
     own = [f for f in folders if f[0].count("/") < 2 and (f[1] or "/" not in f[0])]
-    others = sorted((f for f in folders if f[0].count("/") > 1), key=lambda f: (-f[1], f[0]))[:FOLDERS_WATCHED]
+    others = sorted((f for f in folders if f[0].count("/") > 1), key=lambda f: (-f[1], f[0]))[
+        :FOLDERS_WATCHED
+    ]
     hot = sorted(found, key=lambda f: (-f[2], f[0]))[:HOT] if len(found) > ALL_WATCHED else found
     return {"folders": [list(f) for f in own + others], "files": [[f[0], f[2], f[3]] for f in hot]}
 
 
 def _brief(rows: Sequence[Row], pushable: int) -> Dict[str, Any]:
-    return {"learnings": _newest(rows, "learning", 64, segment.ACCEPTED), "checkpoints": _newest(rows, "checkpoint", 64),
-            "plans": _newest(rows, "plan", 4, segment.ACTIVE), "candidates": _candidates(rows), "topics": _topics(rows, pushable)}
+    return {
+        "learnings": _newest(rows, "learning", 64, segment.ACCEPTED),
+        "checkpoints": _newest(rows, "checkpoint", 64),
+        "plans": _newest(rows, "plan", 4, segment.ACTIVE),
+        "candidates": _candidates(rows),
+        "topics": _topics(rows, pushable),
+    }
 
 
 def _candidates(rows: Sequence[Row]) -> List[int]:
     number = segment.KINDS.index("learning")
-    return [row.number for row in rows if row.flags & 7 == number and not row.flags & segment.ACCEPTED][:MOST_CANDIDATES]
+    return [
+        row.number for row in rows if row.flags & 7 == number and not row.flags & segment.ACCEPTED
+    ][:MOST_CANDIDATES]
 
 
 def _newest(rows: Sequence[Row], kind: str, most: int, flag: int = 0) -> List[int]:
     number = segment.KINDS.index(kind)
     # Of rules the user's own come first: no repository may crowd them out of the list.
-    chosen = sorted((kind == "rule" and row.name[:2] == "s/", -row.created, row.name, row.number)
-                    for row in rows if row.flags & 7 == number and row.flags & flag == flag)
+    chosen = sorted(
+        (kind == "rule" and row.name[:2] == "s/", -row.created, row.name, row.number)
+        for row in rows
+        if row.flags & 7 == number and row.flags & flag == flag
+    )
     return [n for _, _, _, n in chosen[:most]]
 
 
 def _ruled(rows: Sequence[Row], rules: set[int]) -> Dict[str, Any]:
-    """Return by what a context must hold which of the rules may be in it, so that a hook reads the files of these alone."""
+    """Return by what a context must hold which of the rules may be in it, so that a hook reads the
+    files of these alone.
+    """
     words: Dict[str, List[int]] = {}
     phrases: Dict[Tuple[str, ...], List[int]] = {}
     labels: Dict[str, List[int]] = {}
@@ -315,7 +402,12 @@ def _ruled(rows: Sequence[Row], rules: set[int]) -> Dict[str, Any]:
             labels.setdefault(context.label(tag), []).append(row.number)
         for target in row.targets if row.number in rules else ():
             links.setdefault(target, []).append(row.number)
-    return {"words": words, "phrases": [[terms, numbers] for terms, numbers in phrases.items()], "labels": labels, "links": links}
+    return {
+        "words": words,
+        "phrases": [[terms, numbers] for terms, numbers in phrases.items()],
+        "labels": labels,
+        "links": links,
+    }
 
 
 def _topics(rows: Sequence[Row], pushable: int) -> List[List[Any]]:

@@ -1,7 +1,9 @@
-"""What recall asks of an index, whichever holds it: the files beside the store (Local), or an organisation's PostgreSQL.
+"""What recall asks of an index, whichever holds it: the files beside the store (Local), or an
+organisation's PostgreSQL.
 
-A backend brings candidates; it decides nothing.  Recall takes its second look at the text of each, ranks, and shows: what stands
-on this machine is read from its file at that moment, and of a record that is not here the database's row is what there is.
+A backend brings candidates; it decides nothing.  Recall takes its second look at the text of each,
+ranks, and shows: what stands on this machine is read from its file at that moment, and of a record
+that is not here the database's row is what there is.
 """
 
 from __future__ import annotations
@@ -18,8 +20,10 @@ from memory.hook.segment import Doc
 NAMES = ("local", "postgres")
 
 
-NO_DATABASE = ("index.backend is postgres, but no database is set up yet, so only the files are searched; `dayleaf index "
-               "--backend postgres` sets one up, `--backend local` switches it off")
+NO_DATABASE = (
+    "index.backend is postgres, but no database is set up yet, so only the files are searched; "
+    "`dayleaf index --backend postgres` sets one up, `--backend local` switches it off"
+)
 
 
 class Unreachable(StoreError):
@@ -27,7 +31,9 @@ class Unreachable(StoreError):
 
 
 def dsn_of(settings: Config, home: str, env: Mapping[str, str]) -> str:
-    """Return the connection string of the database that recall asks as well, "" where the settings choose none."""
+    """Return the connection string of the database that recall asks as well, "" where the settings
+    choose none.
+    """
     if settings["index.backend"] != "postgres":
         return ""
     from memory.index import ownserver
@@ -47,22 +53,32 @@ def state(place: Place, settings: Config, env: Mapping[str, str]) -> Optional[Di
     except DayleafError as fault:
         return {"state": "unreachable", "problem": str(fault)}
     here = spaces.get(place.key)
-    return {"state": "ready", "problem": "", "workspaces": len(spaces), "documents": sum(s.documents for s in spaces.values()),
-            "vectors": sum(s.chunks for s in spaces.values()), "here": here.documents if here else 0}
+    return {
+        "state": "ready",
+        "problem": "",
+        "workspaces": len(spaces),
+        "documents": sum(s.documents for s in spaces.values()),
+        "vectors": sum(s.chunks for s in spaces.values()),
+        "here": here.documents if here else 0,
+    }
 
 
 def named(settings: Config, home: str, env: Mapping[str, str]) -> str:
-    """Return the connection string that somebody wrote down, "" for none, which means a server of one's own (ownserver.py).
+    """Return the connection string that somebody wrote down, "" for none, which means a server of
+    one's own (ownserver.py).
 
-    The first of: DAYLEAF_DSN, but in a session, whose environment a repository may fill; the file `<home>/dsn`; `index.dsn`.
-    Raises UsageError for a file that others can read, and for a password among the settings.
+    The first of: DAYLEAF_DSN, but in a session, whose environment a repository may fill; the file
+    `<home>/dsn`; `index.dsn`. Raises UsageError for a file that others can read, and for a password
+    among the settings.
     """
     if env.get("DAYLEAF_DSN") and not is_agent(dict(env)):
         return env["DAYLEAF_DSN"]
     path = home + "/dsn"
     if files.exists(path):
         if files.posix.stat(path).st_mode & 0o077:
-            raise UsageError("%s can be read by others; `chmod 600 %s`, then ask again" % (path, path))
+            raise UsageError(
+                "%s can be read by others; `chmod 600 %s`, then ask again" % (path, path)
+            )
         return files.read(path, 4096).decode("utf-8", "replace").strip()
     said = str(settings["index.dsn"])
     if has_password(said):
@@ -70,8 +86,10 @@ def named(settings: Config, home: str, env: Mapping[str, str]) -> str:
     return said
 
 
-SECRET = ("holds a password; put the connection string into ~/.dayleaf/dsn (mode 600) or DAYLEAF_DSN, or the password into "
-          "~/.pgpass")
+SECRET = (
+    "holds a password; put the connection string into ~/.dayleaf/dsn (mode 600) or DAYLEAF_DSN, or "
+    "the password into ~/.pgpass"
+)
 
 
 def has_password(dsn: str) -> bool:
@@ -87,13 +105,17 @@ def driver() -> Any:
         import psycopg
         import psycopg_pool  # noqa: F401
     except ImportError:
-        raise StoreError("the PostgreSQL index needs psycopg, which is not installed; `install.sh --postgres` installs it "
-                         "(with pip: dayleaf[postgres])") from None
+        raise StoreError(
+            "the PostgreSQL index needs psycopg, which is not installed; `install.sh --postgres` "
+            "installs it (with pip: dayleaf[postgres])"
+        ) from None
     return psycopg
 
 
 def said(error: BaseException) -> str:
-    """Return what the database said, on one line of at most 200 characters: its own words, without the statement."""
+    """Return what the database said, on one line of at most 200 characters: its own words, without
+    the statement.
+    """
     text = str(error).strip().split("\n")[0]
     for word in ("FATAL: ", "failed: "):
         text = text.rpartition(word)[2]
@@ -101,8 +123,9 @@ def said(error: BaseException) -> str:
 
 
 class Sieve(NamedTuple):
-    """The filters that an index answers itself: kinds (any of them), and when a record was made, from `since` on and before
-    `until` (seconds since the epoch, None for open)."""
+    """The filters that an index answers itself: kinds (any of them), and when a record was made,
+    from `since` on and before `until` (seconds since the epoch, None for open).
+    """
 
     kinds: Tuple[str, ...] = ()
     since: Optional[float] = None
@@ -110,7 +133,9 @@ class Sieve(NamedTuple):
 
 
 class Held(NamedTuple):
-    """A record as a database holds it: its workspace, name, file, and the time and commit of that file."""
+    """A record as a database holds it: its workspace, name, file, and the time and commit of that
+    file.
+    """
 
     workspace: str
     name: str
@@ -136,15 +161,19 @@ class Backend(Protocol):
         """Return how many documents hold a term."""
 
     def vocabulary(self, start: str, longest: int) -> List[str]:
-        """Return the terms that start with some letters; a few may be noise that `df` answers with 0.
+        """Return the terms that start with some letters; a few may be noise that `df` answers with
+        0.
 
         longest: of longer ones none is needed.
         """
 
-    def search(self, terms: Sequence[Tuple[str, float]], limit: int, cap: int, sieve: Sieve) -> List[int]:
+    def search(
+        self, terms: Sequence[Tuple[str, float]], limit: int, cap: int, sieve: Sieve
+    ) -> List[int]:
         """Return the numbers of the best documents for weighed terms, best first, ties by number.
 
-        limit: how many, before the sieve.  cap: postings that may be read; an index may know a bound of its own.
+        limit: how many, before the sieve.  cap: postings that may be read; an index may know a
+        bound of its own.
         """
 
     def newest(self, sieve: Sieve) -> List[int]:
@@ -204,28 +233,43 @@ class Local:
         """Return the terms that start with some letters."""
         found = self._vocabulary.get(start)
         if found is None:
-            found = self._vocabulary[start] = self.view.segment.vocabulary(start) if self.view.segment else []
+            found = self._vocabulary[start] = (
+                self.view.segment.vocabulary(start) if self.view.segment else []
+            )
         return found + self.view.delta.vocabulary(start)
 
-    def search(self, terms: Sequence[Tuple[str, float]], limit: int, cap: int, sieve: Sieve) -> List[int]:
+    def search(
+        self, terms: Sequence[Tuple[str, float]], limit: int, cap: int, sieve: Sieve
+    ) -> List[int]:
         """Return the numbers of the best documents, best first."""
-        return self._sifted([number for _, number in loader.search(self.view, terms, limit, cap=cap)], sieve)
+        return self._sifted(
+            [number for _, number in loader.search(self.view, terms, limit, cap=cap)], sieve
+        )
 
     def newest(self, sieve: Sieve) -> List[int]:
         """Return the first documents of the records that pass, newest first."""
         facts = self.facts()
-        return self._sifted(sorted((n for n, fact in enumerate(facts) if fact[2] == 0), key=lambda n: (-facts[n][1], n)), sieve)
+        return self._sifted(
+            sorted(
+                (n for n, fact in enumerate(facts) if fact[2] == 0), key=lambda n: (-facts[n][1], n)
+            ),
+            sieve,
+        )
 
     def facts(self) -> List[Tuple[int, int, int]]:
-        """Return (flags, created, ordinal) of every document, in the order of their numbers; ordinal is -1 where it is gone."""
+        """Return (flags, created, ordinal) of every document, in the order of their numbers;
+        ordinal is -1 where it is gone.
+        """
         if not self._facts:
             base, gone = self.view.segment, self.view.delta.gone
             if base is not None:
                 rows = base.rows()
                 if len(rows) != segment.ROW.size * base.docs:
                     raise IndexFault("truncated rows; `dayleaf index build` makes a new one")
-                self._facts = [(row[4], row[5], -1 if n in gone else row[-1])
-                               for n, row in enumerate(segment.ROW.iter_unpack(rows))]
+                self._facts = [
+                    (row[4], row[5], -1 if n in gone else row[-1])
+                    for n, row in enumerate(segment.ROW.iter_unpack(rows))
+                ]
             self._facts += [(d.flags, d.created, d.ordinal) for d in self.view.delta.docs]
         return self._facts
 
@@ -235,7 +279,11 @@ class Local:
         facts, kinds = self.facts(), {segment.KINDS.index(kind) for kind in sieve.kinds}
         low = -1.0 if sieve.since is None else sieve.since - 1.0  # rows hold whole seconds
         high = float("inf") if sieve.until is None else sieve.until
-        return [n for n in numbers if low <= facts[n][1] < high and (not kinds or facts[n][0] & 7 in kinds)]
+        return [
+            n
+            for n in numbers
+            if low <= facts[n][1] < high and (not kinds or facts[n][0] & 7 in kinds)
+        ]
 
     def kind(self, number: int) -> int:
         """Return the kind of a document's record."""

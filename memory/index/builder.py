@@ -1,9 +1,10 @@
-"""Writing the index: build, refresh, verify, status; one writer at a time, and never one that waits.
+"""Writing the index: build, refresh, verify, status; one writer at a time, and never one that
+waits.
 
-A build writes a new segment beside the old and moves it into place; the delta log is named after the generation (a digest
-of the content), so what is appended to the old log meanwhile is found again by the freshness layers.  Merging is building
-anew from the files: they are the truth, and a merge that is a build cannot differ from one (0.5 s of CPU at 10,000 records,
-off the user's path).
+A build writes a new segment beside the old and moves it into place; the delta log is named after
+the generation (a digest of the content), so what is appended to the old log meanwhile is found
+again by the freshness layers.  Merging is building anew from the files: they are the truth, and a
+merge that is a build cannot differ from one (0.5 s of CPU at 10,000 records, off the user's path).
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ GLANCED_FROM = 10_000  # records from which recall looks at folders instead of a
 GLANCED = 8_000  # of the files in folders where people write, that are compared even then
 WRITTEN_IN = ("rules", "plans", "learnings", "resources")  # these folders, those that bind first
 MERGE_AT = 256  # frames of the delta, or a twentieth of the records where that is fewer (but 16)
-RACY = 2 * 10**9  # ns: an mtime this close to the build proves nothing (git calls it racy); the checksum decides
+# ns: an mtime this close to the build proves nothing (git calls it racy); the checksum decides
+RACY = 2 * 10**9
 
 
 class Summary(NamedTuple):
@@ -44,8 +46,8 @@ class Summary(NamedTuple):
 def build(place: Place, now: float, progress: Progress = None) -> Summary:
     """Build the index of a place from its files, and put it in the old one's place.
 
-    now: the time stamp to write.  progress(done, of): called now and then.  `busy` is true where another process builds.
-    Raises OSError where nothing can be written.
+    now: the time stamp to write.  progress(done, of): called now and then.  `busy` is true where
+    another process builds.  Raises OSError where nothing can be written.
     """
     with files.Lock(place.cache + "/" + place.scope + ".lock") as held:
         if not held:
@@ -59,7 +61,8 @@ def _build(place: Place, now: float, progress: Progress = None) -> Summary:
 
     _note_scan(place)
     folders: List[Tuple[str, int]] = []
-    heads = kept.Heads(place, now)  # every file is read here, so that whoever asks for the figures needs not
+    # every file is read here, so that whoever asks for the figures needs not
+    heads = kept.Heads(place, now)
     data, count, skipped = assembly.assemble(place, now, progress, folders=folders, heads=heads)
     heads.save()
     path = indexview.segment_path(place)
@@ -73,10 +76,16 @@ def _build(place: Place, now: float, progress: Progress = None) -> Summary:
 
 
 def _stamp(place: Place, folders: Sequence[Tuple[str, int]]) -> None:
-    """Leave in the log the times of the folders that the segment does not watch: readers then know every folder."""
+    """Leave in the log the times of the folders that the segment does not watch: readers then know
+    every folder.
+    """
     with closing(segment.Segment(indexview.segment_path(place))) as base:
         found = indexview.Index(place, base, delta.Delta(b""))
-        frames = [delta.stamp(name, mtime) for name, mtime in folders if mtime and _unstamped(found, name, mtime)]
+        frames = [
+            delta.stamp(name, mtime)
+            for name, mtime in folders
+            if mtime and _unstamped(found, name, mtime)
+        ]
         if frames:
             files.append(indexview.delta_path(place, base.generation), b"".join(frames))
 
@@ -97,8 +106,9 @@ def _generation(path: str) -> str:
 def refresh(place: Place, now: float, names: Optional[Sequence[str]] = None) -> Summary:
     """Bring the index up to date with the files.
 
-    names: records that are known to have changed: one appended frame each, the same cost at 100 as at 100,000 records.
-    Without names every file is compared with the index.  Builds where there is none, or the delta has grown.
+    names: records that are known to have changed: one appended frame each, the same cost at 100 as
+    at 100,000 records.  Without names every file is compared with the index.  Builds where there is
+    none, or the delta has grown.
     """
     if names is not None:
         return _append(place, now, names)
@@ -133,8 +143,10 @@ def _append(place: Place, now: float, names: Sequence[str]) -> Summary:
 
 
 class Comparison(NamedTuple):
-    """How the files of a place differ from its index: all that were found, and the names that came, changed and went; doubted:
-    the times of change, in ns, of those that were read whole because their time proves nothing."""
+    """How the files of a place differ from its index: all that were found, and the names that came,
+    changed and went; doubted: the times of change, in ns, of those that were read whole because
+    their time proves nothing.
+    """
 
     found: List[Found]
     folders: List[Tuple[str, int]]
@@ -144,7 +156,9 @@ class Comparison(NamedTuple):
     doubted: List[int]
 
     def settles(self, now: float) -> bool:
-        """Tell whether a refresh at an instant would spare some file from being read whole the next time."""
+        """Tell whether a refresh at an instant would spare some file from being read whole the next
+        time.
+        """
         return any(mtime_ns <= int(now * 1e9) - RACY for mtime_ns in self.doubted)
 
     @property
@@ -153,7 +167,8 @@ class Comparison(NamedTuple):
 
 
 def compare(found: indexview.Index, walked: Optional[Listing] = None) -> Comparison:
-    """Compare every file of a place with its index: 5 us a file, and a checksum where the time of change proves nothing.
+    """Compare every file of a place with its index: 5 us a file, and a checksum where the time of
+    change proves nothing.
 
     walked: the place's files, where they were just listed.
     """
@@ -177,21 +192,28 @@ def compare(found: indexview.Index, walked: Optional[Listing] = None) -> Compari
 
 
 def glance(found: indexview.Index) -> List[str]:
-    """Return the names that differ from the index as far as this shows without a look at every file.
+    """Return the names that differ from the index as far as this shows without a look at every
+    file.
 
-    Compared are the times of all folders, so that what came, went or was renamed is seen, and every save by rename; the files
-    that changed last; and in WRITTEN_IN, where people write, every file while there are no more than GLANCED.  Not seen is an
-    edit in place of an older checkpoint or conversation: `compare` finds it, behind the answer.
+    Compared are the times of all folders, so that what came, went or was renamed is seen, and every
+    save by rename; the files that changed last; and in WRITTEN_IN, where people write, every file
+    while there are no more than GLANCED.  Not seen is an edit in place of an older checkpoint or
+    conversation: `compare` finds it, behind the answer.
     """
     names = indexview.watched_changes(found, 1 << 30)
     base, room = found.segment, GLANCED
     assert base is not None
-    for folder in (letter + "/" + folder for folder in WRITTEN_IN for letter, _ in found.place.tiers()):
+    for folder in (
+        letter + "/" + folder for folder in WRITTEN_IN for letter, _ in found.place.tiers()
+    ):
         room -= base.count(folder)
         if room < 0:
             break
-        names += [name for name, before in base.under(folder).items()
-                  if name not in found.delta.names and _stamp_of(found.place.path(name)) != before]
+        names += [
+            name
+            for name, before in base.under(folder).items()
+            if name not in found.delta.names and _stamp_of(found.place.path(name)) != before
+        ]
     return list(dict.fromkeys(names))
 
 
@@ -212,7 +234,9 @@ def _refresh_all(found: indexview.Index, now: float) -> Summary:
     if full or found.delta.frames + len(seen.names) > min(MERGE_AT, max(16, base.records // 20)):
         return _build(place, now)._replace(added=counts[0], changed=counts[1], removed=counts[2])
     frames = [documents.frame(found, name) for name in seen.names]
-    frames += [delta.stamp(name, mtime) for name, mtime in seen.folders if _unstamped(found, name, mtime)]
+    frames += [
+        delta.stamp(name, mtime) for name, mtime in seen.folders if _unstamped(found, name, mtime)
+    ]
     if seen.settles(now):
         frames.append(delta.stamp("", int(now * 1e9)))
     if frames:
@@ -234,15 +258,22 @@ def firsts(found: indexview.Index) -> List[segment.Doc]:
 
 
 def manifest(found: indexview.Index) -> Dict[str, Tuple[int, int, bytes]]:
-    """Return name -> (mtime in ns, size, first 8 bytes of the checksum) of every record in the index."""
+    """Return name -> (mtime in ns, size, first 8 bytes of the checksum) of every record in the
+    index.
+    """
     known: Dict[str, Tuple[int, int, bytes]] = {}
     base, gone = found.segment, found.delta.gone
     if base is not None:
         strings = base.strings()
         for number, (at, size, _, _, _, _, _, length, mtime_ns, checksum, _, ordinal) in enumerate(
-                segment.ROW.iter_unpack(base.rows())):
+            segment.ROW.iter_unpack(base.rows())
+        ):
             if not ordinal and number not in gone:
-                known[strings[at:at + size].decode("utf-8", "surrogateescape")] = (mtime_ns, length, checksum)
+                known[strings[at : at + size].decode("utf-8", "surrogateescape")] = (
+                    mtime_ns,
+                    length,
+                    checksum,
+                )
     for doc in found.delta.docs:
         known[doc.name] = (doc.mtime_ns, doc.size, doc.checksum)
     return known
@@ -268,7 +299,9 @@ def set_aside(place: Place) -> None:
 
 
 def discard(place: Place) -> None:
-    """Delete the index of a place, the delta first: what goes for good leaves the index before it leaves the store."""
+    """Delete the index of a place, the delta first: what goes for good leaves the index before it
+    leaves the store.
+    """
     path = indexview.segment_path(place)
     generation = _generation(path)
     if generation:
@@ -278,7 +311,9 @@ def discard(place: Place) -> None:
 
 
 def freshen(place: Place, now: float, damaged: bool = False) -> None:
-    """Compare every file with the index, detached, after a hook has answered.  damaged: the hook could not read the index."""
+    """Compare every file with the index, detached, after a hook has answered.  damaged: the hook
+    could not read the index.
+    """
     _note_scan(place)
     if damaged or not _is_intact(place):
         set_aside(place)
@@ -298,10 +333,11 @@ def _is_intact(place: Place) -> bool:
 
 
 def verify(place: Place, now: float) -> List[str]:
-    """Rebuild aside and compare: [] where the index is what its files give, else one line for each difference.
+    """Rebuild aside and compare: [] where the index is what its files give, else one line for each
+    difference.
 
-    Without a delta the comparison is of every byte; with one, of the segment's bytes with its checksum and of every file's
-    time, size and checksum with the index's.
+    Without a delta the comparison is of every byte; with one, of the segment's bytes with its
+    checksum and of every file's time, size and checksum with the index's.
     """
     from memory.index import assembly
 
@@ -311,18 +347,26 @@ def verify(place: Place, now: float) -> List[str]:
         if not found.delta.frames:
             with_stamp = files.read(indexview.segment_path(place), 1 << 40)
             mask = segment.BUILT_AT
-            same = (data[:mask] + data[mask + 8:]) == (with_stamp[:mask] + with_stamp[mask + 8:])
+            same = (data[:mask] + data[mask + 8 :]) == (with_stamp[:mask] + with_stamp[mask + 8 :])
             if same:
                 return []
         fresh = indexview.Index(place, segment.Segment("", data), delta.Delta(b""))
         mine, theirs = manifest(found), manifest(fresh)
         lines = ["not in the index: " + n for n in sorted(theirs.keys() - mine.keys())]
         lines += ["in the index, but no file: " + n for n in sorted(mine.keys() - theirs.keys())]
-        lines += ["changed since it was indexed: " + n for n in sorted(mine) if n in theirs and mine[n][2] != theirs[n][2]]
+        lines += [
+            "changed since it was indexed: " + n
+            for n in sorted(mine)
+            if n in theirs and mine[n][2] != theirs[n][2]
+        ]
         if found.segment is not None and not found.segment.is_intact():
-            lines.append("the segment has changed since it was written; `dayleaf index build` replaces it")
+            lines.append(
+                "the segment has changed since it was written; `dayleaf index build` replaces it"
+            )
         elif not lines and not found.delta.frames:
-            lines.append("the segment's bytes differ from a rebuild; `dayleaf index build` replaces it")
+            lines.append(
+                "the segment's bytes differ from a rebuild; `dayleaf index build` replaces it"
+            )
         return lines
     finally:
         found.close()

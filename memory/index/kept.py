@@ -1,15 +1,19 @@
-"""What was derived of the records' files, kept from one run to the next: a later run looks only at what changed.
+"""What was derived of the records' files, kept from one run to the next: a later run looks only at
+what changed.
 
-Schema, version 1, of `<cache>/<scope>.facts` (what audit found out), `<scope>.claims` (what it found records to claim) and
-`<scope>.heads` (what doctor, stats and status ask of every record), sealed (fastjson.py), derived:
+Schema, version 1, of `<cache>/<scope>.facts` (what audit found out), `<scope>.claims` (what it
+found records to claim) and `<scope>.heads` (what doctor, stats and status ask of every record),
+sealed (fastjson.py), derived:
 
     {"v": 1, "of": stamp, "files": {name: {"": identity, fact: value, ...}, ...}}
 
-What was found among all of them stands under the name "", whose identity is the SHA-256 of all names, checksums and instants.
-The identity of an audited file is the SHA-256 of the bytes that were just read; of a head it is the file's size, its time of
-change and that of its inode (ns), asked at that moment, so that a file which can no longer be read is not taken for one that
-can.  The stamp stands for all else that a fact follows from: the program's own text, and settings.  Only what the latest run
-asked for is kept on.  What depends on the clock, on other files or on the repository is no fact of a file, and never kept.
+What was found among all of them stands under the name "", whose identity is the SHA-256 of all
+names, checksums and instants.  The identity of an audited file is the SHA-256 of the bytes that
+were just read; of a head it is the file's size, its time of change and that of its inode (ns),
+asked at that moment, so that a file which can no longer be read is not taken for one that can.  The
+stamp stands for all else that a fact follows from: the program's own text, and settings.  Only what
+the latest run asked for is kept on.  What depends on the clock, on other files or on the repository
+is no fact of a file, and never kept.
 """
 
 from __future__ import annotations
@@ -22,7 +26,16 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from memory.core import clock, fastjson, files, frontmatter, headreader, headyaml, records, tokeniser
+from memory.core import (
+    clock,
+    fastjson,
+    files,
+    frontmatter,
+    headreader,
+    headyaml,
+    records,
+    tokeniser,
+)
 from memory.core.layout import Place
 from memory.core.records import READ_LIMIT, Record
 from memory.core.walk import Listing
@@ -35,10 +48,14 @@ RACY = 2_000_000_000  # ns: a file that changed within them may change again and
 
 
 class Kept:
-    """Facts of files from earlier runs, and those of this one; whatever is wrong with what was kept, it is empty."""
+    """Facts of files from earlier runs, and those of this one; whatever is wrong with what was
+    kept, it is empty.
+    """
 
     def __init__(self, place: Place, part: str, modules: Iterable[ModuleType], *more: object):
-        """part: the end of the file's name.  modules, more: what facts follow from beside a file's bytes."""
+        """part: the end of the file's name.  modules, more: what facts follow from beside a file's
+        bytes.
+        """
         self.path, self.stamp = "%s/%s.%s" % (place.cache, place.scope, part), _stamp(modules, more)
         self._read: dict[str, dict[str, Any]] | None = None
         self._now: dict[str, dict[str, Any]] = {}
@@ -82,7 +99,9 @@ class Kept:
             value = {"v": VERSION, "of": self.stamp, "files": self._now}
             line = json.dumps(value, separators=(",", ":")).encode("ascii")
             with suppress(OSError):
-                files.replace(self.path, files.sha256(line).encode("ascii") + b"\n" + line, synced=False)
+                files.replace(
+                    self.path, files.sha256(line).encode("ascii") + b"\n" + line, synced=False
+                )
 
 
 def fact(kept: Kept | None, name: str, identity: str, what: str, make: Callable[[], Any]) -> Any:
@@ -99,11 +118,16 @@ def fact(kept: Kept | None, name: str, identity: str, what: str, make: Callable[
 
 
 def _stamp(modules: Iterable[ModuleType], more: Sequence[object]) -> str:
-    sources = [files.read(path) for path in (__file__, *(module.__file__ for module in modules)) if path]
-    return files.sha256(repr(more).encode("utf-8", "backslashreplace"), *(b"\0" + source for source in sources))
+    sources = [
+        files.read(path) for path in (__file__, *(module.__file__ for module in modules)) if path
+    ]
+    return files.sha256(
+        repr(more).encode("utf-8", "backslashreplace"), *(b"\0" + source for source in sources)
+    )
 
 
 # ---- heads
+
 
 class Head(NamedTuple):
     """What is asked of every record: its fields as the record has them.
@@ -134,8 +158,14 @@ class Heads:
     """The heads of a place's records that earlier runs kept, and those of this one."""
 
     def __init__(self, place: Place, now: float):
-        """now: seconds since the epoch; what changed just before is not kept, since it may change again and look the same."""
-        self._kept = Kept(place, "heads", (clock, frontmatter, headreader, headyaml, records, tokeniser, conversations))
+        """now: seconds since the epoch; what changed just before is not kept, since it may change
+        again and look the same.
+        """
+        self._kept = Kept(
+            place,
+            "heads",
+            (clock, frontmatter, headreader, headyaml, records, tokeniser, conversations),
+        )
         self._settled, self._yaml = int(now * 1e9) - RACY, ""
 
     def known(self, name: str, stat: os.stat_result | None) -> Head | None:
@@ -148,17 +178,38 @@ class Heads:
         return None
 
     def take(self, record: Record, stat: os.stat_result | None, rewritten: bool) -> Head:
-        """Return the head of a record, and keep it.  stat: of its file, asked before it was read.  rewritten: see Head."""
+        """Return the head of a record, and keep it.  stat: of its file, asked before it was read.
+        rewritten: see Head.
+        """
         labels = list(dict.fromkeys((*record.topics, *record.tags)))
-        head = Head(record.name, record.id, record.kind, record.title, record.created, record.updated, record.tokens, labels,
-                    record.accepted, record.active, rewritten, list(record.problems))
+        head = Head(
+            record.name,
+            record.id,
+            record.kind,
+            record.title,
+            record.created,
+            record.updated,
+            record.tokens,
+            labels,
+            record.accepted,
+            record.active,
+            rewritten,
+            list(record.problems),
+        )
         identity = self._identity(stat)
         if identity:
-            self._kept.put(record.name, self._guessed(identity) if record.unsure else identity, "head", list(head[1:]))
+            self._kept.put(
+                record.name,
+                self._guessed(identity) if record.unsure else identity,
+                "head",
+                list(head[1:]),
+            )
         return head
 
     def note(self, record: Record, stat: os.stat_result) -> None:
-        """Keep the head of a record that was read by its lines alone (`records.skim`), where no other reading could differ."""
+        """Keep the head of a record that was read by its lines alone (`records.skim`), where no
+        other reading could differ.
+        """
         if not record.unsure and stat.st_size == record.size < READ_LIMIT and stat.st_nlink == 1:
             self.take(record, stat, conversations.is_rewritten(record))
 
@@ -173,14 +224,16 @@ class Heads:
         return "%d %d %d" % (stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns)
 
     def _guessed(self, identity: str) -> str:
-        """Return what the head belongs to where the line reader is unsure: the reader of YAML too."""
+        """Return what the head belongs to where the line reader is unsure: the reader of YAML
+        too.
+        """
         self._yaml = self._yaml or _yaml()
         return identity + " " + self._yaml
 
 
 def heads(store: Reader, now: float, walked: Listing | None = None) -> Iterator[Head]:
-    """Yield the head of every readable record in the order of names, and note the rest and double ids in the store, as its `each`
-    does; a file is read where it is not known, or changed just now.
+    """Yield the head of every readable record in the order of names, and note the rest and double
+    ids in the store, as its `each` does; a file is read where it is not known, or changed just now.
 
     now: seconds since the epoch.  walked: the place's files, where they were just listed.
     """
@@ -202,6 +255,12 @@ def _head(store: Reader, known: Heads, name: str) -> Head:
 
 
 def _yaml() -> str:
-    """Return which reader of YAML there is: without one the frontmatter of some files is only guessed."""
+    """Return which reader of YAML there is: without one the frontmatter of some files is only
+    guessed.
+    """
     found = find_spec("yaml")
-    return "%s %s" % (found.origin, os.stat(found.origin).st_mtime_ns) if found and found.origin else "no YAML"
+    return (
+        "%s %s" % (found.origin, os.stat(found.origin).st_mtime_ns)
+        if found and found.origin
+        else "no YAML"
+    )

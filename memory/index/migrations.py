@@ -1,20 +1,26 @@
 """The tables of an organisation's index in PostgreSQL, made and changed by numbered migrations.
 
-Their statements stand in schema/, a file for each.  Each runs in a transaction of its own under an advisory lock, so that two
-machines that set up one database do it once.  A migration that was published is never changed: another one is added.  A schema
-with a number above ours was made by a newer dayleaf and is left alone.
+Their statements stand in schema/, a file for each.  Each runs in a transaction of its own under an
+advisory lock, so that two machines that set up one database do it once.  A migration that was
+published is never changed: another one is added.  A schema with a number above ours was made by a
+newer dayleaf and is left alone.
 
     workspace  one row a workspace; documents and length (terms) make N and the mean of BM25
     member     which role may read which workspace; `dayleaf.admit(role, workspace)` adds a row
-    record     one row a record: what filters ask, and the file as it was loaded, with its checksum and the commit of its tree
-    document   one row a section or turn; `words` holds its terms as text search does (rows.py), partitioned by workspace
-    term       how many documents of a workspace hold a term; `total` the same over all, counted anew behind a load
-    chunk      one row a vector: its section, its signs as bits, int8 numbers and their scale (vectorfile.py), and where there is
-               pgvector the numbers as a `halfvec` too, which `dayleaf.arm` adds; a workspace's label names their model
+    record     one row a record: what filters ask, and the file as it was loaded, with its checksum
+               and the commit of its tree
+    document   one row a section or turn; `words` holds its terms as text search does (rows.py),
+               partitioned by workspace
+    term       how many documents of a workspace hold a term; `total` the same over all, counted
+               anew behind a load
+    chunk      one row a vector: its section, its signs as bits, int8 numbers and their scale
+               (vectorfile.py), and where there is pgvector the numbers as a `halfvec` too, which
+               `dayleaf.arm` adds; a workspace's label names their model
 
-Who reads sees the workspaces that `member` gives its role, and of these only those that `dayleaf.workspaces` names where that
-setting is not empty: row-level security on every table, and the same rule in `dayleaf.search`.  That function runs as the owner,
-because PostgreSQL applies a text search before a row's policy only where its operator is leakproof, and `@@` is not.
+Who reads sees the workspaces that `member` gives its role, and of these only those that
+`dayleaf.workspaces` names where that setting is not empty: row-level security on every table, and
+the same rule in `dayleaf.search`.  That function runs as the owner, because PostgreSQL applies a
+text search before a row's policy only where its operator is leakproof, and `@@` is not.
 """
 
 from __future__ import annotations
@@ -30,7 +36,9 @@ _SECURED = ("workspace:id", "record:workspace", "document:workspace", "term:work
 
 
 def _read(name: str) -> str:
-    return files.read("%s/schema/%s.sql" % (os.path.dirname(os.path.abspath(__file__)), name), 1 << 16).decode("utf-8")
+    return files.read(
+        "%s/schema/%s.sql" % (os.path.dirname(os.path.abspath(__file__)), name), 1 << 16
+    ).decode("utf-8")
 
 
 def _first() -> List[str]:
@@ -38,19 +46,33 @@ def _first() -> List[str]:
     found = [_read("1-tables")]
     for n in range(PARTITIONS):
         name = "dayleaf.document_%d" % n
-        found += ["CREATE TABLE %s PARTITION OF dayleaf.document FOR VALUES WITH (MODULUS %d, REMAINDER %d) "
-                  "WITH (toast_tuple_target = 8160)" % (name, PARTITIONS, n),
-                  "CREATE INDEX ON %s USING gin (words)" % name, "CREATE INDEX ON %s (workspace)" % name,
-                  "CREATE INDEX ON %s (record)" % name, "CREATE INDEX ON %s (id)" % name,
-                  "ALTER TABLE %s ALTER words SET STORAGE EXTERNAL" % name,
-                  "ALTER TABLE %s ENABLE ROW LEVEL SECURITY" % name]
+        found += [
+            "CREATE TABLE %s PARTITION OF dayleaf.document FOR VALUES WITH (MODULUS %d, REMAINDER "
+            "%d) WITH (toast_tuple_target = 8160)" % (name, PARTITIONS, n),
+            "CREATE INDEX ON %s USING gin (words)" % name,
+            "CREATE INDEX ON %s (workspace)" % name,
+            "CREATE INDEX ON %s (record)" % name,
+            "CREATE INDEX ON %s (id)" % name,
+            "ALTER TABLE %s ALTER words SET STORAGE EXTERNAL" % name,
+            "ALTER TABLE %s ENABLE ROW LEVEL SECURITY" % name,
+        ]
     for row in _SECURED:
         table, _, column = row.partition(":")
-        found += ["ALTER TABLE dayleaf.%s ENABLE ROW LEVEL SECURITY" % table,
-                  "CREATE POLICY readers ON dayleaf.%s FOR SELECT USING (%s = ANY ((SELECT dayleaf.allowed())::int[]))" % (
-                      table, column)]
-    found += ["ALTER TABLE dayleaf.member ENABLE ROW LEVEL SECURITY",
-              "CREATE POLICY readers ON dayleaf.member FOR SELECT USING (workspace = ANY ((SELECT dayleaf.allowed())::int[]))"]
+        found += [
+            "ALTER TABLE dayleaf.%s ENABLE ROW LEVEL SECURITY" % table,
+            (
+                "CREATE POLICY readers ON dayleaf.%s FOR SELECT USING (%s = ANY ((SELECT "
+                "dayleaf.allowed())::int[]))"
+            )
+            % (table, column),
+        ]
+    found += [
+        "ALTER TABLE dayleaf.member ENABLE ROW LEVEL SECURITY",
+        (
+            "CREATE POLICY readers ON dayleaf.member FOR SELECT USING (workspace = ANY ((SELECT "
+            "dayleaf.allowed())::int[]))"
+        ),
+    ]
     return found
 
 
@@ -62,19 +84,28 @@ def version(connection: Any) -> int:
     """Return the number of a database's schema, 0 where it has none."""
     if connection.execute("SELECT to_regclass('dayleaf.migration')").fetchone()[0] is None:
         return 0
-    return int(connection.execute("SELECT coalesce(max(number), 0) FROM dayleaf.migration").fetchone()[0])
+    return int(
+        connection.execute("SELECT coalesce(max(number), 0) FROM dayleaf.migration").fetchone()[0]
+    )
 
 
 def check(found: int) -> None:
     """Raise StoreError where a schema's number is not the one that this dayleaf reads."""
     if found > NEWEST:
-        raise StoreError("the database was set up by a newer dayleaf (schema %d, this one knows %d); update dayleaf here" % (
-            found, NEWEST))
+        raise StoreError(
+            "the database was set up by a newer dayleaf (schema %d, this one knows "
+            "%d); update dayleaf here" % (found, NEWEST)
+        )
     if found == 0:
-        raise StoreError("the database holds no dayleaf index; `dayleaf index --backend postgres --build` makes one")
+        raise StoreError(
+            "the database holds no dayleaf index; `dayleaf index --backend "
+            "postgres --build` makes one"
+        )
     if found < NEWEST:
-        raise StoreError("the database has schema %d, this dayleaf needs %d; `dayleaf index --backend postgres --build` brings "
-                         "it up to date" % (found, NEWEST))
+        raise StoreError(
+            "the database has schema %d, this dayleaf needs %d; `dayleaf index --backend postgres "
+            "--build` brings it up to date" % (found, NEWEST)
+        )
 
 
 def migrate(connection: Any) -> int:
@@ -91,8 +122,10 @@ def migrate(connection: Any) -> int:
                 check(found)
                 return ran
             connection.execute("CREATE SCHEMA IF NOT EXISTS dayleaf")
-            connection.execute("CREATE TABLE IF NOT EXISTS dayleaf.migration ("
-                               "number int PRIMARY KEY, applied timestamptz NOT NULL DEFAULT now())")
+            connection.execute(
+                "CREATE TABLE IF NOT EXISTS dayleaf.migration ("
+                "number int PRIMARY KEY, applied timestamptz NOT NULL DEFAULT now())"
+            )
             for statement in MIGRATIONS[found]():
                 connection.execute(statement)
             connection.execute("INSERT INTO dayleaf.migration (number) VALUES (%s)", (found + 1,))

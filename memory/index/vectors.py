@@ -1,7 +1,9 @@
-"""Vectors of a workspace's records: what is embedded, and keeping them up to date (format: vectorfile.py).
+"""Vectors of a workspace's records: what is embedded, and keeping them up to date (format:
+vectorfile.py).
 
-A chunk is at most WORDS words of one section, its record's title and the section's heading before them; the digest of that
-text decides whether it is embedded again, so an edit costs its record's changed chunks, and a moved file nothing.
+A chunk is at most WORDS words of one section, its record's title and the section's heading before
+them; the digest of that text decides whether it is embedded again, so an edit costs its record's
+changed chunks, and a moved file nothing.
 """
 
 from __future__ import annotations
@@ -21,15 +23,20 @@ if TYPE_CHECKING:
     from memory.core.walk import Found
     from memory.index.embedder import Provider
 
-WORDS, CHARS = 180, 1500  # of a chunk; characters bound what has long words, or none (Chinese, Japanese)
-BATCH = 64  # texts for one process: what an interrupted run may lose, and 6 s of the built-in provider (its start is 0.2 s)
+# of a chunk; characters bound what has long words, or none (Chinese, Japanese)
+WORDS, CHARS = 180, 1500
+# texts for one process: what an interrupted run may lose, and 6 s of the built-in provider (its
+# start is 0.2 s)
+BATCH = 64
 MERGE_AT = 256  # frames of the log, or a twentieth of the records where that is fewer (but 16)
 UNFINISHED = 0  # mtime of a record that still lacks vectors: no file's, so the next update goes on
 RACY = 2 * 10**9  # ns: an mtime this close to the writing proves nothing; the checksum decides
 
 
 class Chunk(NamedTuple):
-    """A piece of a record that is embedded: its record, the number of its section, its text, 16 bytes of the text's SHA-256."""
+    """A piece of a record that is embedded: its record, the number of its section, its text, 16
+    bytes of the text's SHA-256.
+    """
 
     name: str
     ordinal: int
@@ -38,7 +45,9 @@ class Chunk(NamedTuple):
 
 
 class Update(NamedTuple):
-    """What an update did: chunks embedded, kept and removed, seconds; left: records beyond the limit; busy: another one runs."""
+    """What an update did: chunks embedded, kept and removed, seconds; left: records beyond the
+    limit; busy: another one runs.
+    """
 
     embedded: int
     kept: int
@@ -49,7 +58,9 @@ class Update(NamedTuple):
 
 
 def chunks(record: Record) -> List[Chunk]:
-    """Cut a record into chunks, at least one; a section of more than WORDS words gives several of the same ordinal."""
+    """Cut a record into chunks, at least one; a section of more than WORDS words gives several of
+    the same ordinal.
+    """
     found = []
     for ordinal, (heading, body) in enumerate(documents.sections(record.body, record.kind)):
         head = "\n".join(part for part in (record.title, heading) if part)
@@ -57,7 +68,7 @@ def chunks(record: Record) -> List[Chunk]:
             text = head + "\n" + piece if piece else head
             digest = bytes.fromhex(files.sha256(text.encode("utf-8", "replace"))[:32])
             found.append(Chunk(record.name, ordinal, text, digest))
-    return found[:vectorfile.MOST_ROWS]
+    return found[: vectorfile.MOST_ROWS]
 
 
 def _pieces(body: str) -> List[str]:
@@ -65,7 +76,7 @@ def _pieces(body: str) -> List[str]:
     words: List[str] = []
     size = 0
     for word in body.split():
-        for part in [word[i:i + CHARS] for i in range(0, len(word), CHARS)]:
+        for part in [word[i : i + CHARS] for i in range(0, len(word), CHARS)]:
             if words and (len(words) == WORDS or size + len(part) > CHARS):
                 found.append(" ".join(words))
                 words, size = [], 0
@@ -74,7 +85,8 @@ def _pieces(body: str) -> List[str]:
     return [*found, " ".join(words)] if words else found
 
 
-# --- Keeping them up to date --------------------------------------------------------------------------------------------
+# --- Keeping them up to date ----------------------------------------------------------------------
+
 
 def update(
     place: Place,
@@ -86,11 +98,11 @@ def update(
 ) -> Update:
     """Embed what has changed since the last update, and forget what is gone.
 
-    env: for the provider.  now: the time to write.  limit: texts to embed at the most, None for all.
-    seconds: after which no further batch begins.  A record that passes either is finished by the
-    next update.  Vectors of another label or dimension are replaced once the provider has given its
-    first ones.  What was embedded before a failure stays.  Raises ProviderError, and OSError where
-    nothing can be written.
+    env: for the provider.  now: the time to write.  limit: texts to embed at the most, None for
+    all.  seconds: after which no further batch begins.  A record that passes either is finished by
+    the next update.  Vectors of another label or dimension are replaced once the provider has given
+    its first ones.  What was embedded before a failure stays.  Raises ProviderError, and OSError
+    where nothing can be written.
     """
     start = time.perf_counter()
     budget = _Budget(limit, start + seconds)
@@ -107,7 +119,9 @@ def update(
             work.run()
         finally:
             work.close()
-        return Update(work.embedded, work.kept, work.removed, time.perf_counter() - start, work.left)
+        return Update(
+            work.embedded, work.kept, work.removed, time.perf_counter() - start, work.left
+        )
 
 
 class _Budget(NamedTuple):
@@ -142,8 +156,15 @@ def _opened(place: Place, label: str) -> Optional[Sidecar]:
 class _Work:
     """One update: what is known, what waits for vectors, and the counts."""
 
-    def __init__(self, place: Place, provider: Provider, env: Mapping[str, str], now: float,
-                 budget: _Budget, afresh: bool = False):
+    def __init__(
+        self,
+        place: Place,
+        provider: Provider,
+        env: Mapping[str, str],
+        now: float,
+        budget: _Budget,
+        afresh: bool = False,
+    ):
         self.place, self.provider, self.env, self.now = place, provider, env, now
         self.budget = budget
         self.side = None if afresh else _opened(place, provider.label)
@@ -171,11 +192,15 @@ class _Work:
             if len(self.missing) >= BATCH:
                 self._flush()
         self._flush()
-        if self.side and (self.merge or self.frames > min(MERGE_AT, max(16, self.side.records // 20))):
+        if self.side and (
+            self.merge or self.frames > min(MERGE_AT, max(16, self.side.records // 20))
+        ):
             self._merge()
 
     def _compare(self) -> Tuple[List[Found], List[str]]:
-        """Return (files whose vectors are missing or old, names whose file is gone), and count what is kept."""
+        """Return (files whose vectors are missing or old, names whose file is gone), and count what
+        is kept.
+        """
         listed, _ = walk(self.place)
         if self.side is None:
             return sorted(listed), []
@@ -186,7 +211,11 @@ class _Work:
         for found in sorted(listed):
             name, _, mtime_ns, size = found
             before = known.pop(name, None)
-            if before is None or before[:2] != (mtime_ns, size) or (mtime_ns > racy and _differs(self.place, name, before[2])):
+            if (
+                before is None
+                or before[:2] != (mtime_ns, size)
+                or (mtime_ns > racy and _differs(self.place, name, before[2]))
+            ):
                 changed.append(found)
             else:
                 self.kept += before[3]
@@ -233,9 +262,15 @@ class _Work:
     def _stored(self, mtime_ns: int, size: int, checksum: bytes, cut: Sequence[Chunk]) -> Stored:
         """Return the vectors of a record, made of known ones."""
         known = [self.known[chunk.digest] for chunk in cut]
-        return Stored(mtime_ns, size, checksum, [chunk.ordinal for chunk in cut],
-                      [chunk.digest for chunk in cut], [scale for scale, _ in known],
-                      b"".join(numbers for _, numbers in known))
+        return Stored(
+            mtime_ns,
+            size,
+            checksum,
+            [chunk.ordinal for chunk in cut],
+            [chunk.digest for chunk in cut],
+            [scale for scale, _ in known],
+            b"".join(numbers for _, numbers in known),
+        )
 
     def _learn(self, vectors: Dict[str, Any]) -> None:
         import numpy as np
@@ -271,8 +306,14 @@ class _Work:
             current.close()
 
     def _write(self, dims: int, stored: Any) -> None:
-        meta = {"key": self.place.key, "label": self.provider.label, "command": self.provider.digest}
-        files.replace(vectorfile.path_of(self.place), vectorfile.encode(meta, dims, self.now, stored))
+        meta = {
+            "key": self.place.key,
+            "label": self.provider.label,
+            "command": self.provider.digest,
+        }
+        files.replace(
+            vectorfile.path_of(self.place), vectorfile.encode(meta, dims, self.now, stored)
+        )
         _sweep(self.place)
         self.close()
         self.side = Sidecar(self.place)
@@ -300,7 +341,9 @@ def _mend(side: Sidecar) -> bool:
 
 
 def _heads(side: Sidecar) -> Dict[str, Tuple[int, int, bytes, int]]:
-    """Return name -> (mtime in ns, size, 8 bytes of the checksum, rows) of every record that has vectors."""
+    """Return name -> (mtime in ns, size, 8 bytes of the checksum, rows) of every record that has
+    vectors.
+    """
     found = {}
     for number in range(side.records):
         mtime_ns, size, checksum, _ = side.file(number)
@@ -314,13 +357,15 @@ def _heads(side: Sidecar) -> Dict[str, Tuple[int, int, bytes, int]]:
 
 
 def _by_digest(side: Sidecar) -> Dict[bytes, Tuple[float, bytes]]:
-    """Return digest -> (scale, int8 numbers) of every row that is sound, those of records that change or go included."""
+    """Return digest -> (scale, int8 numbers) of every row that is sound, those of records that
+    change or go included.
+    """
     found: Dict[bytes, Tuple[float, bytes]] = {}
     gone, dims = {name for name, stored in side.log.items() if stored is None}, side.dims
     whole = [side.stored(i) for i in range(side.records) if side.name(i) not in gone]
     for stored in (*whole, *filter(None, side.log.values())):
         for i, digest in enumerate(stored.digests):
-            found[digest] = (stored.scales[i], stored.numbers[i * dims:i * dims + dims])
+            found[digest] = (stored.scales[i], stored.numbers[i * dims : i * dims + dims])
     return found
 
 
@@ -343,7 +388,9 @@ def _differs(place: Place, name: str, checksum: bytes) -> bool:
 
 
 def label_of(place: Place) -> str:
-    """Return the label of the model whose vectors are there, "" where there are none that can be read."""
+    """Return the label of the model whose vectors are there, "" where there are none that can be
+    read.
+    """
     try:
         side = Sidecar(place)
     except IndexFault:
@@ -355,23 +402,44 @@ def label_of(place: Place) -> str:
 
 
 def state(place: Place) -> Dict[str, Any]:
-    """Return what there is: rows, records, label, dims, bytes, frames of the log, `behind` (files that an update would read or
-    forget), and `problem`, "" where all bytes are those that were written."""
+    """Return what there is: rows, records, label, dims, bytes, frames of the log, `behind` (files
+    that an update would read or forget), and `problem`, "" where all bytes are those that were
+    written.
+    """
     try:
         side = Sidecar(place)
     except IndexFault as error:
         absent = not files.exists(vectorfile.path_of(place))
-        return {"rows": 0, "records": 0, "label": "", "dims": 0, "bytes": 0, "frames": 0, "behind": 0,
-                "problem": "" if absent else str(error)}
+        return {
+            "rows": 0,
+            "records": 0,
+            "label": "",
+            "dims": 0,
+            "bytes": 0,
+            "frames": 0,
+            "behind": 0,
+            "problem": "" if absent else str(error),
+        }
     try:
         known, listed = _heads(side), walk(place)[0]
-        same = sum(known.get(name, ())[:2] == (mtime_ns, size) for name, _, mtime_ns, size in listed)
+        same = sum(
+            known.get(name, ())[:2] == (mtime_ns, size) for name, _, mtime_ns, size in listed
+        )
         there = sum(name in known for name, _, _, _ in listed)
         log = vectorfile.log_path(place, side.generation)
-        size = sum(files.posix.stat(path).st_size for path in (side.path, log) if files.exists(path))
+        size = sum(
+            files.posix.stat(path).st_size for path in (side.path, log) if files.exists(path)
+        )
         problem = "damaged vectors" if not side.is_intact() else "a torn log" if side.torn else ""
-        return {"rows": sum(head[3] for head in known.values()), "records": len(known), "label": side.meta.get("label", ""),
-                "dims": side.dims, "bytes": size, "frames": side.frames,
-                "behind": len(listed) - same + len(known) - there, "problem": problem}
+        return {
+            "rows": sum(head[3] for head in known.values()),
+            "records": len(known),
+            "label": side.meta.get("label", ""),
+            "dims": side.dims,
+            "bytes": size,
+            "frames": side.frames,
+            "behind": len(listed) - same + len(known) - there,
+            "problem": problem,
+        }
     finally:
         side.close()

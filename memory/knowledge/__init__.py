@@ -1,1 +1,3 @@
-"""What sessions and records add up to, for a person to decide on: candidates, rules, scripts, duplicates, links."""
+"""What sessions and records add up to, for a person to decide on: candidates, rules, scripts,
+duplicates, links.
+"""

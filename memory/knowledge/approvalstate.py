@@ -19,8 +19,9 @@ UNSURE = "line %d can be read in two ways"
 
 
 class Standing(NamedTuple):
-    """A rule or script with its state (`approved`, `rejected`, `pending`; `gone` for a script that cannot be read), why it
-    waits or is gone, and the SHA-256 of the content that is decided on."""
+    """A rule or script with its state (`approved`, `rejected`, `pending`; `gone` for a script that
+    cannot be read), why it waits or is gone, and the SHA-256 of the content that is decided on.
+    """
 
     record: Record
     state: str
@@ -34,9 +35,15 @@ def standings(rules: Iterable[Record], place: layout.Place) -> List[Standing]:
     return [standing(record, place, decided, tracked) for record in rules]
 
 
-def standing(record: Record, place: layout.Place, decided: Dict[approvals.Approval, str],
-             tracked: Optional[Callable[[str], bool]] = None) -> Standing:
-    """Return the standing of one rule.  decided: what approvals.decisions returned.  tracked: what sharing.tracking did."""
+def standing(
+    record: Record,
+    place: layout.Place,
+    decided: Dict[approvals.Approval, str],
+    tracked: Optional[Callable[[str], bool]] = None,
+) -> Standing:
+    """Return the standing of one rule.  decided: what approvals.decisions returned.  tracked: what
+    sharing.tracking did.
+    """
     key = approvals.workspace_of(record.name, place.key)
     found = _standing(record, key, record.checksum, decided, tracked or sharing.tracking(place))
     if record.unsure and found.state == "approved":
@@ -44,18 +51,33 @@ def standing(record: Record, place: layout.Place, decided: Dict[approvals.Approv
     return found
 
 
-def _standing(record: Record, workspace: str, checksum: str, decided: Dict[approvals.Approval, str],
-              tracked: Callable[[str], bool]) -> Standing:
+def _standing(
+    record: Record,
+    workspace: str,
+    checksum: str,
+    decided: Dict[approvals.Approval, str],
+    tracked: Callable[[str], bool],
+) -> Standing:
     decision = decided.get((workspace, record.id, checksum), "")
     if decision:
         return Standing(record, "approved" if decision == "approve" else "rejected", "", checksum)
     edited = approvals.latest(decided, workspace, record.id)
-    return Standing(record, "pending", "edited since approval" if edited else
-                    "by others" if record.tier == layout.SHARED and tracked(record.name) else "new", checksum)
+    return Standing(
+        record,
+        "pending",
+        "edited since approval"
+        if edited
+        else "by others"
+        if record.tier == layout.SHARED and tracked(record.name)
+        else "new",
+        checksum,
+    )
 
 
 def script_standings(found: Iterable[Record], place: layout.Place) -> List[Standing]:
-    """Return the standing of the scripts among records, in their order: that of the bytes of each one's file."""
+    """Return the standing of the scripts among records, in their order: that of the bytes of each
+    one's file.
+    """
     decided, tracked, out = approvals.decisions(place.home), sharing.tracking(place), []
     for record in found:
         if record.kind == "resource" and material.type_of(record) == "script":
@@ -111,8 +133,9 @@ def note(place: layout.Place, settings: Any, now: float, announced: bool) -> Non
         return
     store = Store(place, settings, now)
     names = [name for name in store.names() if name[:1] == layout.SHARED]
-    scripts = sum(one.state == "pending"
-                  for one in script_standings(_read(store, names, "resource"), place))
+    scripts = sum(
+        one.state == "pending" for one in script_standings(_read(store, names, "resource"), place)
+    )
     path, line = place.cache + "/" + place.scope + ".review", b"3 %d\n" % scripts
     try:
         changed = files.read(path, len(line) + 1) != line
@@ -129,11 +152,13 @@ def _remember(place: layout.Place, names: Sequence[str], announced: bool) -> Non
     known, here = announcements.seen(place), dict[str, str]()
     for name in names:
         with contextlib.suppress(OSError):
-            here[name] = announcements.digest(files.read(
-                place.path(name), announcements.RECORD_BYTES, follow=False))
+            here[name] = announcements.digest(
+                files.read(place.path(name), announcements.RECORD_BYTES, follow=False)
+            )
     tracked = {layout.SHARED + "/" + inner for inner, _ in announcements.shared_files(place)}
-    if not announced and any(digest not in known for name, digest in here.items()
-                             if name in tracked):
+    if not announced and any(
+        digest not in known for name, digest in here.items() if name in tracked
+    ):
         return
     new = sorted(set(here.values()) - known)
     announcements.remember(place, new)

@@ -1,9 +1,10 @@
 """Walls that several sessions met become candidates: a failure, and what then worked.
 
-A wall becomes one once two sessions met it: a call that was wrong in itself, and the other call that then worked in both or in
-the later one; or a path that is not there, and what was worked on in its place.  None where a learning, also an archived one,
-tells of the same failure.  Sessions that meet it later are counted; where nothing on record tells it any more, the candidate
-goes, unless a person decided on it.
+A wall becomes one once two sessions met it: a call that was wrong in itself, and the other call
+that then worked in both or in the later one; or a path that is not there, and what was worked on in
+its place.  None where a learning, also an archived one, tells of the same failure.  Sessions that
+meet it later are counted; where nothing on record tells it any more, the candidate goes, unless a
+person decided on it.
 """
 
 from __future__ import annotations
@@ -36,8 +37,8 @@ WIDTHS = (90, 60, 45)  # characters of a call in a title: as many as fit
 class Taught(NamedTuple):
     """A wall as a learning tells it.
 
-    key: 16 hex digits of what it is known by.  telling: its newest line, "" for a path.  sessions: those that met it, the newest
-    last.  ids, names: of the records that tell it.
+    key: 16 hex digits of what it is known by.  telling: its newest line, "" for a path.  sessions:
+    those that met it, the newest last.  ids, names: of the records that tell it.
     """
 
     key: str
@@ -49,9 +50,15 @@ class Taught(NamedTuple):
     names: tuple[str, ...]
 
 
-def settle_walls(place: Place, settings: config.Config, now: float, rows: Sequence[Row],
-                 on_change: Callable[[str], None] | None = None) -> int:
-    """Make candidates of the walls that sessions met, and bring those up to date that are there; returns how many were written.
+def settle_walls(
+    place: Place,
+    settings: config.Config,
+    now: float,
+    rows: Sequence[Row],
+    on_change: Callable[[str], None] | None = None,
+) -> int:
+    """Make candidates of the walls that sessions met, and bring those up to date that are there;
+    returns how many were written.
 
     rows: what `walls.known` returned.  Raises OSError or StoreError.
     """
@@ -60,7 +67,11 @@ def settle_walls(place: Place, settings: config.Config, now: float, rows: Sequen
     taught = {wall.key: wall for wall in walls_of(place, rows)}
     store = Store(place, settings, now, on_change)
     standing = list(store.each(("learning",)))
-    held = {str(record.meta.get(records.MADE_OF)): record for record in standing if record.meta.get("wall")}
+    held = {
+        str(record.meta.get(records.MADE_OF)): record
+        for record in standing
+        if record.meta.get("wall")
+    }
     for key, record in held.items():
         if not _is_captured(record) or "accepted" in record.meta:
             continue
@@ -71,12 +82,32 @@ def settle_walls(place: Place, settings: config.Config, now: float, rows: Sequen
     new = [wall for key, wall in taught.items() if key not in held]
     known = [*standing, *store.archived("learning")] if new else []
     keys = {str(record.meta.get(records.MADE_OF)) for record in known}
-    lines = {remedies.key_of(line) for record in known for line in record.body.split("\n") if line.startswith("    ")}
-    new = [wall for wall in new if wall.key not in keys and not (wall.telling and remedies.key_of(wall.telling) in lines)]
+    lines = {
+        remedies.key_of(line)
+        for record in known
+        for line in record.body.split("\n")
+        if line.startswith("    ")
+    }
+    new = [
+        wall
+        for wall in new
+        if wall.key not in keys and not (wall.telling and remedies.key_of(wall.telling) in lines)
+    ]
     new = [wall for wall in new if all(files.exists(place.path(name)) for name in wall.names)]
     for wall in new:
-        store.add("learning", wall.title, wall.body, source="auto", session=wall.sessions[-1], extra={
-            "confidence": "low", "links": records.derived_links(wall.ids), records.MADE_OF: wall.key, "wall": len(wall.sessions)})
+        store.add(
+            "learning",
+            wall.title,
+            wall.body,
+            source="auto",
+            session=wall.sessions[-1],
+            extra={
+                "confidence": "low",
+                "links": records.derived_links(wall.ids),
+                records.MADE_OF: wall.key,
+                "wall": len(wall.sessions),
+            },
+        )
     return len(new)
 
 
@@ -98,8 +129,13 @@ def walls_of(place: Place, rows: Sequence[Row]) -> list[Taught]:
 
 
 def _by_session(pairs: Iterable[tuple[Row, Row]]) -> dict[str, tuple[Row, Row]]:
-    """Return the last of (a record, what happened in it) of each session, the sessions in their order."""
-    return {row["session"]: (row, one) for row, one in sorted(pairs, key=lambda pair: float(pair[1]["at"]))}
+    """Return the last of (a record, what happened in it) of each session, the sessions in their
+    order.
+    """
+    return {
+        row["session"]: (row, one)
+        for row, one in sorted(pairs, key=lambda pair: float(pair[1]["at"]))
+    }
 
 
 def _misused(place: Place, met: Groups, tree: Tree) -> Iterator[Taught]:
@@ -108,39 +144,79 @@ def _misused(place: Place, met: Groups, tree: Tree) -> Iterator[Taught]:
 
     told: set[int] = set()
     for key, pairs in sorted(met.items(), key=lambda item: (-len(item[1]), item[0])):
-        wrong = [(row, one) for row, one in pairs if key.startswith("x|bash|") and id(one) not in told
-                 and practice.MISUSED.search(one["telling"]) and not practice.is_placed(one["telling"])]
+        wrong = [
+            (row, one)
+            for row, one in pairs
+            if key.startswith("x|bash|")
+            and id(one) not in told
+            and practice.MISUSED.search(one["telling"])
+            and not practice.is_placed(one["telling"])
+        ]
         last = _by_session(wrong)
         mended = _by_session((row, one) for row, one in wrong if _is_another(one))
         if len(last) < LEAST or not (len(mended) >= LEAST or list(last)[-1] in mended):
             continue
         told.update(id(one) for _, one in wrong)
-        chosen = list(mended.values())[:-1 - MOST_TOLD:-1]
+        chosen = list(mended.values())[: -1 - MOST_TOLD : -1]
         one = chosen[0][1]
-        yield _taught(key, _fails(place, one, tree), one["ran"], one["telling"], last, ["What then worked:", "", *(
-            "- %s in place of %s (%s)" % (code(one["then"]), code(one["ran"]), _when(one)) for _, one in chosen)], chosen)
+        yield _taught(
+            key,
+            _fails(place, one, tree),
+            one["ran"],
+            one["telling"],
+            last,
+            [
+                "What then worked:",
+                "",
+                *(
+                    "- %s in place of %s (%s)" % (code(one["then"]), code(one["ran"]), _when(one))
+                    for _, one in chosen
+                ),
+            ],
+            chosen,
+        )
 
 
 def _fails(place: Place, failure: Row, tree: Tree) -> str:
-    """Say that a call fails, and which one works; of a path that is there, that the shell stood elsewhere."""
+    """Say that a call fails, and which one works; of a path that is there, that the shell stood
+    elsewhere.
+    """
     from memory.hook import at_failure
 
-    path = at_failure.absent("Bash", failure["ran"], failure["telling"], (place.root, place.project))
+    path = at_failure.absent(
+        "Bash", failure["ran"], failure["telling"], (place.root, place.project)
+    )
     if path and (path in tree.folders or path in tree.files):
-        return "%s is there from the project's folder; a call fails on it where the shell stands elsewhere" % code(path)
-    fails, works = (["%s %s" % (code(at_word(failure[name], most)), said) for most in WIDTHS] for name, said in (
-        ("ran", "fails (%s)" % at_word(_bare(failure["telling"]), LINE)), ("then", "works")))
-    return next((title for title in map("; ".join, zip(fails, works)) if len(title) <= TITLE), fails[1] + "; another call works")
+        return (
+            "%s is there from the project's folder; a call fails on it where the "
+            "shell stands elsewhere"
+        ) % code(path)
+    fails, works = (
+        ["%s %s" % (code(at_word(failure[name], most)), said) for most in WIDTHS]
+        for name, said in (
+            ("ran", "fails (%s)" % at_word(_bare(failure["telling"]), LINE)),
+            ("then", "works"),
+        )
+    )
+    return next(
+        (title for title in map("; ".join, zip(fails, works)) if len(title) <= TITLE),
+        fails[1] + "; another call works",
+    )
 
 
 def _is_another(failure: Row) -> bool:
-    """Tell whether the call that worked after a failure differs in what was wrong with it, and not in its arguments alone."""
+    """Tell whether the call that worked after a failure differs in what was wrong with it, and not
+    in its arguments alone.
+    """
     from memory.knowledge import remedies, walls
 
     judged, worked = (remedies.judged(failure[name], name == "ran") for name in ("ran", "then"))
     if judged is None or worked is None or worked[1] != judged[1]:
         return False
-    ran, then, said = (set(map(_trimmed, text.split())) for text in (failure["ran"], failure["then"], failure["telling"]))
+    ran, then, said = (
+        set(map(_trimmed, text.split()))
+        for text in (failure["ran"], failure["then"], failure["telling"])
+    )
     wrong = {word for word in ran & said if len(word) > 2}.difference(judged[1].split())
     if wrong:  # its own words say what: `--flag` is unknown, a folder is not there
         return not wrong & then and walls.masked(failure["ran"]) != walls.masked(failure["then"])
@@ -152,7 +228,9 @@ def _trimmed(word: str) -> str:
 
 
 def _absent(place: Place, rows: Sequence[Row], met: Groups, tree: Tree) -> Iterator[Taught]:
-    """Yield the paths that are not there, each with what the sessions that asked for it worked on in its place."""
+    """Yield the paths that are not there, each with what the sessions that asked for it worked on
+    in its place.
+    """
     from memory.knowledge import walls
 
     asked = {key: pairs for key, pairs in met.items() if key.startswith("a|")}
@@ -162,23 +240,54 @@ def _absent(place: Place, rows: Sequence[Row], met: Groups, tree: Tree) -> Itera
     for wall in walls.absent(place, asked, tree):
         last = _by_session(asked.get(wall["keys"][0], ()))
         is_test = bool(commandline.TEST_FILE.search(wall["path"]))
-        beside = [path for path, _ in wall["instead"] if bool(commandline.TEST_FILE.search(path)) == is_test]
-        used = {session: [path for path in sorted(touched[session]) if path in beside or path.rpartition("/")[0] in beside
-                          or path.startswith(wall["path"])] for session in last}
+        beside = [
+            path
+            for path, _ in wall["instead"]
+            if bool(commandline.TEST_FILE.search(path)) == is_test
+        ]
+        used = {
+            session: [
+                path
+                for path in sorted(touched[session])
+                if path in beside
+                or path.rpartition("/")[0] in beside
+                or path.startswith(wall["path"])
+            ]
+            for session in last
+        }
         if beside and any(used.values()) and not _is_below(wall["path"], tree):
             title = "%s does not exist here; %s%s" % (
-                code(wall["path"]), code(beside[0]), " and %d more do" % (len(beside) - 1) if len(beside) > 1 else " does")
-            yield _taught(wall["keys"][0], title, "", "", last, ["What the sessions worked on in its place:", "", *(
-                "- %s (%s)" % (", ".join(map(code, used[session][:MOST_TOLD])), _when(one))
-                for session, (_, one) in list(last.items())[::-1] if used[session])][:2 + MOST_TOLD],
-                list(last.values())[:-1 - MOST_TOLD:-1])
+                code(wall["path"]),
+                code(beside[0]),
+                " and %d more do" % (len(beside) - 1) if len(beside) > 1 else " does",
+            )
+            yield _taught(
+                wall["keys"][0],
+                title,
+                "",
+                "",
+                last,
+                [
+                    "What the sessions worked on in its place:",
+                    "",
+                    *(
+                        "- %s (%s)" % (", ".join(map(code, used[session][:MOST_TOLD])), _when(one))
+                        for session, (_, one) in list(last.items())[::-1]
+                        if used[session]
+                    ),
+                ][: 2 + MOST_TOLD],
+                list(last.values())[: -1 - MOST_TOLD : -1],
+            )
 
 
 def _is_below(path: str, tree: Tree) -> bool:
     """Tell whether a path is one that is there, looked for below a folder where the shell stood."""
     parts = path.split("/")
     ways = (("/".join(parts[:at]), "/".join(parts[at:])) for at in range(1, len(parts)))
-    return any(above in tree.folders and (below in tree.files or below in tree.folders) for above, below in ways)
+    return any(
+        above in tree.folders and (below in tree.files or below in tree.folders)
+        for above, below in ways
+    )
 
 
 def _bare(telling: str) -> str:
@@ -192,15 +301,40 @@ def _when(told: Row) -> str:
     return "%s, %s" % (clock.day(told["at"]), told["where"])
 
 
-def _taught(key: str, title: str, ran: str, telling: str, last: dict[str, tuple[Row, Row]], then: list[str],
-            chosen: Sequence[tuple[Row, Row]]) -> Taught:
-    """Write a wall as a learning.  last: the last failure of each session.  then: what worked.  chosen: who tells it."""
+def _taught(
+    key: str,
+    title: str,
+    ran: str,
+    telling: str,
+    last: dict[str, tuple[Row, Row]],
+    then: list[str],
+    chosen: Sequence[tuple[Row, Row]],
+) -> Taught:
+    """Write a wall as a learning.  last: the last failure of each session.  then: what worked.
+    chosen: who tells it.
+    """
     from memory.hook import at_failure
 
     body = [title.rstrip(".") + "."]
     if ran:
-        body += ["", "%s failed in %s:" % (code(ran), count(len(last), "session")), "", "    " + telling]
-    body += ["", *then, "", "Seen by dayleaf: %s." % "; ".join(
-        _when(one) for _, one in list(last.values())[:-1 - MOST_TOLD:-1])]
-    return Taught(at_failure.hash_of(key), at_word(title, TITLE), "\n".join(body) + "\n", telling,
-                  tuple(last), *(tuple(dict.fromkeys(row[key] for row, _ in chosen)) for key in ("id", "name")))
+        body += [
+            "",
+            "%s failed in %s:" % (code(ran), count(len(last), "session")),
+            "",
+            "    " + telling,
+        ]
+    body += [
+        "",
+        *then,
+        "",
+        "Seen by dayleaf: %s."
+        % "; ".join(_when(one) for _, one in list(last.values())[: -1 - MOST_TOLD : -1]),
+    ]
+    return Taught(
+        at_failure.hash_of(key),
+        at_word(title, TITLE),
+        "\n".join(body) + "\n",
+        telling,
+        tuple(last),
+        *(tuple(dict.fromkeys(row[key] for row, _ in chosen)) for key in ("id", "name")),
+    )

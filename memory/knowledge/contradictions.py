@@ -30,21 +30,42 @@ FEWEST = 2  # terms that two sentences share at least
 SAME, SAME_WIDE = 0.85, 0.7
 MOST, REPEATED = 64, 4  # sentences looked at under a term; how often the same one is looked at
 LONGEST = 300  # characters of a sentence
-_NO = frozenset("not no never don't doesn't didn't isn't aren't wasn't won't can't cannot "
-                "shouldn't mustn't without avoid nicht kein keine keinen nie ohne не нет никогда".split())
-_NO_WITHIN = ("않", "없", "ない", "ません", "不", "没")  # in scripts without spaces, or with particles
+_NO = frozenset(
+    "not no never don't doesn't didn't isn't aren't wasn't won't can't cannot "
+    "shouldn't mustn't without avoid nicht kein keine keinen nie ohne не нет никогда".split()
+)
+# in scripts without spaces, or with particles
+_NO_WITHIN = ("않", "없", "ない", "ません", "不", "没")
 # Words that change no sense.
 _PASSED = frozenset("always must should do does did please we you to immer".split())
 _NUMBER = re.compile(
-    r"(?<![\w./#:$-])(\d+(?:\.\d+)?)(?:\s?(%|[a-zA-Z]{1,7})(?![\w/:-]))?(?![\w/:-]|\.\d)")
+    r"(?<![\w./#:$-])(\d+(?:\.\d+)?)(?:\s?(%|[a-zA-Z]{1,7})(?![\w/:-]))?(?![\w/:-]|\.\d)"
+)
 _UNITS = {
-    "ms": ("time", 0.001), "s": ("time", 1.0), "sec": ("time", 1.0), "second": ("time", 1.0),
-    "min": ("time", 60.0), "minute": ("time", 60.0), "h": ("time", 3600.0),
-    "hour": ("time", 3600.0), "d": ("time", 86400.0), "day": ("time", 86400.0), "b": ("size", 1.0), "byte": ("size", 1.0),
-    "kb": ("size", 1e3), "mb": ("size", 1e6), "gb": ("size", 1e9), "kib": ("size", 1024.0),
-    "mib": ("size", 1024.0 ** 2), "gib": ("size", 1024.0 ** 3), "%": ("%", 1.0)}
-_COUNTED = frozenset("step case phase issue pr line task chapter section part round code status "
-                     "http version no".split())
+    "ms": ("time", 0.001),
+    "s": ("time", 1.0),
+    "sec": ("time", 1.0),
+    "second": ("time", 1.0),
+    "min": ("time", 60.0),
+    "minute": ("time", 60.0),
+    "h": ("time", 3600.0),
+    "hour": ("time", 3600.0),
+    "d": ("time", 86400.0),
+    "day": ("time", 86400.0),
+    "b": ("size", 1.0),
+    "byte": ("size", 1.0),
+    "kb": ("size", 1e3),
+    "mb": ("size", 1e6),
+    "gb": ("size", 1e9),
+    "kib": ("size", 1024.0),
+    "mib": ("size", 1024.0**2),
+    "gib": ("size", 1024.0**3),
+    "%": ("%", 1.0),
+}
+_COUNTED = frozenset(
+    "step case phase issue pr line task chapter section part round code status "
+    "http version no".split()
+)
 
 
 class Side(NamedTuple):
@@ -72,8 +93,9 @@ class _Claim(NamedTuple):
     wide: bool
 
 
-def pairs(records: Iterable[Record], kept: Kept | None = None,
-          claimed: Kept | None = None) -> list[Pair]:
+def pairs(
+    records: Iterable[Record], kept: Kept | None = None, claimed: Kept | None = None
+) -> list[Pair]:
     """Return the pairs that contradict each other, latest first.
 
     Each pair of records comes once.  kept: what was found out before: of these very records,
@@ -82,12 +104,21 @@ def pairs(records: Iterable[Record], kept: Kept | None = None,
     named = {record.name: record for record in records if record.kind in KINDS}
     versions = repr([(name, one.checksum, one.created) for name, one in named.items()])
     of = files.sha256(versions.encode("utf-8", "backslashreplace"))
-    found = fact(kept, "", of, "contradictions", lambda: [
-        (older.record.name, older.said, newer.record.name, newer.said, why)
-        for older, newer, why in _pairs(
-            [claim for record in named.values() for claim in claims(record, claimed)])])
-    return [Pair(Side(named[a], one), Side(named[b], other), why)
-            for a, one, b, other, why in found]
+    found = fact(
+        kept,
+        "",
+        of,
+        "contradictions",
+        lambda: [
+            (older.record.name, older.said, newer.record.name, newer.said, why)
+            for older, newer, why in _pairs(
+                [claim for record in named.values() for claim in claims(record, claimed)]
+            )
+        ],
+    )
+    return [
+        Pair(Side(named[a], one), Side(named[b], other), why) for a, one, b, other, why in found
+    ]
 
 
 def _pairs(every: Sequence[_Claim]) -> list[Pair]:
@@ -108,8 +139,14 @@ def _pairs(every: Sequence[_Claim]) -> list[Pair]:
         seen[claim[1:]] += 1
         for term in rare if seen[claim[1:]] <= REPEATED else ():
             shelf.setdefault(term, []).append(claim)
-    return sorted(found.values(), key=lambda pair: (
-        -pair.newer.record.created, pair.older.record.name, pair.newer.record.name))
+    return sorted(
+        found.values(),
+        key=lambda pair: (
+            -pair.newer.record.created,
+            pair.older.record.name,
+            pair.newer.record.name,
+        ),
+    )
 
 
 def _age(side: Side) -> tuple[float, str]:
@@ -123,7 +160,7 @@ def _rare(claim: _Claim, order: Mapping[str, int]) -> list[str]:
     term stands when the rarest comes first.
     """
     ordered = sorted(claim.terms, key=order.__getitem__)
-    return ordered if claim.wide else ordered[:int((1 - SAME) * len(ordered)) + 1]
+    return ordered if claim.wide else ordered[: int((1 - SAME) * len(ordered)) + 1]
 
 
 def _side_by_side(one: Record, other: Record) -> bool:
@@ -132,8 +169,9 @@ def _side_by_side(one: Record, other: Record) -> bool:
         return False
     if one.versions and other.versions and not set(one.versions) & set(other.versions):
         return False
-    return not any(link.target in (b.id, b.name)
-                   for a, b in ((one, other), (other, one)) for link in a.links)
+    return not any(
+        link.target in (b.id, b.name) for a, b in ((one, other), (other, one)) for link in a.links
+    )
 
 
 def claims(record: Record, kept: Kept | None) -> list[_Claim]:
@@ -141,18 +179,35 @@ def claims(record: Record, kept: Kept | None) -> list[_Claim]:
 
     kept: what was found out of it before, where no line of its head can be read in two ways.
     """
-    rows = fact(None if record.unsure else kept, record.name, record.checksum, "claims", lambda: [
-        (one.side.said, " ".join(one.terms), one.negative, one.numbers, one.wide)
-        for one in _claims(record)])
-    return [_Claim(Side(record, said), frozenset(terms.split(" ")), negative,
-                   tuple((sort, number) for sort, number in numbers), wide)
-            for said, terms, negative, numbers, wide in rows]
+    rows = fact(
+        None if record.unsure else kept,
+        record.name,
+        record.checksum,
+        "claims",
+        lambda: [
+            (one.side.said, " ".join(one.terms), one.negative, one.numbers, one.wide)
+            for one in _claims(record)
+        ],
+    )
+    return [
+        _Claim(
+            Side(record, said),
+            frozenset(terms.split(" ")),
+            negative,
+            tuple((sort, number) for sort, number in numbers),
+            wide,
+        )
+        for said, terms, negative, numbers, wide in rows
+    ]
 
 
 def _claims(record: Record) -> list[_Claim]:
     parts = units.statements(clean(record.body))
-    found = [_claim(record, sentence.strip()) for sentence in dict.fromkeys([record.title, *parts])
-             if len(sentence) <= LONGEST]
+    found = [
+        _claim(record, sentence.strip())
+        for sentence in dict.fromkeys([record.title, *parts])
+        if len(sentence) <= LONGEST
+    ]
     return [claim for claim in found if len(claim.terms) >= FEWEST]
 
 
@@ -170,7 +225,7 @@ def _taken(match: re.Match[str], numbers: list[tuple[str, float]]) -> str:
 
     One that counts things (`step 2`) stays in the text.
     """
-    before = match.string[:match.start()].split()
+    before = match.string[: match.start()].split()
     if before and _bare(before[-1]) in _COUNTED:
         return match[0]
     number, unit = match.groups()

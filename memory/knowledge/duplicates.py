@@ -1,21 +1,24 @@
 """Records that say the same: which ones may be merged without a fact going.
 
-The measure, version 2.  A text is cut at blank space into words; marks around a word (quotes, brackets, full stops, commas,
-`**` at both ends) go, and so do marks that stand alone and those that begin a line (`-`, `*`, `#`); plain words are folded to
-lower case.  A word is **hard** where a slip would change the sense: it holds a digit, a symbol, a joint (`_ - . / : @ #`) or a
-capital inside, it says no or how much (`NEGATIONS`, `MEASURES`), it is a question mark or any other sign that stands alone
-(`a / b`, `a & b`), what stands between backticks, whole and as it is, or a line of fenced code, kept with its indentation.
-One record covers another where
+The measure, version 2.  A text is cut at blank space into words; marks around a word (quotes,
+brackets, full stops, commas, `**` at both ends) go, and so do marks that stand alone and those that
+begin a line (`-`, `*`, `#`); plain words are folded to lower case.  A word is **hard** where a slip
+would change the sense: it holds a digit, a symbol, a joint (`_ - . / : @ #`) or a capital inside,
+it says no or how much (`NEGATIONS`, `MEASURES`), it is a question mark or any other sign that
+stands alone (`a / b`, `a & b`), what stands between backticks, whole and as it is, or a line of
+fenced code, kept with its indentation.  One record covers another where
 
-    kind, tier and the rest of the frontmatter agree (what is united, and what says when and by whom, apart),
-    the other's title is its title, or stands in its text,
+    kind, tier and the rest of the frontmatter agree (what is united, and what says when and by
+    whom, apart), the other's title is its title, or stands in its text,
     the words of both are the same in the same order (a word that stands as code keeps its case), or
         every sentence of the other stands in it, in the same order,
         the hard words of both are the same in the same order, and
-        of the shingles of three words, each counted as often as it stands, they share more than SIMILAR (Jaccard).
+        of the shingles of three words, each counted as often as it stands, they share more than
+        SIMILAR (Jaccard).
 
-So nothing stands in the covered record that does not stand in the one that covers it.  Candidates are found by their hard
-words and their sentences, which must agree, not by comparing each with each.
+So nothing stands in the covered record that does not stand in the one that covers it.  Candidates
+are found by their hard words and their sentences, which must agree, not by comparing each with
+each.
 """
 
 from __future__ import annotations
@@ -41,32 +44,42 @@ if TYPE_CHECKING:
     from memory.core.layout import Place
 
 SIMILAR = 0.98
-NEAR, ASKED = 8, 600  # learnings that a text is compared with; characters of it that they are looked up by
+# learnings that a text is compared with; characters of it that they are looked up by
+NEAR, ASKED = 8, 600
 SAME = 0.95  # of the words of two lessons that agree in their order: what makes them one
 MOST = 256  # candidates of a record with the same words, and as many that share its rarest sentence
 KINDS = ("learning", "checkpoint", "resource")  # rules bind as approved, a plan is an intention
 # Keys that are united, or say when, by whom and how a record came to be.
-_LOOSE = frozenset("id kind title created updated date tags topics versions links source confidence pinned accepted harvest "
-                   "trigger until suggested_by".split())
+_LOOSE = frozenset(
+    "id kind title created updated date tags topics versions links source confidence pinned "
+    "accepted harvest trigger until suggested_by".split()
+)
 _TOKEN = re.compile(r"[^\W_]+(?:[_./:@+-]+[^\W_]+)*|[^\w\s]")
 _EXACT = re.compile(r"\d|[a-z][A-Z]|[^\W\d][_./:@][^\W\d]")
 _ORIGIN = re.compile(r"(?:Commit\b|From [a-z]-|Named by the |Seen by dayleaf)")
 NEGATIONS = frozenset(
-    "no not never none nothing nobody neither nor cannot without except unless instead avoid hardly rarely barely seldom "
-    "don't doesn't didn't isn't aren't wasn't weren't won't can't couldn't shouldn't wouldn't mustn't hasn't haven't hadn't "
-    "nicht kein keine keinen keinem keiner nie niemals ohne weder statt außer".split())
+    "no not never none nothing nobody neither nor cannot without except unless instead avoid "
+    "hardly rarely barely seldom don't doesn't didn't isn't aren't wasn't weren't won't can't "
+    "couldn't shouldn't wouldn't mustn't hasn't haven't hadn't nicht kein keine keinen keinem "
+    "keiner nie niemals ohne weder statt außer".split()
+)
 MEASURES = frozenset(
-    "must should may might only always sometimes often usually before after until all any some most few every each both first "
-    "last more less fewer over under above below half twice double enable enabled disable disabled on off true false yes "
-    "zero one two three four five six seven eight nine ten hundred thousand million ms s min h kb mb gb kib mib gib percent "
-    "muss soll darf immer vor nach alle einige nur".split())
+    "must should may might only always sometimes often usually before after until all any some "
+    "most few every each both first last more less fewer over under above below half twice double "
+    "enable enabled disable disabled on off true false yes zero one two three four five six seven "
+    "eight nine ten hundred thousand million ms s min h kb mb gb kib mib gib percent muss soll "
+    "darf immer vor nach alle einige nur".split()
+)
 _LEFT, _RIGHT = "\"'“”‘’([{（「『【《«`", ".,;:!…\"'”’)]}）」』】》»。、，；：！`"
 _MARK = re.compile(  # alone, it tells nothing
-    r"[.,;:!…\"'“”‘’()\[\]{}（）「」『』【】《》«»。、，；：！]|\.{3,}|!+|[\"'”’)\]}）」』】][.,;:!…]")
+    r"[.,;:!…\"'“”‘’()\[\]{}（）「」『』【】《》«»。、，；：！]|\.{3,}|!+"
+    r"|[\"'”’)\]}）」』】][.,;:!…]"
+)
 _LEAD = re.compile(r"(?m)^[ \t]*(?:[-*•]|#{1,6})(?=[ \t])|^[ \t]*[-*_]{3,}[ \t]*$")
 _BOLD = re.compile(r"(?<!\*)\*\*(?=[^\s*])([^*\n]+)(?<=\S)\*\*(?!\*)")
 _CODE = re.compile(r"(?<!`)(`+)(?!`)((?:[^`\n]|\n(?![ \t]*\n))+)\1(?!`)")
-_HELD = str.maketrans(" \t*。！？、，；：", "".join(map(chr, range(0xE000, 0xE00A))))  # within code nothing is cut
+# within code nothing is cut
+_HELD = str.maketrans(" \t*。！？、，；：", "".join(map(chr, range(0xE000, 0xE00A))))
 _SPAN = re.compile(r"`([^`]+)`")
 _BREAK = re.compile(r"(?<=[.!?…])\s+|[。！？]|\n")
 _CJK_MARKS = re.compile("[、，；：]")
@@ -81,7 +94,9 @@ class Duplicate(NamedTuple):
 
 
 class Words(dict[str, tuple[tuple[str, bool], ...]]):
-    """Word as written -> what is compared in its place, and whether that is hard, each computed once."""
+    """Word as written -> what is compared in its place, and whether that is hard, each computed
+    once.
+    """
 
     def __missing__(self, raw: str) -> tuple[tuple[str, bool], ...]:
         pairs = (_word(raw),) if raw[-1] != "?" else (_word(raw.rstrip("?")), ("?", True))
@@ -100,7 +115,7 @@ class Text(NamedTuple):
 def _word(raw: str) -> tuple[str, bool]:
     code = _SPAN.search(raw)
     if code:
-        return raw[:code.start()].lstrip(_LEFT) + code[1] + raw[code.end():].rstrip(_RIGHT), True
+        return raw[: code.start()].lstrip(_LEFT) + code[1] + raw[code.end() :].rstrip(_RIGHT), True
     if all(category(c)[0] == "P" for c in raw):
         return ("", False) if not raw or _MARK.fullmatch(raw) else (raw, True)
     word = raw.lstrip(_LEFT).rstrip(_RIGHT) or raw
@@ -112,7 +127,8 @@ def _word(raw: str) -> tuple[str, bool]:
         return (low if compound else word), True
     if low != word and not word.isupper() and not word[1:].islower():
         return word, True
-    return low, low in NEGATIONS or low in MEASURES or low == word.upper()  # a script without capitals: its words are long
+    # a script without capitals: its words are long
+    return low, low in NEGATIONS or low in MEASURES or low == word.upper()
 
 
 def read(text: str, words: Words) -> Text:
@@ -159,14 +175,16 @@ def _held(code: re.Match[str]) -> str:
 
 
 def similarity(one: Sequence[str], other: Sequence[str]) -> float:
-    """Return the share of the shingles of three words that two texts have in common, each as often as it stands, 0 to 1."""
+    """Return the share of the shingles of three words that two texts have in common, each as often
+    as it stands, 0 to 1.
+    """
     first, second = _shingles(one), _shingles(other)
     every = sum((first | second).values())
     return sum((first & second).values()) / every if every else 1.0
 
 
 def _shingles(words: Sequence[str]) -> Counter[tuple[str, ...]]:
-    return Counter(tuple(words[at:at + 3]) for at in range(max(1, len(words) - 2)))
+    return Counter(tuple(words[at : at + 3]) for at in range(max(1, len(words) - 2)))
 
 
 class Page(NamedTuple):
@@ -180,17 +198,21 @@ class Page(NamedTuple):
 def covers(kept: Page, other: Page) -> bool:
     """Tell whether nothing of one record is missing in another one (the measure at the top)."""
     mine, theirs = kept.body, other.body
-    if not _agree(kept.record, other.record) or not (other.title == kept.title or _stands(other.title, mine.words)):
+    if not _agree(kept.record, other.record) or not (
+        other.title == kept.title or _stands(other.title, mine.words)
+    ):
         return False
     return mine.words == theirs.words or (
-        mine.hard == theirs.hard and _in_order(theirs.sentences, mine.sentences)
-        and similarity(mine.words, theirs.words) > SIMILAR)
+        mine.hard == theirs.hard
+        and _in_order(theirs.sentences, mine.sentences)
+        and similarity(mine.words, theirs.words) > SIMILAR
+    )
 
 
 def _stands(piece: Sequence[str], words: Sequence[str]) -> bool:
     """Tell whether words stand in a text, one behind the other."""
     size = len(piece)
-    return any(words[at:at + size] == piece for at in range(len(words) - size + 1))
+    return any(words[at : at + size] == piece for at in range(len(words) - size + 1))
 
 
 def _in_order(few: Sequence[tuple[str, ...]], many: Sequence[tuple[str, ...]]) -> bool:
@@ -199,14 +221,22 @@ def _in_order(few: Sequence[tuple[str, ...]], many: Sequence[tuple[str, ...]]) -
 
 
 def _agree(kept: Record, other: Record) -> bool:
-    """Tell whether the frontmatter of one record holds nothing that the other's lacks, what is united apart.
+    """Tell whether the frontmatter of one record holds nothing that the other's lacks, what is
+    united apart.
 
     A record for no version in particular holds for more than one with versions: the two stay two.
     """
-    if (kept.kind, kept.tier, bool(kept.versions)) != (other.kind, other.tier, bool(other.versions)):
+    if (kept.kind, kept.tier, bool(kept.versions)) != (
+        other.kind,
+        other.tier,
+        bool(other.versions),
+    ):
         return False
-    return all(_plain(kept.meta.get(key)) == _plain(value) for key, value in other.meta.items()
-               if value and key not in _LOOSE and not (key == "session" and kept.kind == "learning"))
+    return all(
+        _plain(kept.meta.get(key)) == _plain(value)
+        for key, value in other.meta.items()
+        if value and key not in _LOOSE and not (key == "session" and kept.kind == "learning")
+    )
 
 
 def _plain(value: Any) -> list[str]:
@@ -215,13 +245,22 @@ def _plain(value: Any) -> list[str]:
 
 
 def mergeable(record: Record) -> bool:
-    """Tell whether a record may be merged: not a rule, script, plan or handoff, and neither empty nor read in part."""
-    return (record.kind in KINDS and not handoffs.is_handoff(record) and record.size <= READ_LIMIT and bool(record.body.strip())
-            and not (record.kind == "resource" and record.meta.get("type") == "script"))
+    """Tell whether a record may be merged: not a rule, script, plan or handoff, and neither empty
+    nor read in part.
+    """
+    return (
+        record.kind in KINDS
+        and not handoffs.is_handoff(record)
+        and record.size <= READ_LIMIT
+        and bool(record.body.strip())
+        and not (record.kind == "resource" and record.meta.get("type") == "script")
+    )
 
 
 class Letters(dict[int, Any]):
-    """`str.translate` table that leaves letters and digits alone, and learns each character once."""
+    """`str.translate` table that leaves letters and digits alone, and learns each character
+    once.
+    """
 
     def __missing__(self, code: int) -> str | None:
         self[code] = found = chr(code) if chr(code).isalnum() else None
@@ -229,11 +268,14 @@ class Letters(dict[int, Any]):
 
 
 def outline(record: Record, letters: Letters, kept: Kept | None) -> tuple[int, Sequence[int]]:
-    """Return checksums of the letters and digits of a body and of each of its sentences: where words agree, these do.
+    """Return checksums of the letters and digits of a body and of each of its sentences: where
+    words agree, these do.
 
     letters: kept by the caller for all its records.  kept: what was found out of the record before.
     """
-    body, sentences = fact(kept, record.name, record.checksum, "outline", lambda: _outline(record.body, letters))
+    body, sentences = fact(
+        kept, record.name, record.checksum, "outline", lambda: _outline(record.body, letters)
+    )
     return body, sentences
 
 
@@ -250,8 +292,10 @@ def _bare(sentence: str, letters: Letters) -> bytes:
 
 
 def _near(records: Sequence[Record], kept: Kept | None) -> list[Record]:
-    """Leave out the records that cover none and that none covers: what is covered shares each of its sentences with another
-    record, or all of its letters; and what covers it, one of these sentences."""
+    """Leave out the records that cover none and that none covers: what is covered shares each of
+    its sentences with another record, or all of its letters; and what covers it, one of these
+    sentences.
+    """
     letters = Letters()
     bodies: Counter[tuple[Any, int]] = Counter()
     shared: Counter[tuple[Any, int]] = Counter()
@@ -262,9 +306,17 @@ def _near(records: Sequence[Record], kept: Kept | None) -> list[Record]:
         outlines.append(((block, body), keys))
         bodies[block, body] += 1
         shared.update(keys)
-    wanted = {key for body, keys in outlines if bodies[body] > 1 or all(shared[key] > 1 for key in keys) for key in keys}
-    return [record for record, (body, keys) in zip(records, outlines)
-            if bodies[body] > 1 or not wanted.isdisjoint(keys)]
+    wanted = {
+        key
+        for body, keys in outlines
+        if bodies[body] > 1 or all(shared[key] > 1 for key in keys)
+        for key in keys
+    }
+    return [
+        record
+        for record, (body, keys) in zip(records, outlines)
+        if bodies[body] > 1 or not wanted.isdisjoint(keys)
+    ]
 
 
 def _block(record: Record) -> tuple[str, str, str]:
@@ -272,23 +324,32 @@ def _block(record: Record) -> tuple[str, str, str]:
     return record.kind, record.tier, str(record.kind == "checkpoint" and record.meta.get("session"))
 
 
-def find(records: Iterable[Record], successes: Mapping[str, int], bound: Container[str] = (),
-         kept: Kept | None = None) -> list[Duplicate]:
+def find(
+    records: Iterable[Record],
+    successes: Mapping[str, int],
+    bound: Container[str] = (),
+    kept: Kept | None = None,
+) -> list[Duplicate]:
     """Return the near-duplicates among records, by the kept one's name, then the other's.
 
-    successes: by id, how often a record helped: of two that cover one another the one with more is kept, then a human's
-    before an agent's, then the newer.  What was captured never takes the place of what a person or an agent wrote.
-    bound: ids that must stay.  kept: what earlier runs found out about the files.
+    successes: by id, how often a record helped: of two that cover one another the one with more is
+    kept, then a human's before an agent's, then the newer.  What was captured never takes the place
+    of what a person or an agent wrote.  bound: ids that must stay.  kept: what earlier runs found
+    out about the files.
     """
     words = Words()
     near = _near([record for record in records if mergeable(record)], kept)
-    pages = [Page(record, read(record.title, words).words, read(record.body, words)) for record in near]
+    pages = [
+        Page(record, read(record.title, words).words, read(record.body, words)) for record in near
+    ]
     pages = [page for page in pages if page.body.words]
     pages.sort(key=lambda page: _rank(page.record, successes, bound))
     into: dict[int, int] = {}
     for number, others in enumerate(_candidates(pages)):
         if pages[number].record.id not in bound:
-            other = next((k for k in others if k not in into and k != number and _may(pages, k, number)), -1)
+            other = next(
+                (k for k in others if k not in into and k != number and _may(pages, k, number)), -1
+            )
             if other >= 0:
                 into[number] = other
     found = [Duplicate(pages[_end(into, number)].record, pages[number].record) for number in into]
@@ -297,8 +358,14 @@ def find(records: Iterable[Record], successes: Mapping[str, int], bound: Contain
 
 def _rank(record: Record, successes: Mapping[str, int], bound: Container[str]) -> tuple[Any, ...]:
     """Return a sort key: the record that should be kept comes first."""
-    return (record.id not in bound, _standing(record), -successes.get(record.id, 0), SOURCES.index(record.source),
-            -record.updated, record.name)
+    return (
+        record.id not in bound,
+        _standing(record),
+        -successes.get(record.id, 0),
+        SOURCES.index(record.source),
+        -record.updated,
+        record.name,
+    )
 
 
 def _standing(record: Record) -> int:
@@ -307,7 +374,9 @@ def _standing(record: Record) -> int:
 
 
 def _may(pages: Sequence[Page], kept: int, other: int) -> bool:
-    """Tell whether a record may be dropped for another one; of two that cover each other, the later in order is."""
+    """Tell whether a record may be dropped for another one; of two that cover each other, the later
+    in order is.
+    """
     one, two = pages[kept], pages[other]
     if _standing(one.record) > _standing(two.record):
         return False
@@ -322,7 +391,9 @@ def _end(into: Mapping[int, int], number: int) -> int:
 
 
 def _candidates(pages: Sequence[Page]) -> list[list[int]]:
-    """Return for each page the numbers of those that may cover it, in order, at most MOST of each sort."""
+    """Return for each page the numbers of those that may cover it, in order, at most MOST of each
+    sort.
+    """
     same: dict[Any, list[int]] = {}
     sharing: dict[Any, list[int]] = {}
     blocks = [_block(page.record) for page in pages]
@@ -341,10 +412,17 @@ def _candidates(pages: Sequence[Page]) -> list[list[int]]:
 
 # --- how alike two lessons are
 
+
 def words(body: str) -> list[str]:
-    """Return the words that a learning is compared by; lines on where it comes from are left out, and what varies in errors."""
+    """Return the words that a learning is compared by; lines on where it comes from are left out,
+    and what varies in errors.
+    """
     lines = [line for line in body.split("\n") if line.strip() and not _ORIGIN.match(line)]
-    return [word for line in lines for word in _TOKEN.findall(shell.normal(line) if line.startswith("    ") else line)]
+    return [
+        word
+        for line in lines
+        for word in _TOKEN.findall(shell.normal(line) if line.startswith("    ") else line)
+    ]
 
 
 def near(place: Place, settings: Config, now: float, title: str, body: str) -> list[Record]:
@@ -352,8 +430,13 @@ def near(place: Place, settings: Config, now: float, title: str, body: str) -> l
     from memory.recall import search
     from memory.recall.question import Query
 
-    query = Query((title + "\n" + body)[:ASKED], kinds=("learning",), limit=NEAR, since=float("-inf"))
-    return [hit.record for hit in search.recall(place, settings, query, now, clock.local_offset(now), [place]).hits]
+    query = Query(
+        (title + "\n" + body)[:ASKED], kinds=("learning",), limit=NEAR, since=float("-inf")
+    )
+    return [
+        hit.record
+        for hit in search.recall(place, settings, query, now, clock.local_offset(now), [place]).hits
+    ]
 
 
 def alike(one: list[str], other: list[str]) -> float:

@@ -1,7 +1,9 @@
-"""What sessions did, read back from what they left behind: their conversations, and the checkpoints of those that have none.
+"""What sessions did, read back from what they left behind: their conversations, and the checkpoints
+of those that have none.
 
-`blame` finds the sessions that touched or discussed a file; remedies and practice ask what was done after an error, and what
-works.  Files are read, never more than MOST: of a larger store those that the index names, else the newest.
+`blame` finds the sessions that touched or discussed a file; remedies and practice ask what was done
+after an error, and what works.  Files are read, never more than MOST: of a larger store those that
+the index names, else the newest.
 """
 
 from __future__ import annotations
@@ -27,10 +29,16 @@ from memory.store.store import Store
 MOST = 800  # records that one question reads
 BEST = 200  # of those that the index ranks
 HEAD = 2048  # bytes of a record that hold its session
-QUOTE, BARE = 300, 12  # characters of a sentence that is quoted, and of a request that says something alone
+# characters of a sentence that is quoted, and of a request that says something alone
+QUOTE, BARE = 300, 12
 _DATED = (("conversation", (PRIVATE,)), ("checkpoint", (PRIVATE, SHARED)))
 WORD = re.compile(r"--?[A-Za-z][\w-]+|[^\W_][\w.-]*[^\W_]|\w")
-EMPTY = frozenset("error errors failed failure fail exit code status the a an of to in is was not for and with at on".split())
+EMPTY = frozenset(
+    (
+        "error errors failed failure fail exit code status the a an of to in is was "
+        "not for and with at on"
+    ).split()
+)
 # The name of a linter's rule at a line's end, or the code of an error.
 RULE = re.compile(r"\((?!test)([a-z][\w-]{3,})\)\s*$|\b((?:[A-Z]{1,5}-?\d{3,5}))\b")
 _SESSION = re.compile(rb"\nsession: [\"']?([\w.:-]+)[\"']?[ \t]*\r?\n")
@@ -39,8 +47,9 @@ _SESSION = re.compile(rb"\nsession: [\"']?([\w.:-]+)[\"']?[ \t]*\r?\n")
 class Past(NamedTuple):
     """One record of a session: a conversation with its turns, or a checkpoint as one turn.
 
-    created: seconds since the epoch.  files: those that the record lists.  workspace: "" for the present one.  decisions:
-    (checkpoint's id, line) of what stands under `Decisions` in the session's checkpoints, as far as they were read.
+    created: seconds since the epoch.  files: those that the record lists.  workspace: "" for the
+    present one.  decisions: (checkpoint's id, line) of what stands under `Decisions` in the
+    session's checkpoints, as far as they were read.
     """
 
     id: str
@@ -63,23 +72,32 @@ class Past(NamedTuple):
         return clock.parse(self.turns[number - 1].at) or self.created
 
     def steps(self, first: int = 0) -> list[tuple[int, Piece]]:
-        """Return (number of its turn, piece) of everything that happened, in order; the client's summaries tell it twice.
+        """Return (number of its turn, piece) of everything that happened, in order; the client's
+        summaries tell it twice.
 
         first: turns at the beginning that are left out.
         """
-        return [(number, piece) for number, turn in self.numbered(first) if turn.asked != SUMMARY for piece in turn.pieces]
+        return [
+            (number, piece)
+            for number, turn in self.numbered(first)
+            if turn.asked != SUMMARY
+            for piece in turn.pieces
+        ]
 
     def numbered(self, first: int = 0) -> list[tuple[int, Turn]]:
-        """Return the turns with their numbers, from 1.  first: turns at the beginning that are left out."""
+        """Return the turns with their numbers, from 1.  first: turns at the beginning that are left
+        out.
+        """
         return list(enumerate(self.turns[first:], first + 1))
 
 
 class Wanted(NamedTuple):
     """Which records a question reads.
 
-    holds: tells whether a body, in small letters, may answer.  text: what the index is asked for where there are too many.
-    every: only records that hold all words of it.  workspace: a name, or `all`.  since: seconds since the epoch.  decisions: also
-    what stands under `Decisions` in the checkpoints of a session that has a conversation.
+    holds: tells whether a body, in small letters, may answer.  text: what the index is asked for
+    where there are too many.  every: only records that hold all words of it.  workspace: a name, or
+    `all`.  since: seconds since the epoch.  decisions: also what stands under `Decisions` in the
+    checkpoints of a session that has a conversation.
     """
 
     holds: Callable[[str], bool]
@@ -104,7 +122,9 @@ def holds_words(words: str) -> Callable[[str], bool]:
 
 
 def read(place: Place, settings: Config, wanted: Wanted, now: float) -> Read:
-    """Read the sessions of a place that may answer a question; raises UsageError for an unknown workspace."""
+    """Read the sessions of a place that may answer a question; raises UsageError for an unknown
+    workspace.
+    """
     found: list[Past] = []
     notes: list[str] = []
     for other in lookup.workspaces(place, wanted.workspace):
@@ -113,15 +133,20 @@ def read(place: Place, settings: Config, wanted: Wanted, now: float) -> Read:
     return Read(tuple(found), tuple(notes))
 
 
-def _of_place(place: Place, settings: Config, wanted: Wanted, now: float, key: str, notes: list[str]) -> list[Past]:
+def _of_place(
+    place: Place, settings: Config, wanted: Wanted, now: float, key: str, notes: list[str]
+) -> list[Past]:
     store = Store(place, settings, now)
     found: list[Past] = []
     told: set[str] = set()
     decisions: dict[str, list[tuple[str, str]]] = {}
     names = _names(place, wanted, notes)
-    for name in sorted(names, key=lambda name: FOLDERS["conversation"] not in name):  # a session's checkpoints come after it
+    # a session's checkpoints come after it
+    for name in sorted(names, key=lambda name: FOLDERS["conversation"] not in name):
         try:
-            record = store.read(name) if wanted.decisions or begun(place, name) not in told else None
+            record = (
+                store.read(name) if wanted.decisions or begun(place, name) not in told else None
+            )
         except StoreError:
             continue
         if record is None:
@@ -132,7 +157,10 @@ def _of_place(place: Place, settings: Config, wanted: Wanted, now: float, key: s
             told.add(session)
         elif record.kind != "checkpoint" or handoffs.repeats(record):
             continue
-        if wanted.since is not None and _until(record.meta.get("until"), record.created) < wanted.since:
+        if (
+            wanted.since is not None
+            and _until(record.meta.get("until"), record.created) < wanted.since
+        ):
             continue
         if not wanted.holds(record.body.lower()):
             continue
@@ -147,17 +175,38 @@ def _of_place(place: Place, settings: Config, wanted: Wanted, now: float, key: s
 
 def past_of(record: Record, workspace: str = "") -> Past:
     """Take a checkpoint or a conversation apart.  workspace: "" for the present one."""
-    day, said, branch = clock.day(record.created), record.meta.get("session"), record.meta.get("branch")
-    body = record.body if record.kind == "conversation" else "## %s %s\n\n%s" % (
-        clock.iso(record.created)[11:16], one_line(record.title), conversationpage.lowered(record.body))
-    return Past(record.id, record.kind, said if isinstance(said, str) and said else record.id, one_line(record.title),
-                branch if isinstance(branch, str) else "", record.created, workspace, tuple(listed_files(record)),
-                conversationpage.parse(body, day))
+    day, said, branch = (
+        clock.day(record.created),
+        record.meta.get("session"),
+        record.meta.get("branch"),
+    )
+    body = (
+        record.body
+        if record.kind == "conversation"
+        else "## %s %s\n\n%s"
+        % (
+            clock.iso(record.created)[11:16],
+            one_line(record.title),
+            conversationpage.lowered(record.body),
+        )
+    )
+    return Past(
+        record.id,
+        record.kind,
+        said if isinstance(said, str) and said else record.id,
+        one_line(record.title),
+        branch if isinstance(branch, str) else "",
+        record.created,
+        workspace,
+        tuple(listed_files(record)),
+        conversationpage.parse(body, day),
+    )
 
 
 def begun(place: Place, name: str) -> str:
-    """Return the session that a checkpoint names in its first lines, "" where it must be read for that; most are of a session
-    whose conversation tells it all."""
+    """Return the session that a checkpoint names in its first lines, "" where it must be read for
+    that; most are of a session whose conversation tells it all.
+    """
     if FOLDERS["checkpoint"] not in name:
         return ""
     try:
@@ -178,25 +227,35 @@ def _until(said: object, created: float) -> float:
 
 
 def _names(place: Place, wanted: Wanted, notes: list[str]) -> list[str]:
-    """Return the names of the records to be read: all, else those that the index finds, else the newest."""
+    """Return the names of the records to be read: all, else those that the index finds, else the
+    newest.
+    """
     every = newest(place, MOST + 1)
     if len(every) <= MOST:
         return every
     if wanted.text:
         with suppress(IndexFault), closing(indexview.open_index(place)) as index:
             return _indexed(index, wanted)
-    notes.append("%s: only the newest %d checkpoints and conversations were read" % (place.key, MOST))
+    notes.append(
+        "%s: only the newest %d checkpoints and conversations were read" % (place.key, MOST)
+    )
     return every[:MOST]
 
 
 def newest(place: Place, most: int) -> list[str]:
-    """Return names of conversations and checkpoints, newest days first: whole days until there are `most`."""
+    """Return names of conversations and checkpoints, newest days first: whole days until there are
+    `most`.
+    """
     days: dict[str, list[tuple[str, str]]] = {}
     found: list[str] = []
     for kind, tiers in _DATED if "conversation" in FOLDERS else ():
         for letter, root in place.tiers():
             folder = "/" + FOLDERS[kind]
-            for entry in _entries(root + folder) if letter in tiers and not files.is_link(root + folder) else ():
+            for entry in (
+                _entries(root + folder)
+                if letter in tiers and not files.is_link(root + folder)
+                else ()
+            ):
                 if is_record(entry):
                     found.append(letter + folder + "/" + entry)
                 elif entry[0] != ".":
@@ -205,7 +264,11 @@ def newest(place: Place, most: int) -> list[str]:
         if len(found) >= most:
             break
         for name, path in days[day]:
-            found += ["%s/%s/%s" % (name, day, entry) for entry in _entries(path + "/" + day) if is_record(entry)]
+            found += [
+                "%s/%s/%s" % (name, day, entry)
+                for entry in _entries(path + "/" + day)
+                if is_record(entry)
+            ]
     return found
 
 
@@ -217,7 +280,9 @@ def _entries(path: str) -> list[str]:
 
 
 def _indexed(index: indexview.Index, wanted: Wanted) -> list[str]:
-    """Return the names of the records of sessions that the index finds for the words of a question."""
+    """Return the names of the records of sessions that the index finds for the words of a
+    question.
+    """
     terms: dict[str, float] = {}
     numbers: list[int] = []
     for raw in tokeniser.split(wanted.text)[:64]:
@@ -230,10 +295,11 @@ def _indexed(index: indexview.Index, wanted: Wanted) -> list[str]:
         numbers = [number for _, number in loader.search(index, list(terms.items()), 4 * BEST)]
     docs = {doc.name: doc for doc in map(index.doc, numbers) if doc.kind in dict(_DATED)}
     names = list(docs) if not wanted.every else sorted(docs, key=lambda name: -docs[name].created)
-    return names[:MOST if wanted.every else BEST]
+    return names[: MOST if wanted.every else BEST]
 
 
 # --- what was said
+
 
 def mark_of(line: str) -> str:
     """Return the name of the rule or the code that a line bears, in small letters."""
@@ -248,12 +314,13 @@ def outcome(turn: Turn, most: int = QUOTE) -> str:
 
 # --- blame: who touched a file
 
+
 class Touch(NamedTuple):
     """A session that touched or discussed a file.
 
-    how: `created`, `edited` or `discussed`.  requests: (turn, its request) of the turns that did, newest first.  decisions:
-    (checkpoint, line) that name the file.  said: what the last final statement said of it.  commits: `hash subject` of what was
-    committed in these turns.
+    how: `created`, `edited` or `discussed`.  requests: (turn, its request) of the turns that did,
+    newest first.  decisions: (checkpoint, line) that name the file.  said: what the last final
+    statement said of it.  commits: `hash subject` of what was committed in these turns.
     """
 
     past: Past
@@ -283,19 +350,35 @@ def is_same(path: str, wanted: str) -> bool:
 
 
 def _named(wanted: str, sessions: Sequence[Past]) -> re.Pattern[str]:
-    """Return what finds a file in prose: its last two parts, and its bare name where no other file bears it."""
+    """Return what finds a file in prose: its last two parts, and its bare name where no other file
+    bears it.
+    """
     name = wanted.rpartition("/")[2]
-    bearers = {piece.text.lower() for past in sessions for _, piece in past.steps()
-               if piece.kind == FILE and piece.text.lower().rpartition("/")[2] == name}
-    alone = all(is_same(bearer, wanted) for bearer in bearers) if len(bearers) == 1 else not bearers and name == wanted
+    bearers = {
+        piece.text.lower()
+        for past in sessions
+        for _, piece in past.steps()
+        if piece.kind == FILE and piece.text.lower().rpartition("/")[2] == name
+    }
+    alone = (
+        all(is_same(bearer, wanted) for bearer in bearers)
+        if len(bearers) == 1
+        else not bearers and name == wanted
+    )
     known = name if alone else "/".join(wanted.split("/")[-2:])
     return re.compile(r"(?<![\w.-])%s(?![\w-]|\.\w)" % re.escape(known), re.I)
 
 
 def committed(past: Past, number: int, turns: int = 4) -> list[str]:
-    """Return what was committed in a turn, else in the first of those after it, `turns` in all, that committed anything."""
-    for turn in past.turns[number - 1:number - 1 + turns]:
-        found = [("%s %s" % (piece.name, one_line(piece.text))).strip() for piece in turn.pieces if piece.kind == COMMIT]
+    """Return what was committed in a turn, else in the first of those after it, `turns` in all,
+    that committed anything.
+    """
+    for turn in past.turns[number - 1 : number - 1 + turns]:
+        found = [
+            ("%s %s" % (piece.name, one_line(piece.text))).strip()
+            for piece in turn.pieces
+            if piece.kind == COMMIT
+        ]
         if found:
             return found
     return []
@@ -321,7 +404,9 @@ def _touch(past: Past, wanted: str, named: re.Pattern[str]) -> Touch | None:
             continue
         for piece in turn.pieces:
             if piece.kind == FILE and is_same(piece.text, wanted):
-                touched[number] = CREATED if CREATED in (piece.name, touched.get(number)) else piece.name
+                touched[number] = (
+                    CREATED if CREATED in (piece.name, touched.get(number)) else piece.name
+                )
         texts = [turn.request, *(piece.text for piece in turn.pieces if piece.kind in (SAID, USER))]
         if any(map(named.search, texts)):
             spoken.append(number)
@@ -329,17 +414,34 @@ def _touch(past: Past, wanted: str, named: re.Pattern[str]) -> Touch | None:
     if not touched and not spoken and not any(is_same(one, wanted) for one in past.files):
         return None
     turns = sorted(touched or spoken, reverse=True) or [len(past.turns)]
-    how = CREATED if CREATED in touched.values() else "edited" if touched or any(
-        is_same(one, wanted) for one in past.files) else "discussed"
+    how = (
+        CREATED
+        if CREATED in touched.values()
+        else "edited"
+        if touched or any(is_same(one, wanted) for one in past.files)
+        else "discussed"
+    )
     commits = [commit for number in sorted(touched) for commit in committed(past, number)]
-    final = [sentence for number in turns[:3] if past.turns for text in past.turns[number - 1].said()[-1:]
-             for sentence in _sentences(text) if named.search(sentence)]
+    final = [
+        sentence
+        for number in turns[:3]
+        if past.turns
+        for text in past.turns[number - 1].said()[-1:]
+        for sentence in _sentences(text)
+        if named.search(sentence)
+    ]
     final.sort(key=lambda sentence: sentence.endswith(":"))
     asked = {_request(past, number): past.ref(number) for number in reversed(turns) if past.turns}
     said = at_word(one_line(final[0]), QUOTE) if final else ""
-    return Touch(past, past.at(turns[0]) if past.turns else past.created, how,
-                 tuple((ref, request) for request, ref in reversed(asked.items())),
-                 tuple(dict.fromkeys(decisions)), said, tuple(dict.fromkeys(commits)))
+    return Touch(
+        past,
+        past.at(turns[0]) if past.turns else past.created,
+        how,
+        tuple((ref, request) for request, ref in reversed(asked.items())),
+        tuple(dict.fromkeys(decisions)),
+        said,
+        tuple(dict.fromkeys(commits)),
+    )
 
 
 def _sentences(text: str) -> Iterator[str]:
@@ -350,15 +452,28 @@ def _sentences(text: str) -> Iterator[str]:
 
 # --- for --json
 
+
 def source(past: Past, place: Place) -> dict[str, str]:
     """Return what is said of a session wherever one is named."""
-    return {"id": past.id, "kind": past.kind, "session": past.session, "title": past.title, "branch": past.branch,
-            "created": clock.iso(past.created), "workspace": past.workspace or place.key}
+    return {
+        "id": past.id,
+        "kind": past.kind,
+        "session": past.session,
+        "title": past.title,
+        "branch": past.branch,
+        "created": clock.iso(past.created),
+        "workspace": past.workspace or place.key,
+    }
 
 
 def touch_json(touch: Touch, place: Place) -> dict[str, Any]:
     """Return one session that touched or discussed a file."""
-    return {**source(touch.past, place), "at": clock.iso(touch.at), "how": touch.how,
-            "requests": [{"where": ref, "request": said} for ref, said in touch.requests],
-            "decisions": [{"where": ref, "quote": said} for ref, said in touch.decisions],
-            "said": touch.said or None, "commits": list(touch.commits)}
+    return {
+        **source(touch.past, place),
+        "at": clock.iso(touch.at),
+        "how": touch.how,
+        "requests": [{"where": ref, "request": said} for ref, said in touch.requests],
+        "decisions": [{"where": ref, "quote": said} for ref, said in touch.decisions],
+        "said": touch.said or None,
+        "commits": list(touch.commits),
+    }

@@ -1,11 +1,13 @@
 """Upkeep: what would be merged and what would go to the archive, the doing of it, and the way back.
 
-A plan is made anew before anything is done, under a lock of the home.  Each step is written to the journal first and rests on
-the bytes that were planned with; a record that changed meanwhile is left alone.  A process that dies anywhere leaves every
-record in the store or in its archive, and the next apply, or an undo, goes on from there.
+A plan is made anew before anything is done, under a lock of the home.  Each step is written to the
+journal first and rests on the bytes that were planned with; a record that changed meanwhile is left
+alone.  A process that dies anywhere leaves every record in the store or in its archive, and the
+next apply, or an undo, goes on from there.
 
-Counts of uses and outcomes stay with the id that they were made under; who reads them adds those of merged records to the
-record that stands for them (`ledger.followed`), so that taking a merge back needs no second count.
+Counts of uses and outcomes stay with the id that they were made under; who reads them adds those of
+merged records to the record that stands for them (`ledger.followed`), so that taking a merge back
+needs no second count.
 """
 
 from __future__ import annotations
@@ -14,7 +16,16 @@ import os
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from memory.core import DayleafError, StoreError, clock, files, frontmatter, layout, plaintext, records
+from memory.core import (
+    DayleafError,
+    StoreError,
+    clock,
+    files,
+    frontmatter,
+    layout,
+    plaintext,
+    records,
+)
 from memory.core.layout import SHARED
 from memory.core.records import Link, Record
 from memory.hook import handoffs
@@ -29,14 +40,17 @@ if TYPE_CHECKING:
 WAYS = ("expiry", "duplicates")
 WORTH = 10  # changes from which a run is suggested
 LOOK = "`dayleaf upkeep` shows it"
-GAP = 400 * clock.DAY  # a clock that is further ahead of the records than this has jumped, or nobody worked for a year
+# a clock that is further ahead of the records than this has jumped, or nobody worked for a year
+GAP = 400 * clock.DAY
 AHEAD = clock.DAY  # records this far in the future: the clock went back
 FEW, SHARE = 10, 20  # records, or one in so many, that may be dated wrongly without hiding a jump
 Told = Callable[[int, int], None]
 
 
 class Change(NamedTuple):
-    """One change of a plan: the record that goes to the archive, why, and the record that takes its place, if one does."""
+    """One change of a plan: the record that goes to the archive, why, and the record that takes its
+    place, if one does.
+    """
 
     record: Record
     reason: str
@@ -44,7 +58,9 @@ class Change(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """What upkeep would do: the changes in order, how many records there are now, and why expiry was left out ("")."""
+    """What upkeep would do: the changes in order, how many records there are now, and why expiry
+    was left out ("").
+    """
 
     changes: Sequence[Change]
     records: int
@@ -68,7 +84,9 @@ class Applied(NamedTuple):
 
 
 class Undone(NamedTuple):
-    """What an undo did: when that run began (ISO 8601), ids brought back, ids set back, one line for each step that was not."""
+    """What an undo did: when that run began (ISO 8601), ids brought back, ids set back, one line
+    for each step that was not.
+    """
 
     began: str
     restored: Sequence[str]
@@ -76,41 +94,71 @@ class Undone(NamedTuple):
     problems: Sequence[str]
 
 
-def plan(store: Store, successes: Mapping[str, int], only: str = "", clock_is_right: bool = False,
-         read: Sequence[Record] | None = None, kept: Kept | None = None) -> Plan:
+def plan(
+    store: Store,
+    successes: Mapping[str, int],
+    only: str = "",
+    clock_is_right: bool = False,
+    read: Sequence[Record] | None = None,
+    kept: Kept | None = None,
+) -> Plan:
     """Say what upkeep would do to the records of a place.
 
-    successes: by id, how often a record helped, merged ones added to those that stand for them.  only: one of WAYS, "" for
-    both.  clock_is_right: expire even where the clock and the dates of the records are far apart.  read: the store's records,
-    where they were just read.  kept: what earlier runs found out about them.
+    successes: by id, how often a record helped, merged ones added to those that stand for them.
+    only: one of WAYS, "" for both.  clock_is_right: expire even where the clock and the dates of
+    the records are far apart.  read: the store's records, where they were just read.  kept: what
+    earlier runs found out about them.
     """
     found = list(store.each()) if read is None else read
-    stay = set(store.duplicates).union(*(archive.brought_back(root) for root in store.roots.values()))
+    stay = set(store.duplicates).union(
+        *(archive.brought_back(root) for root in store.roots.values())
+    )
     successors = store.successors()
     changes: list[Change] = []
-    doubt = "" if clock_is_right or only == "duplicates" else doubt_of(witnesses(store.place, found), store.now)
+    doubt = (
+        ""
+        if clock_is_right or only == "duplicates"
+        else doubt_of(witnesses(store.place, found), store.now)
+    )
     if only != "duplicates" and not doubt:
-        changes += [Change(record, _age(record, store.now)) for record in _expired(store, found, successors, stay)]
+        changes += [
+            Change(record, _age(record, store.now))
+            for record in _expired(store, found, successors, stay)
+        ]
     if only != "expiry":
-        from memory.knowledge import duplicates  # status and doctor ask what is due, and mostly it was counted before
+        # status and doctor ask what is due, and mostly it was counted before
+        from memory.knowledge import duplicates
 
         gone = {change.record.name for change in changes}
         free = [record for record in found if record.name not in gone and record.id not in stay]
-        changes += [Change(other, "says the same", twin)
-                    for twin, other in duplicates.find(free, successes, _bound(found, successors), kept)]
+        changes += [
+            Change(other, "says the same", twin)
+            for twin, other in duplicates.find(free, successes, _bound(found, successors), kept)
+        ]
     return Plan(changes, len(found), doubt)
 
 
-def _expired(store: Store, found: Sequence[Record], successors: Mapping[str, str], stay: set[str]) -> list[Record]:
-    """Return the checkpoints and conversations that expire; what a person rewrote stays, and what an archived one links to, so
-    that a second run finds nothing more."""
-    days = {"checkpoint": float(store.config["upkeep.expireDays"]),
-            **dict.fromkeys(layout.SAID, float(store.config["upkeep.conversationDays"]) or float("inf"))}
+def _expired(
+    store: Store, found: Sequence[Record], successors: Mapping[str, str], stay: set[str]
+) -> list[Record]:
+    """Return the checkpoints and conversations that expire; what a person rewrote stays, and what
+    an archived one links to, so that a second run finds nothing more.
+    """
+    days = {
+        "checkpoint": float(store.config["upkeep.expireDays"]),
+        **dict.fromkeys(
+            layout.SAID, float(store.config["upkeep.conversationDays"]) or float("inf")
+        ),
+    }
     old = aged(found, store.now, days)
     if not old:
         return []
-    linked = targets([*found, *(record for kind in days for record in store.archived(kind))], successors)
-    return unheld(old, found, linked, stay.union(record.id for record in conversations.edited(store, old)))
+    linked = targets(
+        [*found, *(record for kind in days for record in store.archived(kind))], successors
+    )
+    return unheld(
+        old, found, linked, stay.union(record.id for record in conversations.edited(store, old))
+    )
 
 
 def _age(record: Record, now: float) -> str:
@@ -118,14 +166,22 @@ def _age(record: Record, now: float) -> str:
 
 
 def _bound(found: Sequence[Record], successors: Mapping[str, str]) -> set[str]:
-    """Return the ids that a merge would cut off: linked from a rule, or linked by another word than the id."""
+    """Return the ids that a merge would cut off: linked from a rule, or linked by another word than
+    the id.
+    """
     ruled = targets([record for record in found if record.kind == "rule"], successors)
     named = targets(found, successors)
-    return {r.id for r in found if r.id.lower() in ruled or any(n in named for n in names_of(r) - {r.id.lower()})}
+    return {
+        r.id
+        for r in found
+        if r.id.lower() in ruled or any(n in named for n in names_of(r) - {r.id.lower()})
+    }
 
 
 def taken(kept: Record, other: Record) -> dict[str, Any]:
-    """Return the keys of frontmatter that a kept record takes over from one that is merged into it."""
+    """Return the keys of frontmatter that a kept record takes over from one that is merged into
+    it.
+    """
     changes: dict[str, Any] = {}
     for key in ("tags", "topics", "versions"):
         mine, theirs = getattr(kept, key), getattr(other, key)
@@ -134,16 +190,20 @@ def taken(kept: Record, other: Record) -> dict[str, Any]:
     links = [link for link in other.links if link not in kept.links and link.target != kept.id]
     if links:
         inline = {Link("related_to", target) for target in records.wiki_links(kept.body)}
-        changes["links"] = [{"relation": link.relation, "target": link.target}
-                            for link in (*(link for link in kept.links if link not in inline), *links)]
+        changes["links"] = [
+            {"relation": link.relation, "target": link.target}
+            for link in (*(link for link in kept.links if link not in inline), *links)
+        ]
     if other.pinned and not kept.pinned:
         changes["pinned"] = True
-    if other.updated > kept.updated or (changes and not kept.meta.get("updated")):  # the file's time is about to change
+    # the file's time is about to change
+    if other.updated > kept.updated or (changes and not kept.meta.get("updated")):
         changes["updated"] = clock.iso(max(kept.updated, other.updated))
     return changes
 
 
 # ---- doing it
+
 
 def _lock(store: Store) -> files.Lock:
     return files.Lock(store.place.home + "/cache/upkeep.lock")
@@ -153,8 +213,13 @@ def _busy() -> StoreError:
     return StoreError("another upkeep is running; run this again when it has finished")
 
 
-def apply(store: Store, successes: Mapping[str, int], only: str = "", clock_is_right: bool = False,
-          told: Told = lambda done, of: None) -> Applied:
+def apply(
+    store: Store,
+    successes: Mapping[str, int],
+    only: str = "",
+    clock_is_right: bool = False,
+    told: Told = lambda done, of: None,
+) -> Applied:
     """Plan and do it; arguments as of `plan`, told(done, of) now and then.
 
     Raises StoreError where another process is at it, or the journal is of a newer version; OSError.
@@ -190,13 +255,17 @@ def _do(store: Store, run: str, change: Change, ours: dict[str, str]) -> None:
         _take_over(store, run, kept, record, ours)
     into = kept.id if kept is not None else ""
     if store.read(record.name).checksum != record.checksum:
-        raise StoreError("%s has changed meanwhile; the next upkeep looks at it again" % record.name)
+        raise StoreError(
+            "%s has changed meanwhile; the next upkeep looks at it again" % record.name
+        )
     journal.write(store.place, run, Step("archive", record.id, record.name, into), store.now)
     store.archive(record.name, "merged into " + into if into else "expired", into, record.checksum)
 
 
 def _take_over(store: Store, run: str, kept: Record, other: Record, ours: dict[str, str]) -> None:
-    """Write into a kept record what it takes over from the merged ones; raises StoreError where somebody changed it."""
+    """Write into a kept record what it takes over from the merged ones; raises StoreError where
+    somebody changed it.
+    """
     present = store.read(kept.name)
     if present.checksum != ours.get(kept.name, kept.checksum):
         raise StoreError("%s has changed meanwhile; the next upkeep looks at it again" % kept.name)
@@ -205,12 +274,15 @@ def _take_over(store: Store, run: str, kept: Record, other: Record, ours: dict[s
         return
     before = store.raw(kept.name)
     data = frontmatter.edit(before, changes, kept.name)
-    step = Step("change", kept.id, kept.name, "", journal.keep(store.place, before), files.sha256(data))
+    step = Step(
+        "change", kept.id, kept.name, "", journal.keep(store.place, before), files.sha256(data)
+    )
     journal.write(store.place, run, step, store.now)
     ours[kept.name] = store.replace(kept.name, data, step.before).checksum
 
 
 # ---- the way back
+
 
 def undo(store: Store, told: Told = lambda done, of: None) -> Undone | None:
     """Take back the newest apply that was not taken back; None where there is none.
@@ -243,7 +315,8 @@ def undo(store: Store, told: Told = lambda done, of: None) -> Undone | None:
 def _bring_back(store: Store, step: Step, away: dict[str, tuple[str, archive.Move]]) -> bool:
     """Bring an archived record back; False where it is back already.  Raises StoreError.
 
-    away: what stands in the archives; what is brought back is taken out, for a run that went on may have a step twice.
+    away: what stands in the archives; what is brought back is taken out, for a run that went on may
+    have a step twice.
     """
     letter, move = away.get(step.id, ("", None))
     if move is not None and letter == step.name[0] and move.home == step.name[2:]:
@@ -255,51 +328,89 @@ def _bring_back(store: Store, step: Step, away: dict[str, tuple[str, archive.Mov
 
 
 def _set_back(store: Store, step: Step) -> bool:
-    """Give a kept record the bytes from before; False where it has them.  Raises StoreError where it was edited since."""
+    """Give a kept record the bytes from before; False where it has them.  Raises StoreError where
+    it was edited since.
+    """
     present = files.sha256(store.raw(step.name))
     if present == step.before:
         return False
     before = journal.kept(store.place, step.before)
     if present != step.after or before is None:
-        raise StoreError("%s was %s; remove what the merge added with `dayleaf edit %s`" % (
-            step.name, "edited since" if before is not None else "changed, and its bytes from before are gone", step.id))
+        raise StoreError(
+            "%s was %s; remove what the merge added with `dayleaf edit %s`"
+            % (
+                step.name,
+                "edited since"
+                if before is not None
+                else "changed, and its bytes from before are gone",
+                step.id,
+            )
+        )
     store.replace(step.name, before, present)
     return True
 
 
 # ---- for a person
 
+
 def due(plan: Plan) -> str:
     """Say in a few words what a plan would do, "" where it is not worth a run."""
     if len(plan.changes) < WORTH:
         return ""
-    return "would merge %d and archive %d of %s" % (plan.merged, plan.archived, plaintext.count(plan.records, "record"))
+    return "would merge %d and archive %d of %s" % (
+        plan.merged,
+        plan.archived,
+        plaintext.count(plan.records, "record"),
+    )
 
 
 def described(plan: Plan) -> dict[str, Any]:
     """Return a plan as plain data."""
-    return {"records": plan.records, "after": plan.records - len(plan.changes), "merged": plan.merged, "archived": plan.archived,
-            "doubt": plan.doubt, "changes": [row(change) for change in plan.changes]}
+    return {
+        "records": plan.records,
+        "after": plan.records - len(plan.changes),
+        "merged": plan.merged,
+        "archived": plan.archived,
+        "doubt": plan.doubt,
+        "changes": [row(change) for change in plan.changes],
+    }
 
 
 def row(change: Change) -> dict[str, Any]:
     """Return a change as plain data."""
     kept = change.kept
-    return {"do": "merge" if kept else "archive", "id": change.record.id, "title": change.record.title,
-            "kind": change.record.kind, "tier": layout.TIER_NAMES[change.record.tier], "name": change.record.name,
-            "reason": change.reason, "into": kept.id if kept else None, "intoTitle": kept.title if kept else None}
+    return {
+        "do": "merge" if kept else "archive",
+        "id": change.record.id,
+        "title": change.record.title,
+        "kind": change.record.kind,
+        "tier": layout.TIER_NAMES[change.record.tier],
+        "name": change.record.name,
+        "reason": change.reason,
+        "into": kept.id if kept else None,
+        "intoTitle": kept.title if kept else None,
+    }
 
 
 def sums(records: int, merged: int, archived: int) -> str:
     """Write `150 → 108 records (30 merged, 12 to the archive)`."""
-    parts = [*(["%d merged" % merged] if merged else []), *(["%d to the archive" % archived] if archived else [])]
-    return "%d → %d records (%s)" % (records, records - merged - archived, ", ".join(parts) or "nothing to do")
+    parts = [
+        *(["%d merged" % merged] if merged else []),
+        *(["%d to the archive" % archived] if archived else []),
+    ]
+    return "%d → %d records (%s)" % (
+        records,
+        records - merged - archived,
+        ", ".join(parts) or "nothing to do",
+    )
 
 
 # --- what expires
 
+
 def targets(found: Iterable[Record], successors: Mapping[str, str]) -> set[str]:
-    """Return the targets of links, in lower case: ids, names, files, titles; of a merged record the one that it went to.
+    """Return the targets of links, in lower case: ids, names, files, titles; of a merged record the
+    one that it went to.
 
     successors: id of a merged record -> id of the one that was kept.
     """
@@ -314,36 +425,64 @@ def names_of(record: Record) -> set[str]:
 
 
 def aged(found: Sequence[Record], now: float, days: Mapping[str, float]) -> list[Record]:
-    """Return the automatic records that are older than some days, by name, whether anything holds them or not.
+    """Return the automatic records that are older than some days, by name, whether anything holds
+    them or not.
 
-    now: seconds since the epoch.  days: by kind, those that grow old at all.  What stands in the shared tier was put there on
-    purpose and stays.
+    now: seconds since the epoch.  days: by kind, those that grow old at all.  What stands in the
+    shared tier was put there on purpose and stays.
     """
-    return sorted((r for r in found if r.kind in days and r.source == "auto" and r.tier != SHARED
-                   and now - changed(r) > days[r.kind] * clock.DAY), key=lambda r: r.name)
+    return sorted(
+        (
+            r
+            for r in found
+            if r.kind in days
+            and r.source == "auto"
+            and r.tier != SHARED
+            and now - changed(r) > days[r.kind] * clock.DAY
+        ),
+        key=lambda r: r.name,
+    )
 
 
 def changed(record: Record) -> float:
-    """Return when a checkpoint was written, changed or brought in by an import, as its frontmatter says: seconds since the epoch.
+    """Return when a checkpoint was written, changed or brought in by an import, as its frontmatter
+    says: seconds since the epoch.
 
     The time counts from then: a person has had what came by an import no longer than that.
     """
     said = record.meta.get("imported")
     imported = clock.parse(said) if isinstance(said, str) else None
-    return max(record.created, record.updated if record.meta.get("updated") else 0.0, imported or 0.0)
+    return max(
+        record.created, record.updated if record.meta.get("updated") else 0.0, imported or 0.0
+    )
 
 
-def unheld(old: Iterable[Record], found: Sequence[Record], linked: Container[str], kept: Container[str]) -> list[Record]:
+def unheld(
+    old: Iterable[Record], found: Sequence[Record], linked: Container[str], kept: Container[str]
+) -> list[Record]:
     """Return the old records that nothing links to.
 
-    old: what `aged` returned.  found: all there are.  linked: what `targets` returned.  kept: ids that must stay.  A pinned
-    one stays, a linked one, the handoff, and what tells of the sessions that worked on the active plan.
+    old: what `aged` returned.  found: all there are.  linked: what `targets` returned.  kept: ids
+    that must stay.  A pinned one stays, a linked one, the handoff, and what tells of the sessions
+    that worked on the active plan.
     """
     active = {plan.id for plan in activeplan.active(found)}
     kept_names = (handoffs.NAME, *handoffs.WAITING)
-    serving = {_session(r) for r in found if r.kind == "checkpoint" and r.meta.get("plan") in active} - {""}
-    return [r for r in old if not (r.pinned or r.name in kept_names or r.id in kept or r.meta.get("plan") in active
-                                     or _session(r) in serving or any(name in linked for name in names_of(r)))]
+    serving = {
+        _session(r) for r in found if r.kind == "checkpoint" and r.meta.get("plan") in active
+    } - {""}
+    return [
+        r
+        for r in old
+        if not (
+            r.pinned
+            or r.name in kept_names
+            or r.id in kept
+            or r.meta.get("plan") in active
+            or _session(r) in serving
+            or any(name in linked for name in names_of(r))
+        )
+    ]
 
 
 def _session(record: Record) -> str:
@@ -373,15 +512,22 @@ def _written(place: layout.Place, name: str) -> float:
 def doubt_of(found: Sequence[Witness], now: float) -> str:
     """Say why the clock is not to be believed, "" where it may be right.
 
-    An old note that was brought in today was written today, and a note of tomorrow that was written today is no sign either.  The
-    newest but a few decide, so that what was written while the clock was wrong hides nothing.
+    An old note that was brought in today was written today, and a note of tomorrow that was written
+    today is no sign either.  The newest but a few decide, so that what was written while the clock
+    was wrong hides nothing.
     """
     if not found:
         return ""
     last = -min(max(FEW, len(found) // SHARE), (len(found) + 1) // 2)
     ahead, newest = sorted(map(min, found))[last], sorted(map(max, found))[last]
     if ahead - now > AHEAD:
-        return "the clock says %s, but many records were written on %s or later" % (clock.day(now), clock.day(ahead))
+        return "the clock says %s, but many records were written on %s or later" % (
+            clock.day(now),
+            clock.day(ahead),
+        )
     if now - newest > GAP:
-        return "the clock says %s, but nearly all records were written on %s or earlier" % (clock.day(now), clock.day(newest))
+        return "the clock says %s, but nearly all records were written on %s or earlier" % (
+            clock.day(now),
+            clock.day(newest),
+        )
     return ""

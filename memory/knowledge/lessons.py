@@ -38,10 +38,19 @@ def _keep_lessons(store: Store, note: Record, lessons: Sequence[Item]) -> list[s
             changed.append(again.name)
             continue
         for proposal in proposals.of_lesson(item.text, item.quote, item.number, note, known):
-            record = store.add("learning", proposal.title, proposal.body, tags=proposal.tags, source="auto",
-                               session=str(note.meta.get("session") or ""),
-                               extra={"confidence": "low", MADE_OF: proposal.key,
-                                      "links": derived_links(proposal.from_ids)})
+            record = store.add(
+                "learning",
+                proposal.title,
+                proposal.body,
+                tags=proposal.tags,
+                source="auto",
+                session=str(note.meta.get("session") or ""),
+                extra={
+                    "confidence": "low",
+                    MADE_OF: proposal.key,
+                    "links": derived_links(proposal.from_ids),
+                },
+            )
             known.append(record)
             changed.append(record.name)
     return changed
@@ -59,7 +68,10 @@ def drop_contrary(store: Store) -> list[str]:
     waiting = [rule for rule in store.each(("rule",)) if wishes.is_waiting(store, rule)]
     dropped = []
     for pair in contradictions.pairs(waiting):
-        older, newer = sorted((pair.older.record, pair.newer.record), key=lambda rule: (rule.meta[wishes.SAID], rule.created))
+        older, newer = sorted(
+            (pair.older.record, pair.newer.record),
+            key=lambda rule: (rule.meta[wishes.SAID], rule.created),
+        )
         if older.id not in dropped:
             store.archive(older.name, "the contrary was said later: " + newer.id, into=newer.id)
             dropped.append(older.id)
@@ -75,8 +87,14 @@ def _keep_wishes(store: Store, note: Record, items: Sequence[Item]) -> list[str]
         title = one_line(item.quote, wishes.MOST)
         if title in said or wishes.is_gone(store, title):
             continue
-        rule = store.add("rule", title, item.text + "\n", tags=[context.ALWAYS], source="auto",
-                         session=str(note.meta.get("session") or ""),
-                         extra={**wishes.head(day), "links": derived_links([note.id])})
+        rule = store.add(
+            "rule",
+            title,
+            item.text + "\n",
+            tags=[context.ALWAYS],
+            source="auto",
+            session=str(note.meta.get("session") or ""),
+            extra={**wishes.head(day), "links": derived_links([note.id])},
+        )
         changed.append(rule.name)
     return changed

@@ -1,10 +1,13 @@
-"""What works here and what does not: the invocations of a tool that worked, and walls, which several sessions ran into.
+"""What works here and what does not: the invocations of a tool that worked, and walls, which
+several sessions ran into.
 
-`gather` finds walls, with what then worked; `proposal` says what would keep the next session away from one.  A wall's line is
-that of the session whose remedy is told, else the newest; calls of the client's own tools count with the path that they were
-given, and where its folder is not there either, with that folder.  What the client says of its own rules is no wall, nor is
-what every runner says last.
-A proposal is the line of the project's instructions that names what fails, else a text for a learning.
+`gather` finds walls, with what then worked; `proposal` says what would keep the next session away
+from one.  A wall's line is that of the session whose remedy is told, else the newest; calls of the
+client's own tools count with the path that they were given, and where its folder is not there
+either, with that folder.  What the client says of its own rules is no wall, nor is what every
+runner says last.
+A proposal is the line of the project's instructions that names what fails, else a text for a
+learning.
 """
 
 from __future__ import annotations
@@ -52,21 +55,26 @@ DEEP = 2  # words after a program that stands before another one, such as `uv ru
 _BARE = Late(r"[a-z][a-z0-9:_-]*\Z")
 # What says that a call was wrong, and not what it was to look at.
 MISUSED = Late(
-    r"(?i)\b(?:unknown|unrecogni[sz]ed|unexpected|invalid|ambiguous|not found|no such|not defined|does not exist|requires?|"
-    r"missing|usage:|denied|40\d|422)\b")
-_ADDRESSED = frozenset((("gh", "api"), ("glab", "api"), ("curl",), ("wget",), ("http",), ("xh",)))  # the address is what matters
+    r"(?i)\b(?:unknown|unrecogni[sz]ed|unexpected|invalid|ambiguous|not found|no such|not defined"
+    r"|does not exist|requires?|missing|usage:|denied|40\d|422)\b"
+)
+# the address is what matters
+_ADDRESSED = frozenset((("gh", "api"), ("glab", "api"), ("curl",), ("wget",), ("http",), ("xh",)))
 # Programs whose verb has a verb of its own.
-_DEEP = frozenset("gh glab docker podman kubectl aws gcloud az heroku fly flyctl uv poetry mise terraform jj rustup dotnet "
-                  "supabase vercel wrangler npm pnpm yarn bun".split())
+_DEEP = frozenset(
+    "gh glab docker podman kubectl aws gcloud az heroku fly flyctl uv poetry mise terraform jj "
+    "rustup dotnet supabase vercel wrangler npm pnpm yarn bun".split()
+)
 
 
 # --- how: the invocations that worked
 
+
 class Shape(NamedTuple):
     """Invocations of the same words and flags.
 
-    example: the newest of them.  times: how often they worked.  last: when, seconds since the epoch; where: the turn.  failed:
-    what failed before this worked, and why; "" where nothing did.
+    example: the newest of them.  times: how often they worked.  last: when, seconds since the
+    epoch; where: the turn.  failed: what failed before this worked, and why; "" where nothing did.
     """
 
     words: str
@@ -83,7 +91,8 @@ class Shape(NamedTuple):
 def how(sessions: Iterable[Past], tool: str, now: float) -> list[Shape]:
     """Return the invocations of a tool that worked, the most used and newest first.
 
-    tool: a program or a script, by name or path, with or without verbs: `gh`, `go test`, `./run.sh`.
+    tool: a program or a script, by name or path, with or without verbs: `gh`, `go test`,
+    `./run.sh`.
     """
     wanted = tuple(asked(tool).split())
     uses: dict[tuple[str, tuple[str, ...]], list[tuple[float, str, int, str, str]]] = {}
@@ -95,19 +104,41 @@ def how(sessions: Iterable[Past], tool: str, now: float) -> list[Shape]:
                 shape = (words, flags)
                 if piece.outcome in (shell.OK, shell.BY_HAND):
                     at = past.at(number)
-                    uses.setdefault(shape, []).append((at, part, piece.times, past.ref(number), past.session))
+                    uses.setdefault(shape, []).append(
+                        (at, part, piece.times, past.ref(number), past.session)
+                    )
                     if open_ and open_[0] != part and open_[2].split()[:2] == words.split()[:2]:
                         failures[shape] = max(failures.get(shape, (0.0, "", "")), (at, *open_[:2]))
                     open_ = None
-                elif piece.failed and MISUSED.search(piece.telling) and not PLACE.match(piece.telling):
+                elif (
+                    piece.failed
+                    and MISUSED.search(piece.telling)
+                    and not PLACE.match(piece.telling)
+                ):
                     open_ = (part, piece.telling, words)
     found = []
     for shape, rows in uses.items():
         newest = max(rows)
         _, failed, why = failures.get(shape, (0.0, "", ""))
-        found.append((sum(times * 0.5 ** (max(0.0, now - at) / clock.DAY / HALVED) for at, _, times, _, _ in rows), Shape(
-            shape[0], shape[1], newest[1], sum(row[2] for row in rows), newest[0], newest[3], len({row[4] for row in rows}),
-            failed, why)))
+        found.append(
+            (
+                sum(
+                    times * 0.5 ** (max(0.0, now - at) / clock.DAY / HALVED)
+                    for at, _, times, _, _ in rows
+                ),
+                Shape(
+                    shape[0],
+                    shape[1],
+                    newest[1],
+                    sum(row[2] for row in rows),
+                    newest[0],
+                    newest[3],
+                    len({row[4] for row in rows}),
+                    failed,
+                    why,
+                ),
+            )
+        )
     return [shape for _, shape in sorted(found, key=lambda row: (-row[0], row[1]))]
 
 
@@ -117,14 +148,22 @@ def asked(tool: str) -> str:
     return _VERSIONED.sub("python", plain.removeprefix("./"))
 
 
-def _invocations(piece: Piece, wanted: tuple[str, ...]) -> Iterator[tuple[str, tuple[str, ...], str]]:
+def _invocations(
+    piece: Piece, wanted: tuple[str, ...]
+) -> Iterator[tuple[str, tuple[str, ...], str]]:
     """Yield (its words, its flags, the command) of each call of a tool in a run."""
     if not wanted or piece.kind != RUN or piece.name or wanted[0] not in piece.text.lower():
         return
     for part in commandline.parts(piece.text):
         if wanted[0] in part.lower():
-            shape = next((one for one in (_shape(part), *_views(part, len(wanted)))
-                          if _is_asked(one[0], wanted)), None)
+            shape = next(
+                (
+                    one
+                    for one in (_shape(part), *_views(part, len(wanted)))
+                    if _is_asked(one[0], wanted)
+                ),
+                None,
+            )
             if shape:
                 yield " ".join(shape[0]), shape[1], REDIRECTED.sub("", one_line(part))
 
@@ -132,7 +171,7 @@ def _invocations(piece: Piece, wanted: tuple[str, ...]) -> Iterator[tuple[str, t
 def _is_asked(words: tuple[str, ...], wanted: tuple[str, ...]) -> bool:
     """Tell whether a call begins with words, its program by name or by the end of its path."""
     program = words[0] == wanted[0] or words[0].endswith("/" + wanted[0])
-    return program and words[1:len(wanted)] == wanted[1:]
+    return program and words[1 : len(wanted)] == wanted[1:]
 
 
 @lru_cache(4096)
@@ -144,9 +183,21 @@ def _views(part: str, length: int) -> tuple[tuple[tuple[str, ...], tuple[str, ..
     typed = [word.strip("'\"").lower() for word in _WORDS.findall(part.lstrip("({ "))]
     first = next((at for at, word in enumerate(typed) if not re.match(r"\w+=", word)), len(typed))
     program, _, script = commandline.key_of(part).partition(" ")
-    launched = next((at for at, word in enumerate(typed) if at > first and script and (
-        word == script or word.endswith("/" + script)) and re.search(r"[./]", word)), len(typed))
-    inner = next((at for at, word in enumerate(typed) if at >= first and word.endswith("/" + program)), len(typed))
+    launched = next(
+        (
+            at
+            for at, word in enumerate(typed)
+            if at > first
+            and script
+            and (word == script or word.endswith("/" + script))
+            and re.search(r"[./]", word)
+        ),
+        len(typed),
+    )
+    inner = next(
+        (at for at, word in enumerate(typed) if at >= first and word.endswith("/" + program)),
+        len(typed),
+    )
     views = ((first, DEEP), (launched, length - 1), (inner, length - 1))
     return tuple(_view(typed[at:], most) for at, most in views if at < len(typed))
 
@@ -160,7 +211,11 @@ def _view(typed: list[str], most: int) -> tuple[tuple[str, ...], tuple[str, ...]
 
 def _flags(words: Iterable[str]) -> tuple[str, ...]:
     """Return the names of the options among words."""
-    named = {re.sub(r"\A-\d+\Z", "-N", word.partition("=")[0]) for word in words if re.match(r"--?\w", word)}
+    named = {
+        re.sub(r"\A-\d+\Z", "-N", word.partition("=")[0])
+        for word in words
+        if re.match(r"--?\w", word)
+    }
     return tuple(sorted(named))
 
 
@@ -169,8 +224,15 @@ def _shape(part: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the program with its verbs, and the names of its flags."""
     program, _, verb = commandline.key_of(part).partition(" ")
     typed = _WORDS.findall(part)
-    at = next((i for i, word in enumerate(typed) if word.strip("'\"").rpartition("/")[2].lower().startswith(program)), 0)
-    rest, words = typed[at + 1:], [program]
+    at = next(
+        (
+            i
+            for i, word in enumerate(typed)
+            if word.strip("'\"").rpartition("/")[2].lower().startswith(program)
+        ),
+        0,
+    )
+    rest, words = typed[at + 1 :], [program]
     most = 0 if not verb else 2 if program in _DEEP or verb.split()[0] in ("run", "exec") else 1
     for word in [word for word in rest if not word.startswith("-")][:most]:
         if not _BARE.match(word):
@@ -179,18 +241,23 @@ def _shape(part: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     if verb and len(words) == 1:
         words += verb.split()
     if tuple(words) in _ADDRESSED:
-        words += [re.sub(r"\d+", "N", word.strip("'\"").partition("?")[0]) for word in rest if "/" in word and word[0] != "-"][:1]
+        words += [
+            re.sub(r"\d+", "N", word.strip("'\"").partition("?")[0])
+            for word in rest
+            if "/" in word and word[0] != "-"
+        ][:1]
     return tuple(words), _flags(rest)
 
 
 # --- friction: walls
 
+
 class Wall(NamedTuple):
     """A failure that SESSIONS and more met, or TOLD where another call worked.
 
-    telling: the line of `best`, else the newest.  given: the path that a tool was given, "" for commands.  tools: programs or
-    tools that met it.  times: how often.  last: seconds since the epoch.  met: what came of it, newest first.  best: what tells
-    most, or None.
+    telling: the line of `best`, else the newest.  given: the path that a tool was given, "" for
+    commands.  tools: programs or tools that met it.  times: how often.  last: seconds since the
+    epoch.  met: what came of it, newest first.  best: what tells most, or None.
     """
 
     telling: str
@@ -206,8 +273,8 @@ class Wall(NamedTuple):
 class Proposal(NamedTuple):
     """What would keep the next session away from a wall.
 
-    line: a line of the project's instructions that names what fails, `CLAUDE.md:41 names …`, or "".  learning: a text for
-    `dayleaf learn`, or "".
+    line: a line of the project's instructions that names what fails, `CLAUDE.md:41 names …`, or "".
+    learning: a text for `dayleaf learn`, or "".
     """
 
     line: str
@@ -215,7 +282,8 @@ class Proposal(NamedTuple):
 
 
 def gather(sessions: Sequence[Past], known: frozenset[str] = frozenset()) -> list[Wall]:
-    """Return the failures that SESSIONS and more ran into, or TOLD with more than edits as remedy; those with one first.
+    """Return the failures that SESSIONS and more ran into, or TOLD with more than edits as remedy;
+    those with one first.
 
     known: paths of the project's files; what is there by now is no wall any more.
     """
@@ -224,20 +292,42 @@ def gather(sessions: Sequence[Past], known: frozenset[str] = frozenset()) -> lis
     for past in sessions:
         steps = past.steps()
         for at, (_, piece) in enumerate(steps):
-            key = _key(piece, folders) if piece.kind == RUN and piece.failed and piece.text not in known else ""
+            key = (
+                _key(piece, folders)
+                if piece.kind == RUN and piece.failed and piece.text not in known
+                else ""
+            )
             if key:
                 groups.setdefault(key, []).append(Failure(past, steps, at, key))
-    found = [_wall(key, rows) for key, rows in groups.items() if len({past.session for past, *_ in rows}) >= TOLD]
-    found = [wall for wall in found if wall.sessions >= SESSIONS or wall.best and wall.best.worth > 1]
-    return sorted(found, key=lambda wall: (wall.best is None, -wall.sessions, -wall.times, wall.telling))
+    found = [
+        _wall(key, rows)
+        for key, rows in groups.items()
+        if len({past.session for past, *_ in rows}) >= TOLD
+    ]
+    found = [
+        wall for wall in found if wall.sessions >= SESSIONS or wall.best and wall.best.worth > 1
+    ]
+    return sorted(
+        found, key=lambda wall: (wall.best is None, -wall.sessions, -wall.times, wall.telling)
+    )
 
 
 def _wall(key: str, rows: Sequence[Failure]) -> Wall:
     met = sorted(episodes(rows, "same", set()), key=lambda one: -one.at)
-    tools = tuple(dict.fromkeys(one.tool or (judged(one.ran, True) or ("", one.ran.split(" ")[0]))[1] for one in met))
-    best = max((one for one in met if one.worth), default=None,
-               key=lambda one: (not _is_silent(one), one.worth, bool(one.said), one.at))
-    many, times = len({past.session for past, *_ in rows}), sum(steps[at][1].times for _, steps, at, _ in rows)
+    tools = tuple(
+        dict.fromkeys(
+            one.tool or (judged(one.ran, True) or ("", one.ran.split(" ")[0]))[1] for one in met
+        )
+    )
+    best = max(
+        (one for one in met if one.worth),
+        default=None,
+        key=lambda one: (not _is_silent(one), one.worth, bool(one.said), one.at),
+    )
+    many, times = (
+        len({past.session for past, *_ in rows}),
+        sum(steps[at][1].times for _, steps, at, _ in rows),
+    )
     given = key.split("\n")[1] if "\n" in key else ""
     return Wall((best or met[0]).telling, given, tools, many, times, met[0].at, tuple(met), best)
 
@@ -248,15 +338,27 @@ def _above(path: str) -> list[str]:
 
 
 def _key(piece: Piece, folders: set[str]) -> str:
-    """Return by what failures of different sessions are known to be one; "" where the line tells nothing."""
-    key = re.sub(r"`[^`]*`", "`#`", key_of(piece.telling))  # a rule's report names another function each time
+    """Return by what failures of different sessions are known to be one; "" where the line tells
+    nothing.
+    """
+    # a rule's report names another function each time
+    key = re.sub(r"`[^`]*`", "`#`", key_of(piece.telling))
     said = PLACE.sub("", piece.telling)
-    if is_of_client(said) or tellingline.is_trailer(said) or said.startswith(("FAIL", "--- FAIL: ")):
+    if (
+        is_of_client(said)
+        or tellingline.is_trailer(said)
+        or said.startswith(("FAIL", "--- FAIL: "))
+    ):
         return ""
     if not piece.name:
         return key if len([word for word in words_of(key) if len(word) > 2]) >= 2 else ""
     given = piece.text.strip()
-    if folders and _ABSENT.search(piece.telling) and "/" in given.strip("/") and not given.startswith("/"):
+    if (
+        folders
+        and _ABSENT.search(piece.telling)
+        and "/" in given.strip("/")
+        and not given.startswith("/")
+    ):
         given = next((folder for folder in _above(given) if folder not in folders), given)
         return "\n".join(("", given, "absent"))  # whichever tool asked for it
     return "\n".join((piece.name, given, key)) if given or len(words_of(key)) > 2 else ""
@@ -279,15 +381,18 @@ def is_placed(telling: str) -> bool:
 
 # --- proposals
 
+
 def project_files(place: Place) -> frozenset[str]:
     """Return the paths that git tracks in the checkout."""
     return frozenset(gitindex.read(place.git).hashes)
 
 
 class Tree:
-    """The project's files and folders that are known, each with its source: a record that tells of it, None where git alone does.
+    """The project's files and folders that are known, each with its source: a record that tells of
+    it, None where git alone does.
 
-    tracked: paths that git tracks.  rows: of `walls`.  beside: files by folder.  named: files by name.
+    tracked: paths that git tracks.  rows: of `walls`.  beside: files by folder.  named: files by
+    name.
     """
 
     def __init__(self, tracked: Iterable[str], rows: Iterable[dict[str, Any]]):
@@ -314,24 +419,34 @@ class Tree:
 def instead_of(path: str, tree: Tree) -> list[str]:
     """Return the files or the folder that are there in place of a path that is not.
 
-    The same stem beside it, the same name nearest to it, a near spelling, those beside it whose names begin alike; for a folder
-    the one above it.
+    The same stem beside it, the same name nearest to it, a near spelling, those beside it whose
+    names begin alike; for a folder the one above it.
     """
     folder, _, name = path.rpartition("/")
     stem = stem_of(path)
     beside = tree.beside.get(folder, [])
     kin = [one for one in beside if stem_of(one) == stem]
     same = sorted(tree.named.get(name, ()), key=lambda one: (-_shared(one, path), one))
-    near = get_close_matches(name, [one.rpartition("/")[2] for one in beside], 1, 0.8) if "." in name else []
+    near = (
+        get_close_matches(name, [one.rpartition("/")[2] for one in beside], 1, 0.8)
+        if "." in name
+        else []
+    )
     bare = _letters(stem) if len(_letters(stem)) > 4 else ""
-    split = [one for one in beside if bare and one not in kin and _letters(stem_of(one)).startswith(bare)]
+    split = [
+        one for one in beside if bare and one not in kin and _letters(stem_of(one)).startswith(bare)
+    ]
     if "." not in name and (kin or split):
         return [*kin, *split][:MOST_KIN]
     if kin or same or near:
         return [*kin, *same, *((folder + "/" if folder else "") + one for one in near)][:1]
     if split:
         return split[:MOST_KIN]
-    return [above for above in at_failure.above(path) if above in tree.folders][:1] if "." not in name else []
+    return (
+        [above for above in at_failure.above(path) if above in tree.folders][:1]
+        if "." not in name
+        else []
+    )
 
 
 def _letters(name: str) -> str:
@@ -352,20 +467,32 @@ def _tree(known: frozenset[str]) -> Tree:
 def proposal(place: Place, wall: Wall, known: frozenset[str]) -> Proposal:
     """Say what would keep the next session away from a wall.
 
-    known: paths of the project's files; instead of a path that is not there the nearest of them is named.
+    known: paths of the project's files; instead of a path that is not there the nearest of them is
+    named.
     """
     if wall.given:
-        near = next((one for one in instead_of(wall.given, _tree(known)) if one in known),
-                    wall.best.passed if wall.best else "")
+        near = next(
+            (one for one in instead_of(wall.given, _tree(known)) if one in known),
+            wall.best.passed if wall.best else "",
+        )
         absent = bool(known) and bool(_ABSENT.search(wall.telling))
         line = _named(place, wall.given) if absent else ""
         told = "`%s` does not exist here%s." % (wall.given, "; it is `%s`" % near if near else "")
-        return Proposal(line and line + ("; %s exists" % near if near else ", which is not there"), told if absent else "")
+        return Proposal(
+            line and line + ("; %s exists" % near if near else ", which is not there"),
+            told if absent else "",
+        )
     if wall.best is None:
         return Proposal("", "")
     best, misused = wall.best, bool(MISUSED.search(wall.best.telling))
-    line = _named(place, best.ran) if best.passed not in ("", best.ran) and (misused or not best.covered) else ""
-    return Proposal(line and "%s; what worked: `%s`" % (line, wall.best.passed), learning(wall.best))
+    line = (
+        _named(place, best.ran)
+        if best.passed not in ("", best.ran) and (misused or not best.covered)
+        else ""
+    )
+    return Proposal(
+        line and "%s; what worked: `%s`" % (line, wall.best.passed), learning(wall.best)
+    )
 
 
 def learning(met: Met) -> str:
@@ -375,25 +502,36 @@ def learning(met: Met) -> str:
     """
     if _is_silent(met):
         return ""
-    said = "`%s` fails: %s." % (one_line(REDIRECTED.sub("", met.ran), 120), one_line(PLACE.sub("", met.telling), 140).rstrip("."))
+    said = "`%s` fails: %s." % (
+        one_line(REDIRECTED.sub("", met.ran), 120),
+        one_line(PLACE.sub("", met.telling), 140).rstrip("."),
+    )
     if met.passed and met.passed != met.ran:
         said += " What worked: `%s`." % one_line(met.passed, 120)
     return at_word(said, LEARNT) if met.worth > 1 else ""
 
 
 def _named(place: Place, said: str) -> str:
-    """Return `CLAUDE.md:41 names …` where the project's instructions name a path or a command, else ""."""
+    """Return `CLAUDE.md:41 names …` where the project's instructions name a path or a command, else
+    "".
+    """
     found = line_of(place, said)
     return "%s:%d names %s" % (*found, one_line(said, 120)) if found else ""
 
 
 def line_of(place: Place, said: str) -> tuple[str, int] | None:
-    """Return (file, line) of the project's instructions that name a path or a command, None where they do not."""
+    """Return (file, line) of the project's instructions that name a path or a command, None where
+    they do not.
+    """
     wanted = re.compile(r"(?<![\w./-])%s(?![\w-]|[./]\w)" % re.escape(said.strip()))
     for name in INSTRUCTIONS:
         path = place.root + "/" + name
         try:
-            text = files.read(path, MOST_BYTES).decode("utf-8", "replace") if files.inside(path, place.root) else ""
+            text = (
+                files.read(path, MOST_BYTES).decode("utf-8", "replace")
+                if files.inside(path, place.root)
+                else ""
+            )
         except OSError:
             continue
         for number, line in enumerate(text.split("\n"), 1):
@@ -404,14 +542,29 @@ def line_of(place: Place, said: str) -> tuple[str, int] | None:
 
 def to_json(wall: Wall, proposed: Proposal, place: Place) -> dict[str, Any]:
     """Return a wall for --json."""
-    return {"error": wall.telling, "given": wall.given or None, "tools": list(wall.tools), "sessions": wall.sessions,
-            "times": wall.times, "last": clock.iso(wall.last), "where": [met.where for met in wall.met[:10]],
-            "remedy": met_json(wall.best, place) if wall.best else None,
-            "proposal": {"line": proposed.line or None, "learning": proposed.learning or None}}
+    return {
+        "error": wall.telling,
+        "given": wall.given or None,
+        "tools": list(wall.tools),
+        "sessions": wall.sessions,
+        "times": wall.times,
+        "last": clock.iso(wall.last),
+        "where": [met.where for met in wall.met[:10]],
+        "remedy": met_json(wall.best, place) if wall.best else None,
+        "proposal": {"line": proposed.line or None, "learning": proposed.learning or None},
+    }
 
 
 def shape_json(shape: Shape) -> dict[str, Any]:
     """Return one form of an invocation."""
     failed = {"command": shape.failed, "why": shape.why} if shape.failed else None
-    return {"words": shape.words, "flags": list(shape.flags), "command": shape.example, "times": shape.times,
-            "sessions": shape.sessions, "last": clock.iso(shape.last), "where": shape.where, "failed_before": failed}
+    return {
+        "words": shape.words,
+        "flags": list(shape.flags),
+        "command": shape.example,
+        "times": shape.times,
+        "sessions": shape.sessions,
+        "last": clock.iso(shape.last),
+        "where": shape.where,
+        "failed_before": failed,
+    }

@@ -25,15 +25,22 @@ from memory.knowledge.contradictions import is_negative
 
 LIMIT, TITLE = 10, 80  # proposals; characters of a title
 LABELS = {
-    "a cause": "root cause, cause, ursache, grund, 근본 원인, 원인, 根本原因, 原因, 根因, первопричина, причина",
-    "a decision": "decision, decided, entscheidung, entschieden, 결정, 결정 사항, 決定, 決定事項, 决定, 决策, "
-                  "решение, решено",
+    "a cause": (
+        "root cause, cause, ursache, grund, 근본 원인, 원인, 根本原因, 原因, 根因, "
+        "первопричина, причина"
+    ),
+    "a decision": (
+        "decision, decided, entscheidung, entschieden, 결정, 결정 사항, 決定, 決定事項, 决定, "
+        "决策, решение, решено"
+    ),
     "a lesson": "lesson, lesson learned, lehre, lektion, 교훈, 教訓, 教训, 经验, урок",
-    "a note": "note, hinweis, notiz, 참고, 메모, 注, メモ, 备注, 注意, примечание, заметка"}
+    "a note": "note, hinweis, notiz, 참고, 메모, 注, メモ, 备注, 注意, примечание, заметка",
+}
 _KINDS = {label: kind for kind, labels in LABELS.items() for label in labels.split(", ")}
 _LABELLED = re.compile(
     r"[\s>#*_+-]{0,16}(?:\d{1,3}[.)]\s{1,4})?[*_]{0,3}(\w[\w ]{0,24}?)[*_]{0,3}\s?[:：][*_]{0,3}"
-    r"(?=\s|$|[^\x00-\x7f`])(.*)$")
+    r"(?=\s|$|[^\x00-\x7f`])(.*)$"
+)
 _BEGINS = re.compile(r"\s{0,16}(?:[-*+•]\s|\d+[.)]\s|[#>|])")  # a line that goes on with none
 FEWEST, LONGEST = 3, 2000  # terms, characters of a statement
 MOST_LINES = 40  # of a statement
@@ -77,14 +84,20 @@ class Statement(NamedTuple):
     where: str
 
 
-def harvest(checkpoints: Sequence[Record], known: Sequence[Record], limit: int = LIMIT,
-            talks: Sequence[Record] = ()) -> list[Proposal]:
+def harvest(
+    checkpoints: Sequence[Record],
+    known: Sequence[Record],
+    limit: int = LIMIT,
+    talks: Sequence[Record] = (),
+) -> list[Proposal]:
     """Propose learnings from checkpoints and conversations, best first, at most `limit`.
 
     known: learnings of every standing, archived ones too.  talks: conversations.
     """
-    every = sorted((one for record in (*checkpoints, *talks) for one in statements(record)),
-                   key=lambda one: (one.at, one.where, one.text))
+    every = sorted(
+        (one for record in (*checkpoints, *talks) for one in statements(record)),
+        key=lambda one: (one.at, one.where, one.text),
+    )
     drafts = [(group[-1].text, _proposal(group), group[-1].at) for group in _groups(every)]
     drafts.sort(key=lambda draft: (-draft[1].sessions, -draft[2], draft[1].key))
     return _fresh([(text, proposal) for text, proposal, _ in drafts], known, limit)
@@ -141,13 +154,13 @@ def _whole(said: str, lines: Sequence[str | None], after: int) -> str:
         next_line = lines[after] if after < len(lines) else None
         said = _bare(next_line) if not _label(next_line)[0] else ""
         after += 1
-    rest = _continued(lines[after:after + MOST_LINES]) if said else ()
+    rest = _continued(lines[after : after + MOST_LINES]) if said else ()
     return plaintext.one_line(" ".join([said, *rest]))
 
 
 def _label(line: str | None) -> tuple[str, str]:
     """Return (the label that a line begins with, what stands behind it), ("", "") for none."""
-    match = _LABELLED.match(line[:2 * LONGEST]) if line else None
+    match = _LABELLED.match(line[: 2 * LONGEST]) if line else None
     if match is None or match[1].lower() not in _KINDS or match[1].isascii() and match[1].islower():
         return "", ""
     return match[1], match[2].replace("**", "").strip()
@@ -198,12 +211,16 @@ def _proposal(group: Sequence[Statement]) -> Proposal:
     reason = "labelled as %s, in %s" % (newest.kind, plaintext.count(sessions, "session"))
     ids = tuple(record.id for record in sources)
     title = _title(newest.text[:1].upper() + newest.text[1:])
-    return Proposal(title, body, _tags(sources), ids, reason,
-                    _key_of_text(newest.text), sessions)
+    return Proposal(title, body, _tags(sources), ids, reason, _key_of_text(newest.text), sessions)
 
 
-def of_bullets(bullets: Sequence[Bullet], provider: str, checkpoints: Sequence[Record],
-               known: Sequence[Record], limit: int = LIMIT) -> list[Proposal]:
+def of_bullets(
+    bullets: Sequence[Bullet],
+    provider: str,
+    checkpoints: Sequence[Record],
+    known: Sequence[Record],
+    limit: int = LIMIT,
+) -> list[Proposal]:
     """Return a model's bullets as proposals, in its order.
 
     Each is linked to the checkpoints it cites.  bullets: checked ones, as distill gives them.
@@ -212,27 +229,44 @@ def of_bullets(bullets: Sequence[Bullet], provider: str, checkpoints: Sequence[R
     by_id = {record.id: record for record in checkpoints}
     drafts = []
     for bullet in bullets:
-        sources = sorted((by_id[id] for id in bullet.ids if id in by_id),
-                         key=lambda record: (record.created, record.id))
-        said = _BRACKET.sub(lambda match: "" if set(match[1].split(", ")) <= set(by_id) else match[0],
-                            bullet.text).strip()
+        sources = sorted(
+            (by_id[id] for id in bullet.ids if id in by_id),
+            key=lambda record: (record.created, record.id),
+        )
+        said = _BRACKET.sub(
+            lambda match: "" if set(match[1].split(", ")) <= set(by_id) else match[0], bullet.text
+        ).strip()
         if sources and said:
             body = "%s\n\n%s\n" % (said, _cited(sources))
             number = plaintext.count(len(sources), "checkpoint")
             told = "distilled by %s from %s" % (provider, number)
             ids, sessions = tuple(record.id for record in sources), len(set(map(_session, sources)))
-            drafts.append((said, Proposal(
-                _title(said), body, _tags(sources), ids, told, _key_of_text(said), sessions)))
+            drafts.append(
+                (
+                    said,
+                    Proposal(
+                        _title(said), body, _tags(sources), ids, told, _key_of_text(said), sessions
+                    ),
+                )
+            )
     return _fresh(drafts, known, limit)
 
 
-def of_lesson(text: str, quote: str, turn: int, note: Record, known: Sequence[Record]) -> list[Proposal]:
+def of_lesson(
+    text: str, quote: str, turn: int, note: Record, known: Sequence[Record]
+) -> list[Proposal]:
     """Return the proposal of a note's lesson; none where a learning says so already.
 
     quote: words of a turn that prove it.  turn: its number.  known: learnings of every standing.
     """
     where = "%s#%d" % (note.meta.get("conversation") or note.id, turn)
-    body = "%s\n\n> %s\n\nFrom %s, %s (%s).\n" % (text, quote, note.id, where, clock.day(note.created))
+    body = "%s\n\n> %s\n\nFrom %s, %s (%s).\n" % (
+        text,
+        quote,
+        note.id,
+        where,
+        clock.day(note.created),
+    )
     reason = "a lesson of a session's note"
     made = Proposal(_title(text), body, _tags([note]), (note.id,), reason, _key_of_text(text), 1)
     return _fresh([(text, made)], known, 1)
@@ -244,6 +278,7 @@ def says_same(one: str, other: str) -> bool:
 
 
 # --- what is known
+
 
 class _Shelf:
     """Texts by their terms: finds which ones say the same without comparing each with each."""
@@ -257,8 +292,14 @@ class _Shelf:
         terms, negative = terms_of(text), is_negative(text)
         rare = sorted(terms, key=lambda term: (len(self._by_term.get(term, ())), term))[:RARE]
         near = sorted({number for term in rare for number in self._by_term.get(term, ())})
-        return next((number for number in near if self._held[number][1] == negative
-                     and _alike(self._held[number][0], terms)), -1)
+        return next(
+            (
+                number
+                for number in near
+                if self._held[number][1] == negative and _alike(self._held[number][0], terms)
+            ),
+            -1,
+        )
 
     def put(self, text: str) -> None:
         """Add a text."""
@@ -275,8 +316,9 @@ def _alike(one: frozenset[str], other: frozenset[str]) -> bool:
     return shared >= FEWEST and shared >= SAME * small and shared >= SHARE * large
 
 
-def _fresh(drafts: Iterable[tuple[str, Proposal]], known: Sequence[Record],
-           limit: int) -> list[Proposal]:
+def _fresh(
+    drafts: Iterable[tuple[str, Proposal]], known: Sequence[Record], limit: int
+) -> list[Proposal]:
     """Return the first proposals that nothing says yet.
 
     drafts: (what it says, the proposal).
@@ -324,8 +366,11 @@ def _cited(sources: Sequence[Record]) -> str:
     """Say where a proposal comes from, the newest last."""
     days = sorted({clock.day(record.created) for record in sources})
     more = "%d more, " % (len(sources) - MOST_CITED) if len(sources) > MOST_CITED else ""
-    return "From %s%s (%s)." % (more, ", ".join(record.id for record in sources[-MOST_CITED:]),
-                                days[0] if len(days) == 1 else days[0] + " to " + days[-1])
+    return "From %s%s (%s)." % (
+        more,
+        ", ".join(record.id for record in sources[-MOST_CITED:]),
+        days[0] if len(days) == 1 else days[0] + " to " + days[-1],
+    )
 
 
 def _tags(sources: Sequence[Record]) -> tuple[str, ...]:

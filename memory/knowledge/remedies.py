@@ -1,8 +1,10 @@
-"""What was done after an error: the failures of past sessions that are like it, and what came of each.
+"""What was done after an error: the failures of past sessions that are like it, and what came of
+each.
 
-A failure is a failed call in a conversation (or among a checkpoint's commands), known by its telling line as `shell.normal`
-leaves it.  What came of it is read from what follows in the session: the run that covers it, else the nearest call that worked;
-the files edited in between; the commit.  An error that was pasted into a prompt,
+A failure is a failed call in a conversation (or among a checkpoint's commands), known by its
+telling line as `shell.normal` leaves it.  What came of it is read from what follows in the session:
+the run that covers it, else the nearest call that worked; the files edited in between; the commit.
+An error that was pasted into a prompt,
 or only spoken of, counts where few runs failed with it.
 """
 
@@ -20,21 +22,34 @@ from memory.capture.turns import FILE, MET, REMOVED, RUN, SAID, SUMMARY, USER, P
 from memory.core import clock, tokeniser
 from memory.core.layout import Place
 from memory.core.plaintext import at_word, one_line
-from memory.knowledge.history import EMPTY, QUOTE, RULE, WORD, Past, committed, mark_of, outcome, source
+from memory.knowledge.history import (
+    EMPTY,
+    QUOTE,
+    RULE,
+    WORD,
+    Past,
+    committed,
+    mark_of,
+    outcome,
+    source,
+)
 from memory.session import commandline, shell, tellingline
 from memory.session.latepattern import Late
 
-END, LINE = 10000, 500  # characters of a pasted error's begin and end, and of its lines, that are read
+# characters of a pasted error's begin and end, and of its lines, that are read
+END, LINE = 10000, 500
 MOST_LINES = 12  # of a pasted error, the most telling ones
 REACH = 60  # steps after a failure in which its remedy is looked for
 TURNS = 3  # turns in which it is
-WITHIN = 40  # steps of its turn before it and after it, among which files that it names are looked for
+# steps of its turn before it and after it, among which files that it names are looked for
+WITHIN = 40
 OPEN = 12  # steps after a failure that nothing is known to have ended
 FEW = 3  # failures of a line, below which those who spoke of it are asked too
 NEAR, NEAREST = 0.68, 0.45  # likeness of two lines: the same kind of failure; worth a mention
 ALIKE = 0.5  # likeness of two commands, one of which was tried in place of the other
 OPENING = 240  # characters of a statement's opening
-REDIRECTED = Late(r"(?<!\s)\s{1,80}(?:(?:\d?>&?|<)\s{0,20}[^\s<>]{1,400}\s{0,20}){1,8}\Z")  # what a command sends its output to
+# what a command sends its output to
+REDIRECTED = Late(r"(?<!\s)\s{1,80}(?:(?:\d?>&?|<)\s{0,20}[^\s<>]{1,400}\s{0,20}){1,8}\Z")
 _FRAME = Late(r"\s*(?:at |File \"|goroutine |\^|\||~+|>|\$ |\d+ \|)")
 PLACE = Late(r"^(?:[\w./-]+:\d+(?::\d+)?:\s+|- )")
 _PATH = Late(r"(?<![\w./-])[\w./-]{0,80}/[\w.-]{1,80}|[\w-]{1,80}\.\w{1,5}\b")
@@ -43,10 +58,11 @@ _PATH = Late(r"(?<![\w./-])[\w./-]{0,80}/[\w.-]{1,80}|[\w-]{1,80}\.\w{1,5}\b")
 class Met(NamedTuple):
     """A failure in a session and what came of it.
 
-    at: seconds since the epoch.  where: the turn.  how: `same`, `near` or `said`.  tool: "" for a command.  ran: what failed (for
-    `said` the request).  edits: files.  did: what ran in between.  passed: what then worked, "" for nothing known; covered: it
-    is the same call or more of it.  changed: the lines put where the finding was.  said: where nothing passed, what was said
-    of it right after the failure.  outcome: the opening of the turn's final statement.
+    at: seconds since the epoch.  where: the turn.  how: `same`, `near` or `said`.  tool: "" for a
+    command.  ran: what failed (for `said` the request).  edits: files.  did: what ran in between.
+    passed: what then worked, "" for nothing known; covered: it is the same call or more of it.
+    changed: the lines put where the finding was.  said: where nothing passed, what was said of it
+    right after the failure.  outcome: the opening of the turn's final statement.
     """
 
     past: Past
@@ -67,19 +83,27 @@ class Met(NamedTuple):
 
     @property
     def worth(self) -> int:
-        """How much it tells: 2 where another call worked, 1 where edits were made before it passed, else 0."""
-        return 2 if self.passed and self.passed != self.ran else 1 if self.passed and self.edits else 0
+        """How much it tells: 2 where another call worked, 1 where edits were made before it passed,
+        else 0.
+        """
+        return (
+            2 if self.passed and self.passed != self.ran else 1 if self.passed and self.edits else 0
+        )
 
 
 class Answer(NamedTuple):
-    """What `fix` found: (the error's line, what met it), the most telling line first; the nearest failures where nothing did."""
+    """What `fix` found: (the error's line, what met it), the most telling line first; the nearest
+    failures where nothing did.
+    """
 
     met: tuple[tuple[str, tuple[Met, ...]], ...]
     nearest: tuple[Met, ...]
 
 
 class Failure(NamedTuple):
-    """A failed run: its session, the steps of that, its place among them, and by what it is known."""
+    """A failed run: its session, the steps of that, its place among them, and by what it is
+    known.
+    """
 
     past: Past
     steps: list[tuple[int, Piece]]
@@ -92,13 +116,17 @@ class Failure(NamedTuple):
         return self.steps[self.at][1]
 
 
-Heard = tuple[Past, int, list[str], list[str]]  # a turn: what user and model said, as it is and in small letters
+# a turn: what user and model said, as it is and in small letters
+Heard = tuple[Past, int, list[str], list[str]]
 
 
 # --- lines of an error
 
+
 def ends(error: str) -> str:
-    """Return the begin and the end of a long text, its lines clipped: what is looked for in them takes their length squared."""
+    """Return the begin and the end of a long text, its lines clipped: what is looked for in them
+    takes their length squared.
+    """
     text = error if len(error) <= 2 * END else error[:END] + "\n" + error[-END:]
     return "\n".join(line.rstrip()[:LINE] for line in text.replace("\r", "\n").split("\n"))
 
@@ -108,10 +136,17 @@ def lines_of(error: str) -> list[str]:
     text = re.sub(r"\A\s*(?:Error: )?Exit code \d+\s*\n?", "", ends(error))
     every = [line.strip() for line in text.split("\n")]
     found: dict[str, str] = {}
-    for line in [*tellingline.tell(text, most=8).lines, *(line for line in every if not _FRAME.match(line))]:
-        if len({word for word in words_of(key_of(line)) if len(word) > 1}) >= 2 or RULE.search(line):
+    for line in [
+        *tellingline.tell(text, most=8).lines,
+        *(line for line in every if not _FRAME.match(line)),
+    ]:
+        if len({word for word in words_of(key_of(line)) if len(word) > 1}) >= 2 or RULE.search(
+            line
+        ):
             found.setdefault(key_of(line), line)
-    kept = [line for line in found.values() if not tellingline.is_trailer(PLACE.sub("", line))] or list(found.values())[:1]
+    kept = [
+        line for line in found.values() if not tellingline.is_trailer(PLACE.sub("", line))
+    ] or list(found.values())[:1]
     return kept or [line for line in every if line][:1]
 
 
@@ -152,18 +187,25 @@ def _begins(one: str, other: str) -> bool:
 
 
 def telling_words(error: str) -> list[str]:
-    """Return the words of an error, in small letters, by which a body may be known to speak of it: the longest ones."""
-    words = {word.lower() for line in lines_of(error) for word in WORD.findall(line) if len(word) > 3}
+    """Return the words of an error, in small letters, by which a body may be known to speak of it:
+    the longest ones.
+    """
+    words = {
+        word.lower() for line in lines_of(error) for word in WORD.findall(line) if len(word) > 3
+    }
     return sorted(words - EMPTY, key=lambda word: (-len(word), word))[:24]
 
 
 def touches(change: str, telling: str) -> bool:
-    """Tell whether a change may have met a failure: a word of its line stands in it, apart from where the line was."""
+    """Tell whether a change may have met a failure: a word of its line stands in it, apart from
+    where the line was.
+    """
     words, told = (frozenset(tokeniser.tokens(text)) for text in (change, PLACE.sub("", telling)))
     return bool((words | {"error"} if "err" in words else words) & told - tokeniser.STOP)
 
 
 # --- what came of a failure
+
 
 def passed(failed: Failure) -> str:
     """Return what then worked after a failed run, "" for nothing."""
@@ -173,7 +215,7 @@ def passed(failed: Failure) -> str:
 def _reach(failed: Failure) -> list[tuple[int, Piece]]:
     """Return the steps after a failed run among which its remedy is."""
     number = failed.steps[failed.at][0]
-    after = failed.steps[failed.at + 1:failed.at + 1 + REACH]
+    after = failed.steps[failed.at + 1 : failed.at + 1 + REACH]
     return [(n, p) for n, p in after if n <= number + TURNS]
 
 
@@ -183,18 +225,33 @@ def aftermath(failed: Failure, how: str, ended: bool = True) -> Met:
     number, piece = steps[at]
     reach = _reach(failed)
     end, passed, covered = _remedy(piece, reach)
-    between = [p for _, p in reach[:end if passed else OPEN]]
+    between = [p for _, p in reach[: end if passed else OPEN]]
     last = reach[end][0] if passed else number
     spoken = [p.text for p in between if p.kind in (SAID, USER)]
     edits = _edits(piece, between, _near(failed) if passed else [])
     return Met(
-        past, past.at(number), past.ref(number), how, piece.name, one_line(piece.text), piece.telling, edits,
-        tuple(dict.fromkeys(one_line(p.text) for p in between if p.kind == RUN and not p.name and p.outcome == shell.OK))[-3:],
-        passed, covered,
+        past,
+        past.at(number),
+        past.ref(number),
+        how,
+        piece.name,
+        one_line(piece.text),
+        piece.telling,
+        edits,
+        tuple(
+            dict.fromkeys(
+                one_line(p.text)
+                for p in between
+                if p.kind == RUN and not p.name and p.outcome == shell.OK
+            )
+        )[-3:],
+        passed,
+        covered,
         "" if passed else _said(spoken, piece.telling),
         outcome(past.turns[last - 1], OPENING) if ended else "",
         next(iter(committed(past, last)), "") if ended and passed and edits else "",
-        _changed(piece, between) if passed else ())
+        _changed(piece, between) if passed else (),
+    )
 
 
 def _changed(failed: Piece, between: Iterable[Piece]) -> tuple[str, ...]:
@@ -207,11 +264,17 @@ def _changed(failed: Piece, between: Iterable[Piece]) -> tuple[str, ...]:
 def _near(failed: Failure) -> list[Piece]:
     """Return what happened in the turn of a failed run: WITHIN steps before it, and after it."""
     steps, at = failed.steps, failed.at
-    return [piece for number, piece in steps[max(at - WITHIN, 0):at + WITHIN] if number == steps[at][0]]
+    return [
+        piece
+        for number, piece in steps[max(at - WITHIN, 0) : at + WITHIN]
+        if number == steps[at][0]
+    ]
 
 
 def _said(spoken: Iterable[str], telling: str) -> str:
-    """Return the first statement after a failure that speaks of it: two of its line's words, or its rule."""
+    """Return the first statement after a failure that speaks of it: two of its line's words, or its
+    rule.
+    """
     wanted, mark = {word for word in words_of(key_of(telling)) if len(word) > 2}, mark_of(telling)
     for text in spoken:
         said = openings.plain(text)
@@ -221,34 +284,56 @@ def _said(spoken: Iterable[str], telling: str) -> str:
 
 
 def _edits(failed: Piece, between: Iterable[Piece], turn: Iterable[Piece]) -> tuple[str, ...]:
-    """Return the files edited after a failure, else those of its turn that it names: a page names a file once a turn."""
+    """Return the files edited after a failure, else those of its turn that it names: a page names a
+    file once a turn.
+    """
     edits = [p.text for p in between if p.kind == FILE]
     failure = _run(failed) if not edits else None
-    named = [p.text for p in turn if p.kind == FILE and fixes.names(p.text, failure)] if failure else []
+    named = (
+        [p.text for p in turn if p.kind == FILE and fixes.names(p.text, failure)] if failure else []
+    )
     return tuple(dict.fromkeys(edits or named))
 
 
 def _remedy(failed: Piece, reach: Sequence[tuple[int, Piece]]) -> tuple[int, str, bool]:
-    """Return (its place, what worked, whether it covers the failure) of the first success after one; (0, "", False) for none."""
+    """Return (its place, what worked, whether it covers the failure) of the first success after
+    one; (0, "", False) for none.
+    """
     failure = _run(failed)
     if failed.name or failure is None:
         return _path_instead(failed, reach)
-    runs = [(at, p.text, run) for at, (_, p) in enumerate(reach) if p.kind == RUN and not p.name
-            and p.outcome in (shell.OK, shell.BY_HAND) for run in (_run(p),) if run is not None]
+    runs = [
+        (at, p.text, run)
+        for at, (_, p) in enumerate(reach)
+        if p.kind == RUN and not p.name and p.outcome in (shell.OK, shell.BY_HAND)
+        for run in (_run(p),)
+        if run is not None
+    ]
     for at, command, run in runs:
         if _is_same_call(failure, command):
             return at, one_line(failed.text), True
         if fixes.passes(run, failure) or _is_same_aim(failure.command, command):
             return at, one_line(command), True
-    near = [row for row in runs if row[2].key == failure.key and SequenceMatcher(None, row[1], failed.text).ratio() >= ALIKE]
+    near = [
+        row
+        for row in runs
+        if row[2].key == failure.key and SequenceMatcher(None, row[1], failed.text).ratio() >= ALIKE
+    ]
     return (near[0][0], one_line(near[0][1]), False) if near else (0, "", False)
 
 
 def _path_instead(failed: Piece, reach: Sequence[tuple[int, Piece]]) -> tuple[int, str, bool]:
     """Return the file that was worked on in place of one that was not found."""
     stem = stem_of(failed.text)
-    found = [(at, p.text) for at, (_, p) in enumerate(reach[:REACH // 2]) if stem and p.kind == FILE and p.name != REMOVED
-             and p.text != failed.text and stem_of(p.text) == stem]
+    found = [
+        (at, p.text)
+        for at, (_, p) in enumerate(reach[: REACH // 2])
+        if stem
+        and p.kind == FILE
+        and p.name != REMOVED
+        and p.text != failed.text
+        and stem_of(p.text) == stem
+    ]
     return (found[0][0], one_line(found[0][1]), False) if found else (0, "", False)
 
 
@@ -270,13 +355,28 @@ def _run(piece: Piece) -> shell.Run | None:
 
 
 def _is_same_call(failure: shell.Run, command: str) -> bool:
-    """Tell whether a shell line makes the call that failed or a part of it, from the same folder, with no option more."""
-    own = next((part for part in commandline.parts(failure.command) if commandline.key_of(part) == failure.key), failure.command)
+    """Tell whether a shell line makes the call that failed or a part of it, from the same folder,
+    with no option more.
+    """
+    own = next(
+        (
+            part
+            for part in commandline.parts(failure.command)
+            if commandline.key_of(part) == failure.key
+        ),
+        failure.command,
+    )
     wanted, calls = set(REDIRECTED.sub("", own).split()), _calls(command)
     moved = [words for words in _calls(failure.command) if words[:1] == ("cd",)]
-    return all(words in calls for words in moved) and (calls <= _calls(failure.command) or any(
-        wanted <= set(words) and words[0] == own.split()[0]
-        and not any(re.match(r"-|\w+=", word) for word in set(words) - wanted) for words in calls))
+    return all(words in calls for words in moved) and (
+        calls <= _calls(failure.command)
+        or any(
+            wanted <= set(words)
+            and words[0] == own.split()[0]
+            and not any(re.match(r"-|\w+=", word) for word in set(words) - wanted)
+            for words in calls
+        )
+    )
 
 
 def _is_same_aim(failed: str, command: str) -> bool:
@@ -305,6 +405,7 @@ def _calls(command: str) -> frozenset[tuple[str, ...]]:
 
 # --- fix
 
+
 def fix(sessions: Sequence[Past], error: str) -> Answer:
     """Find what was done after an error.
 
@@ -312,13 +413,19 @@ def fix(sessions: Sequence[Past], error: str) -> Answer:
     """
     failures = _failures(sessions, error)
     rarity = _rarity([failure.key for failure in failures])
-    lines = sorted(((line, key_of(line)) for line in lines_of(error)), key=lambda pair: -rarity(pair[1]))[:MOST_LINES]
+    lines = sorted(
+        ((line, key_of(line)) for line in lines_of(error)), key=lambda pair: -rarity(pair[1])
+    )[:MOST_LINES]
     met: list[tuple[str, tuple[Met, ...]]] = []
     heard: list[Heard] = []
     taken: set[tuple[str, int]] = set()
     for line, key in lines:
         same = [f for f in failures if f.key == key or _begins(f.key, key)]
-        near = [f for f in failures if f not in same and likeness(f.key, key) >= NEAR] if len(same) < FEW else []
+        near = (
+            [f for f in failures if f not in same and likeness(f.key, key) >= NEAR]
+            if len(same) < FEW
+            else []
+        )
         found = [*episodes(same, "same", taken), *episodes(near, "near", taken)]
         if len(found) < FEW:
             heard = heard or _heard(sessions)
@@ -327,32 +434,51 @@ def fix(sessions: Sequence[Past], error: str) -> Answer:
             met.append((line, tuple(found)))
     if met:
         return Answer(tuple(met), ())
-    closest = sorted(((likeness(f.key, key), f) for f in failures for _, key in lines), key=lambda row: -row[0])[:2 * FEW]
-    return Answer((), tuple(episodes([f for alike, f in closest if alike >= NEAREST], "near", taken)[:FEW]))
+    closest = sorted(
+        ((likeness(f.key, key), f) for f in failures for _, key in lines), key=lambda row: -row[0]
+    )[: 2 * FEW]
+    return Answer(
+        (), tuple(episodes([f for alike, f in closest if alike >= NEAREST], "near", taken)[:FEW])
+    )
 
 
 def _failures(sessions: Sequence[Past], error: str) -> list[Failure]:
-    """Return the failed runs of all sessions; of the client's own tools those that were given a path which the error names."""
+    """Return the failed runs of all sessions; of the client's own tools those that were given a
+    path which the error names.
+    """
     paths = {word.rpartition("/")[2].lower() for word in _PATH.findall(ends(error))}
-    return [Failure(past, steps, at, key_of(piece.telling)) for past in sessions for steps in (past.steps(),)
-            for at, (_, piece) in enumerate(steps) if piece.kind == RUN and piece.failed and piece.telling
-            and (not piece.name or not paths or piece.text.rpartition("/")[2].lower() in paths)]
+    return [
+        Failure(past, steps, at, key_of(piece.telling))
+        for past in sessions
+        for steps in (past.steps(),)
+        for at, (_, piece) in enumerate(steps)
+        if piece.kind == RUN
+        and piece.failed
+        and piece.telling
+        and (not piece.name or not paths or piece.text.rpartition("/")[2].lower() in paths)
+    ]
 
 
 def _rarity(keys: Sequence[str]) -> Callable[[str], float]:
-    """Return what says how telling a key is among others: the sum of how rare its words are; what nobody knows counts less."""
+    """Return what says how telling a key is among others: the sum of how rare its words are; what
+    nobody knows counts less.
+    """
     counts: dict[str, int] = {}
     for key in set(keys):
         for word in words_of(key):
             counts[word] = counts.get(word, 0) + 1
     total = max(1, len(set(keys)))
-    return lambda key: sum(log(1 + total / (1 + counts.get(word, 0))) * (word in counts or 0.3) for word in words_of(key))
+    return lambda key: sum(
+        log(1 + total / (1 + counts.get(word, 0))) * (word in counts or 0.3)
+        for word in words_of(key)
+    )
 
 
 def episodes(failures: Iterable[Failure], how: str, taken: set[tuple[str, int]]) -> list[Met]:
     """Return what came of failures, those that tell something first, then newest first.
 
-    Those of a session that the same success ended count once, by the last one.  taken: (record, place) that were told already.
+    Those of a session that the same success ended count once, by the last one.  taken: (record,
+    place) that were told already.
     """
     found: dict[tuple[str, str, str], Met] = {}
     for failure in failures:
@@ -365,9 +491,13 @@ def episodes(failures: Iterable[Failure], how: str, taken: set[tuple[str, int]])
 
 def _heard(sessions: Iterable[Past]) -> list[Heard]:
     """Return what was said in every turn."""
-    return [(past, number, texts, [text.lower() for text in texts])
-            for past in sessions for number, turn in enumerate(past.turns, 1) if turn.asked != SUMMARY
-            for texts in ([turn.request, *(p.text for p in turn.pieces if p.kind in (SAID, USER))],)]
+    return [
+        (past, number, texts, [text.lower() for text in texts])
+        for past in sessions
+        for number, turn in enumerate(past.turns, 1)
+        if turn.asked != SUMMARY
+        for texts in ([turn.request, *(p.text for p in turn.pieces if p.kind in (SAID, USER))],)
+    ]
 
 
 def _spoken(heard: Iterable[Heard], line: str, key: str, taken: set[tuple[str, int]]) -> list[Met]:
@@ -376,47 +506,91 @@ def _spoken(heard: Iterable[Heard], line: str, key: str, taken: set[tuple[str, i
     rare = mark or max(words_of(key), key=len, default="")
     found = []
     for past, number, texts, lowered in heard:
-        hits = [text for text, low in zip(texts, lowered) if rare and rare in low and _speaks(text, key, mark, rare)]
+        hits = [
+            text
+            for text, low in zip(texts, lowered)
+            if rare and rare in low and _speaks(text, key, mark, rare)
+        ]
         if not hits or (past.id, -number) in taken:
             continue
         taken.add((past.id, -number))
         turn = past.turns[number - 1]
-        found.append(Met(
-            past, past.at(number), past.ref(number), "said", "", one_line(turn.request, QUOTE), one_line(line),
-            tuple(dict.fromkeys(p.text for p in turn.pieces if p.kind == FILE)),
-            outcome=outcome(turn, OPENING), commit=next(iter(committed(past, number, 1)), "")))
-    return sorted(found, key=lambda met: -met.at)[:2 * FEW]
+        found.append(
+            Met(
+                past,
+                past.at(number),
+                past.ref(number),
+                "said",
+                "",
+                one_line(turn.request, QUOTE),
+                one_line(line),
+                tuple(dict.fromkeys(p.text for p in turn.pieces if p.kind == FILE)),
+                outcome=outcome(turn, OPENING),
+                commit=next(iter(committed(past, number, 1)), ""),
+            )
+        )
+    return sorted(found, key=lambda met: -met.at)[: 2 * FEW]
 
 
 @lru_cache(64)
 def _named_rule(mark: str) -> re.Pattern[str]:
-    """Return what finds a rule of a linter, whose name may be a common word, or the code of an error."""
+    """Return what finds a rule of a linter, whose name may be a common word, or the code of an
+    error.
+    """
     name = re.escape(mark)
     said = r"\(%s\)|`%s`|nolint:[\w,]*%s" % (name, name, name)
-    return re.compile("(?i)" + (r"(?<![\w-])%s(?![\w-])" % name if re.search(r"\d", mark) else said))
+    return re.compile(
+        "(?i)" + (r"(?<![\w-])%s(?![\w-])" % name if re.search(r"\d", mark) else said)
+    )
 
 
 def _speaks(text: str, key: str, mark: str, rare: str) -> bool:
-    """Tell whether a text holds an error's line, or names its rule.  rare: a word of the key that is looked for first."""
+    """Tell whether a text holds an error's line, or names its rule.  rare: a word of the key that
+    is looked for first.
+    """
     if mark:
         return bool(_named_rule(mark).search(text))
     return len(key) > 15 and any(
-        key_of(row) == key or (len(key) > 24 and key in key_of(row)) for row in text.split("\n") if rare in row.lower())
+        key_of(row) == key or (len(key) > 24 and key in key_of(row))
+        for row in text.split("\n")
+        if rare in row.lower()
+    )
 
 
 # --- for --json
 
+
 def met_json(met: Met, place: Place) -> dict[str, Any]:
     """Return one failure and what came of it."""
-    return {**source(met.past, place), "at": clock.iso(met.at), "where": met.where, "how": met.how, "tool": met.tool or None,
-            "ran": met.ran, "error": met.telling, "said": met.said or None,
-            "tried": list(met.did), "edited": list(met.edits),
-            "changed": list(met.changed), "worked": met.passed or None, "same_call": met.covered,
-            "outcome": met.outcome or None, "commit": met.commit or None}
+    return {
+        **source(met.past, place),
+        "at": clock.iso(met.at),
+        "where": met.where,
+        "how": met.how,
+        "tool": met.tool or None,
+        "ran": met.ran,
+        "error": met.telling,
+        "said": met.said or None,
+        "tried": list(met.did),
+        "edited": list(met.edits),
+        "changed": list(met.changed),
+        "worked": met.passed or None,
+        "same_call": met.covered,
+        "outcome": met.outcome or None,
+        "commit": met.commit or None,
+    }
 
 
 def to_json(answer: Answer, place: Place, limit: int) -> dict[str, Any]:
     """Return an answer, with at most `limit` occurrences of each line."""
-    return {"lines": [{"error": line, "sessions": len({met.past.session for met in found}),
-                       "met": [met_json(met, place) for met in found[:limit]]} for line, found in answer.met],
-            "nearest": [met_json(met, place) for met in answer.nearest]}
+    return {
+        "lines": [
+            {
+                "error": line,
+                "sessions": len({met.past.session for met in found}),
+                "met": [met_json(met, place) for met in found[:limit]],
+            }
+            for line, found in answer.met
+        ],
+        "nearest": [met_json(met, place) for met in answer.nearest],
+    }

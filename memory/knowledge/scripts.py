@@ -1,8 +1,10 @@
-"""Running a script that a person approved: the approved bytes, from a private copy, with little around them.
+"""Running a script that a person approved: the approved bytes, from a private copy, with little
+around them.
 
-The bytes are read once; what was compared with the approval is what is written to the copy, and what runs.  So a file that is
-swapped between the check and the run changes nothing.  The copy is alone in a directory of its own: `$0` and what a script
-imports from beside itself lead there, DAYLEAF_SCRIPT names where it came from.
+The bytes are read once; what was compared with the approval is what is written to the copy, and
+what runs.  So a file that is swapped between the check and the run changes nothing.  The copy is
+alone in a directory of its own: `$0` and what a script imports from beside itself lead there,
+DAYLEAF_SCRIPT names where it came from.
 """
 
 from __future__ import annotations
@@ -24,20 +26,39 @@ from memory.core.records import Record
 from memory.project import material
 from memory.store import process
 
-# What a script is given of the environment.  The marks of agents hold no secret, and keep a dayleaf below a script from taking a
-# model for a person.
-PASSED = frozenset(("PATH", "HOME", "LANG", "TERM", "TMPDIR", "USER", "LOGNAME", "SHELL", *AGENTS,
-                    "SYSTEMROOT", "COMSPEC", "PATHEXT", "TEMP", "TMP", "USERPROFILE"))
+# What a script is given of the environment.  The marks of agents hold no secret, and keep a dayleaf
+# below a script from taking a model for a person.
+PASSED = frozenset(
+    (
+        "PATH",
+        "HOME",
+        "LANG",
+        "TERM",
+        "TMPDIR",
+        "USER",
+        "LOGNAME",
+        "SHELL",
+        *AGENTS,
+        "SYSTEMROOT",
+        "COMSPEC",
+        "PATHEXT",
+        "TEMP",
+        "TMP",
+        "USERPROFILE",
+    )
+)
 SECONDS, MOST_SECONDS = 60, 86_400
 TIMED_OUT = 124  # the status of a script that missed its deadline, as of timeout(1)
 FOLDER = "run"  # of the copies, in the cache
 
 
 class Order(NamedTuple):
-    """What is to run: the script's bytes with their SHA-256, where they came from, what executes them, and around what.
+    """What is to run: the script's bytes with their SHA-256, where they came from, what executes
+    them, and around what.
 
-    program: the interpreter and its argument; empty where the script is executed itself.  approved: whether a person approved
-    exactly these bytes.  waits: else why it may not run, with the remedy, said of it.
+    program: the interpreter and its argument; empty where the script is executed itself.  approved:
+    whether a person approved exactly these bytes.  waits: else why it may not run, with the remedy,
+    said of it.
     """
 
     id: str
@@ -56,13 +77,19 @@ class Order(NamedTuple):
         return [*self.program, script, *self.args]
 
 
-def order(record: Record, place: Place, args: Sequence[str], env: Mapping[str, str], cwd: str = "") -> Order:
+def order(
+    record: Record, place: Place, args: Sequence[str], env: Mapping[str, str], cwd: str = ""
+) -> Order:
     """Read a script once and say what running it means.
 
-    env: of this process.  cwd: where it is to stand, "" for the project's root.  Raises StoreError for what cannot run.
+    env: of this process.  cwd: where it is to stand, "" for the project's root.  Raises StoreError
+    for what cannot run.
     """
     if record.kind != "resource" or material.type_of(record) != "script":
-        raise StoreError("%s is not a script; `dayleaf resource list --type script` lists the scripts" % record.id)
+        raise StoreError(
+            "%s is not a script; `dayleaf resource list --type script` lists the scripts"
+            % record.id
+        )
     source = material.source_of(record, place)
     decided = approvals.decisions(place.home)
     key = approvals.script_workspace(record.name, place.key), record.id, source.checksum
@@ -72,8 +99,18 @@ def order(record: Record, place: Place, args: Sequence[str], env: Mapping[str, s
     except StoreError as error:
         raise StoreError("%s: %s cannot run: %s" % (record.id, source.path, error)) from None
     waits = _waits(key, decided)
-    return Order(record.id, source.path, source.data, source.checksum, runs, tuple(args), cwd or place.root, passed,
-                 decided.get(key) == "approve", waits)
+    return Order(
+        record.id,
+        source.path,
+        source.data,
+        source.checksum,
+        runs,
+        tuple(args),
+        cwd or place.root,
+        passed,
+        decided.get(key) == "approve",
+        waits,
+    )
 
 
 def _waits(key: approvals.Approval, decided: dict[approvals.Approval, str]) -> str:
@@ -90,12 +127,15 @@ def _waits(key: approvals.Approval, decided: dict[approvals.Approval, str]) -> s
 
 def environment(env: Mapping[str, str], path: str) -> dict[str, str]:
     """Return the few variables that a script gets, with its own path as DAYLEAF_SCRIPT."""
-    kept = {key: value for key, value in env.items() if key.upper() in PASSED or key.startswith("LC_")}
+    kept = {
+        key: value for key, value in env.items() if key.upper() in PASSED or key.startswith("LC_")
+    }
     return {**kept, "PATH": process.absolute(env.get("PATH", "")), "DAYLEAF_SCRIPT": path}
 
 
 def program(data: bytes, runnable: bool, env: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the interpreter that a script's first line names, and its argument; () for a program of the machine's own form.
+    """Return the interpreter that a script's first line names, and its argument; () for a program
+    of the machine's own form.
 
     env: whose PATH is searched where no such paths exist, {} to ask for the form of the line alone.
     Raises StoreError, with the remedy, where neither is there.
@@ -103,17 +143,23 @@ def program(data: bytes, runnable: bool, env: Mapping[str, str]) -> tuple[str, .
     if not data.startswith(b"#!"):
         if runnable and b"\0" in data[:4096]:
             return ()
-        raise StoreError("it has no first line `#!` that names its interpreter; add one, such as `#!/bin/sh`")
+        raise StoreError(
+            "it has no first line `#!` that names its interpreter; add one, such as `#!/bin/sh`"
+        )
     line = data[2:4096].split(b"\n")[0]
     if line.endswith(b"\r"):
         raise StoreError("its first line ends with a carriage return; save it with LF line ends")
     words = line.decode("utf-8", "surrogateescape").strip().split(None, 1)
     if not words or not words[0].startswith("/"):
-        raise StoreError("its first line names no absolute path; write it as `#!/usr/bin/env python3`")
+        raise StoreError(
+            "its first line names no absolute path; write it as `#!/usr/bin/env python3`"
+        )
     if os.name != "posix":
         return _found(words, env) if env else tuple(words)
     if not os.path.isfile(words[0]) or not os.access(words[0], os.X_OK):
-        raise StoreError("its first line names %s, which cannot be executed here; correct it" % words[0])
+        raise StoreError(
+            "its first line names %s, which cannot be executed here; correct it" % words[0]
+        )
     return tuple(words)
 
 
@@ -128,18 +174,28 @@ def _found(words: list[str], env: Mapping[str, str]) -> tuple[str, ...]:
 
 # ---- the copy
 
+
 @contextlib.contextmanager
 def copied(cache: str, path: str, data: bytes) -> Iterator[str]:
-    """Write bytes to a new file that nobody else can read or name beforehand, give its path, and remove it afterwards.
+    """Write bytes to a new file that nobody else can read or name beforehand, give its path, and
+    remove it afterwards.
 
     cache: a directory.  path: the original, whose name it keeps.  Raises OSError.
     """
     _collect(files.make_folder(cache + "/" + FOLDER))
     folder = tempfile.mkdtemp(prefix="%d-" % os.getpid(), dir=cache + "/" + FOLDER)
     try:
-        name = "".join(c if c.isalnum() or c in "._-" else "_" for c in path.rpartition("/")[2]).lstrip(".")[-80:] or "script"
+        name = (
+            "".join(
+                c if c.isalnum() or c in "._-" else "_" for c in path.rpartition("/")[2]
+            ).lstrip(".")[-80:]
+            or "script"
+        )
         copy = folder + "/" + name
-        with open(os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o500), "wb") as file:
+        with open(
+            os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o500),
+            "wb",
+        ) as file:
             file.write(data)
         os.chmod(copy, 0o500)
         yield copy
@@ -159,35 +215,53 @@ def _collect(folder: str) -> None:
 
 # ---- running
 
-def run(told: Order, cache: str, seconds: float, stdin: bool, tell: Callable[[int, bytes], None],
-        stopped: threading.Event | None = None) -> tuple[int, bool]:
+
+def run(
+    told: Order,
+    cache: str,
+    seconds: float,
+    stdin: bool,
+    tell: Callable[[int, bytes], None],
+    stopped: threading.Event | None = None,
+) -> tuple[int, bool]:
     """Run a script and return (its status, whether it ended in time).
 
-    cache: the directory below which the copy stands.  seconds: its deadline.  stdin: give it this process's.  tell: told 1
-    (stdout) or 2 (stderr) and what the script printed, as it comes.  stopped: ends it where
+    cache: the directory below which the copy stands.  seconds: its deadline.  stdin: give it this
+    process's.  tell: told 1 (stdout) or 2 (stderr) and what the script printed, as it comes.
+    stopped: ends it where
     no signal does.  The status is its own, 128 + a signal that ended it, or
     TIMED_OUT.  Raises StoreError where it is not approved or does not start.
     """
     if not told.approved or files.sha256(told.data) != told.checksum:
-        raise StoreError("%s %s" % (told.id, told.waits or "waits for approval: it changed just now; run it again"))
+        raise StoreError(
+            "%s %s"
+            % (told.id, told.waits or "waits for approval: it changed just now; run it again")
+        )
     try:
         with _ending() as (stop, caught), copied(cache, told.path, told.data) as copy:
             source = 0 if stdin else subprocess.DEVNULL
-            done = process.stream(told.argv(copy), source, seconds, told.env, told.cwd, tell, stopped or stop)
+            done = process.stream(
+                told.argv(copy), source, seconds, told.env, told.cwd, tell, stopped or stop
+            )
     except (OSError, ValueError) as error:
         why = (getattr(error, "strerror", "") or str(error)).lower()
-        raise StoreError("%s could not be started: %s; `dayleaf resource run %s --dry-run` shows what it would run" % (
-            told.id, why, told.id)) from None
+        raise StoreError(
+            "%s could not be started: %s; `dayleaf resource run %s --dry-run` "
+            "shows what it would run" % (told.id, why, told.id)
+        ) from None
     if caught:
         raise SystemExit(128 + caught[0])
-    return (TIMED_OUT if not done.in_time else done.rc if done.rc >= 0 else 128 - done.rc), done.in_time
+    return (
+        TIMED_OUT if not done.in_time else done.rc if done.rc >= 0 else 128 - done.rc
+    ), done.in_time
 
 
 @contextlib.contextmanager
 def _ending() -> Iterator[tuple[threading.Event, list[int]]]:
     """Give an event that SIGINT, SIGTERM and SIGHUP set, and the signals that came.
 
-    An exception out of a handler could come while the script is being started, and nobody would know of it.
+    An exception out of a handler could come while the script is being started, and nobody would
+    know of it.
     """
     stop, caught = threading.Event(), list[int]()
 
@@ -195,10 +269,13 @@ def _ending() -> Iterator[tuple[threading.Event, list[int]]]:
         caught.append(number)
         stop.set()
 
-    numbers = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    numbers = [
+        getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
+    ]
     if threading.current_thread() is not threading.main_thread():
         numbers = []
-    numbers = [number for number in numbers if signal.getsignal(number) != signal.SIG_IGN]  # as nohup wants it
+    # as nohup wants it
+    numbers = [number for number in numbers if signal.getsignal(number) != signal.SIG_IGN]
     before = {number: signal.signal(number, ended) for number in numbers}
     try:
         yield stop, caught

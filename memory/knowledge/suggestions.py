@@ -25,16 +25,31 @@ def keep(store: Store, refused: PersonsRecord, words: Sequence[str], session: st
 
     words: those behind `dayleaf`.  session: the id of the session, or "".  Raises StoreError.
     """
-    there = next((record for record in store.each(("learning",))
-                  if not record.accepted and command(record) == list(words)), None)
+    there = next(
+        (
+            record
+            for record in store.each(("learning",))
+            if not record.accepted and command(record) == list(words)
+        ),
+        None,
+    )
     if there is not None:
         return there
     line = "dayleaf " + " ".join(map(shlex.quote, words))
     title = "Suggested: " + one_line(line)[:TITLE_CHARS]
-    body = "A session suggests this command:\n\n    %s\n\nIt would change %s, \"%s\".\n" % (
-        one_line(line), refused.id, one_line(refused.title))
-    return store.add("learning", title, body, source="agent", session=session, extra={
-        "accepted": False, KEY: list(words), "links": records.derived_links([refused.id])})
+    body = 'A session suggests this command:\n\n    %s\n\nIt would change %s, "%s".\n' % (
+        one_line(line),
+        refused.id,
+        one_line(refused.title),
+    )
+    return store.add(
+        "learning",
+        title,
+        body,
+        source="agent",
+        session=session,
+        extra={"accepted": False, KEY: list(words), "links": records.derived_links([refused.id])},
+    )
 
 
 def command(record: Record) -> List[str]:

@@ -1,21 +1,37 @@
-"""Uses: a record that was shown in a turn, and whose file, command or identifier then stands in a tool call of that turn.
+"""Uses: a record that was shown in a turn, and whose file, command or identifier then stands in a
+tool call of that turn.
 
-Shown is what the receipts say of the prompt, what a start said (until a reset, and counted once for the session), and the ids
-that `dayleaf recall`, `show` and `distill` printed in the turn.  A word is evidence only where it is rare (at most a tenth of
-the documents hold it, or two, if that is not most of them) and the user's own prompt did not name it; of a passage only those
-words count that stood in it, which the receipt has as hashes.  That a command then succeeded says nothing more.  What a start
-shows by its place alone (newest checkpoint, handoff, plan) is not used: work goes on there anyway.
+Shown is what the receipts say of the prompt, what a start said (until a reset, and counted once for
+the session), and the ids that `dayleaf recall`, `show` and `distill` printed in the turn.  A word
+is evidence only where it is rare (at most a tenth of the documents hold it, or two, if that is not
+most of them) and the user's own prompt did not name it; of a passage only those words count that
+stood in it, which the receipt has as hashes.  That a command then succeeded says nothing more.
+What a start shows by its place alone (newest checkpoint, handoff, plan) is not used: work goes on
+there anyway.
 
-State, version 1, `<cache>/sessions/<session>.used`, derived, one line: {"v":1,"offset":bytes of the transcript read,
-"prompt":the host's id of the turn's prompt,"words":[8 hex of each of its words],"recalled":[ids],"pending":[ids of tool calls],
-"since":[bytes of each ledger in front of the session's first line, 0 where that is not known]}.
-Without it the transcript is read again, and what the ledger has of the session is not noted twice.
+State, version 1, `<cache>/sessions/<session>.used`, derived, one line: {"v":1,"offset":bytes of the
+transcript read, "prompt":the host's id of the turn's prompt,"words":[8 hex of each of its
+words],"recalled":[ids],"pending":[ids of tool calls], "since":[bytes of each ledger in front of the
+session's first line, 0 where that is not known]}.  Without it the transcript is read again, and
+what the ledger has of the session is not noted twice.
 """
 
 from __future__ import annotations
 
 import re
-from typing import Any, Dict, FrozenSet, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple
+from typing import (
+    Any,
+    Dict,
+    FrozenSet,
+    Iterable,
+    Iterator,
+    List,
+    NamedTuple,
+    Optional,
+    Sequence,
+    Set,
+    Tuple,
+)
 
 from memory.core import clock, fastjson, files, tokeniser
 from memory.core.layout import Place
@@ -32,7 +48,8 @@ SLACK = 5.0  # seconds by which a prompt may stand before its receipt
 MOST_CHARS = 1 << 16  # of a record, and of a value of a tool call, that are read
 MOST_WORDS = 400  # of a prompt that are remembered
 PLACED = ("checkpoint", "plan")  # kinds that a start shows by their place alone
-_SPLIT = re.compile(r"(?:[\s\"'`,;|&()<>{}\[\]$=*#!?\\]|[^\x00-\x7f])+")  # a particle ends a name: `jwt.py를`
+# a particle ends a name: `jwt.py를`
+_SPLIT = re.compile(r"(?:[\s\"'`,;|&()<>{}\[\]$=*#!?\\]|[^\x00-\x7f])+")
 _LINE = re.compile(r":\d+(?::\d+)?$")
 _PROSE = re.compile(r"(?<![a-z])[a-z]+(?:[/-][a-z]+)+")  # and/or, read-only
 _CODE = re.compile(r"(?<![a-z])[a-z]+-?\d{3,}")  # E0382, JIRA-117
@@ -43,11 +60,23 @@ Use = Tuple[str, str]  # prompt's id or "", record's id
 
 
 class Turn:
-    """The turn that is read: its prompt's id and the hashes of its words, ids that a command of ours printed in it, calls of such
-    commands without a result yet."""
+    """The turn that is read: its prompt's id and the hashes of its words, ids that a command of
+    ours printed in it, calls of such commands without a result yet.
+    """
 
-    def __init__(self, prompt: str = "", words: Iterable[str] = (), recalled: Iterable[str] = (), pending: Iterable[str] = ()):
-        self.prompt, self.words, self.recalled, self.pending = prompt, set(words), dict.fromkeys(recalled), set(pending)
+    def __init__(
+        self,
+        prompt: str = "",
+        words: Iterable[str] = (),
+        recalled: Iterable[str] = (),
+        pending: Iterable[str] = (),
+    ):
+        self.prompt, self.words, self.recalled, self.pending = (
+            prompt,
+            set(words),
+            dict.fromkeys(recalled),
+            set(pending),
+        )
 
     def begin(self, prompt: str, words: Iterable[str]) -> None:
         """Go on to the turn of another prompt."""
@@ -57,8 +86,9 @@ class Turn:
 
 
 class Shown(NamedTuple):
-    """What receipts say: ids by prompt; ids of each start with its instant and whether it began anew; the first instant; the
-    hashes of a passage's words by prompt and id."""
+    """What receipts say: ids by prompt; ids of each start with its instant and whether it began
+    anew; the first instant; the hashes of a passage's words by prompt and id.
+    """
 
     prompts: Dict[str, List[str]]
     starts: List[Tuple[float, bool, List[str]]]
@@ -75,7 +105,9 @@ class Shown(NamedTuple):
 
 
 class Names(NamedTuple):
-    """What a record names: rare words and commands, in lower case, and whether it may be shown by its place alone."""
+    """What a record names: rare words and commands, in lower case, and whether it may be shown by
+    its place alone.
+    """
 
     name: str
     words: FrozenSet[str]
@@ -86,7 +118,8 @@ class Names(NamedTuple):
 def note(place: Place, session: str, path: str, now: float) -> int:
     """Read on in a session's transcript and note the uses in the ledgers; returns how many are new.
 
-    path: what `transcript.trusted` returned.  now: seconds since the epoch.  Raises OSError, StoreError.
+    path: what `transcript.trusted` returned.  now: seconds since the epoch.  Raises OSError,
+    StoreError.
     """
     state = place.cache + "/sessions/" + session
     shown = _shown(place, session)
@@ -106,8 +139,12 @@ def note(place: Place, session: str, path: str, now: float) -> int:
     return new
 
 
-def _write(place: Place, session: str, uses: Iterable[Use], known: _Records, now: float, since: List[int]) -> int:
-    """Append the uses that no ledger has yet and return how many.  since: see the state; what is learned of it is put there."""
+def _write(
+    place: Place, session: str, uses: Iterable[Use], known: _Records, now: float, since: List[int]
+) -> int:
+    """Append the uses that no ledger has yet and return how many.  since: see the state; what is
+    learned of it is put there.
+    """
     books = ledger.ledgers(place)
     there: Dict[ledger.Ledger, Set[Use]] = {}
     new = 0
@@ -142,12 +179,17 @@ def _shown(place: Place, session: str) -> Optional[Shown]:
         elif row.get("event") == "prompt" and row.get("prompt"):
             prompts.setdefault(str(row["prompt"]), []).extend(ids)
             held = row.get("words")
-            words.update(((str(row["prompt"]), id), set(map(str, found))) for id, found in (
-                held.items() if isinstance(held, dict) else ()) if isinstance(found, list))
+            words.update(
+                ((str(row["prompt"]), id), set(map(str, found)))
+                for id, found in (held.items() if isinstance(held, dict) else ())
+                if isinstance(found, list)
+            )
     return Shown(prompts, starts, min(instants), words) if rows else None
 
 
-def _uses(reading: Iterable[Entry], turn: Turn, shown: Shown, known: _Records, home: str) -> Iterator[Use]:
+def _uses(
+    reading: Iterable[Entry], turn: Turn, shown: Shown, known: _Records, home: str
+) -> Iterator[Use]:
     """Yield the uses among entries, and leave in `turn` the turn that they end in."""
     for entry in reading:
         instant = clock.parse(entry.at) or 0.0
@@ -160,15 +202,23 @@ def _uses(reading: Iterable[Entry], turn: Turn, shown: Shown, known: _Records, h
             turn.recalled.update(dict.fromkeys(_ID.findall(entry.text)))
         elif entry.kind == transcript.USE:
             said, ours = _said(entry, home)
-            before = [(turn.prompt, id) for id in (*shown.prompts.get(turn.prompt, ()), *turn.recalled)]
+            before = [
+                (turn.prompt, id) for id in (*shown.prompts.get(turn.prompt, ()), *turn.recalled)
+            ]
             started = [("", id) for id in shown.at_start(instant)]
             yield from _met(said, before, started, turn, known, shown.words)
             if ours:
                 turn.pending.add(entry.id)
 
 
-def _met(said: Sequence[str], before: Sequence[Use], started: Sequence[Use], turn: Turn, known: _Records,
-         passages: Dict[Use, Set[str]]) -> Iterator[Use]:
+def _met(
+    said: Sequence[str],
+    before: Sequence[Use],
+    started: Sequence[Use],
+    turn: Turn,
+    known: _Records,
+    passages: Dict[Use, Set[str]],
+) -> Iterator[Use]:
     """Yield the shown records that a tool call names."""
     if not said or not (before or started):
         return
@@ -179,36 +229,64 @@ def _met(said: Sequence[str], before: Sequence[Use], started: Sequence[Use], tur
         if names is None or (use[0] == "" and names.placed and use not in before):
             continue
         if use in passages:
-            if any(ledger.short(word) in passages[use] and not _asked(word, turn) for word in words):
+            if any(
+                ledger.short(word) in passages[use] and not _asked(word, turn) for word in words
+            ):
                 yield use
             continue
         fresh = [word for word in names.words & words if not _asked(word, turn)]
-        ran = [c for c in names.commands if any(" %s " % c in whole for whole in commands)
-               and not all(_asked(word, turn) for word in c.split())]
+        ran = [
+            c
+            for c in names.commands
+            if any(" %s " % c in whole for whole in commands)
+            and not all(_asked(word, turn) for word in c.split())
+        ]
         if fresh or ran:
             yield use
 
 
 def _said(entry: Entry, home: str) -> Tuple[List[str], bool]:
-    """Return (what a tool call says, without calls of dayleaf and its own files; whether it is one that shows records)."""
+    """Return (what a tool call says, without calls of dayleaf and its own files; whether it is one
+    that shows records).
+    """
     data = entry.data if isinstance(entry.data, dict) else {}
     command = data.get("command") if entry.name == "Bash" else None
     if not isinstance(command, str):
-        return [value[:MOST_CHARS] for value in data.values() if isinstance(value, str) and home not in value], False
+        return [
+            value[:MOST_CHARS]
+            for value in data.values()
+            if isinstance(value, str) and home not in value
+        ], False
     parts = [(part, commandline.key_of(part)) for part in commandline.parts(command[:MOST_CHARS])]
-    return ([part for part, key in parts if key.partition(" ")[0] != "dayleaf" and home not in part],
-            any(key.startswith(_SHOWS) for _, key in parts))
+    return (
+        [part for part, key in parts if key.partition(" ")[0] != "dayleaf" and home not in part],
+        any(key.startswith(_SHOWS) for _, key in parts),
+    )
 
 
 def words_of(value: str) -> List[str]:
-    """Return the words of a text that name a file, an option, an identifier, in lower case and without a line's number."""
-    words = dict.fromkeys(_LINE.sub("", word).strip(".:/").lower() for word in technical(" ".join(_SPLIT.split(value))))
-    return [word for word in words if not _PROSE.fullmatch(word) and (
-        _CODE.fullmatch(word) or (len(word) > LETTERS and sum(map(str.isalpha, word)) >= LETTERS))]
+    """Return the words of a text that name a file, an option, an identifier, in lower case and
+    without a line's number.
+    """
+    words = dict.fromkeys(
+        _LINE.sub("", word).strip(".:/").lower()
+        for word in technical(" ".join(_SPLIT.split(value)))
+    )
+    return [
+        word
+        for word in words
+        if not _PROSE.fullmatch(word)
+        and (
+            _CODE.fullmatch(word)
+            or (len(word) > LETTERS and sum(map(str.isalpha, word)) >= LETTERS)
+        )
+    ]
 
 
 def forms(word: str) -> Iterator[str]:
-    """Yield a word, and of a path all its ends: `/home/a/src/jwt.py` is `src/jwt.py`, and `jwt.py`."""
+    """Yield a word, and of a path all its ends: `/home/a/src/jwt.py` is `src/jwt.py`, and
+    `jwt.py`.
+    """
     yield word
     while "/" in word:
         word = word.partition("/")[2]
@@ -217,7 +295,9 @@ def forms(word: str) -> Iterator[str]:
 
 
 def _hashed(said: str) -> Set[str]:
-    words = [_LINE.sub("", word).strip(".:/").lower() for word in _SPLIT.split(said[:MOST_CHARS])][:MOST_WORDS]
+    words = [_LINE.sub("", word).strip(".:/").lower() for word in _SPLIT.split(said[:MOST_CHARS])][
+        :MOST_WORDS
+    ]
     return {ledger.short(form) for word in words if word for form in forms(word)}
 
 
@@ -245,23 +325,43 @@ class _Records(Dict[str, Optional[Names]]):
 
     def _read(self, id: str) -> Optional[Names]:
         doc = self._found.by_id(id)
-        record = next(iter(indexview.reread(self._found, [doc], whole=True)), None) if doc is not None else None
+        record = (
+            next(iter(indexview.reread(self._found, [doc], whole=True)), None)
+            if doc is not None
+            else None
+        )
         if doc is None or record is None:
             return None
         files_ = record.meta.get("files")
-        said = "\n".join((record.title, *(map(str, files_) if isinstance(files_, list) else [str(files_ or "")]), record.body))
+        said = "\n".join(
+            (
+                record.title,
+                *(map(str, files_) if isinstance(files_, list) else [str(files_ or "")]),
+                record.body,
+            )
+        )
         said = said[:MOST_CHARS]
         quoted = [" ".join(q.lower().split()) for q in _QUOTED.findall(said)]
-        return Names(doc.name, frozenset(filter(self._is_rare, words_of(said))),
-                     tuple(q for q in dict.fromkeys(quoted) if " " in q and self._is_rare(q)), record.kind in PLACED)
+        return Names(
+            doc.name,
+            frozenset(filter(self._is_rare, words_of(said))),
+            tuple(q for q in dict.fromkeys(quoted) if " " in q and self._is_rare(q)),
+            record.kind in PLACED,
+        )
 
     def _is_rare(self, said: str) -> bool:
-        """Tell whether few documents hold a word, or one of a command's: no more can hold all of it than hold its rarest term."""
-        least = min((self._found.df(term) for term in tokeniser.tokens(said.rpartition("/")[2] or said)), default=0)
+        """Tell whether few documents hold a word, or one of a command's: no more can hold all of it
+        than hold its rarest term.
+        """
+        least = min(
+            (self._found.df(term) for term in tokeniser.tokens(said.rpartition("/")[2] or said)),
+            default=0,
+        )
         return 0 < least <= self._most and (least == 1 or 2 * least <= self._found.documents)
 
 
 # ---- the state
+
 
 def _load(path: str) -> Tuple[int, Turn, List[int]]:
     try:
@@ -269,13 +369,23 @@ def _load(path: str) -> Tuple[int, Turn, List[int]]:
         if row["v"] != 1:
             return 0, Turn(), [0, 0]
         private, everyone = row.get("since") or (0, 0)
-        return (int(row["offset"]), Turn(str(row["prompt"]), row["words"], row["recalled"], row["pending"]),
-                [max(0, int(private)), max(0, int(everyone))])
+        return (
+            int(row["offset"]),
+            Turn(str(row["prompt"]), row["words"], row["recalled"], row["pending"]),
+            [max(0, int(private)), max(0, int(everyone))],
+        )
     except (OSError, ValueError, KeyError, TypeError):
         return 0, Turn(), [0, 0]
 
 
 def _save(path: str, offset: int, turn: Turn, since: Sequence[int]) -> None:
-    row = {"v": 1, "offset": offset, "prompt": turn.prompt, "words": sorted(turn.words), "recalled": list(turn.recalled),
-           "pending": sorted(turn.pending), "since": list(since)}
+    row = {
+        "v": 1,
+        "offset": offset,
+        "prompt": turn.prompt,
+        "words": sorted(turn.words),
+        "recalled": list(turn.recalled),
+        "pending": sorted(turn.pending),
+        "since": list(since),
+    }
     files.replace(path, (fastjson.dump(row) + "\n").encode("ascii"))

@@ -1,15 +1,19 @@
-"""Walls: which failed calls earlier sessions met, and what then worked, written down for the hook at a failed call.
+"""Walls: which failed calls earlier sessions met, and what then worked, written down for the hook
+at a failed call.
 
-`write` derives `<scope>.walls` (its format stands in hook/at_failure.py) from the conversations of the private tier, and from the
-checkpoints of sessions that have none.  What one record gives is kept in
-`<scope>.met`, so that only records whose file changed are read again.  A failure is written down only with a remedy: another
-call that worked, the line that met a linter's rule, or the path that is there in place of one that is not.
+`write` derives `<scope>.walls` (its format stands in hook/at_failure.py) from the conversations of
+the private tier, and from the checkpoints of sessions that have none.  What one record gives is
+kept in
+`<scope>.met`, so that only records whose file changed are read again.  A failure is written down
+only with a remedy: another call that worked, the line that met a linter's rule, or the path that is
+there in place of one that is not.
 
-Format of `<scope>.met`, version 6, JSON Lines: `{"v": 6, "sha": 16 hex of the look-up's SHA-256}`, then for each record name,
-file (its size and time of change in nanoseconds), id, session, branch, created, size and sha (of its text), failures (keys, at,
-telling, worth, said, ran, where: its turn, then: the other call that worked after it, "" for none), ruled (of changes that met
-a finding, rule -> worth, said, telling and at), gone (paths that it removed -> at, said) and paths (of files that it tells
-of).
+Format of `<scope>.met`, version 6, JSON Lines: `{"v": 6, "sha": 16 hex of the look-up's SHA-256}`,
+then for each record name, file (its size and time of change in nanoseconds), id, session, branch,
+created, size and sha (of its text), failures (keys, at, telling, worth, said, ran, where: its turn,
+then: the other call that worked after it, "" for none), ruled (of changes that met a finding, rule
+-> worth, said, telling and at), gone (paths that it removed -> at, said) and paths (of files that
+it tells of).
 """
 
 from __future__ import annotations
@@ -37,17 +41,27 @@ from memory.store.store import Store
 
 VERSION = 6  # of `<scope>.met`
 MOST_RECORDS, MOST_BYTES = 2000, 64 << 20  # that are looked at, of what is written here
-NEWEST = 200  # turns of a conversation that are read; those before them as they were when they were among these
-MOST_MET, LINE, COMMAND = 3, 300, 240  # occurrences of a wall that are kept; characters of a line that met it, of a command
+# turns of a conversation that are read; those before them as they were when they were among these
+NEWEST = 200
+# occurrences of a wall that are kept; characters of a line that met it, of a command
+MOST_MET, LINE, COMMAND = 3, 300, 240
 # Linters whose name stands behind many a rule.
 _NAME = Late(r"[A-Za-z]\w{0,40}\.[A-Za-z]\w{0,40}")  # of what a package holds
-SUITES = frozenset("gosec gocritic staticcheck stylecheck revive govet typecheck vet eslint ruff pylint flake8 clippy".split())
+SUITES = frozenset(
+    (
+        "gosec gocritic staticcheck stylecheck revive govet typecheck vet eslint ruff "
+        "pylint flake8 clippy"
+    ).split()
+)
 MOST_SHAPES, MOST_CALLS = 64, 16  # of calls of one program that worked; commands of one shape
-ALIKE = 0.6  # likeness of the calls, without what they were given, of which one worked and one did not
+# likeness of the calls, without what they were given, of which one worked and one did not
+ALIKE = 0.6
 _TOOLS, _CLIPPED = frozenset((*at_failure.TOOLS, "")), "…"
 _QUOTED = Late(r"""(["'])(?:\\.|(?!\1).){48,}(?:\1|…|\Z)""", re.S)
-_GIVEN = Late(r"""(["'])(?:\\.|(?!\1).)*(?:\1|…|\Z)|\d+|[0-9a-f]{7,}""", re.S)  # of a command: what varies
-_SILENT: dict[str, Any] = {"failures": [], "ruled": {}, "gone": {}, "paths": []}  # where a conversation tells it
+# of a command: what varies
+_GIVEN = Late(r"""(["'])(?:\\.|(?!\1).)*(?:\1|…|\Z)|\d+|[0-9a-f]{7,}""", re.S)
+# where a conversation tells it
+_SILENT: dict[str, Any] = {"failures": [], "ruled": {}, "gone": {}, "paths": []}
 
 Row = dict[str, Any]
 Groups = dict[str, list[tuple[Row, Row]]]  # (a record, a failure in it) by key
@@ -59,12 +73,16 @@ def met_path(place: Place) -> str:
 
 
 def write(place: Place, settings: Config, now: float) -> list[Row]:
-    """Bring the look-up of walls up to date; return what each record gives.  Raises OSError where it cannot be written."""
+    """Bring the look-up of walls up to date; return what each record gives.  Raises OSError where
+    it cannot be written.
+    """
     sha, kept = _kept(place)
     before = {str(row.get("name")): row for row in kept}
     rows, told = list[Row](), set[str]()
     store, changed = Store(place, settings, now), False
-    names = [name for name in history.newest(place, MOST_RECORDS) if name[:1] == PRIVATE][:MOST_RECORDS]
+    names = [name for name in history.newest(place, MOST_RECORDS) if name[:1] == PRIVATE][
+        :MOST_RECORDS
+    ]
     for name in sorted(names, key=lambda name: (not _is_talk(name), name)):
         stamp = _stamp(place, name)
         row = before.get(name)
@@ -77,14 +95,19 @@ def write(place: Place, settings: Config, now: float) -> list[Row]:
     given = _told_once(rows)
     if changed or len(rows) != len(before) or _sha_of(at_failure.path_of(place)) != sha:
         data = packed(merged(place, given))
-        lines = [fastjson.dump(row) + "\n" for row in ({"v": VERSION, "sha": files.sha256(data)[:16]}, *rows)]
+        lines = [
+            fastjson.dump(row) + "\n"
+            for row in ({"v": VERSION, "sha": files.sha256(data)[:16]}, *rows)
+        ]
         files.replace(met_path(place), "".join(lines).encode("ascii"))
         files.replace(at_failure.path_of(place), data)
     return given
 
 
 def discard(place: Place) -> None:
-    """Delete what was derived in every checkout of the workspace: what goes for good stands in it too."""
+    """Delete what was derived in every checkout of the workspace: what goes for good stands in it
+    too.
+    """
     for name in os.listdir(place.cache) if files.is_folder(place.cache) else ():
         if name.endswith((".walls", ".met", ".turned", ".facts", ".claims", ".heads")):
             files.remove(place.cache + "/" + name)
@@ -98,11 +121,16 @@ def known(place: Place) -> list[Row]:
 def _told_once(rows: Sequence[Row]) -> list[Row]:
     """Return what records give, a checkpoint nothing that the conversation of its session tells."""
     told = {row["session"] for row in rows if _is_talk(row["name"])}
-    return [row if _is_talk(row["name"]) or row["session"] not in told else {**row, **_SILENT} for row in rows]
+    return [
+        row if _is_talk(row["name"]) or row["session"] not in told else {**row, **_SILENT}
+        for row in rows
+    ]
 
 
 def _kept(place: Place) -> tuple[str, list[Row]]:
-    """Return (the look-up's sha, what each record gave) as of the last time; nothing where the file is of another version."""
+    """Return (the look-up's sha, what each record gave) as of the last time; nothing where the file
+    is of another version.
+    """
     try:
         rows = fastjson.rows(files.read(met_path(place), MOST_BYTES))
     except OSError:
@@ -132,7 +160,10 @@ def _stamp(place: Place, name: str) -> list[int]:
 
 # --- what one record gives
 
-def _read(place: Place, store: Store, name: str, stamp: list[int], told: set[str], before: Row) -> Row:
+
+def _read(
+    place: Place, store: Store, name: str, stamp: list[int], told: set[str], before: Row
+) -> Row:
     """Read a record; a checkpoint whose session has a conversation gives nothing.
 
     before: what it gave the last time, which stands for the turns that are not read again.
@@ -144,52 +175,103 @@ def _read(place: Place, store: Store, name: str, stamp: list[int], told: set[str
     except (StoreError, OSError):
         return row
     past, text = history.past_of(record), fence.parts_of(data)[1]
-    row.update({"id": past.id, "session": past.session, "branch": past.branch, "created": past.created, "size": len(text),
-                "sha": files.sha256(text)[:16]})
+    row.update(
+        {
+            "id": past.id,
+            "session": past.session,
+            "branch": past.branch,
+            "created": past.created,
+            "size": len(text),
+            "sha": files.sha256(text)[:16],
+        }
+    )
     if _is_talk(name) or past.session not in told:
         first = max(0, len(past.turns) - NEWEST)
         row["failures"] = list(failures(past, (place.root, place.project), first))
         row["ruled"] = _changes(past, first)
         row["gone"] = _gone(past, (place.root, place.project), first)
-        if first and before.get("sha") and files.sha256(text[:before["size"]])[:16] == before["sha"]:
-            row["failures"] = [one for one in before["failures"] if one["at"] < past.at(first + 1)] + row["failures"]
+        if (
+            first
+            and before.get("sha")
+            and files.sha256(text[: before["size"]])[:16] == before["sha"]
+        ):
+            row["failures"] = [
+                one for one in before["failures"] if one["at"] < past.at(first + 1)
+            ] + row["failures"]
             row.update({kind: {**before[kind], **row[kind]} for kind in ("ruled", "gone")})
-        row["paths"] = sorted({piece.text for _, piece in past.steps() if piece.kind == FILE} | set(past.files))
+        row["paths"] = sorted(
+            {piece.text for _, piece in past.steps() if piece.kind == FILE} | set(past.files)
+        )
     return row
 
 
 def failures(past: Past, roots: Sequence[str], first: int = 0) -> Iterable[Row]:
-    """Yield the failed calls of a session that may be walls, each with its remedy.  first: turns left out."""
+    """Yield the failed calls of a session that may be walls, each with its remedy.  first: turns
+    left out.
+    """
     steps = past.steps(first)
     worked, unstartable = Worked(steps), _unstartable(steps)
     for at, (number, piece) in enumerate(steps):
-        if piece.kind != RUN or not piece.failed or not (piece.name in _TOOLS or piece.name.startswith("mcp__")):
+        if (
+            piece.kind != RUN
+            or not piece.failed
+            or not (piece.name in _TOOLS or piece.name.startswith("mcp__"))
+        ):
             continue
         said = remedies.PLACE.sub("", piece.telling)
-        if not said or practice.is_of_client(said) or tellingline.is_trailer(said) or said.startswith(("FAIL", "--- FAIL: ")):
+        if (
+            not said
+            or practice.is_of_client(said)
+            or tellingline.is_trailer(said)
+            or said.startswith(("FAIL", "--- FAIL: "))
+        ):
             continue
-        keys = at_failure.keys(piece.name or "Bash", piece.text.rstrip(_CLIPPED), piece.telling, roots)
+        keys = at_failure.keys(
+            piece.name or "Bash", piece.text.rstrip(_CLIPPED), piece.telling, roots
+        )
         if keys:
-            worth, lines, then = remedy(remedies.Failure(past, steps, at, remedies.key_of(piece.telling)), worked)
+            worth, lines, then = remedy(
+                remedies.Failure(past, steps, at, remedies.key_of(piece.telling)), worked
+            )
             if piece.name and not worth and at_failure.is_unstartable(piece.telling):
                 worth, lines = unstartable.get(piece.name, (0, []))
-            yield {"keys": keys, "at": past.at(number) + at / 1e4, "telling": at_word(one_line(piece.telling), 200),
-                   "worth": worth, "said": lines, "ran": brief(piece.text), "where": past.ref(number), "then": then}
+            yield {
+                "keys": keys,
+                "at": past.at(number) + at / 1e4,
+                "telling": at_word(one_line(piece.telling), 200),
+                "worth": worth,
+                "said": lines,
+                "ran": brief(piece.text),
+                "where": past.ref(number),
+                "then": then,
+            }
 
 
 def _unstartable(steps: Iterable[tuple[int, Piece]]) -> dict[str, tuple[int, list[str]]]:
-    """Return (how much it tells, its line) by tool whose own program could not be started, whatever the tool was given."""
+    """Return (how much it tells, its line) by tool whose own program could not be started, whatever
+    the tool was given.
+    """
     given: dict[str, set[str]] = {}
     for _, one in steps:
         if one.kind == RUN and one.name and one.failed and at_failure.is_unstartable(one.telling):
             given.setdefault(one.name, set()).add(one.text)
-    return {tool: (1, ["it failed so with %d different inputs in that session: the tool's own program could not be started; "
-                       "the shell's `grep` and `find` do without it" % len(every)])
-            for tool, every in given.items() if len(every) > 1}
+    return {
+        tool: (
+            1,
+            [
+                "it failed so with %d different inputs in that session: the tool's own program "
+                "could not be started; the shell's `grep` and `find` do without it" % len(every)
+            ],
+        )
+        for tool, every in given.items()
+        if len(every) > 1
+    }
 
 
 def remedy(failed: remedies.Failure, worked: Worked) -> tuple[int, list[str], str]:
-    """Return (how much it tells, 0 for nothing, its lines, the other call that worked after it) of what came of a failed call."""
+    """Return (how much it tells, 0 for nothing, its lines, the other call that worked after it) of
+    what came of a failed call.
+    """
     piece = failed.piece
     if piece.name:
         return 0, [], ""
@@ -210,26 +292,45 @@ def _is_akin(command: str, failed: str) -> bool:
 
 
 def _another(failed: str, passed: str) -> str:
-    """Return the call that passed where it is another one than failed, but for what its output went through; else ""."""
+    """Return the call that passed where it is another one than failed, but for what its output went
+    through; else "".
+    """
     mine, other = _calls(failed), _calls(passed)
     moved = [call for call in mine if call.startswith("cd ")]
-    return "" if not other or (all(call in mine for call in other) and all(call in other for call in moved)) else passed
+    return (
+        ""
+        if not other
+        or (all(call in mine for call in other) and all(call in other for call in moved))
+        else passed
+    )
 
 
 def _calls(command: str) -> list[str]:
     """Return the calls of a shell line that matter, without what their output went through."""
-    every = [(part, commandline.key_of(part)) for join, part in commandline.steps(command) if join != "|"]
-    return [remedies.REDIRECTED.sub("", part).strip() for part, key in every
-            if part.startswith("cd ") or (key and not commandline.is_noise(key))]
+    every = [
+        (part, commandline.key_of(part)) for join, part in commandline.steps(command) if join != "|"
+    ]
+    return [
+        remedies.REDIRECTED.sub("", part).strip()
+        for part, key in every
+        if part.startswith("cd ") or (key and not commandline.is_noise(key))
+    ]
 
 
 def brief(command: str) -> str:
     """Return a call for reading: long quoted texts of several words in it are left out."""
-    return at_word(_QUOTED.sub(lambda long: long[1] + "…" + long[1] if " " in long[0] else long[0], one_line(command)), COMMAND)
+    return at_word(
+        _QUOTED.sub(
+            lambda long: long[1] + "…" + long[1] if " " in long[0] else long[0], one_line(command)
+        ),
+        COMMAND,
+    )
 
 
 class Worked:
-    """The commands that worked in a session, by program and verb and then by shape: the first MOST_SHAPES, MOST_CALLS of each."""
+    """The commands that worked in a session, by program and verb and then by shape: the first
+    MOST_SHAPES, MOST_CALLS of each.
+    """
 
     def __init__(self, steps: Iterable[tuple[int, Piece]]):
         self._steps = steps
@@ -239,7 +340,11 @@ class Worked:
     def _shapes(self) -> dict[str, dict[str, dict[str, frozenset[str]]]]:
         """What was called by program and verb, by shape, by command."""
         found: dict[str, dict[str, dict[str, frozenset[str]]]] = {}
-        ran = (piece.text for _, piece in self._steps if piece.kind == RUN and not piece.name and piece.outcome == shell.OK)
+        ran = (
+            piece.text
+            for _, piece in self._steps
+            if piece.kind == RUN and not piece.name and piece.outcome == shell.OK
+        )
         for text in dict.fromkeys(ran):
             judged = remedies.judged(text, False)
             shapes = found.setdefault(judged[1], {}) if judged else {}
@@ -251,7 +356,9 @@ class Worked:
         return found
 
     def most_like(self, failed: str) -> str:
-        """Return the command that is most like one that failed, and makes another call; "" where none is."""
+        """Return the command that is most like one that failed, and makes another call; "" where
+        none is.
+        """
         judged = remedies.judged(failed, True)
         if judged is None or judged[1] not in self._shapes:
             return ""
@@ -263,12 +370,18 @@ class Worked:
         return ""
 
     def _ranked(self, masked: str, key: str) -> list[tuple[float, str]]:
-        """Return (likeness, shape) of the shapes that are like one, the most like first, else the first."""
+        """Return (likeness, shape) of the shapes that are like one, the most like first, else the
+        first.
+        """
         if (masked, key) not in self._likenesses:
             found = []
             for other in self._shapes[key]:
                 match = SequenceMatcher(None, masked, other)
-                if match.real_quick_ratio() > ALIKE and match.quick_ratio() > ALIKE and match.ratio() > ALIKE:
+                if (
+                    match.real_quick_ratio() > ALIKE
+                    and match.quick_ratio() > ALIKE
+                    and match.ratio() > ALIKE
+                ):
                     found.append((match.ratio(), other))
             self._likenesses[masked, key] = sorted(found, key=lambda pair: -pair[0])
         return self._likenesses[masked, key]
@@ -276,7 +389,9 @@ class Worked:
 
 def shape(command: str, key: str) -> str:
     """Return the call of a program without what it was given."""
-    part = next((one for one in commandline.parts(command) if commandline.key_of(one) == key), command)
+    part = next(
+        (one for one in commandline.parts(command) if commandline.key_of(one) == key), command
+    )
     return masked(part)[:200]
 
 
@@ -292,8 +407,12 @@ def _changes(past: Past, first: int) -> dict[str, Row]:
         if piece.kind != MET or not _passes(past, steps, at):
             continue
         worth = 2 if findings.names_rule(piece.text, piece.name) else 1
-        met = {"worth": worth, "said": "changed to: `%s`" % at_word(piece.text, LINE),
-               "at": past.at(number) + at / 1e4, "telling": piece.name}
+        met = {
+            "worth": worth,
+            "said": "changed to: `%s`" % at_word(piece.text, LINE),
+            "at": past.at(number) + at / 1e4,
+            "telling": piece.name,
+        }
         names = {rule.lower() for rule in findings.rules(piece.name)} - SUITES
         found.update({name: met for name in names if worth >= found.get(name, met)["worth"]})
     return found
@@ -304,10 +423,23 @@ def _gone(past: Past, roots: Sequence[str], first: int) -> dict[str, Row]:
     found: dict[str, Row] = {}
     for at, (number, piece) in enumerate(past.steps(first)):
         removed = [piece.text] if piece.name == REMOVED else []
-        if piece.kind == RUN and not piece.name and piece.outcome == shell.OK and "cd " not in piece.text:
-            removed = [word for words in shell.DELETED.findall(piece.text) for word in words.split()]
-        paths = [at_failure.relative(word.strip("'\""), roots) for word in removed if word[:1] != "-"]
-        for path in [path for path in paths if path and path[:1] not in "/~.$" and not set("*?{`").intersection(path)]:
+        if (
+            piece.kind == RUN
+            and not piece.name
+            and piece.outcome == shell.OK
+            and "cd " not in piece.text
+        ):
+            removed = [
+                word for words in shell.DELETED.findall(piece.text) for word in words.split()
+            ]
+        paths = [
+            at_failure.relative(word.strip("'\""), roots) for word in removed if word[:1] != "-"
+        ]
+        for path in [
+            path
+            for path in paths
+            if path and path[:1] not in "/~.$" and not set("*?{`").intersection(path)
+        ]:
             came = next(iter(committed(past, number)), "") or "during “%s”" % past.title
             found[path] = {"at": past.at(number) + at / 1e4, "said": [came], "worth": 1}
     return found
@@ -315,13 +447,17 @@ def _gone(past: Past, roots: Sequence[str], first: int) -> dict[str, Row]:
 
 def _passes(past: Past, steps: list[tuple[int, Piece]], at: int) -> bool:
     """Tell whether the run that failed last before a change passed after it."""
-    before = (one for one in range(at - 1, max(-1, at - remedies.REACH), -1)
-              if steps[one][1].kind == RUN and steps[one][1].failed and not steps[one][1].name)
+    before = (
+        one
+        for one in range(at - 1, max(-1, at - remedies.REACH), -1)
+        if steps[one][1].kind == RUN and steps[one][1].failed and not steps[one][1].name
+    )
     failed = next(before, None)
     return failed is not None and bool(remedies.passed(remedies.Failure(past, steps, failed, "")))
 
 
 # --- what all records give together
+
 
 def merged(place: Place, rows: Sequence[Row]) -> list[Row]:
     """Return the walls, each with its keys, from what the records give."""
@@ -342,15 +478,26 @@ def grouped(rows: Iterable[Row]) -> Groups:
 
 
 def _occurrence(row: Row, failure: Row, lines: Sequence[str]) -> Row:
-    return {"name": row["name"], "id": row["id"], "session": row["session"], "branch": row["branch"], "size": row["size"],
-            "sha": row["sha"], "created": row["created"], "at": failure["at"],
-            "telling": failure.get("telling", ""), "said": list(lines)}
+    return {
+        "name": row["name"],
+        "id": row["id"],
+        "session": row["session"],
+        "branch": row["branch"],
+        "size": row["size"],
+        "sha": row["sha"],
+        "created": row["created"],
+        "at": failure["at"],
+        "telling": failure.get("telling", ""),
+        "said": list(lines),
+    }
 
 
 def _best(pairs: Iterable[tuple[Row, Row]]) -> list[tuple[Row, Row]]:
     """Return the occurrences that tell most, the newest of equal ones first, one a session."""
     ordered = sorted(pairs, key=lambda pair: (-pair[1]["worth"], -pair[1]["at"], pair[0]["name"]))
-    return list({row["session"]: (row, failure) for row, failure in reversed(ordered)}.values())[::-1]
+    return list({row["session"]: (row, failure) for row, failure in reversed(ordered)}.values())[
+        ::-1
+    ]
 
 
 def _sessions(pairs: Iterable[tuple[Row, Row]]) -> int:
@@ -360,10 +507,17 @@ def _sessions(pairs: Iterable[tuple[Row, Row]]) -> int:
 def _exact(groups: Groups) -> Iterable[Row]:
     """Yield the walls of lines that tell enough, alone or with what was asked for."""
     for key, pairs in groups.items():
-        best = [pair for pair in _best(pairs) if pair[1]["worth"] > 0] if key.startswith("x|") else []
+        best = (
+            [pair for pair in _best(pairs) if pair[1]["worth"] > 0] if key.startswith("x|") else []
+        )
         if best:
-            yield {"keys": [key], "sessions": _sessions(pairs),
-                   "met": [_occurrence(row, failure, failure["said"]) for row, failure in best[:MOST_MET]]}
+            yield {
+                "keys": [key],
+                "sessions": _sessions(pairs),
+                "met": [
+                    _occurrence(row, failure, failure["said"]) for row, failure in best[:MOST_MET]
+                ],
+            }
 
 
 def _ruled(groups: Groups, rows: Iterable[Row]) -> Iterable[Row]:
@@ -376,8 +530,14 @@ def _ruled(groups: Groups, rows: Iterable[Row]) -> Iterable[Row]:
         telling = _telling(rules[rule])
         if not telling:
             continue
-        yield {"keys": ["r|" + rule], "sessions": _sessions([*rules[rule], *groups.get("r|" + rule, ())]), "rule": rule,
-               "met": [_occurrence(row, told, [told["said"]]) for row, told in _best(telling)[:MOST_MET]]}
+        yield {
+            "keys": ["r|" + rule],
+            "sessions": _sessions([*rules[rule], *groups.get("r|" + rule, ())]),
+            "rule": rule,
+            "met": [
+                _occurrence(row, told, [told["said"]]) for row, told in _best(telling)[:MOST_MET]
+            ],
+        }
 
 
 def _telling(changes: list[tuple[Row, Row]]) -> list[tuple[Row, Row]]:
@@ -387,8 +547,11 @@ def _telling(changes: list[tuple[Row, Row]]) -> list[tuple[Row, Row]]:
         for name in _names(change):
             used.setdefault(name, set()).add(row["session"])
     shared = {name for name, sessions in used.items() if len(sessions) > 1}
-    return [(row, change) for row, change in changes
-            if change["worth"] > 1 or not shared.isdisjoint(_names(change))]
+    return [
+        (row, change)
+        for row, change in changes
+        if change["worth"] > 1 or not shared.isdisjoint(_names(change))
+    ]
 
 
 def _names(change: Row) -> set[str]:
@@ -404,20 +567,41 @@ def _removed(rows: Sequence[Row], tree: practice.Tree) -> dict[str, tuple[Row, R
     return {path: (row, gone) for path, row, gone in every if path not in tree.tracked}
 
 
-def absent(place: Place, groups: Groups, tree: practice.Tree, rows: Sequence[Row] = ()) -> Iterable[Row]:
-    """Yield the walls of paths that are not there, each file and the first folder above it that is not there either."""
+def absent(
+    place: Place, groups: Groups, tree: practice.Tree, rows: Sequence[Row] = ()
+) -> Iterable[Row]:
+    """Yield the walls of paths that are not there, each file and the first folder above it that is
+    not there either.
+    """
     walls: Groups = {}
     removed = _removed(rows, tree)
     for path, (row, gone) in removed.items():
-        yield {"keys": ["a|" + path], "sessions": 1, "path": path, "gone": True,
-               "instead": [[one, tree.source(one)] for one in practice.instead_of(path, tree)
-                           if one in tree.files and one not in removed],
-               "met": [_occurrence(row, gone, gone["said"])]}
+        yield {
+            "keys": ["a|" + path],
+            "sessions": 1,
+            "path": path,
+            "gone": True,
+            "instead": [
+                [one, tree.source(one)]
+                for one in practice.instead_of(path, tree)
+                if one in tree.files and one not in removed
+            ],
+            "met": [_occurrence(row, gone, gone["said"])],
+        }
     for key, pairs in groups.items():
         path = key[2:]
-        if key[:2] != "a|" or not path or path in tree.files or path in tree.folders or path.startswith(("/", "~", "..")):
+        if (
+            key[:2] != "a|"
+            or not path
+            or path in tree.files
+            or path in tree.folders
+            or path.startswith(("/", "~", ".."))
+        ):
             continue
-        missing = next((folder for folder in reversed(at_failure.above(path)) if folder not in tree.folders), path)
+        missing = next(
+            (folder for folder in reversed(at_failure.above(path)) if folder not in tree.folders),
+            path,
+        )
         for one in {path, missing}:
             walls.setdefault(one, []).extend(pairs)
     for path, pairs in walls.items():
@@ -426,9 +610,14 @@ def absent(place: Place, groups: Groups, tree: practice.Tree, rows: Sequence[Row
         instead = practice.instead_of(path, tree)
         if instead:
             doc = practice.line_of(place, path)
-            yield {"keys": ["a|" + path], "sessions": _sessions(pairs), "path": path, "doc": list(doc or ()),
-                   "instead": [[one, tree.source(one)] for one in instead],
-                   "met": [_occurrence(row, failure, ()) for row, failure in _best(pairs)[:MOST_MET]]}
+            yield {
+                "keys": ["a|" + path],
+                "sessions": _sessions(pairs),
+                "path": path,
+                "doc": list(doc or ()),
+                "instead": [[one, tree.source(one)] for one in instead],
+                "met": [_occurrence(row, failure, ()) for row, failure in _best(pairs)[:MOST_MET]],
+            }
 
 
 def packed(found: Sequence[Row]) -> bytes:
@@ -437,10 +626,14 @@ def packed(found: Sequence[Row]) -> bytes:
     entries: list[tuple[bytes, int]] = []
     length = 0
     for wall in found:
-        line = (fastjson.dump({key: value for key, value in wall.items() if key != "keys"}) + "\n").encode("ascii")
+        line = (
+            fastjson.dump({key: value for key, value in wall.items() if key != "keys"}) + "\n"
+        ).encode("ascii")
         entries += [(at_failure.hash_of(key).encode("ascii"), length) for key in wall["keys"]]
         body.append(line)
         length += len(line)
     head = at_failure.HEAD + b"%d\n" % len(entries)
     start = len(head) + at_failure.ENTRY * len(entries)
-    return b"".join([head, *(b"%s %010d\n" % (key, start + at) for key, at in sorted(entries)), *body])
+    return b"".join(
+        [head, *(b"%s %010d\n" % (key, start + at) for key, at in sorted(entries)), *body]
+    )

@@ -35,7 +35,8 @@ _NUMBER = re.compile(r" \([0-9a-f]{7,}\)\Z")
 _COMMIT = re.compile(r"commit ?([0-9a-f]{7,})?: +(.*)")  # its hash, its subject
 _FOLDED = re.compile(  # subjects that git words
     r"Merge (?:branch|branches|commit|pull request|remote-tracking branch|tag) |"
-    r"(?:fixup|squash|amend)! ")
+    r"(?:fixup|squash|amend)! "
+)
 
 
 class Work(NamedTuple):
@@ -111,8 +112,15 @@ class _Stretch(NamedTuple):
     told: list[tuple[float, Record]]
 
 
-def gather(place: Place, settings: Config, workspace: str, since: float, now: float, offset: float,
-           until: float | None = None) -> Told:
+def gather(
+    place: Place,
+    settings: Config,
+    workspace: str,
+    since: float,
+    now: float,
+    offset: float,
+    until: float | None = None,
+) -> Told:
     """Find what was done from an instant on, or from one to another.
 
     Workspaces where nothing was are left out.  workspace: "" for the present one, a name, or
@@ -131,15 +139,18 @@ def gather(place: Place, settings: Config, workspace: str, since: float, now: fl
     spaces = []
     for key, work in done:
         records = written.get(key, [])
-        kinds = {kind: tuple((r.id, strip_private(r.title)) for r in records if r.kind == kind)
-                 for kind in KINDS}
+        kinds = {
+            kind: tuple((r.id, strip_private(r.title)) for r in records if r.kind == kind)
+            for kind in KINDS
+        }
         if work or records:
             spaces.append(Space(key, work, kinds))
     return Told("all" if workspace == "all" else places[0].key, since, offset, tuple(spaces), until)
 
 
-def _work(place: Place, settings: Config, since: float, now: float, offset: float,
-          until: float | None) -> tuple[Work, ...]:
+def _work(
+    place: Place, settings: Config, since: float, now: float, offset: float, until: float | None
+) -> tuple[Work, ...]:
     """Return the work of one workspace, newest first."""
     found, talks, notes = _records(place, settings, since, now)
     end = until if until is not None else float("inf")
@@ -150,7 +161,9 @@ def _work(place: Place, settings: Config, since: float, now: float, offset: floa
         held = [turn for turn in talks.get(session, ()) if _at(turn) > since - 60]
         ends = [stretch.told[-1][0] for stretch in stretches]
         for stretch, own in zip(stretches, conversationfile.portions(held, ends)):
-            work.append(_with_note(_summed(stretch, own, merges), stretch.told[-1][1], notes.get(session)))
+            work.append(
+                _with_note(_summed(stretch, own, merges), stretch.told[-1][1], notes.get(session))
+            )
     return tuple(sorted(work, key=lambda one: (-one.at, one.ids)))
 
 
@@ -168,8 +181,9 @@ def _stretches(found: Sequence[tuple[float, Record]], offset: float) -> dict[str
     return sessions
 
 
-def _records(place: Place, settings: Config, since: float, now: float) -> tuple[
-        list[tuple[float, Record]], dict[str, tuple[Turn, ...]], dict[str, Record]]:
+def _records(
+    place: Place, settings: Config, since: float, now: float
+) -> tuple[list[tuple[float, Record]], dict[str, tuple[Turn, ...]], dict[str, Record]]:
     """Return checkpoints with the instant of the last thing told, turns and note by session.
 
     Handoffs that repeat checkpoints are none.  Private parts are left out first.
@@ -206,8 +220,13 @@ def _with_note(work: Work, newest: Record, note: Record | None) -> Work:
         return work
     said = understood(note)
     summary = one_line(" ".join(said.get("", ())).partition(": ")[2], NOTED)
-    parts = {**work.parts, **{name.lower(): [line.removeprefix("- ") for line in said.get(name, ())]
-                              for name in ("Open", "Next")}}
+    parts = {
+        **work.parts,
+        **{
+            name.lower(): [line.removeprefix("- ") for line in said.get(name, ())]
+            for name in ("Open", "Next")
+        },
+    }
     return work._replace(said=summary or work.said, parts=parts, noted=bool(summary))
 
 
@@ -221,15 +240,28 @@ def _summed(stretch: _Stretch, held: Sequence[Turn], merges: Sequence[_Merge]) -
     pages = [checkpointoutline.sections(record.body) for record in records]
     done = [line for page in pages for line in page.get("done", ())]
     if held:
-        done = ["commit %s: %s" % (piece.name, piece.text) for turn in held for piece in turn.pieces
-                if piece.kind == COMMIT]
+        done = [
+            "commit %s: %s" % (piece.name, piece.text)
+            for turn in held
+            for piece in turn.pieces
+            if piece.kind == COMMIT
+        ]
     files = dict.fromkeys(name for record in records for name in labels(record.meta.get("files")))
     made = dict.fromkeys(filter(None, map(_commit, done)))
     return Work(
-        _text(newest, "session"), stretch.day, at, one_line(newest.title), stretch.branch,
-        tuple(record.id for record in records), tuple(made), _outcome(newest, pages[-1], held),
-        tuple(files), pages[-1], _pull(stretch.branch, at, held, merges),
-        is_true(newest.meta.get("unattended")))
+        _text(newest, "session"),
+        stretch.day,
+        at,
+        one_line(newest.title),
+        stretch.branch,
+        tuple(record.id for record in records),
+        tuple(made),
+        _outcome(newest, pages[-1], held),
+        tuple(files),
+        pages[-1],
+        _pull(stretch.branch, at, held, merges),
+        is_true(newest.meta.get("unattended")),
+    )
 
 
 def _commit(line: str) -> str:
@@ -287,14 +319,16 @@ def _pull(branch: str, until: float, held: Sequence[Turn], merges: Sequence[_Mer
                 own = "#" + piece.text.rstrip("/").rpartition("/")[2]
     # a log shows old merges again
     first = {merge[1:]: merge[0] for merge in sorted(merges, reverse=True)}
-    seen = [(at, number) for (what, number), at in first.items()
-            if at > last and what in (branch, own)]
+    seen = [
+        (at, number) for (what, number), at in first.items() if at > last and what in (branch, own)
+    ]
     if seen:
         return " #".join(filter(None, ("merged", max(seen)[1])))
     return _OPENED + own if own else ""
 
 
 # --- by branch
+
 
 def strands(every: Sequence[Work], by_day: bool = True) -> tuple[Strand, ...]:
     """Bring together the work of one workspace by branch, the newest days first.
@@ -320,10 +354,18 @@ def strands(every: Sequence[Work], by_day: bool = True) -> tuple[Strand, ...]:
         still = [] if topic in topics else _still(last)
         topics.add(topic)
         pulls = [last.pull, *(work.pull for work in group if work.pull.startswith(_OPENED))]
-        found.append(Strand(
-            last.day, group[-1].day, "" if last.branch in TRUNKS else last.branch, last.title,
-            _fresh(told, came), _fresh(told, still), next(filter(None, pulls), ""),
-            _is_unattended(group)))
+        found.append(
+            Strand(
+                last.day,
+                group[-1].day,
+                "" if last.branch in TRUNKS else last.branch,
+                last.title,
+                _fresh(told, came),
+                _fresh(told, still),
+                next(filter(None, pulls), ""),
+                _is_unattended(group),
+            )
+        )
     return tuple(found)
 
 
@@ -355,10 +397,12 @@ def _fresh(told: set[str], lines: Sequence[str]) -> tuple[str, ...]:
 def _still(work: Work) -> list[str]:
     """Return what is in progress, open and next after some work, each by its word."""
     parts = {name: work.parts.get(name, []) for name in ("outcome", "open", "next")}
-    left = [line[len(LEFT):] for line in parts["outcome"] if line.startswith(LEFT)]
-    return [*("in progress: " + line for line in left),
-            *("open: " + line for line in parts["open"]),
-            *["next: " + "; ".join(parts["next"])] * bool(parts["next"])]
+    left = [line[len(LEFT) :] for line in parts["outcome"] if line.startswith(LEFT)]
+    return [
+        *("in progress: " + line for line in left),
+        *("open: " + line for line in parts["open"]),
+        *["next: " + "; ".join(parts["next"])] * bool(parts["next"]),
+    ]
 
 
 def _at(turn: Turn) -> float:

@@ -1,8 +1,8 @@
 """The check of a note: what the conversation does not show is dropped and counted.
 
-An item stands if its quote stands in the turn that it names, if every technical word of it stands in
-the conversation, and if its text is about what the quoted turn says.  A sentence of the summary, and
-the title, stand if their technical words do.
+An item stands if its quote stands in the turn that it names, if every technical word of it stands
+in the conversation, and if its text is about what the quoted turn says.  A sentence of the summary,
+and the title, stand if their technical words do.
 """
 
 from __future__ import annotations
@@ -23,7 +23,11 @@ ORDERS = "an order to its reader"
 NOT_THEIRS = "not the user's words"  # of a standing wish
 LEAST_WORDS, MOST_WORDS = 2, 40  # of a quote; of one in a script without spaces characters count
 SHARE = 0.4  # of an item's words that its turn or the one before holds (evals/README.md, Notes)
-_FOLD = {ord(c): to for to, group in (("'", "‘’‚"), ('"', "“”„«»"), ("", "*`"), (" ", "\u00a0"), ("-", "–—‑")) for c in group}
+_FOLD = {
+    ord(c): to
+    for to, group in (("'", "‘’‚"), ('"', "“”„«»"), ("", "*`"), (" ", "\u00a0"), ("-", "–—‑"))
+    for c in group
+}
 _SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|(?<=[。！？])")
 
 
@@ -63,7 +67,9 @@ def check(note: Note, body: str, day: str) -> tuple[Note, list[Dropped]]:
             dropped.append(Dropped(item.part, why, item.text))
         else:
             quote = _sentence(item.quote, found.typed) if item.part == STANDING else item.quote
-            stands.append(item._replace(number=found.number, quote=quote, why=_proven(item.why, proof)))
+            stands.append(
+                item._replace(number=found.number, quote=quote, why=_proven(item.why, proof))
+            )
     title = _proven(note.title, proof)
     if note.title and not title:
         dropped.append(Dropped("title", NO_SOURCE, note.title))
@@ -89,7 +95,9 @@ def _typed(turn: Turn) -> tuple[str, ...]:
 
 
 def _sentence(quote: str, typed: Sequence[str]) -> str:
-    """Return the sentence of the user's that holds a quote, the quote where that is too long; "" for none."""
+    """Return the sentence of the user's that holds a quote, the quote where that is too long; ""
+    for none.
+    """
     wanted = _folded(quote).strip(" .…\"'")
     for text in typed:
         for line in text.split("\n"):
@@ -118,7 +126,9 @@ def _script(text: str) -> str:
 
 
 def _place(item: Item, turns: Sequence[_Turn]) -> _Turn | None:
-    """Return the turn whose text holds an item's quote: the one that it names, else the only other."""
+    """Return the turn whose text holds an item's quote: the one that it names, else the only
+    other.
+    """
     quote = _folded(item.quote).strip(" .…\"'")
     if len(quote) < 3 or len(quote.split()) > MOST_WORDS:
         return None
@@ -140,7 +150,9 @@ def _fault(item: Item, found: _Turn | None, turns: Sequence[_Turn], proof: Proof
     if proof.lacking(item.text):
         return NO_SOURCE
     words = _stems(item.text) if _script(item.text) == _script(item.quote) else frozenset()
-    near = found.stems.union(*(turn.stems for turn in turns[max(0, found.number - 2) : found.number - 1]))
+    near = found.stems.union(
+        *(turn.stems for turn in turns[max(0, found.number - 2) : found.number - 1])
+    )
     if words and len(words & near) < SHARE * len(words):
         return BEYOND
     return ""

@@ -1,9 +1,10 @@
-"""When a session gets a note, and how it is written: one call of a model, checked, kept as a record.
+"""When a session gets a note, and how it is written: one call of a model, checked, kept as a
+record.
 
 A note stands in the private tier under the day of its conversation, with `by` (the model),
 `conversation`, `until` and `turns` (what it was made of), `dropped` (items that did not stand),
-`read` (turns that the model got whole, where not all) and `written` (of its text, so that one that a
-person edited is never written again).
+`read` (turns that the model got whole, where not all) and `written` (of its text, so that one that
+a person edited is never written again).
 """
 
 from __future__ import annotations
@@ -49,7 +50,9 @@ class Written:
 
 
 def provider_of(settings: Config, env: Mapping[str, str]) -> Provider:
-    """Return the provider that the user allowed to write notes; raises ProviderError where none can."""
+    """Return the provider that the user allowed to write notes; raises ProviderError where none
+    can.
+    """
     name = str(settings["notes.provider"])
     if name == OFF:
         raise ProviderError("notes are off; `dayleaf notes on` allows a model to write them")
@@ -106,7 +109,9 @@ def _number(value: object) -> int:
     return int(value) if isinstance(value, str) and value.isascii() and value.isdigit() else 0
 
 
-def ask(store: Store, settings: Config, env: Mapping[str, str], talk: Record, now: float) -> Written:
+def ask(
+    store: Store, settings: Config, env: Mapping[str, str], talk: Record, now: float
+) -> Written:
     """Ask the provider for the note of a conversation and keep it.
 
     Raises ProviderError where the call is declined or fails, StoreError where it cannot be kept.
@@ -119,9 +124,17 @@ def ask(store: Store, settings: Config, env: Mapping[str, str], talk: Record, no
     return keep(store, talk, note, by, prompt.whole)
 
 
-def _called(place: Place, settings: Config, env: Mapping[str, str], provider: Provider,
-            prompt: instruction.Prompt, now: float) -> tuple[Answer, Note]:
-    """Call a provider within the day's cap, write the call into the ledger, return answer and note."""
+def _called(
+    place: Place,
+    settings: Config,
+    env: Mapping[str, str],
+    provider: Provider,
+    prompt: instruction.Prompt,
+    now: float,
+) -> tuple[Answer, Note]:
+    """Call a provider within the day's cap, write the call into the ledger, return answer and
+    note.
+    """
     model = str(settings["notes.model"])
     plan = prompt.tokens + instruction.ANSWER_TOKENS
     with spend.slot(place.home, settings, now, plan, spend.NOTES) as declined:
@@ -141,13 +154,24 @@ def _called(place: Place, settings: Config, env: Mapping[str, str], provider: Pr
             raise CallFailed(why, str(error)) from None
         finally:
             with contextlib.suppress(OSError):
-                spend.record(place.home, now, provider.name, answer.model or model, answer.tokens_in,
-                             answer.tokens_out, answer.cost, why, plan, spend.NOTES)
+                spend.record(
+                    place.home,
+                    now,
+                    provider.name,
+                    answer.model or model,
+                    answer.tokens_in,
+                    answer.tokens_out,
+                    answer.cost,
+                    why,
+                    plan,
+                    spend.NOTES,
+                )
     return answer, note
 
 
 def keep(store: Store, talk: Record, note: Note, by: str, whole: int = 0) -> Written:
-    """Check a note against its conversation and write what stands; raises ProviderError, StoreError.
+    """Check a note against its conversation and write what stands; raises ProviderError,
+    StoreError.
 
     by: who wrote it.  whole: turns that the writer read whole, 0 for all.
     """
@@ -173,12 +197,21 @@ def keep(store: Store, talk: Record, note: Note, by: str, whole: int = 0) -> Wri
     if before is not None:
         return Written(_again(store, before, title, body, head), proven, tuple(dropped))
     extra = {key: value for key, value in head.items() if value}
-    record = store.add(KIND, title, body, tags=talk.tags, source="auto", session=session,
-                       extra={**extra, "created": talk.created, "links": derived_links([talk.id])})
+    record = store.add(
+        KIND,
+        title,
+        body,
+        tags=talk.tags,
+        source="auto",
+        session=session,
+        extra={**extra, "created": talk.created, "links": derived_links([talk.id])},
+    )
     return Written(_settled(store, record), proven, tuple(dropped))
 
 
-def _again(store: Store, before: Record, title: str, body: str, head: Mapping[str, object]) -> Record:
+def _again(
+    store: Store, before: Record, title: str, body: str, head: Mapping[str, object]
+) -> Record:
     """Write a note anew in its place; raises StoreError where a person edited it meanwhile."""
     data = store.raw(before.name)
     if is_edited(before):
@@ -197,7 +230,9 @@ def _settled(store: Store, record: Record) -> Record:
 
 
 def give_title(store: Store, record: Record) -> str:
-    """Give the last checkpoint of a note's session its title; return the checkpoint's name, "" for none."""
+    """Give the last checkpoint of a note's session its title; return the checkpoint's name, "" for
+    none.
+    """
     session = record.meta.get("session")
     until = str(record.meta.get("until") or "")
     last: Record | None = None
@@ -221,15 +256,22 @@ def _checkpoints(store: Store, day: str) -> Iterable[Record]:
                     yield store.read("p/%s/%s" % (folder, file))
 
 
-def write_due(store: Store, settings: Config, env: Mapping[str, str], talks: Iterable[Record], now: float) -> list[Written]:
+def write_due(
+    store: Store, settings: Config, env: Mapping[str, str], talks: Iterable[Record], now: float
+) -> list[Written]:
     """Write the notes that conversations are due, until one cannot be had.
 
-    Nothing is asked while a pause lasts.  Raises CallFailed after a failure, whose pause is kept then.
+    Nothing is asked while a pause lasts.  Raises CallFailed after a failure, whose pause is kept
+    then.
     """
     found: list[Written] = []
     lock = files.Lock(store.place.cache + "/notes.lock")
     with lock as free:
-        if not free or settings["notes.provider"] == OFF or now < pause.read(store.place.home).until:
+        if (
+            not free
+            or settings["notes.provider"] == OFF
+            or now < pause.read(store.place.home).until
+        ):
             return found
         for talk in talks:
             if hindrance(store, talk):
@@ -246,7 +288,8 @@ def write_due(store: Store, settings: Config, env: Mapping[str, str], talks: Ite
 
 
 def recent_talks(place: Place, now: float, session: str) -> list[str]:
-    """Return the names of conversations that may lack their note, the newest first, MOST_MISSING at most.
+    """Return the names of conversations that may lack their note, the newest first, MOST_MISSING at
+    most.
 
     Those count that were told of since notes were switched on, in the last RECENT seconds, and that
     rest.  session: the one that runs, which is left out.
@@ -259,8 +302,12 @@ def recent_talks(place: Place, now: float, session: str) -> list[str]:
             for entry in os.scandir("%s/%s" % (root, day)):
                 changed = entry.stat().st_mtime
                 if entry.name.endswith(".md") and since <= changed < now - RESTS:
-                    found.append((changed, "p/%s/%s/%s" % (FOLDERS["conversation"], day, entry.name)))
-    return [name for _, name in sorted(found, reverse=True) if not _is_of(place, name, session)][:MOST_MISSING]
+                    found.append(
+                        (changed, "p/%s/%s/%s" % (FOLDERS["conversation"], day, entry.name))
+                    )
+    return [name for _, name in sorted(found, reverse=True) if not _is_of(place, name, session)][
+        :MOST_MISSING
+    ]
 
 
 def _is_of(place: Place, name: str, session: str) -> bool:

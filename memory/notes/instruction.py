@@ -93,7 +93,9 @@ class Prompt(NamedTuple):
 
 
 def of_talk(talk: Record, body: str = "") -> Prompt:
-    """Return the prompt for a conversation's record.  body: its text where that is not the record's."""
+    """Return the prompt for a conversation's record.  body: its text where that is not the
+    record's.
+    """
     return build(body or talk.body, str(talk.meta.get("session") or ""), clock.day(talk.created))
 
 
@@ -101,7 +103,9 @@ def is_worth(body: str) -> bool:
     """Tell whether a conversation has the requests and characters that a note needs."""
     if len(body) < LEAST_CHARS:
         return False
-    asked = [turn for turn in conversationpage.parse(body) if turn.request and turn.asked != SUMMARY]
+    asked = [
+        turn for turn in conversationpage.parse(body) if turn.request and turn.asked != SUMMARY
+    ]
     return len(asked) >= LEAST_TURNS
 
 
@@ -117,11 +121,15 @@ def build(body: str, session: str, day: str) -> Prompt:
         said = "\n" + LONG % (turns - whole, left)
     record = {"session": session, "day": day, "text": text}
     fenced = "```json\n%s\n```" % json.dumps(record, ensure_ascii=False)
-    return Prompt("\n\n".join((MARKER, RULES, DATA + said, fenced, "End of the record.")) + "\n", whole, turns)
+    return Prompt(
+        "\n\n".join((MARKER, RULES, DATA + said, fenced, "End of the record.")) + "\n", whole, turns
+    )
 
 
 def _fitted(body: str) -> tuple[str, int, int, int]:
-    """Return a conversation in at most TOKENS tokens, its whole turns, all turns, and those left out."""
+    """Return a conversation in at most TOKENS tokens, its whole turns, all turns, and those left
+    out.
+    """
     cuts = _starts(body)
     parts = [body[a:b] for a, b in zip(cuts, [*cuts[1:], len(body)])]
     if _tokens(body) <= TOKENS or not parts:

@@ -8,8 +8,8 @@
       why: the reason that was given
       > we keep sqlite (#12)
 
-The headings are those of schema.PARTS.  A quote stands below its item, with the number of its turn.  An
-item without one, or of another heading, is a person's own.
+The headings are those of schema.PARTS.  A quote stands below its item, with the number of its turn.
+An item without one, or of another heading, is a person's own.
 """
 
 from __future__ import annotations

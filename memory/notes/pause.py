@@ -1,7 +1,9 @@
-"""The pause after a model failed to write a note: ten minutes, doubled with each failure, a day at most.
+"""The pause after a model failed to write a note: ten minutes, doubled with each failure, a day at
+most.
 
-Schema, version 1, of `<home>/log/notes.json`: {"v":1,"failures":2,"until":<seconds since the epoch>,
-"why":"timeout","since":<when notes were switched on>}; why: a word for the failure, no text of anybody's.
+Schema, version 1, of `<home>/log/notes.json`: {"v":1,"failures":2,"until":<seconds since the
+epoch>, "why":"timeout","since":<when notes were switched on>}; why: a word for the failure, no text
+of anybody's.
 """
 
 from __future__ import annotations
@@ -28,7 +30,9 @@ def read(home: str) -> Pause:
         row = fastjson.parse(files.read(_path(home), 4096))
         if not isinstance(row, dict) or row.get("v") != 1:
             return Pause()
-        return Pause(int(row["failures"]), float(row["until"]), str(row["why"])[:40], float(row["since"]))
+        return Pause(
+            int(row["failures"]), float(row["until"]), str(row["why"])[:40], float(row["since"])
+        )
     except (OSError, ValueError, KeyError, TypeError):
         return Pause()
 
@@ -55,7 +59,13 @@ def worked(home: str) -> None:
 
 
 def _write(home: str, pause: Pause) -> None:
-    row = {"v": 1, "failures": pause.failures, "until": int(pause.until), "why": pause.why, "since": int(pause.since)}
+    row = {
+        "v": 1,
+        "failures": pause.failures,
+        "until": int(pause.until),
+        "why": pause.why,
+        "since": int(pause.since),
+    }
     files.replace(_path(home), (fastjson.dump(row) + "\n").encode("ascii", "replace"))
 
 

@@ -1,8 +1,8 @@
 """The parts of a note, and the model's answer that they are read from.
 
-Schema of the answer, version 1: one JSON object with `title`, `summary` and the lists of PARTS, each
-item an object with `text`, `quote`, `turn` and what MARKS names.  Whatever else stands in it is passed
-over; what has another type counts as missing.
+Schema of the answer, version 1: one JSON object with `title`, `summary` and the lists of PARTS,
+each item an object with `text`, `quote`, `turn` and what MARKS names.  Whatever else stands in it
+is passed over; what has another type counts as missing.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ class Item(NamedTuple):
     """One thing that a note says, and its proof.
 
     part: one of PARTS.  quote: words of the turn.  turn: its heading's time as the model gave it.
-    number: of the turn in the conversation, from 1; 0 before it was looked up.  why: a reason, or "".
-    mark: one of MARKS, or "".
+    number: of the turn in the conversation, from 1; 0 before it was looked up.  why: a reason, or
+    "".  mark: one of MARKS, or "".
     """
 
     part: str
@@ -65,7 +65,9 @@ def from_answer(answer: str) -> Note:
     """Read a model's answer; raises ProviderError where it holds no JSON object of a note."""
     found = _object(answer[:ANSWER])
     items = [item for part in PARTS for item in _items(part, found.get(part))]
-    note = Note(_line(found.get("title"), TITLE), _line(found.get("summary"), SUMMARY), tuple(items))
+    note = Note(
+        _line(found.get("title"), TITLE), _line(found.get("summary"), SUMMARY), tuple(items)
+    )
     if not note.summary and not note.items:
         raise ProviderError("the answer holds neither a summary nor an item")
     return note
@@ -105,7 +107,9 @@ def _items(part: str, listed: object) -> Iterator[Item]:
 
 
 def _line(value: object, most: int, whole: bool = False) -> str:
-    """Return a text on one line.  whole: what is longer is none, since a cut would not be a quote."""
+    """Return a text on one line.  whole: what is longer is none, since a cut would not be a
+    quote.
+    """
     said = one_line(value) if isinstance(value, str) else ""
     if len(said) <= most:
         return said

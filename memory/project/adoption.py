@@ -1,7 +1,9 @@
-"""Settles which workspace a directory has: one that is renamed since its remote came, new, or claimed and proved.
+"""Settles which workspace a directory has: one that is renamed since its remote came, new, or
+claimed and proved.
 
-A claim (layout.py) is proved by a commit that the workspace knows: of its checkpoints, of the paths seen with it, or theirs now.
-The object itself must lie in this repository, under its true hash: neither a name nor a link to another repository proves it.
+A claim (layout.py) is proved by a commit that the workspace knows: of its checkpoints, of the paths
+seen with it, or theirs now. The object itself must lie in this repository, under its true hash:
+neither a name nor a link to another repository proves it.
 """
 
 from __future__ import annotations
@@ -15,7 +17,8 @@ from memory.session import git
 from memory.store import writer
 
 READ = 400  # checkpoints, the newest first, that are asked for their commit
-FEW, MOST_WORKSPACES = 20, 500  # checkpoints of each other workspace, and workspaces, that are looked at
+# checkpoints of each other workspace, and workspaces, that are looked at
+FEW, MOST_WORKSPACES = 20, 500
 _COMMIT = re.compile(rb"^commit: ['\"]?([0-9a-f]{7,40})\b", re.M)
 
 
@@ -25,10 +28,12 @@ def at(env: dict[str, str], directory: str, now: float) -> Place:
 
 
 def adopt(place: Place, now: float) -> Place:
-    """Give a directory the workspace that is due to it, or that it claims with a proof; returns the place as it is then.
+    """Give a directory the workspace that is due to it, or that it claims with a proof; returns the
+    place as it is then.
 
-    now: seconds since the epoch.  Not on the blocking path, which writes nothing: there the older name, or a workspace of the
-    directory's own, is read.  Where another process was first, or nothing can be moved, the place stays as it is.
+    now: seconds since the epoch.  Not on the blocking path, which writes nothing: there the older
+    name, or a workspace of the directory's own, is read.  Where another process was first, or
+    nothing can be moved, the place stays as it is.
     """
     try:
         if place.claimed:
@@ -58,7 +63,11 @@ def offered(place: Place) -> str:
         key = files.read(place.cache + layout.OFFERED, 256).decode("utf-8", "replace").strip()
     except OSError:
         return ""
-    return key if layout.slug(key, 60) == key and files.is_folder(place.home + "/workspaces/" + key) else ""
+    return (
+        key
+        if layout.slug(key, 60) == key and files.is_folder(place.home + "/workspaces/" + key)
+        else ""
+    )
 
 
 def look_for_past(place: Place) -> str:
@@ -96,7 +105,9 @@ def _knows_commit(place: Place, keys: list[str]) -> str:
     base, rows = place.home + "/workspaces", _rows(place.home)
     with Objects(place.git) as mine:
         for key in keys:
-            known = {str(row["commit"]) for row in rows if row.get("key") == key and row.get("commit")}
+            known = {
+                str(row["commit"]) for row in rows if row.get("key") == key and row.get("commit")
+            }
             known |= _told(base + "/" + key, FEW)
             if any(_holds(mine, commit) for commit in sorted(known)):
                 return key
@@ -104,7 +115,8 @@ def _knows_commit(place: Place, keys: list[str]) -> str:
 
 
 def believe(place: Place, by: str, now: float) -> Place:
-    """Note that a directory has the workspace it claims, and move there what was written meanwhile; raises OSError.
+    """Note that a directory has the workspace it claims, and move there what was written meanwhile;
+    raises OSError.
 
     by: `commit` or `person`.
     """
@@ -116,20 +128,27 @@ def believe(place: Place, by: str, now: float) -> Place:
 
 
 def _renamed(place: Place, now: float) -> Place:
-    """Move a workspace, its receipts, approvals and derived files to the name that its remote gives it; raises OSError."""
+    """Move a workspace, its receipts, approvals and derived files to the name that its remote gives
+    it; raises OSError.
+    """
     new = _named(place, place.due)
     writer.rename_workspace(place, new)
     _note(place, new.key, "first", now)
-    _approve(place, new, now)  # else its rules wait for their approval again, which `dayleaf rule list` shows
+    # else its rules wait for their approval again, which `dayleaf rule list` shows
+    _approve(place, new, now)
     return new
 
 
 def _named(place: Place, key: str) -> Place:
-    return Place(place.home, key, place.project, place.root, place.git, place.shared, "", place.anchor)
+    return Place(
+        place.home, key, place.project, place.root, place.git, place.shared, "", place.anchor
+    )
 
 
 def _approve(place: Place, new: Place, now: float) -> None:
-    """Take the approvals of a workspace over to its new name, as far as the ledger can be written."""
+    """Take the approvals of a workspace over to its new name, as far as the ledger can be
+    written.
+    """
     try:
         renamed = {place.key: new.key, approvals.SCRIPT + place.key: approvals.SCRIPT + new.key}
         for key, id_, sha256 in sorted(approvals.approved(place.home)):
@@ -141,8 +160,11 @@ def _approve(place: Place, new: Place, now: float) -> None:
 
 
 def _note(place: Place, key: str, by: str, now: float) -> None:
-    files.append_line(place.home + layout.PLACES, '{"v":1,"t":"%s",%s,"by":"%s","commit":"%s"}' % (
-        clock.iso(now), layout.place_row(key, place.anchor), by, git.head(place.git).commit))
+    files.append_line(
+        place.home + layout.PLACES,
+        '{"v":1,"t":"%s",%s,"by":"%s","commit":"%s"}'
+        % (clock.iso(now), layout.place_row(key, place.anchor), by, git.head(place.git).commit),
+    )
 
 
 def _unproved(place: Place) -> Place:
@@ -152,16 +174,20 @@ def _unproved(place: Place) -> Place:
 
 
 def _is_proved(place: Place) -> bool:
-    """Tell whether this repository holds a commit that the claimed workspace knows, or that a path seen with it has now.
+    """Tell whether this repository holds a commit that the claimed workspace knows, or that a path
+    seen with it has now.
 
-    A workspace from before paths were noted that knows no commit is the first one's to claim it; never that of a local path.
+    A workspace from before paths were noted that knows no commit is the first one's to claim it;
+    never that of a local path.
     """
     if not layout.is_own(place.root, place.git, place.anchor):
         return False
     seen = [row for row in _rows(place.home) if row.get("key") == place.claimed]
     remote = layout.remote_of(layout.common_git(place.git))
     local = remote[:1] in ("", "/")
-    known = {str(row["commit"]) for row in seen if row.get("commit")} | _told(place.home + "/workspaces/" + place.claimed)
+    known = {str(row["commit"]) for row in seen if row.get("commit")} | _told(
+        place.home + "/workspaces/" + place.claimed
+    )
     with Objects(place.git) as mine:
         mine_now = git.head(place.git).commit
         paths = [str(row.get("path")) for row in seen if row.get("path") != place.anchor]
@@ -192,18 +218,26 @@ def seen(home: str) -> list[str]:
 def _told(private: str, most: int = READ) -> set[str]:
     """Return the commits of a workspace's newest checkpoints, those in the archive too."""
     found: set[str] = set()
-    pages = [path.split("/") for name, path, stat in walk.below(private)
-             if "checkpoints" in name.split("/") and name.endswith(".md") and walk.is_regular(stat)]
+    pages = [
+        path.split("/")
+        for name, path, stat in walk.below(private)
+        if "checkpoints" in name.split("/") and name.endswith(".md") and walk.is_regular(stat)
+    ]
     for parts in sorted(pages, key=lambda parts: parts[-2:], reverse=True)[:most]:
         try:
-            found.update(said.decode("ascii") for said in _COMMIT.findall(files.read("/".join(parts), 4096, follow=False)))
+            found.update(
+                said.decode("ascii")
+                for said in _COMMIT.findall(files.read("/".join(parts), 4096, follow=False))
+            )
         except OSError:
             continue
     return found
 
 
 def _holds(objects: Objects, prefix: str) -> bool:
-    """Tell whether a commit whose hash starts so is there, whole; a folder of objects that is a link counts as none."""
+    """Tell whether a commit whose hash starts so is there, whole; a folder of objects that is a
+    link counts as none.
+    """
     for hash in objects.find(prefix):
         try:
             kind, _ = objects.read(hash)

@@ -1,13 +1,16 @@
-"""Checkpoints of sessions that ended before dayleaf was there, from the transcripts that the host still has.
+"""Checkpoints of sessions that ended before dayleaf was there, from the transcripts that the host
+still has.
 
-Each session goes through the capture of the hooks, in order of time: a checkpoint for each stretch up to a compaction or to work
-on another branch, under the name and with the time that a live capture would have given.  What a session's state or its
-checkpoints tell already is not told again, so a run that was killed goes on where it was.
+Each session goes through the capture of the hooks, in order of time: a checkpoint for each stretch
+up to a compaction or to work on another branch, under the name and with the time that a live
+capture would have given.  What a session's state or its checkpoints tell already is not told again,
+so a run that was killed goes on where it was.
 
-What an earlier version told (its state is of another version, or gone, and no checkpoint names a conversation) is brought up to
-date: the transcript is told again from its start, in the stretches that its checkpoints ended (`until`).  A checkpoint that
-nobody touched since (its file is no younger than the state) is written anew under its name and id; one that somebody changed,
-archived or deleted is left as it is.
+What an earlier version told (its state is of another version, or gone, and no checkpoint names a
+conversation) is brought up to date: the transcript is told again from its start, in the stretches
+that its checkpoints ended (`until`).  A checkpoint that nobody touched since (its file is no
+younger than the state) is written anew under its name and id; one that somebody changed, archived
+or deleted is left as it is.
 """
 
 from __future__ import annotations
@@ -39,7 +42,9 @@ _AT = re.compile(rb'"timestamp"\s*:\s*"([0-9T:.+Z-]{10,32})"')
 
 
 class Session(NamedTuple):
-    """A session of before: its id, transcript and size as `source` counts it, its directory, its first and last instant."""
+    """A session of before: its id, transcript and size as `source` counts it, its directory, its
+    first and last instant.
+    """
 
     id: str
     path: str
@@ -60,9 +65,9 @@ class Plan(NamedTuple):
 class Told(NamedTuple):
     """What became of a session.
 
-    written: the names of its records that were written.  before: it was told already.  old: an earlier version told it, and it
-    was brought up to date.  plan: what would come of it, in a dry run.  skip: why it was passed over.  gone: that is its
-    directory, which is no more.
+    written: the names of its records that were written.  before: it was told already.  old: an
+    earlier version told it, and it was brought up to date.  plan: what would come of it, in a dry
+    run.  skip: why it was passed over.  gone: that is its directory, which is no more.
     """
 
     session: Session
@@ -76,8 +81,10 @@ class Told(NamedTuple):
 
 
 class Page(NamedTuple):
-    """A checkpoint of a session that is there: its name ("" in the archive), the last instant it tells, when its file was
-    changed, whether it is dayleaf's own, and whether it names a conversation."""
+    """A checkpoint of a session that is there: its name ("" in the archive), the last instant it
+    tells, when its file was changed, whether it is dayleaf's own, and whether it names a
+    conversation.
+    """
 
     name: str
     until: str
@@ -87,7 +94,9 @@ class Page(NamedTuple):
 
 
 class Old(NamedTuple):
-    """What an earlier version told of a session: its checkpoints by time, the state's first line and when that was saved."""
+    """What an earlier version told of a session: its checkpoints by time, the state's first line
+    and when that was saved.
+    """
 
     pages: tuple[Page, ...]
     state: dict[str, Any]
@@ -99,7 +108,9 @@ class Old(NamedTuple):
 
 
 class Workspace:
-    """A workspace that sessions go to: its place and settings, its checkpoints by session, and what a dry run has read."""
+    """A workspace that sessions go to: its place and settings, its checkpoints by session, and what
+    a dry run has read.
+    """
 
     def __init__(self, place: layout.Place, settings: config.Config):
         self.place, self.settings = place, settings
@@ -110,10 +121,16 @@ class Workspace:
         """Return a session's checkpoints, the archived ones too, in the order of what they tell."""
         if self._files is None:
             self._files = {}
-            for folder, prefix in (("/checkpoints/", "p/checkpoints/"), ("/archive/checkpoints/", "")):
+            for folder, prefix in (
+                ("/checkpoints/", "p/checkpoints/"),
+                ("/archive/checkpoints/", ""),
+            ):
                 for day in names(self.place.private + folder):
                     for name in names(self.place.private + folder + day):
-                        self._note(self.place.private + folder + day + "/" + name, prefix and prefix + day + "/" + name)
+                        self._note(
+                            self.place.private + folder + day + "/" + name,
+                            prefix and prefix + day + "/" + name,
+                        )
         found = [_page(path, name) for path, name in self._files.get(session, ())]
         return sorted((page for page in found if page), key=lambda page: (page.until, page.name))
 
@@ -122,22 +139,33 @@ class Workspace:
         with contextlib.suppress(OSError):
             said = _OF.search(files.read(path, HEAD, follow=False))
             if said and self._files is not None:
-                self._files.setdefault(said[1].decode("utf-8", "replace").strip(), []).append((path, name))
+                self._files.setdefault(said[1].decode("utf-8", "replace").strip(), []).append(
+                    (path, name)
+                )
 
 
 def _page(path: str, name: str) -> Page | None:
     try:
-        meta, changed = frontmatter.parse(files.read(path, HEAD, follow=False)).meta, os.stat(path).st_mtime
+        meta, changed = (
+            frontmatter.parse(files.read(path, HEAD, follow=False)).meta,
+            os.stat(path).st_mtime,
+        )
     except OSError:
         return None
     until = meta.get("until")
-    return Page(name, until, changed, meta.get("source") == "auto", bool(meta.get(ALSO))) if isinstance(until, str) else None
+    return (
+        Page(name, until, changed, meta.get("source") == "auto", bool(meta.get(ALSO)))
+        if isinstance(until, str)
+        else None
+    )
 
 
 def sessions(env: dict[str, str]) -> Iterator[Session | Skip]:
-    """Yield the sessions whose transcripts the host has, and those that cannot be read; subagents belong to theirs.
+    """Yield the sessions whose transcripts the host has, and those that cannot be read; subagents
+    belong to theirs.
 
-    The folder is listed here, so its links are its owner's: they are followed to what is this user's own, once each.
+    The folder is listed here, so its links are its owner's: they are followed to what is this
+    user's own, once each.
     """
     root, seen = transcript.host(env) + "/projects", set()
     for folder in names(root):
@@ -152,7 +180,7 @@ def sessions(env: dict[str, str]) -> Iterator[Session | Skip]:
                     yield Skip(folder + "/" + name, "not a file of your own", "mend its owner")
                 elif path not in seen:
                     seen.add(path)
-                    yield _session(path, name[:-len(".jsonl")])
+                    yield _session(path, name[: -len(".jsonl")])
 
 
 def _session(path: str, name: str) -> Session | Skip:
@@ -167,25 +195,36 @@ def _session(path: str, name: str) -> Session | Skip:
     return Session(id, path, seen.size, seen.directory, began, seen.last)
 
 
-def chosen(found: list[Session], place: layout.Place | None, env: dict[str, str], since: float) -> list[Session]:
-    """Return the sessions to be told, in order of time; of the same session under two names its own first.
+def chosen(
+    found: list[Session], place: layout.Place | None, env: dict[str, str], since: float
+) -> list[Session]:
+    """Return the sessions to be told, in order of time; of the same session under two names its own
+    first.
 
-    place: only those of its workspace; None for all.  since: only those that ended at that instant or later.
+    place: only those of its workspace; None for all.  since: only those that ended at that instant
+    or later.
     """
     keys: dict[str, str] = {}
     for session in found:
         if session.directory not in keys:
             keys[session.directory] = layout.locate(env, session.directory).key if place else ""
-    wanted = [s for s in found if s.ended >= since and (place is None or keys[s.directory] == place.key)]
+    wanted = [
+        s for s in found if s.ended >= since and (place is None or keys[s.directory] == place.key)
+    ]
     return sorted(wanted, key=lambda s: (s.began, s.ended, s.id != progress.identity(s.id), s.id))
 
 
-def tell(wanted: list[Session], env: dict[str, str], now: float, dry: bool = False,
-         done: Callable[[int, int], None] | None = None) -> Iterator[Told]:
+def tell(
+    wanted: list[Session],
+    env: dict[str, str],
+    now: float,
+    dry: bool = False,
+    done: Callable[[int, int], None] | None = None,
+) -> Iterator[Told]:
     """Write the checkpoints of sessions, one after the other, and yield what became of each.
 
-    now: seconds since the epoch.  dry: read all the same, and write nothing.  done: told the bytes dealt with, and how many of
-    these were read.
+    now: seconds since the epoch.  dry: read all the same, and write nothing.  done: told the bytes
+    dealt with, and how many of these were read.
     """
     places: dict[str, Workspace] = {}
     total = read = 0
@@ -198,28 +237,39 @@ def tell(wanted: list[Session], env: dict[str, str], now: float, dry: bool = Fal
             done(total, read)
 
 
-def _told(session: Session, places: dict[str, Workspace], env: dict[str, str], now: float, dry: bool) -> Told:
+def _told(
+    session: Session, places: dict[str, Workspace], env: dict[str, str], now: float, dry: bool
+) -> Told:
     if not files.is_folder(session.directory):
-        return _skipped(session, None, "its directory is gone", "make it again, even empty")._replace(gone=True)
+        return _skipped(
+            session, None, "its directory is gone", "make it again, even empty"
+        )._replace(gone=True)
     if session.directory not in places:
         place = layout.locate(env, session.directory)
         place = place if dry else adoption.adopt(place, now)
-        places[session.directory] = next((w for w in places.values() if w.place.key == place.key and w.place.root == place.root),
-                                         Workspace(place, config.of(place, env)))
+        places[session.directory] = next(
+            (w for w in places.values() if w.place.key == place.key and w.place.root == place.root),
+            Workspace(place, config.of(place, env)),
+        )
     space = places[session.directory]
     place = space.place
-    old = told_before(space, session) if session.source is transcript else None  # of other agents this version is the first
+    # of other agents this version is the first
+    old = told_before(space, session) if session.source is transcript else None
     if old is None and progress.told(place, session.id, session.size):
         return Told(session, place, before=True)
     if not space.settings["capture.enabled"]:
-        return _skipped(session, place, "capture is off there", "`dayleaf config set capture.enabled true`")
+        return _skipped(
+            session, place, "capture is off there", "`dayleaf config set capture.enabled true`"
+        )
     try:
         fresh = now - min(session.ended, os.stat(session.path).st_mtime) < recovery.QUIET
         if session.id == env.get("CLAUDE_CODE_SESSION_ID") or fresh:
             return _skipped(session, place, "the session is running", "it is captured when it ends")
         return (rehearse if dry else write)(space, env, now, session, old)
     except (OSError, DayleafError) as error:
-        return _skipped(session, place, str(error).partition("; ")[0], "mend that, then import again")
+        return _skipped(
+            session, place, str(error).partition("; ")[0], "mend that, then import again"
+        )
 
 
 def _skipped(session: Session, place: layout.Place | None, reason: str, remedy: str) -> Told:
@@ -242,7 +292,9 @@ def told_before(space: Workspace, session: Session) -> Old | None:
     return Old(pages, state, saved)
 
 
-def write(space: Workspace, env: dict[str, str], now: float, session: Session, old: Old | None = None) -> Told:
+def write(
+    space: Workspace, env: dict[str, str], now: float, session: Session, old: Old | None = None
+) -> Told:
     """Write the checkpoints of one session, a stretch each; raises OSError, StoreError.
 
     old: what an earlier version told of it; that is brought up to date first.
@@ -252,7 +304,19 @@ def write(space: Workspace, env: dict[str, str], now: float, session: Session, o
 
     def begin(stop: Stop | None) -> Capture:
         kept = written.setdefault
-        return Capture(place, space.settings, env, now, session.id, session.path, kept, stop, True, True, session.source)
+        return Capture(
+            place,
+            space.settings,
+            env,
+            now,
+            session.id,
+            session.path,
+            kept,
+            stop,
+            True,
+            True,
+            session.source,
+        )
 
     with files.Lock(place.cache + "/sessions/" + session.id + ".lock", wait=True):
         if old is not None:
@@ -262,19 +326,29 @@ def write(space: Workspace, env: dict[str, str], now: float, session: Session, o
             known = known or bool(capture.state.since or (not number and capture.state.spans))
             if stop is None or stop.offset >= capture.state.spans.get("", [0])[0]:
                 capture.run("recovery")
-    return Told(session, place, tuple(written), before=known and not written, old=bool(old and written))
+    return Told(
+        session, place, tuple(written), before=known and not written, old=bool(old and written)
+    )
 
 
 def _seams(session: Session) -> list[Stop]:
-    """Return where the stretches of a session end; no other agent tells which branch was checked out when."""
+    """Return where the stretches of a session end; no other agent tells which branch was checked
+    out when.
+    """
     stops = session.source.compactions(session.path)
-    return sorted([*stops, *progress.switches(session.path)]) if session.source is transcript else stops
+    return (
+        sorted([*stops, *progress.switches(session.path)])
+        if session.source is transcript
+        else stops
+    )
 
 
 def upgrade(session: Session, old: Old, capture: Capture) -> None:
-    """Tell again what an earlier version told of a session, as far as it did; raises OSError, StoreError.
+    """Tell again what an earlier version told of a session, as far as it did; raises OSError,
+    StoreError.
 
-    The state becomes one of this version at the end: a run that is cut short begins again, and what it wrote is left as it is.
+    The state becomes one of this version at the end: a run that is cut short begins again, and what
+    it wrote is left as it is.
     """
     state, path = capture.state, capture.state.path
     state.path, state.since = path + ".new", ""  # what is saved on the way
@@ -289,23 +363,35 @@ def upgrade(session: Session, old: Old, capture: Capture) -> None:
 
 
 def stretches(session: Session, old: Old) -> list[tuple[Stop, Page | None]]:
-    """Return where the stretches ended that an earlier version told, and the checkpoint of each or None; raises OSError."""
+    """Return where the stretches ended that an earlier version told, and the checkpoint of each or
+    None; raises OSError.
+    """
     ends = _ends(session.path, [page.until for page in old.pages])
-    size = old.state.get("size") if not old.state.get("units") else 0  # what was read and not written is told as new
+    # what was read and not written is told as new
+    size = old.state.get("size") if not old.state.get("units") else 0
     size = max([size if isinstance(size, int) and size <= session.size else 0, *ends.values()])
     found: dict[int, tuple[Stop, Page | None]] = {
-        stop.offset: (stop, None) for stop in transcript.compactions(session.path) if stop.offset < size}
+        stop.offset: (stop, None)
+        for stop in transcript.compactions(session.path)
+        if stop.offset < size
+    }
     last = max([page.until for page in old.pages], default="") or clock.iso(session.ended + 1)
     found[size] = Stop(size, last), None
     for page in old.pages:  # of two that tell up to the same instant the later written
         found[ends[page.until]] = Stop(ends[page.until], page.until), page
-    last_line = _unended(session)  # it belongs to the stretch before it, and is taken along by a reading that meets the end
-    return [(stop if offset < last_line else Stop(session.size + 1, stop.at), page)
-            for offset, (stop, page) in sorted(found.items()) if offset]
+    # it belongs to the stretch before it, and is taken along by a reading that meets the end
+    last_line = _unended(session)
+    return [
+        (stop if offset < last_line else Stop(session.size + 1, stop.at), page)
+        for offset, (stop, page) in sorted(found.items())
+        if offset
+    ]
 
 
 def _unended(session: Session) -> int:
-    """Return where the last line of a transcript begins if it has no end, else the transcript's end; raises OSError."""
+    """Return where the last line of a transcript begins if it has no end, else the transcript's
+    end; raises OSError.
+    """
     start = max(0, session.size - transcript.LONGEST)
     with os.fdopen(files.open_read(session.path, follow=False), "rb") as file:
         file.seek(start)
@@ -313,7 +399,9 @@ def _unended(session: Session) -> int:
 
 
 def _ends(path: str, untils: list[str]) -> dict[str, int]:
-    """Return for each instant where the first entry of a transcript begins that is later; raises OSError."""
+    """Return for each instant where the first entry of a transcript begins that is later; raises
+    OSError.
+    """
     left, offset = sorted(set(untils)), 0
     ends: dict[str, int] = {}
     with os.fdopen(files.open_read(path, follow=False), "rb", 1 << 20) as file:
@@ -334,13 +422,30 @@ def _instant(line: bytes) -> str:
         row = json.loads(line)
     except ValueError:
         return ""
-    said = row.get("timestamp") if isinstance(row, dict) and row.get("type") in ("user", "assistant", "system") else ""
+    said = (
+        row.get("timestamp")
+        if isinstance(row, dict) and row.get("type") in ("user", "assistant", "system")
+        else ""
+    )
     return said if isinstance(said, str) else ""
 
 
-def rehearse(space: Workspace, env: dict[str, str], now: float, session: Session, old: Old | None = None) -> Told:
-    """Read a session as `write` does and say what would come of it; nothing is written; raises OSError."""
-    capture = Capture(space.place, space.settings, env, now, session.id, session.path, ended=True, source=session.source)
+def rehearse(
+    space: Workspace, env: dict[str, str], now: float, session: Session, old: Old | None = None
+) -> Told:
+    """Read a session as `write` does and say what would come of it; nothing is written; raises
+    OSError.
+    """
+    capture = Capture(
+        space.place,
+        space.settings,
+        env,
+        now,
+        session.id,
+        session.path,
+        ended=True,
+        source=session.source,
+    )
     checkpoints, spoken, fresh = 0, False, not capture.state.spans
     known = bool(capture.state.since) or not fresh
     kin = {progress.identity(session.id), "first " + _first(session)}
@@ -353,17 +458,26 @@ def rehearse(space: Workspace, env: dict[str, str], now: float, session: Session
     for stop, page in (*told, *((stop, None) for stop in stops), (None, None)):
         capture.stop = stop
         capture.read()
-        spoken = spoken or (worth(capture.state.facts) and bool(space.settings["capture.conversations"]))
+        spoken = spoken or (
+            worth(capture.state.facts) and bool(space.settings["capture.conversations"])
+        )
         if not capture.ends():
             continue
         new = stop is None or stop.offset > done
-        checkpoints += int(worth(capture.state.facts) and (new or bool(page and old and old.untouched(page))))
+        checkpoints += int(
+            worth(capture.state.facts) and (new or bool(page and old and old.untouched(page)))
+        )
         capture.close()
     for key in kin:
         space.read.setdefault(key, set()).update(capture.state.seen)
     nothing = not (checkpoints or spoken)
-    return Told(session, space.place, before=known and nothing and not old, old=bool(old) and not nothing,
-                plan=Plan(checkpoints, int(spoken and fresh)))
+    return Told(
+        session,
+        space.place,
+        before=known and nothing and not old,
+        old=bool(old) and not nothing,
+        plan=Plan(checkpoints, int(spoken and fresh)),
+    )
 
 
 def _first(session: Session) -> str:

@@ -1,10 +1,13 @@
-"""Claims: the files, symbols and commits that a record names, checked against the working tree when the record is shown.
+"""Claims: the files, symbols and commits that a record names, checked against the working tree when
+the record is shown.
 
-STALE: one of them is gone.  FRESH: all that could be checked stand, and at least one could.  UNKNOWN: nothing could be checked.
-Only what was there when the record was written can be gone: a path in the text or a symbol counts as gone where the commit of
-then (the record's own, or where HEAD was by its log) held it.  Without such a commit a path in the text counts as gone where its
-first directory is there, and a symbol never.  Files of the key `files` and a record's own `commit` need no such evidence; the
-latter makes no record fresh.  A commit is gone where a text calls it one and a complete repository has no object of that name.
+STALE: one of them is gone.  FRESH: all that could be checked stand, and at least one could.
+UNKNOWN: nothing could be checked.  Only what was there when the record was written can be gone: a
+path in the text or a symbol counts as gone where the commit of then (the record's own, or where
+HEAD was by its log) held it.  Without such a commit a path in the text counts as gone where its
+first directory is there, and a symbol never.  Files of the key `files` and a record's own `commit`
+need no such evidence; the latter makes no record fresh.  A commit is gone where a text calls it one
+and a complete repository has no object of that name.
 """
 
 from __future__ import annotations
@@ -31,8 +34,10 @@ NARROW, WIDE = (200, 2 << 20), (4000, 24 << 20)  # files and bytes of a tree tha
 
 
 class Claim(NamedTuple):
-    """kind: file | symbol | commit.  name: as written.  stands: None where that cannot be said.  reason: of one that is gone,
-    a short sentence.  path: the file that decides, relative to the checkout, or ""."""
+    """kind: file | symbol | commit.  name: as written.  stands: None where that cannot be said.
+    reason: of one that is gone, a short sentence.  path: the file that decides, relative to the
+    checkout, or "".
+    """
 
     kind: str
     name: str
@@ -71,13 +76,21 @@ def _ahead(body: str) -> str:
 
 
 class Checkout:
-    """A working tree that records are checked against, with what was read of it; use it as a context manager.
+    """A working tree that records are checked against, with what was read of it; use it as a
+    context manager.
 
-    root: the checkout, "" where there is none.  git: its git directory, "" for none.  most: the files and bytes up to which the
-    whole tree is searched for symbols that are said to be in no file.  known: the worker's marks, for those of a larger tree.
+    root: the checkout, "" where there is none.  git: its git directory, "" for none.  most: the
+    files and bytes up to which the whole tree is searched for symbols that are said to be in no
+    file.  known: the worker's marks, for those of a larger tree.
     """
 
-    def __init__(self, root: str, git: str, most: Tuple[int, int] = NARROW, known: Optional[Dict[str, List[List[str]]]] = None):
+    def __init__(
+        self,
+        root: str,
+        git: str,
+        most: Tuple[int, int] = NARROW,
+        known: Optional[Dict[str, List[List[str]]]] = None,
+    ):
         self.root, self.git, self.most, self.known = root, git, most, known or {}
         self.objects = Objects(git)
         self._tracked: Optional[Tracked] = None
@@ -98,11 +111,13 @@ class Checkout:
         self.objects.close()
 
     def check(self, record: Record) -> Claims:
-        """Check the files, symbols and commits that a record names; one for all projects is UNKNOWN, and so is a conversation,
-        which tells what was said then."""
+        """Check the files, symbols and commits that a record names; one for all projects is
+        UNKNOWN, and so is a conversation, which tells what was said then.
+        """
         if not self.root or record.tier == GLOBAL or record.kind == "conversation":
             return Claims((), UNKNOWN)
-        if record.kind in DATED and record.source == "auto":  # it tells the past: only what is open or next can be stale
+        # it tells the past: only what is open or next can be stale
+        if record.kind in DATED and record.source == "auto":
             ahead = _ahead(record.body)
             listed = [path for path in mentions.listed_files(record) if path and path in ahead]
             record = record.replaced(body=ahead, meta={**record.meta, "files": listed})
@@ -128,7 +143,9 @@ class Checkout:
         return list(found.values())
 
     def _file(self, said: str, listed: bool, then: _Then) -> Claim:
-        """Check one path; None for one outside the checkout, or one that prose may have made up or shortened."""
+        """Check one path; None for one outside the checkout, or one that prose may have made up or
+        shortened.
+        """
         path = self.relative(said)
         if not path:
             return Claim("file", said, None)
@@ -138,22 +155,42 @@ class Checkout:
         if files.exists(there):
             return Claim("file", said, True, path=path)
         known, before = then.entry(path)
-        if path in self.tracked.away or not (listed or before or (not known and self._is_near(path))):
+        if path in self.tracked.away or not (
+            listed or before or (not known and self._is_near(path))
+        ):
             return Claim("file", said, None)
         moved = self._moved(path, before)
-        return Claim("file", said, False, "%s is gone%s" % (path, ", moved to " + moved if moved else ""), path)
+        return Claim(
+            "file",
+            said,
+            False,
+            "%s is gone%s" % (path, ", moved to " + moved if moved else ""),
+            path,
+        )
 
     def relative(self, said: str) -> str:
         """Return a path relative to the checkout, "" for one that leads out of it."""
         path = said.replace("\\", "/")
         path = path[2:] if path.startswith("./") else path
         if path.startswith("/"):
-            path = path[len(self.root) + 1:] if path.startswith(self.root.rstrip("/") + "/") else ""
+            path = (
+                path[len(self.root) + 1 :] if path.startswith(self.root.rstrip("/") + "/") else ""
+            )
         parts = path.split("/")
-        return "" if path[:1] == "~" or path[1:2] == ":" or ".." in parts or ".git" in parts or "\0" in path else path
+        return (
+            ""
+            if path[:1] == "~"
+            or path[1:2] == ":"
+            or ".." in parts
+            or ".git" in parts
+            or "\0" in path
+            else path
+        )
 
     def _inside(self, path: str) -> bool:
-        """Tell whether a path of the checkout leads to nowhere else; asked once for each folder, unless the path is a link."""
+        """Tell whether a path of the checkout leads to nowhere else; asked once for each folder,
+        unless the path is a link.
+        """
         whole = self.root + "/" + path
         folder = whole.rpartition("/")[0]
         if folder not in self._folders:
@@ -165,11 +202,21 @@ class Checkout:
         return bool(slash) and files.is_folder(self.root + "/" + first)
 
     def _moved(self, path: str, before: Optional[Entry]) -> str:
-        """Return where a file went: the same content, else the only file of its name that was not there before, else ""."""
+        """Return where a file went: the same content, else the only file of its name that was not
+        there before, else "".
+        """
         base = "/" + path.rpartition("/")[2]
-        same = [other for other, hash in self.tracked.hashes.items() if before and hash == before.hash and other != path]
+        same = [
+            other
+            for other, hash in self.tracked.hashes.items()
+            if before and hash == before.hash and other != path
+        ]
         if not same:
-            same = [other for other in self.tracked.hashes if ("/" + other).endswith(base) and other != path]
+            same = [
+                other
+                for other in self.tracked.hashes
+                if ("/" + other).endswith(base) and other != path
+            ]
         return same[0] if len(same) == 1 and files.exists(self.root + "/" + same[0]) else ""
 
     # ---- symbols
@@ -178,8 +225,10 @@ class Checkout:
         named = [*mentions.listed_files(record), *mentions.mentioned(record.body)[:MOST]]
         said = [path for path in map(self.relative, named) if path]
         near = list(dict.fromkeys(path for path in said if self.source(path) is not None))[:10]
-        return [self._in_file(symbol, then) if symbol.file else self._anywhere(symbol, near, then)
-                for symbol in mentions.named(record.body)[:SYMBOLS]]
+        return [
+            self._in_file(symbol, then) if symbol.file else self._anywhere(symbol, near, then)
+            for symbol in mentions.named(record.body)[:SYMBOLS]
+        ]
 
     def _in_file(self, symbol: Symbol, then: _Then) -> Claim:
         path = self.relative(symbol.file)
@@ -191,11 +240,15 @@ class Checkout:
             return Claim("symbol", symbol.name, True, path=path)
         before = then.level(symbol.name, path)
         if before is not None and now < before:
-            return Claim("symbol", symbol.name, False, "%s is no longer in %s" % (symbol.name, path), path)
+            return Claim(
+                "symbol", symbol.name, False, "%s is no longer in %s" % (symbol.name, path), path
+            )
         return Claim("symbol", symbol.name, True if now else None, path=path)
 
     def _anywhere(self, symbol: Symbol, near: List[str], then: _Then) -> Claim:
-        """Check a symbol that is said to be in no file: in the files that the record names, then in the whole tree."""
+        """Check a symbol that is said to be in no file: in the files that the record names, then in
+        the whole tree.
+        """
         most = mentions.most(symbol.name)
         for path in near:
             if mentions.level(self.source(path) or "", symbol.name, path) == most:
@@ -206,8 +259,14 @@ class Checkout:
             reason = next((row[0] for row in rows if not row[1] and row[3] == symbol.name), "")
             return Claim("symbol", symbol.name, False if reason else None, reason)
         before = None if now == most else then.anywhere(symbol.name)
-        if before is not None and now < before >= DEFINED:  # what was only used may be another project's
-            return Claim("symbol", symbol.name, False, "%s is no longer defined in this repository" % symbol.name)
+        # what was only used may be another project's
+        if before is not None and now < before >= DEFINED:
+            return Claim(
+                "symbol",
+                symbol.name,
+                False,
+                "%s is no longer defined in this repository" % symbol.name,
+            )
         return Claim("symbol", symbol.name, True if now else None)
 
     def _level(self, name: str) -> Optional[int]:
@@ -236,7 +295,9 @@ class Checkout:
         return self._log
 
     def source(self, path: str) -> Optional[str]:
-        """Return the text of a file of the checkout, None where it is none, too large, or a link out of it."""
+        """Return the text of a file of the checkout, None where it is none, too large, or a link
+        out of it.
+        """
         if path not in self._sources:
             whole = self.root + "/" + path
             data = None
@@ -249,13 +310,18 @@ class Checkout:
         return self._sources[path]
 
     def corpus(self) -> Optional[Dict[str, str]]:
-        """Return the tracked texts by path, None where they are too many or too long, or not all of them are known."""
+        """Return the tracked texts by path, None where they are too many or too long, or not all of
+        them are known.
+        """
         if self._corpus is None and not self._left_out:
             from memory.project import gitindex
 
             self._corpus, left = {}, self.most[1]
-            few = gitindex.count(self.git) <= 4 * self.most[0]  # parsing an index of 10,000 takes 10 ms
-            paths = [path for path in self.tracked.hashes if mentions.is_source(path)] if few else []
+            # parsing an index of 10,000 takes 10 ms
+            few = gitindex.count(self.git) <= 4 * self.most[0]
+            paths = (
+                [path for path in self.tracked.hashes if mentions.is_source(path)] if few else []
+            )
             self._left_out = not few or not self.tracked.whole or len(paths) > self.most[0]
             for path in () if self._left_out else paths:
                 text = self.source(path)
@@ -268,7 +334,9 @@ class Checkout:
         return None if self._left_out else self._corpus
 
     def changed(self, commit: str) -> Optional[Dict[str, str]]:
-        """Return the texts of a commit that the index does not hold, by path; None where they are too many, or not there."""
+        """Return the texts of a commit that the index does not hold, by path; None where they are
+        too many, or not there.
+        """
         if commit not in self._changed:
             here = frozenset(self.tracked.hashes.values())
             found, left = dict[str, str](), self.most[1]
@@ -304,13 +372,17 @@ class Checkout:
             if name not in found and len(found) < MOST and self.git:
                 there = bool(self.objects.find(name))
                 stands = True if there else False if sure and self.objects.complete else None
-                reason = "commit %s is not in this repository" % name[:10] if stands is False else ""
+                reason = (
+                    "commit %s is not in this repository" % name[:10] if stands is False else ""
+                )
                 found[name] = Claim("commit", name, stands, reason)
         return list(found.values())
 
 
 class _Then:
-    """What the repository held when a record was written: at its commit, and where HEAD was and went next."""
+    """What the repository held when a record was written: at its commit, and where HEAD was and
+    went next.
+    """
 
     def __init__(self, checkout: Checkout, record: Record):
         self.checkout, self.record = checkout, record
@@ -356,7 +428,9 @@ class _Then:
         return best
 
     def anywhere(self, name: str) -> Optional[int]:
-        """Return how surely the tree of then held a symbol in a file that has changed since, None where that cannot be read."""
+        """Return how surely the tree of then held a symbol in a file that has changed since, None
+        where that cannot be read.
+        """
         best: Optional[int] = None
         for texts in map(self.checkout.changed, self.commits):
             if texts is not None and (best or ABSENT) < mentions.most(name):

@@ -1,13 +1,16 @@
-"""What the client keeps for itself: its auto memory, and the CLAUDE.md files that people write for it.  Read only.
+"""What the client keeps for itself: its auto memory, and the CLAUDE.md files that people write for
+it.  Read only.
 
-    claude-memory   <host>/projects/<main git root>/memory/*.md, a fact a file; `autoMemoryDirectory` in the user's settings
-                    moves it.  Of MEMORY.md only what does not point at one of these files.
-    claude-md       CLAUDE.md, CLAUDE.local.md, .claude/CLAUDE.md, .claude/rules/*.md of the project and below it, and the
-                    user's own; with the files that they import by `@path`, five deep
+    claude-memory   <host>/projects/<main git root>/memory/*.md, a fact a file;
+                    `autoMemoryDirectory` in the user's settings moves it.  Of MEMORY.md only what
+                    does not point at one of these files.
+    claude-md       CLAUDE.md, CLAUDE.local.md, .claude/CLAUDE.md, .claude/rules/*.md of the project
+                    and below it, and the user's own; with the files that they import by `@path`,
+                    five deep
 
-The records are learnings, a section each where a file has several, and candidates all: the client loads these files by itself,
-and would be told twice.  Recall finds them, also sections of files in directories where the client has not been, and a person
-may accept one.
+The records are learnings, a section each where a file has several, and candidates all: the client
+loads these files by itself, and would be told twice.  Recall finds them, also sections of files in
+directories where the client has not been, and a person may accept one.
 """
 
 from __future__ import annotations
@@ -37,14 +40,18 @@ _POINTS = re.compile(r"\]\([^)]{1,160}\.md\)|\[\[[^\]]{1,160}\]\]")
 
 
 class Section(NamedTuple):
-    """A part of a file that stands on its own: the headings above it, and its text with the last one."""
+    """A part of a file that stands on its own: the headings above it, and its text with the last
+    one.
+    """
 
     path: Tuple[str, ...]
     text: str
 
 
 def memory_folder(place: Place, env: Dict[str, str]) -> str:
-    """Return the directory of the client's auto memory of a workspace, whether or not it is there."""
+    """Return the directory of the client's auto memory of a workspace, whether or not it is
+    there.
+    """
     common = layout.common_git(place.git) if place.git else ""
     main = common[:-5] if common.endswith("/.git") else place.root
     host = transcript.host(env)
@@ -77,7 +84,15 @@ def memory_pieces(found: List[Source], place: Place, tier: str) -> Iterator[Unio
             kept = "\n".join(line for line in page.body.split("\n") if not _POINTS.search(line))
         whole = source.name != INDEX and len(kept) <= LONG
         parts = [Section((), kept)] if whole else sections(kept)
-        yield from _pieces(source, parts, place, _memory_title(page.meta) if whole else "", "agent", _type(page.meta), tier)
+        yield from _pieces(
+            source,
+            parts,
+            place,
+            _memory_title(page.meta) if whole else "",
+            "agent",
+            _type(page.meta),
+            tier,
+        )
 
 
 def _memory_title(meta: Dict[str, object]) -> str:
@@ -91,8 +106,15 @@ def _type(meta: Dict[str, object]) -> Tuple[str, ...]:
     return (said,) if isinstance(said, str) and said else ()
 
 
-def _pieces(source: Source, parts: List[Section], place: Place, title: str, author: str,
-            tags: Tuple[str, ...], tier: str) -> Iterator[Piece]:
+def _pieces(
+    source: Source,
+    parts: List[Section],
+    place: Place,
+    title: str,
+    author: str,
+    tags: Tuple[str, ...],
+    tier: str,
+) -> Iterator[Piece]:
     key = otherfiles.known_as(source.path, place, tier)
     taken: Set[str] = set()
     for part in parts:
@@ -105,18 +127,28 @@ def _pieces(source: Source, parts: List[Section], place: Place, title: str, auth
         taken.add(name)
         named = title or _section_title(part, source)
         shown = source.name + (" § " + name if name else "")
-        yield Piece((key, name), shown, files.sha256(part.text.encode("utf-8", "replace")),
-                    partial(Draft, "learning", named, part.text, tags, author, {"accepted": False}))
+        yield Piece(
+            (key, name),
+            shown,
+            files.sha256(part.text.encode("utf-8", "replace")),
+            partial(Draft, "learning", named, part.text, tags, author, {"accepted": False}),
+        )
 
 
 def _section_title(part: Section, source: Source) -> str:
     if len(part.path) > 2:
         return ": ".join(part.path[-2:])
-    return part.path[-1] if part.path else records.from_bytes("p/x/" + source.name, part.text.encode(), 0.0).title
+    return (
+        part.path[-1]
+        if part.path
+        else records.from_bytes("p/x/" + source.name, part.text.encode(), 0.0).title
+    )
 
 
 def sections(body: str) -> List[Section]:
-    """Take a text apart by its headings, down to the third level: what is too short to stand alone stays with what is above."""
+    """Take a text apart by its headings, down to the third level: what is too short to stand alone
+    stays with what is above.
+    """
     made: List[Section] = []
     path: List[str] = []
     lines: List[str] = []
@@ -124,7 +156,7 @@ def sections(body: str) -> List[Section]:
     def close() -> None:
         text = "\n".join(lines).strip("\n")
         own = "\n".join(line for line in lines if not line.startswith("#")).strip()
-        if made and own and len(own) < SMALL and made[-1].path == tuple(path)[:len(made[-1].path)]:
+        if made and own and len(own) < SMALL and made[-1].path == tuple(path)[: len(made[-1].path)]:
             made[-1] = Section(made[-1].path, made[-1].text + "\n" + text + "\n")
         elif own:
             made.append(Section(tuple(part for part in path if part), text + "\n"))
@@ -133,7 +165,7 @@ def sections(body: str) -> List[Section]:
         level, title = (0, "") if code else heading(line)
         if 0 < level <= 3:
             close()
-            path[level - 1:] = [""] * (level - 1 - len(path)) + [title]
+            path[level - 1 :] = [""] * (level - 1 - len(path)) + [title]
             lines = []
         lines.append(line)
     close()
@@ -141,13 +173,26 @@ def sections(body: str) -> List[Section]:
 
 
 def rule_files(place: Place, env: Dict[str, str]) -> Tuple[List[Source], List[Skip]]:
-    """Return the CLAUDE.md files and rules of a project, with what they import; outside git those of the directory alone."""
+    """Return the CLAUDE.md files and rules of a project, with what they import; outside git those
+    of the directory alone.
+    """
     root = place.root
     if place.git:
         found, skipped = otherfiles.split(otherfiles.below(root, lambda name: name in RULE_FILES))
     else:
-        found, skipped = [Source(root + "/" + name, name) for name in RULE_FILES if files.exists(root + "/" + name)], []
-    found += [Source(root + "/.claude/CLAUDE.md", ".claude/CLAUDE.md")] if files.exists(root + "/.claude/CLAUDE.md") else []
+        found, skipped = (
+            [
+                Source(root + "/" + name, name)
+                for name in RULE_FILES
+                if files.exists(root + "/" + name)
+            ],
+            [],
+        )
+    found += (
+        [Source(root + "/.claude/CLAUDE.md", ".claude/CLAUDE.md")]
+        if files.exists(root + "/.claude/CLAUDE.md")
+        else []
+    )
     found += _in_rules(root, skipped)
     return _with_imports(found, root, env, skipped), skipped
 
@@ -156,10 +201,14 @@ def user_files(env: Dict[str, str]) -> Tuple[List[Source], List[Skip]]:
     """Return the user's own CLAUDE.md, with what it imports."""
     path = transcript.host(env) + "/CLAUDE.md"
     skipped: List[Skip] = []
-    return _with_imports([Source(path, path)] if files.exists(path) else [], "", env, skipped), skipped
+    return _with_imports(
+        [Source(path, path)] if files.exists(path) else [], "", env, skipped
+    ), skipped
 
 
-def _with_imports(found: List[Source], within: str, env: Dict[str, str], skipped: List[Skip]) -> List[Source]:
+def _with_imports(
+    found: List[Source], within: str, env: Dict[str, str], skipped: List[Skip]
+) -> List[Source]:
     every: Dict[str, Source] = {}
     for source in found:
         _add(source, within, env, every, skipped, 0)
@@ -167,24 +216,37 @@ def _with_imports(found: List[Source], within: str, env: Dict[str, str], skipped
 
 
 def _in_rules(root: str, skipped: List[Skip]) -> List[Source]:
-    if not files.is_folder(root + "/.claude/rules") or not files.inside(root + "/.claude/rules", root):
+    if not files.is_folder(root + "/.claude/rules") or not files.inside(
+        root + "/.claude/rules", root
+    ):
         return []
-    found, more = otherfiles.split(otherfiles.below(root + "/.claude/rules", lambda name: name.endswith(".md")))
+    found, more = otherfiles.split(
+        otherfiles.below(root + "/.claude/rules", lambda name: name.endswith(".md"))
+    )
     skipped += [skip._replace(path=".claude/rules/" + skip.path) for skip in more]
     return [Source(source.path, ".claude/rules/" + source.name) for source in found]
 
 
-def _add(source: Source, within: str, env: Dict[str, str], every: Dict[str, Source], skipped: List[Skip], depth: int) -> None:
+def _add(
+    source: Source,
+    within: str,
+    env: Dict[str, str],
+    every: Dict[str, Source],
+    skipped: List[Skip],
+    depth: int,
+) -> None:
     """Add a file and what it imports, each once.
 
-    within: the directory that holds all that a project's files may import: a cloned repository must not read a key of the
-    user's; "" for the user's own files.
+    within: the directory that holds all that a project's files may import: a cloned repository must
+    not read a key of the user's; "" for the user's own files.
     """
     real = files.real(source.path)
     if real in every:
         return
     if within and not files.inside(real, within):
-        skipped.append(Skip(source.name, "a link out of the project", "replace the link with the file itself"))
+        skipped.append(
+            Skip(source.name, "a link out of the project", "replace the link with the file itself")
+        )
         return
     every[real] = source
     data = otherfiles.read(source)
@@ -195,7 +257,13 @@ def _add(source: Source, within: str, env: Dict[str, str], every: Dict[str, Sour
         if not files.exists(path) or files.is_folder(path):
             continue  # an address, a package, a person: anything may stand behind an @
         if within and not files.inside(path, within):
-            skipped.append(Skip("@" + said, "imported from outside the project", "import it by itself: `dayleaf import dir`"))
+            skipped.append(
+                Skip(
+                    "@" + said,
+                    "imported from outside the project",
+                    "import it by itself: `dayleaf import dir`",
+                )
+            )
         else:
             _add(Source(path, said), within, env, every, skipped, depth + 1)
 

@@ -1,4 +1,6 @@
-"""What git tracks: paths and hashes of `.git/index`, read directly (versions 2, 3 and 4), and where HEAD was at an instant."""
+"""What git tracks: paths and hashes of `.git/index`, read directly (versions 2, 3 and 4), and where
+HEAD was at an instant.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +13,15 @@ from memory.project.gitobjects import offset
 LIMIT = 32 << 20  # bytes of an index
 MOST = 100_000  # entries
 LOG_LIMIT = 4 << 20  # bytes of HEAD's log, its end
-_LINK, _SPARSE = b"link", b"sdir"  # extensions: entries stand in another file, or a folder stands for what is in it
+# extensions: entries stand in another file, or a folder stands for what is in it
+_LINK, _SPARSE = b"link", b"sdir"
 
 
 class Tracked(NamedTuple):
-    """hashes: path -> hash (40 hex digits) of each tracked file.  away: those that a sparse checkout leaves out of the working
-    tree.  whole: whether these are all that git tracks, and all are in the working tree."""
+    """hashes: path -> hash (40 hex digits) of each tracked file.  away: those that a sparse
+    checkout leaves out of the working tree.  whole: whether these are all that git tracks, and all
+    are in the working tree.
+    """
 
     hashes: Dict[str, str]
     away: FrozenSet[str]
@@ -29,7 +34,8 @@ NOTHING = Tracked({}, frozenset(), False)
 def read(git: str) -> Tracked:
     """Read a checkout's index.
 
-    git: its git directory (a worktree's own one).  Never raises: what cannot be read is empty and not whole.
+    git: its git directory (a worktree's own one).  Never raises: what cannot be read is empty and
+    not whole.
     """
     if not git:
         return NOTHING
@@ -75,11 +81,11 @@ def _entries(data: bytes, version: int, count: int) -> Tuple[Dict[str, str], Lis
         else:
             cut, at = offset(data, at)
             end = data.index(b"\0", at)
-            name = name[:len(name) - cut] + data[at:end]
+            name = name[: len(name) - cut] + data[at:end]
             at = end + 1
         if data[start + 26] >> 4 == 8:  # a regular file: no link, no submodule
             path = name.decode("utf-8", "surrogateescape")
-            found[path] = data[start + 40:start + 60].hex()
+            found[path] = data[start + 40 : start + 60].hex()
             if extended and data[start + 62] & 0x40:
                 away.append(path)
     if at > len(data):
@@ -90,16 +96,18 @@ def _entries(data: bytes, version: int, count: int) -> Tuple[Dict[str, str], Lis
 def _is_whole(data: bytes, at: int) -> bool:
     """Look through the extensions: none may say that entries stand elsewhere."""
     while at + 8 <= len(data) - 20:
-        if data[at:at + 4] in (_LINK, _SPARSE):
+        if data[at : at + 4] in (_LINK, _SPARSE):
             return False
-        at += 8 + int.from_bytes(data[at + 4:at + 8], "big")
+        at += 8 + int.from_bytes(data[at + 4 : at + 8], "big")
     return at == len(data) - 20
 
 
 def heads(git: str) -> Tuple[List[float], List[str]]:
-    """Return (seconds since the epoch, hashes) of what HEAD was moved to, oldest first, from its log.
+    """Return (seconds since the epoch, hashes) of what HEAD was moved to, oldest first, from its
+    log.
 
-    git: a checkout's git directory.  Empty where there is no log; lines out of order in time are taken as they come.
+    git: a checkout's git directory.  Empty where there is no log; lines out of order in time are
+    taken as they come.
     """
     path = git + "/logs/HEAD"
     try:
@@ -122,9 +130,10 @@ def heads(git: str) -> Tuple[List[float], List[str]]:
 
 
 def around(log: Tuple[List[float], List[str]], when: float) -> List[str]:
-    """Return the hash that HEAD had at an instant and the one that it was moved to next, as far as the log tells.
+    """Return the hash that HEAD had at an instant and the one that it was moved to next, as far as
+    the log tells.
 
     log: what `heads` returned.  when: seconds since the epoch.
     """
     at = bisect_right(log[0], when)
-    return log[1][max(at - 1, 0):at + 1] if at else []
+    return log[1][max(at - 1, 0) : at + 1] if at else []

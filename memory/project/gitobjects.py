@@ -1,7 +1,9 @@
-"""Objects of a git repository without a git process: loose ones and packs (index version 2, both kinds of delta).
+"""Objects of a git repository without a git process: loose ones and packs (index version 2, both
+kinds of delta).
 
-Nothing of the repository's configuration acts, no link out of the git directory is followed, and every reading is bounded: what
-is too large, damaged or elsewhere (alternates, shallow and partial clones, SHA-256) cannot be said, and is never said wrongly.
+Nothing of the repository's configuration acts, no link out of the git directory is followed, and
+every reading is bounded: what is too large, damaged or elsewhere (alternates, shallow and partial
+clones, SHA-256) cannot be said, and is never said wrongly.
 """
 
 from __future__ import annotations
@@ -28,7 +30,9 @@ class Missing(Exception):
 
 
 def _sha1(head: bytes, data: bytes) -> str:
-    """Return the SHA-1 of an object, without the 0.4 of a bare start that `hashlib` costs where it can be had so."""
+    """Return the SHA-1 of an object, without the 0.4 of a bare start that `hashlib` costs where it
+    can be had so.
+    """
     try:
         from _sha1 import sha1 as digest  # type: ignore[import-not-found]
     except ImportError:
@@ -48,7 +52,11 @@ class _Pack:
         head = files.read_at(self.fd, 8 + 1024, 0)
         self.fan = list(struct.unpack(">256I", head[8:].ljust(1024, b"\0")))
         self.count, size = self.fan[-1], files.posix.fstat(self.fd).st_size
-        if head[:8] != b"\xfftOc\0\0\0\2" or size < 1032 + 28 * self.count + 40 or self.fan != sorted(self.fan):
+        if (
+            head[:8] != b"\xfftOc\0\0\0\2"
+            or size < 1032 + 28 * self.count + 40
+            or self.fan != sorted(self.fan)
+        ):
             self.close()
             raise OSError(22, "no pack index of version 2", path)
 
@@ -58,7 +66,9 @@ class _Pack:
                 files.posix.close(fd)
 
     def find(self, prefix: str) -> List[Tuple[str, int]]:
-        """Return (hash, its place in the index) of the objects, two at most, whose hash starts with hex digits."""
+        """Return (hash, its place in the index) of the objects, two at most, whose hash starts with
+        hex digits.
+        """
         first = int(prefix[:2], 16)
         low, high = self.fan[first - 1] if first else 0, self.fan[first]
         wanted, end = bytes.fromhex(prefix.ljust(40, "0")), high
@@ -69,7 +79,7 @@ class _Pack:
             else:
                 high = middle
         block = files.read_at(self.fd, 20 * min(2, end - low), 1032 + 20 * low).hex()
-        pairs = [(block[at:at + 40], low + at // 40) for at in range(0, len(block), 40)]
+        pairs = [(block[at : at + 40], low + at // 40) for at in range(0, len(block), 40)]
         return [pair for pair in pairs if pair[0].startswith(prefix)]
 
     def offset(self, number: int) -> int:
@@ -77,7 +87,9 @@ class _Pack:
         at = int.from_bytes(files.read_at(self.fd, 4, 1032 + 24 * self.count + 4 * number), "big")
         if at < 1 << 31:
             return at
-        return int.from_bytes(files.read_at(self.fd, 8, 1032 + 28 * self.count + 8 * (at & 0x7FFFFFFF)), "big")
+        return int.from_bytes(
+            files.read_at(self.fd, 8, 1032 + 28 * self.count + 8 * (at & 0x7FFFFFFF)), "big"
+        )
 
     def entry(self, at: int) -> Tuple[int, int, bytes, int]:
         """Return (type, size, some bytes from there, where in them the content starts)."""
@@ -146,8 +158,9 @@ class Objects:
 
     @property
     def complete(self) -> bool:
-        """Whether an object that is not found is not in the repository: false for shallow and partial clones, alternates,
-        SHA-256 and packs that cannot be read."""
+        """Whether an object that is not found is not in the repository: false for shallow and
+        partial clones, alternates, SHA-256 and packs that cannot be read.
+        """
         self._opened()
         return self._whole
 
@@ -166,7 +179,9 @@ class Objects:
         return sorted(found)[:2]
 
     def read(self, hash: str) -> Tuple[str, bytes]:
-        """Return (type, content) of an object by its whole hash, which its content is checked against; raises Missing."""
+        """Return (type, content) of an object by its whole hash, which its content is checked
+        against; raises Missing.
+        """
         try:
             kind, data = self._found(hash)
         except (OSError, IndexError, ValueError, zlib.error):
@@ -210,7 +225,7 @@ class Objects:
             mode, _, name = data[at:end].partition(b" ")
             if end < 0 or not mode.isdigit():
                 raise Missing
-            found[name] = Entry(int(mode, 8), data[end + 1:end + 21].hex())
+            found[name] = Entry(int(mode, 8), data[end + 1 : end + 21].hex())
             at = end + 21
         if self._kept + len(data) <= KEPT_BYTES:
             self._kept += len(data)
@@ -239,7 +254,9 @@ class Objects:
         self._packs = []
         if not self.common or not files.is_folder(self.folder):
             return self._packs
-        self._inside = files.inside(self.folder + "/pack", self.common) and files.inside(self.folder, self.common)
+        self._inside = files.inside(self.folder + "/pack", self.common) and files.inside(
+            self.folder, self.common
+        )
         names = self._names() if self._inside else []
         self._whole = self._inside and len(names) <= PACKS and not self._is_partial(names)
         for name in names[:PACKS]:
@@ -260,7 +277,9 @@ class Objects:
         """Tell whether objects may live elsewhere, or have hashes of another kind."""
         if any(name.endswith(".promisor") for name in names):
             return True
-        if any(files.exists(self.common + name) for name in ("/shallow", "/objects/info/alternates")):
+        if any(
+            files.exists(self.common + name) for name in ("/shallow", "/objects/info/alternates")
+        ):
             return True
         try:
             said = files.read(self.common + "/config", 1 << 18).lower().replace(b" ", b"")
@@ -271,7 +290,9 @@ class Objects:
     def _loose(self, hash: str) -> Tuple[str, bytes]:
         if not self._inside:
             raise Missing
-        data = files.read("%s/%s/%s" % (self.folder, hash[:2], hash[2:]), OBJECT_LIMIT, follow=False)
+        data = files.read(
+            "%s/%s/%s" % (self.folder, hash[:2], hash[2:]), OBJECT_LIMIT, follow=False
+        )
         out = zlib.decompressobj().decompress(data, OBJECT_LIMIT + 64)
         head, _, content = out.partition(b"\0")
         kind, _, size = head.decode("ascii", "replace").partition(" ")
@@ -290,7 +311,7 @@ class Objects:
                 back, used = offset(piece, used)
                 base = at - back
             elif kind == _REFERENCE:
-                hit = pack.find(piece[used:used + 20].hex())
+                hit = pack.find(piece[used : used + 20].hex())
                 base, used = (pack.offset(hit[0][1]) if hit else -1), used + 20
             data = pack.inflate(at + len(piece), size, piece[used:])
             if kind in _TYPES:
@@ -346,7 +367,7 @@ def _patched(base: bytes, delta: bytes) -> bytes:
     while at < len(delta) and length <= after:
         code, at = delta[at], at + 1
         if not code & 128:
-            out.append(delta[at:at + code])
+            out.append(delta[at : at + code])
             at += code
         else:
             start = size = 0
@@ -357,7 +378,7 @@ def _patched(base: bytes, delta: bytes) -> bytes:
                     else:
                         size |= delta[at] << 8 * (bit - 4)
                     at += 1
-            out.append(base[start:start + (size or 0x10000)])
+            out.append(base[start : start + (size or 0x10000)])
         length += len(out[-1])
     if length != after:
         raise Missing

@@ -1,15 +1,20 @@
 """Imports: what files of others say, brought into the store once and kept in step with them.
 
-A record that was imported names its source.  Schema, version 1, of its frontmatter's `origin`, a map on one line:
+A record that was imported names its source.  Schema, version 1, of its frontmatter's `origin`, a
+map on one line:
 
-    from       tree | dir | claude-memory | claude-md        path      of the source: below the repository, else absolute
+    from       tree | dir | claude-memory | claude-md        path      of the source: below the
+                                                             repository, else absolute
     part       the headings of the section, where a source gives several records (optional)
-    checksum   SHA-256 of the source, or of its section      written   16 hex digits of the body and 8 of the title that
-    id         that the source gave itself (optional)                  were written: another body or title is a person's
+    checksum   SHA-256 of the source, or of its section      written   16 hex digits of the body and
+                                                             8 of the title that
+    id         that the source gave itself (optional)                  were written: another body or
+               title is a person's
 
-Where a source's record stands, in any tier or in the archive, it is that record, and its id follows from the origin: a
-second run writes nothing, and one that was killed goes on.  Of a changed source the record is changed in place, other keys
-stay; what a person has edited, and what was forgotten, is left as it is.  Nothing is ever removed.
+Where a source's record stands, in any tier or in the archive, it is that record, and its id follows
+from the origin: a second run writes nothing, and one that was killed goes on.  Of a changed source
+the record is changed in place, other keys stay; what a person has edited, and what was forgotten,
+is left as it is.  Nothing is ever removed.
 """
 
 from __future__ import annotations
@@ -43,8 +48,9 @@ class Draft(NamedTuple):
 class Piece(NamedTuple):
     """What one record is made of.
 
-    key: path and part.  shown: the path for messages.  checksum: of the source.  draft: makes the record, where it has to be
-    written, or says why not.  versions: those that the record must have at least, whether or not its source has changed.
+    key: path and part.  shown: the path for messages.  checksum: of the source.  draft: makes the
+    record, where it has to be written, or says why not.  versions: those that the record must have
+    at least, whether or not its source has changed.
     """
 
     key: Key
@@ -55,8 +61,9 @@ class Piece(NamedTuple):
 
 
 class Standing(NamedTuple):
-    """A record that came from a source: its name and id, the source's checksum, its whole origin ({} where none of this kind
-    stands), whether its body is as a machine wrote it, its versions."""
+    """A record that came from a source: its name and id, the source's checksum, its whole origin
+    ({} where none of this kind stands), whether its body is as a machine wrote it, its versions.
+    """
 
     name: str
     id: str
@@ -70,9 +77,10 @@ class Standing(NamedTuple):
 class Result:
     """What an import did.
 
-    new, changed, same: ids of records.  skipped: sources that gave none.  gone: (id, path) of records whose source is no
-    longer there.  troubled: (source, problem) of frontmatter that could not be read as it stands.
-    private: ids of records that stand in the private tier, though another one was named.  seen: the keys met.
+    new, changed, same: ids of records.  skipped: sources that gave none.  gone: (id, path) of
+    records whose source is no longer there.  troubled: (source, problem) of frontmatter that could
+    not be read as it stands.  private: ids of records that stand in the private tier, though
+    another one was named.  seen: the keys met.
     """
 
     new: List[str] = field(default_factory=list)
@@ -91,7 +99,9 @@ class Result:
 
 
 class Shelf:
-    """What a store holds of earlier imports: by origin, by text, by a resource's path, and what was forgotten."""
+    """What a store holds of earlier imports: by origin, by text, by a resource's path, and what was
+    forgotten.
+    """
 
     def __init__(self, store: Store, from_: str):
         """Read every record's head once.  from_: the origin's `from`."""
@@ -114,7 +124,11 @@ class Shelf:
         record = records.from_bytes(name, data[:offset], 0.0)
         said, path = record.meta.get(ORIGIN), record.meta.get("path")
         ours = isinstance(said, dict) and said.get("from") == from_
-        origin = {key: str(value) for key, value in said.items()} if isinstance(said, dict) and ours else {}
+        origin = (
+            {key: str(value) for key, value in said.items()}
+            if isinstance(said, dict) and ours
+            else {}
+        )
         checksum = str(record.meta.get("checksum") or origin.get("checksum") or "")
         untouched = origin.get("written", "")[:16] == files.sha256(text)[:16]
         found = Standing(name, record.id, checksum, origin, untouched, record.versions)
@@ -129,16 +143,26 @@ class Shelf:
                 with suppress(StoreError):
                     origin = _meta(store.raw(letter + "/" + move.away)[:HEAD]).get(ORIGIN)
                     if isinstance(origin, dict) and origin.get("from") == from_:
-                        self.forgotten[str(origin.get("path", "")), str(origin.get("part", ""))] = move.id
+                        self.forgotten[str(origin.get("path", "")), str(origin.get("part", ""))] = (
+                            move.id
+                        )
 
 
-def bring(store: Store, pieces: Iterable[Union[Piece, Skip]], from_: str, tier: str, dry: bool = False,
-          told: Optional[Callable[[int], None]] = None, covered: Callable[[str], bool] = lambda path: False) -> Result:
+def bring(
+    store: Store,
+    pieces: Iterable[Union[Piece, Skip]],
+    from_: str,
+    tier: str,
+    dry: bool = False,
+    told: Optional[Callable[[int], None]] = None,
+    covered: Callable[[str], bool] = lambda path: False,
+) -> Result:
     """Bring pieces into the store.
 
-    from_: the origin's `from`.  tier: of new records.  dry: write nothing.  told: called with the number of pieces done.
-    covered: tells whether all that a path gives is among the pieces, so that the rest is gone.  What was written stands
-    even where the iteration is interrupted.  Raises StoreError where nothing can be written.
+    from_: the origin's `from`.  tier: of new records.  dry: write nothing.  told: called with the
+    number of pieces done.  covered: tells whether all that a path gives is among the pieces, so
+    that the rest is gone.  What was written stands even where the iteration is interrupted.  Raises
+    StoreError where nothing can be written.
     """
     result, shelf, bulk = Result(), Shelf(store, from_), Bulk(store)
     try:
@@ -147,18 +171,30 @@ def bring(store: Store, pieces: Iterable[Union[Piece, Skip]], from_: str, tier: 
                 result.skipped.append(piece)
             elif piece.key not in result.seen:
                 result.seen.add(piece.key)
-                _one(store, shelf, _watched(piece, result), from_, tier, None if dry else bulk, result)
+                _one(
+                    store,
+                    shelf,
+                    _watched(piece, result),
+                    from_,
+                    tier,
+                    None if dry else bulk,
+                    result,
+                )
             if told:
                 told(result.done)
     finally:
         bulk.flush()
-    result.gone = [(found.id, " § ".join(filter(None, key))) for key, found in sorted(shelf.by_key.items())
-                   if key not in result.seen and covered(key[0])]
+    result.gone = [
+        (found.id, " § ".join(filter(None, key)))
+        for key, found in sorted(shelf.by_key.items())
+        if key not in result.seen and covered(key[0])
+    ]
     return result
 
 
 def _watched(piece: Piece, result: Result) -> Piece:
     """Return a piece that notes the problems of its source when its record is made."""
+
     def draft() -> Union[Draft, Skip]:
         made = piece.draft()
         if isinstance(made, Draft):
@@ -168,24 +204,38 @@ def _watched(piece: Piece, result: Result) -> Piece:
     return piece._replace(draft=draft)
 
 
-def _one(store: Store, shelf: Shelf, piece: Piece, from_: str, tier: str, bulk: Optional[Bulk],
-         result: Result) -> None:
+def _one(
+    store: Store,
+    shelf: Shelf,
+    piece: Piece,
+    from_: str,
+    tier: str,
+    bulk: Optional[Bulk],
+    result: Result,
+) -> None:
     """Import one piece: new, unchanged, changed or skipped.  bulk: None writes nothing."""
-    found = shelf.by_key.get(piece.key) or (shelf.by_path.get(piece.key[0]) if from_ == "tree" else None)
+    found = shelf.by_key.get(piece.key) or (
+        shelf.by_path.get(piece.key[0]) if from_ == "tree" else None
+    )
     if found is not None:
         if found.name[:1] == layout.PRIVATE != tier:
             result.private.append(found.id)
         return _again(store, found, piece, from_, bulk is None, result)
     if piece.key in shelf.forgotten:
         id = shelf.forgotten[piece.key]
-        result.skipped.append(Skip(piece.shown, "forgotten before", "`dayleaf restore %s` brings it back" % id))
+        result.skipped.append(
+            Skip(piece.shown, "forgotten before", "`dayleaf restore %s` brings it back" % id)
+        )
         return None
     made = _made(store, piece, from_)
     if isinstance(made, Skip):
         result.skipped.append(made)
         return None
     draft, new = made
-    text = (layout.FOLDERS[draft.kind], files.sha256(new.data[frontmatter.split(new.data)[1]:].strip()))
+    text = (
+        layout.FOLDERS[draft.kind],
+        files.sha256(new.data[frontmatter.split(new.data)[1] :].strip()),
+    )
     twin = "" if from_ == "tree" else shelf.by_text.get(text, "")
     if twin:
         result.skipped.append(Skip(piece.shown, "the same text is in %s" % twin, "nothing to do"))
@@ -202,32 +252,62 @@ def _made(store: Store, piece: Piece, from_: str) -> Union[Skip, Tuple[Draft, wr
     draft = piece.draft()
     if isinstance(draft, Skip):
         return draft
-    bare = {key: value for key, value in (draft.extra or {}).items() if key not in ("checksum", ORIGIN)}
+    bare = {
+        key: value for key, value in (draft.extra or {}).items() if key not in ("checksum", ORIGIN)
+    }
 
     def cleaned(value: Any) -> Any:
-        # Checksums stay out of what is cleaned: beside a path that names a key they would pass for secrets.
+        # Checksums stay out of what is cleaned: beside a path that names a key they would pass for
+        # secrets.
         title, body, given = store.cleaned(value)
-        known = {"checksum": piece.checksum, "snapshot": material.print_of(body)} if "checksum" in (draft.extra or {}) else {}
+        known = (
+            {"checksum": piece.checksum, "snapshot": material.print_of(body)}
+            if "checksum" in (draft.extra or {})
+            else {}
+        )
         origin = _origin(piece, from_, title, body, draft, store.cleaned(piece.key[0]))
         return [title, body, {**given, **known, ORIGIN: origin}]
 
     try:
-        return draft, writer.composed(draft.kind, draft.title, draft.body, cleaned, store.now, tags=draft.tags,
-                                         source=draft.source, extra=bare, mark="\0".join((from_, *piece.key)))
+        return draft, writer.composed(
+            draft.kind,
+            draft.title,
+            draft.body,
+            cleaned,
+            store.now,
+            tags=draft.tags,
+            source=draft.source,
+            extra=bare,
+            mark="\0".join((from_, *piece.key)),
+        )
     except UsageError as error:
         return Skip(piece.shown, str(error).partition("; ")[0], "nothing to do")
 
 
-def _origin(piece: Piece, from_: str, title: str, body: str, draft: Draft, path: str) -> Dict[str, str]:
+def _origin(
+    piece: Piece, from_: str, title: str, body: str, draft: Draft, path: str
+) -> Dict[str, str]:
     part = piece.key[1]
     more: Dict[str, str] = (draft.extra or {}).get(ORIGIN) or {}
-    return {"from": from_, "path": path, **({"part": part} if part else {}), "checksum": piece.checksum,
-            "written": material.print_of(body) + "-" + _short(writer.title_line(title)), **more}
+    return {
+        "from": from_,
+        "path": path,
+        **({"part": part} if part else {}),
+        "checksum": piece.checksum,
+        "written": material.print_of(body) + "-" + _short(writer.title_line(title)),
+        **more,
+    }
 
 
-def _again(store: Store, found: Standing, piece: Piece, from_: str, dry: bool, result: Result) -> None:
+def _again(
+    store: Store, found: Standing, piece: Piece, from_: str, dry: bool, result: Result
+) -> None:
     """Deal with a source whose record stands: leave it, or change it in place."""
-    wanted = [*found.versions, *(one for one in piece.versions if one not in found.versions)] if found.origin else []
+    wanted = (
+        [*found.versions, *(one for one in piece.versions if one not in found.versions)]
+        if found.origin
+        else []
+    )
     more = {"versions": wanted} if len(wanted) > len(found.versions) else {}
     if found.checksum == piece.checksum and not more:
         result.same.append(found.id)
@@ -243,18 +323,28 @@ def _again(store: Store, found: Standing, piece: Piece, from_: str, dry: bool, r
         result.changed.append(found.id)
 
 
-def _renewed(store: Store, found: Standing, piece: Piece, from_: str, dry: bool, more: Dict[str, Any]) -> Optional[Skip]:
-    """Change a record as its source says, or say why it stays.  more: keys that change whatever the text does."""
+def _renewed(
+    store: Store, found: Standing, piece: Piece, from_: str, dry: bool, more: Dict[str, Any]
+) -> Optional[Skip]:
+    """Change a record as its source says, or say why it stays.  more: keys that change whatever the
+    text does.
+    """
     if found.checksum == piece.checksum:
         if not dry:
             store.edit(found.name, more)
         return None
     if not found.origin:
-        return Skip(piece.shown, "the resource %s already describes it, and was not imported" % found.id,
-                    "`dayleaf forget %s`, then import again to take the source's text" % found.id)
+        return Skip(
+            piece.shown,
+            "the resource %s already describes it, and was not imported" % found.id,
+            "`dayleaf forget %s`, then import again to take the source's text" % found.id,
+        )
     if not found.untouched:
-        return Skip(piece.shown, "it has changed, but its record %s was edited by hand" % found.id,
-                    "`dayleaf forget --hard %s`, then import again to take the source's text" % found.id)
+        return Skip(
+            piece.shown,
+            "it has changed, but its record %s was edited by hand" % found.id,
+            "`dayleaf forget --hard %s`, then import again to take the source's text" % found.id,
+        )
     draft = piece.draft()
     if isinstance(draft, Skip):
         return draft
@@ -263,22 +353,34 @@ def _renewed(store: Store, found: Standing, piece: Piece, from_: str, dry: bool,
     return None
 
 
-def _change(store: Store, found: Standing, piece: Piece, draft: Draft, from_: str, more: Dict[str, Any]) -> None:
-    """Write a changed source's text and metadata into its record; a title that a person gave stays."""
+def _change(
+    store: Store, found: Standing, piece: Piece, draft: Draft, from_: str, more: Dict[str, Any]
+) -> None:
+    """Write a changed source's text and metadata into its record; a title that a person gave
+    stays.
+    """
     old = store.raw(found.name)
     title, body = store.cleaned([draft.title, draft.body])
     title = writer.title_line(title)
     extra = draft.extra or {}
-    own = _short(writer.title_line(str(_meta(old).get("title") or ""))) != found.origin.get("written", "")[17:]
-    changes: Dict[str, Any] = {key: extra[key] for key in ("checksum", "source_ref", "refreshed") if key in extra}
-    changes.update(more, updated=clock.iso(store.now), origin=_origin(piece, from_, title, body, draft,
-                                                                        store.cleaned(piece.key[0])))
+    own = (
+        _short(writer.title_line(str(_meta(old).get("title") or "")))
+        != found.origin.get("written", "")[17:]
+    )
+    changes: Dict[str, Any] = {
+        key: extra[key] for key in ("checksum", "source_ref", "refreshed") if key in extra
+    }
+    changes.update(
+        more,
+        updated=clock.iso(store.now),
+        origin=_origin(piece, from_, title, body, draft, store.cleaned(piece.key[0])),
+    )
     if "checksum" in extra:
         changes["snapshot"] = material.print_of(body)
     if not own:
         changes["title"] = title
     data = frontmatter.edit(old, changes, found.name)
-    data = data[:frontmatter.split(data)[1]] + b"\n" + body.lstrip("\n").encode("utf-8", "replace")
+    data = data[: frontmatter.split(data)[1]] + b"\n" + body.lstrip("\n").encode("utf-8", "replace")
     store.replace(found.name, data, files.sha256(old))
 
 

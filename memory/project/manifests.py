@@ -1,7 +1,9 @@
-"""What a project's manifests say of it: languages, frameworks and tools, as context tags with the file that names each.
+"""What a project's manifests say of it: languages, frameworks and tools, as context tags with the
+file that names each.
 
-Read are the root and one level below it (`api/`), in a monorepo the packages too (`packages/web/`): at most MOST manifests of
-LIMIT bytes, nothing behind a symbolic link, nothing is run.  Of a manifest that is broken the name alone counts.
+Read are the root and one level below it (`api/`), in a monorepo the packages too (`packages/web/`):
+at most MOST manifests of LIMIT bytes, nothing behind a symbolic link, nothing is run.  Of a
+manifest that is broken the name alone counts.
 """
 
 from __future__ import annotations
@@ -24,50 +26,129 @@ from memory.hook.context import Tag
 
 MOST, LIMIT = 64, 1 << 18  # manifests read, bytes of each
 MOST_FOLDERS, MOST_ENTRIES = 256, 10_000  # folders listed, entries looked at in each
-MOST_DOTS, DOTS_AND_LINES = 200, 100_000  # of a TOML file: tomllib takes 8 bytes for each two parts of a key, for each line
-MONOREPO = frozenset("packages apps services libs modules crates".split())  # folders whose folders are projects too
-_MODULE = re.compile(r"[\w-]+(?:\.[\w-]+)+/")  # the begin of a path of Go: a host, and what is below it
-_ELSEWHERE = frozenset("node_modules vendor target dist build out venv env site-packages __pycache__ third_party".split())
+# of a TOML file: tomllib takes 8 bytes for each two parts of a key, for each line
+MOST_DOTS, DOTS_AND_LINES = 200, 100_000
+# folders whose folders are projects too
+MONOREPO = frozenset("packages apps services libs modules crates".split())
+# the begin of a path of Go: a host, and what is below it
+_MODULE = re.compile(r"[\w-]+(?:\.[\w-]+)+/")
+_ELSEWHERE = frozenset(
+    (
+        "node_modules vendor target dist build out venv env site-packages __pycache__ third_party"
+    ).split()
+)
 
-# A dependency's name, in lower case with hyphens -> the tag it gives; a name that ends in `*` stands for all that begin so.
-_DEPENDENCIES = {name: tag for tag, names in {
-    "django": "django", "django-rest-framework": "djangorestframework", "flask": "flask", "fastapi": "fastapi",
-    "starlette": "starlette", "aiohttp": "aiohttp", "pydantic": "pydantic", "celery": "celery", "sqlalchemy": "sqlalchemy",
-    "alembic": "alembic", "numpy": "numpy", "pandas": "pandas", "pytorch": "torch pytorch", "tensorflow": "tensorflow",
-    "scikit-learn": "scikit-learn", "pytest": "pytest pytest-*", "ruff": "ruff", "mypy": "mypy",
-    "react": "react react-dom", "react-native": "react-native", "vue": "vue", "nuxt": "nuxt", "next": "next",
-    "svelte": "svelte @sveltejs/kit", "angular": "@angular/core", "express": "express", "nestjs": "@nestjs/core",
-    "fastify": "fastify", "electron": "electron", "tailwind": "tailwindcss", "vite": "vite", "webpack": "webpack",
-    "eslint": "eslint", "jest": "jest ts-jest", "vitest": "vitest", "playwright": "playwright @playwright/test",
-    "cypress": "cypress", "typescript": "typescript", "prisma": "prisma @prisma/client", "typeorm": "typeorm",
-    "graphql": "graphql graphene @apollo/server @apollo/client github.com/graphql-go/graphql", "storybook": "storybook",
-    "spring": "org.springframework* spring-boot* spring-core spring-web*", "hibernate": "hibernate-core org.hibernate*",
-    "junit": "junit junit-jupiter* org.junit*", "quarkus": "io.quarkus*", "rails": "rails", "sinatra": "sinatra",
-    "rspec": "rspec rspec-rails", "sidekiq": "sidekiq", "laravel": "laravel/framework", "symfony": "symfony/*",
-    "phpunit": "phpunit/phpunit", "phoenix": "phoenix", "ecto": "ecto ecto-sql", "flutter": "flutter",
-    "gin": "github.com/gin-gonic/gin", "echo": "github.com/labstack/echo", "fiber": "github.com/gofiber/fiber",
-    "tokio": "tokio", "axum": "axum",
-    "actix": "actix-web", "serde": "serde", "diesel": "diesel", "aspnet": "microsoft.aspnetcore* microsoft.net.sdk.web",
-    "entity-framework": "microsoft.entityframeworkcore*", "xunit": "xunit",
-    "postgres": "psycopg psycopg2 psycopg2-binary psycopg-binary asyncpg pg postgres tokio-postgres postgresql npgsql postgrex "
-                "github.com/jackc/pgx github.com/lib/pq",
-    "mysql": "mysqlclient pymysql mysql mysql2 mysql-connector-j mariadb", "sqlite": "better-sqlite3 sqlite3 rusqlite aiosqlite",
-    "mongodb": "pymongo motor mongoose mongodb mongo", "elasticsearch": "elasticsearch @elastic/elasticsearch",
-    "redis": "redis aioredis ioredis jedis predis/predis django-redis redix github.com/redis/go-redis github.com/go-redis/redis",
-    "kafka": "kafka-python confluent-kafka aiokafka kafkajs kafka-clients spring-kafka rdkafka kafka github.com/ibm/sarama "
-             "github.com/segmentio/kafka-go confluentinc/cp-kafka", "rabbitmq": "pika aio-pika amqplib bunny rabbitmq",
-    "grpc": "grpcio @grpc/grpc-js tonic google.golang.org/grpc grpc-*",
-    "jwt": "pyjwt python-jose jose jsonwebtoken jwt ruby-jwt jjwt jjwt-* java-jwt express-jwt djangorestframework-simplejwt "
-           "firebase/php-jwt github.com/golang-jwt/jwt guardian", "stripe": "stripe stripe/stripe-php",
-    "aws": "boto3 aws-sdk @aws-sdk/* aws-cdk-lib github.com/aws/aws-sdk-go*", "opentelemetry": "opentelemetry-* @opentelemetry/*",
-    "sentry": "sentry-sdk @sentry/*", "docker": "testcontainers", "kubernetes": "kubernetes k8s.io/client-go",
-}.items() for name in names.split()}
+# A dependency's name, in lower case with hyphens -> the tag it gives; a name that ends in `*`
+# stands for all that begin so.
+_DEPENDENCIES = {
+    name: tag
+    for tag, names in {
+        "django": "django",
+        "django-rest-framework": "djangorestframework",
+        "flask": "flask",
+        "fastapi": "fastapi",
+        "starlette": "starlette",
+        "aiohttp": "aiohttp",
+        "pydantic": "pydantic",
+        "celery": "celery",
+        "sqlalchemy": "sqlalchemy",
+        "alembic": "alembic",
+        "numpy": "numpy",
+        "pandas": "pandas",
+        "pytorch": "torch pytorch",
+        "tensorflow": "tensorflow",
+        "scikit-learn": "scikit-learn",
+        "pytest": "pytest pytest-*",
+        "ruff": "ruff",
+        "mypy": "mypy",
+        "react": "react react-dom",
+        "react-native": "react-native",
+        "vue": "vue",
+        "nuxt": "nuxt",
+        "next": "next",
+        "svelte": "svelte @sveltejs/kit",
+        "angular": "@angular/core",
+        "express": "express",
+        "nestjs": "@nestjs/core",
+        "fastify": "fastify",
+        "electron": "electron",
+        "tailwind": "tailwindcss",
+        "vite": "vite",
+        "webpack": "webpack",
+        "eslint": "eslint",
+        "jest": "jest ts-jest",
+        "vitest": "vitest",
+        "playwright": "playwright @playwright/test",
+        "cypress": "cypress",
+        "typescript": "typescript",
+        "prisma": "prisma @prisma/client",
+        "typeorm": "typeorm",
+        "graphql": "graphql graphene @apollo/server @apollo/client github.com/graphql-go/graphql",
+        "storybook": "storybook",
+        "spring": "org.springframework* spring-boot* spring-core spring-web*",
+        "hibernate": "hibernate-core org.hibernate*",
+        "junit": "junit junit-jupiter* org.junit*",
+        "quarkus": "io.quarkus*",
+        "rails": "rails",
+        "sinatra": "sinatra",
+        "rspec": "rspec rspec-rails",
+        "sidekiq": "sidekiq",
+        "laravel": "laravel/framework",
+        "symfony": "symfony/*",
+        "phpunit": "phpunit/phpunit",
+        "phoenix": "phoenix",
+        "ecto": "ecto ecto-sql",
+        "flutter": "flutter",
+        "gin": "github.com/gin-gonic/gin",
+        "echo": "github.com/labstack/echo",
+        "fiber": "github.com/gofiber/fiber",
+        "tokio": "tokio",
+        "axum": "axum",
+        "actix": "actix-web",
+        "serde": "serde",
+        "diesel": "diesel",
+        "aspnet": "microsoft.aspnetcore* microsoft.net.sdk.web",
+        "entity-framework": "microsoft.entityframeworkcore*",
+        "xunit": "xunit",
+        "postgres": (
+            "psycopg psycopg2 psycopg2-binary psycopg-binary asyncpg pg postgres tokio-postgres "
+            "postgresql npgsql postgrex github.com/jackc/pgx github.com/lib/pq"
+        ),
+        "mysql": "mysqlclient pymysql mysql mysql2 mysql-connector-j mariadb",
+        "sqlite": "better-sqlite3 sqlite3 rusqlite aiosqlite",
+        "mongodb": "pymongo motor mongoose mongodb mongo",
+        "elasticsearch": "elasticsearch @elastic/elasticsearch",
+        "redis": (
+            "redis aioredis ioredis jedis predis/predis django-redis redix "
+            "github.com/redis/go-redis github.com/go-redis/redis"
+        ),
+        "kafka": (
+            "kafka-python confluent-kafka aiokafka kafkajs kafka-clients spring-kafka rdkafka "
+            "kafka github.com/ibm/sarama github.com/segmentio/kafka-go confluentinc/cp-kafka"
+        ),
+        "rabbitmq": "pika aio-pika amqplib bunny rabbitmq",
+        "grpc": "grpcio @grpc/grpc-js tonic google.golang.org/grpc grpc-*",
+        "jwt": (
+            "pyjwt python-jose jose jsonwebtoken jwt ruby-jwt jjwt jjwt-* java-jwt express-jwt "
+            "djangorestframework-simplejwt firebase/php-jwt github.com/golang-jwt/jwt guardian"
+        ),
+        "stripe": "stripe stripe/stripe-php",
+        "aws": "boto3 aws-sdk @aws-sdk/* aws-cdk-lib github.com/aws/aws-sdk-go*",
+        "opentelemetry": "opentelemetry-* @opentelemetry/*",
+        "sentry": "sentry-sdk @sentry/*",
+        "docker": "testcontainers",
+        "kubernetes": "kubernetes k8s.io/client-go",
+    }.items()
+    for name in names.split()
+}
 _STARTS = tuple((name[:-1], tag) for name, tag in _DEPENDENCIES.items() if name.endswith("*"))
 
 
 def around(place: Place, settings: Config) -> Tuple[Tag, ...]:
     """Return the context tags of a place as its manifests and its branch are now."""
-    return context.around(place, settings, derived(place.root) if settings["context.derive"] else {})
+    return context.around(
+        place, settings, derived(place.root) if settings["context.derive"] else {}
+    )
 
 
 def remember(place: Place, settings: Config) -> None:
@@ -76,7 +157,9 @@ def remember(place: Place, settings: Config) -> None:
 
 
 def derived(root: str) -> Dict[str, str]:
-    """Return tag -> manifest (a path below `root`) of a project: the file nearest to the root that names it."""
+    """Return tag -> manifest (a path below `root`) of a project: the file nearest to the root that
+    names it.
+    """
     found: Dict[str, str] = {}
     if not root:  # a workspace that is known by its private tier alone
         return found
@@ -87,7 +170,9 @@ def derived(root: str) -> Dict[str, str]:
 
 
 def marks(root: str) -> List[Tuple[str, int, int]]:
-    """Return (path, time in ns, size) of the manifests of a project: what differs where another one may say something else."""
+    """Return (path, time in ns, size) of the manifests of a project: what differs where another one
+    may say something else.
+    """
     found = []
     for path, _, _ in islice(_manifests(root), MOST):
         with contextlib.suppress(OSError):
@@ -113,8 +198,11 @@ def _tag_of(name: str) -> str:
 
 # ---- which files
 
+
 def _manifests(root: str) -> Iterator[Tuple[str, Tuple[str, ...], Optional[_Reader]]]:
-    """Yield each manifest as (path, tags by its name, the reader of its dependencies), those of the root first."""
+    """Yield each manifest as (path, tags by its name, the reader of its dependencies), those of the
+    root first.
+    """
     folders, at = [""], 0
     while at < len(folders) and at < MOST_FOLDERS:
         folder = folders[at]
@@ -136,7 +224,9 @@ def _fits(name: str, pattern: str) -> bool:
 
 
 def _listed(folder: str) -> Tuple[List[str], List[str]]:
-    """Return (files, folders that may be projects) of a folder, in order; links, hidden and derived ones are left out."""
+    """Return (files, folders that may be projects) of a folder, in order; links, hidden and derived
+    ones are left out.
+    """
     names: List[str] = []
     below: List[str] = []
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
@@ -145,7 +235,11 @@ def _listed(folder: str) -> Tuple[List[str], List[str]]:
                 break
             if entry.is_file(follow_symlinks=False):
                 names.append(entry.name)
-            elif entry.is_dir(follow_symlinks=False) and entry.name[0] != "." and entry.name not in _ELSEWHERE:
+            elif (
+                entry.is_dir(follow_symlinks=False)
+                and entry.name[0] != "."
+                and entry.name not in _ELSEWHERE
+            ):
                 below.append(entry.name)
     return sorted(names), sorted(below)
 
@@ -153,11 +247,14 @@ def _listed(folder: str) -> Tuple[List[str], List[str]]:
 def _workflows(root: str) -> Iterator[Tuple[str, Tuple[str, ...], None]]:
     """Give the folder of GitHub's workflows, where there is one and no link on the way to it."""
     with contextlib.suppress(OSError):
-        if all(stat.S_ISDIR(os.lstat(root + "/.github" + part).st_mode) for part in ("", "/workflows")):
+        if all(
+            stat.S_ISDIR(os.lstat(root + "/.github" + part).st_mode) for part in ("", "/workflows")
+        ):
             yield ".github/workflows", ("github-actions",), None
 
 
 # ---- what they name
+
 
 def _requirements(text: str) -> List[str]:
     """Names at the beginning of lines: requirements.txt, setup.cfg, environment.yml."""
@@ -166,13 +263,21 @@ def _requirements(text: str) -> List[str]:
 
 def _quoted(text: str) -> List[str]:
     """Names in quotes, without versions: setup.py, Gemfile, mix.exs, the coordinates of Gradle."""
-    found = re.findall(r"""["']([A-Za-z@][\w./-]{0,200})(?:[:\[<>=~!; ][^"'\n]{0,200})?["']""", text)
+    found = re.findall(
+        r"""["']([A-Za-z@][\w./-]{0,200})(?:[:\[<>=~!; ][^"'\n]{0,200})?["']""", text
+    )
     gradle = re.findall(r"""["']([\w.-]{1,200}):([\w.-]{1,200})(?::[^"'\n]{0,200})?["']""", text)
-    return [*found, *(name for pair in gradle for name in pair), *re.findall(r"\{:(\w{1,80}),", text)]
+    return [
+        *found,
+        *(name for pair in gradle for name in pair),
+        *re.findall(r"\{:(\w{1,80}),", text),
+    ]
 
 
 def _toml(text: str) -> List[str]:
-    """Dependencies of pyproject.toml, Cargo.toml and Pipfile; raises ValueError for one that would take minutes or gigabytes."""
+    """Dependencies of pyproject.toml, Cargo.toml and Pipfile; raises ValueError for one that would
+    take minutes or gigabytes.
+    """
     lines = text.split("\n")
     dots = max(line.count(".") for line in lines)
     if dots > MOST_DOTS or dots * len(lines) > DOTS_AND_LINES:
@@ -182,7 +287,9 @@ def _toml(text: str) -> List[str]:
 
 
 def _in_table(table: Dict[str, Any]) -> Iterator[str]:
-    """Give the requirements of the lists named after dependencies, wherever they stand, and the keys of such tables."""
+    """Give the requirements of the lists named after dependencies, wherever they stand, and the
+    keys of such tables.
+    """
     for key, value in table.items():
         depends = "dependenc" in key
         if isinstance(value, list) and depends:
@@ -196,12 +303,20 @@ def _in_table(table: Dict[str, Any]) -> Iterator[str]:
 
 def _required(listed: List[Any]) -> List[str]:
     """Names at the beginning of requirements such as `psycopg2>=2.9`."""
-    return [found[0] for item in listed if isinstance(item, str) for found in [re.match(r"[A-Za-z0-9][\w.-]*", item)] if found]
+    return [
+        found[0]
+        for item in listed
+        if isinstance(item, str)
+        for found in [re.match(r"[A-Za-z0-9][\w.-]*", item)]
+        if found
+    ]
 
 
 def _package(text: str) -> List[str]:
     """Dependencies of package.json."""
-    return _keys(text, "dependencies", "devDependencies", "peerDependencies", "optionalDependencies")
+    return _keys(
+        text, "dependencies", "devDependencies", "peerDependencies", "optionalDependencies"
+    )
 
 
 def _composer(text: str) -> List[str]:
@@ -218,8 +333,10 @@ def _keys(text: str, *tables: str) -> List[str]:
 def _modules(text: str) -> List[str]:
     """Modules that go.mod requires."""
     words = (line.split() for line in text.split("\n"))
-    named = (line[line[0] == "require":][:2] for line in words if line)
-    return [pair[0] for pair in named if len(pair) == 2 and pair[1][0] == "v" and _MODULE.match(pair[0])]
+    named = (line[line[0] == "require" :][:2] for line in words if line)
+    return [
+        pair[0] for pair in named if len(pair) == 2 and pair[1][0] == "v" and _MODULE.match(pair[0])
+    ]
 
 
 def _maven(text: str) -> List[str]:
@@ -243,21 +360,44 @@ def _images(text: str) -> List[str]:
 
 
 _Reader = Callable[[str], List[str]]
-# A manifest's name, `*` once for any letters -> the tags that it gives by being there, what reads its dependencies.
+# A manifest's name, `*` once for any letters -> the tags that it gives by being there, what reads
+# its dependencies.
 _FILES: Dict[str, Tuple[Tuple[str, ...], Optional[_Reader]]] = {
-    "pyproject.toml": (("python",), _toml), "requirements*.txt": (("python",), _requirements),
-    "setup.cfg": (("python",), _requirements), "setup.py": (("python",), _quoted), "Pipfile": (("python",), _toml),
-    "environment.yml": (("python", "conda"), _requirements), "tox.ini": (("python", "tox"), None),
-    "package.json": (("javascript", "node"), _package), "tsconfig.json": (("typescript",), None),
-    "deno.json": (("typescript", "deno"), None), "Cargo.toml": (("rust",), _toml), "go.mod": (("go",), _modules),
-    "pom.xml": (("java", "maven"), _maven), "build.gradle": (("java", "gradle"), _quoted),
-    "build.gradle.kts": (("kotlin", "gradle"), _quoted), "build.sbt": (("scala", "sbt"), _quoted),
-    "Gemfile": (("ruby",), _quoted), "composer.json": (("php",), _composer), "*.csproj": (("c#", "dotnet"), _nuget),
-    "*.fsproj": (("f#", "dotnet"), _nuget), "mix.exs": (("elixir",), _quoted), "pubspec.yaml": (("dart",), _pubspec),
-    "Package.swift": (("swift",), None), "CMakeLists.txt": (("cmake",), None), "Makefile": (("make",), None),
-    "Dockerfile*": (("docker",), None), "Containerfile": (("docker",), None),
-    **dict.fromkeys(("docker-compose*.yml", "docker-compose*.yaml", "compose*.yml", "compose*.yaml"),
-                    (("docker", "docker-compose"), _images)),
-    "*.tf": (("terraform",), None), "Chart.yaml": (("helm", "kubernetes"), None), "kustomization.yaml": (("kubernetes",), None),
-    ".gitlab-ci.yml": (("gitlab-ci",), None), "Jenkinsfile": (("jenkins",), None)}
+    "pyproject.toml": (("python",), _toml),
+    "requirements*.txt": (("python",), _requirements),
+    "setup.cfg": (("python",), _requirements),
+    "setup.py": (("python",), _quoted),
+    "Pipfile": (("python",), _toml),
+    "environment.yml": (("python", "conda"), _requirements),
+    "tox.ini": (("python", "tox"), None),
+    "package.json": (("javascript", "node"), _package),
+    "tsconfig.json": (("typescript",), None),
+    "deno.json": (("typescript", "deno"), None),
+    "Cargo.toml": (("rust",), _toml),
+    "go.mod": (("go",), _modules),
+    "pom.xml": (("java", "maven"), _maven),
+    "build.gradle": (("java", "gradle"), _quoted),
+    "build.gradle.kts": (("kotlin", "gradle"), _quoted),
+    "build.sbt": (("scala", "sbt"), _quoted),
+    "Gemfile": (("ruby",), _quoted),
+    "composer.json": (("php",), _composer),
+    "*.csproj": (("c#", "dotnet"), _nuget),
+    "*.fsproj": (("f#", "dotnet"), _nuget),
+    "mix.exs": (("elixir",), _quoted),
+    "pubspec.yaml": (("dart",), _pubspec),
+    "Package.swift": (("swift",), None),
+    "CMakeLists.txt": (("cmake",), None),
+    "Makefile": (("make",), None),
+    "Dockerfile*": (("docker",), None),
+    "Containerfile": (("docker",), None),
+    **dict.fromkeys(
+        ("docker-compose*.yml", "docker-compose*.yaml", "compose*.yml", "compose*.yaml"),
+        (("docker", "docker-compose"), _images),
+    ),
+    "*.tf": (("terraform",), None),
+    "Chart.yaml": (("helm", "kubernetes"), None),
+    "kustomization.yaml": (("kubernetes",), None),
+    ".gitlab-ci.yml": (("gitlab-ci",), None),
+    "Jenkinsfile": (("jenkins",), None),
+}
 _STARRED = tuple(pattern for pattern in _FILES if "*" in pattern)

@@ -3,16 +3,19 @@
 Schema, version 1, of a resource's own keys beside those of every record:
 
     type        doc | script; a missing one is a doc
-    path        where it is: relative to the root of the checkout inside it, else absolute.  A shared resource lies in its
-                repository, a global one has an absolute path.
+    path        where it is: relative to the root of the checkout inside it, else absolute.  A
+                shared resource lies in its repository, a global one has an absolute path.
     checksum    SHA-256 of the file's bytes as they were read
-    source_ref  first 10 digits of the commit that was checked out where the file is, absent outside git
+    source_ref  first 10 digits of the commit that was checked out where the file is, absent outside
+                git
     refreshed   the instant at which it was read
-    snapshot    first 16 digits of the SHA-256 of the body as it was written: another body was edited by a person
+    snapshot    first 16 digits of the SHA-256 of the body as it was written: another body was
+                edited by a person
 
-The body of a doc is the file's text without its secrets and its own frontmatter, which gives title and tags.  That of a script
-is what the script says of itself, then its text below the heading SCRIPT, for the index and the reader; what runs is the file.
-What a person wrote above that heading stays.
+The body of a doc is the file's text without its secrets and its own frontmatter, which gives title
+and tags.  That of a script is what the script says of itself, then its text below the heading
+SCRIPT, for the index and the reader; what runs is the file.  What a person wrote above that heading
+stays.
 """
 
 from __future__ import annotations
@@ -37,15 +40,40 @@ LIMIT = 63 << 20  # bytes of a source: its record stays below 64 MiB
 SCRIPT = "## Script"
 FRESH, STALE, GONE = "fresh", "stale", "gone"
 USAGE_LINES, DESCRIPTION_LINES, HEAD_LINES = 6, 40, 200
-_SPECIAL = ((modes.S_ISDIR, "a directory"), (modes.S_ISFIFO, "a fifo"), (modes.S_ISSOCK, "a socket"),
-            (modes.S_ISCHR, "a device"), (modes.S_ISBLK, "a device"))
+_SPECIAL = (
+    (modes.S_ISDIR, "a directory"),
+    (modes.S_ISFIFO, "a fifo"),
+    (modes.S_ISSOCK, "a socket"),
+    (modes.S_ISCHR, "a device"),
+    (modes.S_ISBLK, "a device"),
+)
 _DOCSTRING = re.compile(r"""[rRuU]{0,2}("{3}|'{3})(.*?)\1""", re.S)
-_BLOCK = re.compile(r"/\*+(?!\*)(.*?)\*/|<#(.*?)#>|=begin\n(.*?)\n=end|: <<'?(\w+)'?\n(.*?)\n\4\b", re.S)
+_BLOCK = re.compile(
+    r"/\*+(?!\*)(.*?)\*/|<#(.*?)#>|=begin\n(.*?)\n=end|: <<'?(\w+)'?\n(.*?)\n\4\b", re.S
+)
 _COMMENT = re.compile(r"\s*(?:#|//|--|;|%|@?rem\b|'|::)+ ?(.*)", re.I)
 _USAGE = re.compile(r"\busage\s*[:=][^\"'\n]*", re.I)
-LANGUAGES = {"py": "python", "sh": "sh", "bash": "bash", "zsh": "zsh", "js": "javascript", "mjs": "javascript",
-             "ts": "typescript", "rb": "ruby", "pl": "perl", "ps1": "powershell", "bat": "bat", "cmd": "bat", "lua": "lua",
-             "php": "php", "fish": "fish", "sql": "sql", "awk": "awk", "r": "r"}  # of a script, by the end of its name
+LANGUAGES = {
+    "py": "python",
+    "sh": "sh",
+    "bash": "bash",
+    "zsh": "zsh",
+    "js": "javascript",
+    "mjs": "javascript",
+    "ts": "typescript",
+    "rb": "ruby",
+    "pl": "perl",
+    "ps1": "powershell",
+    "bat": "bat",
+    "cmd": "bat",
+    "lua": "lua",
+    # of a script, by the end of its name
+    "php": "php",
+    "fish": "fish",
+    "sql": "sql",
+    "awk": "awk",
+    "r": "r",
+}
 
 
 class Source(NamedTuple):
@@ -70,7 +98,9 @@ class Said(NamedTuple):
 
 
 class State(NamedTuple):
-    """How a resource stands to its source: FRESH, STALE or GONE; why; the source, None where it cannot be read."""
+    """How a resource stands to its source: FRESH, STALE or GONE; why; the source, None where it
+    cannot be read.
+    """
 
     word: str
     why: str
@@ -79,10 +109,15 @@ class State(NamedTuple):
 
 # ---- the source
 
+
 def type_of(record: Record) -> str:
     """Return `doc` or `script`."""
     said = record.meta.get("type")
-    return "script" if isinstance(said, str) and said.strip().lower() == "script" and not record.guessed else "doc"
+    return (
+        "script"
+        if isinstance(said, str) and said.strip().lower() == "script" and not record.guessed
+        else "doc"
+    )
 
 
 def path_of(record: Record) -> str:
@@ -91,14 +126,18 @@ def path_of(record: Record) -> str:
 
 
 def source_of(record: Record, place: Place) -> Source:
-    """Read the file of a resource; raises StoreError where it may not be read, which says why and what mends it.
+    """Read the file of a resource; raises StoreError where it may not be read, which says why and
+    what mends it.
 
-    The last part of its path is no link, and what is opened is what was checked: a file that is swapped meanwhile is read as
-    whatever it is then, from inside the same directory.
+    The last part of its path is no link, and what is opened is what was checked: a file that is
+    swapped meanwhile is read as whatever it is then, from inside the same directory.
     """
     try:
         if record.guessed:
-            raise StoreError("line %d can be read in two ways without PyYAML; put its value in quotes" % record.unsure[0])
+            raise StoreError(
+                "line %d can be read in two ways without PyYAML; put its value in quotes"
+                % record.unsure[0]
+            )
         path = _whole(path_of(record), record.tier, place)
         if files.is_link(path):
             raise StoreError("%s is a link; name the file itself" % path)
@@ -106,7 +145,9 @@ def source_of(record: Record, place: Place) -> Source:
         allowed(real, record.tier, place, not os.path.isabs(path_of(record)))
         return read(real)
     except StoreError as error:
-        raise StoreError("%s: %s (`dayleaf resource update %s --path PATH`)" % (record.id, error, record.id)) from None
+        raise StoreError(
+            "%s: %s (`dayleaf resource update %s --path PATH`)" % (record.id, error, record.id)
+        ) from None
 
 
 def _whole(said: str, tier: str, place: Place) -> str:
@@ -114,7 +155,10 @@ def _whole(said: str, tier: str, place: Place) -> str:
         raise StoreError("it names no path of a file" if said else "it has no path")
     if os.path.isabs(said):
         if tier == SHARED:
-            raise StoreError("the path of a shared resource must be relative to its repository, but '%s' is not" % said)
+            raise StoreError(
+                "the path of a shared resource must be relative to its repository, but '%s' is not"
+                % said
+            )
         return said
     if tier == GLOBAL:
         raise StoreError("the path of a global resource must be absolute, but '%s' is not" % said)
@@ -124,21 +168,29 @@ def _whole(said: str, tier: str, place: Place) -> str:
 def allowed(real: str, tier: str, place: Place, relative: bool = False) -> None:
     """Refuse a file that a resource of a tier may not be of; raises StoreError.
 
-    real: its path, all links resolved.  relative: it was named relative to the project, so it lies there.
+    real: its path, all links resolved.  relative: it was named relative to the project, so it lies
+    there.
     """
     if ".git" in real.lower().split("/"):
         raise StoreError("%s belongs to git; name a file of yours" % real)
     if (relative or tier == SHARED) and not files.inside(real, place.root):
-        raise StoreError("%s lies outside %s; name a file inside it%s" % (
-            real, place.root, "" if tier == SHARED else ", or its absolute path"))
+        raise StoreError(
+            "%s lies outside %s; name a file inside it%s"
+            % (real, place.root, "" if tier == SHARED else ", or its absolute path")
+        )
 
 
 def read(real: str) -> Source:
     """Read a file, at most LIMIT bytes, following no link.
 
-    real: its path, all links resolved.  Raises StoreError, which says what it is instead of a readable file.
+    real: its path, all links resolved.  Raises StoreError, which says what it is instead of a
+    readable file.
     """
-    root, parts = ("/", real[1:].split("/")) if real.startswith("/") else (real[:2] + "/", real[3:].split("/"))
+    root, parts = (
+        ("/", real[1:].split("/"))
+        if real.startswith("/")
+        else (real[:2] + "/", real[3:].split("/"))
+    )
     try:
         mode = os.stat(real).st_mode
         special = next((what for test, what in _SPECIAL if test(mode)), "")
@@ -154,7 +206,9 @@ def read(real: str) -> Source:
         raise StoreError("%s is not there; correct the path" % real) from None
     except (OSError, ValueError) as error:
         why = (getattr(error, "strerror", "") or "not a path").lower()
-        raise StoreError("%s cannot be read: %s; mend its permissions or name another" % (real, why)) from None
+        raise StoreError(
+            "%s cannot be read: %s; mend its permissions or name another" % (real, why)
+        ) from None
     if len(data) > LIMIT:
         raise StoreError("%s is larger than %d MiB; name a part of it" % (real, LIMIT >> 20))
     return Source(real, data, bool(mode & 0o111))
@@ -167,6 +221,7 @@ def guessed(source: Source) -> str:
 
 # ---- the record's text
 
+
 def text_of(source: Source, anyway: bool = False) -> str:
     """Return a file's text without a byte-order mark; raises StoreError for what is no UTF-8 text.
 
@@ -178,7 +233,9 @@ def text_of(source: Source, anyway: bool = False) -> str:
         return source.data.decode("utf-8-sig")
     except UnicodeError:
         if not anyway:
-            raise StoreError("%s is not UTF-8 text; save it as UTF-8, or use --text" % source.path) from None
+            raise StoreError(
+                "%s is not UTF-8 text; save it as UTF-8, or use --text" % source.path
+            ) from None
     wide = source.data.startswith((b"\xff\xfe", b"\xfe\xff"))
     return source.data.decode("utf-16" if wide else "utf-8", "replace").replace("\0", "")
 
@@ -196,8 +253,19 @@ def said_of(source: Source, kind: str, text: str) -> Said:
     from memory.core import frontmatter
 
     page = frontmatter.parse(text.encode("utf-8"))
-    line = next((line[2:].strip() for line in page.body.split("\n", HEAD_LINES)[:HEAD_LINES] if line.startswith("# ")), "")
-    return Said(str(page.meta.get("title") or line or name), page.body, records.labels(page.meta.get("tags")))
+    line = next(
+        (
+            line[2:].strip()
+            for line in page.body.split("\n", HEAD_LINES)[:HEAD_LINES]
+            if line.startswith("# ")
+        ),
+        "",
+    )
+    return Said(
+        str(page.meta.get("title") or line or name),
+        page.body,
+        records.labels(page.meta.get("tags")),
+    )
 
 
 def _script_title(name: str, said: str) -> str:
@@ -211,21 +279,35 @@ def _script_body(source: Source, said: str, text: str) -> str:
     """Return a script's description with its text below, in a fence that nothing in it closes."""
     longest = max((len(run) for run in re.findall(r"`{3,}", text)), default=2)
     fence = "`" * (longest + 1)
-    return "%s%s\n\n%s%s\n%s\n%s\n" % (said + "\n\n" if said else "", SCRIPT, fence, _language(source), text.rstrip("\n"), fence)
+    return "%s%s\n\n%s%s\n%s\n%s\n" % (
+        said + "\n\n" if said else "",
+        SCRIPT,
+        fence,
+        _language(source),
+        text.rstrip("\n"),
+        fence,
+    )
 
 
 def described(text: str) -> str:
-    """Return a script's own description: its leading comment or docstring, then its usage lines; "" without either."""
+    """Return a script's own description: its leading comment or docstring, then its usage lines; ""
+    without either.
+    """
     lines = text.split("\n", HEAD_LINES)[:HEAD_LINES]
     if lines[0].startswith("#!"):
         del lines[0]
-    while lines and (not lines[0].strip() or re.match(r"#.*coding[:=]|@echo off|<\?php", lines[0], re.I)):
+    while lines and (
+        not lines[0].strip() or re.match(r"#.*coding[:=]|@echo off|<\?php", lines[0], re.I)
+    ):
         del lines[0]
     head = "\n".join(lines)
     block = _DOCSTRING.match(head) or _BLOCK.match(head)
     if block:
         groups = block.groups()
-        said = [line.strip().lstrip("*").strip() for line in (groups[-1] or next(g for g in groups if g)).split("\n")]
+        said = [
+            line.strip().lstrip("*").strip()
+            for line in (groups[-1] or next(g for g in groups if g)).split("\n")
+        ]
     else:
         said = []
         for line in lines:
@@ -246,7 +328,11 @@ def _usage(lines: List[str]) -> List[str]:
 def _language(source: Source) -> str:
     extension = source.path.rpartition("/")[2].rpartition(".")[2].lower()
     first = source.data[:200].split(b"\n")[0].decode("ascii", "replace")
-    program = re.search(r"(python|bash|zsh|fish|node|ruby|perl|php|lua|sh)[\d.]*\s*$", first) if first.startswith("#!") else None
+    program = (
+        re.search(r"(python|bash|zsh|fish|node|ruby|perl|php|lua|sh)[\d.]*\s*$", first)
+        if first.startswith("#!")
+        else None
+    )
     return LANGUAGES.get(extension) or (program[1].replace("node", "javascript") if program else "")
 
 
@@ -257,22 +343,42 @@ def print_of(body: str) -> str:
 
 # ---- writing
 
-def add(store: Store, source: Source, kind: str, tier: str, title: str, anyway: bool, more: Dict[str, Any]) -> Record:
+
+def add(
+    store: Store,
+    source: Source,
+    kind: str,
+    tier: str,
+    title: str,
+    anyway: bool,
+    more: Dict[str, Any],
+) -> Record:
     """Write a new resource and return it as read back.
 
-    kind: `doc` or `script`.  title: "" for the one it gives itself.  anyway: see `text_of`.  more: keyword arguments of
-    Store.add, and under `extra` more frontmatter.  Raises StoreError.
+    kind: `doc` or `script`.  title: "" for the one it gives itself.  anyway: see `text_of`.  more:
+    keyword arguments of Store.add, and under `extra` more frontmatter.  Raises StoreError.
     """
     said = said_of(source, kind, text_of(source, anyway))
     body = _kept(store, said.body)
-    extra = {"type": kind, **_keys(source, tier, store), "snapshot": print_of(body), **more.pop("extra", {})}
+    extra = {
+        "type": kind,
+        **_keys(source, tier, store),
+        "snapshot": print_of(body),
+        **more.pop("extra", {}),
+    }
     tags = more.pop("tags", ()) or said.tags
-    return store.add("resource", title or said.title, body, tier=tier, tags=tags, extra=extra, **more)
+    return store.add(
+        "resource", title or said.title, body, tier=tier, tags=tags, extra=extra, **more
+    )
 
 
 def _keys(source: Source, tier: str, store: Store) -> Dict[str, Any]:
-    return {"path": otherfiles.known_as(source.path, store.place, tier), "checksum": source.checksum,
-            "source_ref": otherfiles.commit_of(source.path) or None, "refreshed": clock.iso(store.now)}
+    return {
+        "path": otherfiles.known_as(source.path, store.place, tier),
+        "checksum": source.checksum,
+        "source_ref": otherfiles.commit_of(source.path) or None,
+        "refreshed": clock.iso(store.now),
+    }
 
 
 def _kept(store: Store, body: str) -> str:
@@ -284,7 +390,9 @@ def _kept(store: Store, body: str) -> str:
 
 
 def there(store: Store, real: str, tier: str) -> Optional[Record]:
-    """Return the resource of a tier that is of a file already, or None.  real: the file's path, all links resolved."""
+    """Return the resource of a tier that is of a file already, or None.  real: the file's path, all
+    links resolved.
+    """
     for record in store.each(("resource",)):
         if record.tier == tier and path_of(record):
             try:
@@ -306,7 +414,8 @@ def by_hand(store: Store, record: Record) -> bool:
 def rewrite(store: Store, record: Record, source: Source, anyway: bool = False) -> Record:
     """Put what a source holds now into its resource and return it as read back.
 
-    anyway: see `text_of`.  Above a script's heading SCRIPT stays what a person wrote.  Raises StoreError.
+    anyway: see `text_of`.  Above a script's heading SCRIPT stays what a person wrote.  Raises
+    StoreError.
     """
     from memory.core import frontmatter
     from memory.store import activeplan
@@ -319,25 +428,42 @@ def rewrite(store: Store, record: Record, source: Source, anyway: bool = False) 
         own = "\n" + page.body
         at = own.find("\n" + SCRIPT + "\n")
         mine = (own if at < 0 else own[:at]).strip("\n")
-        body = mine + "\n\n" + body[("\n" + body).index("\n" + SCRIPT + "\n"):]
+        body = mine + "\n\n" + body[("\n" + body).index("\n" + SCRIPT + "\n") :]
         digest = page.meta.get("snapshot") or "by hand"
     else:
         digest = print_of(body)
     keys = _keys(source, record.tier, store)
     changed = frontmatter.edit(
-        before, {**keys, "snapshot": digest, **_origin(page.meta.get(otherfiles.ORIGIN), keys, digest)}, record.name)
-    return store.replace(record.name, activeplan.rewritten(changed, body, False, record.name), files.sha256(before))
+        before,
+        {**keys, "snapshot": digest, **_origin(page.meta.get(otherfiles.ORIGIN), keys, digest)},
+        record.name,
+    )
+    return store.replace(
+        record.name, activeplan.rewritten(changed, body, False, record.name), files.sha256(before)
+    )
 
 
 def _origin(said: Any, keys: Dict[str, Any], digest: str) -> Dict[str, Any]:
-    """Return the changed origin of a resource that an import wrote, so that the next import knows what was read since."""
+    """Return the changed origin of a resource that an import wrote, so that the next import knows
+    what was read since.
+    """
     if not isinstance(said, dict) or "checksum" not in said:
         return {}
-    written = digest + str(said.get("written", ""))[16:] if len(digest) == 16 else said.get("written")
-    return {otherfiles.ORIGIN: {**said, "path": keys["path"], "checksum": keys["checksum"], "written": written}}
+    written = (
+        digest + str(said.get("written", ""))[16:] if len(digest) == 16 else said.get("written")
+    )
+    return {
+        otherfiles.ORIGIN: {
+            **said,
+            "path": keys["path"],
+            "checksum": keys["checksum"],
+            "written": written,
+        }
+    }
 
 
 # ---- how it stands
+
 
 def state(record: Record, place: Place) -> State:
     """Compare a resource with its source."""
@@ -347,14 +473,16 @@ def state(record: Record, place: Place) -> State:
         return State(GONE, str(error), None)
     if record.meta.get("checksum") == source.checksum:
         return State(FRESH, "", source)
-    return State(STALE, "changed since it was read" if record.meta.get("checksum") else "never read", source)
+    return State(
+        STALE, "changed since it was read" if record.meta.get("checksum") else "never read", source
+    )
 
 
 def renewed(store: Store, record: Record) -> Record:
     """Return a resource, a script as it is now: it is read again where it has changed.
 
-    A shared one is not written: nobody asked for a change in the repository.  Raises StoreError where the file cannot be
-    written.
+    A shared one is not written: nobody asked for a change in the repository.  Raises StoreError
+    where the file cannot be written.
     """
     if record.kind != "resource" or type_of(record) != "script":
         return record
@@ -362,5 +490,7 @@ def renewed(store: Store, record: Record) -> Record:
     if found.word != STALE or found.source is None:
         return record
     if record.tier == SHARED:
-        return record.replaced(body=_kept(store, said_of(found.source, "script", text_of(found.source, True)).body))
+        return record.replaced(
+            body=_kept(store, said_of(found.source, "script", text_of(found.source, True)).body)
+        )
     return rewrite(store, record, found.source)

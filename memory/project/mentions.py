@@ -1,8 +1,10 @@
-"""What a record names: files, commits, identifiers, in which file it says they are; and how surely a source text holds one.
+"""What a record names: files, commits, identifiers, in which file it says they are; and how surely
+a source text holds one.
 
-How surely is a number, the same for the text of then and of now: 3 a member of the class that is named with it, 2 defined,
-1 used, 0 not there or in comments alone.  Lines decide, no language's grammar does: what a rule takes for a definition it takes
-for one both times, and only a fall says that something is gone.
+How surely is a number, the same for the text of then and of now: 3 a member of the class that is
+named with it, 2 defined, 1 used, 0 not there or in comments alone.  Lines decide, no language's
+grammar does: what a rule takes for a definition it takes for one both times, and only a fall says
+that something is gone.
 """
 
 from __future__ import annotations
@@ -20,63 +22,92 @@ TEXT_LIMIT = 1 << 16  # characters of a body that are searched
 KEPT = 512  # texts of which is remembered what they name: a server shows the same records again
 QUOTES = 400  # quoted words of a body that are looked at
 PLACES = 60  # places of a word in one source that are looked at
-PROSE = frozenset("md mdx rst txt adoc html htm csv tsv lock ipynb".split())  # nothing is defined in files of these
+# nothing is defined in files of these
+PROSE = frozenset("md mdx rst txt adoc html htm csv tsv lock ipynb".split())
 DATA = frozenset("json jsonc jsonl ndjson xml svg po snap patch diff log map sum".split()) | PROSE
 EXTENSIONS = frozenset(
-    "py pyi js jsx ts tsx mjs cjs go rs java kt kts scala rb php c h cc cpp cxx hpp cs swift m mm sh bash zsh fish ps1 sql html "
-    "htm css scss sass less vue svelte md mdx rst txt toml yaml yml json jsonc xml ini cfg conf lock gradle tf proto graphql "
-    "ex exs erl clj hs ml lua r jl dart zig nix cmake mk ipynb csv tsv env".split())
-_PART = r"(?:[\w.@+-]|\([\w.@+-]{1,60}\)|\[{1,2}[\w.@+-]{1,60}\]{1,2})+"  # brackets stand around a name: `[id]`, `(shop)`
-BEFORE = r"(?<![\w/.:@~\\+)\]-])"  # no path starts in the midst of one: each run of its characters is tried once
+    "py pyi js jsx ts tsx mjs cjs go rs java kt kts scala rb php c h cc cpp cxx hpp cs swift m mm "
+    "sh bash zsh fish ps1 sql html htm css scss sass less vue svelte md mdx rst txt toml yaml yml "
+    "json jsonc xml ini cfg conf lock gradle tf proto graphql ex exs erl clj hs ml lua r jl dart "
+    "zig nix cmake mk ipynb csv tsv env".split()
+)
+# brackets stand around a name: `[id]`, `(shop)`
+_PART = r"(?:[\w.@+-]|\([\w.@+-]{1,60}\)|\[{1,2}[\w.@+-]{1,60}\]{1,2})+"
+# no path starts in the midst of one: each run of its characters is tried once
+BEFORE = r"(?<![\w/.:@~\\+)\]-])"
 PATH = r"(?:%s/)*%s(?<=[\w\])])\.[A-Za-z0-9]{1,8}" % (_PART, _PART)
 
 _NAME = r"[A-Za-z_$][\w$]*(?:(?:\.|::|#|->)[A-Za-z_$][\w$]*)*"
 _QUOTED = Late(r"`([^`\n]{2,200})`")
 _SYMBOL = Late(r"(%s)(\([^()\n]*\))?\Z" % _NAME)
 _AT = Late(BEFORE + r"(%s):{1,2}(?:L?\d+:)?([A-Za-z_$][\w$]+(?:(?:\.|::)[A-Za-z_$][\w$]*)*)" % PATH)
-_IN = Late(r"(?:\s+(?:is|was|are|lives?|lived|sits|stands|defined|declared|found|implemented|exported|function|method|"
-           r"class|helper|handler|hook|constant|variable|type))*\s+(?:in|of|from|inside|at)\s+(?:the\s+)?(?:file\s+)?"
-           r"`?(%s)" % PATH)
+_IN = Late(
+    r"(?:\s+(?:is|was|are|lives?|lived|sits|stands|defined|declared|found|implemented|exported"
+    r"|function|method|class|helper|handler|hook|constant|variable|type))*\s+(?:in|of|from|inside"
+    r"|at)\s+(?:the\s+)?(?:file\s+)?`?(%s)" % PATH
+)
 _OF = ("'s", "’s", "의", "の", "的", "에서", ":")
 _OWNER = Late(BEFORE + r"(%s)`?(?:'s|’s|의|の|中的|的|에서|:)\s*`\Z" % PATH)
 _SEPARATOR = Late(r"\.|::|#|->")
-_COMMENT = Late(r"\s*(?:#(?!\s*(?:define|include|if|undef|\[|!))|//|/?\*|--(?![\w-])|;|<!--)|.*(?:(?<!:)//|\s#\s|/\*)")
+_COMMENT = Late(
+    r"\s*(?:#(?!\s*(?:define|include|if|undef|\[|!))|//|/?\*|--(?![\w-])|;|<!--)"
+    r"|.*(?:(?<!:)//|\s#\s|/\*)"
+)
 _KEYWORD = Late(
-    r"(?:^|[^\w$])(?:def|class|func|fun|fn|function\*?|struct|enum|union|trait|interface|type|const|let|var|val|module|mod|macro|"
-    r"macro_rules!|impl|record|object|namespace|typedef|package|protocol|extension|sub|proc|static|defmodule|defp|message|"
-    r"service|rpc|#\s*define|(?i:create\s+(?:table|view|index|function)(?:\s+if\s+not\s+exists)?))"
-    r"\s+(?:mut\s+|unique\s+)?(?:\([^)\n]*\)\s*)?(?:[\w$]+(?:\.|::))*[*&`\"]*\Z")
+    r"(?:^|[^\w$])(?:def|class|func|fun|fn|function\*?|struct|enum|union|trait|interface|type|const"
+    r"|let|var|val|module|mod|macro|macro_rules!|impl|record|object|namespace|typedef|package"
+    r"|protocol|extension|sub|proc|static|defmodule|defp|message|service|rpc|#\s*define"
+    r"|(?i:create\s+(?:table|view|index|function)(?:\s+if\s+not\s+exists)?))\s+(?:mut\s+"
+    r"|unique\s+)?(?:\([^)\n]*\)\s*)?(?:[\w$]+(?:\.|::))*[*&`\"]*\Z"
+)
 _LEFT = Late(r"\s*(?:[\w$<>\[\]*&:?]+\s+){0,4}(?:[\w$]+(?:\.prototype)?\.)?[*&]*\Z")
-_TYPED = Late(r"\s*(?!return\b|else\b|new\b|await\b|yield\b|throw\b|case\b|in\b|not\b|and\b|or\b|assert\b|del\b|raise\b)"
-              r"(?:[\w$<>\[\],*&:.?]+\s+){1,6}(?:[\w$]+::)*[*&]*\Z")
-_MODIFIERS = Late(r"\s*(?:(?:public|private|protected|static|async|export|default|final|override|get|set|virtual|inline|"
-                  r"extern|const|unsigned|abstract|readonly|\*)\s+)*\Z")
+_TYPED = Late(
+    r"\s*(?!return\b|else\b|new\b|await\b|yield\b|throw\b|case\b|in\b|not\b|and\b|or\b|assert\b"
+    r"|del\b|raise\b)(?:[\w$<>\[\],*&:.?]+\s+){1,6}(?:[\w$]+::)*[*&]*\Z"
+)
+_MODIFIERS = Late(
+    r"\s*(?:(?:public|private|protected|static|async|export|default|final|override|get|set|virtual"
+    r"|inline|extern|const|unsigned|abstract|readonly|\*)\s+)*\Z"
+)
 _ASSIGNED = Late(r"\s*(?::[^=\n]*)?=(?![=>])[^\n]*[^\s,]\s*\Z|\s*:=")
 _BODY = Late(r"\s*(?:<[^>\n]*>)?\((?![^\n]*(?:=>|\bfunction\b))[^;\n]*\{\s*\Z")
 _HEAD = Late(r"\s{0,80}\([^;\n]{0,400}\)?\s{0,20}(?:(?:const|noexcept|override)\s{0,20})?\Z")
 _FIELD = Late(r"\s*(?:;|=[^=>])")
-_OPENING = Late(r"""\"{3}|'{3}|/\*|"(?:\\.|[^"\\\n]){0,400}"|'(?:\\.|[^'\\\n]){0,400}'|\#[^\n]*|//[^\n]*""")
+_OPENING = Late(
+    r"""\"{3}|'{3}|/\*|"(?:\\.|[^"\\\n]){0,400}"|'(?:\\.|[^'\\\n]){0,400}'|\#[^\n]*|//[^\n]*"""
+)
 _CLOSING = {'"""': '"""', "'''": "'''", "/*": "*/"}
 _KEY = Late(r"[\"']?\s*:(?!:)")
 
 _PATH = Late(BEFORE + r"(%s)(?![\w/])" % PATH)
 _HASH = Late(r"(?<![\w/.-])[0-9a-f]{7,40}(?![\w/-]|\.\w)")
-_SAID = Late(r"(?i)\b(?:commit(?:s|ted)?|revert(?:s|ed)?|cherry-?pick(?:s|ed)?|merged?|rev(?:ision)?|sha|since|"
-             r"git (?:show|log|checkout|diff)|fixed (?:in|by)|introduced (?:in|by)|landed (?:in|as))"
-             r"\W*(?:[0-9a-f]{7,40}\W+(?:and\W+)?)*\Z")
+_SAID = Late(
+    r"(?i)\b(?:commit(?:s|ted)?|revert(?:s|ed)?|cherry-?pick(?:s|ed)?|merged?|rev(?:ision)?|sha"
+    r"|since|git (?:show|log|checkout|diff)|fixed (?:in|by)|introduced (?:in|by)|landed (?:in"
+    r"|as))\W*(?:[0-9a-f]{7,40}\W+(?:and\W+)?)*\Z"
+)
 
 
 # --- files and commits
 
+
 def listed_files(record: Record) -> List[str]:
     """Return the paths of the key `files`."""
     named = record.meta.get("files")
-    items = [named] if isinstance(named, str) else [n for n in named if isinstance(n, str)] if isinstance(named, list) else []
+    items = (
+        [named]
+        if isinstance(named, str)
+        else [n for n in named if isinstance(n, str)]
+        if isinstance(named, list)
+        else []
+    )
     return [part.strip() for item in items for part in item.split(",")]
 
 
 def mentioned(body: str) -> List[str]:
-    """Return the paths of files that a text names, in their order: with a slash anywhere, bare names only in backticks."""
+    """Return the paths of files that a text names, in their order: with a slash anywhere, bare
+    names only in backticks.
+    """
     return list(_paths(body[:TEXT_LIMIT]))
 
 
@@ -84,7 +115,8 @@ def mentioned(body: str) -> List[str]:
 def _paths(text: str) -> Tuple[str, ...]:
     found: Dict[str, None] = {}
     for word in text.split():
-        for match in _PATH.finditer(word) if "/" in word and "." in word else ():  # no path holds a blank
+        # no path holds a blank
+        for match in _PATH.finditer(word) if "/" in word and "." in word else ():
             path = match.group(1)
             if "/" in path and is_file(path):
                 found[path] = None
@@ -97,7 +129,9 @@ def _paths(text: str) -> Tuple[str, ...]:
 
 
 def mentions(record: Record, path: str) -> bool:
-    """Tell whether a record names a file: `path` ends one of its `files`, or a path in its text, or stands there as it is."""
+    """Tell whether a record names a file: `path` ends one of its `files`, or a path in its text, or
+    stands there as it is.
+    """
     wanted = path.replace("\\", "/").strip("/").lower()
     while wanted.startswith("./"):
         wanted = wanted[2:]
@@ -105,7 +139,10 @@ def mentions(record: Record, path: str) -> bool:
         return False
     if any(("/" + one.lower()).endswith("/" + wanted) for one in listed_files(record)):
         return True
-    return re.search(r"(?<![\w.-])" + re.escape(wanted) + r"(?![\w/-]|\.\w)", record.body.lower()) is not None
+    return (
+        re.search(r"(?<![\w.-])" + re.escape(wanted) + r"(?![\w/-]|\.\w)", record.body.lower())
+        is not None
+    )
 
 
 def own_commit(record: Record) -> str:
@@ -115,21 +152,28 @@ def own_commit(record: Record) -> str:
 
 
 def hashes(body: str) -> List[Tuple[str, bool]]:
-    """Return (hash, whether the text calls it a commit) of what may be commits; checksums look the same."""
+    """Return (hash, whether the text calls it a commit) of what may be commits; checksums look the
+    same.
+    """
     text = body[:TEXT_LIMIT]
     found = []
     for match in _HASH.finditer(text):
         name, start = match.group(), match.start()
         line = text.rfind("\n", 0, start) + 1
-        bare = text[max(line, start - 80):start].rstrip("`( ")
-        found.append((name, not name.isdigit() and not name.isalpha() and _SAID.search(bare) is not None))
+        bare = text[max(line, start - 80) : start].rstrip("`( ")
+        found.append(
+            (name, not name.isdigit() and not name.isalpha() and _SAID.search(bare) is not None)
+        )
     return found
 
 
 # --- identifiers
 
+
 class Symbol(NamedTuple):
-    """name: as written, without its call.  file: the path that the text says it is in, "" where it says none."""
+    """name: as written, without its call.  file: the path that the text says it is in, "" where it
+    says none.
+    """
 
     name: str
     file: str
@@ -138,8 +182,8 @@ class Symbol(NamedTuple):
 def named(body: str) -> List[Symbol]:
     """Return the symbols that a text names, in their order, each once.
 
-    In backticks, where they look like identifiers (`user_name`, `getUser`, `Config.load`, `run()`); with a file, any word does:
-    "`run` in `src/app.py`", "`src/app.py`'s `run`", `src/app.py:run`.
+    In backticks, where they look like identifiers (`user_name`, `getUser`, `Config.load`, `run()`);
+    with a file, any word does: "`run` in `src/app.py`", "`src/app.py`'s `run`", `src/app.py:run`.
     """
     return list(_named(body[:TEXT_LIMIT]))
 
@@ -166,7 +210,7 @@ def _place(text: str, match: re.Match[str]) -> str:
     """Return the file that a sentence puts a quoted word in, or ""."""
     after = _IN.match(text, match.end())
     start = max(0, match.start() - 200)
-    owned = text[start:match.start()].rstrip().endswith(_OF)
+    owned = text[start : match.start()].rstrip().endswith(_OF)
     before = _OWNER.search(text, start, match.start() + 1) if owned else None
     path = after.group(1) if after else before.group(1) if before else ""
     return _path(path) if path and is_file(path) else ""
@@ -178,20 +222,34 @@ def _path(path: str) -> str:
 
 def is_file(path: str) -> bool:
     """Tell whether a word looks like a file's path."""
-    return path.rpartition(".")[2].lower() in EXTENSIONS and "." in path and ".." not in path and "//" not in path
+    return (
+        path.rpartition(".")[2].lower() in EXTENSIONS
+        and "." in path
+        and ".." not in path
+        and "//" not in path
+    )
 
 
 def is_source(path: str) -> bool:
-    """Tell whether a whole tree is searched in files of this name: those of code and settings, and those without an extension."""
+    """Tell whether a whole tree is searched in files of this name: those of code and settings, and
+    those without an extension.
+    """
     base = path.rpartition("/")[2]
-    return base.rpartition(".")[2].lower() not in DATA and not base.endswith((".min.js", ".min.css"))
+    return base.rpartition(".")[2].lower() not in DATA and not base.endswith(
+        (".min.js", ".min.css")
+    )
 
 
 def is_identifier(name: str) -> bool:
-    """Tell whether a word is hardly one of prose: it has an underscore, a dot, `::`, or a capital behind a small letter."""
+    """Tell whether a word is hardly one of prose: it has an underscore, a dot, `::`, or a capital
+    behind a small letter.
+    """
     parts = _SEPARATOR.split(name)
-    return (len(parts) > 1 or "_" in name.strip("_")
-            or any(a.islower() and b.isupper() for a, b in zip(name, name[1:])))
+    return (
+        len(parts) > 1
+        or "_" in name.strip("_")
+        or any(a.islower() and b.isupper() for a, b in zip(name, name[1:]))
+    )
 
 
 def parts_of(name: str) -> List[str]:
@@ -218,18 +276,22 @@ def level(source: str, name: str, path: str) -> int:
         return best
     spans = [_span(source, at) for at, found in _places(source, parts[-2]) if found == DEFINED]
     for at, found in places:
-        if found == DEFINED and (any(low < at < high for low, high in spans) or _is_owned(source, at, parts[-2])):
+        if found == DEFINED and (
+            any(low < at < high for low, high in spans) or _is_owned(source, at, parts[-2])
+        ):
             return MEMBER
     return DEFINED
 
 
 def _places(source: str, word: str) -> List[Tuple[int, int]]:
-    """Return (offset, DEFINED or USED) of the places of a whole word outside comments, of the used ones the first alone."""
+    """Return (offset, DEFINED or USED) of the places of a whole word outside comments, of the used
+    ones the first alone.
+    """
     found: List[Tuple[int, int]] = []
     at, seen = source.find(word), 0
     while at >= 0 and seen < PLACES:
         end = at + len(word)
-        if not (_is_word(source[at - 1:at]) or _is_word(source[end:end + 1])):
+        if not (_is_word(source[at - 1 : at]) or _is_word(source[end : end + 1])):
             seen += 1
             best = _place_level(source, at, end)
             if (best == DEFINED or best and not found) and not _is_inside(source, at):
@@ -245,7 +307,7 @@ def _is_word(char: str) -> bool:
 def _place_level(source: str, at: int, end: int) -> int:
     first = source.rfind("\n", 0, at) + 1
     last = source.find("\n", end)
-    before, after = source[first:at][-400:], source[end:last if last >= 0 else len(source)][:400]
+    before, after = source[first:at][-400:], source[end : last if last >= 0 else len(source)][:400]
     if _COMMENT.match(before):
         return ABSENT
     keyed = not before.strip(" \t\"'") and _KEY.match(after)
@@ -257,8 +319,11 @@ def _place_level(source: str, at: int, end: int) -> int:
 
 def _is_inside(source: str, at: int) -> bool:
     """Tell whether a place stands in a block comment or a text of several lines."""
-    if not (source.count('"""', 0, at) % 2 or source.count("'''", 0, at) % 2
-            or source.rfind("/*", 0, at) > source.rfind("*/", 0, at)):
+    if not (
+        source.count('"""', 0, at) % 2
+        or source.count("'''", 0, at) % 2
+        or source.rfind("/*", 0, at) > source.rfind("*/", 0, at)
+    ):
         return False
     opening = _OPENING.search(source, 0, at)
     while opening:
@@ -279,7 +344,7 @@ def _span(source: str, at: int) -> Tuple[int, int]:
     end = source.find("\n", at)
     while end >= 0:
         following = source.find("\n", end + 1)
-        line = source[end + 1:following if following >= 0 else len(source)]
+        line = source[end + 1 : following if following >= 0 else len(source)]
         bare = line.lstrip()
         if bare and len(line) - len(bare) <= indent and bare[0] not in "{})":
             return at, end
@@ -288,6 +353,13 @@ def _span(source: str, at: int) -> Tuple[int, int]:
 
 
 def _is_owned(source: str, at: int, owner: str) -> bool:
-    """Tell whether a definition names its owner itself: `Config.load =`, `Config::load`, `func (c *Config) load`."""
-    before = source[source.rfind("\n", 0, at) + 1:at]
-    return re.search(r"\b%s(?:\.|::|\.prototype\.|[^()\n]{0,200}\)\s{0,20})\Z" % re.escape(owner), before) is not None
+    """Tell whether a definition names its owner itself: `Config.load =`, `Config::load`, `func (c
+    *Config) load`.
+    """
+    before = source[source.rfind("\n", 0, at) + 1 : at]
+    return (
+        re.search(
+            r"\b%s(?:\.|::|\.prototype\.|[^()\n]{0,200}\)\s{0,20})\Z" % re.escape(owner), before
+        )
+        is not None
+    )

@@ -1,10 +1,12 @@
-"""Files of others that are read, never written: those that go into the store, found below a directory, and the tiers that a
-person added, folders of markdown whose files are records where they are.
+"""Files of others that are read, never written: those that go into the store, found below a
+directory, and the tiers that a person added, folders of markdown whose files are records where they
+are.
 
 What is not read is said: a `Skip` has the path as a person knows it, why, and what mends it.
 
-An added tier has an index of its own, so that no hook reads it: recall, show and open do, and its records are reference material
-whatever their frontmatter says.  A record of it is named `a/<8 hex of the folder>/<path below it>`.
+An added tier has an index of its own, so that no hook reads it: recall, show and open do, and its
+records are reference material whatever their frontmatter says.  A record of it is named `a/<8 hex
+of the folder>/<path below it>`.
 """
 
 from __future__ import annotations
@@ -21,7 +23,8 @@ from memory.core.layout import ADDED, Place
 ORIGIN = "origin"  # the key of a record that names what it was imported from (imports.py)
 MOST_BYTES = 5 << 20  # of a source
 DEPTH_LIMIT = 24
-COUNTED, ENDINGS = 200_000, 8  # entries of a directory that are looked at for what is left out; endings that are named
+# entries of a directory that are looked at for what is left out; endings that are named
+COUNTED, ENDINGS = 200_000, 8
 IGNORED = frozenset(("node_modules", "__pycache__"))
 LINKED = ("a link to a directory is not followed", "import that directory by itself")
 
@@ -42,7 +45,9 @@ class Source(NamedTuple):
 
 
 def folder(said: str, place: Place) -> str:
-    """Return the absolute path of a directory that a person named; raises UsageError for anything else, and for a store."""
+    """Return the absolute path of a directory that a person named; raises UsageError for anything
+    else, and for a store.
+    """
     path = os.path.abspath(os.path.expanduser(said))
     if not os.path.lexists(path):
         raise UsageError("%s: no such directory; give the one that holds the files" % path)
@@ -74,7 +79,7 @@ class Added(Place):
     def path(self, name: str) -> str:
         """Return the path of a record's name; raises IndexFault."""
         start = "%s/%s/" % (ADDED, self.scope)
-        return super().path(ADDED + "/" + name[len(start):] if name.startswith(start) else "")
+        return super().path(ADDED + "/" + name[len(start) :] if name.startswith(start) else "")
 
     def holds(self, name: str) -> bool:
         """Tell whether the file of a name lies in the folder, all links resolved."""
@@ -87,15 +92,27 @@ class Added(Place):
             return "not there" if not files.exists(self.top) else "not a folder"
         return "" if os.access(self.top, os.R_OK | os.X_OK) else "not readable for you"
 
-
     def state(self) -> Dict[str, Any]:
-        """Return how it stands: name, folder, why it cannot be read or "", how many files count, and what was left out."""
+        """Return how it stands: name, folder, why it cannot be read or "", how many files count,
+        and what was left out.
+        """
         left: List[walk.Skip] = []
         found = [] if self.fault else walk.walk(self, (), left)[0]
-        left += [(name, "no text", "save it as UTF-8") for name, path, *_ in found if _is_binary(path)]
+        left += [
+            (name, "no text", "save it as UTF-8") for name, path, *_ in found if _is_binary(path)
+        ]
         others = {} if self.fault else left_out(self.top, lambda name: name.endswith(".md"))
-        return {"name": self.key, "folder": self.top, "fault": self.fault, "files": len(found), "endings": others,
-                "skipped": [{"path": self.path(name), "reason": why, "remedy": remedy} for name, why, remedy in sorted(left)]}
+        return {
+            "name": self.key,
+            "folder": self.top,
+            "fault": self.fault,
+            "files": len(found),
+            "endings": others,
+            "skipped": [
+                {"path": self.path(name), "reason": why, "remedy": remedy}
+                for name, why, remedy in sorted(left)
+            ],
+        }
 
 
 def _is_binary(path: str) -> bool:
@@ -107,7 +124,11 @@ def _is_binary(path: str) -> bool:
 
 def added(place: Place, settings: Config) -> List[Added]:
     """Return the tiers that a person added here and everywhere, each once, in their order."""
-    said = [path.rstrip("/") for path in settings["tiers"] if isinstance(path, str) and os.path.isabs(path)]
+    said = [
+        path.rstrip("/")
+        for path in settings["tiers"]
+        if isinstance(path, str) and os.path.isabs(path)
+    ]
     return [Added(place.home, path) for path in dict.fromkeys(said) if path]
 
 
@@ -119,23 +140,31 @@ def tier_folder(said: str, place: Place, settings: Config, env: Dict[str, str]) 
         raise UsageError("%s holds all your files; add only the folder that holds the notes" % path)
     for other in added(place, settings):
         if path != other.top and (files.inside(path, other.top) or files.inside(other.top, path)):
-            raise UsageError("%s: %s is a tier already, and one of them lies inside the other" % (path, other.top))
+            raise UsageError(
+                "%s: %s is a tier already, and one of them lies inside the other"
+                % (path, other.top)
+            )
     if not os.access(path, os.R_OK | os.X_OK):
         raise UsageError("%s: you cannot read it; mend its permissions" % path)
     return path
 
 
 def expanded(said: str, env: Dict[str, str], folder: str = "") -> str:
-    """Return the absolute path that a file names, `~` for the user's home, else relative to a directory."""
+    """Return the absolute path that a file names, `~` for the user's home, else relative to a
+    directory.
+    """
     user = env.get("HOME") or env.get("USERPROFILE") or ""
-    return os.path.normpath(os.path.join(folder, user + said[1:] if said.startswith("~/") else said))
+    return os.path.normpath(
+        os.path.join(folder, user + said[1:] if said.startswith("~/") else said)
+    )
 
 
 def below(root: str, wanted: Callable[[str], bool]) -> Iterator[Union[Source, Skip]]:
-    """Yield the files below a directory whose names are wanted, in the order of their paths, and what had to be skipped.
+    """Yield the files below a directory whose names are wanted, in the order of their paths, and
+    what had to be skipped.
 
-    Hidden names, `node_modules` and `__pycache__` are passed over in silence.  Links to directories are not
-    followed; a linked file counts where it resolves below the root.
+    Hidden names, `node_modules` and `__pycache__` are passed over in silence.  Links to directories
+    are not followed; a linked file counts where it resolves below the root.
     """
     for name, path, stat in walk.below(root, _is_entered):
         last = name.rpartition("/")[2]
@@ -144,22 +173,29 @@ def below(root: str, wanted: Callable[[str], bool]) -> Iterator[Union[Source, Sk
         linked = isinstance(stat, os.stat_result) and modes.S_ISLNK(stat.st_mode)
         if isinstance(stat, OSError):
             if not name or not isinstance(stat, FileNotFoundError):
-                yield Skip(name or root, (stat.strerror or "unreadable").lower(), "mend its permissions")
+                yield Skip(
+                    name or root, (stat.strerror or "unreadable").lower(), "mend its permissions"
+                )
         elif walk.is_folder(stat):
             if name.count("/") >= DEPTH_LIMIT and last not in IGNORED:
-                yield Skip(name, "nested more than %d folders deep" % DEPTH_LIMIT, "import it by itself")
+                yield Skip(
+                    name, "nested more than %d folders deep" % DEPTH_LIMIT, "import it by itself"
+                )
         elif linked and os.path.isdir(path):
             yield Skip(name, *LINKED)
         elif wanted(last):
             if linked and not files.inside(path, root):
-                yield Skip(name, "a link out of the directory", "replace the link with the file itself")
+                yield Skip(
+                    name, "a link out of the directory", "replace the link with the file itself"
+                )
             else:
                 yield Source(path, name)
 
 
 def left_out(root: str, wanted: Callable[[str], bool]) -> Dict[str, int]:
-    """Count the files below a directory whose names are not wanted, by their endings, the most frequent first; hidden ones are
-    not counted."""
+    """Count the files below a directory whose names are not wanted, by their endings, the most
+    frequent first; hidden ones are not counted.
+    """
     found: Dict[str, int] = {}
     for name, _, stat in islice(walk.below(root, _is_entered), COUNTED):
         last = name.rpartition("/")[2]
@@ -170,7 +206,12 @@ def left_out(root: str, wanted: Callable[[str], bool]) -> Dict[str, int]:
 
 def told(left: Dict[str, int]) -> str:
     """Say how many files of which endings were left out, "" for none."""
-    return "left out %s by their endings: %s" % (plaintext.count(sum(left.values()), "file"), named(left)) if left else ""
+    return (
+        "left out %s by their endings: %s"
+        % (plaintext.count(sum(left.values()), "file"), named(left))
+        if left
+        else ""
+    )
 
 
 def named(counts: Dict[str, int]) -> str:
@@ -216,17 +257,21 @@ def read(source: Source) -> Union[bytes, Skip]:
 
 
 def known_as(path: str, place: Place, tier: str) -> str:
-    """Return a path as a record names it: below the repository relative to it, for a global record and elsewhere absolute.
+    """Return a path as a record names it: below the repository relative to it, for a global record
+    and elsewhere absolute.
 
-    path: all links resolved.  Bytes of it that are no UTF-8 are written `\\xff`: a record is text, and must know them again.
+    path: all links resolved.  Bytes of it that are no UTF-8 are written `\\xff`: a record is text,
+    and must know them again.
     """
     path = path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
     root = files.real(place.root).rstrip("/") + "/"
-    return path[len(root):] if tier != layout.GLOBAL and path.startswith(root) else path
+    return path[len(root) :] if tier != layout.GLOBAL and path.startswith(root) else path
 
 
 def commit_of(path: str) -> str:
-    """Return the first digits of the commit that is checked out around a file or directory, "" outside git."""
+    """Return the first digits of the commit that is checked out around a file or directory, ""
+    outside git.
+    """
     from memory.session import git
 
     _, found = layout.find_git(path)

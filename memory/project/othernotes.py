@@ -3,7 +3,8 @@
     .memories/            a directory a day of checkpoints (`HHMMSS_xxxx.md`), plans in `plans/`
     .prompts/learnings/   a learning a file
 
-Of the frontmatter everything is kept but what only dayleaf may say (who accepted or approved it, whose it is as a record's id).
+Of the frontmatter everything is kept but what only dayleaf may say (who accepted or approved it,
+whose it is as a record's id).
 """
 
 from __future__ import annotations
@@ -23,13 +24,30 @@ FROM = "dir"
 STORES = (".memories", ".prompts/learnings")  # of other tools, below a project
 ENDS = (".md", ".markdown", ".mdc", ".mdx", ".txt")
 _HOST = ("CLAUDE.md", "CLAUDE.local.md", "MEMORY.md")
-_OWN = ("id", "kind", "title", "source", "accepted", "accepted_by", "approved", "origin", "session", "harvest", "created",
-        "timestamp", "date", "tags", "said")  # `said` is of the user's own sessions alone
+_OWN = (
+    "id",
+    "kind",
+    "title",
+    "source",
+    "accepted",
+    "accepted_by",
+    "approved",
+    "origin",
+    "session",
+    "harvest",
+    "created",
+    "timestamp",
+    "date",
+    "tags",
+    "said",
+)  # `said` is of the user's own sessions alone
 _DAY = re.compile(r"(?:^|/)(\d{4}-\d{2}-\d{2})(?:/(\d{6})[_-]|[/_-])")
 
 
 class Root(NamedTuple):
-    """A directory to be read: its absolute path, the store of another tool it is or "", how it is named."""
+    """A directory to be read: its absolute path, the store of another tool it is or "", how it is
+    named.
+    """
 
     path: str
     store: str
@@ -37,13 +55,16 @@ class Root(NamedTuple):
 
 
 def roots(path: str) -> Tuple[List[Root], List[Skip]]:
-    """Return what an import of a directory reads: the stores of other tools in it, else the directory itself; and the stores
-    that a link leads out of it."""
+    """Return what an import of a directory reads: the stores of other tools in it, else the
+    directory itself; and the stores that a link leads out of it.
+    """
     stores = [store for store in STORES if os.path.isdir(path + "/" + store)]
     if stores:
         inside = [store for store in stores if files.inside(path + "/" + store, path)]
-        return ([Root(path + "/" + store, store, store) for store in inside],
-                [Skip(store, *LINKED) for store in stores if store not in inside])
+        return (
+            [Root(path + "/" + store, store, store) for store in inside],
+            [Skip(store, *LINKED) for store in stores if store not in inside],
+        )
     store = next((store for store in STORES if (path + "/").endswith("/" + store + "/")), "")
     return [Root(path, store, path)], []
 
@@ -53,18 +74,29 @@ def wanted(name: str) -> bool:
     return name.lower().endswith(ENDS)
 
 
-def pieces(root: Root, found: List[Source], place: Place, tier: str, kind: str,
-           author: str, active: Dict[str, str], now: float) -> Iterator[Union[Piece, Skip]]:
+def pieces(
+    root: Root,
+    found: List[Source],
+    place: Place,
+    tier: str,
+    kind: str,
+    author: str,
+    active: Dict[str, str],
+    now: float,
+) -> Iterator[Union[Piece, Skip]]:
     """Yield what each file says.
 
-    kind: of files that do not say theirs; "" to go by their place, else learning.  author: human or agent, who imports.
-    active: the path of the active plan's source, "" for one that was not imported -> how it is called; the first plan that is
-    brought in joins it.  now: seconds since the epoch; later dates are passed over.
+    kind: of files that do not say theirs; "" to go by their place, else learning.  author: human or
+    agent, who imports.  active: the path of the active plan's source, "" for one that was not
+    imported -> how it is called; the first plan that is brought in joins it.  now: seconds since
+    the epoch; later dates are passed over.
     """
     for source in found:
         file = source.name.rpartition("/")[2]
         if file in _HOST:
-            yield Skip(source.name, "it belongs to the client", "`dayleaf import claude-memory` takes it")
+            yield Skip(
+                source.name, "it belongs to the client", "`dayleaf import claude-memory` takes it"
+            )
             continue
         data = otherfiles.read(source)
         if isinstance(data, Skip):
@@ -75,13 +107,25 @@ def pieces(root: Root, found: List[Source], place: Place, tier: str, kind: str,
         yield Piece((path, ""), source.name, files.sha256(data), draft)
 
 
-def _draft(root: Root, source: Source, path: str, data: bytes, kind: str, author: str, active: Dict[str, str],
-           now: float) -> Union[Draft, Skip]:
+def _draft(
+    root: Root,
+    source: Source,
+    path: str,
+    data: bytes,
+    kind: str,
+    author: str,
+    active: Dict[str, str],
+    now: float,
+) -> Union[Draft, Skip]:
     page = frontmatter.parse(data)
     meta = page.meta
     said = str(meta.get("kind") or meta.get("type") or "").strip().lower()
     if said == "conversation":
-        return Skip(source.name, "a conversation, which only its own session writes", "copy what is worth keeping into a note")
+        return Skip(
+            source.name,
+            "a conversation, which only its own session writes",
+            "copy what is worth keeping into a note",
+        )
     kind = said if said in records.KINDS else kind or _kind(root, source)
     if not page.body.strip():
         return Skip(source.name, "no text below its frontmatter", "write something into it")
@@ -90,23 +134,42 @@ def _draft(root: Root, source: Source, path: str, data: bytes, kind: str, author
     if kind == "plan" and str(meta.get("status") or "active").lower() == "active":
         other = next((called for of, called in active.items() if of != path), "")
         if other:
-            return Skip(source.name, "another plan is active, %s" % other, "`dayleaf plan done` or `drop` first")
+            return Skip(
+                source.name,
+                "another plan is active, %s" % other,
+                "`dayleaf plan done` or `drop` first",
+            )
         active[path] = source.name
     extra = _extra(source, path, meta, kind, data, now)
     read = records.from_bytes("p/x/" + source.name.rpartition("/")[2], data, 0.0)
-    agent = author == "agent" or kind == "checkpoint" or str(meta.get("source")).lower() in records.SOURCES[1:]
-    title, named = _title(meta, page.body, source, root.store), "" if root.store else records.note_name(source.name)
+    agent = (
+        author == "agent"
+        or kind == "checkpoint"
+        or str(meta.get("source")).lower() in records.SOURCES[1:]
+    )
+    title, named = (
+        _title(meta, page.body, source, root.store),
+        "" if root.store else records.note_name(source.name),
+    )
     if named and named != title:  # it is found, and linked to, by its file's name too
         extra["aliases"] = list(dict.fromkeys([*records.labels(meta.get("aliases")), named]))
-    return Draft(kind, title, page.body, read.tags, "agent" if agent else "human", extra, read.problems)
+    return Draft(
+        kind, title, page.body, read.tags, "agent" if agent else "human", extra, read.problems
+    )
 
 
-def _extra(source: Source, path: str, meta: Dict[str, Any], kind: str, data: bytes, now: float) -> Dict[str, Any]:
+def _extra(
+    source: Source, path: str, meta: Dict[str, Any], kind: str, data: bytes, now: float
+) -> Dict[str, Any]:
     """Return the frontmatter that a record takes over from its source, and its dates."""
     extra: Dict[str, Any] = {key: value for key, value in meta.items() if key not in _OWN}
     if kind == "resource":
-        extra = {**extra, "type": meta["type"] if meta.get("type") in ("doc", "script") else "doc", "path": path,
-                 "checksum": files.sha256(data)}
+        extra = {
+            **extra,
+            "type": meta["type"] if meta.get("type") in ("doc", "script") else "doc",
+            "path": path,
+            "checksum": files.sha256(data),
+        }
     if kind == "learning" and str(meta.get("accepted", "")).lower() in ("false", "no"):
         extra["accepted"] = False
     extra["created"] = _created(source, meta, now)
@@ -118,12 +181,19 @@ def _extra(source: Source, path: str, meta: Dict[str, Any], kind: str, data: byt
 
 
 def _title(meta: Dict[str, Any], body: str, source: Source, store: str) -> str:
-    """Return the title that frontmatter or a heading gives, else the file's name, else the first words."""
+    """Return the title that frontmatter or a heading gives, else the file's name, else the first
+    words.
+    """
     if source.name.endswith(".txt") and not meta:
         return re.sub(r"[-_]+", " ", source.name.rpartition("/")[2][:-4]).strip()
     said = meta.get("title") or meta.get("name")
-    named = "%s/x/%s" % (PRIVATE if store else ADDED, source.name)  # stores of other tools name their files after an instant
-    return said if isinstance(said, str) and said else records.from_bytes(named, body.encode(), 0.0).title
+    # stores of other tools name their files after an instant
+    named = "%s/x/%s" % (PRIVATE if store else ADDED, source.name)
+    return (
+        said
+        if isinstance(said, str) and said
+        else records.from_bytes(named, body.encode(), 0.0).title
+    )
 
 
 def _kind(root: Root, source: Source) -> str:
@@ -136,7 +206,9 @@ def _kind(root: Root, source: Source) -> str:
 
 
 def _created(source: Source, meta: Dict[str, Any], now: float) -> float:
-    """Return the instant that frontmatter or path gives, else the file's time; none that lies ahead."""
+    """Return the instant that frontmatter or path gives, else the file's time; none that lies
+    ahead.
+    """
     for key in ("created", "timestamp", "date"):
         found = clock.parse(meta[key]) if isinstance(meta.get(key), str) else None
         if found is not None and found <= now:
@@ -146,5 +218,7 @@ def _created(source: Source, meta: Dict[str, Any], now: float) -> float:
     if said is None or day is None or day > now:
         return min(os.stat(source.path).st_mtime, now)
     digits = said[2] or "000000"
-    hour, minute, second = (int(digits[at:at + 2]) for at in (0, 2, 4))
-    return day + (hour * 3600 + minute * 60 + second if hour < 24 and minute < 60 and second < 60 else 0)
+    hour, minute, second = (int(digits[at : at + 2]) for at in (0, 2, 4))
+    return day + (
+        hour * 3600 + minute * 60 + second if hour < 24 and minute < 60 and second < 60 else 0
+    )

@@ -1,8 +1,9 @@
-"""A team's records: what may go from the private tier into the repository, what git says of those that are there, and the hook
-that asks for secrets before each commit.
+"""A team's records: what may go from the private tier into the repository, what git says of those
+that are there, and the hook that asks for secrets before each commit.
 
-One record is one file, so git merges them, and the archive's log by a rule (store/archive.py).  Whose a record is, git's
-authorship tells: who first committed its file, renames followed; one that git does not track is one's own.
+One record is one file, so git merges them, and the archive's log by a rule (store/archive.py).
+Whose a record is, git's authorship tells: who first committed its file, renames followed; one that
+git does not track is one's own.
 """
 
 from __future__ import annotations
@@ -11,7 +12,18 @@ import os
 import re
 import shlex
 from contextlib import suppress
-from typing import Callable, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
+from typing import (
+    Callable,
+    Dict,
+    Iterator,
+    List,
+    Mapping,
+    NamedTuple,
+    Optional,
+    Sequence,
+    Set,
+    Tuple,
+)
 
 from memory.core import StoreError, files, frontmatter, layout, records
 from memory.core.layout import PRIVATE, SHARED, TIER_NAMES, Place
@@ -21,25 +33,42 @@ from memory.project import gitindex, material
 from memory.store import archive, redactor, safegit, writer
 from memory.store.store import Store
 
-_WHO = r"(?!(?:user|username|you|me|name|runner|shared|public)\b)[\w.-]+"  # not what a manual says in a name's place
+# not what a manual says in a name's place
+_WHO = r"(?!(?:user|username|you|me|name|runner|shared|public)\b)[\w.-]+"
 _HOST = r"(?!(?:server|host|hostname|computer)\b|[\w.-]*\bexample\b)[A-Za-z0-9][\w.-]+"
 _REST, _FREE = r"[^\s\"'`)]*", r"(?<![\w./~\\-])"
 # What leads to a home or a disk.  A lower case tells a route, `GET /users/42`, from a folder.
-_PRIVATE = "|".join((
-    _FREE + r"(?:(?-i:/home|/Users)|[A-Z]:\\{1,2}Users|[A-Z]:/Users|(?-i:/mnt/[a-z]/Users))[\\/]{1,2}" + _WHO + _REST,
-    _FREE + r"(?:/root/|~/|\$HOME/|\$\{HOME\}/|\$env:(?:HOME|USERPROFILE|APPDATA|LOCALAPPDATA)[\\/])[\w.-]+" + _REST,
-    r"%(?:USERPROFILE|HOMEPATH|APPDATA|LOCALAPPDATA)%[\\/]{1,2}[\w.-]+" + _REST,
-    _FREE + r"~(?=[a-z_])" + _WHO + r"/(?!\S*~)[\w.-]+" + _REST,
-    _FREE + r"(?-i:/Volumes/|/run/media/|(?:/private)?/var/folders/)[\w.-]+" + _REST,
-    r"file:///\S+"))
+_PRIVATE = "|".join(
+    (
+        _FREE
+        + r"(?:(?-i:/home|/Users)|[A-Z]:\\{1,2}Users|[A-Z]:/Users|(?-i:/mnt/[a-z]/Users))[\\/]{1,2}"
+        + _WHO
+        + _REST,
+        _FREE
+        + (
+            r"(?:/root/|~/|\$HOME/|\$\{HOME\}/|\$env:(?:HOME|USERPROFILE|APPDATA"
+            r"|LOCALAPPDATA)[\\/])[\w.-]+"
+        )
+        + _REST,
+        r"%(?:USERPROFILE|HOMEPATH|APPDATA|LOCALAPPDATA)%[\\/]{1,2}[\w.-]+" + _REST,
+        _FREE + r"~(?=[a-z_])" + _WHO + r"/(?!\S*~)[\w.-]+" + _REST,
+        _FREE + r"(?-i:/Volumes/|/run/media/|(?:/private)?/var/folders/)[\w.-]+" + _REST,
+        r"file:///\S+",
+    )
+)
 # `\\srv\share`, the same with its backslashes doubled as in a string, and `smb://srv/share`.
-_NETWORK = re.compile(r"(?<![\w\\:])(?:\\\\%s\\[\w$.-]{2,}|\\{4}%s\\\\[\w$.-]{2,}|(?:smb|cifs|afp|nfs)://%s/)%s" % (
-    _HOST, _HOST, _HOST, _REST), re.I)
+_NETWORK = re.compile(
+    r"(?<![\w\\:])(?:\\\\%s\\[\w$.-]{2,}|\\{4}%s\\\\[\w$.-]{2,}|(?:smb|cifs|afp|nfs)://%s/)%s"
+    % (_HOST, _HOST, _HOST, _REST),
+    re.I,
+)
 _PASSING = re.compile(_FREE + r"(?:(?:/private)?/(?:var/)?tmp/|\$TMPDIR/|%TE?MP%\\)[\w.-]+" + _REST)
 _MARKER = re.compile(rb"^(?:<{7} .*|={7}|>{7} .*)\r?$", re.M)
-_ARRIVED = ("pull", "merge", "rebase")  # how a line of HEAD's log begins that brought what others did
+# how a line of HEAD's log begins that brought what others did
+_ARRIVED = ("pull", "merge", "rebase")
 COMMAND = "dayleaf check --staged"
-CONFIGURED = (".pre-commit-config.yaml", ".husky/pre-commit", "lefthook.yml")  # files of a repository that may name a hook
+# files of a repository that may name a hook
+CONFIGURED = (".pre-commit-config.yaml", ".husky/pre-commit", "lefthook.yml")
 _SEEN = 200  # lines of HEAD's log that are searched for one
 
 
@@ -52,8 +81,10 @@ class Hindrance(NamedTuple):
 
 
 class Held(NamedTuple):
-    """A record of the shared tier.  by: who wrote it first, last: who changed it last, as git names them, "" for nobody yet.
-    mine: it is this user's.  state: `new`, `changed` or `committed`.  fresh: it came, or was changed, with the latest pull."""
+    """A record of the shared tier.  by: who wrote it first, last: who changed it last, as git names
+    them, "" for nobody yet.  mine: it is this user's.  state: `new`, `changed` or `committed`.
+    fresh: it came, or was changed, with the latest pull.
+    """
 
     name: str
     by: str
@@ -64,8 +95,9 @@ class Held(NamedTuple):
 
 
 class Gone(NamedTuple):
-    """A record that somebody else took out of the shared tier.  by: as git names them, "" where it does not.  back: the command
-    that brings it back."""
+    """A record that somebody else took out of the shared tier.  by: as git names them, "" where it
+    does not.  back: the command that brings it back.
+    """
 
     name: str
     id: str
@@ -77,9 +109,9 @@ class Gone(NamedTuple):
 class Status(NamedTuple):
     """How a team's records stand.
 
-    removed: what others took out with the latest pull.  conflicts: (path below the repository, what to do).  ahead, behind:
-    commits about them that were not pushed, or fetched and not merged; -1 where no branch is followed.  since: the commit before
-    the latest pull, or "".
+    removed: what others took out with the latest pull.  conflicts: (path below the repository, what
+    to do).  ahead, behind: commits about them that were not pushed, or fetched and not merged; -1
+    where no branch is followed.  since: the commit before the latest pull, or "".
     """
 
     records: List[Held]
@@ -92,35 +124,65 @@ class Status(NamedTuple):
 
 # ---- sharing
 
+
 def hindrances(record: Record, data: bytes, place: Place, allow: Sequence[str]) -> List[Hindrance]:
-    """List what keeps a record from being shared.  data: its file's bytes.  allow: strings that are no secrets."""
+    """List what keeps a record from being shared.  data: its file's bytes.  allow: strings that are
+    no secrets.
+    """
     text = data.decode("utf-8", "replace")
     out = [Hindrance(1, *row) for row in _unfit(record)]
     done = redactor.redact(text, allow, place.key)
     for found in done.found:
         at = done.text.find("[redacted:%s#%s]" % (found.kind, found.tag))
         what = "a <private> part" if found.kind == "private" else "a secret (%s)" % found.kind
-        out.append(Hindrance(done.text.count("\n", 0, max(at, 0)) + 1, what, "remove it with `dayleaf edit %s`" % record.id))
-    own = [re.escape(path) for path in (place.home, place.root, os.path.expanduser("~")) if len(path) > 1]
+        out.append(
+            Hindrance(
+                done.text.count("\n", 0, max(at, 0)) + 1,
+                what,
+                "remove it with `dayleaf edit %s`" % record.id,
+            )
+        )
+    own = [
+        re.escape(path)
+        for path in (place.home, place.root, os.path.expanduser("~"))
+        if len(path) > 1
+    ]
     paths = re.compile("(?:%s)(?![\\w-])[^\\s\"'`)]*|%s" % ("|".join(own), _PRIVATE), re.I)
     for hit in paths.finditer(text):
-        below = hit[0][len(place.root) + 1:] if hit[0].startswith(place.root + "/") else ""
-        out.append(Hindrance(_line(text, hit), "a path of this machine (%s)" % hit[0][:60],
-                             "write it relative to the repository: %s" % below if below else "say it without the path"))
-    out += [Hindrance(_line(text, hit), "a file share of your network (%s)" % hit[0][:60], "say it without the path")
-            for hit in _NETWORK.finditer(text)]
+        below = hit[0][len(place.root) + 1 :] if hit[0].startswith(place.root + "/") else ""
+        out.append(
+            Hindrance(
+                _line(text, hit),
+                "a path of this machine (%s)" % hit[0][:60],
+                "write it relative to the repository: %s" % below
+                if below
+                else "say it without the path",
+            )
+        )
+    out += [
+        Hindrance(
+            _line(text, hit),
+            "a file share of your network (%s)" % hit[0][:60],
+            "say it without the path",
+        )
+        for hit in _NETWORK.finditer(text)
+    ]
     return sorted(out)
 
 
 def doubts(data: bytes) -> List[str]:
     """Say which paths in a shared record may be of one machine alone.  data: its file's bytes.
 
-    A path below /tmp keeps no record back: it tells nothing of a person, and is often what a program really uses.
+    A path below /tmp keeps no record back: it tells nothing of a person, and is often what a
+    program really uses.
     """
     text, found = data.decode("utf-8", "replace"), dict[str, int]()
     for hit in _PASSING.finditer(text):
         found.setdefault(hit[0][:60], _line(text, hit))
-    return ["line %d names %s: does it stand there for the others too?" % (line, path) for path, line in found.items()]
+    return [
+        "line %d names %s: does it stand there for the others too?" % (line, path)
+        for path, line in found.items()
+    ]
 
 
 def _line(text: str, hit: re.Match[str]) -> int:
@@ -130,9 +192,15 @@ def _line(text: str, hit: re.Match[str]) -> int:
 def _unfit(record: Record) -> Iterator[Tuple[str, str]]:
     """Yield what a record is that no team can have, with the remedy."""
     if record.tier != PRIVATE:
-        yield "it is in the %s tier" % TIER_NAMES[record.tier], "only records of this project's private tier can be shared"
+        yield (
+            "it is in the %s tier" % TIER_NAMES[record.tier],
+            "only records of this project's private tier can be shared",
+        )
     if record.kind in layout.SAID:
-        yield "it is a %s" % record.kind, "what was said stays private; share what came of it with `dayleaf learn --shared`"
+        yield (
+            "it is a %s" % record.kind,
+            "what was said stays private; share what came of it with `dayleaf learn --shared`",
+        )
     if not record.accepted:
         yield "it is a candidate", "`dayleaf harvest accept %s` first" % record.id
     if record.name in (handoffs.NAME, *handoffs.WAITING):
@@ -149,13 +217,18 @@ def move(store: Store, record: Record, tier: str) -> str:
     """
     place, name = store.place, tier + record.name[1:]
     if tier not in store.roots:
-        raise StoreError("there is no shared tier here; run this in a repository that has its own .dayleaf directory")
+        raise StoreError(
+            "there is no shared tier here; run this in a repository that has its "
+            "own .dayleaf directory"
+        )
     source, target = place.path(record.name), place.path(name)
     data, mtime = store.raw(record.name), os.stat(source).st_mtime_ns
     given = _identified(data, record)
     heal(store)
     with writer.Tiers(place, store.on_change) as tiers:
-        tiers.create(place.private + layout.MOVING, os.fsencode(record.name + "\n"), files.FILE_MODE, mtime)
+        tiers.create(
+            place.private + layout.MOVING, os.fsencode(record.name + "\n"), files.FILE_MODE, mtime
+        )
         try:
             _create(tiers, name, target, given, mtime)
             if files.read(source, writer.WHOLE) != data:
@@ -203,31 +276,55 @@ def _create(tiers: writer.Tiers, name: str, target: str, data: bytes, mtime: int
         tiers.create(target, data, writer.mode(name[:1]), mtime)
     except FileExistsError:
         if files.read(target, writer.WHOLE) != data:
-            raise StoreError("%s: another record has that name there; rename one of the two" % name) from None
+            raise StoreError(
+                "%s: another record has that name there; rename one of the two" % name
+            ) from None
 
 
 # ---- what git says
+
 
 class Repository:
     """What git says of the shared tier; every call is a process of git, so no hook makes one."""
 
     def __init__(self, place: Place, env: Mapping[str, str]):
         self.place, self.env = place, env
-        self.prefix = place.shared[len(place.root) + 1:] + "/"
+        self.prefix = place.shared[len(place.root) + 1 :] + "/"
 
     def git(self, *words: str) -> Optional[List[str]]:
         """Return what git printed, by NUL bytes; None where it failed."""
         done = safegit.read(self.place.root, self.env, *words)
-        return None if done.rc else done.out.decode("utf-8", "surrogateescape").rstrip("\n").split("\0")
+        return (
+            None
+            if done.rc
+            else done.out.decode("utf-8", "surrogateescape").rstrip("\n").split("\0")
+        )
 
     def me(self) -> str:
         """Return the address that this user commits with, "" for none."""
         return safegit.identity(self.place.root, self.env)
 
     def authors(self) -> Dict[str, Tuple[str, str, str]]:
-        """Return (who wrote it first, that one's address, who changed it last) of each path that was ever committed."""
-        said = self.git("-c", "core.quotePath=false", "log", "--topo-order", "--reverse", "-M", "--name-status", "-z",
-                        "--format=%x01%aN%x02%aE", "HEAD", "--", self.prefix) or []
+        """Return (who wrote it first, that one's address, who changed it last) of each path that
+        was ever committed.
+        """
+        said = (
+            self.git(
+                "-c",
+                "core.quotePath=false",
+                "log",
+                "--topo-order",
+                "--reverse",
+                "-M",
+                "--name-status",
+                "-z",
+                "--format=%x01%aN%x02%aE",
+                "HEAD",
+                "--",
+                self.prefix,
+            )
+            or []
+        )
         found: Dict[str, Tuple[str, str, str]] = {}
         who, rest = ("", ""), iter(said)
         for word in rest:
@@ -247,20 +344,43 @@ class Repository:
         return found
 
     def since(self) -> str:
-        """Return the commit that HEAD was at before the latest pull, merge or rebase, "" where there was none."""
-        rows = [row.split("\2") for row in self.git("log", "-g", "-z", "-n", str(_SEEN), "--format=%H%x02%gs", "HEAD") or []]
+        """Return the commit that HEAD was at before the latest pull, merge or rebase, "" where
+        there was none.
+        """
+        rows = [
+            row.split("\2")
+            for row in self.git("log", "-g", "-z", "-n", str(_SEEN), "--format=%H%x02%gs", "HEAD")
+            or []
+        ]
         for at, row in enumerate(rows):
             if len(row) == 2 and row[1].startswith(_ARRIVED):
                 stop = at + 1
-                while stop < len(rows) and rows[stop][1:] and rows[stop][1].startswith(("pull", "rebase")) \
-                        and "(" in rows[stop - 1][1] and "(start)" not in rows[stop - 1][1]:
+                while (
+                    stop < len(rows)
+                    and rows[stop][1:]
+                    and rows[stop][1].startswith(("pull", "rebase"))
+                    and "(" in rows[stop - 1][1]
+                    and "(start)" not in rows[stop - 1][1]
+                ):
                     stop += 1
                 return rows[stop][0] if stop < len(rows) else ""
         return ""
 
     def fresh(self, since: str, me: str) -> Set[str]:
         """Return the paths that others' commits since another one touched."""
-        said = self.git("log", "--no-renames", "--name-only", "-z", "--format=%x01%aE", since + "..HEAD", "--", self.prefix) or []
+        said = (
+            self.git(
+                "log",
+                "--no-renames",
+                "--name-only",
+                "-z",
+                "--format=%x01%aE",
+                since + "..HEAD",
+                "--",
+                self.prefix,
+            )
+            or []
+        )
         found, who = set[str](), ""
         for word in (part for row in said for part in row.split("\n")):
             if word[:1] == "\1":
@@ -270,9 +390,23 @@ class Repository:
         return found
 
     def deletions(self, since: str) -> Dict[str, Tuple[str, str, str]]:
-        """Return (who, that one's address, the commit) of the latest deletion of each path since a commit."""
-        said = self.git("log", "--no-renames", "--diff-filter=D", "--name-only", "-z", "--format=%x01%aN%x02%aE%x02%h",
-                        since + "..HEAD", "--", self.prefix) or []
+        """Return (who, that one's address, the commit) of the latest deletion of each path since a
+        commit.
+        """
+        said = (
+            self.git(
+                "log",
+                "--no-renames",
+                "--diff-filter=D",
+                "--name-only",
+                "-z",
+                "--format=%x01%aN%x02%aE%x02%h",
+                since + "..HEAD",
+                "--",
+                self.prefix,
+            )
+            or []
+        )
         found: Dict[str, Tuple[str, str, str]] = {}
         who = ("", "", "")
         for word in (part for row in said for part in row.split("\n")):
@@ -284,8 +418,13 @@ class Repository:
         return found
 
     def missing(self, since: str) -> List[str]:
-        """Return the paths of records that were there at a commit and are not at HEAD, those apart that have another name."""
-        words = iter(self.git("diff", "--name-status", "-z", "-M100%", since, "HEAD", "--", self.prefix) or [])
+        """Return the paths of records that were there at a commit and are not at HEAD, those apart
+        that have another name.
+        """
+        words = iter(
+            self.git("diff", "--name-status", "-z", "-M100%", since, "HEAD", "--", self.prefix)
+            or []
+        )
         kept, found = self.prefix + archive.FOLDER + "/", list[str]()
         for word in words:
             path = next(words, "")
@@ -302,7 +441,10 @@ class Repository:
 
     def states(self) -> Tuple[Dict[str, str], List[str]]:
         """Return (`new` or `changed` by path, the paths that git could not merge)."""
-        rows = iter(self.git("status", "--porcelain=v1", "-z", "-uall", "--no-renames", "--", self.prefix) or [])
+        rows = iter(
+            self.git("status", "--porcelain=v1", "-z", "-uall", "--no-renames", "--", self.prefix)
+            or []
+        )
         found, torn = dict[str, str](), list[str]()
         for row in rows:
             code, path = row[:2], row[3:]
@@ -314,7 +456,16 @@ class Repository:
 
     def joins_logs(self) -> bool:
         """Tell whether git keeps the lines of both sides where two added to the archive's log."""
-        said = self.git("check-attr", "-z", "merge", "--", "%s%s/%s" % (self.prefix, archive.FOLDER, archive.LOG)) or []
+        said = (
+            self.git(
+                "check-attr",
+                "-z",
+                "merge",
+                "--",
+                "%s%s/%s" % (self.prefix, archive.FOLDER, archive.LOG),
+            )
+            or []
+        )
         return "union" in said
 
     def count(self, span: str) -> int:
@@ -324,21 +475,49 @@ class Repository:
 
 
 def status(store: Store, env: Mapping[str, str]) -> Status:
-    """Say how the records of a team stand; raises StoreError where this is no repository with a shared tier."""
+    """Say how the records of a team stand; raises StoreError where this is no repository with a
+    shared tier.
+    """
     place = store.place
     if not place.git or SHARED not in store.roots:
-        raise StoreError("this is not a git repository with its own .dayleaf directory, so nothing is shared here")
+        raise StoreError(
+            "this is not a git repository with its own .dayleaf directory, so "
+            "nothing is shared here"
+        )
     asked = Repository(place, env)
     me, authors, since = asked.me(), asked.authors(), asked.since()
     states, torn = asked.states()
     fresh = asked.fresh(since, me) if since else set()
-    held, conflicts = [], [(path, "git could not merge it: keep the right lines, then `git add` it") for path in torn]
+    held, conflicts = (
+        [],
+        [
+            (path, "git could not merge it: keep the right lines, then `git add` it")
+            for path in torn
+        ],
+    )
     for name in [name for name in store.names() if name[:1] == SHARED]:
         path = asked.prefix + name[2:]
         by, address, last = authors.get(path, ("", "", ""))
-        held.append(Held(name, by, last, not address or address == me, states.get(path, "committed"), path in fresh))
+        held.append(
+            Held(
+                name,
+                by,
+                last,
+                not address or address == me,
+                states.get(path, "committed"),
+                path in fresh,
+            )
+        )
         if path not in torn and marked(place.path(name)):
-            conflicts.append((path, "it holds markers of an unfinished merge (`<<<<<<<`): keep the right lines, remove these"))
+            conflicts.append(
+                (
+                    path,
+                    (
+                        "it holds markers of an unfinished merge (`<<<<<<<`): keep the "
+                        "right lines, remove these"
+                    ),
+                )
+            )
     removed = _removed(asked, store, since, me, [one.name for one in held]) if since else []
     return Status(held, removed, conflicts, *_apart(asked), since)
 
@@ -351,27 +530,38 @@ def _apart(asked: Repository) -> Tuple[int, int]:
     return asked.count(upstream + "..HEAD"), asked.count("HEAD.." + upstream)
 
 
-def _removed(asked: Repository, store: Store, since: str, me: str, names: Sequence[str]) -> List[Gone]:
-    """Return the records that others took out since a commit.  names: of those that the shared tier holds now."""
-    missing = [path for path in asked.missing(since) if not _stands(store.place, path[len(asked.prefix):])]
+def _removed(
+    asked: Repository, store: Store, since: str, me: str, names: Sequence[str]
+) -> List[Gone]:
+    """Return the records that others took out since a commit.  names: of those that the shared tier
+    holds now.
+    """
+    missing = [
+        path for path in asked.missing(since) if not _stands(store.place, path[len(asked.prefix) :])
+    ]
     if not missing:
         return []
     deletions, found = asked.deletions(since), list[Gone]()
     here, archived = _ids(store, names), archive.standing(store.place.shared)
     for path in missing:
         by, address, commit = deletions.get(path, ("", "", ""))
-        name, before = SHARED + "/" + path[len(asked.prefix):], commit + "~" if commit else since
+        name, before = SHARED + "/" + path[len(asked.prefix) :], commit + "~" if commit else since
         record = records.from_bytes(name, asked.text(before, path), 0.0)
         if record.id not in here and (address != me or not me):
-            back = "dayleaf restore " + shlex.quote(record.id) if record.id in archived else \
-                "git checkout %s -- %s" % (before, shlex.quote(":/" + path))
+            back = (
+                "dayleaf restore " + shlex.quote(record.id)
+                if record.id in archived
+                else "git checkout %s -- %s" % (before, shlex.quote(":/" + path))
+            )
             found.append(Gone(name, record.id, record.title, by, back))
     return found
 
 
 def _stands(place: Place, inner: str) -> bool:
     """Tell whether a path below a tier is there in this project's shared or private one."""
-    return files.exists("%s/%s" % (place.shared, inner)) or files.exists("%s/%s" % (place.private, inner))
+    return files.exists("%s/%s" % (place.shared, inner)) or files.exists(
+        "%s/%s" % (place.private, inner)
+    )
 
 
 def _ids(store: Store, names: Sequence[str]) -> Set[str]:
@@ -383,7 +573,9 @@ def _ids(store: Store, names: Sequence[str]) -> Set[str]:
 
 
 def marked(path: str) -> int:
-    """Return the line, from 1, at which a merge that nobody resolved begins in a file, 0 for none."""
+    """Return the line, from 1, at which a merge that nobody resolved begins in a file, 0 for
+    none.
+    """
     try:
         return marker_line(files.read(path))
     except OSError:
@@ -400,28 +592,40 @@ def marker_line(data: bytes) -> int:
 
 # ---- what others brought
 
+
 def tracking(place: Place) -> Callable[[str], bool]:
-    """Return what tells by a shared record's name whether git tracks it, without a process; of all where nobody knows."""
+    """Return what tells by a shared record's name whether git tracks it, without a process; of all
+    where nobody knows.
+    """
     if not place.git:
         return lambda name: True
     if not files.exists(place.git + "/index"):
         return lambda name: False
-    tracked, prefix = gitindex.read(place.git), place.shared[len(place.root) + 1:] + "/"
+    tracked, prefix = gitindex.read(place.git), place.shared[len(place.root) + 1 :] + "/"
     return lambda name: not tracked.whole or prefix + name[2:] in tracked.hashes
 
 
 # ---- before each commit
 
+
 def commit_hook(place: Place) -> Tuple[bool, str]:
-    """Tell whether a repository asks for secrets before each commit, and the command that makes it do so."""
+    """Tell whether a repository asks for secrets before each commit, and the command that makes it
+    do so.
+    """
     own = layout.common_git(place.git) + "/hooks/pre-commit" if place.git else ""
     paths = [*([own] if own else []), *(place.root + "/" + name for name in CONFIGURED)]
     if any(_names_us(path) for path in paths):
         return True, ""
     if not own or os.path.lexists(own):
         return False, "let the repository's pre-commit hook run `%s`" % COMMAND
-    return False, "printf '#!/bin/sh\\ncommand -v dayleaf >/dev/null || exit 0\\nexec %s\\n' > '%s' && chmod +x '%s'" % (
-        COMMAND, own, own)
+    return (
+        False,
+        (
+            "printf '#!/bin/sh\\ncommand -v dayleaf >/dev/null || exit 0\\nexec %s\\n' > "
+            "'%s' && chmod +x '%s'"
+        )
+        % (COMMAND, own, own),
+    )
 
 
 def _names_us(path: str) -> bool:

@@ -1,13 +1,15 @@
-"""Marks: which records the worker found stale, for the hooks, which may not parse a record or look through a repository.
+"""Marks: which records the worker found stale, for the hooks, which may not parse a record or look
+through a repository.
 
-Schema, version 1, of `<cache>/<scope>.stale`, derived behind a session's start and after a capture; deleted, nothing is marked
-until then:
+Schema, version 1, of `<cache>/<scope>.stale`, derived behind a session's start and after a capture;
+deleted, nothing is marked until then:
 
-    {"v":1,"records":{"<first 16 hex digits of a record's checksum>":[[reason, path, stamp, name], ...]}}
+    {"v":1,"records":{"<first 16 hex digits of a record's checksum>":[[reason, path, stamp, name],
+     ...]}}
 
-A mark holds for exactly the bytes that were checked, and while its cause stands: `path`, relative to the checkout, is a file that
-was missing (`stamp` "") or one that was read (`stamp` its mtime in ns and its size); "" where there is no such file.  `name` is
-the claim's.  index.py reads it.
+A mark holds for exactly the bytes that were checked, and while its cause stands: `path`, relative
+to the checkout, is a file that was missing (`stamp` "") or one that was read (`stamp` its mtime in
+ns and its size); "" where there is no such file.  `name` is the claim's.  index.py reads it.
 """
 
 from __future__ import annotations
@@ -25,7 +27,9 @@ REASONS = 3  # of one record
 
 
 def write(place: Place) -> None:
-    """Check the records that a hook may show, and write down which are stale; raises OSError where that cannot be written."""
+    """Check the records that a hook may show, and write down which are stale; raises OSError where
+    that cannot be written.
+    """
     found: Dict[str, List[List[str]]] = {}
     if place.git:
         with claims.Checkout(place.root, place.git, claims.WIDE) as checkout:
@@ -51,7 +55,9 @@ def _records(place: Place) -> List[Record]:
     listed = [row for row in listed if row[0][0] != GLOBAL and row[0][1:15] != "/conversations"]
     notes = [row for row in listed if row[0][1:13] == "/checkpoints"]
     found = []
-    for name, _, mtime_ns, size in [row for row in listed if row[0][1:13] != "/checkpoints"][:OTHERS] + notes[:CHECKPOINTS]:
+    for name, _, mtime_ns, size in [row for row in listed if row[0][1:13] != "/checkpoints"][
+        :OTHERS
+    ] + notes[:CHECKPOINTS]:
         try:
             fd = place.open(name)
         except OSError:

@@ -1,10 +1,12 @@
 """Trees of reference material: resources by version, in directories that say so.
 
-    docs/{version}/…     scripts/{version}/…     and in either, or beside them: shared/…  unversioned/…
+    docs/{version}/…     scripts/{version}/…     and in either, or beside them: shared/…
+                                                 unversioned/…
 
-A record's `versions` follow from the directory: its name; `unversioned`; of `shared` every version that the tree has.  A
-file straight in `docs/` or `scripts/` says nothing of versions.  Beside `docs/` and `scripts/` a file is a script where its
-name or first line says so.  Several trees may stand side by side in one directory, one a project, whose name is a tag.
+A record's `versions` follow from the directory: its name; `unversioned`; of `shared` every version
+that the tree has.  A file straight in `docs/` or `scripts/` says nothing of versions.  Beside
+`docs/` and `scripts/` a file is a script where its name or first line says so.  Several trees may
+stand side by side in one directory, one a project, whose name is a tag.
 """
 
 from __future__ import annotations
@@ -28,7 +30,9 @@ _TYPES = {"docs": DOC, "scripts": SCRIPT, SHARED: "", UNVERSIONED: ""}
 
 
 class Found(NamedTuple):
-    """A file of a tree: its source, doc or script, its versions, and the tree's project, "" where there is one tree alone."""
+    """A file of a tree: its source, doc or script, its versions, and the tree's project, "" where
+    there is one tree alone.
+    """
 
     source: Source
     type: str
@@ -47,12 +51,15 @@ class Tree(NamedTuple):
 def look(root: str) -> Tree:
     """Find the files of the trees in a directory.
 
-    root: as `sources.folder` returns it.  Raises UsageError where no directory has one of the four names.
+    root: as `sources.folder` returns it.  Raises UsageError where no directory has one of the four
+    names.
     """
     inner = _inner(root)
     if not inner:
-        raise UsageError("%s: no docs/, scripts/, shared/ or unversioned/ in it; give the directory that holds "
-                         "docs/{version}/… or scripts/{version}/…" % root)
+        raise UsageError(
+            "%s: no docs/, scripts/, shared/ or unversioned/ in it; give the directory that holds "
+            "docs/{version}/… or scripts/{version}/…" % root
+        )
     tree = Tree(root, [], [])
     for prefix in inner:
         versions = _versions(root + "/" + prefix)
@@ -68,15 +75,25 @@ def look(root: str) -> Tree:
 
 
 def beside(tree: Tree) -> int:
-    """Return how many files below a tree's directory stand in none of the four directories, COUNTED at most."""
+    """Return how many files below a tree's directory stand in none of the four directories, COUNTED
+    at most.
+    """
     tops = tuple(prefix + top + "/" for prefix in _inner(tree.root) for top in _TYPES)
-    found = (one for one in otherfiles.below(tree.root, lambda name: True) if isinstance(one, Source))
+    found = (
+        one for one in otherfiles.below(tree.root, lambda name: True) if isinstance(one, Source)
+    )
     return sum(1 for _ in islice((one for one in found if not one.name.startswith(tops)), COUNTED))
 
 
 def _inner(root: str) -> List[str]:
-    """Return the trees in a directory: "" for itself, else the folders that are one, each with a slash."""
-    return [""] if _is_tree(root) else [entry + "/" for entry in _folders(root) if _is_tree(root + "/" + entry)]
+    """Return the trees in a directory: "" for itself, else the folders that are one, each with a
+    slash.
+    """
+    return (
+        [""]
+        if _is_tree(root)
+        else [entry + "/" for entry in _folders(root) if _is_tree(root + "/" + entry)]
+    )
 
 
 def _is_tree(path: str) -> bool:
@@ -86,15 +103,23 @@ def _is_tree(path: str) -> bool:
 def _folders(path: str) -> List[str]:
     try:
         with os.scandir(path) as found:
-            return sorted(e.name for e in found if e.name[0] != "." and e.is_dir(follow_symlinks=False))
+            return sorted(
+                e.name for e in found if e.name[0] != "." and e.is_dir(follow_symlinks=False)
+            )
     except OSError as error:
-        raise UsageError("%s: %s; mend its permissions" % (path, (error.strerror or "unreadable").lower())) from None
+        raise UsageError(
+            "%s: %s; mend its permissions" % (path, (error.strerror or "unreadable").lower())
+        ) from None
 
 
 def _versions(tree: str) -> Tuple[str, ...]:
     """Return every version that a tree has, in the order of their names."""
-    named = {name for top in ("docs", "scripts") if os.path.isdir(tree + top) and files.inside(tree + top, tree)
-             for name in _folders(tree + top)}
+    named = {
+        name
+        for top in ("docs", "scripts")
+        if os.path.isdir(tree + top) and files.inside(tree + top, tree)
+        for name in _folders(tree + top)
+    }
     return tuple(sorted(name for name in named if name not in _TYPES and _is_version(name)))
 
 
@@ -103,7 +128,9 @@ def _is_version(name: str) -> bool:
 
 
 def _take(tree: Tree, prefix: str, name: str, versions: Tuple[str, ...]) -> None:
-    """Add the files below one of the four directories of a tree.  prefix: the tree's folder with a slash, or ""."""
+    """Add the files below one of the four directories of a tree.  prefix: the tree's folder with a
+    slash, or "".
+    """
     refused, top, kind = set(), prefix + name, _TYPES[name]
     project = "-".join(prefix.rstrip("/").replace(",", " ").replace("#", " ").split())
     for one in otherfiles.below(tree.root + "/" + top, lambda name: True):
@@ -116,8 +143,17 @@ def _take(tree: Tree, prefix: str, name: str, versions: Tuple[str, ...]) -> None
         if not _is_version(folder):
             if folder not in refused:
                 refused.add(folder)
-                tree.skipped.append(Skip(top + "/" + folder, "a version has no spaces, commas or '#'", "rename it to " + (
-                    "-".join(folder.replace(",", " ").replace("#", " ").split()) or "a version")))
+                tree.skipped.append(
+                    Skip(
+                        top + "/" + folder,
+                        "a version has no spaces, commas or '#'",
+                        "rename it to "
+                        + (
+                            "-".join(folder.replace(",", " ").replace("#", " ").split())
+                            or "a version"
+                        ),
+                    )
+                )
             continue
         of = {SHARED: versions or (UNVERSIONED,), "": ()}.get(folder, (folder,))
         tree.found.append(Found(source, kind or _type(source), of, project))
@@ -133,10 +169,13 @@ def _type(source: Source) -> str:
         return DOC
 
 
-def pieces(tree: Tree, place: Place, tier: str, now: float, author: str = "human") -> Iterator[Union[Piece, Skip]]:
+def pieces(
+    tree: Tree, place: Place, tier: str, now: float, author: str = "human"
+) -> Iterator[Union[Piece, Skip]]:
     """Yield what each file of a tree says.
 
-    tier: of the records, which says how their paths are written.  now: seconds since the epoch.  author: human or agent.
+    tier: of the records, which says how their paths are written.  now: seconds since the epoch.
+    author: human or agent.
     """
     yield from tree.skipped
     ref = otherfiles.commit_of(tree.root)
@@ -147,11 +186,22 @@ def pieces(tree: Tree, place: Place, tier: str, now: float, author: str = "human
             continue
         path = otherfiles.known_as(found.source.path, place, tier)
         checksum = files.sha256(data)
-        extra: Dict[str, Any] = {"type": found.type, "path": path, "checksum": checksum, "source_ref": ref or None,
-                 "refreshed": clock.iso(now), "versions": [*found.versions] or None}
+        extra: Dict[str, Any] = {
+            "type": found.type,
+            "path": path,
+            "checksum": checksum,
+            "source_ref": ref or None,
+            "refreshed": clock.iso(now),
+            "versions": [*found.versions] or None,
+        }
         shared = SHARED in found.source.name.split("/")[:-1]
-        yield Piece((path, ""), found.source.name, checksum, partial(_draft, found, data, extra, author),
-                    found.versions if shared else ())
+        yield Piece(
+            (path, ""),
+            found.source.name,
+            checksum,
+            partial(_draft, found, data, extra, author),
+            found.versions if shared else (),
+        )
 
 
 def _draft(found: Found, data: bytes, extra: Dict[str, Any], author: str) -> Draft:

@@ -1,11 +1,13 @@
-"""What stands beside the hits, and which checkpoints a conversation stands under and is ranked with.
+"""What stands beside the hits, and which checkpoints a conversation stands under and is ranked
+with.
 
 Follow the links of what recall shows one step, in both directions.
 
-A learning or a rule brings its scripts, its docs, the scripts that prove it, and the learnings, plans and resources that it is
-related to; any hit brings the active plan that it is linked with.  These come beside the hits and take no place of theirs: at
-most MOST, scripts and docs before what is merely related, in each the links of the better hit first.  Names are looked up in
-the index and compared with the file; what a link may not mean by its ends is not followed.
+A learning or a rule brings its scripts, its docs, the scripts that prove it, and the learnings,
+plans and resources that it is related to; any hit brings the active plan that it is linked with.
+These come beside the hits and take no place of theirs: at most MOST, scripts and docs before what
+is merely related, in each the links of the better hit first.  Names are looked up in the index and
+compared with the file; what a link may not mean by its ends is not followed.
 """
 
 from __future__ import annotations
@@ -21,17 +23,22 @@ from memory.recall.question import Query, passes
 from memory.recall.shelf import Shelf
 from memory.store import archive
 
-LONE, MATES = 4, 4  # sessions whose checkpoints are read for the sake of their turns, the best first, and how many of each
+# sessions whose checkpoints are read for the sake of their turns, the best first, and how many of
+# each
+LONE, MATES = 4, 4
 MOST = 5  # records that come beside the hits
 HITS = 50  # whose links are followed
 OUT, INTO = 50, 20  # links of a hit, and records that link to it, that are read
-RELATIONS = ("has_script", "proved_by", "has_doc", "related_to")  # as seen from the hit, those that say most first
+# as seen from the hit, those that say most first
+RELATIONS = ("has_script", "proved_by", "has_doc", "related_to")
 ENDS = ("script", "doc", "plan", "learning")
 _CHECKPOINT = segment.KINDS.index("checkpoint")
 
 
 class Lead(NamedTuple):
-    """A link from a hit to a record: its rank among links, the hit, the relation as seen from the hit, the record."""
+    """A link from a hit to a record: its rank among links, the hit, the relation as seen from the
+    hit, the record.
+    """
 
     order: int
     hit: Hit
@@ -41,32 +48,52 @@ class Lead(NamedTuple):
 
 
 def home(shelf: Shelf, record: Record, query: Query, at: str = "") -> Optional[Record]:
-    """Return the checkpoint that a conversation stands under: the one that tells of an instant, else its session's last; None
-    where it stands by itself.  query: whose filters hold for the checkpoint too."""
+    """Return the checkpoint that a conversation stands under: the one that tells of an instant,
+    else its session's last; None where it stands by itself.  query: whose filters hold for the
+    checkpoint too.
+    """
     session = record.meta.get("session")
     if record.kind != "conversation" or not isinstance(session, str):
         return None
-    found = [other for other in shelf.checkpoints(session) if other.source == "auto" and passes(query, other)]
-    found = [other for other in found if at and str(other.meta.get("until") or "") >= at] or found[-1:]
+    found = [
+        other
+        for other in shelf.checkpoints(session)
+        if other.source == "auto" and passes(query, other)
+    ]
+    found = [other for other in found if at and str(other.meta.get("until") or "") >= at] or found[
+        -1:
+    ]
     return found[0] if found else None
 
 
 def mates(shelf: Shelf, pool: Sequence[Candidate], query: Query) -> List[Candidate]:
-    """Return the checkpoints of the sessions that have turns among some candidates and no checkpoint: both make a session's
-    score.  Of the best LONE sessions, of each the newest MATES.
+    """Return the checkpoints of the sessions that have turns among some candidates and no
+    checkpoint: both make a session's score.  Of the best LONE sessions, of each the newest MATES.
 
     query: whose filters hold for them too; one for a session gets them apart.
     """
     if shelf.is_distant:
         return []
     key = shelf.place.key
-    mine = [(str(c.record.meta.get("session")), c.record.kind) for c in pool if c.workspace == key and not query.session]
+    mine = [
+        (str(c.record.meta.get("session")), c.record.kind)
+        for c in pool
+        if c.workspace == key and not query.session
+    ]
     there = {session for session, kind in mine if kind == "checkpoint"}
-    lone = dict.fromkeys(session for session, kind in mine if kind == "conversation" and session not in there)
+    lone = dict.fromkeys(
+        session for session, kind in mine if kind == "conversation" and session not in there
+    )
     found: List[Candidate] = []
     for session in list(lone)[:LONE]:
-        numbers = [n for n in shelf.index.holding(segment.session_term(session)) if shelf.backend.kind(n) == _CHECKPOINT]
-        found += [c for c in map(shelf.candidate, numbers[-MATES:]) if c and passes(query, c.record)]
+        numbers = [
+            n
+            for n in shelf.index.holding(segment.session_term(session))
+            if shelf.backend.kind(n) == _CHECKPOINT
+        ]
+        found += [
+            c for c in map(shelf.candidate, numbers[-MATES:]) if c and passes(query, c.record)
+        ]
     return found
 
 
@@ -79,17 +106,26 @@ def under(found: Hit, at: str, shelf: Shelf, query: Query) -> Hit:
     if record is None:
         return found
     return of(record, found.workspace, shelf.path(record.name))._replace(
-        score=found.score, parts=found.parts, why=found.why, conversation=found.id, turn=found.turn, said=found.said,
-        told=found.told)
+        score=found.score,
+        parts=found.parts,
+        why=found.why,
+        conversation=found.id,
+        turn=found.turn,
+        said=found.said,
+        told=found.told,
+    )
 
 
 def beside(hits: Sequence[Hit], shelves: Sequence[Shelf], query: Query) -> List[Hit]:
     """Return the records that hits are linked with and that are no hits themselves.
 
-    hits: best first.  shelves: the workspaces that were searched.  query: whose filters hold for what is linked too.
+    hits: best first.  shelves: the workspaces that were searched.  query: whose filters hold for
+    what is linked too.
     """
     seen = {hit.path for hit in hits}
-    leads = [lead for hit in hits[:HITS] if not hit.origin for lead in _leads(hit, _home(hit, shelves))]
+    leads = [
+        lead for hit in hits[:HITS] if not hit.origin for lead in _leads(hit, _home(hit, shelves))
+    ]
     found: List[Hit] = []
     for lead in sorted(leads, key=lambda lead: lead.order):
         path = lead.shelf.path(lead.to.name)
@@ -98,8 +134,13 @@ def beside(hits: Sequence[Hit], shelves: Sequence[Shelf], query: Query) -> List[
         if path in seen or not passes(query, lead.to):
             continue
         seen.add(path)
-        found.append(of(lead.to, lead.shelf.place.key, path)._replace(
-            why="linked from %s (%s)" % (lead.hit.id, lead.relation), linked_from=lead.hit.id, relation=lead.relation))
+        found.append(
+            of(lead.to, lead.shelf.place.key, path)._replace(
+                why="linked from %s (%s)" % (lead.hit.id, lead.relation),
+                linked_from=lead.hit.id,
+                relation=lead.relation,
+            )
+        )
     return found
 
 
@@ -132,23 +173,42 @@ def _followed(hit: Hit, relation: str, shelf: Shelf, to: Record) -> Iterator[Lea
     if to.name == hit.record.name:
         return
     if to.active:
-        yield Lead(RELATIONS.index(relation) if relation in RELATIONS else len(RELATIONS), hit, relation, shelf, to)
+        yield Lead(
+            RELATIONS.index(relation) if relation in RELATIONS else len(RELATIONS),
+            hit,
+            relation,
+            shelf,
+            to,
+        )
     elif hit.record.kind in ("learning", "rule") and relation in RELATIONS and to.end in ENDS:
         yield Lead(RELATIONS.index(relation), hit, relation, shelf, to)
 
 
 def inward(shelf: Shelf, record: Record) -> List[Tuple[Link, Record]]:
-    """Return the links that lead to a record, each with the record that holds it; at most INTO records are looked at."""
+    """Return the links that lead to a record, each with the record that holds it; at most INTO
+    records are looked at.
+    """
     called = documents.called(record.id, record.name, record.title, record.aliases)
-    return [(link, source) for source in _held(shelf, documents.link_terms(called))
-            if source.name != record.name for link in source.links if _means(shelf, link.target, record)]
+    return [
+        (link, source)
+        for source in _held(shelf, documents.link_terms(called))
+        if source.name != record.name
+        for link in source.links
+        if _means(shelf, link.target, record)
+    ]
 
 
 def resolved(shelf: Shelf, target: str) -> Optional[Record]:
-    """Return the record that a link's target means, as its file is now, or None; a merged one's is the one it was merged into."""
+    """Return the record that a link's target means, as its file is now, or None; a merged one's is
+    the one it was merged into.
+    """
     number = shelf.backend.by_id(target)
     record = shelf.record(number.name) if number is not None else None
-    if record is not None and record.id == target and len(shelf.backend.holding("\x01" + target)) == 1:
+    if (
+        record is not None
+        and record.id == target
+        and len(shelf.backend.holding("\x01" + target)) == 1
+    ):
         return record
     there = {r.name: r for r in _held(shelf, documents.name_terms(documents.aimed(target)))}
     found = relations.meant(target, map(relations.node, there.values()))
@@ -159,8 +219,14 @@ def resolved(shelf: Shelf, target: str) -> Optional[Record]:
 
 
 def _held(shelf: Shelf, terms: Sequence[str]) -> List[Record]:
-    """Read the records under some terms of the index: resources first, then the newest, at most INTO."""
-    docs = {doc.name: doc for term in terms for doc in map(shelf.backend.doc, shelf.backend.holding(term))}
+    """Read the records under some terms of the index: resources first, then the newest, at most
+    INTO.
+    """
+    docs = {
+        doc.name: doc
+        for term in terms
+        for doc in map(shelf.backend.doc, shelf.backend.holding(term))
+    }
     order = sorted(docs.values(), key=lambda doc: (doc.kind != "resource", -doc.created, doc.name))
     read = (shelf.record(doc.name) for doc in order[:INTO])
     return [record for record in read if record is not None]

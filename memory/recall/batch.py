@@ -1,8 +1,8 @@
 """Many queries through one open index, as JSON Lines.
 
-Batch format, one JSON object a line: in {"id", "query", options of `options` by name, "now"}, out {"id", "hits": [{"id",
-"score"}], "backend", "notes"}, the last two as a single recall says them, or {"id", "error"} for a line that cannot be answered;
-its order is that of the input.
+Batch format, one JSON object a line: in {"id", "query", options of `options` by name, "now"}, out
+{"id", "hits": [{"id", "score"}], "backend", "notes"}, the last two as a single recall says them, or
+{"id", "error"} for a line that cannot be answered; its order is that of the input.
 """
 
 from __future__ import annotations
@@ -18,13 +18,21 @@ from memory.recall.search import Searcher
 from memory.recall.semantic import Semantic
 
 
-def batch(lines: Iterable[str], place: Place, settings: Config, now: float, offset: float, base: Optional[Query] = None,
-          semantic: Optional[Semantic] = None, dsn: str = "") -> Iterator[str]:
+def batch(
+    lines: Iterable[str],
+    place: Place,
+    settings: Config,
+    now: float,
+    offset: float,
+    base: Optional[Query] = None,
+    semantic: Optional[Semantic] = None,
+    dsn: str = "",
+) -> Iterator[str]:
     """Answer JSONL queries as JSONL (format above) through one open index; blank lines are skipped.
 
-    now: the instant for lines without one of their own.  base: the options of the command itself.  semantic: vectors, which
-    all queries get from one process where the base wants them: then nothing is answered before the last line was read.
-    dsn: see search.recall.
+    now: the instant for lines without one of their own.  base: the options of the command itself.
+    semantic: vectors, which all queries get from one process where the base wants them: then
+    nothing is answered before the last line was read.  dsn: see search.recall.
     """
     if semantic and semantic.is_wanted(base.semantic if base else None):
         lines = list(lines)
@@ -44,8 +52,14 @@ def batch(lines: Iterable[str], place: Place, settings: Config, now: float, offs
             except (UsageError, StoreError, ValueError) as error:
                 yield fastjson.dump({"id": id_, "error": str(error)})
                 continue
-            yield fastjson.dump({"id": id_, "hits": [{"id": hit.id, "score": round(hit.score, 6)} for hit in found.hits],
-                                "backend": found.backend, "notes": list(found.notes)})
+            yield fastjson.dump(
+                {
+                    "id": id_,
+                    "hits": [{"id": hit.id, "score": round(hit.score, 6)} for hit in found.hits],
+                    "backend": found.backend,
+                    "notes": list(found.notes),
+                }
+            )
 
 
 def _text_of(line: str) -> str:

@@ -1,4 +1,6 @@
-"""Read the part of a transcript behind a checkpoint or a turn of a conversation: what was asked, said and run there."""
+"""Read the part of a transcript behind a checkpoint or a turn of a conversation: what was asked,
+said and run there.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +19,23 @@ from memory.store import conversations, redactor
 from memory.store.store import Store
 
 ASKED = (PROMPT, SLASH, BANG)  # what begins a turn
-SAID_BY = {TEXT: "Claude", USE: "Claude", RESULT: "result", BANG: "you", BANGED: "result", COMPACT: "host"}
+SAID_BY = {
+    TEXT: "Claude",
+    USE: "Claude",
+    RESULT: "result",
+    BANG: "you",
+    BANGED: "result",
+    COMPACT: "host",
+}
 LIMIT = 64 << 10  # characters of one entry
-CALLS = ("command", "file_path", "pattern", "url", "description", "prompt")  # of a tool's input, the first one tells most
+# of a tool's input, the first one tells most
+CALLS = ("command", "file_path", "pattern", "url", "description", "prompt")
 
 
 class Said(NamedTuple):
-    """One entry: its instant as the host wrote it, who (`you`, `Claude`, `result`, `host`), what."""
+    """One entry: its instant as the host wrote it, who (`you`, `Claude`, `result`, `host`),
+    what.
+    """
 
     at: str
     who: str
@@ -31,7 +43,9 @@ class Said(NamedTuple):
 
 
 def conversation(store: Store, record: Record) -> Optional[Record]:
-    """Return the conversation of a checkpoint's session, or the one given; None where none is kept, or is no longer."""
+    """Return the conversation of a checkpoint's session, or the one given; None where none is kept,
+    or is no longer.
+    """
     if record.kind == "conversation":
         return record
     session = record.meta.get("session")
@@ -42,16 +56,25 @@ def conversation(store: Store, record: Record) -> Optional[Record]:
         with suppress(StoreError):
             return lookup.find_one(store.place, store.config, named)
         return None
-    return next((other for other in conversations.of_session(store, session) if other.kind == "conversation"), None)
+    return next(
+        (
+            other
+            for other in conversations.of_session(store, session)
+            if other.kind == "conversation"
+        ),
+        None,
+    )
 
 
 def turn(record: Record, turns: Sequence[Turn], said: str) -> Turn:
-    """Return the turn of a conversation that a number or a time means: `3`, or `14:03` for what was dealt with then.
+    """Return the turn of a conversation that a number or a time means: `3`, or `14:03` for what was
+    dealt with then.
 
-    record: the conversation, turns: all of it.  said: a time may have its day before it.  Raises UsageError where there is none.
+    record: the conversation, turns: all of it.  said: a time may have its day before it.  Raises
+    UsageError where there is none.
     """
     if said.isdigit():
-        found = turns[int(said) - 1:int(said)] if int(said) else turns[:0]
+        found = turns[int(said) - 1 : int(said)] if int(said) else turns[:0]
     else:
         day, time_ = said[:-6], said[-5:]
         found = [one for one in turns if one.at.endswith(said)]
@@ -59,26 +82,41 @@ def turn(record: Record, turns: Sequence[Turn], said: str) -> Turn:
         found = found or [one for one in going if one.at[:10] == going[0].at[:10]][-1:]
     if found:
         return found[0]
-    raise UsageError("conversation %s has %s and no #%s%s" % (
-        record.id, plaintext.count(len(turns), "turn"), said,
-        ": `dayleaf show %s --outline` lists them" % record.id if turns else ""))
+    raise UsageError(
+        "conversation %s has %s and no #%s%s"
+        % (
+            record.id,
+            plaintext.count(len(turns), "turn"),
+            said,
+            ": `dayleaf show %s --outline` lists them" % record.id if turns else "",
+        )
+    )
 
 
-def excerpt(store: Store, record: Record, env: Dict[str, str], turns: Sequence[Turn] = (), number: int = 0) -> List[Said]:
-    """Return the entries of a transcript that a checkpoint or a turn tells of, oldest first, without secrets.
+def excerpt(
+    store: Store, record: Record, env: Dict[str, str], turns: Sequence[Turn] = (), number: int = 0
+) -> List[Said]:
+    """Return the entries of a transcript that a checkpoint or a turn tells of, oldest first,
+    without secrets.
 
-    The stretch ends at the checkpoint's `until` (one by hand: when it was written) and begins after the session's checkpoint
-    before; a conversation's is all that it tells of.  turns, number: of the conversation, where one turn is wanted.  Subagents'
-    entries stand among the others.  Raises StoreError where there is no transcript.
+    The stretch ends at the checkpoint's `until` (one by hand: when it was written) and begins after
+    the session's checkpoint before; a conversation's is all that it tells of.  turns, number: of
+    the conversation, where one turn is wanted.  Subagents' entries stand among the others.  Raises
+    StoreError where there is no transcript.
     """
     session = layout.safe_id(record.meta.get("session"))
     if record.kind not in DATED or not session:
-        raise StoreError("%s is neither a session's checkpoint nor a conversation; `dayleaf show %s` prints all there is" % (
-            record.id, record.id))
+        raise StoreError(
+            "%s is neither a session's checkpoint nor a conversation; `dayleaf show "
+            "%s` prints all there is" % (record.id, record.id)
+        )
     path = transcript_of(store.place, session, env)
     if not path:
-        raise StoreError("the transcript of session %s is gone (Claude Code keeps them for some weeks); `dayleaf show %s%s` "
-                         "prints what the %s kept" % (session, record.id, "#%d" % number if number else "", record.kind))
+        raise StoreError(
+            "the transcript of session %s is gone (Claude Code keeps them for some weeks); "
+            "`dayleaf show %s%s` prints what the %s kept"
+            % (session, record.id, "#%d" % number if number else "", record.kind)
+        )
     if number:
         asked = [_instant(entry.at) for entry in transcript.read(path) if entry.kind in ASKED]
         start, end = _opens(turns, number, asked), _opens(turns, number + 1, asked)
@@ -87,30 +125,45 @@ def excerpt(store: Store, record: Record, env: Dict[str, str], turns: Sequence[T
         before = map(_end, _of_session(store, session)) if record.kind == "checkpoint" else ()
         start = max((other for other in before if other < end), default="")
         start, end = start + "~" * bool(start), end + "~"  # after the one, up to and with the other
-    found = [entry for source in (path, *transcript.agents(path, env)) for entry in transcript.read(source)
-             if start <= _instant(entry.at) < end]
-    said = [Said(entry.at, SAID_BY.get(entry.kind, "you"), _text(entry)) for entry in sorted(found, key=lambda one: one.at)]
+    found = [
+        entry
+        for source in (path, *transcript.agents(path, env))
+        for entry in transcript.read(source)
+        if start <= _instant(entry.at) < end
+    ]
+    said = [
+        Said(entry.at, SAID_BY.get(entry.kind, "you"), _text(entry))
+        for entry in sorted(found, key=lambda one: one.at)
+    ]
     texts = redactor.clean([one.text for one in said], store.config, store.place.key)
     return [one._replace(text=text) for one, text in zip(said, texts) if text.strip()]
 
 
 def transcript_of(place: layout.Place, session: str, env: Dict[str, str]) -> str:
-    """Return the path of a session's transcript: one of its name, else the one that its receipts name; "" where it is gone."""
-    return whereabouts.find(env, session) or transcript.trusted(progress.transcript_of(place.receipts(session)), env)
+    """Return the path of a session's transcript: one of its name, else the one that its receipts
+    name; "" where it is gone.
+    """
+    return whereabouts.find(env, session) or transcript.trusted(
+        progress.transcript_of(place.receipts(session)), env
+    )
 
 
 def _opens(turns: Sequence[Turn], number: int, asked: Sequence[str]) -> str:
-    """Return the instant at which a turn begins: that of its request, of which the turn itself tells only the minute."""
+    """Return the instant at which a turn begins: that of its request, of which the turn itself
+    tells only the minute.
+    """
     if number > len(turns):
         return "~"
     minute = turns[number - 1].at
     then = [instant for instant in asked if instant[:16] == minute]
-    place = sum(one.at == minute for one in turns[:number - 1])
+    place = sum(one.at == minute for one in turns[: number - 1])
     return then[place] if place < len(then) else minute
 
 
 def _of_session(store: Store, session: str) -> Iterable[Record]:
-    return (record for record in store.each(("checkpoint",)) if record.meta.get("session") == session)
+    return (
+        record for record in store.each(("checkpoint",)) if record.meta.get("session") == session
+    )
 
 
 def _end(record: Record) -> str:
@@ -120,7 +173,9 @@ def _end(record: Record) -> str:
 
 
 def _instant(said: str) -> str:
-    """Return an instant as text that sorts: whole seconds end in `.000Z` as the host writes them."""
+    """Return an instant as text that sorts: whole seconds end in `.000Z` as the host writes
+    them.
+    """
     return said[:19] + (said[19:] if said[19:20] == "." else ".000Z")
 
 

@@ -1,10 +1,12 @@
-"""Find what an unknown word may mean: near neighbours in the vocabulary, or the same word split or joined otherwise.
+"""Find what an unknown word may mean: near neighbours in the vocabulary, or the same word split or
+joined otherwise.
 
-Only words absent from the index are fuzzed (known ones never), and never to words of everyday speech: at most NEIGHBOURS
-terms that share the first letter, at an optimal-string-alignment distance of 1 below six letters and of 2 from there on, each
-weighing (1 - distance / length)^3.
-The vocabulary holds stems, and a slip keeps the stemmer from its work: so a word is also taken apart into a known stem and a
-misspelt ending (`dimensionns`), or a misspelt stem and an ending (`calclate`).
+Only words absent from the index are fuzzed (known ones never), and never to words of everyday
+speech: at most NEIGHBOURS terms that share the first letter, at an optimal-string-alignment
+distance of 1 below six letters and of 2 from there on, each weighing (1 - distance / length)^3.
+The vocabulary holds stems, and a slip keeps the stemmer from its work: so a word is also taken
+apart into a known stem and a misspelt ending (`dimensionns`), or a misspelt stem and an ending
+(`calclate`).
 """
 
 from __future__ import annotations
@@ -15,23 +17,32 @@ from memory.core import tokeniser
 
 NEIGHBOURS = 3
 LEAST = 5  # letters of a word worth fuzzing
-HANGUL, VOWELS, FINALS = 0xac00, 21, 28  # the first syllable; vowels, and last consonants, of each
-FUSED = ((20, 6), (13, 14), (8, 9), (18, 4, 0), (11, 10))  # vowels that an ending makes of each other: i yeo, u wo, o wa, eu eo a
+HANGUL, VOWELS, FINALS = 0xAC00, 21, 28  # the first syllable; vowels, and last consonants, of each
+# vowels that an ending makes of each other: i yeo, u wo, o wa, eu eo a
+FUSED = ((20, 6), (13, 14), (8, 9), (18, 4, 0), (11, 10))
 PART = 3  # letters of each half of a split word
 LONGEST_ENDING = 7
 ENDINGS = tuple(
-    "s es ed ing er ers or ors ion ions ation ations ly ally ment ments ness ity ies able ible al ate ates ated ating ator ive "
-    "ize izes ized izing ise e y ic ical ically ence ance ent ant ency".split())
+    "s es ed ing er ers or ors ion ions ation ations ly ally ment ments ness ity ies able ible al "
+    "ate ates ated ating ator ive ize izes ized izing ise e y ic ical ically ence ance ent ant "
+    "ency".split()
+)
 VARIANT = 0.5  # weight of a half, or of two words joined: that of an identifier's part
 
 
 def is_fuzzable(term: str) -> bool:
-    """Tell whether a term may be misspelt: with digits, in CJK or short, one slip makes another word of it."""
-    return len(term) >= LEAST and not any(c.isdigit() for c in term) and not tokeniser.is_cjk(term[0])
+    """Tell whether a term may be misspelt: with digits, in CJK or short, one slip makes another
+    word of it.
+    """
+    return (
+        len(term) >= LEAST and not any(c.isdigit() for c in term) and not tokeniser.is_cjk(term[0])
+    )
 
 
 def scorer() -> Optional[Callable[..., List[Tuple[str, int]]]]:
-    """Return near(term, words, limit) -> [(word, distance)] made of RapidFuzz, or None where it is not installed."""
+    """Return near(term, words, limit) -> [(word, distance)] made of RapidFuzz, or None where it is
+    not installed.
+    """
     try:
         from rapidfuzz import process
         from rapidfuzz.distance import OSA
@@ -39,22 +50,32 @@ def scorer() -> Optional[Callable[..., List[Tuple[str, int]]]]:
         return None
 
     def near(term: str, words: Sequence[str], limit: int) -> List[Tuple[str, int]]:
-        found = process.extract(term, words, scorer=OSA.distance, score_cutoff=limit, limit=None, processor=None)
+        found = process.extract(
+            term, words, scorer=OSA.distance, score_cutoff=limit, limit=None, processor=None
+        )
         return [(word, int(distance)) for word, distance, _ in found]
 
     return near
 
 
-def neighbours(term: str, word: str, vocabulary: Iterable[str], df: Callable[[str], int],
-               near: Callable[..., List[Tuple[str, int]]]) -> List[Tuple[str, float]]:
+def neighbours(
+    term: str,
+    word: str,
+    vocabulary: Iterable[str],
+    df: Callable[[str], int],
+    near: Callable[..., List[Tuple[str, int]]],
+) -> List[Tuple[str, float]]:
     """Return up to NEIGHBOURS (known term, weight) for an unknown one, nearest first.
 
-    word: what was typed, of which `term` was made.  vocabulary: terms with its first letter; some may be noise.  df: how many
-    documents hold a term, 0 for noise.
+    word: what was typed, of which `term` was made.  vocabulary: terms with its first letter; some
+    may be noise.  df: how many documents hold a term, 0 for noise.
     """
     known = sorted({w for w in vocabulary if w.isalpha() and w not in tokeniser.COMMON})
     limit = 1 if len(term) < 6 else 2
-    found = [(distance, other, term) for other, distance in near(term, _alike(known, len(term), limit), limit)]
+    found = [
+        (distance, other, term)
+        for other, distance in near(term, _alike(known, len(term), limit), limit)
+    ]
     if word.isascii() and word.isalpha():
         found += _taken_apart(word, known, near)
     best: Dict[str, Tuple[int, bool, int, str]] = {}
@@ -63,16 +84,22 @@ def neighbours(term: str, word: str, vocabulary: Iterable[str], df: Callable[[st
         row = (distance, other[1:2] not in (typed[1:2], typed[2:3]), -count, other)
         if count and row < best.get(other, (9,)):
             best[other] = row
-    return [(other, (1.0 - distance / len(term)) ** 3) for distance, _, _, other in sorted(best.values())[:NEIGHBOURS]]
+    return [
+        (other, (1.0 - distance / len(term)) ** 3)
+        for distance, _, _, other in sorted(best.values())[:NEIGHBOURS]
+    ]
 
 
 def _alike(known: Sequence[str], length: int, limit: int) -> List[str]:
     return [w for w in known if abs(len(w) - length) <= limit]
 
 
-def _taken_apart(word: str, known: Sequence[str],
-                 near: Callable[..., List[Tuple[str, int]]]) -> List[Tuple[int, str, str]]:
-    """Take a word apart into a known stem and an ending, one of them misspelt: (distance, known stem, what was typed for it)."""
+def _taken_apart(
+    word: str, known: Sequence[str], near: Callable[..., List[Tuple[str, int]]]
+) -> List[Tuple[int, str, str]]:
+    """Take a word apart into a known stem and an ending, one of them misspelt: (distance, known
+    stem, what was typed for it).
+    """
     found = []
     stems = frozenset(known)
     for at in range(max(PART, len(word) - LONGEST_ENDING), len(word)):
@@ -82,28 +109,39 @@ def _taken_apart(word: str, known: Sequence[str],
             found += [(distance, other, stem) for other, distance in near(stem, alike, 1)]
         elif len(ending) > 1:
             rest = ending[1:] if len(ending) > 3 and ending[0] == stem[-1] else ending  # running
-            exact = [other for other in (stem, tokeniser.stem(stem)) if other in stems and len(other) >= PART]
+            exact = [
+                other
+                for other in (stem, tokeniser.stem(stem))
+                if other in stems and len(other) >= PART
+            ]
             if exact and near(rest, [e for e in ENDINGS if len(e) > 1], 1):
                 found += [(1, other, stem) for other in exact]
     return found
 
 
 def conjugated(term: str, df: Callable[[str], int]) -> List[str]:
-    """Return the known bigrams of Hangul that may be another form of an unknown one, the most common first, NEIGHBOURS at the
-    most: an ending fuses with the vowel of the stem's last syllable and hangs its consonant there (`느림`, `느려서`)."""
+    """Return the known bigrams of Hangul that may be another form of an unknown one, the most
+    common first, NEIGHBOURS at the most: an ending fuses with the vowel of the stem's last syllable
+    and hangs its consonant there (`느림`, `느려서`).
+    """
     if len(term) != 2 or not all(map(tokeniser.is_hangul, term)):
         return []
     initial, rest = divmod(ord(term[1]) - HANGUL, VOWELS * FINALS)
     vowel = rest // FINALS
     group = next((vowels for vowels in FUSED if vowel in vowels), (vowel,))
-    forms = (chr(HANGUL + (initial * VOWELS + v) * FINALS + final) for v in group for final in range(FINALS))
+    forms = (
+        chr(HANGUL + (initial * VOWELS + v) * FINALS + final)
+        for v in group
+        for final in range(FINALS)
+    )
     known = [(-df(term[0] + form), term[0] + form) for form in forms if form != term[1]]
     return [other for count, other in sorted(known) if count][:NEIGHBOURS]
 
 
 def halves(word: str, df: Callable[[str], int]) -> List[str]:
-    """Split an unknown word into two known terms (`usertoken` into user and token): the split whose rarer half is the most
-    common, or nothing."""
+    """Split an unknown word into two known terms (`usertoken` into user and token): the split whose
+    rarer half is the most common, or nothing.
+    """
     best: Tuple[int, List[str]] = (0, [])
     if word.isascii() and word.isalpha():
         for at in range(PART, len(word) - PART + 1):
@@ -115,12 +153,19 @@ def halves(word: str, df: Callable[[str], int]) -> List[str]:
 
 
 def joined(raws: Sequence[str], df: Callable[[str], int]) -> List[Tuple[str, str, str]]:
-    """Return (known term, its words) for neighbouring words that the index knows as one (`user token` as usertoken)."""
+    """Return (known term, its words) for neighbouring words that the index knows as one (`user
+    token` as usertoken).
+    """
     found = []
     words = [raw.strip("-./_").lower() for raw in raws]
     for a, b in zip(words, words[1:]):
         whole = a + b
-        if min(len(a), len(b)) >= PART and whole.isascii() and whole.isalpha() and len(whole) <= tokeniser.LONGEST:
+        if (
+            min(len(a), len(b)) >= PART
+            and whole.isascii()
+            and whole.isalpha()
+            and len(whole) <= tokeniser.LONGEST
+        ):
             for term in dict.fromkeys((whole, tokeniser.stem(whole))):
                 if df(term):
                     found.append((term, a, b))
@@ -130,22 +175,29 @@ def joined(raws: Sequence[str], df: Callable[[str], int]) -> List[Tuple[str, str
 
 # Forms of one word.  Only what is short for one thing: `res` is result, response and resource.
 FORMS = (
-    "arg argument; param parameter; config configuration cfg; dir directory; db database; auth authentication; env "
-    "environment; msg message; func function fn; doc document documentation; repo repository; dep dependency; async "
-    "asynchronous; init initialize initialise; impl implementation; attr attribute; var variable; str string; int integer; "
-    "bool boolean; dict dictionary; num number; max maximum; min minimum; tmp temp temporary; info information; spec "
-    "specification; lib library; pkg package; ref reference; prod production; js javascript; ts typescript; dim dimension; "
-    "coord coordinate; idx index; img image; btn button; err error; char character; len length; val value; obj object; "
-    "kwarg keyword; elem element; exec execute; cmd command; ctx context; req request; resp response; app application; "
-    "admin administrator; dev development; cert certificate; addr address; del delete; perf performance; regex regexp; gen "
-    "generate; conn connection; sync synchronize; mem memory; proc process; calc calculate; desc description; eval "
-    "evaluate; struct structure; sec second; ms millisecond; decl declaration; concat concatenate; diff difference; avg "
-    "average; rand random; col column; arr array; vec vector; pos position; freq frequency; prob probability; stat "
-    "statistics; id identifier; prev previous; curr current; orig original; src source; dst dest destination; fmt format; alloc "
-    "allocate; iter iterate; ptr pointer; buf buffer; pwd passwd password; mgr manager; svc service; srv server; cred "
-    "credential; org organization organisation; util utility; std standard; stmt statement; expr expression; misc "
-    "miscellaneous; hist history; fs filesystem; perm permission; lang language; pct percent percentage; ext extension; sig "
-    "signature; k8s kubernetes; i18n internationalization; a11y accessibility")
+    "arg argument; param parameter; config configuration cfg; dir directory; db database; auth "
+    "authentication; env environment; msg message; func function fn; doc document documentation; "
+    "repo repository; dep dependency; async asynchronous; init initialize initialise; impl "
+    "implementation; attr attribute; var variable; str string; int integer; bool boolean; dict "
+    "dictionary; num number; max maximum; min minimum; tmp temp temporary; info information; spec "
+    "specification; lib library; pkg package; ref reference; prod production; js javascript; ts "
+    "typescript; dim dimension; coord coordinate; idx index; img image; btn button; err error; "
+    "char character; len length; val value; obj object; kwarg keyword; elem element; exec execute; "
+    "cmd command; ctx context; req request; resp response; app application; admin administrator; "
+    "dev development; cert certificate; addr address; del delete; perf performance; regex regexp; "
+    "gen generate; conn connection; sync synchronize; mem memory; proc process; calc calculate; "
+    "desc description; eval evaluate; struct structure; sec second; ms millisecond; decl "
+    "declaration; concat concatenate; diff difference; avg average; rand random; col column; arr "
+    "array; vec vector; pos position; freq frequency; prob probability; stat statistics; id "
+    "identifier; prev previous; curr current; orig original; src source; dst dest destination; fmt "
+    "format; alloc allocate; iter iterate; ptr pointer; buf buffer; pwd passwd password; mgr "
+    "manager; svc service; srv server; cred credential; org organization organisation; util "
+    "utility; std standard; stmt statement; expr expression; misc miscellaneous; hist history; fs "
+    "filesystem; perm permission; lang language; pct percent percentage; ext extension; sig "
+    "signature; k8s kubernetes; i18n internationalization; a11y accessibility"
+)
 OTHERS: Dict[str, FrozenSet[str]] = {
     stem: stems - {stem}
-    for stems in (frozenset(map(tokeniser.stem, forms.split())) for forms in FORMS.split(";")) for stem in stems}
+    for stems in (frozenset(map(tokeniser.stem, forms.split())) for forms in FORMS.split(";"))
+    for stem in stems
+}

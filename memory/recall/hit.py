@@ -1,6 +1,8 @@
-"""Hits: what recall found, in the one shape that a terminal, `--json`, the model's fence and every other surface render.
+"""Hits: what recall found, in the one shape that a terminal, `--json`, the model's fence and every
+other surface render.
 
-Ranking makes a hit of a record and its score; `shown` adds what only those that are shown need: age, group and claims.
+Ranking makes a hit of a record and its score; `shown` adds what only those that are shown need:
+age, group and claims.
 """
 
 from __future__ import annotations
@@ -18,7 +20,8 @@ if TYPE_CHECKING:
     from memory.project.claims import Claim
 
 Parts = Tuple[Tuple[str, float], ...]
-_UNBOUND = frozenset(("pending", "rejected", "waiting", "refused"))  # groups of what nobody approved
+# groups of what nobody approved
+_UNBOUND = frozenset(("pending", "rejected", "waiting", "refused"))
 BY_CLIENT = "(summary by the client)"  # stands for the request of what the client wrote itself
 REQUEST = 40  # characters of a request that stands above what was said
 
@@ -46,30 +49,36 @@ class Quote(NamedTuple):
 
     @property
     def stated(self) -> str:
-        """The head with its minute marked as UTC: for a model, whose context does not depend on a zone."""
+        """The head with its minute marked as UTC: for a model, whose context does not depend on a
+        zone.
+        """
         return "%s UTC%s" % (self.head[:16], self.head[16:])
 
 
 class Hit(NamedTuple):
     """A record that was found, or that a found record links to.
 
-    record: as its file is now; what stands in renderers is taken from it.  created: seconds since the epoch.  tier: private |
-    shared | global.  tokens: of the body.  labels: tags, then topics.  source: human | agent | auto.  rationale, scope: of a
-    rule, why it holds and in which contexts (its tags, and what it is linked to).  source_path: of a script or doc, its file as
-    written.  workspace: where it lives, `global` for the global tier.  path: the record's file.
-    origin: what its text is where no file on this machine holds it, "" for all others.
+    record: as its file is now; what stands in renderers is taken from it.  created: seconds since
+    the epoch.  tier: private | shared | global.  tokens: of the body.  labels: tags, then topics.
+    source: human | agent | auto.  rationale, scope: of a rule, why it holds and in which contexts
+    (its tags, and what it is linked to).  source_path: of a script or doc, its file as written.
+    workspace: where it lives, `global` for the global tier.  path: the record's file.  origin: what
+    its text is where no file on this machine holds it, "" for all others.
 
-    score: 0 of one that is only linked.  parts: every number that made the score, by name, in the order in which they apply.
-    why: the reasons, on one line.  section: heading path of the best section, "" for the whole.  linked_from: the id of the hit
-    that it is linked with.  relation: the link's name as seen from there.
+    score: 0 of one that is only linked.  parts: every number that made the score, by name, in the
+    order in which they apply.  why: the reasons, on one line.  section: heading path of the best
+    section, "" for the whole.  linked_from: the id of the hit that it is linked with.  relation:
+    the link's name as seen from there.
 
-    Of a checkpoint or conversation: conversation: the id of its session's, "" where there is none.  turn: the turn of it that
-    was found, from 1, else 0.  quotes: what it says about the query.  said: the turn's text.  told: the conversation's
-    record, where a turn was found.  others: ids of the session's other checkpoints that were found.
+    Of a checkpoint or conversation: conversation: the id of its session's, "" where there is none.
+    turn: the turn of it that was found, from 1, else 0.  quotes: what it says about the query.
+    said: the turn's text.  told: the conversation's record, where a turn was found.  others: ids of
+    the session's other checkpoints that were found.
 
-    Of one that is shown also: age: seconds since it was written.  group: `rule` (approved), `pending` or `rejected` rule; `plan`
-    (active), `past`; `script` (approved), `waiting` or `refused` script; `learning` or `candidate`; `doc`, `checkpoint`.
-    claims: what it names.  freshness: FRESH | STALE | UNKNOWN.
+    Of one that is shown also: age: seconds since it was written.  group: `rule` (approved),
+    `pending` or `rejected` rule; `plan` (active), `past`; `script` (approved), `waiting` or
+    `refused` script; `learning` or `candidate`; `doc`, `checkpoint`.  claims: what it names.
+    freshness: FRESH | STALE | UNKNOWN.
     """
 
     record: Record
@@ -110,7 +119,9 @@ class Hit(NamedTuple):
     @property
     def passage(self) -> str:
         """What it says about the query, each turn under its minute and request."""
-        return "\n\n".join("%s:\n%s" % (one.stated, one.text) if one.turn else one.text for one in self.quotes)
+        return "\n\n".join(
+            "%s:\n%s" % (one.stated, one.text) if one.turn else one.text for one in self.quotes
+        )
 
     @property
     def gone(self) -> Tuple[Claim, ...]:
@@ -119,24 +130,50 @@ class Hit(NamedTuple):
 
 
 def of(record: Record, workspace: str, path: str, origin: str = "") -> Hit:
-    """Make a hit of a record; ranking and `shown` fill in the rest.  workspace: a place's key.  path: the record's file."""
+    """Make a hit of a record; ranking and `shown` fill in the rest.  workspace: a place's key.
+    path: the record's file.
+    """
     is_rule = record.kind == "rule"
-    return Hit(record, record.id, record.kind, record.title, record.body, record.created,
-               layout.TIER_NAMES.get(record.tier, record.tier), record.tokens, record.versions, (*record.tags, *record.topics),
-               record.confidence, record.source, record.rationale if is_rule else "",
-               (*record.tags, *(link.target for link in record.links)) if is_rule and not record.guessed else (),
-               record.path if record.kind == "resource" else "",
-               "global" if record.tier == layout.GLOBAL else workspace, path, origin,
-               conversation=_conversation(record))
+    return Hit(
+        record,
+        record.id,
+        record.kind,
+        record.title,
+        record.body,
+        record.created,
+        layout.TIER_NAMES.get(record.tier, record.tier),
+        record.tokens,
+        record.versions,
+        (*record.tags, *record.topics),
+        record.confidence,
+        record.source,
+        record.rationale if is_rule else "",
+        (*record.tags, *(link.target for link in record.links))
+        if is_rule and not record.guessed
+        else (),
+        record.path if record.kind == "resource" else "",
+        "global" if record.tier == layout.GLOBAL else workspace,
+        path,
+        origin,
+        conversation=_conversation(record),
+    )
 
 
 def _conversation(record: Record) -> str:
-    named = record.id if record.kind == "conversation" else record.meta.get("conversation") if record.kind == "checkpoint" else ""
+    named = (
+        record.id
+        if record.kind == "conversation"
+        else record.meta.get("conversation")
+        if record.kind == "checkpoint"
+        else ""
+    )
     return named if isinstance(named, str) else ""
 
 
 class Turn(NamedTuple):
-    """A turn of a conversation: its number from 1, its minute (`2026-01-23T14:03`, UTC), its heading without that, its text."""
+    """A turn of a conversation: its number from 1, its minute (`2026-01-23T14:03`, UTC), its
+    heading without that, its text.
+    """
 
     number: int
     at: str
@@ -165,11 +202,13 @@ def turns(record: Record) -> List[Turn]:
 class Found(NamedTuple):
     """The answer to a query.
 
-    hits: best first.  notes: lines about how they were found.  backend: what ranked.  left_out: further matches beyond the
-    limit.  stale: the index needs a refresh.  known_gaps: words of the query that no record holds.  linked: what the hits are
-    linked with, where that was asked for.  rescan: not every file was compared with the index, or some were read whole that need
-    not be once a refresh has run.  plan: the active one, where links were asked for and it stands nowhere else.  weak: no hit
-    holds much of what was asked.  raw: only checkpoints know of what was asked.  context: the context tags that counted.
+    hits: best first.  notes: lines about how they were found.  backend: what ranked.  left_out:
+    further matches beyond the limit.  stale: the index needs a refresh.  known_gaps: words of the
+    query that no record holds.  linked: what the hits are linked with, where that was asked for.
+    rescan: not every file was compared with the index, or some were read whole that need not be
+    once a refresh has run.  plan: the active one, where links were asked for and it stands nowhere
+    else.  weak: no hit holds much of what was asked.  raw: only checkpoints know of what was asked.
+    context: the context tags that counted.
     """
 
     hits: Tuple[Hit, ...]
@@ -186,11 +225,14 @@ class Found(NamedTuple):
     weak: bool = False
 
 
-def shown(hits: Iterable[Hit], place: Place, decided: Dict[approvals.Approval, str], now: float) -> List[Hit]:
+def shown(
+    hits: Iterable[Hit], place: Place, decided: Dict[approvals.Approval, str], now: float
+) -> List[Hit]:
     """Add age, group and claims to hits that are about to be shown.
 
-    place: that was asked in.  decided: of approvals.decisions.  now: seconds since the epoch.  A record of another workspace, or
-    of all, says nothing of this one's files: its claims are not checked.
+    place: that was asked in.  decided: of approvals.decisions.  now: seconds since the epoch.  A
+    record of another workspace, or of all, says nothing of this one's files: its claims are not
+    checked.
     """
     from memory.project import claims
 
@@ -199,19 +241,31 @@ def shown(hits: Iterable[Hit], place: Place, decided: Dict[approvals.Approval, s
         for hit in hits:
             here = hit.workspace == place.key
             named = checkout.check(hit.record) if here else claims.Claims((), claims.UNKNOWN)
-            out.append(hit._replace(age=now - hit.created, claims=named.claims, freshness=named.state,
-                                    group=_group(hit.record, hit.workspace, decided, place.root if here else "")))
+            out.append(
+                hit._replace(
+                    age=now - hit.created,
+                    claims=named.claims,
+                    freshness=named.state,
+                    group=_group(hit.record, hit.workspace, decided, place.root if here else ""),
+                )
+            )
     return out
 
 
-def _group(record: Record, workspace: str, decided: Dict[approvals.Approval, str], root: str) -> str:
-    """Return the group of a record (see Hit).  root: the directory that a script's path is relative to, "" where unknown."""
+def _group(
+    record: Record, workspace: str, decided: Dict[approvals.Approval, str], root: str
+) -> str:
+    """Return the group of a record (see Hit).  root: the directory that a script's path is relative
+    to, "" where unknown.
+    """
     if record.tier == layout.ADDED:
         return "doc"  # nobody approves or accepts what stands there
     if record.kind == "rule" and record.unsure:
         return "pending"
     if record.kind == "rule":
-        decision = decided.get((approvals.workspace_of(record.name, workspace), record.id, record.checksum), "")
+        decision = decided.get(
+            (approvals.workspace_of(record.name, workspace), record.id, record.checksum), ""
+        )
         return {"approve": "rule", "reject": "rejected"}.get(decision, "pending")
     if record.kind == "plan":
         return "plan" if record.active else "past"
@@ -223,40 +277,89 @@ def _group(record: Record, workspace: str, decided: Dict[approvals.Approval, str
 
 # ---- JSON
 
+
 def record_json(record: Record) -> Dict[str, Any]:
     """Return a record's head as plain data."""
     links = [{"relation": link.relation, "target": link.target} for link in record.links]
-    return {"id": record.id, "kind": record.kind, "title": record.title, "name": record.name,
-            "tier": layout.TIER_NAMES[record.tier], "created": clock.iso(record.created), "updated": clock.iso(record.updated),
-            "tags": list(record.tags), "topics": list(record.topics), "versions": list(record.versions), "links": links,
-            "source": record.source, "confidence": record.confidence, "pinned": record.pinned, "accepted": record.accepted,
-            "tokens": record.tokens, "checksum": record.checksum}
+    return {
+        "id": record.id,
+        "kind": record.kind,
+        "title": record.title,
+        "name": record.name,
+        "tier": layout.TIER_NAMES[record.tier],
+        "created": clock.iso(record.created),
+        "updated": clock.iso(record.updated),
+        "tags": list(record.tags),
+        "topics": list(record.topics),
+        "versions": list(record.versions),
+        "links": links,
+        "source": record.source,
+        "confidence": record.confidence,
+        "pinned": record.pinned,
+        "accepted": record.accepted,
+        "tokens": record.tokens,
+        "checksum": record.checksum,
+    }
 
 
 def about_json(hit: Hit) -> Dict[str, Any]:
-    """Return the part of a hit that is about its record, not about how it was found, as plain data."""
+    """Return the part of a hit that is about its record, not about how it was found, as plain
+    data.
+    """
     special: Dict[str, Dict[str, Any]] = {
-        "rule": {"rationale": hit.rationale, "scope": list(hit.scope)}, "resource": {"source_path": hit.source_path}}
+        "rule": {"rationale": hit.rationale, "scope": list(hit.scope)},
+        "resource": {"source_path": hit.source_path},
+    }
     binding = hit.record.accepted and hit.group not in _UNBOUND
-    return {**record_json(hit.record), "accepted": binding, "path": hit.path, "workspace": hit.workspace, "origin": hit.origin,
-            "group": hit.group, "age": int(hit.age),
-            "freshness": hit.freshness, "claims": [claim_json(claim) for claim in hit.claims], **special.get(hit.kind, {})}
+    return {
+        **record_json(hit.record),
+        "accepted": binding,
+        "path": hit.path,
+        "workspace": hit.workspace,
+        "origin": hit.origin,
+        "group": hit.group,
+        "age": int(hit.age),
+        "freshness": hit.freshness,
+        "claims": [claim_json(claim) for claim in hit.claims],
+        **special.get(hit.kind, {}),
+    }
 
 
 def to_json(hit: Hit) -> Dict[str, Any]:
     """Return a hit as plain data."""
-    found = {"linkedFrom": hit.linked_from, "relation": hit.relation} if hit.linked_from else {"score": round(hit.score, 6)}
+    found = (
+        {"linkedFrom": hit.linked_from, "relation": hit.relation}
+        if hit.linked_from
+        else {"score": round(hit.score, 6)}
+    )
     told = {"conversation": hit.conversation, "turn": hit.turn, "others": list(hit.others)}
-    return {**about_json(hit), **found, "section": hit.section, "passage": hit.passage, "why": hit.why, "parts": dict(hit.parts),
-            **(told if hit.kind in layout.DATED else {}), "gone": [claim_json(claim) for claim in hit.gone]}
+    return {
+        **about_json(hit),
+        **found,
+        "section": hit.section,
+        "passage": hit.passage,
+        "why": hit.why,
+        "parts": dict(hit.parts),
+        **(told if hit.kind in layout.DATED else {}),
+        "gone": [claim_json(claim) for claim in hit.gone],
+    }
 
 
 def found_json(found: Found, words: str) -> Dict[str, Any]:
     """Return the answer to a query as plain data.  words: the query as it was asked."""
-    return {"query": words, "hits": [to_json(hit) for hit in found.hits], "linked": [to_json(hit) for hit in found.linked],
-            "backend": found.backend, "stale": found.stale, "leftOut": found.left_out, "notes": list(found.notes),
-            "gaps": list(found.known_gaps), "weak": found.weak,
-            "plan": about_json(found.plan) if found.plan else None, "contextTags": context.to_json(found.context)}
+    return {
+        "query": words,
+        "hits": [to_json(hit) for hit in found.hits],
+        "linked": [to_json(hit) for hit in found.linked],
+        "backend": found.backend,
+        "stale": found.stale,
+        "leftOut": found.left_out,
+        "notes": list(found.notes),
+        "gaps": list(found.known_gaps),
+        "weak": found.weak,
+        "plan": about_json(found.plan) if found.plan else None,
+        "contextTags": context.to_json(found.context),
+    }
 
 
 def claim_json(claim: Claim) -> Dict[str, Any]:

@@ -1,6 +1,8 @@
-"""The second look: read a candidate's words again from its file, and find where the query's terms stand in them.
+"""The second look: read a candidate's words again from its file, and find where the query's terms
+stand in them.
 
-A `Look` holds what rank.py makes relevance of: the exact BM25, the best window, how near neighbouring terms stand, the title.
+A `Look` holds what rank.py makes relevance of: the exact BM25, the best window, how near
+neighbouring terms stand, the title.
 """
 
 from __future__ import annotations
@@ -27,9 +29,11 @@ class Words:
 
 
 class Candidate(NamedTuple):
-    """A section of a record to be ranked: where it lives (workspace and path), its number among its neighbours, the turn of a
-    conversation that it is part of, from 1, else 0, into how many sections its record is cut, and its text.  origin: where it
-    comes from if not from a file on this machine."""
+    """A section of a record to be ranked: where it lives (workspace and path), its number among its
+    neighbours, the turn of a conversation that it is part of, from 1, else 0, into how many
+    sections its record is cut, and its text.  origin: where it comes from if not from a file on
+    this machine.
+    """
 
     record: Record
     section: str
@@ -46,8 +50,9 @@ class Candidate(NamedTuple):
 class Question(NamedTuple):
     """A query as the second look needs it.
 
-    weights: term -> weight * idf.  sequence: the terms in the query's order.  mean: length of a document in terms.  surface:
-    term -> word of the query that it stands for.  text: the query's own.  rarity: term -> idf of any term.
+    weights: term -> weight * idf.  sequence: the terms in the query's order.  mean: length of a
+    document in terms.  surface: term -> word of the query that it stands for.  text: the query's
+    own.  rarity: term -> idf of any term.
     """
 
     weights: Mapping[str, float]
@@ -59,7 +64,9 @@ class Question(NamedTuple):
 
 
 class Look:
-    """What the second look finds in one candidate: positions of the query's terms, their frequencies, the length."""
+    """What the second look finds in one candidate: positions of the query's terms, their
+    frequencies, the length.
+    """
 
     __slots__ = ("bm25", "head", "length", "places", "proximity", "size", "title", "window")
 
@@ -73,12 +80,21 @@ class Look:
         self.length = self.size + (documents.HEAD_WEIGHT - 1) * at
         weights = question.weights
         norm = segment.K1 * (1.0 - segment.B + segment.B * self.length / question.mean)
-        self.bm25 = sum(weights[t] * tf * (segment.K1 + 1.0) / (tf + norm) for t, tf in frequencies.items())
+        self.bm25 = sum(
+            weights[t] * tf * (segment.K1 + 1.0) / (tf + norm) for t, tf in frequencies.items()
+        )
         self.title = self._title(words.head, question, matches)
         self.window = self._window(weights)
         self.proximity = self._proximity(question)
 
-    def _walk(self, raws: Sequence[str], matches: Matches, at: int, weight: float, frequencies: Dict[str, float]) -> int:
+    def _walk(
+        self,
+        raws: Sequence[str],
+        matches: Matches,
+        at: int,
+        weight: float,
+        frequencies: Dict[str, float],
+    ) -> int:
         places = self.places
         for count, found in map(matches.__getitem__, raws):
             for offset, term in found:
@@ -88,17 +104,22 @@ class Look:
         return at
 
     def _title(self, raws: Sequence[str], question: Question, matches: Matches) -> float:
-        """Weigh the query by the share of the head that it covers: a short title that is all about the query says more than a
-        long one with the same words."""
+        """Weigh the query by the share of the head that it covers: a short title that is all about
+        the query says more than a long one with the same words.
+        """
         rarity = question.rarity
         if not rarity or not self.head:
             return 0.0
         terms = {term for raw in raws for term in matches.terms(raw)}
         covered = sum(rarity[term] for term in terms if term in question.weights)
-        return sum(question.weights.values()) * covered / (sum(rarity[term] for term in terms) or 1.0)
+        return (
+            sum(question.weights.values()) * covered / (sum(rarity[term] for term in terms) or 1.0)
+        )
 
     def _window(self, weights: Mapping[str, float]) -> float:
-        """Return the greatest score of WINDOW_TOKENS neighbouring tokens: a sliding sum of saturated frequencies."""
+        """Return the greatest score of WINDOW_TOKENS neighbouring tokens: a sliding sum of
+        saturated frequencies.
+        """
         hits = sorted((at, term) for term, places in self.places.items() for at in places)
         counts: Dict[str, int] = {}
         best = now = 0.0

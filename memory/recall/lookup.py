@@ -1,4 +1,6 @@
-"""Workspaces and records, found by the names that people type: on this machine, and in an organisation's database."""
+"""Workspaces and records, found by the names that people type: on this machine, and in an
+organisation's database.
+"""
 
 from __future__ import annotations
 
@@ -26,12 +28,18 @@ LOCAL_ALONE = "%s; only this machine was searched"
 
 
 def workspaces(place: Place, name: str) -> List[Place]:
-    """Return the places of `--workspace`: "" the present one, `all` of the home, or those of one name (with or without its
-    8 hex digits), but the one that a directory claims without a proof; raises UsageError where there is none."""
+    """Return the places of `--workspace`: "" the present one, `all` of the home, or those of one
+    name (with or without its 8 hex digits), but the one that a directory claims without a proof;
+    raises UsageError where there is none.
+    """
     if name in ("", place.key):
         return [place]
     try:
-        keys = sorted(e.name for e in files.posix.scandir(place.home + "/workspaces") if e.is_dir() and e.name[0] != ".")
+        keys = sorted(
+            e.name
+            for e in files.posix.scandir(place.home + "/workspaces")
+            if e.is_dir() and e.name[0] != "."
+        )
     except OSError:
         keys = []
     keys = [key for key in keys if key != place.claimed]
@@ -46,8 +54,10 @@ def workspaces(place: Place, name: str) -> List[Place]:
 
 
 def searched(place: Place, settings: Config, name: str, notes: List[str]) -> List[Place]:
-    """Return the places of `--workspace`, where the present one is among them with the tiers that were added to it, or one of
-    these alone by its name; of one that cannot be read a note says so.  Raises UsageError as `workspaces` does."""
+    """Return the places of `--workspace`, where the present one is among them with the tiers that
+    were added to it, or one of these alone by its name; of one that cannot be read a note says so.
+    Raises UsageError as `workspaces` does.
+    """
     tiers = otherfiles.added(place, settings)
     named = [tier for tier in tiers if name == tier.key]
     found: List[Place] = [] if named else workspaces(place, name)
@@ -55,15 +65,22 @@ def searched(place: Place, settings: Config, name: str, notes: List[str]) -> Lis
         if tier.fault and named:
             raise UsageError("%s: %s; `dayleaf tier list`" % (tier.top, tier.fault))
         if tier.fault:
-            notes.append("%s: %s, so this tier was not searched; see `dayleaf tier list`" % (tier.top, tier.fault))
+            notes.append(
+                "%s: %s, so this tier was not searched; see `dayleaf tier list`"
+                % (tier.top, tier.fault)
+            )
         else:
             found.append(tier)
     return found
 
 
-def beyond(place: Place, settings: Config, name: str, dsn: str, notes: List[str]) -> Tuple[List[Place], List[Distant]]:
-    """Return the places of `--workspace` on this machine, and what a database holds of it, opened; where the database does not
-    answer, a note says so.  Raises UsageError for a name that neither knows."""
+def beyond(
+    place: Place, settings: Config, name: str, dsn: str, notes: List[str]
+) -> Tuple[List[Place], List[Distant]]:
+    """Return the places of `--workspace` on this machine, and what a database holds of it, opened;
+    where the database does not answer, a note says so.  Raises UsageError for a name that neither
+    knows.
+    """
     if not dsn:
         return searched(place, settings, name, notes), []
     from memory.index import postgres
@@ -82,24 +99,36 @@ def beyond(place: Place, settings: Config, name: str, dsn: str, notes: List[str]
         notes.append(LOCAL_ALONE % fault)
         return here, []
     wanted = {p.key for p in here}
-    held = {key: space for key, space in spaces.items()
-            if name == "all" or key in wanted or name in (key, key.rpartition("-")[0])}
+    held = {
+        key: space
+        for key, space in spaces.items()
+        if name == "all" or key in wanted or name in (key, key.rpartition("-")[0])
+    }
     if unknown is not None and not held:
         raise unknown
-    return here, [Distant(place, postgres.Remote(base, held, [key for key in held if key not in wanted]))] if held else []
+    return here, [
+        Distant(place, postgres.Remote(base, held, [key for key in held if key not in wanted]))
+    ] if held else []
 
 
 class Distant(Shelf):
     """The workspaces of a database that a query asks for, open for queries.
 
-    Of a tier that is on this machine the files are the truth, and another shelf has searched them: the database's rows of it are
-    passed over, but those that came with a commit that this checkout has not pulled yet.
+    Of a tier that is on this machine the files are the truth, and another shelf has searched them:
+    the database's rows of it are passed over, but those that came with a commit that this checkout
+    has not pulled yet.
     """
 
     def __init__(self, here: Place, remote: Remote):
         """here: the place that asks."""
         self.place = Place(here.home, "postgres", "", "", "", "")
-        self.notes, self.on_disk, self._drifted, self._glanced, self.rescan = [], True, False, False, False
+        self.notes, self.on_disk, self._drifted, self._glanced, self.rescan = (
+            [],
+            True,
+            False,
+            False,
+            False,
+        )
         self.slack = 20
         self._here, self._remote = here, remote
         self._table = tokeniser.Table()
@@ -139,8 +168,10 @@ class Distant(Shelf):
         return "postgres:" + name
 
     def near(self, label: str, vector: Any, limit: int) -> Optional[List[Tuple[str, int, float]]]:
-        """Return (name, ordinal, similarity) of the sections nearest to a query whose text no file of this machine holds; None
-        where no vectors of that model are loaded.  name: workspace/name."""
+        """Return (name, ordinal, similarity) of the sections nearest to a query whose text no file
+        of this machine holds; None where no vectors of that model are loaded.  name:
+        workspace/name.
+        """
         found = self._remote.near(label, vector, limit)
         if found is None:
             return None
@@ -158,7 +189,9 @@ class Distant(Shelf):
         return self.candidate(self._nearest[name, ordinal])
 
     def candidate(self, number: int) -> Optional[look.Candidate]:
-        """Return a section as the database holds it; None where a file of this machine stands for it."""
+        """Return a section as the database holds it; None where a file of this machine stands for
+        it.
+        """
         held = self._remote.held(number) if self._is_served(number) else None
         if held is None:
             return None
@@ -181,7 +214,9 @@ class Distant(Shelf):
         return any(letter == name[0] and files.exists(folder) for letter, folder in place.tiers())
 
     def _is_ahead(self, number: int) -> bool:
-        """Tell whether a shared record of this workspace came with a commit that is not in this checkout."""
+        """Tell whether a shared record of this workspace came with a commit that is not in this
+        checkout.
+        """
         from memory.project.gitobjects import Objects
 
         row = self._remote.row(number)
@@ -205,13 +240,18 @@ class Distant(Shelf):
 
 def origin(held: Held) -> str:
     """Say what a record's text is that no file on this machine holds."""
-    return "not on this machine: from the database%s" % (", as of commit " + held.commit if held.commit else "")
+    return "not on this machine: from the database%s" % (
+        ", as of commit " + held.commit if held.commit else ""
+    )
 
 
 def find_one(place: Place, settings: Config, text_: str) -> Record:
     """Find a record by id, start of an id, or name; raises StoreError, which names near ids."""
     store, id = Store(place, settings, 0.0), text_.strip()
-    with suppress(IndexFault, StoreError), closing(indexview.open_index(place, watch=False)) as found:
+    with (
+        suppress(IndexFault, StoreError),
+        closing(indexview.open_index(place, watch=False)) as found,
+    ):
         doc = found.by_id(id)
         record = store.read(doc.name) if doc is not None else None
         if record is not None and record.id == id:
@@ -220,7 +260,9 @@ def find_one(place: Place, settings: Config, text_: str) -> Record:
 
 
 def own(place: Place, settings: Config, text_: str) -> Record:
-    """Find a record that may be changed here, as `find_one` does; of one in a tier that was added, say that it is only read."""
+    """Find a record that may be changed here, as `find_one` does; of one in a tier that was added,
+    say that it is only read.
+    """
     try:
         return find_one(place, settings, text_)
     except StoreError:
@@ -234,7 +276,9 @@ def own(place: Place, settings: Config, text_: str) -> Record:
 
 
 def followed(place: Place, fold: ledger.Fold) -> ledger.Fold:
-    """Return a fold of a place's ledger in which merged records count for those that they were merged into."""
+    """Return a fold of a place's ledger in which merged records count for those that they were
+    merged into.
+    """
     merged = archive.merged(place)
     moved = [id for id in fold.rows if id in merged]
     if not moved:
@@ -263,12 +307,15 @@ def find_kept(place: Place, settings: Config, text_: str) -> Tuple[Record, Place
         try:
             return (*find_anywhere(place, settings, kept), begun[0])
         except StoreError:
-            raise StoreError("'%s' was merged into %s, which is gone; `dayleaf restore %s` brings it back" % (
-                text_.strip()[:80], kept, begun[0])) from None
+            raise StoreError(
+                "'%s' was merged into %s, which is gone; `dayleaf restore %s` brings it back"
+                % (text_.strip()[:80], kept, begun[0])
+            ) from None
 
 
 def find_anywhere(place: Place, settings: Config, text_: str) -> Tuple[Record, Place]:
-    """Find a record here, in a tier that was added, or by its whole id in another workspace; returns it with its place.
+    """Find a record here, in a tier that was added, or by its whole id in another workspace;
+    returns it with its place.
 
     Raises StoreError as `find_one` does.
     """
@@ -291,8 +338,8 @@ def find_anywhere(place: Place, settings: Config, text_: str) -> Tuple[Record, P
 def find_distant(place: Place, id: str, dsn: str, missing: StoreError) -> Hit:
     """Find a record by its whole id in a database, of one that stands in no file of this machine.
 
-    dsn: of the database, or "".  missing: what the files said; it is raised where the database has none either, with the reason
-    where that does not answer.
+    dsn: of the database, or "".  missing: what the files said; it is raised where the database has
+    none either, with the reason where that does not answer.
     """
     if not dsn:
         raise missing
@@ -302,7 +349,9 @@ def find_distant(place: Place, id: str, dsn: str, missing: StoreError) -> Hit:
         base = postgres.database(dsn)
         spaces = base.spaces()
         remote = postgres.Remote(base, spaces, list(spaces))
-        found = next(filter(None, map(Distant(place, remote).candidate, remote.numbers_of(id.strip()))), None)
+        found = next(
+            filter(None, map(Distant(place, remote).candidate, remote.numbers_of(id.strip()))), None
+        )
     except StoreError as fault:
         raise StoreError("%s (%s)" % (missing, fault)) from None
     if found is None:

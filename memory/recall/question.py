@@ -1,11 +1,25 @@
-"""Queries: their filters, read from options, and the terms of their text, weighed by what the indexes hold."""
+"""Queries: their filters, read from options, and the terms of their text, weighed by what the
+indexes hold.
+"""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
 from math import log
-from typing import Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
+from typing import (
+    Any,
+    Callable,
+    Dict,
+    Iterable,
+    List,
+    Mapping,
+    NamedTuple,
+    Optional,
+    Sequence,
+    Set,
+    Tuple,
+)
 
 from memory.core import UsageError, clock, tokeniser
 from memory.core.layout import FOLDERS
@@ -18,40 +32,60 @@ from memory.recall import fuzzy, look, rank, timewords
 from memory.recall.shelf import Shelf
 
 MOST_TERMS = 64
-MOST_TEXT = 8000  # characters of a query that count; of a pasted log the words are weighed in a fraction of a second
+# characters of a query that count; of a pasted log the words are weighed in a fraction of a second
+MOST_TEXT = 8000
 SHORT = 0.5  # weight of a word's short or long form
 UNKNOWN = 1.5  # times SHORT where no record holds the word itself
-RARE = 3.0  # documents added to those that hold a term: one that stands in one or two outweighs no three others by chance
+# documents added to those that hold a term: one that stands in one or two outweighs no three others
+# by chance
+RARE = 3.0
 MOST_LIMIT = 10000
 TYPES = ("doc", "script", "both")
-_OPTIONS = frozenset("query text since days from to kind kinds type tag tags topic topics file branch session version versions "
-                     "workspace context-tags limit min-score semantic lexical explain json".split())
+_OPTIONS = frozenset(
+    "query text since days from to kind kinds type tag tags topic topics file branch session "
+    "version versions workspace context-tags limit min-score semantic lexical explain json".split()
+)
 # Stems of words that ask and name nothing: where no record holds them, nothing is missing.
 ASKING = frozenset(
-    "know happen use work chang fix add find make tell say explain last latest newest recent week month yesterday todai "
-    "hour dai mani much long often ever thing stuff anyth someth about 몇 뭐 무엇 어떻 왜 언제 어디 누가 누구 어떤 얼마 얼마나 "
-    "何 いつ どこ 怎么 什么 时候 谁 哪里 warum wie was wann wo wer welch".split())
+    "know happen use work chang fix add find make tell say explain last latest newest recent week "
+    "month yesterday todai hour dai mani much long often ever thing stuff anyth someth about 몇 뭐 "
+    "무엇 어떻 왜 언제 어디 누가 누구 어떤 얼마 얼마나 何 いつ どこ 怎么 什么 时候 谁 哪里 warum "
+    "wie was wann wo wer welch".split()
+)
 
 
-_KIND_WORDS = {form: kind for kind, forms in {
-    "checkpoint": "checkpoint checkpoints", "learning": "learning learnings lesson lessons", "rule": "rule rules",
-    "resource": "resource resources", "plan": "plan plans", "conversation": "conversation conversations"}.items()
-    for form in forms.split() if kind in FOLDERS}
-# Lines that a machine wrote: a traceback's, a log's, a shell prompt's, an error's.  What they say of time is not asked.
+_KIND_WORDS = {
+    form: kind
+    for kind, forms in {
+        "checkpoint": "checkpoint checkpoints",
+        "learning": "learning learnings lesson lessons",
+        "rule": "rule rules",
+        "resource": "resource resources",
+        "plan": "plan plans",
+        "conversation": "conversation conversations",
+    }.items()
+    for form in forms.split()
+    if kind in FOLDERS
+}
+# Lines that a machine wrote: a traceback's, a log's, a shell prompt's, an error's.  What they say
+# of time is not asked.
 _MACHINE = re.compile(
-    r"""(?: {4}|\t)|\s*(?:File "|at [\w.$<]+[(:]|Traceback |\d{4}-\d\d-\d\d[T ]\d\d:|\[\d|[$>%] ?\S|\d\d:\d\d:\d\d|\||"""
-    r"""[+-]{3} |@@ )|\s*(?:npm |\S+: )?[\w.]*(?:err(?:or)?|exception|warn(?:ing)?|fatal|panic|info|debug)"""
-    r"""(?:\[\w+\])?(?::\s|!\s|\s{2}|\])""", re.I)
+    r"""(?: {4}|\t)|\s*(?:File "|at [\w.$<]+[(:]|Traceback |\d{4}-\d\d-\d\d[T ]\d\d:|\[\d"""
+    r"""|[$>%] ?\S|\d\d:\d\d:\d\d|\||[+-]{3} |@@ )|\s*(?:npm |\S+: )?[\w.]*(?:err(?:or)?"""
+    r"""|exception|warn(?:ing)?|fatal|panic|info|debug)(?:\[\w+\])?(?::\s|!\s|\s{2}|\])""",
+    re.I,
+)
 
 
 @dataclass(frozen=True)
 class Query:
     """A query: its text, its filters, and what ranks.
 
-    since, until: seconds since the epoch, from `since` on and before `until`.  kinds: any of them.  type: of resources, doc
-    or script.  tags, topics: all of them.  file: a path's end.  session: an id or its start.  versions: any of them counts,
-    see rank.version_fit.  workspace: "" for the present one, a name, or `all`.  context_tags: (tag, weight).  context_alone:
-    leave out those that are pinned or derived.  limit: 0 for `recall.limit`.  semantic: None for the setting.
+    since, until: seconds since the epoch, from `since` on and before `until`.  kinds: any of them.
+    type: of resources, doc or script.  tags, topics: all of them.  file: a path's end.  session: an
+    id or its start.  versions: any of them counts, see rank.version_fit.  workspace: "" for the
+    present one, a name, or `all`.  context_tags: (tag, weight).  context_alone: leave out those
+    that are pinned or derived.  limit: 0 for `recall.limit`.  semantic: None for the setting.
     """
 
     text: str = ""
@@ -95,12 +129,20 @@ class Rarity(Dict[str, float]):
 
 
 class Terms:
-    """The terms of a query, weighed by their rarity in all workspaces searched; unknown ones bring their neighbours."""
+    """The terms of a query, weighed by their rarity in all workspaces searched; unknown ones bring
+    their neighbours.
+    """
 
     def __init__(self, said: str, shelves: Sequence[Shelf], misspelt: bool = True):
-        """said: the text of a query.  misspelt: look for unknown words as misspellings.  `notes` gets lines for the user."""
+        """said: the text of a query.  misspelt: look for unknown words as misspellings.  `notes`
+        gets lines for the user.
+        """
         self._said, self._shelves = said, shelves
-        self.notes = ["only the first %d characters of the query were used" % MOST_TEXT] if len(said) >= MOST_TEXT else []
+        self.notes = (
+            ["only the first %d characters of the query were used" % MOST_TEXT]
+            if len(said) >= MOST_TEXT
+            else []
+        )
         self._raws = tokeniser.split(said)
         self.weights: Dict[str, float] = {}
         self.surface: Dict[str, str] = {}
@@ -109,12 +151,15 @@ class Terms:
         self._unknown: Dict[str, float] = {}
         self._guessed: Set[str] = set()
         self._terms = _asked(self._raws)
-        self._of: Dict[str, Dict[str, None]] = {raw: {} for raw in self._raws}  # the terms of each word
+        # the terms of each word
+        self._of: Dict[str, Dict[str, None]] = {raw: {} for raw in self._raws}
         for raw, term, _ in self._terms:
             self._of[raw][term] = None
         known = [term for _, term, _ in self._terms]
-        self._expect(lambda df: [df(term) for t in known for term in (t, *fuzzy.OTHERS.get(t, ()))],
-                     lambda df: fuzzy.joined(self._raws, df))
+        self._expect(
+            lambda df: [df(term) for t in known for term in (t, *fuzzy.OTHERS.get(t, ()))],
+            lambda df: fuzzy.joined(self._raws, df),
+        )
         for raw, term, weight in self._terms:
             self._add(term, weight, raw)
             if not self.sequence or self.sequence[-1] != term:
@@ -132,7 +177,9 @@ class Terms:
             self.surface.setdefault(term, word.strip("-./_"))
 
     def _expect(self, *asks: Callable[[Callable[[str], int]], object]) -> None:
-        """Ask a database at once for what some functions would ask of it one by one.  asks: each takes `df`."""
+        """Ask a database at once for what some functions would ask of it one by one.  asks: each
+        takes `df`.
+        """
         distant = [shelf.backend for shelf in self._shelves if shelf.is_distant]
         terms: Dict[str, int] = {}
         for ask in asks if distant else ():
@@ -142,7 +189,14 @@ class Terms:
 
     def read(self, pool: Sequence[look.Candidate], expansion: Expansion) -> None:
         """Ask how rare the terms in the heads of candidates are."""
-        self._expect(lambda df: [df(term) for c in pool for raw in c.words.head for term in expansion[raw.strip("-./_")]])
+        self._expect(
+            lambda df: [
+                df(term)
+                for c in pool
+                for raw in c.words.head
+                for term in expansion[raw.strip("-./_")]
+            ]
+        )
 
     def df(self, term: str) -> int:
         found = sum(shelf.backend.df(term) for shelf in self._shelves)
@@ -150,7 +204,10 @@ class Terms:
 
     def _vary(self) -> None:
         """Add the short and long forms of the query's words."""
-        for term, weight in [*self.weights.items(), *((term, UNKNOWN * weight) for term, weight in self._unknown.items())]:
+        for term, weight in [
+            *self.weights.items(),
+            *((term, UNKNOWN * weight) for term, weight in self._unknown.items()),
+        ]:
             for other in fuzzy.OTHERS.get(term, ()):
                 if self.df(other):
                     self._add(other, SHORT * weight, "%s~%s" % (term, other))
@@ -160,9 +217,15 @@ class Terms:
         """Add the words that unknown ones may be misspellings of."""
         for term, a, b in fuzzy.joined(self._raws, self.df):
             self._add(term, fuzzy.VARIANT, a + " " + b)
-        lost = [raw.strip("-./_").lower() for raw, terms in self._of.items() if not any(map(self.df, terms))]
-        self._expect(lambda df: [fuzzy.halves(word, df) for word in lost],
-                     lambda df: [fuzzy.conjugated(term, df) for term in self._unknown])
+        lost = [
+            raw.strip("-./_").lower()
+            for raw, terms in self._of.items()
+            if not any(map(self.df, terms))
+        ]
+        self._expect(
+            lambda df: [fuzzy.halves(word, df) for word in lost],
+            lambda df: [fuzzy.conjugated(term, df) for term in self._unknown],
+        )
         for term, weight in list(self._unknown.items()):
             for other in fuzzy.conjugated(term, self.df):
                 self._add(other, SHORT * weight, "%s~%s" % (term, other))
@@ -175,15 +238,30 @@ class Terms:
                 for half in fuzzy.halves(low, self.df):
                     self._add(half, fuzzy.VARIANT, raw)
         # What hyphens make is rarely a word of its own, and its parts are looked for anyway.
-        wanted = {term: weight for term, weight in self._unknown.items()
-                  if weight >= tokeniser.PART and (fuzzy.is_fuzzable(term) or fuzzy.is_fuzzable(typed.get(term, "")))}
+        wanted = {
+            term: weight
+            for term, weight in self._unknown.items()
+            if weight >= tokeniser.PART
+            and (fuzzy.is_fuzzable(term) or fuzzy.is_fuzzable(typed.get(term, "")))
+        }
         near = fuzzy.scorer() if wanted else None
         if wanted and near is None:
-            self.notes.append("RapidFuzz is not installed, so misspelt words are not found; `dayleaf doctor` says how to mend it")
+            self.notes.append(
+                "RapidFuzz is not installed, so misspelt words are not found; `dayleaf "
+                "doctor` says how to mend it"
+            )
         for term, weight in wanted.items() if near else ():
             longest = len(typed.get(term, term)) + 2
-            words = [w for shelf in self._shelves for w in shelf.backend.vocabulary(term[0], longest)]
-            for word, similarity in fuzzy.neighbours(term, typed.get(term, term), words, self.df, near):  # type: ignore[arg-type]
+            words = [
+                w for shelf in self._shelves for w in shelf.backend.vocabulary(term[0], longest)
+            ]
+            for word, similarity in fuzzy.neighbours(
+                term,
+                typed.get(term, term),
+                words,
+                self.df,
+                near,  # type: ignore[arg-type]
+            ):
                 self._add(word, similarity * weight, "%s~%s" % (term, word))
                 self._guessed.add(term)
 
@@ -194,7 +272,9 @@ class Terms:
         self.sequence = [t for t in self.sequence if t in self.weights]
 
     def _value(self, term: str) -> float:
-        return self.weights[term] * log(1.0 + self.documents / (RARE + min(self.df(term), self.documents)))
+        return self.weights[term] * log(
+            1.0 + self.documents / (RARE + min(self.df(term), self.documents))
+        )
 
     def pairs(self) -> List[Tuple[str, float]]:
         return list(self.weights.items())
@@ -216,7 +296,9 @@ class Terms:
         return question._replace(weights=left, sequence=[t for t in self.sequence if t in left])
 
     def gaps(self) -> Tuple[str, ...]:
-        """Return the words of the query that no record holds, in no spelling near it; dates and words that ask are no gap."""
+        """Return the words of the query that no record holds, in no spelling near it; dates and
+        words that ask are no gap.
+        """
         found: Dict[str, None] = {}
         for raw, terms in self._of.items():
             known = any(self.df(term) or term in self._guessed or term in ASKING for term in terms)
@@ -226,14 +308,18 @@ class Terms:
 
 
 def _asked(raws: Sequence[str]) -> List[Tuple[str, str, float]]:
-    """Return (raw token, term, weight) of a query: Hangul by its bigrams alone, unless it holds nothing else."""
+    """Return (raw token, term, weight) of a query: Hangul by its bigrams alone, unless it holds
+    nothing else.
+    """
     found = [(raw, term, weight) for raw in raws for term, weight in tokeniser.expand(raw)]
     return [each for each in found if not tokeniser.is_loose(each[1])] or found
 
 
 class Sense(NamedTuple):
-    """What a query means: the query without its time words and kinds, as filters; narrowed: whether time words made one;
-    latest: it asks for the newest; about: the period that a date in it names, which only weighs."""
+    """What a query means: the query without its time words and kinds, as filters; narrowed: whether
+    time words made one; latest: it asks for the newest; about: the period that a date in it names,
+    which only weighs.
+    """
 
     query: Query
     narrowed: bool
@@ -242,19 +328,37 @@ class Sense(NamedTuple):
 
 
 def sense(query: Query, now: float, offset: float) -> Sense:
-    """Read the time words and kinds in a query's text; filters that are given are left as they are."""
+    """Read the time words and kinds in a query's text; filters that are given are left as they
+    are.
+    """
     if not query.text:
         return Sense(query, False, False, timewords.OPEN)
     lines = query.text.splitlines()
     pasted = [line for line in lines if _MACHINE.match(line)]
-    times, kept, only, about = timewords.read(" ".join(line for line in lines if line not in pasted), now, offset)
-    words = [word for word in (raw.strip("-./_").lower() for raw in tokeniser.split(" ".join((times.rest, *pasted))))
-             if word and word not in tokeniser.STOP]
+    times, kept, only, about = timewords.read(
+        " ".join(line for line in lines if line not in pasted), now, offset
+    )
+    words = [
+        word
+        for word in (
+            raw.strip("-./_").lower() for raw in tokeniser.split(" ".join((times.rest, *pasted)))
+        )
+        if word and word not in tokeniser.STOP
+    ]
     given = query.since is not None or query.until is not None
     timed = not given and (times.since, times.until) != timewords.OPEN
-    if words and not query.kinds and all(word in _KIND_WORDS for word in words) and (
-            timed or times.latest or any(word.endswith("s") for word in words)):
-        query, words = replace(query, text="", kinds=tuple(dict.fromkeys(_KIND_WORDS[word] for word in words))), []
+    if (
+        words
+        and not query.kinds
+        and all(word in _KIND_WORDS for word in words)
+        and (timed or times.latest or any(word.endswith("s") for word in words))
+    ):
+        query, words = (
+            replace(
+                query, text="", kinds=tuple(dict.fromkeys(_KIND_WORDS[word] for word in words))
+            ),
+            [],
+        )
     if timed and not words:
         query = replace(query, text="", since=times.since, until=times.until)
     elif times.latest and not words:
@@ -267,29 +371,54 @@ def sense(query: Query, now: float, offset: float) -> Sense:
     return Sense(query, timed, times.latest, about if words else timewords.OPEN)
 
 
-def options(given: Mapping[str, Any], now: float, offset: float, base: Optional[Query] = None) -> Query:
+def options(
+    given: Mapping[str, Any], now: float, offset: float, base: Optional[Query] = None
+) -> Query:
     """Make a query of options by name, as a batch line or a command gives them.
 
-    given: query or text, since, days, from, to, kind, type (doc, script, both), tag, topic, file, branch, session, version,
-    workspace, context-tags, limit, min-score, semantic, lexical; `_` and `-` are one; lists or texts with commas where
-    several may be given.  base: what holds where nothing is given.  Raises UsageError.
+    given: query or text, since, days, from, to, kind, type (doc, script, both), tag, topic, file,
+    branch, session, version, workspace, context-tags, limit, min-score, semantic, lexical; `_` and
+    `-` are one; lists or texts with commas where several may be given.  base: what holds where
+    nothing is given.  Raises UsageError.
     """
     values = {key.replace("_", "-"): value for key, value in given.items() if value is not None}
     changes: Dict[str, Any] = {}
-    for key, field in (("query", "text"), ("text", "text"), ("file", "file"), ("branch", "branch"), ("session", "session"),
-                       ("workspace", "workspace")):
+    for key, field in (
+        ("query", "text"),
+        ("text", "text"),
+        ("file", "file"),
+        ("branch", "branch"),
+        ("session", "session"),
+        ("workspace", "workspace"),
+    ):
         if key in values:
             changes[field] = string(key, values[key])[:MOST_TEXT]
-    for key, field in (("kind", "kinds"), ("tag", "tags"), ("topic", "topics"), ("version", "versions")):
+    for key, field in (
+        ("kind", "kinds"),
+        ("tag", "tags"),
+        ("topic", "topics"),
+        ("version", "versions"),
+    ):
         if key in values or key + "s" in values:
             changes[field] = _several(key, values.get(key, values.get(key + "s")))
     for version in changes.get("versions", ()):
         if len(version.split()) > 1:
-            raise UsageError("the version '%s' contains a space; separate several versions with commas" % version[:40])
-    times = {key: string(key, values[key]) for key in ("since", "days", "from", "to") if key in values}
+            raise UsageError(
+                "the version '%s' contains a space; separate several versions with commas"
+                % version[:40]
+            )
+    times = {
+        key: string(key, values[key]) for key in ("since", "days", "from", "to") if key in values
+    }
     if times:
         changes["since"], changes["until"] = timewords.bounds(
-            times.get("since", ""), times.get("days", ""), times.get("from", ""), times.get("to", ""), now, offset)
+            times.get("since", ""),
+            times.get("days", ""),
+            times.get("from", ""),
+            times.get("to", ""),
+            now,
+            offset,
+        )
     if "type" in values:
         said = string("type", values["type"])
         if said not in TYPES:
@@ -298,7 +427,10 @@ def options(given: Mapping[str, Any], now: float, offset: float, base: Optional[
         changes.setdefault("kinds", ("resource",))
     if "context-tags" in values:
         said = ",".join(_several("context-tags", values["context-tags"]))
-        changes["context_tags"], changes["context_alone"] = context.weighted(said), context.is_alone(said)
+        changes["context_tags"], changes["context_alone"] = (
+            context.weighted(said),
+            context.is_alone(said),
+        )
     if "limit" in values:
         changes["limit"] = int(_number("limit", values["limit"], 1, MOST_LIMIT))
     if "min-score" in values:
@@ -307,12 +439,17 @@ def options(given: Mapping[str, Any], now: float, offset: float, base: Optional[
         changes["semantic"] = bool(values.get("semantic")) and not values.get("lexical")
     unknown = sorted(set(values) - _OPTIONS)
     if unknown:
-        raise UsageError("recall has no option '%s'; use one of %s" % (unknown[0][:40], ", ".join(sorted(_OPTIONS))))
+        raise UsageError(
+            "recall has no option '%s'; use one of %s"
+            % (unknown[0][:40], ", ".join(sorted(_OPTIONS)))
+        )
     return replace(base or Query(), **changes)
 
 
 def string(key: str, value: Any) -> str:
-    """Return the value of an option as text; raises UsageError for a list, an object or a truth value."""
+    """Return the value of an option as text; raises UsageError for a list, an object or a truth
+    value.
+    """
     if isinstance(value, (str, int, float)) and not isinstance(value, bool):
         return str(value)
     raise UsageError("the option '%s' takes text, not %s" % (key, type(value).__name__))
@@ -320,7 +457,9 @@ def string(key: str, value: Any) -> str:
 
 def _several(key: str, value: Any) -> Tuple[str, ...]:
     items = value if isinstance(value, (list, tuple)) else [value]
-    return tuple(piece.strip() for item in items for piece in string(key, item).split(",") if piece.strip())
+    return tuple(
+        piece.strip() for item in items for piece in string(key, item).split(",") if piece.strip()
+    )
 
 
 def _number(key: str, value: Any, least: float, most: float) -> float:
@@ -346,7 +485,11 @@ def passes(query: Query, record: Record) -> bool:
     held = {tag.lower() for tag in record.tags} if query.tags or query.topics else set()
     if any(tag.lstrip("#").lower() not in held for tag in query.tags):
         return False
-    held |= {topic.lower() for topic in record.topics} | set(documents.topic_names(record)) if query.topics else set()
+    held |= (
+        {topic.lower() for topic in record.topics} | set(documents.topic_names(record))
+        if query.topics
+        else set()
+    )
     if any(topic.lower() not in held for topic in query.topics):
         return False
     if query.branch and str(record.meta.get("branch", "")) != query.branch:

@@ -102,7 +102,9 @@ def _fused(found: Sequence[Window], near: Sequence[float]) -> List[Window]:
 
 
 def opening(record: Record) -> Tuple[Quote, ...]:
-    """Return the first line of a record that says something, for a list that nothing was asked of."""
+    """Return the first line of a record that says something, for a list that nothing was asked
+    of.
+    """
     title = record.title.strip().lower()
     for line in lines(record.body[:READ]):
         if line.kind not in (LEAD, CODE, TABLE) and line.text.strip("#*- ").lower() != title:
@@ -134,7 +136,9 @@ def _taken(
 def _by_hit(
     taken: Sequence[_Part], passages: Sequence[Passage], places: Sequence[_Place]
 ) -> Dict[int, List[Quote]]:
-    """Join the windows of each passage: the best first, a newer one before what is hardly better."""
+    """Join the windows of each passage: the best first, a newer one before what is hardly
+    better.
+    """
     out: Dict[int, List[Quote]] = {}
     worth: Dict[Quote, float] = {}
     for passage in dict.fromkeys(window.passage for window in taken):
@@ -162,7 +166,10 @@ def _parts(
         found = {c.turn for c in pool if wide and c.record.name == talk.name} | {one.turn}
         for turn in hit.turns(talk):
             if turn.number in found:
-                yield _Place(talk, turn.request, turn.number, turn.at), windows.without_runs(turn.answer)
+                yield (
+                    _Place(talk, turn.request, turn.number, turn.at),
+                    windows.without_runs(turn.answer),
+                )
     sections = [c.text for c in pool if c.path == one.path]
     if one.kind != "conversation" and (wide or talk is None):
         for text in sections if sections and one.kind == "resource" else [one.body]:

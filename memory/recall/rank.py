@@ -1,25 +1,32 @@
-"""Score the best candidates of the index by what the second look (look.py) found in them, and adjust the scores.
+"""Score the best candidates of the index by what the second look (look.py) found in them, and
+adjust the scores.
 
-    relevance = BM25 (k1 = 1.2, b = 0.75; title, section, tags and topics weigh documents.HEAD_WEIGHT, the rest 1)
-              + WINDOW * the best look.WINDOW_TOKENS of the text, scored as a document of mean length
-              + PROXIMITY * sum over neighbouring query terms of min(idf) / distance, within look.REACH tokens
-              + TITLE * the query's whole weight * share of the head's idf that the query covers, less by LONG / words of a longer
-                query
+    relevance = BM25 (k1 = 1.2, b = 0.75; title, section, tags and topics weigh
+    documents.HEAD_WEIGHT, the rest 1)
+              + WINDOW * the best look.WINDOW_TOKENS of the text, scored as a document of mean
+                length
+              + PROXIMITY * sum over neighbouring query terms of min(idf) / distance, within
+                look.REACH tokens
+              + TITLE * the query's whole weight * share of the head's idf that the query covers,
+                less by LONG / words of a longer query
     score     = relevance * factor * outcomes * version * tags * source
 
-    factor    1 + 0.10 * (2 * recency + frequency + context) / 4, at most 1.10; recency = e^(-days / 30), frequency =
-              log(1 + uses) / log(1 + most uses), context = 1 in the same workspace, 0.5 with a topic of the query.  A signal
-              that no candidate has adds nothing.  A query for the latest adds LATEST * e^(-days behind the newest / 30), one
+    factor    1 + 0.10 * (2 * recency + frequency + context) / 4, at most 1.10; recency = e^(-days /
+              30), frequency = log(1 + uses) / log(1 + most uses), context = 1 in the same
+              workspace, 0.5 with a topic of the query.  A signal that no candidate has adds
+              nothing.  A query for the latest adds LATEST * e^(-days behind the newest / 30), one
               that names a date its nearness.
     outcomes  max(0.01, 1 + ln(1 + successes) - 0.5 ln(1 + failures)) ** DAMPED
     version   1 exact, .95 superset, .85 subset, .75 overlap, .70 unversioned; disjoint is no match
     tags      1 + sum of weight * 0.1 over the context tags that the record has
-    source    1.02 human, 1.01 agent, 1 automatic; at equal relevance lifted above what ranks below it
+    source    1.02 human, 1.01 agent, 1 automatic; at equal relevance lifted above what ranks below
+              it
 
-Short notes of one session (turns of a conversation) are scored together: each gains NEIGHBOUR of the notes before and after
-it and SESSION of its session's best three, and AUTHOR where the query names who wrote it; the window says nothing there.
-A session's best checkpoint and the best turn of its conversation make one hit (by_session): the score of the better one, and
-SUPPORT of the other's, divided by 1 + CROWD * ln(turns of the conversation).
+Short notes of one session (turns of a conversation) are scored together: each gains NEIGHBOUR of
+the notes before and after it and SESSION of its session's best three, and AUTHOR where the query
+names who wrote it; the window says nothing there.  A session's best checkpoint and the best turn of
+its conversation make one hit (by_session): the score of the better one, and SUPPORT of the other's,
+divided by 1 + CROWD * ln(turns of the conversation).
 Order: score, then id, then name.  Where the constants come from: docs/design.md.
 """
 
@@ -39,13 +46,25 @@ from memory.recall.hit import Hit, Parts
 from memory.recall.look import Candidate, Look, Question
 
 WINDOW, PROXIMITY, TITLE = 1.0, 0.8, 0.33
-LONG = 40  # words of a query from which the title counts less: it can be about a small part of so much
+# words of a query from which the title counts less: it can be about a small part of so much
+LONG = 40
 VECTOR = 0.35  # share of similarity where vectors rank too
 MOST_FACTOR, RECENCY_DAYS, LATEST, DAMPED = 0.10, 30.0, 0.5, 0.15
-DATE, ROUGHLY = 2.0, 0.5  # for what was written in the period that a query names: up to a month, and a longer one
+# for what was written in the period that a query names: up to a month, and a longer one
+DATE, ROUGHLY = 2.0, 0.5
 SHARES = (("recency", 0.5), ("frequency", 0.25), ("context", 0.25))
 WEIGHTED = (0.6, 0.2, 0.1, 0.1)
-ADJUSTMENTS = ("recency", "frequency", "context", "outcomes", "version", "tags", "latest", "date", "source")
+ADJUSTMENTS = (
+    "recency",
+    "frequency",
+    "context",
+    "outcomes",
+    "version",
+    "tags",
+    "latest",
+    "date",
+    "source",
+)
 # Whose a record is, from the least to the most; what a repository says of itself counts least of
 # what somebody wrote.
 SOURCE = {"auto": 1.0, "repository": 1.005, "agent": 1.01, "human": 1.02}
@@ -55,19 +74,25 @@ SUPPORT = 0.7  # share of the lesser of checkpoint and turn that a session's hit
 CROWD = 0.1  # how much less a session of many turns counts: the best of many is good by chance
 TALK_TOKENS = 80  # mean terms of a candidate below which notes of a session count as a conversation
 
-_WHEN = re.compile(r"\s*(when|what (date|day|month|year)|how long|wann|언제|いつ|什么时候|何时)", re.I)
-_DATED = re.compile(r"\b(yesterday|today|tonight|tomorrow|(last|this|next|past) \w+|ago|recently|(mon|tues|wednes|thurs|fri|"
-                    r"satur|sun)day|january|february|march|april|june|july|august|september|october|november|december|"
-                    r"(19|20)\d\d|since)\b", re.I)
+_WHEN = re.compile(
+    r"\s*(when|what (date|day|month|year)|how long|wann|언제|いつ|什么时候|何时)", re.I
+)
+_DATED = re.compile(
+    r"\b(yesterday|today|tonight|tomorrow|(last|this|next|past) \w+|ago|recently|(mon|tues|wednes"
+    r"|thurs|fri|satur|sun)day|january|february|march|april|june|july|august|september|october"
+    r"|november|december|(19|20)\d\d|since)\b",
+    re.I,
+)
 
 
 class Signals(NamedTuple):
     """What relevance is adjusted by.
 
-    rerank: factor | weighted | none.  versions: those asked for.  context_tags: (tag, weight).  uses, outcomes: by id, outcomes
-    as (successes, failures).  workspace: the present one, "" where all hits are of one.  topics: of the query.  latest: it asks
-    for the newest.  about: the period that the query names, from and before, None where open.  without: names of the parts that
-    are left out.
+    rerank: factor | weighted | none.  versions: those asked for.  context_tags: (tag, weight).
+    uses, outcomes: by id, outcomes as (successes, failures).  workspace: the present one, "" where
+    all hits are of one.  topics: of the query.  latest: it asks for the newest.  about: the period
+    that the query names, from and before, None where open.  without: names of the parts that are
+    left out.
     """
 
     now: float
@@ -84,17 +109,33 @@ class Signals(NamedTuple):
 
 
 def is_talk(candidates: Sequence[Candidate], found: Sequence[Look]) -> bool:
-    """Tell whether candidates are short notes of sessions: most name one, and their mean is below TALK_TOKENS terms."""
+    """Tell whether candidates are short notes of sessions: most name one, and their mean is below
+    TALK_TOKENS terms.
+    """
     named = sum(1 for c in candidates if c.record.meta.get("session"))
-    return bool(candidates) and named * 2 > len(candidates) and sum(k.size for k in found) < TALK_TOKENS * len(found)
+    return (
+        bool(candidates)
+        and named * 2 > len(candidates)
+        and sum(k.size for k in found) < TALK_TOKENS * len(found)
+    )
 
 
-def relevances(candidates: Sequence[Candidate], found: Sequence[Look], question: Question, talk: bool) -> List[Parts]:
-    """Return the parts of each candidate's relevance; their sum is the relevance, before factors named `author`, `dated`
-    and `asking`, which multiply it."""
+def relevances(
+    candidates: Sequence[Candidate], found: Sequence[Look], question: Question, talk: bool
+) -> List[Parts]:
+    """Return the parts of each candidate's relevance; their sum is the relevance, before factors
+    named `author`, `dated` and `asking`, which multiply it.
+    """
     by = TITLE * min(1.0, LONG / max(1, len(question.text.split())))
-    plain: List[Parts] = [(("bm25", k.bm25), ("window", 0.0 if talk else WINDOW * k.window),
-                           ("proximity", PROXIMITY * k.proximity), ("title", 0.0 if talk else by * k.title)) for k in found]
+    plain: List[Parts] = [
+        (
+            ("bm25", k.bm25),
+            ("window", 0.0 if talk else WINDOW * k.window),
+            ("proximity", PROXIMITY * k.proximity),
+            ("title", 0.0 if talk else by * k.title),
+        )
+        for k in found
+    ]
     if not talk:
         return plain
     own = {(c.workspace, c.number): (k.bm25, _session(c)) for c, k in zip(candidates, found)}
@@ -107,8 +148,11 @@ def relevances(candidates: Sequence[Candidate], found: Sequence[Look], question:
     out: List[Parts] = []
     for candidate, parts in zip(candidates, plain):
         session = _session(candidate)
-        beside = sum(own[key][0] for key in ((candidate.workspace, candidate.number + step) for step in (-1, 1))
-                     if key in own and own[key][1] == session)
+        beside = sum(
+            own[key][0]
+            for key in ((candidate.workspace, candidate.number + step) for step in (-1, 1))
+            if key in own and own[key][1] == session
+        )
         body = candidate.record.body.rstrip()
         more = [("neighbours", NEIGHBOUR * beside), ("session", SESSION * best[session])]
         if author(candidate.record) in named:
@@ -136,12 +180,21 @@ def total(parts: Parts) -> float:
 def fused(parts: Sequence[Parts], near: Sequence[float]) -> List[Parts]:
     """Fuse relevance by words with similarity by vectors, which makes up VECTOR of the result.
 
-    near: similarity of each candidate, from 0 (the last that counts) to 1 (the best).  A convex sum (Bruch et al. 2023) keeps
-    both scales; reciprocal ranks lost up to 4 points of MRR on the development sets (evals/README.md).
+    near: similarity of each candidate, from 0 (the last that counts) to 1 (the best).  A convex sum
+    (Bruch et al. 2023) keeps both scales; reciprocal ranks lost up to 4 points of MRR on the
+    development sets (evals/README.md).
     """
     top = max((total(each) for each in parts), default=0.0) or 1.0
-    return [(*((name, amount if name in _TIMES else (1.0 - VECTOR) * amount) for name, amount in each),
-             ("vector", VECTOR * top * value)) for each, value in zip(parts, near)]
+    return [
+        (
+            *(
+                (name, amount if name in _TIMES else (1.0 - VECTOR) * amount)
+                for name, amount in each
+            ),
+            ("vector", VECTOR * top * value),
+        )
+        for each, value in zip(parts, near)
+    ]
 
 
 def _session(candidate: Candidate) -> str:
@@ -155,7 +208,9 @@ def author(record: Record) -> str:
 
 
 def authors(candidates: Sequence[Candidate], question: Question) -> Set[str]:
-    """Return the authors that the query names, unless it names every one of several, which tells nothing."""
+    """Return the authors that the query names, unless it names every one of several, which tells
+    nothing.
+    """
     everyone = {author(c.record) for c in candidates} - {""}
     asked = set(tokeniser.tokens(question.text))
     named = {name for name in everyone if asked.intersection(tokeniser.tokens(name))}
@@ -168,28 +223,39 @@ def recency(now: float, created: float) -> float:
 
 
 def nearness(created: float, about: Tuple[Optional[float], Optional[float]]) -> float:
-    """Return DATE for an instant within a period (ROUGHLY for a long one), less by e^(-days beyond it / its length, three at
-    least) outside."""
+    """Return DATE for an instant within a period (ROUGHLY for a long one), less by e^(-days beyond
+    it / its length, three at least) outside.
+    """
     low, high = about
     beyond = max(0.0, (low or 0.0) - created, created - (high if high is not None else created))
     length = max(3 * DAY, high - low if high is not None and low is not None else 0.0)
     return (DATE if length <= 31 * DAY else ROUGHLY) * exp(-beyond / length)
 
 
-def factor(record: Record, workspace: str, signals: Signals, most_used: int) -> List[Tuple[str, float]]:
-    """Return recency, frequency and context of a record, each from 0 to 1; a signal that no candidate has is left out."""
+def factor(
+    record: Record, workspace: str, signals: Signals, most_used: int
+) -> List[Tuple[str, float]]:
+    """Return recency, frequency and context of a record, each from 0 to 1; a signal that no
+    candidate has is left out.
+    """
     found = [("recency", recency(signals.now, record.created))]
     if most_used:
-        found.append(("frequency", log(1.0 + signals.uses.get(record.id, 0)) / log(1.0 + most_used)))
+        found.append(
+            ("frequency", log(1.0 + signals.uses.get(record.id, 0)) / log(1.0 + most_used))
+        )
     if signals.workspace:
         same_topic = not signals.topics.isdisjoint(documents.written_topics(record))
-        found.append(("context", 1.0 if workspace == signals.workspace else 0.5 if same_topic else 0.0))
+        found.append(
+            ("context", 1.0 if workspace == signals.workspace else 0.5 if same_topic else 0.0)
+        )
     return [pair for pair in found if pair[0] not in signals.without]
 
 
 def version_fit(asked: Sequence[str], held: Sequence[str]) -> Optional[str]:
-    """Name how a record's versions meet those asked for: exact, superset (it holds more), subset, overlap, unversioned; None
-    where they are disjoint.  `unversioned` is a value of its own, and that of a record without versions."""
+    """Name how a record's versions meet those asked for: exact, superset (it holds more), subset,
+    overlap, unversioned; None where they are disjoint.  `unversioned` is a value of its own, and
+    that of a record without versions.
+    """
     want = {_version(v) for v in asked}
     have = {_version(v) for v in held} or {"unversioned"}
     if have == want:
@@ -219,8 +285,12 @@ def outcome_factor(successes: int, failures: int) -> float:
     return float(max(0.01, 1.0 + log(1.0 + successes) - 0.5 * log(1.0 + failures)) ** DAMPED)
 
 
-def adjusted(candidates: Sequence[Candidate], relevance: Sequence[Parts], signals: Signals) -> List[Tuple[float, Parts]]:
-    """Return (score, parts) of each candidate; a score below 0 says that its versions are disjoint."""
+def adjusted(
+    candidates: Sequence[Candidate], relevance: Sequence[Parts], signals: Signals
+) -> List[Tuple[float, Parts]]:
+    """Return (score, parts) of each candidate; a score below 0 says that its versions are
+    disjoint.
+    """
     if all(tag_factor(c.record, signals.context_tags) == 1.0 for c in candidates):
         signals = signals._replace(context_tags=())
     values = [total(parts) for parts in relevance]
@@ -253,8 +323,9 @@ def adjusted(candidates: Sequence[Candidate], relevance: Sequence[Parts], signal
     return out
 
 
-def _combined(value: float, boosts: Sequence[Tuple[str, float]], greatest: float,
-              rerank: str) -> Tuple[float, List[Tuple[str, float]]]:
+def _combined(
+    value: float, boosts: Sequence[Tuple[str, float]], greatest: float, rerank: str
+) -> Tuple[float, List[Tuple[str, float]]]:
     """Bring relevance and boosts together in the chosen variant: (product, named parts)."""
     if rerank == "none":
         return value, []
@@ -269,7 +340,9 @@ def _combined(value: float, boosts: Sequence[Tuple[str, float]], greatest: float
 
 
 def _multipliers(record: Record, signals: Signals) -> Optional[List[Tuple[str, float]]]:
-    """Return the named multipliers of a record, or None where its versions are disjoint from those asked for."""
+    """Return the named multipliers of a record, or None where its versions are disjoint from those
+    asked for.
+    """
     found = []
     if record.id in signals.outcomes:
         found.append(("outcomes", outcome_factor(*signals.outcomes[record.id])))
@@ -284,12 +357,18 @@ def _multipliers(record: Record, signals: Signals) -> Optional[List[Tuple[str, f
 
 
 def author_of(record: Record) -> str:
-    """Return whose a record is, as SOURCE has it: a repository's file cannot say that a person wrote it."""
+    """Return whose a record is, as SOURCE has it: a repository's file cannot say that a person
+    wrote it.
+    """
     return "repository" if record.tier == SHARED and record.source != "auto" else record.source
 
 
-def _lift(group: Sequence[int], candidates: Sequence[Candidate], out: List[Tuple[float, Parts]]) -> None:
-    """Put a person's records above an agent's, these above a repository's, and these above captured ones, at equal relevance."""
+def _lift(
+    group: Sequence[int], candidates: Sequence[Candidate], out: List[Tuple[float, Parts]]
+) -> None:
+    """Put a person's records above an agent's, these above a repository's, and these above captured
+    ones, at equal relevance.
+    """
     floor = 0.0
     for source in SOURCE:
         mine = [i for i in group if author_of(candidates[i].record) == source and out[i][0] > 0.0]
@@ -304,20 +383,26 @@ def _lift(group: Sequence[int], candidates: Sequence[Candidate], out: List[Tuple
 
 
 @lru_cache(maxsize=4)
-def _pieces(terms: Tuple[str, ...], surface: Tuple[Tuple[str, str], ...]) -> List[Tuple[str, List[str], List[str]]]:
-    """Return (word of the query, its terms, all that must be there for the word itself to be) of some terms."""
+def _pieces(
+    terms: Tuple[str, ...], surface: Tuple[Tuple[str, str], ...]
+) -> List[Tuple[str, List[str], List[str]]]:
+    """Return (word of the query, its terms, all that must be there for the word itself to be) of
+    some terms.
+    """
     words: Dict[str, List[str]] = {}
     for term in terms:
         words.setdefault(dict(surface).get(term, term), []).append(term)
     found = []
     for whole, parts in words.items():
-        every = [term for term, _ in tokeniser.expand(whole)]  # one that no record holds has no weight
+        # one that no record holds has no weight
+        every = [term for term, _ in tokeniser.expand(whole)]
         found.append((whole, parts, every if whole.isascii() and set(parts) <= set(every) else []))
     return found
 
 
 def why(look: Look, question: Question, similar: Optional[float] = None) -> str:
-    """Say in one line which words of the query, or which pieces of one, stand where, and how near in meaning vectors found it.
+    """Say in one line which words of the query, or which pieces of one, stand where, and how near
+    in meaning vectors found it.
 
     similar: None for not.
     """
@@ -334,14 +419,20 @@ def why(look: Look, question: Question, similar: Optional[float] = None) -> str:
 
     head = words(look.head)
     body = [w for w in words(set(look.places) - look.head) if w not in head]
-    said = [", ".join(found[:8]) + " in the " + where for where, found in (("title or tags", head), ("text", body)) if found]
+    said = [
+        ", ".join(found[:8]) + " in the " + where
+        for where, found in (("title or tags", head), ("text", body))
+        if found
+    ]
     said += ["near in meaning: %.2f" % similar] if similar is not None else []
     return "; ".join(said) or "beside a match in its session"
 
 
 def by_session(hits: Sequence[Hit], cut: Mapping[str, int]) -> List[Hit]:
-    """Make one hit of the checkpoints and the conversation of each session, with the best checkpoint's record; what a person or
-    an agent wrote by hand stands for itself.  cut: into how many turns a conversation is, by its path."""
+    """Make one hit of the checkpoints and the conversation of each session, with the best
+    checkpoint's record; what a person or an agent wrote by hand stands for itself.  cut: into how
+    many turns a conversation is, by its path.
+    """
     out: List[Hit] = []
     sessions: Dict[Tuple[str, str], List[Hit]] = {}
     for hit in hits:
@@ -364,8 +455,15 @@ def _as_one(found: Sequence[Hit], cut: Mapping[str, int]) -> Hit:
     if not notes:
         return talk._replace(score=talk.score * by, parts=(*talk.parts, ("turns", by)))
     lesser = SUPPORT * min(notes[0].score, talk.score)
-    return notes[0]._replace(score=(found[0].score + lesser) * by, parts=(*found[0].parts, ("session", lesser), ("turns", by)),
-                             why=found[0].why, conversation=talk.id, turn=talk.turn, told=talk.record, others=others)
+    return notes[0]._replace(
+        score=(found[0].score + lesser) * by,
+        parts=(*found[0].parts, ("session", lesser), ("turns", by)),
+        why=found[0].why,
+        conversation=talk.id,
+        turn=talk.turn,
+        told=talk.record,
+        others=others,
+    )
 
 
 def order(hits: Sequence[Hit]) -> List[Hit]:

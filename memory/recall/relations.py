@@ -1,8 +1,10 @@
-"""Links between records: which relations there are, what a target may name, and all links of a set of records resolved.
+"""Links between records: which relations there are, what a target may name, and all links of a set
+of records resolved.
 
-A link goes from the record that holds it to its target, which is an id, a file (with or without folders and `.md`) or a
-title, compared without case.  An id counts before a file, a file before a title; of several records that are called the same
-the newest is meant.  Seen from its target a link has the inverse name of its relation.
+A link goes from the record that holds it to its target, which is an id, a file (with or without
+folders and `.md`) or a title, compared without case.  An id counts before a file, a file before a
+title; of several records that are called the same the newest is meant.  Seen from its target a link
+has the inverse name of its relation.
 """
 
 from __future__ import annotations
@@ -23,7 +25,9 @@ SLIP_CHARS = 24  # a longer name is no id, and is found by its words
 
 
 class Relation(NamedTuple):
-    """A kind of link: its name seen from the target, and the ends that it may go from and to (ANY, or words of Record.end)."""
+    """A kind of link: its name seen from the target, and the ends that it may go from and to (ANY,
+    or words of Record.end).
+    """
 
     inverse: str
     source: Tuple[str, ...]
@@ -40,7 +44,9 @@ RELATIONS: Mapping[str, Relation] = {
 
 
 class Node(NamedTuple):
-    """A record as an end of links.  end: its kind, of a resource its type.  created: seconds since the epoch."""
+    """A record as an end of links.  end: its kind, of a resource its type.  created: seconds since
+    the epoch.
+    """
 
     name: str
     id: str
@@ -52,10 +58,11 @@ class Node(NamedTuple):
 
 
 class Edge(NamedTuple):
-    """A link of a record: to is None where it leads nowhere; also: other records that are called the same.
+    """A link of a record: to is None where it leads nowhere; also: other records that are called
+    the same.
 
-    target: as written.  wrong: what is wrong with its relation or ends, "" for nothing.  away: id of the record in the archive
-    that it leads to, or "".
+    target: as written.  wrong: what is wrong with its relation or ends, "" for nothing.  away: id
+    of the record in the archive that it leads to, or "".
     """
 
     source: Node
@@ -73,7 +80,8 @@ class Edge(NamedTuple):
 
 
 class Web(NamedTuple):
-    """Records and all links among them, both in a fixed order: by workspace and name, links as they are written.
+    """Records and all links among them, both in a fixed order: by workspace and name, links as they
+    are written.
 
     away: of `called_away`.
     """
@@ -85,30 +93,50 @@ class Web(NamedTuple):
 
 
 def inverse(relation: str) -> str:
-    """Return the name of a relation as seen from its target; an unknown one gets ` of` behind its name."""
+    """Return the name of a relation as seen from its target; an unknown one gets ` of` behind its
+    name.
+    """
     return RELATIONS[relation].inverse if relation in RELATIONS else relation + " of"
 
 
 def wrong_ends(relation: str, source: str, target: str) -> str:
-    """Say what is wrong with a link between two ends, "" where it is allowed or its relation is unknown.
+    """Say what is wrong with a link between two ends, "" where it is allowed or its relation is
+    unknown.
 
     source, target: words of Record.end.
     """
     known = RELATIONS.get(relation)
-    if known is None or ((not known.source or source in known.source) and (not known.target or target in known.target)):
+    if known is None or (
+        (not known.source or source in known.source)
+        and (not known.target or target in known.target)
+    ):
         return ""
     return "%s goes from a %s to a %s, not from a %s to a %s" % (
-        relation, " or ".join(known.source) or "record", " or ".join(known.target) or "record", source, target)
+        relation,
+        " or ".join(known.source) or "record",
+        " or ".join(known.target) or "record",
+        source,
+        target,
+    )
 
 
 def node(record: Record, workspace: str = "") -> Node:
     """Return a record as an end of links.  workspace: a place's key, where there are several."""
-    return Node(record.name, record.id, record.title, record.end, record.created,
-                "global" if workspace and record.tier == GLOBAL else workspace, record.aliases)
+    return Node(
+        record.name,
+        record.id,
+        record.title,
+        record.end,
+        record.created,
+        "global" if workspace and record.tier == GLOBAL else workspace,
+        record.aliases,
+    )
 
 
 def closeness(target: str, name: str, id: str, title: str, aliases: Iterable[str] = ()) -> int:
-    """Rate how a link's target names a record: 4 by its id, 3 by it in another case, 2 by its file, 1 by a title, 0 not."""
+    """Rate how a link's target names a record: 4 by its id, 3 by it in another case, 2 by its file,
+    1 by a title, 0 not.
+    """
     if target == id:
         return 4
     key, path = documents.link_key(target), documents.link_key(name)
@@ -123,11 +151,15 @@ def meant(target: str, nodes: Iterable[Node]) -> List[Node]:
     """Return the records that a target may mean, of several equally near ones the newest first."""
     rated = [(closeness(target, one.name, one.id, one.title, one.aliases), one) for one in nodes]
     best = max((how for how, _ in rated), default=0)
-    return sorted((one for how, one in rated if how == best > 0), key=lambda one: (-one.created, one.name))
+    return sorted(
+        (one for how, one in rated if how == best > 0), key=lambda one: (-one.created, one.name)
+    )
 
 
 class Names:
-    """Records by the names that a link may use for them.  merged: id of a merged record -> the one that stands for it."""
+    """Records by the names that a link may use for them.  merged: id of a merged record -> the one
+    that stands for it.
+    """
 
     def __init__(self, nodes: Iterable[Node], merged: Mapping[str, str] = MappingProxyType({})):
         self.merged = merged
@@ -140,27 +172,44 @@ class Names:
 
     def find(self, target: str) -> List[Node]:
         """Return the records that a target means, the one that counts first."""
-        there = {one.name: one for key in documents.aimed(target) for one in self._nodes.get(key, ())}
+        there = {
+            one.name: one for key in documents.aimed(target) for one in self._nodes.get(key, ())
+        }
         found = meant(target, there.values())
         return found if found or target not in self.merged else self.find(self.merged[target])
 
     def begun(self, text: str) -> List[Node]:
         """Return the records whose id starts with a text."""
-        found = {one.name: one for key, held in self._nodes.items() if text and key.startswith(text.lower())
-                 for one in held if one.id.startswith(text)}
+        found = {
+            one.name: one
+            for key, held in self._nodes.items()
+            if text and key.startswith(text.lower())
+            for one in held
+            if one.id.startswith(text)
+        }
         return sorted(found.values())
 
     def nearest(self, target: str, source: Optional[Node] = None) -> Optional[Node]:
-        """Return the record whose id, file or title is most like a target that leads nowhere, or None.
+        """Return the record whose id, file or title is most like a target that leads nowhere, or
+        None.
 
         source: the record that names it, which it does not mean.
         """
         if not self._words:
             self._learn()
         key = documents.aimed(target)[-1]
-        slips = {other for short in _shorter(key) for other in self._shorter.get(short, ()) if reader.is_slip(key, other)}
-        rated = [(_likeness(key, other), one.created, one) for other in slips.union(self._sharing(key))
-                 for one in self._nodes[other] if source is None or one.name != source.name]
+        slips = {
+            other
+            for short in _shorter(key)
+            for other in self._shorter.get(short, ())
+            if reader.is_slip(key, other)
+        }
+        rated = [
+            (_likeness(key, other), one.created, one)
+            for other in slips.union(self._sharing(key))
+            for one in self._nodes[other]
+            if source is None or one.name != source.name
+        ]
         best = max(rated, default=None)
         return best[2] if best and best[0] >= LIKE else None
 
@@ -182,17 +231,31 @@ class Names:
 
 
 def _shorter(key: str) -> List[str]:
-    """Return a short name, and it without each of its characters: two names one slip apart share one of these."""
-    return [key, *(key[:at] + key[at + 1:] for at in range(len(key)))] if len(key) <= SLIP_CHARS else []
+    """Return a short name, and it without each of its characters: two names one slip apart share
+    one of these.
+    """
+    return (
+        [key, *(key[:at] + key[at + 1 :] for at in range(len(key)))]
+        if len(key) <= SLIP_CHARS
+        else []
+    )
 
 
 def _words(key: str) -> List[str]:
-    """Return the words of a name; a single letter is one only where scripts write words with one."""
-    return [word for word in "".join(c if c.isalnum() else " " for c in key).split() if len(word) > 1 or not word.isascii()]
+    """Return the words of a name; a single letter is one only where scripts write words with
+    one.
+    """
+    return [
+        word
+        for word in "".join(c if c.isalnum() else " " for c in key).split()
+        if len(word) > 1 or not word.isascii()
+    ]
 
 
 def _likeness(one: str, other: str) -> float:
-    """Compare two names as text and as words, whichever says more: a file's name ends in digits that no title has."""
+    """Compare two names as text and as words, whichever says more: a file's name ends in digits
+    that no title has.
+    """
     from difflib import SequenceMatcher
 
     if len(one) >= reader.SHORTEST and other.startswith(one):
@@ -205,58 +268,87 @@ def _likeness(one: str, other: str) -> float:
 def called_away(left: Mapping[str, str]) -> Dict[str, str]:
     """Return the names that a link may use for the records in the archives: name -> id.
 
-    left: by id, the path that each one left: its file's name, and what that has of its first title, lead to it where no other
-    is called the same.
+    left: by id, the path that each one left: its file's name, and what that has of its first title,
+    lead to it where no other is called the same.
     """
     names: Dict[str, str] = {}
     for id, home in left.items():
-        file = home[home.rfind("/") + 1:].replace(".md", "")
+        file = home[home.rfind("/") + 1 :].replace(".md", "")
         for key in {documents.link_key(home), documents.link_key(file), writer.bare_stem(file)}:
             names[key] = "" if key in names else id
     return {**{key: id for key, id in names.items() if key and id}, **{id: id for id in left}}
 
 
 def gone_to(target: str, away: Mapping[str, str]) -> str:
-    """Return the id of the archived record that a link's target means, or "".  away: of `called_away`."""
+    """Return the id of the archived record that a link's target means, or "".  away: of
+    `called_away`.
+    """
     key = documents.link_key(target)
-    file = key[key.rfind("/") + 1:].replace(".md", "")
+    file = key[key.rfind("/") + 1 :].replace(".md", "")
     return next((away[name] for name in (target, key, file, slug(target)) if name in away), "")
 
 
-def web(found: Sequence[Record], away: Mapping[str, str] = MappingProxyType({}), workspace: str = "",
-        merged: Mapping[str, str] = MappingProxyType({})) -> Web:
+def web(
+    found: Sequence[Record],
+    away: Mapping[str, str] = MappingProxyType({}),
+    workspace: str = "",
+    merged: Mapping[str, str] = MappingProxyType({}),
+) -> Web:
     """Resolve all links of all records.
 
-    away: of `called_away`.  workspace: a place's key, where there are several.  merged: see `Names`.
+    away: of `called_away`.  workspace: a place's key, where there are several.  merged: see
+    `Names`.
     """
     nodes = {record.name: node(record, workspace) for record in found}
     names = Names(nodes.values(), merged)
-    edges = [edge(nodes[record.name], link.relation, link.target, names, away)
-             for record in sorted(found, key=lambda r: r.name) for link in record.links]
+    edges = [
+        edge(nodes[record.name], link.relation, link.target, names, away)
+        for record in sorted(found, key=lambda r: r.name)
+        for link in record.links
+    ]
     return Web(tuple(nodes[name] for name in sorted(nodes)), tuple(edges), names, away)
 
 
-def edge(source: Node, relation: str, target: str, names: Names,
-         away: Mapping[str, str] = MappingProxyType({})) -> Edge:
+def edge(
+    source: Node,
+    relation: str,
+    target: str,
+    names: Names,
+    away: Mapping[str, str] = MappingProxyType({}),
+) -> Edge:
     """Resolve one link; see `Edge` and `web`."""
     found = names.find(target)
-    wrong = "" if relation in RELATIONS else "the relation '%s' is not one of %s" % (relation[:40], ", ".join(RELATIONS))
+    wrong = (
+        ""
+        if relation in RELATIONS
+        else "the relation '%s' is not one of %s" % (relation[:40], ", ".join(RELATIONS))
+    )
     if not found:
         return Edge(source, relation, target, None, (), wrong, gone_to(target, away))
-    return Edge(source, relation, target, found[0], tuple(found[1:]),
-                wrong or wrong_ends(relation, source.end, found[0].end))
+    return Edge(
+        source,
+        relation,
+        target,
+        found[0],
+        tuple(found[1:]),
+        wrong or wrong_ends(relation, source.end, found[0].end),
+    )
 
 
 def joined(webs: Sequence[Web]) -> Web:
     """Join the webs of several workspaces; records of the global tier stand in the result once."""
     nodes = {one: None for each in webs for one in each.nodes}
     edges = {one: None for each in webs for one in each.edges}
-    return Web(tuple(sorted(nodes, key=lambda one: (one.workspace, one.name))), tuple(edges),
-               Names(nodes, {key: id for each in webs for key, id in each.names.merged.items()}),
-               {key: id for each in webs for key, id in each.away.items()})
+    return Web(
+        tuple(sorted(nodes, key=lambda one: (one.workspace, one.name))),
+        tuple(edges),
+        Names(nodes, {key: id for each in webs for key, id in each.names.merged.items()}),
+        {key: id for each in webs for key, id in each.away.items()},
+    )
 
 
 # ---- in frontmatter
+
 
 def with_link(written: Any, relation: str, target: str) -> Any:
     """Return the value of `links` with one more link; the others keep the form that they have.
@@ -267,13 +359,22 @@ def with_link(written: Any, relation: str, target: str) -> Any:
         there = written.get(relation)
         held = [] if there is None else there if isinstance(there, list) else [there]
         return {**written, relation: [*held, target] if held else target}
-    held = written if isinstance(written, list) else [written] if isinstance(written, dict) and written else \
-        [part.strip() for part in written.split(",") if part.strip()] if isinstance(written, str) else []
+    held = (
+        written
+        if isinstance(written, list)
+        else [written]
+        if isinstance(written, dict) and written
+        else [part.strip() for part in written.split(",") if part.strip()]
+        if isinstance(written, str)
+        else []
+    )
     return [*held, {"relation": relation, "target": target}]
 
 
 def without_links(written: Any, gone: Set[Tuple[str, str]]) -> Any:
-    """Return the value of `links` without some of them, each (relation, key of its target); the rest keeps its form."""
+    """Return the value of `links` without some of them, each (relation, key of its target); the
+    rest keeps its form.
+    """
     if isinstance(written, str):
         parts = [part.strip() for part in written.split(",") if part.strip()]
         left = [part for part in parts if not _is_gone(part, gone)]
@@ -281,7 +382,11 @@ def without_links(written: Any, gone: Set[Tuple[str, str]]) -> Any:
     if isinstance(written, dict):
         if "target" in written:
             return None if _is_gone(written, gone) else written
-        return {key: value for key, value in ((key, _thinned(key, value, gone)) for key, value in written.items()) if value}
+        return {
+            key: value
+            for key, value in ((key, _thinned(key, value, gone)) for key, value in written.items())
+            if value
+        }
     if isinstance(written, list):
         return [value for value in (without_links(item, gone) for item in written) if value]
     return written
@@ -296,4 +401,6 @@ def _thinned(relation: str, value: Any, gone: Set[Tuple[str, str]]) -> Any:
 
 def _is_gone(written: Any, gone: Set[Tuple[str, str]]) -> bool:
     found = written_links(written)
-    return bool(found) and all((one.relation, documents.link_key(one.target)) in gone for one in found)
+    return bool(found) and all(
+        (one.relation, documents.link_key(one.target)) in gone for one in found
+    )

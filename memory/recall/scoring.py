@@ -1,4 +1,6 @@
-"""How good answers are: recall, reciprocal rank, nDCG; a baseline that counts words; queries with slips of the hand."""
+"""How good answers are: recall, reciprocal rank, nDCG; a baseline that counts words; queries with
+slips of the hand.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +12,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 STOP = frozenset(
-    "a an the and or of to in on at by for with about from as is are was were be been do does did have has had what which who "
-    "when where why how that this these those it its i you we they he she not no so than can could would should will may".split())
+    "a an the and or of to in on at by for with about from as is are was were be been do does did "
+    "have has had what which who when where why how that this these those it its i you we they he "
+    "she not no so than can could would should will may".split()
+)
 DEPTH = 10  # of an answer that counts
 CUTS = (1, 5, 10)
 
@@ -23,24 +27,35 @@ def words(text: str) -> list[str]:
 
 
 def misspelt(text: str, seed: str) -> str:
-    """Make one edit (swap, drop, double or change a letter) in a quarter of a query's words of five letters and more."""
+    """Make one edit (swap, drop, double or change a letter) in a quarter of a query's words of five
+    letters and more.
+    """
     rng = random.Random(seed)
     parts = re.split(r"(\s+)", text)
     long = [i for i, part in enumerate(parts) if len(part) >= 5 and part.isalpha()]
     for i in rng.sample(long, math.ceil(len(long) / 4)):
         word = parts[i]
         at = rng.randrange(1, len(word) - 1)
-        parts[i] = rng.choice((word[:at] + word[at + 1] + word[at] + word[at + 2:], word[:at] + word[at + 1:],
-                               word[:at] + word[at] + word[at:], word[:at] + rng.choice("aeiourstln") + word[at + 1:]))
+        parts[i] = rng.choice(
+            (
+                word[:at] + word[at + 1] + word[at] + word[at + 2 :],
+                word[:at] + word[at + 1 :],
+                word[:at] + word[at] + word[at:],
+                word[:at] + rng.choice("aeiourstln") + word[at + 1 :],
+            )
+        )
     return "".join(parts)
 
 
-def score(answers: Mapping[str, Sequence[str]], queries: Iterable[Mapping[str, Any]],
-          wanted: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
+def score(
+    answers: Mapping[str, Sequence[str]],
+    queries: Iterable[Mapping[str, Any]],
+    wanted: Mapping[str, Mapping[str, float]],
+) -> dict[str, float]:
     """Return the sums of recall at 1, 5 and 10, reciprocal rank and nDCG at 10 over the queries.
 
-    answers: ids in their order, by the query's id.  queries: objects with an `id`.  wanted: what each should find, with its
-    gain (above 0).
+    answers: ids in their order, by the query's id.  queries: objects with an `id`.  wanted: what
+    each should find, with its gain (above 0).
     """
     sums: dict[str, float] = dict.fromkeys((*("r@%d" % k for k in CUTS), "mrr", "ndcg"), 0.0)
     for query in queries:
@@ -48,20 +63,30 @@ def score(answers: Mapping[str, Sequence[str]], queries: Iterable[Mapping[str, A
         for k in CUTS:
             sums["r@%d" % k] += sum(id_ in want for id_ in got[:k]) / len(want)
         sums["mrr"] += next((1 / (i + 1) for i, id_ in enumerate(got[:DEPTH]) if id_ in want), 0)
-        ideal = sum(gain / math.log2(i + 2) for i, gain in enumerate(sorted(want.values(), reverse=True)[:DEPTH]))
-        sums["ndcg"] += sum(want.get(id_, 0) / math.log2(i + 2) for i, id_ in enumerate(got[:DEPTH])) / ideal
+        ideal = sum(
+            gain / math.log2(i + 2)
+            for i, gain in enumerate(sorted(want.values(), reverse=True)[:DEPTH])
+        )
+        sums["ndcg"] += (
+            sum(want.get(id_, 0) / math.log2(i + 2) for i, id_ in enumerate(got[:DEPTH])) / ideal
+        )
     return sums
 
 
-def word_count(texts: Sequence[tuple[str, str]], queries: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+def word_count(
+    texts: Sequence[tuple[str, str]], queries: Iterable[tuple[str, str]]
+) -> dict[str, list[str]]:
     """Rank by how often a query's words stand in a file, the most first: what `rg -ciw` would give.
 
-    texts: (id, text) of each file; equals stand in their order.  queries: (id, text).  Returns ids by the query's id.
+    texts: (id, text) of each file; equals stand in their order.  queries: (id, text).  Returns ids
+    by the query's id.
     """
     counts = [Counter(re.findall(r"\w+", text.lower())) for _, text in texts]
     found = {}
     for id_, said in queries:
         asked = set(words(said))
-        ranked = sorted((-sum(count[word] for word in asked), i) for i, count in enumerate(counts))[:DEPTH]
+        ranked = sorted((-sum(count[word] for word in asked), i) for i, count in enumerate(counts))[
+            :DEPTH
+        ]
         found[id_] = [texts[i][0] for value, i in ranked if value < 0]
     return found

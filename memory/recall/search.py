@@ -1,7 +1,9 @@
-"""Recall: from a query to hits.  Candidates come from the index, what is shown is read from the files at that moment.
+"""Recall: from a query to hits.  Candidates come from the index, what is shown is read from the
+files at that moment.
 
-A query without text lists the newest first.  Time words in the text filter (timewords.py); where they leave nothing, the
-search is repeated without them and says so.  Words that no record holds are looked for as misspellings (fuzzy.py).
+A query without text lists the newest first.  Time words in the text filter (timewords.py); where
+they leave nothing, the search is repeated without them and says so.  Words that no record holds are
+looked for as misspellings (fuzzy.py).
 """
 
 from __future__ import annotations
@@ -39,13 +41,23 @@ _CONVERSATION = segment.KINDS.index("conversation")
 _TALKS = "/" + FOLDERS["conversation"] + "/"
 
 
-def recall(place: Place, settings: Config, query: Query, now: float, offset: float, places: Optional[Sequence[Place]] = None,
-           semantic: Optional[Semantic] = None, links: bool = False, dsn: str = "") -> Found:
+def recall(
+    place: Place,
+    settings: Config,
+    query: Query,
+    now: float,
+    offset: float,
+    places: Optional[Sequence[Place]] = None,
+    semantic: Optional[Semantic] = None,
+    links: bool = False,
+    dsn: str = "",
+) -> Found:
     """Answer a query.
 
-    now: seconds since the epoch.  offset: seconds that local time is ahead of UTC.  places: the workspaces to search instead
-    of those that the query names.  semantic: vectors, for queries that want them.  links: add what the hits are linked with and
-    what became of them (alongside.py).  dsn: another database to ask.  Raises UsageError for an unknown workspace or kind.
+    now: seconds since the epoch.  offset: seconds that local time is ahead of UTC.  places: the
+    workspaces to search instead of those that the query names.  semantic: vectors, for queries that
+    want them.  links: add what the hits are linked with and what became of them (alongside.py).
+    dsn: another database to ask.  Raises UsageError for an unknown workspace or kind.
     """
     with Searcher(place, settings, semantic, dsn=dsn) as searcher:
         return searcher.answer(query, now, offset, places, links)
@@ -54,9 +66,24 @@ def recall(place: Place, settings: Config, query: Query, now: float, offset: flo
 class Searcher:
     """Answers queries, one or a batch, and keeps open what it read for them; a context manager."""
 
-    def __init__(self, place: Place, settings: Config, semantic: Optional[Semantic] = None, bare: bool = False, dsn: str = ""):
-        """bare: hits are wanted in their order with their scores, not to be shown.  dsn: see `recall`."""
-        self.place, self.settings, self.semantic, self.bare, self.dsn = place, settings, semantic, bare, dsn
+    def __init__(
+        self,
+        place: Place,
+        settings: Config,
+        semantic: Optional[Semantic] = None,
+        bare: bool = False,
+        dsn: str = "",
+    ):
+        """bare: hits are wanted in their order with their scores, not to be shown.  dsn: see
+        `recall`.
+        """
+        self.place, self.settings, self.semantic, self.bare, self.dsn = (
+            place,
+            settings,
+            semantic,
+            bare,
+            dsn,
+        )
         self.shelves: Dict[str, Shelf] = {}
         self.expansion = Expansion()
         self._around: Optional[Tuple[Tag, ...]] = None
@@ -69,23 +96,43 @@ class Searcher:
         for shelf in self.shelves.values():
             shelf.close()
 
-    def answer(self, query: Query, now: float, offset: float, places: Optional[Sequence[Place]] = None,
-               links: bool = False) -> Found:
+    def answer(
+        self,
+        query: Query,
+        now: float,
+        offset: float,
+        places: Optional[Sequence[Place]] = None,
+        links: bool = False,
+    ) -> Found:
         """Answer one query; see `recall`."""
         for kind in query.kinds:
             if kind not in FOLDERS:
                 raise UsageError("no kind '%s'; use one of %s" % (kind[:40], ", ".join(FOLDERS)))
         notes: List[str] = []
-        places, distant = (places, []) if places else beyond(self.place, self.settings, query.workspace, self.dsn, notes)
+        places, distant = (
+            (places, [])
+            if places
+            else beyond(self.place, self.settings, query.workspace, self.dsn, notes)
+        )
         shelves = [*(self._shelf(p, now) for p in places), *distant]
         try:
             return self._answered(shelves, query, now, offset, links, notes)
         except Unreachable as fault:
             if not places:
                 raise
-            return self._answered(shelves[:len(places)], query, now, offset, links, [LOCAL_ALONE % fault])
+            return self._answered(
+                shelves[: len(places)], query, now, offset, links, [LOCAL_ALONE % fault]
+            )
 
-    def _answered(self, shelves: List[Shelf], query: Query, now: float, offset: float, links: bool, notes: List[str]) -> Found:
+    def _answered(
+        self,
+        shelves: List[Shelf],
+        query: Query,
+        now: float,
+        offset: float,
+        links: bool,
+        notes: List[str],
+    ) -> Found:
         try:
             found = _Task(self, shelves, query, now, offset, notes).run(links)
             # An edit that no folder's time gives away may hold just what was asked for.
@@ -98,11 +145,17 @@ class Searcher:
             if not any(shelf.on_disk and not shelf.is_distant for shelf in shelves):
                 raise
             for shelf in (each for each in shelves if not each.is_distant):
-                shelf.from_files(now, "the index is damaged (%s)" % (str(fault).partition(";")[0] or type(fault).__name__))
+                shelf.from_files(
+                    now,
+                    "the index is damaged (%s)"
+                    % (str(fault).partition(";")[0] or type(fault).__name__),
+                )
             return _Task(self, shelves, query, now, offset, notes).run(links)
 
     def context(self, query: Query) -> Tuple[Tag, ...]:
-        """Return the context tags that count for a query: those given with it, then those of the place, each label once."""
+        """Return the context tags that count for a query: those given with it, then those of the
+        place, each label once.
+        """
         if self._around is None:
             self._around = manifests.around(self.place, self.settings)
         return context.joined(query.context_tags, () if query.context_alone else self._around)
@@ -139,7 +192,15 @@ class _Near(NamedTuple):
 class _Task:
     """One query on its way through its workspaces."""
 
-    def __init__(self, searcher: Searcher, shelves: Sequence[Shelf], query: Query, now: float, offset: float, notes: List[str]):
+    def __init__(
+        self,
+        searcher: Searcher,
+        shelves: Sequence[Shelf],
+        query: Query,
+        now: float,
+        offset: float,
+        notes: List[str],
+    ):
         self.searcher, self.shelves, self.query = searcher, shelves, query
         self.now, self.offset = now, offset
         self.limit = min(query.limit or int(searcher.settings["recall.limit"]), MOST_LIMIT)
@@ -147,11 +208,13 @@ class _Task:
         self.latest, self.about = False, timewords.OPEN
         self.context = searcher.context(query) if query.text else ()
         self.weak = False
-        self.similar: Dict[str, float] = {}  # cosine with the query, of what is near enough, by its file
+        # cosine with the query, of what is near enough, by its file
+        self.similar: Dict[str, float] = {}
         self._meanings: Dict[Tuple[str, int], float] = {}  # by id and turn, from 0 to 1
         self._question: Optional[look.Question] = None
         self._pooled: Sequence[look.Candidate] = ()
-        self.unread = 0  # matches that were not even read: of a listing, where they are only counted
+        # matches that were not even read: of a listing, where they are only counted
+        self.unread = 0
 
     def run(self, links: bool) -> Found:
         for shelf in self.shelves:
@@ -163,29 +226,54 @@ class _Task:
             self.query = asked
             again, _ = self._hits()
             if again:
-                self.notes.append("nothing from the time that the query names; showing hits from any time")
+                self.notes.append(
+                    "nothing from the time that the query names; showing hits from any time"
+                )
             hits = again
         elif not hits and asked.text and self._is_filtered():
             self.query = Query(asked.text, workspace=asked.workspace)
             there = len(self._hits()[0])
             self.query = asked
             if there:
-                self.notes.append("nothing passes the filters; without them there %s" % (
-                    "is 1 hit" if there == 1 else "are %d hits" % there))
+                self.notes.append(
+                    "nothing passes the filters; without them there %s"
+                    % ("is 1 hit" if there == 1 else "are %d hits" % there)
+                )
         found = self._found(hits, gaps)
-        # What the text itself says of time is said of the hits alone; what it says of kinds holds for all.
-        beside = alongside.beside(found.hits, self.shelves, replace(asked, kinds=self.query.kinds)) if links else []
+        # What the text itself says of time is said of the hits alone; what it says of kinds holds
+        # for all.
+        beside = (
+            alongside.beside(found.hits, self.shelves, replace(asked, kinds=self.query.kinds))
+            if links
+            else []
+        )
         plan = self._plan([*found.hits, *beside]) if links else []
-        raw = bool(asked.text and hits and not self.query.kinds) and all(each.kind in DATED for each in hits)
-        return found._replace(linked=self.searcher.shown(beside, self.now), raw=raw, weak=self.weak,
-                              plan=next(iter(self.searcher.shown(plan, self.now)), None))
+        raw = bool(asked.text and hits and not self.query.kinds) and all(
+            each.kind in DATED for each in hits
+        )
+        return found._replace(
+            linked=self.searcher.shown(beside, self.now),
+            raw=raw,
+            weak=self.weak,
+            plan=next(iter(self.searcher.shown(plan, self.now)), None),
+        )
 
     def _plan(self, there: Sequence[Hit]) -> List[Hit]:
-        """Return the active plan of the present workspace where it is searched and not among some hits."""
+        """Return the active plan of the present workspace where it is searched and not among some
+        hits.
+        """
         shelf = self.shelves[0]
-        found = alongside.plan_of(shelf) if not shelf.is_distant and shelf.place.key == self.searcher.place.key else None
+        found = (
+            alongside.plan_of(shelf)
+            if not shelf.is_distant and shelf.place.key == self.searcher.place.key
+            else None
+        )
         path = shelf.place.path(found.name) if found else ""
-        return [] if found is None or any(each.path == path for each in there) else [hit.of(found, shelf.place.key, path)]
+        return (
+            []
+            if found is None or any(each.path == path for each in there)
+            else [hit.of(found, shelf.place.key, path)]
+        )
 
     def _hits(self) -> Tuple[List[Hit], Tuple[str, ...]]:
         if not any(raw.strip("-./_") for raw in tokeniser.split(self.query.text)):
@@ -195,16 +283,23 @@ class _Task:
             return self._newest(), ()
         if not any(tokeniser.expand(raw) for raw in tokeniser.split(self.query.text)):
             return self._scanned(), ()
-        terms = Terms(self.query.text, self.shelves, "fuzzy" not in self.searcher.settings["recall.without"])
+        terms = Terms(
+            self.query.text, self.shelves, "fuzzy" not in self.searcher.settings["recall.without"]
+        )
         self.notes += [note for note in terms.notes if note not in self.notes]
         pool = [c for shelf in self.shelves for c in self._pool(shelf, terms, CANDIDATES)]
         question = terms.question()
         expansion = self.searcher.expansion
         terms.read(pool, expansion)
         found = look.looks(pool, question, expansion)
-        # Learnings name the session that they came from too, but are no turns of it; a conversation is ranked by its turns.
+        # Learnings name the session that they came from too, but are no turns of it; a conversation
+        # is ranked by its turns.
         kinds = [c.record.kind for c in pool]
-        talk = rank.is_talk(pool, found) and 2 * kinds.count("checkpoint") > len(pool) and "conversation" not in kinds
+        talk = (
+            rank.is_talk(pool, found)
+            and 2 * kinds.count("checkpoint") > len(pool)
+            and "conversation" not in kinds
+        )
         if talk:
             pool = [c for shelf in self.shelves for c in self._pool(shelf, terms, TALK_CANDIDATES)]
             pool = self._with_neighbours(pool)
@@ -214,11 +309,17 @@ class _Task:
         else:
             pool += [c for shelf in self.shelves for c in alongside.mates(shelf, pool, self.query)]
             near = self._near(pool)
-            found = found + look.looks(pool[len(found):], question, expansion)
+            found = found + look.looks(pool[len(found) :], question, expansion)
         return self._ranked(pool, found, question, talk, near), terms.gaps()
 
-    def _ranked(self, pool: Sequence[look.Candidate], found: Sequence[look.Look], question: look.Question, talk: bool,
-                near: Mapping[str, float]) -> List[Hit]:
+    def _ranked(
+        self,
+        pool: Sequence[look.Candidate],
+        found: Sequence[look.Look],
+        question: look.Question,
+        talk: bool,
+        near: Mapping[str, float],
+    ) -> List[Hit]:
         relevance = rank.relevances(pool, found, question, talk)
         if near:
             relevance = rank.fused(relevance, [near.get(c.path, 0.0) for c in pool])
@@ -231,34 +332,71 @@ class _Task:
         whole, most = sum(question.weights.values()), 0.0
         for score, i in best.values():
             c = pool[i]
-            most = max(most, sum(question.weights[term] for term in found[i].places), whole * (c.path in self.similar))
-            hits.append(hit.of(c.record, c.workspace, c.path, c.origin)._replace(
-                score=score, parts=scored[i][1], why=rank.why(found[i], question, self.similar.get(c.path)), section=c.section,
-                turn=c.turn, told=c.record if c.turn else None))
+            most = max(
+                most,
+                sum(question.weights[term] for term in found[i].places),
+                whole * (c.path in self.similar),
+            )
+            hits.append(
+                hit.of(c.record, c.workspace, c.path, c.origin)._replace(
+                    score=score,
+                    parts=scored[i][1],
+                    why=rank.why(found[i], question, self.similar.get(c.path)),
+                    section=c.section,
+                    turn=c.turn,
+                    told=c.record if c.turn else None,
+                )
+            )
         self._question, self._pooled = question, pool
-        hits = rank.order(hits if talk or self.query.session else rank.by_session(hits, {c.path: c.among for c in pool}))
+        hits = rank.order(
+            hits
+            if talk or self.query.session
+            else rank.by_session(hits, {c.path: c.among for c in pool})
+        )
         self.weak = bool(hits) and most < WEAK * whole
-        least = self.query.min_score if self.query.min_score is not None else NOISE * (hits[0].score if hits else 0.0)
+        least = (
+            self.query.min_score
+            if self.query.min_score is not None
+            else NOISE * (hits[0].score if hits else 0.0)
+        )
         return [each for each in hits if each.score >= least]
 
-    def _signals(self, pool: Sequence[look.Candidate], question: Optional[look.Question]) -> rank.Signals:
+    def _signals(
+        self, pool: Sequence[look.Candidate], question: Optional[look.Question]
+    ) -> rank.Signals:
         ids = {c.record.id for c in pool}
         uses, outcomes = ledger.joined([shelf.tally for shelf in self.shelves], ids)
-        words = frozenset(tokeniser.split(self.query.text.lower())) | {t.lower() for t in self.query.topics}
+        words = frozenset(tokeniser.split(self.query.text.lower())) | {
+            t.lower() for t in self.query.topics
+        }
         tags = [(tag.name, tag.weight) for tag in self.context]
-        return rank.Signals(self.now, str(self.searcher.settings["recall.rerank"]), self.query.versions, tags,
-                            uses, outcomes, self.searcher.place.key if len({c.workspace for c in pool}) > 1 else "", words,
-                            self.latest, self.about, frozenset(map(str, self.searcher.settings["recall.without"])))
+        return rank.Signals(
+            self.now,
+            str(self.searcher.settings["recall.rerank"]),
+            self.query.versions,
+            tags,
+            uses,
+            outcomes,
+            self.searcher.place.key if len({c.workspace for c in pool}) > 1 else "",
+            words,
+            self.latest,
+            self.about,
+            frozenset(map(str, self.searcher.settings["recall.without"])),
+        )
 
     # ---- candidates
 
     def _pool(self, shelf: Shelf, terms: Terms, most: int) -> List[look.Candidate]:
-        """Return the best candidates of a workspace that pass the filters, each read from its file."""
+        """Return the best candidates of a workspace that pass the filters, each read from its
+        file.
+        """
         most = max(most, 2 * self.limit)
         every, sieve = 2 * shelf.backend.documents, self.query.sieve
         if self._is_filtered():
             # Uncapped: what the filters leave may stand behind thousands of better documents.
-            return self._taken(shelf, shelf.backend.search(terms.pairs(), every, every * MOST_TERMS, sieve), most)
+            return self._taken(
+                shelf, shelf.backend.search(terms.pairs(), every, every * MOST_TERMS, sieve), most
+            )
         wanted, cap = most + shelf.slack, loader.CAP
         while True:
             numbers = shelf.backend.search(terms.pairs(), wanted, cap, sieve)
@@ -268,8 +406,11 @@ class _Task:
             # Sections of long records took the places of others: the search goes on behind them.
             wanted, cap = 4 * wanted, every * MOST_TERMS
 
-    def _taken(self, shelf: Shelf, numbers: Sequence[int], most: int, beneath: bool = True) -> List[look.Candidate]:
-        """Read documents in their order: the best SECTIONS of each record, until `most` records pass the filters.
+    def _taken(
+        self, shelf: Shelf, numbers: Sequence[int], most: int, beneath: bool = True
+    ) -> List[look.Candidate]:
+        """Read documents in their order: the best SECTIONS of each record, until `most` records
+        pass the filters.
 
         beneath: those too that stand under another one of them, as a conversation does.
         """
@@ -281,8 +422,10 @@ class _Task:
             if len(passed) >= most:
                 break
             if reads >= FILTERED_READS:
-                self.notes.append("%s: %d further matches were not read; narrow the query"
-                                  % (shelf.place.key, len(numbers) - at))
+                self.notes.append(
+                    "%s: %d further matches were not read; narrow the query"
+                    % (shelf.place.key, len(numbers) - at)
+                )
                 break
             name = shelf.backend.doc(number).name
             sections[name] = sections.get(name, 0) + 1
@@ -290,20 +433,27 @@ class _Task:
                 continue
             reads += 1
             candidate = shelf.candidate(number)
-            if candidate and passes(self.query, candidate.record) and (
-                    beneath or not alongside.home(shelf, candidate.record, self.query)):
+            if (
+                candidate
+                and passes(self.query, candidate.record)
+                and (beneath or not alongside.home(shelf, candidate.record, self.query))
+            ):
                 found.append(candidate)
                 passed.add(name)
         return found
 
     def _is_elsewhere(self, shelf: Shelf, name: str) -> bool:
-        """Tell whether a record is one of the global tier that another workspace's search finds: it stands in every index."""
+        """Tell whether a record is one of the global tier that another workspace's search finds: it
+        stands in every index.
+        """
         return name[0] == GLOBAL and shelf is not self.shelves[0]
 
     def _near(self, pool: List[look.Candidate]) -> Dict[str, float]:
-        """Add the records nearest to the query to the pool; return how near each is, from 0 to 1 by its file, {} without vectors.
+        """Add the records nearest to the query to the pool; return how near each is, from 0 to 1 by
+        its file, {} without vectors.
 
-        Not for notes of conversations: there vectors cost MRR (evals/README.md), and neighbours tell more.
+        Not for notes of conversations: there vectors cost MRR (evals/README.md), and neighbours
+        tell more.
         """
         semantic = self.searcher.semantic
         if semantic is None or not semantic.is_wanted(self.query.semantic):
@@ -315,10 +465,12 @@ class _Task:
         order = sorted(best.values(), key=lambda row: (-row.similarity, row.path))
         if not order:
             return {}
-        self.similar = {row.path: row.similarity for row in order if row.similarity >= semantic.floor}
+        self.similar = {
+            row.path: row.similarity for row in order if row.similarity >= semantic.floor
+        }
         there = {c.path for c in pool}
         most = len(there) + max(CANDIDATES, 2 * self.limit)
-        for i, row in enumerate(order[:len(self.similar)]):
+        for i, row in enumerate(order[: len(self.similar)]):
             candidate = row.read(-1 - i) if row.path not in there and len(there) < most else None
             if candidate and passes(self.query, candidate.record):
                 pool.append(candidate)
@@ -349,8 +501,9 @@ class _Task:
         ]
         return sorted(found, key=lambda row: (-row.similarity, row.path, row.ordinal))
 
-    def _turns(self, nearest: Sequence[_Near], pool: List[look.Candidate]
-               ) -> Iterator[Tuple[float, look.Candidate]]:
+    def _turns(
+        self, nearest: Sequence[_Near], pool: List[look.Candidate]
+    ) -> Iterator[Tuple[float, look.Candidate]]:
         """Yield turns with their similarity; those that words did not find join the pool."""
         known = {(c.path, c.text) for c in pool}
         for i, row in enumerate(nearest):
@@ -361,18 +514,27 @@ class _Task:
                     pool.append(candidate)
 
     def _with_neighbours(self, pool: List[look.Candidate]) -> List[look.Candidate]:
-        """Add the notes just before and after the best candidates: an answer follows its question without its words."""
+        """Add the notes just before and after the best candidates: an answer follows its question
+        without its words.
+        """
         have = {(c.workspace, c.number) for c in pool}
         shelves = {shelf.place.key: shelf for shelf in self.shelves}
         for candidate in pool[:CANDIDATES]:
             shelf = shelves.get(candidate.workspace)
             for number in (candidate.number - 1, candidate.number + 1):
-                if shelf is None or (candidate.workspace, number) in have or not 0 <= number < shelf.size:
+                if (
+                    shelf is None
+                    or (candidate.workspace, number) in have
+                    or not 0 <= number < shelf.size
+                ):
                     continue
                 have.add((candidate.workspace, number))
                 other = shelf.candidate(number)
-                if (other and other.record.meta.get("session") == candidate.record.meta.get("session")
-                        and passes(self.query, other.record)):
+                if (
+                    other
+                    and other.record.meta.get("session") == candidate.record.meta.get("session")
+                    and passes(self.query, other.record)
+                ):
                     pool.append(other)
         return pool
 
@@ -385,28 +547,43 @@ class _Task:
             taken = self._taken(shelf, numbers, self.limit, apart)
             pool += taken
             if len(taken) == self.limit and not self._is_reading():
-                self.unread += sum(apart or shelf.backend.kind(n) != _CONVERSATION for n in numbers) - self.limit
+                self.unread += (
+                    sum(apart or shelf.backend.kind(n) != _CONVERSATION for n in numbers)
+                    - self.limit
+                )
         pool.sort(key=lambda c: (-c.record.created, c.record.id, c.record.name))
         hits = []
         for c in pool:
             score = rank.recency(self.now, c.record.created)
             if self.query.min_score is None or score >= self.query.min_score:
-                hits.append(hit.of(c.record, c.workspace, c.path, c.origin)._replace(
-                    score=score, parts=(("recency", score),), why="newest first"))
+                hits.append(
+                    hit.of(c.record, c.workspace, c.path, c.origin)._replace(
+                        score=score, parts=(("recency", score),), why="newest first"
+                    )
+                )
         return hits
 
     def _scanned(self) -> List[Hit]:
-        """Answer a query of stop words alone, which no index holds, from the texts of the newest records."""
+        """Answer a query of stop words alone, which no index holds, from the texts of the newest
+        records.
+        """
         expansion = Expansion(frozenset())
         pool: List[look.Candidate] = []
         for shelf in self.shelves:
             pool += self._taken(shelf, shelf.backend.newest(self.query.sieve)[:SCANNED], SCANNED)
         self.notes.append("only common words: looked through the %d newest records" % len(pool))
         pairs = tokeniser.terms(self.query.text)
-        sequence = [t for raw in tokeniser.split(self.query.text) for t, _ in tokeniser.expand(raw, frozenset())]
+        sequence = [
+            t
+            for raw in tokeniser.split(self.query.text)
+            for t, _ in tokeniser.expand(raw, frozenset())
+        ]
         flat = look.Question(dict(pairs), sequence, 100.0, {}, self.query.text)
         seen = look.looks(pool, flat, expansion)
-        weights = {t: w * loader.idf(max(1, len(pool)), sum(1 for k in seen if t in k.places)) for t, w in pairs}
+        weights = {
+            t: w * loader.idf(max(1, len(pool)), sum(1 for k in seen if t in k.places))
+            for t, w in pairs
+        }
         pool = [c for c, k in zip(pool, seen) if k.places]
         mean = sum(k.length for k in seen) / max(1, len(seen)) or 1.0
         question = look.Question(weights, sequence, mean, {}, self.query.text)
@@ -432,8 +609,14 @@ class _Task:
         if self._question is None:
             return [each._replace(quotes=quotes.opening(each.record)) for each in hits]
         told = [self._under(each) for each in hits]
-        return quotes.quoted(self.query.text, told, self._pooled, self._checkpoints, self.searcher.expansion,
-                             self._meanings)
+        return quotes.quoted(
+            self.query.text,
+            told,
+            self._pooled,
+            self._checkpoints,
+            self.searcher.expansion,
+            self._meanings,
+        )
 
     def _under(self, found: Hit) -> Hit:
         shelf = self._shelf_of(found)
@@ -445,7 +628,13 @@ class _Task:
     def _checkpoints(self, found: Hit) -> List[Record]:
         """Return the checkpoints of a hit's session."""
         shelf, session = self._shelf_of(found), found.record.meta.get("session")
-        if shelf is None or shelf.is_distant or found.kind not in DATED or found.source != "auto" or not isinstance(session, str):
+        if (
+            shelf is None
+            or shelf.is_distant
+            or found.kind not in DATED
+            or found.source != "auto"
+            or not isinstance(session, str)
+        ):
             return []
         return [record for record in shelf.checkpoints(session) if passes(self.query, record)]
 
@@ -453,14 +642,27 @@ class _Task:
         return next((shelf for shelf in self.shelves if shelf.place.key == found.workspace), None)
 
     def _found(self, hits: List[Hit], gaps: Tuple[str, ...]) -> Found:
-        shown = self.searcher.shown(self._told(hits[:self.limit]), self.now)
+        shown = self.searcher.shown(self._told(hits[: self.limit]), self.now)
         if not hits:
             self.notes.append("nothing found")
-        backend = "lexical" if all(shelf.on_disk or shelf.is_foreign for shelf in self.shelves) else "lexical, from the files"
+        backend = (
+            "lexical"
+            if all(shelf.on_disk or shelf.is_foreign for shelf in self.shelves)
+            else "lexical, from the files"
+        )
         if any(shelf.is_distant for shelf in self.shelves):
             backend += " + postgres"
         if any(name == "vector" for each in shown for name, _ in each.parts):
-            backend += " + vectors (%s)" % (self.searcher.semantic.label if self.searcher.semantic else "")
-        return Found(shown, tuple(self.notes), backend, max(0, len(hits) - self.limit) + self.unread,
-                     any(shelf.is_stale for shelf in self.shelves), gaps, context=self.context,
-                     rescan=any(shelf.rescan for shelf in self.shelves))
+            backend += " + vectors (%s)" % (
+                self.searcher.semantic.label if self.searcher.semantic else ""
+            )
+        return Found(
+            shown,
+            tuple(self.notes),
+            backend,
+            max(0, len(hits) - self.limit) + self.unread,
+            any(shelf.is_stale for shelf in self.shelves),
+            gaps,
+            context=self.context,
+            rescan=any(shelf.rescan for shelf in self.shelves),
+        )

@@ -1,7 +1,7 @@
 """Vectors in recall: the query's vector from its provider or the cache, and the sections near it.
 
-Used where the query asks for it (`--semantic`) or `recall.semantic` is set, and never needed: whatever fails leaves a note, and
-words alone rank.
+Used where the query asks for it (`--semantic`) or `recall.semantic` is set, and never needed:
+whatever fails leaves a note, and words alone rank.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 NEAR = 100  # sections that a query's vector may bring; similarity counts from the last of them on
 FILTERED = 1000  # the same, where filters drop some
-# Cosine below which two texts have nothing to do with each other, by the start of a model's label (evals/README.md says how it
-# was found); and of a model that nobody has measured.
+# Cosine below which two texts have nothing to do with each other, by the start of a model's label
+# (evals/README.md says how it was found); and of a model that nobody has measured.
 FLOORS = (("all-MiniLM-L6-v2", 0.28),)
 FLOOR = 0.15
 SECONDS = 10.0  # that a query waits for its vector
@@ -34,7 +34,9 @@ class Semantic:
     """
 
     def __init__(self, settings: Config, override: str, env: Mapping[str, str]):
-        """settings: `embeddings.*` and `recall.semantic`.  override: a command instead of theirs, or "".  env: of its process."""
+        """settings: `embeddings.*` and `recall.semantic`.  override: a command instead of theirs,
+        or "".  env: of its process.
+        """
         self._settings, self._override, self._env = settings, override, env
         self._provider: Optional[Provider] = None
         self._fault = ""
@@ -43,13 +45,21 @@ class Semantic:
 
     @property
     def floor(self) -> float:
-        """The least similarity that counts: `recall.minSimilarity`, or below 0 what is right for the model."""
+        """The least similarity that counts: `recall.minSimilarity`, or below 0 what is right for
+        the model.
+        """
         least = float(self._settings["recall.minSimilarity"])
         label = self._provider.label if self._provider else ""
-        return least if least >= 0.0 else next((value for name, value in FLOORS if label.startswith(name)), FLOOR)
+        return (
+            least
+            if least >= 0.0
+            else next((value for name, value in FLOORS if label.startswith(name)), FLOOR)
+        )
 
     def is_wanted(self, asked: Optional[bool]) -> bool:
-        """Tell whether a query is to use vectors; asked: what it says itself, None where it says nothing."""
+        """Tell whether a query is to use vectors; asked: what it says itself, None where it says
+        nothing.
+        """
         return bool(self._settings["recall.semantic"]) if asked is None else asked
 
     def vector(self, place: Place, text: str, now: float, notes: List[str]) -> Any:
@@ -59,12 +69,19 @@ class Semantic:
             notes.append(fell_back(self._fault))
             return None
         if text not in self._vectors:
-            notes.append(fell_back("%s knows only the Latin script" % (self._provider.label if self._provider else "")))
+            notes.append(
+                fell_back(
+                    "%s knows only the Latin script"
+                    % (self._provider.label if self._provider else "")
+                )
+            )
             return None
         return self._vectors[text]
 
     def prepare(self, place: Place, texts: Sequence[str], now: float) -> None:
-        """Get the vectors of several queries: from the cache, the missing ones from one process of the provider."""
+        """Get the vectors of several queries: from the cache, the missing ones from one process of
+        the provider.
+        """
         from memory.index import embedder
 
         if self._fault or not self._opened():
@@ -80,8 +97,12 @@ class Semantic:
             else:
                 self._vectors[text] = known
         try:
-            found = embedder.embed(self._provider, [(str(i), text) for i, text in enumerate(missing)], self._env,
-                                   SECONDS * (1 + len(missing) // 64))
+            found = embedder.embed(
+                self._provider,
+                [(str(i), text) for i, text in enumerate(missing)],
+                self._env,
+                SECONDS * (1 + len(missing) // 64),
+            )
         except ProviderError as error:
             self._fault = "vectors: %s" % error
             return
@@ -98,11 +119,17 @@ class Semantic:
             except UsageError as error:
                 self._fault = str(error)
             else:
-                self._fault = "" if self._provider else "no provider of vectors is set up: " + SET_UP
+                self._fault = (
+                    "" if self._provider else "no provider of vectors is set up: " + SET_UP
+                )
         return not self._fault
 
-    def near(self, shelf: Shelf, vector: Any, limit: int, notes: List[str]) -> List[Tuple[str, int, float]]:
-        """Return (name, ordinal, similarity) of the sections of a shelf nearest to a query, or [] with a note."""
+    def near(
+        self, shelf: Shelf, vector: Any, limit: int, notes: List[str]
+    ) -> List[Tuple[str, int, float]]:
+        """Return (name, ordinal, similarity) of the sections of a shelf nearest to a query, or []
+        with a note.
+        """
         from memory.core import files
         from memory.index import nearest, vectorfile
         from memory.recall.lookup import Distant
@@ -111,18 +138,31 @@ class Semantic:
         if isinstance(shelf, Distant):
             there = shelf.near(self._provider.label, vector, limit)
             if there is None:
-                notes.append(fell_back("the database holds no vectors of " + self._provider.label,
-                                       "`dayleaf index --backend postgres --embeddings` loads them"))
+                notes.append(
+                    fell_back(
+                        "the database holds no vectors of " + self._provider.label,
+                        "`dayleaf index --backend postgres --embeddings` loads them",
+                    )
+                )
             self.label = self._provider.label if there is not None else self.label
             return there or []
         place = shelf.place
         if not files.exists(vectorfile.path_of(place)):
-            notes.append(fell_back("%s: no vectors yet" % place.key, "`dayleaf index build --embeddings` makes them"))
+            notes.append(
+                fell_back(
+                    "%s: no vectors yet" % place.key,
+                    "`dayleaf index build --embeddings` makes them",
+                )
+            )
             return []
         try:
             found = nearest.search(place, vector, limit, self._provider.label)
         except IndexFault as fault:
-            notes.append(fell_back(str(fault).partition(";")[0], "`dayleaf index build --embeddings` mends it"))
+            notes.append(
+                fell_back(
+                    str(fault).partition(";")[0], "`dayleaf index build --embeddings` mends it"
+                )
+            )
             return []
         self.label = self._provider.label
         return found

@@ -1,4 +1,6 @@
-"""A workspace opened for recall: its index, or one made of the files in memory, and the files read through it."""
+"""A workspace opened for recall: its index, or one made of the files in memory, and the files read
+through it.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ from memory.index.backend import Backend, Local
 from memory.recall import look
 from memory.store import archive, ledger
 
-MOST_READ = 2000  # changed files that are searched beside the index; of more, an index in memory is made where that is quick
+# changed files that are searched beside the index; of more, an index in memory is made where that
+# is quick
+MOST_READ = 2000
 MOST_FILES = 20000  # files that an index in memory is made of; 1-4 s
 REMEMBERED = 4000  # records kept between the queries of a batch
 MOST_KEPT = 8  # shelves that stay open for later queries
@@ -23,9 +27,10 @@ MOST_KEPT = 8  # shelves that stay open for later queries
 class Shelf:
     """One workspace, open for queries until it is closed.
 
-    place: where it is.  index: what is searched.  notes: lines for the user.  on_disk: whether the index is one on disk.
-    size: numbers of documents, gone ones included.  slack: candidates that may turn out to be gone or another section.
-    rescan: whether a comparison of all files is due behind the answer.
+    place: where it is.  index: what is searched.  notes: lines for the user.  on_disk: whether the
+    index is one on disk.  size: numbers of documents, gone ones included.  slack: candidates that
+    may turn out to be gone or another section.  rescan: whether a comparison of all files is due
+    behind the answer.
     """
 
     def __init__(self, place: Place, now: float):
@@ -44,7 +49,9 @@ class Shelf:
         try:
             self.index = indexview.open_index(place, watch=False)
             self._stamped = self._stamps()
-            self._glanced = self.index.records > builder.GLANCED_FROM and not (self.is_foreign or self._is_added)
+            self._glanced = self.index.records > builder.GLANCED_FROM and not (
+                self.is_foreign or self._is_added
+            )
             if self._glanced:
                 self._glance(now)
             else:
@@ -54,7 +61,9 @@ class Shelf:
             self.from_files(now, "no index yet" if absent else str(fault).partition(";")[0])
 
     def _glance(self, now: float) -> None:
-        """Compare what shows without a look at every file (builder.glance); the look at every file is due behind the answer."""
+        """Compare what shows without a look at every file (builder.glance); the look at every file
+        is due behind the answer.
+        """
         try:
             scanned = files.posix.stat(indexview.scan_path(self.place)).st_mtime
         except OSError:
@@ -63,7 +72,9 @@ class Shelf:
         try:
             names = builder.glance(self.index)
         except (ValueError, TypeError, LookupError, AttributeError, OverflowError, struct.error):
-            raise IndexFault("damaged lists or rows; `dayleaf index build` makes a new one") from None
+            raise IndexFault(
+                "damaged lists or rows; `dayleaf index build` makes a new one"
+            ) from None
         self._catch_up(names, self.index.records, now)
 
     def _compare(self, now: float) -> None:
@@ -73,20 +84,34 @@ class Shelf:
         self._catch_up(seen.removed + seen.changed + seen.added, len(seen.found), now)
 
     def is_current(self, place: Place, now: float) -> bool:
-        """Tell whether one that was kept for another query holds what a new one would; what is read once a query is forgotten.
+        """Tell whether one that was kept for another query holds what a new one would; what is read
+        once a query is forgotten.
 
-        Between two looks at every file, which are SCAN_EVERY apart, files are compared as `_glance` does.
+        Between two looks at every file, which are SCAN_EVERY apart, files are compared as `_glance`
+        does.
         """
         here, there = ((p.home, p.key, p.project, p.root, p.shared) for p in (self.place, place))
         if not self.on_disk or here != there or self._stamped != self._stamps():
             return False
         self._tally, self._drifted = None, False
         try:
-            if self._glanced or 0 <= now - self._compared < indexview.SCAN_EVERY and not self._is_added:
+            if (
+                self._glanced
+                or 0 <= now - self._compared < indexview.SCAN_EVERY
+                and not self._is_added
+            ):
                 return not builder.glance(self.index)
             self._compared = now
             return not builder.compare(self.index).names
-        except (IndexFault, ValueError, TypeError, LookupError, AttributeError, OverflowError, struct.error):
+        except (
+            IndexFault,
+            ValueError,
+            TypeError,
+            LookupError,
+            AttributeError,
+            OverflowError,
+            struct.error,
+        ):
             return False
 
     def _stamps(self) -> Tuple[int, ...]:
@@ -94,7 +119,10 @@ class Shelf:
         base = self.index.segment
         found: List[int] = []
         try:
-            for path in (indexview.segment_path(self.place), indexview.delta_path(self.place, base.generation if base else "")):
+            for path in (
+                indexview.segment_path(self.place),
+                indexview.delta_path(self.place, base.generation if base else ""),
+            ):
                 if files.exists(path):
                     stat = files.posix.stat(path)
                     found += [stat.st_mtime_ns, stat.st_size, stat.st_ino]
@@ -120,8 +148,10 @@ class Shelf:
             self.from_files(now, "%d files changed" % len(names), damaged=False)
             return
         if len(names) > MOST_FILES:
-            self.notes.append("%s: only %d of %d changed files were read; `dayleaf index refresh` reads all"
-                              % (self.place.key, MOST_FILES, len(names)))
+            self.notes.append(
+                "%s: only %d of %d changed files were read; `dayleaf index refresh` reads all"
+                % (self.place.key, MOST_FILES, len(names))
+            )
             names = names[:MOST_FILES]
         frames = [documents.frame(found, name) for name in names]
         found.stale = True
@@ -141,9 +171,14 @@ class Shelf:
         self._read, self._words = {}, {}
         listed, _ = walk.walk(self.place)
         if listed and not self.is_foreign:
-            self.notes.append("%s: %s, so the files were searched; `dayleaf index build` makes one" % (self.place.key, note))
+            self.notes.append(
+                "%s: %s, so the files were searched; `dayleaf index build` makes one"
+                % (self.place.key, note)
+            )
         if len(listed) > MOST_FILES:
-            self.notes.append("%s: only %d of %d files were read" % (self.place.key, MOST_FILES, len(listed)))
+            self.notes.append(
+                "%s: only %d of %d files were read" % (self.place.key, MOST_FILES, len(listed))
+            )
             self.index = indexview.from_files(self.place, MOST_FILES)
             return
         data, _, _ = assembly.assemble(self.place, now)
@@ -164,18 +199,24 @@ class Shelf:
         if self._tally is None:
             folds = {each.path: ledger.read(each) for each in ledger.ledgers(self.place)}
             merged = archive.merged(self.place) if any(fold.rows for fold in folds.values()) else {}
-            self._tally = {path: ledger.followed(fold, merged, lambda id: self.index.by_id(id) is not None)
-                           for path, fold in folds.items()}
+            self._tally = {
+                path: ledger.followed(fold, merged, lambda id: self.index.by_id(id) is not None)
+                for path, fold in folds.items()
+            }
         return self._tally
 
     @property
     def is_foreign(self) -> bool:
-        """Whether it is another workspace, known by its private tier alone: that it has no index here is no fault."""
+        """Whether it is another workspace, known by its private tier alone: that it has no index
+        here is no fault.
+        """
         return not (self.place.project or self._is_added)
 
     @property
     def _is_added(self) -> bool:
-        """Whether it is a folder that a person added: the folders of kinds, where a glance looks, are none there."""
+        """Whether it is a folder that a person added: the folders of kinds, where a glance looks,
+        are none there.
+        """
         return self.place.tiers()[0][0] == ADDED
 
     @property
@@ -213,10 +254,14 @@ class Shelf:
         return self._made(doc.name, doc.ordinal, number, doc.checksum.hex())
 
     def section(self, name: str, ordinal: int, number: int) -> Optional[look.Candidate]:
-        """Read a section of a record that is known by name; None where the record is gone.  number: to tell it from others."""
+        """Read a section of a record that is known by name; None where the record is gone.  number:
+        to tell it from others.
+        """
         return self._made(name, ordinal, number, "")
 
-    def _made(self, name: str, ordinal: int, number: int, checksum: str) -> Optional[look.Candidate]:
+    def _made(
+        self, name: str, ordinal: int, number: int, checksum: str
+    ) -> Optional[look.Candidate]:
         """checksum: the start of the one that the index has, "" where it has none."""
         record = self.record(name)
         if record is None:
@@ -225,7 +270,9 @@ class Shelf:
         workspace = "global" if record.tier == "g" else self.place.key
         return self._cut_out(record, name, ordinal, number, checksum, workspace)
 
-    def _cut_out(self, record: Record, name: str, ordinal: int, number: int, checksum: str, workspace: str) -> look.Candidate:
+    def _cut_out(
+        self, record: Record, name: str, ordinal: int, number: int, checksum: str, workspace: str
+    ) -> look.Candidate:
         """Make a candidate of a section of a record.  name: by which it is known here."""
         key = (name, ordinal)
         known = self._words.get(key)
@@ -235,11 +282,20 @@ class Shelf:
             sections = self._sections(record)
             section, body = sections[ordinal] if ordinal < len(sections) else sections[0]
             turn = documents.turn_number(sections, ordinal) if record.kind == "conversation" else 0
-            known = (record.checksum, look.Words(record, section, body, self._table), section, turn, len(sections), body)
+            known = (
+                record.checksum,
+                look.Words(record, section, body, self._table),
+                section,
+                turn,
+                len(sections),
+                body,
+            )
             if len(self._words) >= REMEMBERED:
                 self._words.clear()
             self._words[key] = known
-        return look.Candidate(record, known[2], known[1], workspace, self.path(name), number, *known[3:])
+        return look.Candidate(
+            record, known[2], known[1], workspace, self.path(name), number, *known[3:]
+        )
 
     def _sections(self, record: Record) -> List[Tuple[str, str]]:
         """Cut a record into its documents, once for all of them."""
@@ -247,18 +303,31 @@ class Shelf:
         if known is None or known[0] != record.checksum:
             if len(self._cut) >= REMEMBERED:
                 self._cut.clear()
-            self._cut[record.name] = known = record.checksum, documents.sections(record.body, record.kind)
+            self._cut[record.name] = known = (
+                record.checksum,
+                documents.sections(record.body, record.kind),
+            )
         return known[1]
 
     def checkpoints(self, session: str) -> List[Record]:
         """Read the checkpoints of a session, by when they end."""
-        names = dict.fromkeys(self.index.doc(n).name for n in self.index.holding(segment.session_term(session)))
-        found = [record for record in map(self.record, names) if record and record.kind == "checkpoint"
-                 and record.meta.get("session") == session]
-        return sorted(found, key=lambda record: (str(record.meta.get("until") or ""), record.created, record.id))
+        names = dict.fromkeys(
+            self.index.doc(n).name for n in self.index.holding(segment.session_term(session))
+        )
+        found = [
+            record
+            for record in map(self.record, names)
+            if record and record.kind == "checkpoint" and record.meta.get("session") == session
+        ]
+        return sorted(
+            found,
+            key=lambda record: (str(record.meta.get("until") or ""), record.created, record.id),
+        )
 
     def record(self, name: str) -> Optional[Record]:
-        """Read one record, again only where its file changed since; None where it is gone or cannot be read."""
+        """Read one record, again only where its file changed since; None where it is gone or cannot
+        be read.
+        """
         try:
             path = self.place.path(name)
             stat = files.posix.stat(path)
@@ -281,7 +350,9 @@ class Shelf:
 
 
 class Shelves(Dict[str, Shelf]):
-    """Shelves by workspace and scope that stay open from one query to the next, where they still hold what new ones would."""
+    """Shelves by workspace and scope that stay open from one query to the next, where they still
+    hold what new ones would.
+    """
 
     def keep(self, places: Sequence[Place], now: float) -> None:
         """Close those that a query of some places is not to be answered with."""

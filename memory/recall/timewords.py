@@ -1,10 +1,13 @@
-"""Time words: what a query or an option says about when, in English, Korean, Japanese, Chinese and German.
+"""Time words: what a query or an option says about when, in English, Korean, Japanese, Chinese and
+German.
 
-Days, weeks (from Monday), months and years are those of local time, given as the seconds it is ahead of UTC.  "last week" is
-the calendar week before this one, "the last week" and "past week" are the seven days up to now.
+Days, weeks (from Monday), months and years are those of local time, given as the seconds it is
+ahead of UTC.  "last week" is the calendar week before this one, "the last week" and "past week" are
+the seven days up to now.
 
-A period that is counted from now, or has a side (`since`, `before`, `between`), narrows.  A date, a month, a year, or so many
-weeks and more ago is what people half remember: beside other words it only weighs.
+A period that is counted from now, or has a side (`since`, `before`, `between`), narrows.  A date, a
+month, a year, or so many weeks and more ago is what people half remember: beside other words it
+only weighs.
 """
 
 from __future__ import annotations
@@ -22,14 +25,15 @@ OPEN: Span = (None, None)
 WEIGHS, NARROWS = bool, not_  # of a match, which is always true
 Match = re.Match[str]  # the class is subscriptable from Python 3.9 on
 Handler = Callable[[Match, float, float], Optional[Span]]
-Rule = Tuple[Pattern[str], Handler, Callable[[Match], bool]]  # the last: whether what is meant only weighs beside other words
+# the last: whether what is meant only weighs beside other words
+Rule = Tuple[Pattern[str], Handler, Callable[[Match], bool]]
 
 
 class Times(NamedTuple):
     """What a query says about time.
 
-    rest: the query without its time expressions.  since, until: seconds since the epoch, from `since` on and before
-    `until`, None where it is open.  latest: it asks for the newest.
+    rest: the query without its time expressions.  since, until: seconds since the epoch, from
+    `since` on and before `until`, None where it is open.  latest: it asks for the newest.
     """
 
     rest: str
@@ -39,7 +43,9 @@ class Times(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """A query's times; kept: the query without what narrows; only: the period of that; about: the period of what weighs."""
+    """A query's times; kept: the query without what narrows; only: the period of that; about: the
+    period of what weighs.
+    """
 
     times: Times
     kept: str
@@ -47,29 +53,101 @@ class Reading(NamedTuple):
     about: Span
 
 
-_DAYS = {name: number for number, names in enumerate((
-    "monday mon montag", "tuesday tue tues dienstag", "wednesday wed mittwoch", "thursday thu thurs donnerstag",
-    "friday fri freitag", "saturday sat samstag sonnabend", "sunday sun sonntag")) for name in names.split()}
-_MONTHS = {name: number for number, names in enumerate((
-    "january jan januar", "february feb februar", "march mar märz maerz", "april apr", "may mai", "june jun juni",
-    "july jul juli", "august aug", "september sep sept", "october oct oktober okt", "november nov",
-    "december dec dezember dez"), 1) for name in names.split()}
-_COUNTS = {word: number for number, words in enumerate((
-    "a an one ein einem einer eine", "two couple zwei", "three few drei", "four vier", "five fünf", "six sechs",
-    "seven sieben", "eight acht", "nine neun", "ten zehn"), 1) for word in words.split()}
-_SPOKEN = {word: number for number, words in enumerate((
-    "한 하나 일 一", "두 둘 二 两 兩", "세 三 몇 几 幾 数", "네 四", "다섯 五", "여섯 六", "일곱 七", "여덟 八",
-    "아홉 九", "열 十"), 1) for word in words.split()}
-_LENGTHS = (("하루", "day", 1), ("이틀", "day", 2), ("사흘", "day", 3), ("나흘", "day", 4), ("보름", "day", 15),
-            ("반년|半年", "month", 6), ("半小时|半小時|半時間|반시간", "minute", 30))
-_UNITS = {name: unit for unit, names in (
-    ("minute", "minute minutes min mins minuten 분 分 分钟 分鐘 分間"),
-    ("hour", "hour hours hr hrs stunde stunden 시간 時間 小时 小時 个小时 個小時"),
-    ("day", "day days tag tage tagen 일 日 天 日間"),
-    ("week", "week weeks woche wochen 주 주일 주간 週 週間 周 星期 个星期 個星期"),
-    ("month", "month months monat monate monaten 달 개월 か月 ヶ月 ヵ月 个月 個月 月"),
-    ("year", "year years jahr jahre jahren 년 年"),
-) for name in names.split()}
+_DAYS = {
+    name: number
+    for number, names in enumerate(
+        (
+            "monday mon montag",
+            "tuesday tue tues dienstag",
+            "wednesday wed mittwoch",
+            "thursday thu thurs donnerstag",
+            "friday fri freitag",
+            "saturday sat samstag sonnabend",
+            "sunday sun sonntag",
+        )
+    )
+    for name in names.split()
+}
+_MONTHS = {
+    name: number
+    for number, names in enumerate(
+        (
+            "january jan januar",
+            "february feb februar",
+            "march mar märz maerz",
+            "april apr",
+            "may mai",
+            "june jun juni",
+            "july jul juli",
+            "august aug",
+            "september sep sept",
+            "october oct oktober okt",
+            "november nov",
+            "december dec dezember dez",
+        ),
+        1,
+    )
+    for name in names.split()
+}
+_COUNTS = {
+    word: number
+    for number, words in enumerate(
+        (
+            "a an one ein einem einer eine",
+            "two couple zwei",
+            "three few drei",
+            "four vier",
+            "five fünf",
+            "six sechs",
+            "seven sieben",
+            "eight acht",
+            "nine neun",
+            "ten zehn",
+        ),
+        1,
+    )
+    for word in words.split()
+}
+_SPOKEN = {
+    word: number
+    for number, words in enumerate(
+        (
+            "한 하나 일 一",
+            "두 둘 二 两 兩",
+            "세 三 몇 几 幾 数",
+            "네 四",
+            "다섯 五",
+            "여섯 六",
+            "일곱 七",
+            "여덟 八",
+            "아홉 九",
+            "열 十",
+        ),
+        1,
+    )
+    for word in words.split()
+}
+_LENGTHS = (
+    ("하루", "day", 1),
+    ("이틀", "day", 2),
+    ("사흘", "day", 3),
+    ("나흘", "day", 4),
+    ("보름", "day", 15),
+    ("반년|半年", "month", 6),
+    ("半小时|半小時|半時間|반시간", "minute", 30),
+)
+_UNITS = {
+    name: unit
+    for unit, names in (
+        ("minute", "minute minutes min mins minuten 분 分 分钟 分鐘 分間"),
+        ("hour", "hour hours hr hrs stunde stunden 시간 時間 小时 小時 个小时 個小時"),
+        ("day", "day days tag tage tagen 일 日 天 日間"),
+        ("week", "week weeks woche wochen 주 주일 주간 週 週間 周 星期 个星期 個星期"),
+        ("month", "month months monat monate monaten 달 개월 か月 ヶ月 ヵ月 个月 個月 月"),
+        ("year", "year years jahr jahre jahren 년 年"),
+    )
+    for name in names.split()
+}
 _SECONDS = {"minute": 60.0, "hour": HOUR, "day": DAY, "week": WEEK}
 
 
@@ -88,12 +166,19 @@ _D = r"(?P<d>%s)" % "|".join(sorted((d for d in _DAYS if len(d) > 5), key=lambda
 _SHORT = r"(?P<d>%s)" % _any(_DAYS)
 _ISO = r"(?P<iso>\d{4}-\d{1,2}-\d{1,2}|\d{4}/\d{1,2}/\d{1,2})"
 _M = r"(?P<m>%s)" % _any(_MONTHS)
-_PLAIN = r"(?P<m>%s)" % _any({name: n for name, n in _MONTHS.items() if name not in ("may", "march", "mar", "mai", "sep")})
-_FROM = r"(?:(?:from|in|during|within|over|on|of|at|aus|von|vom|im|am|während) (?:(?:the|der|den|dem) )?|(?:die|der|den|dem) )?"
+_PLAIN = r"(?P<m>%s)" % _any(
+    {name: n for name, n in _MONTHS.items() if name not in ("may", "march", "mar", "mai", "sep")}
+)
+_FROM = (
+    r"(?:(?:from|in|during|within|over|on|of|at|aus|von|vom|im|am|während) (?:(?:the|der|den"
+    r"|dem) )?|(?:die|der|den|dem) )?"
+)
 
 
 def _back(unit: str, count: int, now: float, offset: float) -> float:
-    """Return the start of the last `count` units up to now: exact for hours, whole days for longer ones."""
+    """Return the start of the last `count` units up to now: exact for hours, whole days for longer
+    ones.
+    """
     if unit in ("minute", "hour"):
         return now - count * _SECONDS[unit]
     days = {"day": 1, "week": 7, "month": 30, "year": 365}[unit]
@@ -110,7 +195,9 @@ def _unit(match: Match) -> str:
 
 
 def _last_units(match: Match, now: float, offset: float) -> Optional[Span]:
-    return _back(_unit(match), _count(match) if match.groupdict().get("n") else 1, now, offset), None
+    return _back(
+        _unit(match), _count(match) if match.groupdict().get("n") else 1, now, offset
+    ), None
 
 
 def _lately(unit: str, count: int) -> Handler:
@@ -134,7 +221,10 @@ def _unit_back(unit: str, back: int) -> Handler:
 
 
 def _weekday(today: int) -> Handler:
-    """Return the handler of a weekday's name.  today: how many days back it means where it names the present day."""
+    """Return the handler of a weekday's name.  today: how many days back it means where it names
+    the present day.
+    """
+
     def span(match: Match, now: float, offset: float) -> Span:
         back = (clock.weekday(now, offset) - _DAYS[match.group("d").lower()]) % 7
         start = clock.midnight(now, offset) - (back or today) * DAY
@@ -169,7 +259,9 @@ def _numbered_month(match: Match, now: float, offset: float) -> Optional[Span]:
 
 
 def _whole_year(match: Match, now: float, offset: float) -> Optional[Span]:
-    return clock.month(int(match.group("y")), 1, offset), clock.month(int(match.group("y")) + 1, 1, offset)
+    return clock.month(int(match.group("y")), 1, offset), clock.month(
+        int(match.group("y")) + 1, 1, offset
+    )
 
 
 def _between(match: Match, now: float, offset: float) -> Optional[Span]:
@@ -185,18 +277,30 @@ def _hours(start: float, end: float, back: int = 0) -> Handler:
     return span
 
 
-_SIDES = {"since": "since seit", "after": "after nach", "before": "before vor", "until": "until till bis"}
+_SIDES = {
+    "since": "since seit",
+    "after": "after nach",
+    "before": "before vor",
+    "until": "until till bis",
+}
 _SIDE_OF = {word: side for side, words in _SIDES.items() for word in words.split()}
 
 
 def _open(handler: Handler) -> Handler:
-    """Turn a period into "since its start", "after its end", "before its start" or "until its end", by the group `side`."""
+    """Turn a period into "since its start", "after its end", "before its start" or "until its end",
+    by the group `side`.
+    """
+
     def span(match: Match, now: float, offset: float) -> Optional[Span]:
         found = handler(match, now, offset)
         if found is None:
             return None
-        return {"since": (found[0], None), "after": (found[1], None), "before": (None, found[0]),
-                "until": (None, found[1])}[_SIDE_OF[match.group("side").lower()]]
+        return {
+            "since": (found[0], None),
+            "after": (found[1], None),
+            "before": (None, found[0]),
+            "until": (None, found[1]),
+        }[_SIDE_OF[match.group("side").lower()]]
 
     return span
 
@@ -204,7 +308,12 @@ def _open(handler: Handler) -> Handler:
 def _is_far(match: Match) -> bool:
     """Tell whether so long ago is a guess: weeks, months, years, `a few days`."""
     said = match.groupdict()
-    return _unit(match) not in ("minute", "hour", "day") or str(said.get("n")).lower() in ("few", "couple", "drei", "zwei")
+    return _unit(match) not in ("minute", "hour", "day") or str(said.get("n")).lower() in (
+        "few",
+        "couple",
+        "drei",
+        "zwei",
+    )
 
 
 def _is_year(match: Match) -> bool:
@@ -215,31 +324,61 @@ def _rules() -> List[Rule]:
     found: List[Rule] = []
 
     def word(pattern: str, handler: Handler, weighs: Callable[[Match], bool] = NARROWS) -> None:
-        """A rule for words: nothing of a name, path or possessive (`today's`, `today.py`) counts."""
-        found.append((re.compile(r"(?<![\w./'’-])(?:%s)(?![\w/'’-]|\.\w)" % pattern, re.I), handler, weighs))
+        """A rule for words: nothing of a name, path or possessive (`today's`, `today.py`)
+        counts.
+        """
+        found.append(
+            (re.compile(r"(?<![\w./'’-])(?:%s)(?![\w/'’-]|\.\w)" % pattern, re.I), handler, weighs)
+        )
 
     def wide(pattern: str, handler: Handler, weighs: Callable[[Match], bool] = NARROWS) -> None:
         tail = r"(?:에서|부터|까지|동안|에|의|の|的|に|から|以来|以內|以内|里|内)?"
         found.append((re.compile(r"(?<!\w)(?:%s)%s" % (pattern, tail)), handler, weighs))
 
     points = [  # what "since", "before" and the rest may stand before
-        (_ISO, _iso), (r"(?:last |letzten |vergangenen )" + _SHORT, _weekday(7)), (_D, _weekday(0)),
+        (_ISO, _iso),
+        (r"(?:last |letzten |vergangenen )" + _SHORT, _weekday(7)),
+        (_D, _weekday(0)),
         (_M + r"(?: (?P<dom>\d{1,2})(?:st|nd|rd|th)?,?)? (?P<y>(?:19|20)\d\d)", _named_month),
-        (r"(?P<dom>\d{1,2})\.? " + _M + r",? (?P<y>(?:19|20)\d\d)", _named_month), (_PLAIN, _named_month),
-        (r"(?:yesterday|gestern)", _unit_back("day", 1)), (r"(?:today|heute)", _unit_back("day", 0)),
-        (r"(?:last|letzter|letzte|letzten|letztem) " + _U, _calendar(1)), (r"(?P<y>(?:19|20)\d\d)", _whole_year)]
-    word(r"(?:from|between|von|zwischen) %s (?:to|and|until|bis|und) (?P<to>\d{4}-\d{1,2}-\d{1,2})" % _ISO, _between)
+        (r"(?P<dom>\d{1,2})\.? " + _M + r",? (?P<y>(?:19|20)\d\d)", _named_month),
+        (_PLAIN, _named_month),
+        (r"(?:yesterday|gestern)", _unit_back("day", 1)),
+        (r"(?:today|heute)", _unit_back("day", 0)),
+        (r"(?:last|letzter|letzte|letzten|letztem) " + _U, _calendar(1)),
+        (r"(?P<y>(?:19|20)\d\d)", _whole_year),
+    ]
+    word(
+        r"(?:from|between|von|zwischen) %s (?:to|and|until|bis|und) (?P<to>\d{4}-\d{1,2}-\d{1,2})"
+        % _ISO,
+        _between,
+    )
     for pattern, handler in points:
-        word(r"(?<!\bday )(?P<side>%s) (?:dem |der )?%s" % ("|".join(_SIDE_OF), pattern), _open(handler))
+        word(
+            r"(?<!\bday )(?P<side>%s) (?:dem |der )?%s" % ("|".join(_SIDE_OF), pattern),
+            _open(handler),
+        )
     word(r"since %s %s ago" % (_N, _U), _last_units)
-    word(_FROM + r"(?:the )?(?:last|past|previous|letzten|letzte|vergangenen) %s(?: of)? %s" % (_N, _U), _last_units)
+    word(
+        _FROM
+        + r"(?:the )?(?:last|past|previous|letzten|letzte|vergangenen) %s(?: of)? %s" % (_N, _U),
+        _last_units,
+    )
     word(r"(?:(?:from|in|during|within|over) )?the (?:last|past) " + _U, _last_units)
     word(_FROM + r"(?:past |(?:last|letzte|letzten) (?=hour|minute|stunde|day))" + _U, _last_units)
     word(r"(?:from |about |in )?%s %s ago" % (_N, _U), _ago, _is_far)
     word(r"vor %s %s" % (_N, _U), _ago, _is_far)
-    word(_FROM + r"(?:last|previous|letzter|letzte|letzten|letztem|vorige|vorigen|vergangene|vergangenen) " + _U, _calendar(1),
-         _is_year)
-    word(_FROM + r"(?:this|current|diese|diesen|dieser|diesem|dieses) (?!minute|hour)" + _U, _calendar(0), _is_year)
+    word(
+        _FROM
+        + r"(?:last|previous|letzter|letzte|letzten|letztem|vorige|vorigen|vergangene|vergangenen) "
+        + _U,
+        _calendar(1),
+        _is_year,
+    )
+    word(
+        _FROM + r"(?:this|current|diese|diesen|dieser|diesem|dieses) (?!minute|hour)" + _U,
+        _calendar(0),
+        _is_year,
+    )
     word(_FROM + r"(?:the day before yesterday|vorgestern)", _unit_back("day", 2))
     word(_FROM + r"(?:last night)", _hours(18, 30, 1))
     word(_FROM + r"(?:this morning|heute morgen|heute früh)", _hours(0, 12))
@@ -251,9 +390,17 @@ def _rules() -> List[Rule]:
     word(r"(?:from |on )?(?:last|letzten|vergangenen) " + _SHORT, _weekday(7))
     word(r"(?:on|from|of|at|am|vom) " + _ISO, _iso, WEIGHS)
     word(r"(?<![\d.])" + _ISO, _iso, WEIGHS)
-    word(r"(?:(?:on|from|am|vom) )?%s (?P<dom>\d{1,2})(?:st|nd|rd|th)?,? (?P<y>(?:19|20)\d\d)" % _M, _named_month, WEIGHS)
-    word(r"(?:(?:on|from|am|vom) )(?:the )?(?P<dom>\d{1,2})(?:st|nd|rd|th|\.)? (?:of )?%s(?:,? (?P<y>(?:19|20)\d\d))?" % _M,
-         _named_month, WEIGHS)
+    word(
+        r"(?:(?:on|from|am|vom) )?%s (?P<dom>\d{1,2})(?:st|nd|rd|th)?,? (?P<y>(?:19|20)\d\d)" % _M,
+        _named_month,
+        WEIGHS,
+    )
+    word(
+        r"(?:(?:on|from|am|vom) )(?:the )?(?P<dom>\d{1,2})(?:st|nd|rd|th"
+        r"|\.)? (?:of )?%s(?:,? (?P<y>(?:19|20)\d\d))?" % _M,
+        _named_month,
+        WEIGHS,
+    )
     word(r"(?:on|from|am|vom) %s (?P<dom>\d{1,2})(?:st|nd|rd|th)?" % _M, _named_month, WEIGHS)
     word(r"(?:(?:in|from|during|im|vom) )?%s (?P<y>(?:19|20)\d\d)" % _M, _named_month, WEIGHS)
     word(r"(?:in|from|during|im|vom) (?:last |letzten )?" + _M, _named_month, WEIGHS)
@@ -271,33 +418,54 @@ def _rules() -> List[Rule]:
     wide(r"어제|昨日|きのう|昨天", _unit_back("day", 1))
     wide(r"오늘(?!날)|今日|きょう|今天", _unit_back("day", 0))
     for unit, last, this in (
-            ("week", "지난\\s?주|저번\\s?주|先週|上周|上週|上个?星期|上個星期", "이번\\s?주|今週|本周|这周|這週|这个?星期"),
-            ("month", "지난\\s?달|저번\\s?달|先月|上个?月|上個月", "이번\\s?달|今月|本月|这个?月|這個月"),
-            ("year", "작년|지난\\s?해|昨年|去年", "올해|今年")):
+        (
+            "week",
+            "지난\\s?주|저번\\s?주|先週|上周|上週|上个?星期|上個星期",
+            "이번\\s?주|今週|本周|这周|這週|这个?星期",
+        ),
+        (
+            "month",
+            "지난\\s?달|저번\\s?달|先月|上个?月|上個月",
+            "이번\\s?달|今月|本月|这个?月|這個月",
+        ),
+        ("year", "작년|지난\\s?해|昨年|去年", "올해|今年"),
+    ):
         wide(last, _unit_back(unit, 1), WEIGHS if unit == "year" else NARROWS)
         wide(this, _unit_back(unit, 0), WEIGHS if unit == "year" else NARROWS)
     wide(r"(?:(?P<y>20\d\d)\s?[년年]\s?)(?P<mm>\d{1,2})\s?[월月]", _numbered_month, WEIGHS)
     return found
 
 
-# No rule matches without one of these: most queries name no time, and compiling the rules takes 40 ms.
-_TRIGGER = re.compile(r"\b(?:last|past|previous|this|current|ago|yesterday|today|tonight|since|after|before|until|till|"
-                      r"between|from|in|on|of|am|im|vom|vor|seit|bis|nach|zwischen|heute|gestern|vorgestern|letzte\w*|diese\w*|"
-                      r"vergangene\w*|vorige\w*)\b|\d{4}|[年月日주달년월일]|[昨今前先上本这這週周近过過直]|ここ|この|어제|그제|오늘|작년|올해|지난|최근|분|시간|きのう|きょう|おととい",
-                      re.I)
-# Not in a path, a tag, a file's name or code: `image:latest`, `/releases/latest`, `latest.log`, `latest=true`.
-_LATEST = re.compile(r"(?<![\w./'’:@=#$`\"-])(?:(?:the |my |our |die |der |das )?(?:latest|newest|most recent|neuesten|neueste|"
-                     r"neuester|neuestes|jüngste|jüngsten)|recently|recent|kürzlich|neulich|zuletzt)"
-                     r"(?![\w/'’=(`\"-]|[.:@]\w)", re.I)
-_LATEST_WIDE = re.compile(r"(?<!\w)(?:최근에?|최신|가장 최근|最近の?|最新の?|最近的|最新的|直近の?)")
-BEGIN, END = 6, 3  # words of a long query within which a person asks for the latest: in the first or the last of them
+# No rule matches without one of these: most queries name no time, and compiling the rules takes 40
+# ms.
+_TRIGGER = re.compile(
+    r"\b(?:last|past|previous|this|current|ago|yesterday|today|tonight|since|after|before|until"
+    r"|till|between|from|in|on|of|am|im|vom|vor|seit|bis|nach|zwischen|heute|gestern|vorgestern"
+    r"|letzte\w*|diese\w*|vergangene\w*|vorige\w*)\b|\d{4}|[年月日주달년월일]"
+    r"|[昨今前先上本这這週周近过過直]|ここ|この|어제|그제|오늘|작년|올해|지난|최근|분|시간"
+    r"|きのう|きょう|おととい",
+    re.I,
+)
+# Not in a path, a tag, a file's name or code: `image:latest`, `/releases/latest`, `latest.log`,
+# `latest=true`.
+_LATEST = re.compile(
+    r"(?<![\w./'’:@=#$`\"-])(?:(?:the |my |our |die |der |das )?(?:latest|newest|most recent"
+    r"|neuesten|neueste|neuester|neuestes|jüngste|jüngsten)|recently|recent|kürzlich|neulich"
+    r"|zuletzt)(?![\w/'’=(`\"-]|[.:@]\w)",
+    re.I,
+)
+_LATEST_WIDE = re.compile(
+    r"(?<!\w)(?:최근에?|최신|가장 최근|最近の?|最新の?|最近的|最新的|直近の?)"
+)
+# words of a long query within which a person asks for the latest: in the first or the last of them
+BEGIN, END = 6, 3
 
 
 def parse(query: str, now: float, offset: float) -> Times:
     """Take the time expressions out of a query.
 
-    now: seconds since the epoch.  offset: seconds that local time is ahead of UTC.  Several expressions narrow each other;
-    where they cannot all hold, the first counts.
+    now: seconds since the epoch.  offset: seconds that local time is ahead of UTC.  Several
+    expressions narrow each other; where they cannot all hold, the first counts.
     """
     return read(query, now, offset).times
 
@@ -323,7 +491,12 @@ def read(query: str, now: float, offset: float) -> Reading:
                 only, kept = _narrowed(only, span), kept.replace(match.group(), " ", 1)
             rest, at = _without(rest, match), match.start()
     latest, rest = _latest(rest)
-    return Reading(Times(" ".join(rest.split()), *whole, latest), " ".join(_latest(kept)[1].split()), only, about)
+    return Reading(
+        Times(" ".join(rest.split()), *whole, latest),
+        " ".join(_latest(kept)[1].split()),
+        only,
+        about,
+    )
 
 
 def _narrowed(known: Span, span: Span) -> Span:
@@ -337,20 +510,24 @@ def _latest(query: str) -> Tuple[bool, str]:
     """Tell whether a query asks for the newest; return it without the word where that leads it."""
     for words in (_LATEST, _LATEST_WIDE):
         match = words.search(query)
-        if match and (len(query[:match.start()].split()) < BEGIN or len(query[match.end():].split()) < END):
-            leads = not query[:match.start()].strip() or words is _LATEST_WIDE
+        if match and (
+            len(query[: match.start()].split()) < BEGIN or len(query[match.end() :].split()) < END
+        ):
+            leads = not query[: match.start()].strip() or words is _LATEST_WIDE
             return True, _without(query, match) if leads else query
     return False, query
 
 
 def _without(text: str, match: Match) -> str:
-    return text[:match.start()] + " " + text[match.end():]
+    return text[: match.start()] + " " + text[match.end() :]
 
 
 def instant(said: str, now: float, offset: float, end: bool = False) -> float:
-    """Read the time of an option: `3d`, `2h`, a day, an instant, or time words such as `yesterday` and `Monday`.
+    """Read the time of an option: `3d`, `2h`, a day, an instant, or time words such as `yesterday`
+    and `Monday`.
 
-    end: a day or a period means its end and not its start.  Returns seconds since the epoch; raises UsageError.
+    end: a day or a period means its end and not its start.  Returns seconds since the epoch; raises
+    UsageError.
     """
     text = " ".join(said.split())
     length = clock.span(text)
@@ -371,11 +548,21 @@ def instant(said: str, now: float, offset: float, end: bool = False) -> float:
                 chosen = now if end else found.until
             assert chosen is not None
             return chosen
-    raise UsageError("'%s' is no time; write it as 3d, 2h, 2026-11-20, yesterday or Monday" % said[:60])
+    raise UsageError(
+        "'%s' is no time; write it as 3d, 2h, 2026-11-20, yesterday or Monday" % said[:60]
+    )
 
 
-def bounds(since: str = "", days: str = "", start: str = "", end: str = "", now: float = 0.0, offset: float = 0.0) -> Span:
-    """Return (from, before) as seconds since the epoch for the options `--since`, `--days`, `--from` and `--to`.
+def bounds(
+    since: str = "",
+    days: str = "",
+    start: str = "",
+    end: str = "",
+    now: float = 0.0,
+    offset: float = 0.0,
+) -> Span:
+    """Return (from, before) as seconds since the epoch for the options `--since`, `--days`,
+    `--from` and `--to`.
 
     Empty options count as not given; `--to` with a day includes that day.  Raises UsageError.
     """

@@ -1,11 +1,12 @@
 """Sessions of Codex CLI: rollouts below CODEX_HOME, or `.codex` in HOME.
 
-`sessions/YYYY/MM/DD/rollout-<time>-<id>.jsonl`, appended to; the last line may be torn.  A line is {timestamp, type, payload}:
+`sessions/YYYY/MM/DD/rollout-<time>-<id>.jsonl`, appended to; the last line may be torn.  A line is
+{timestamp, type, payload}:
 
     session_meta     id (older: session_id), cwd, git.branch
-    response_item    role user | assistant with content; developer's and the client's own are left out
-                     function_call: exec_command, shell and their like (arguments: JSON with cmd or command), update_plan
-                     function_call_output: output, the exit status within
+    response_item    role user | assistant with content; developer's and the client's own are left
+                     out function_call: exec_command, shell and their like (arguments: JSON with cmd
+                     or command), update_plan function_call_output: output, the exit status within
                      custom_tool_call: apply_patch (input: the patch); custom_tool_call_output
     event_msg        user_message, agent_message: the same again; older rollouts have only these
 """
@@ -23,8 +24,10 @@ from memory.session.otheragents import Maker, Spoken, instant, text_of
 
 SHELLS = ("exec_command", "shell", "shell_command", "local_shell", "container.exec", "unified_exec")
 ARGUMENTS = 1 << 20  # characters of a call's arguments that are parsed
-_OWN = re.compile(r"\s*(?:<(?:environment_context|user_instructions|permissions instructions|turn_aborted|skill|INSTRUCTIONS|"
-                  r"collaboration_mode|user_shell_command)\b|# AGENTS\.md instructions)")
+_OWN = re.compile(
+    r"\s*(?:<(?:environment_context|user_instructions|permissions instructions|turn_aborted|skill"
+    r"|INSTRUCTIONS|collaboration_mode|user_shell_command)\b|# AGENTS\.md instructions)"
+)
 _STATUS = re.compile(r"(?:Process exited with code|[Ee]xit code:?|exit_code\"?:) *(-?\d{1,5})")
 _OUTPUT = re.compile(r"\A.{0,2000}?^(?:Final )?[Oo]utput:\n", re.S | re.M)
 _PATCHED = re.compile(r"^\*\*\* (Add|Update|Delete) File: (.+)(?:\n\*\*\* Move to: (.+))?$", re.M)
@@ -40,7 +43,11 @@ class Codex:
         home = env.get("CODEX_HOME") or (env["HOME"] + "/.codex" if env.get("HOME") else "")
         for folder, folders, names in os.walk(home + "/sessions") if home else ():
             folders.sort()
-            yield from (folder + "/" + name for name in sorted(names) if name.startswith("rollout-") and name.endswith(".jsonl"))
+            yield from (
+                folder + "/" + name
+                for name in sorted(names)
+                if name.startswith("rollout-") and name.endswith(".jsonl")
+            )
 
     def spoken(self, path: str, data: bytes, env: dict[str, str]) -> Spoken | None:
         """Return what a rollout says."""
@@ -51,15 +58,22 @@ class Codex:
             return None
         made, git = Maker(id, cwd), meta.get("git")
         made.branch = str(git.get("branch") or "") if isinstance(git, dict) else ""
-        roles = {_payload(line).get("role") for line in lines if line.get("type") == "response_item"}
+        roles = {
+            _payload(line).get("role") for line in lines if line.get("type") == "response_item"
+        }
         for line in lines:
             made.at = instant(line.get("timestamp")) or made.at
             payload, kind = _payload(line), line.get("type")
             if kind == "response_item":
                 _item(made, payload)
             elif kind == "event_msg" and not roles & {"user", "assistant"}:
-                _said(made, {"user_message": "user", "agent_message": "assistant"}.get(str(payload.get("type")), ""),
-                      text_of(payload.get("message")))
+                _said(
+                    made,
+                    {"user_message": "user", "agent_message": "assistant"}.get(
+                        str(payload.get("type")), ""
+                    ),
+                    text_of(payload.get("message")),
+                )
         return Spoken(id, cwd, [row for row in made.rows if row["timestamp"]])
 
 
@@ -88,7 +102,12 @@ def _item(made: Maker, payload: dict[str, Any]) -> None:
     if payload.get("role"):
         _said(made, str(payload["role"]), text_of(payload.get("content")))
     elif kind == "function_call":
-        _called(made, call, str(payload.get("name")), _line(str(payload.get("arguments") or "")[:ARGUMENTS].encode()))
+        _called(
+            made,
+            call,
+            str(payload.get("name")),
+            _line(str(payload.get("arguments") or "")[:ARGUMENTS].encode()),
+        )
     elif kind == "custom_tool_call" and payload.get("name") == "apply_patch":
         _patched(made, call, str(payload.get("input") or ""))
     elif kind in ("function_call_output", "custom_tool_call_output"):
@@ -99,14 +118,22 @@ def _item(made: Maker, payload: dict[str, Any]) -> None:
             elif use["name"] == "TodoWrite":
                 made.returned(use["id"], "", False, {"newTodos": use["input"]["todos"]})
             else:
-                what = "delete" if use["input"].get("removed") else "create" if use["name"] == "Write" else ""
+                what = (
+                    "delete"
+                    if use["input"].get("removed")
+                    else "create"
+                    if use["name"] == "Write"
+                    else ""
+                )
                 made.returned(use["id"], output, bool(status), {"type": what} if what else None)
 
 
 def _called(made: Maker, call: str, name: str, given: dict[str, Any]) -> None:
     if name == "update_plan" and isinstance(given.get("plan"), list):
         steps = [step for step in given["plan"] if isinstance(step, dict)]
-        todos = [{"content": str(step.get("step") or ""), "status": step.get("status")} for step in steps]
+        todos = [
+            {"content": str(step.get("step") or ""), "status": step.get("status")} for step in steps
+        ]
         made.used(call, "TodoWrite", {"todos": todos})
     elif name == "apply_patch":
         _patched(made, call, str(given.get("input") or given.get("patch") or ""))
@@ -117,20 +144,35 @@ def _called(made: Maker, call: str, name: str, given: dict[str, Any]) -> None:
             _patched(made, call, words[1])
             return
         wrapped = len(words) == 3 and words[1] in ("-lc", "-c")
-        command = words[2] if wrapped else shlex.join(words) if words else said if isinstance(said, str) else ""
+        command = (
+            words[2]
+            if wrapped
+            else shlex.join(words)
+            if words
+            else said
+            if isinstance(said, str)
+            else ""
+        )
         if command:
             made.used(call, "Bash", {"command": command})
 
 
 def _patched(made: Maker, call: str, patch: str) -> None:
-    """Tell a patch as one edit a file: that of a moved one where it then lies, and where it lay as removed."""
+    """Tell a patch as one edit a file: that of a moved one where it then lies, and where it lay as
+    removed.
+    """
     told: list[tuple[str, str]] = []
     for what, path, moved in _PATCHED.findall(patch):
         told += [("Delete", path), (what, moved)] if moved else [(what, path)]
     for number, (what, path) in enumerate(told):
-        given: dict[str, Any] = {"file_path": os.path.normpath(os.path.join(made.cwd, path.strip()))}
-        made.used("%s#%d" % (call, number), "Write" if what == "Add" else "Edit",
-                  {**given, "removed": True} if what == "Delete" else given)
+        given: dict[str, Any] = {
+            "file_path": os.path.normpath(os.path.join(made.cwd, path.strip()))
+        }
+        made.used(
+            "%s#%d" % (call, number),
+            "Write" if what == "Add" else "Edit",
+            {**given, "removed": True} if what == "Delete" else given,
+        )
 
 
 def _open(made: Maker, call: str) -> list[dict[str, Any]]:

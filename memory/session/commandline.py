@@ -1,11 +1,14 @@
-"""Command lines of a shell: cut into simple commands, known by program and verb, and by which of them cover which.
+"""Command lines of a shell: cut into simple commands, known by program and verb, and by which of
+them cover which.
 
-`mise run test:ci` covers `go test ./cart -run TestTotal`: a task has a kind (test, lint, build, format; ALL for `make check`), a
-family of languages ("" for the scripts of mise, make, npm and their like, which may start any), a scope (`integration`), targets
-and filters; one covers another of its kind where it tries the same, more of it, or the whole.
+`mise run test:ci` covers `go test ./cart -run TestTotal`: a task has a kind (test, lint, build,
+format; ALL for `make check`), a family of languages ("" for the scripts of mise, make, npm and
+their like, which may start any), a scope (`integration`), targets and filters; one covers another
+of its kind where it tries the same, more of it, or the whole.
 
-`covers` is strict: what it says proves that the other would pass.  `closes` is for the question whether something still fails,
-and also takes a run that tries exactly what failed, and a compiler's error for gone once any run compiled the file.
+`covers` is strict: what it says proves that the other would pass.  `closes` is for the question
+whether something still fails, and also takes a run that tries exactly what failed, and a compiler's
+error for gone once any run compiled the file.
 """
 
 from __future__ import annotations
@@ -22,81 +25,137 @@ if TYPE_CHECKING:
     from memory.session.shell import Run
 
 NOISE = frozenset(
-    "ls cat pwd echo cd head tail grep rg egrep fgrep find fd wc which whereis type tree stat file date env printenv "
-    "export printf true false sleep test [ [[ sed awk cut sort uniq tr column less more du df ps whoami hostname "
-    "uname id set unset source . alias jobs wait kill pgrep top touch mkdir basename dirname realpath readlink diff "
-    "cmp md5sum sha256sum xxd od jq man history clear exit return read local declare shift eval trap command "
-    "builtin".split())
+    "ls cat pwd echo cd head tail grep rg egrep fgrep find fd wc which whereis type tree stat file "
+    "date env printenv export printf true false sleep test [ [[ sed awk cut sort uniq tr column "
+    "less more du df ps whoami hostname uname id set unset source . alias jobs wait kill pgrep top "
+    "touch mkdir basename dirname realpath readlink diff cmp md5sum sha256sum xxd od jq man "
+    "history clear exit return read local declare shift eval trap command builtin".split()
+)
 _QUIET_GIT = frozenset(
-    "status diff log show branch remote rev-parse ls-files blame reflog config stash add fetch describe cat-file "
-    "ls-tree ls-remote shortlog grep help version".split())
-QUIET_FAILURES = frozenset("grep rg egrep fgrep diff cmp test [ [[ which type pgrep git".split())  # 1 means "no"
+    "status diff log show branch remote rev-parse ls-files blame reflog config stash add fetch "
+    "describe cat-file ls-tree ls-remote shortlog grep help version".split()
+)
+# 1 means "no"
+QUIET_FAILURES = frozenset("grep rg egrep fgrep diff cmp test [ [[ which type pgrep git".split())
 _WRAPPERS = frozenset(
-    "sudo time nohup exec nice env command npx bunx pnpx uvx doas stdbuf ionice then do else if while until ! { "
-    "(".split())
-_RUNNERS = {"uv": "run", "poetry": "run", "pipenv": "run", "pdm": "run", "hatch": "run", "rye": "run", "bundle": "exec",
-            "pnpm": "exec", "yarn": "exec", "npm": "exec", "mise": "exec"}
-_RUN_ALL = frozenset("golangci-lint vitest cypress biome ginkgo".split())  # their `run` names no script
+    "sudo time nohup exec nice env command npx bunx pnpx uvx doas stdbuf ionice then do else "
+    "if while until ! { (".split()
+)
+_RUNNERS = {
+    "uv": "run",
+    "poetry": "run",
+    "pipenv": "run",
+    "pdm": "run",
+    "hatch": "run",
+    "rye": "run",
+    "bundle": "exec",
+    "pnpm": "exec",
+    "yarn": "exec",
+    "npm": "exec",
+    "mise": "exec",
+}
+# their `run` names no script
+_RUN_ALL = frozenset("golangci-lint vitest cypress biome ginkgo".split())
 _INTERPRETERS = frozenset("node ruby bash sh zsh php deno tsx ts-node Rscript julia lua".split())
 _VERBLESS = frozenset(
-    "pytest py.test unittest nose2 tox nox jest mocha ava rspec phpunit ctest bats mypy pylint flake8 black eslint "
-    "prettier tsc".split())
+    "pytest py.test unittest nose2 tox nox jest mocha ava rspec phpunit ctest bats mypy pylint "
+    "flake8 black eslint prettier tsc".split()
+)
 TESTERS = re.compile(
-    r"(?:^|[ /])(?:pytest|py\.test|unittest|nose2?|tox|nox|jest|vitest|mocha|ava|rspec|minitest|phpunit|pest|ctest|"
-    r"bats|playwright|cypress|test|tests|check|nextest|spec)(?:$|[ :.])"
-    r"|(?:^|[ /])(?:test_[\w-]+|[\w-]+[_.]tests?|[\w-]+\.spec)\.\w+$|(?:^|[ /])[\w-]*tests?\.sh$")
+    r"(?:^|[ /])(?:pytest|py\.test|unittest|nose2?|tox|nox|jest|vitest|mocha|ava|rspec|minitest"
+    r"|phpunit|pest|ctest|bats|playwright|cypress|test|tests|check|nextest|spec)(?:$|[ :.])|(?:^"
+    r"|[ /])(?:test_[\w-]+|[\w-]+[_.]tests?|[\w-]+\.spec)\.\w+$|(?:^|[ /])[\w-]*tests?\.sh$"
+)
 BUILDERS = re.compile(
-    r"^(?:make|cmake|ninja|cargo|go|tsc|mvn|gradle|gradlew|dotnet|mypy|ruff|eslint|flake8|pylint|clang|gcc|g\+\+|javac|"
-    r"swift|bazel|just|npm|pnpm|yarn|bun|vite|webpack|docker)(?: |$)")
+    r"^(?:make|cmake|ninja|cargo|go|tsc|mvn|gradle|gradlew|dotnet|mypy|ruff|eslint|flake8|pylint"
+    r"|clang|gcc|g\+\+|javac|swift|bazel|just|npm|pnpm|yarn|bun|vite|webpack|docker)(?: |$)"
+)
 _INNER = r"""\$\((?:[^()'"]|'[^']*'|"(?:\\.|[^"\\])*"|\((?:[^()])*\))*\)"""  # $(…)
 _KINDS = (
     (tellingline.TEST, re.compile(TESTERS.pattern.replace("|check|", "|"))),
-    (tellingline.FORMAT, re.compile(r"(?:^|[ :/_-])(?:fmt|format|gofmt|goimports|prettier|black|rustfmt|shfmt|isort)\b")),
-    (tellingline.LINT, re.compile(
-        r"(?:^|[ :/_-])(?:lint\w*|golangci-lint|eslint|ruff|mypy|pyright|flake8|pylint|clippy|vet|typecheck|type-check|tsc|"
-        r"shellcheck|"
-        r"staticcheck|biome|check-types|stylelint)\b")),
-    (tellingline.BUILD, re.compile(
-        r"(?:^|[ :/_-])(?:build|compile|bundle|install)\b|^(?:make|cmake|ninja|gcc|g\+\+|clang|javac|webpack|cargo check)\Z|"
-        r"^vite build")),
+    (
+        tellingline.FORMAT,
+        re.compile(
+            r"(?:^|[ :/_-])(?:fmt|format|gofmt|goimports|prettier|black|rustfmt|shfmt|isort)\b"
+        ),
+    ),
+    (
+        tellingline.LINT,
+        re.compile(
+            r"(?:^|[ :/_-])(?:lint\w*|golangci-lint|eslint|ruff|mypy|pyright|flake8|pylint|clippy"
+            r"|vet|typecheck|type-check|tsc|shellcheck|staticcheck|biome|check-types|stylelint)\b"
+        ),
+    ),
+    (
+        tellingline.BUILD,
+        re.compile(
+            r"(?:^|[ :/_-])(?:build|compile|bundle|install)\b|^(?:make|cmake|ninja|gcc|g\+\+|clang"
+            r"|javac|webpack|cargo check)\Z|^vite build"
+        ),
+    ),
 )
-_PIECE = re.compile(_INNER + r"""|'[^']*'|"(?:\\.|[^"\\])*"|\\.|(&&|\|\||[;|\n])|[^'"\\$&|;\n]+|.""", re.S)
-_HEREDOC = re.compile(r"<<-?\s{0,20}(['\"]?)(\w{1,80})(?!\w)\1([^\n]{0,1000})\n.*?(?:^[ \t]*\2[ \t]*$|\Z)", re.S | re.M)
+_PIECE = re.compile(
+    _INNER + r"""|'[^']*'|"(?:\\.|[^"\\])*"|\\.|(&&|\|\||[;|\n])|[^'"\\$&|;\n]+|.""", re.S
+)
+_HEREDOC = re.compile(
+    r"<<-?\s{0,20}(['\"]?)(\w{1,80})(?!\w)\1([^\n]{0,1000})\n.*?(?:^[ \t]*\2[ \t]*$|\Z)",
+    re.S | re.M,
+)
 _WORD = re.compile(r"""(?:""" + _INNER + r"""|'[^']*'|"(?:\\.|[^"\\])*"|\\.|[^\s'"\\])+""", re.S)
 ALL = "all"
 _FAMILIES = {
     "go": r"^(?:go|gofmt|golangci-lint|gotestsum|goimports|staticcheck|ginkgo)\b",
-    "python": r"^(?:python|pytest|py\.test|unittest|nose2?|mypy|ruff|flake8|pylint|black|isort|pyright|"
-              r"pip3?|uv|poetry|tox|nox)\b",
-    "js": r"^(?:jest|vitest|mocha|ava|eslint|prettier|tsc|vite|webpack|playwright|cypress|node|tsx|biome|"
-          r"npm|pnpm|yarn|bun)\b", "docker": r"^(?:docker|docker-compose|podman|buildah)\b",
+    "python": (
+        r"^(?:python|pytest|py\.test|unittest|nose2?|mypy|ruff|flake8|pylint|black|isort|pyright"
+        r"|pip3?|uv|poetry|tox|nox)\b"
+    ),
+    "js": (
+        r"^(?:jest|vitest|mocha|ava|eslint|prettier|tsc|vite|webpack|playwright|cypress|node|tsx"
+        r"|biome|npm|pnpm|yarn|bun)\b"
+    ),
+    "docker": r"^(?:docker|docker-compose|podman|buildah)\b",
     "rust": r"^(?:cargo|rustc|rustfmt)\b",
     "jvm": r"^(?:mvn|gradle|gradlew|javac|kotlinc)\b",
-    "ruby": r"^(?:rspec|rake|rubocop|ruby)\b", "c": r"^(?:gcc|g\+\+|clang|cmake|ctest|ninja)\b"}
-_SCRIPT = (r"^(?:mise run|mise r|npm run|npm|pnpm run|pnpm|yarn run|yarn|bun run|make|gmake|just|task|rake|tox|nox|"
-                     r"nx run)"
-                     r" ?([\w:./-]*)$")
-_WHOLE = r"(?:^|[:/_-])(?:check|checks|ci|all|verify|validate|precommit|pre-commit|presubmit|qa|gate)\b"
+    "ruby": r"^(?:rspec|rake|rubocop|ruby)\b",
+    "c": r"^(?:gcc|g\+\+|clang|cmake|ctest|ninja)\b",
+}
+_SCRIPT = (
+    r"^(?:mise run|mise r|npm run|npm|pnpm run|pnpm|yarn run|yarn|bun run|make|gmake|just|task|rake"
+    r"|tox|nox|nx run) ?([\w:./-]*)$"
+)
+_WHOLE = (
+    r"(?:^|[:/_-])(?:check|checks|ci|all|verify|validate|precommit|pre-commit|presubmit|qa|gate)\b"
+)
 _SCOPES = r"[:/_-](integration|e2e|it|smoke|acceptance|functional|system|slow|bench|race)\b"
 _WIDE = r"[:/_-](?:ci|all|full|everything|complete)\b"
-_FILTERS = r"(?s)^-{1,2}(?:run|k|t|m|testNamePattern|test-name-pattern|grep|g|tests|filter|only|test)(?:=(.*))?$"
-_VALUED = (r"^(?:-(?:p|package|timeout|count|o|n|C|c|j|w|bench|parallel|cpu|coverprofile|covermode|race|workspace|"
-                     r"config|"
-                     r"reporter|tags|E|D|ldflags|format|out-format|max-time|tb|rP|W|file|directory|manifest-path))$|"
-                     r"^--(?:package|bin|workspace|config|reporter|features|project|timeout|format|tb|out-format|target|"
-                     r"manifest-path)$")
+_FILTERS = (
+    r"(?s)^-{1,2}(?:run|k|t|m|testNamePattern|test-name-pattern|grep|g|tests|filter"
+    r"|only|test)(?:=(.*))?$"
+)
+_VALUED = (
+    r"^(?:-(?:p|package|timeout|count|o|n|C|c|j|w|bench|parallel|cpu|coverprofile|covermode|race"
+    r"|workspace|config|reporter|tags|E|D|ldflags|format|out-format|max-time|tb|rP|W|file|directory"
+    r"|manifest-path))$|^--(?:package|bin|workspace|config|reporter|features|project|timeout|format"
+    r"|tb|out-format|target|manifest-path)$"
+)
 _BARE_WORD = r"""(?:'[^']*'|"(?:\\.|[^"\\])*"|\\.|[^\s'"])+"""
 _CASES = r"[|()]| and (?:not \w+)?| or "
-TEST_FILE = re.compile(r"(?:^|/)(?:tests?|specs?|__tests__|e2e)/|(?:^|/)test_[^/]*$|[._-](?:test|tests|spec)\.\w+$")
+TEST_FILE = re.compile(
+    r"(?:^|/)(?:tests?|specs?|__tests__|e2e)/|(?:^|/)test_[^/]*$|[._-](?:test|tests|spec)\.\w+$"
+)
 INSTALLS = re.compile(
-    r"(?:pip3?|uv(?: pip)?|poetry|pdm|npm|pnpm|yarn|bun|cargo|go|gem|bundle|apt|apt-get|apk|dnf|brew|conda|composer|rustup|nvm|"
-    r"mise|asdf|playwright|dotnet) (?:install|i|add|sync|get|mod|update|upgrade|ci|lock|restore|target|component)\b")
+    r"(?:pip3?|uv(?: pip)?|poetry|pdm|npm|pnpm|yarn|bun|cargo|go|gem|bundle|apt|apt-get|apk|dnf"
+    r"|brew|conda|composer|rustup|nvm|mise|asdf|playwright|dotnet) (?:install|i|add|sync|get|mod"
+    r"|update|upgrade|ci|lock|restore|target|component)\b"
+)
 
 
 def steps(command: str) -> list[tuple[str, str]]:
-    """Cut a shell line into its simple commands, each with what joins it to the one before: `&&`, `||`, `;` or `|`.
+    """Cut a shell line into its simple commands, each with what joins it to the one before: `&&`,
+    `||`, `;` or `|`.
 
-    What is quoted or stands in `$(…)` is left whole, here-documents are left out, a line's end counts as `;`.
+    What is quoted or stands in `$(…)` is left whole, here-documents are left out, a line's end
+    counts as `;`.
     """
     found: list[tuple[str, str]] = []
     held: list[str] = []
@@ -119,7 +178,9 @@ def parts(command: str) -> list[str]:
 
 @lru_cache(1024)
 def key_of(part: str) -> str:
-    """Return program and verb of one simple command, wrappers and assignments left out; "" where there is none."""
+    """Return program and verb of one simple command, wrappers and assignments left out; "" where
+    there is none.
+    """
     words: list[str] = _WORD.findall(part.strip().lstrip("({ "))
     while words:
         word = words[0]
@@ -137,7 +198,17 @@ def key_of(part: str) -> str:
             words = words[2:]
         else:
             break
-    if not words or words[0] in ("for", "case", "done", "fi", "esac", "}", ")", "function", "select"):
+    if not words or words[0] in (
+        "for",
+        "case",
+        "done",
+        "fi",
+        "esac",
+        "}",
+        ")",
+        "function",
+        "select",
+    ):
         return ""
     name = words[0].strip("'\"").rpartition("/")[2].lower()
     if re.match(r"python[\d.]*$", name):
@@ -146,12 +217,19 @@ def key_of(part: str) -> str:
     if name in ("sed", "perl") and any(re.match(r"-\w*i", w) for w in words[1:]):
         return name + " -i"
     if name == "git":
-        words = re.sub(r"^git(?:\s+-[cC]\s+\S+|\s+--?[\w-]+(?:=\S+)?)*", "git", " ".join(words)).split()
+        words = re.sub(
+            r"^git(?:\s+-[cC]\s+\S+|\s+--?[\w-]+(?:=\S+)?)*", "git", " ".join(words)
+        ).split()
         arguments = words[1:]
     if name in _INTERPRETERS and arguments:
         return name + " " + arguments[0].strip("'\"").rpartition("/")[2]
     verb = arguments[0] if arguments and re.match(r"[A-Za-z][\w:-]*$", arguments[0]) else ""
-    if verb in ("run", "exec") and name not in _RUN_ALL and len(arguments) > 1 and re.match(r"[\w:./-]+$", arguments[1]):
+    if (
+        verb in ("run", "exec")
+        and name not in _RUN_ALL
+        and len(arguments) > 1
+        and re.match(r"[\w:./-]+$", arguments[1])
+    ):
         verb += " " + arguments[1]
     return (name + " " + verb).strip() if name not in NOISE and name not in _VERBLESS else name
 
@@ -159,7 +237,7 @@ def key_of(part: str) -> str:
 def _python(words: list[str]) -> str:
     """Return what a Python command line runs: the module of -m, the script, or `python -c`."""
     if "-m" in words and len(words) > words.index("-m") + 1:
-        return key_of(" ".join(words[words.index("-m") + 1:]))
+        return key_of(" ".join(words[words.index("-m") + 1 :]))
     script = next((w for w in words if not w.startswith("-")), "")
     if "-c" in words or not script or script.startswith("<<"):
         return "python -c" if words else "python"
@@ -176,18 +254,22 @@ def is_noise(key: str) -> bool:
 
 
 def kind_of(key: str) -> str:
-    """Return what a command does, by program and verb: `tellingline.TEST`, LINT, BUILD or FORMAT, or ""."""
+    """Return what a command does, by program and verb: `tellingline.TEST`, LINT, BUILD or FORMAT,
+    or "".
+    """
     return next((kind for kind, pattern in _KINDS if pattern.search(key)), "")
 
 
 # --- which covers which
 
+
 class Task(NamedTuple):
     """One thing that a command line tries.
 
-    key: program and verb.  kind: TEST, LINT, BUILD, FORMAT, ALL, or "".  family: of languages, "" for a script of any.
-    folder: what `cd` went to before it.  targets: files, folders (`cart/...` with all below it), packages; () for the whole.
-    filters: names of tests.  scopes: kinds of tests that run only when asked for; ALL where they all do.
+    key: program and verb.  kind: TEST, LINT, BUILD, FORMAT, ALL, or "".  family: of languages, ""
+    for a script of any.  folder: what `cd` went to before it.  targets: files, folders (`cart/...`
+    with all below it), packages; () for the whole.  filters: names of tests.  scopes: kinds of
+    tests that run only when asked for; ALL where they all do.
     """
 
     key: str
@@ -249,22 +331,37 @@ def _words(part: str, key: str) -> tuple[list[str], list[str], list[str]]:
             else:
                 skip = "filter"
         elif word.startswith("-"):
-            scopes += re.findall(r"(?<=[=,])\w+", word) if word.startswith(("-tags=", "--tags=", "-m=")) else []
+            scopes += (
+                re.findall(r"(?<=[=,])\w+", word)
+                if word.startswith(("-tags=", "--tags=", "-m="))
+                else []
+            )
             skip = "value" if re.match(_VALUED, word) else ""
-        elif not (re.match(r"\w+=", word) or word in known or word.rpartition("/")[2].lower() in known
-                  or re.match(r"(?:python[\d.]*|[\d.]+[smh]?|sudo|time|timeout|env|npx|bunx|uv|poetry|run|exec|-)\Z", word)):
+        elif not (
+            re.match(r"\w+=", word)
+            or word in known
+            or word.rpartition("/")[2].lower() in known
+            or re.match(
+                r"(?:python[\d.]*|[\d.]+[smh]?|sudo|time|timeout|env|npx|bunx|uv"
+                r"|poetry|run|exec|-)\Z",
+                word,
+            )
+        ):
             targets.append(word.removeprefix("./").rstrip("/") or ".")
     return targets, filters, scopes
 
 
 def passed(run: Run, strict: bool = False) -> tuple[Task, ...]:
-    """Return the tasks that a run shows to pass: all of a chain that came through, and of one that failed those before it.
+    """Return the tasks that a run shows to pass: all of a chain that came through, and of one that
+    failed those before it.
 
     strict: where a pipe hides the status of a task, only the one that the run was judged by counts.
     """
     chain = tasks(run.command)
-    sure = all(join in ("", "&&") or (join == "|" and not strict and is_noise(key_of(part)))
-               for join, part in steps(run.command))
+    sure = all(
+        join in ("", "&&") or (join == "|" and not strict and is_noise(key_of(part)))
+        for join, part in steps(run.command)
+    )
     if run.passed:
         return tuple(task for _, task in chain if sure or task.key == run.key)
     at = next((number for number, (_, task) in enumerate(chain) if task.key == run.key), 0)
@@ -292,7 +389,9 @@ def covers(task: Task, other: Task) -> bool:
 
 
 def _apart(task: Task, other: Task) -> bool:
-    """Tell whether two tasks have nothing to do with one another: only its like covers an image or an installation."""
+    """Tell whether two tasks have nothing to do with one another: only its like covers an image or
+    an installation.
+    """
     if other.family == "docker" or INSTALLS.match(other.key) or other.key.endswith("install"):
         return task.key != other.key
     return bool(task.family and other.family and task.family != other.family)
@@ -309,13 +408,23 @@ def closes(task: Task, failure: Run) -> bool:
         return False
     if failure.kind == BUILD or "(typecheck)" in failure.detail:
         tests = [name for name in failure.names if TEST_FILE.search(name)]
-        if task.kind in (BUILD, LINT, TEST, ALL) and not (tests and task.kind == BUILD) and _reaches(task, failure, other):
+        if (
+            task.kind in (BUILD, LINT, TEST, ALL)
+            and not (tests and task.kind == BUILD)
+            and _reaches(task, failure, other)
+        ):
             return True
-    same = task.kind == other.kind or task.kind == ALL or (other.kind == ALL and task.kind == failure.kind) or (
-        other.kind == BUILD and task.kind in (TEST, LINT))
+    same = (
+        task.kind == other.kind
+        or task.kind == ALL
+        or (other.kind == ALL and task.kind == failure.kind)
+        or (other.kind == BUILD and task.kind in (TEST, LINT))
+    )
     if not (same and task.kind):
         return False
-    return _reaches(task, failure, other) or (_scoped(task, other) and _targeted(task, other) and _filtered(task, other.filters))
+    return _reaches(task, failure, other) or (
+        _scoped(task, other) and _targeted(task, other) and _filtered(task, other.filters)
+    )
 
 
 def _reaches(task: Task, failure: Run, other: Task) -> bool:
@@ -323,13 +432,26 @@ def _reaches(task: Task, failure: Run, other: Task) -> bool:
     if not failure.names or len(failure.names) >= tellingline.MOST_NAMES:
         return False
     if failure.kind == TEST:
-        tops = [name.partition("/")[0] if "::" not in name else name.rpartition("::")[2] for name in failure.names]
-        inside = not task.targets or all(any(_within(name.partition("::")[0], target) for target in task.targets)
-                                         for name in failure.names if "::" in name)
-        return bool(task.filters or "::" in "".join(failure.names)) and inside and _filtered(task, tops) and (
-            bool(task.filters) or bool(task.targets))
+        tops = [
+            name.partition("/")[0] if "::" not in name else name.rpartition("::")[2]
+            for name in failure.names
+        ]
+        inside = not task.targets or all(
+            any(_within(name.partition("::")[0], target) for target in task.targets)
+            for name in failure.names
+            if "::" in name
+        )
+        return (
+            bool(task.filters or "::" in "".join(failure.names))
+            and inside
+            and _filtered(task, tops)
+            and (bool(task.filters) or bool(task.targets))
+        )
     files = [_joined(other.folder, name) for name in failure.names]
-    return not task.targets or all(any(_within(name, _joined(task.folder, target)) for target in task.targets) for name in files)
+    return not task.targets or all(
+        any(_within(name, _joined(task.folder, target)) for target in task.targets)
+        for name in files
+    )
 
 
 def _scoped(task: Task, other: Task) -> bool:
@@ -339,17 +461,27 @@ def _scoped(task: Task, other: Task) -> bool:
 
 
 def _targeted(task: Task, other: Task) -> bool:
-    """Tell whether the targets of one lie inside those of another, each seen from the folder that its `cd` went to."""
+    """Tell whether the targets of one lie inside those of another, each seen from the folder that
+    its `cd` went to.
+    """
     if task.folder and other.folder and not _within(other.folder, task.folder + "/..."):
         return False
     if not task.targets:
         return True
-    folder = task.folder if other.folder or not task.folder.startswith("/") else ""  # else most likely where both began
+    # else most likely where both began
+    folder = task.folder if other.folder or not task.folder.startswith("/") else ""
     wide = [_joined(folder, target) for target in task.targets]
     narrow = [_joined(other.folder, target) for target in other.targets]
-    flat = task.family == "go" and other.family == "go"  # a package without `/...` is that folder alone
-    return bool(narrow) and all(any(_within(one, whole) and not (flat and one.startswith(whole + "/") and not one.endswith(".go"))
-                                    for whole in wide) for one in narrow)
+    # a package without `/...` is that folder alone
+    flat = task.family == "go" and other.family == "go"
+    return bool(narrow) and all(
+        any(
+            _within(one, whole)
+            and not (flat and one.startswith(whole + "/") and not one.endswith(".go"))
+            for whole in wide
+        )
+        for one in narrow
+    )
 
 
 def _filtered(task: Task, names: tuple[str, ...] | list[str]) -> bool:
@@ -362,9 +494,13 @@ def _filtered(task: Task, names: tuple[str, ...] | list[str]) -> bool:
 
 
 def _lets(case: str, name: str) -> bool:
-    """Tell whether a filter's case lets a test of this name, or another filter's case, through: `Total$` not `TotalCents`."""
+    """Tell whether a filter's case lets a test of this name, or another filter's case, through:
+    `Total$` not `TotalCents`.
+    """
     bare = name.strip("^$")
-    inside = bare.startswith(case[1:].rstrip("$")) if case.startswith("^") else case.rstrip("$") in bare
+    inside = (
+        bare.startswith(case[1:].rstrip("$")) if case.startswith("^") else case.rstrip("$") in bare
+    )
     return name == case or (inside and (not case.endswith("$") or bare.endswith(case.strip("^$"))))
 
 
@@ -376,7 +512,9 @@ def _joined(folder: str, target: str) -> str:
 
 
 def _within(one: str, other: str) -> bool:
-    """Tell whether a target is another one or lies inside it: a test in a file, a file in a folder, a package in `./...`."""
+    """Tell whether a target is another one or lies inside it: a test in a file, a file in a folder,
+    a package in `./...`.
+    """
     if one == other or other in ("...", "/..."):
         return True
     whole = other.removesuffix("/...").rstrip("/")

@@ -3,38 +3,45 @@
 The format is the host's own and changes between its versions.  Which line carries what:
 
     what                 2.0.x - 2.1.2x                          2.1.329
-    PROMPT               user; text or a list of blocks; no      the same, and `origin.kind` "human" (typed),
-                         `origin`, `turnOrigin`,                 `promptSource` "typed" or "sdk", `promptId`
-                         `promptSource`, `promptId`
+    PROMPT               user; text or a list of blocks; no      the same, and `origin.kind` "human"
+                         `origin`, `turnOrigin`,                 (typed), `promptSource` "typed" or
+                         `promptSource`, `promptId`              "sdk", `promptId`
     IDE context          `<ide_opened_file>`, `<ide_selection>`  an attachment
                          before the prompt, in its text
     SLASH                user; a command that asks the model     the same, and `turnOrigin` "human"
                          begins with `<command-message>`, one
                          of the client's with `<command-name>`
-    STEER while working  queue-operation enqueue `content`,      the same, `content` and `reason` in both; and
-                         then remove (dequeue: a prompt; popAll: attachment queued_command `prompt`
-                         taken back)
-    STEER answer         user; tool_result, `toolUseResult.answers` {question: answer}; text `"Q"="A"`
+    STEER while working  queue-operation enqueue `content`,      the same, `content` and `reason` in
+                         then remove (dequeue: a prompt;         both; and attachment queued_command
+                         popAll: taken back)                     `prompt`
+    STEER answer         user; tool_result, `toolUseResult.answers` {question: answer}; text
+                         `"Q"="A"`
     STEER, with a leave  user; text beside the tool_result (2.1.19 on)
-    STEER refused        user; tool_result with is_error, by     the same, `toolDenialKind`, `userFeedback`,
-                         its text                                `permissionDecision`
+    STEER refused        user; tool_result with is_error, by     the same, `toolDenialKind`,
+                         its text                                `userFeedback`,
+                                                                 `permissionDecision`
     STEER plan, PLAN     user; tool_result, `toolUseResult.plan` the same
-    PROMPT with a PLAN   text `Implement the following plan:`    the same, `planContent`, `origin` auto-continuation
-    TODOS                user; tool_result of TodoWrite, `toolUseResult.newTodos`; of TaskCreate, `.task`; of
-                         TaskUpdate, `.taskId` and `.statusChange`
+    PROMPT with a PLAN   text `Implement the following plan:`    the same, `planContent`, `origin`
+                                                                 auto-continuation
+    TODOS                user; tool_result of TodoWrite, `toolUseResult.newTodos`; of TaskCreate,
+                         `.task`; of TaskUpdate, `.taskId` and `.statusChange`
     SUMMARY              user; `isCompactSummary`; an analysis   no analysis
                          before `Summary:`
-    TITLE                summary; `summary`, `leafUuid`          custom-title `customTitle`, ai-title `aiTitle`
-    REPORT               user; tool_result of Task,              of Agent; also user or queued_command
-                         `toolUseResult.content`; TaskOutput     `<task-notification>` with `<result>`
-    LINK                 the output of `gh pr create`            pr-link `prUrl`, `prNumber`, `prRepository`
+    TITLE                summary; `summary`, `leafUuid`          custom-title `customTitle`,
+                                                                 ai-title `aiTitle`
+    REPORT               user; tool_result of Task,              of Agent; also user or
+                         `toolUseResult.content`; TaskOutput     queued_command
+                                                                 `<task-notification>` with
+                                                                 `<result>`
+    LINK                 the output of `gh pr create`            pr-link `prUrl`, `prNumber`,
+                                                                 `prRepository`
     COMPACT              system; subtype compact_boundary        the same
     ENDED                system; subtype turn_duration,          the same
                          stop_hook_summary
     TEAM                 user; `<teammate-message …>`            the same, `teamName`
 
-Left out: machine talk, lines of subagents in their parent's file, API errors, command bodies, and all attachments but
-queued_command, for they hold dayleaf's own output.
+Left out: machine talk, lines of subagents in their parent's file, API errors, command bodies, and
+all attachments but queued_command, for they hold dayleaf's own output.
 """
 
 from __future__ import annotations
@@ -49,100 +56,185 @@ if TYPE_CHECKING:
     from typing import Any
 
 PROMPT, SLASH, BANG, BANGED, TEXT, USE, RESULT, COMPACT = (
-    "prompt", "slash", "bang", "banged", "text", "use", "result", "compact")
-STEER, PLAN, TODOS, SUMMARY, TITLE, REPORT, LINK = "steer", "plan", "todos", "summary", "title", "report", "link"
+    "prompt",
+    "slash",
+    "bang",
+    "banged",
+    "text",
+    "use",
+    "result",
+    "compact",
+)
+STEER, PLAN, TODOS, SUMMARY, TITLE, REPORT, LINK = (
+    "steer",
+    "plan",
+    "todos",
+    "summary",
+    "title",
+    "report",
+    "link",
+)
 REWIND, ENDED, INTERRUPTED, TEAM = "rewind", "ended", "interrupted", "team"
-CLIP = 2000  # characters of a text kept until secrets are out of it; it is shortened only afterwards
+# characters of a text kept until secrets are out of it; it is shortened only afterwards
+CLIP = 2000
 
-PROTOCOL = re.compile(  # what the client says of a call that the model repeats at once: no wall, and nothing to remember
-    r"string to replace not found|has not been read yet|has been modified since|found \d+ matches|no changes to make|"
-    r"inputvalidationerror|exceeds maximum allowed|cancelled:|sibling tool call|"
-    r"user doesn't want|no such tool available|request interrupted", re.I)
-_FENCES = re.compile(r"<(dayleaf-memory|system-reminder|local-command-caveat|task-notification)\b[^>]{0,400}>"
-                     r".*?(?:</\1\s*>|\Z)", re.S | re.I)
-_ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\^_])|[\x00-\x08\x0b-\x1f\x7f]")
+# what the client says of a call that the model repeats at once: no wall, and nothing to remember
+PROTOCOL = re.compile(
+    r"string to replace not found|has not been read yet|has been modified since|found \d+ matches"
+    r"|no changes to make|inputvalidationerror|exceeds maximum allowed|cancelled:|sibling tool call"
+    r"|user doesn't want|no such tool available|request interrupted",
+    re.I,
+)
+_FENCES = re.compile(
+    r"<(dayleaf-memory|system-reminder|local-command-caveat|task-notification)\b[^>]{0,400}>"
+    r".*?(?:</\1\s*>|\Z)",
+    re.S | re.I,
+)
+_ANSI = re.compile(
+    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\^_])|[\x00-\x08\x0b-\x1f\x7f]"
+)
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 # What holds neither a tag nor an escape, as most short texts: paths, branches, commands.
 _PLAIN, _SHORT = re.compile(r"[\w./:@, -]*", re.A), 200
-_TAG = re.compile(r"<(command-name|command-args|bash-input|bash-stdout|bash-stderr)>(.*?)(?:</\1>|\Z)", re.S)
-_MACHINE = ("<local-command-", "<task-notification", "<agent-notification", "<bash-notification", "[Request interrupted",
-            "Caveat: The messages below", "Operation stopped by hook: ",
-            "This session is being continued from a previous conversation")
+_TAG = re.compile(
+    r"<(command-name|command-args|bash-input|bash-stdout|bash-stderr)>(.*?)(?:</\1>|\Z)", re.S
+)
+_MACHINE = (
+    "<local-command-",
+    "<task-notification",
+    "<agent-notification",
+    "<bash-notification",
+    "[Request interrupted",
+    "Caveat: The messages below",
+    "Operation stopped by hook: ",
+    "This session is being continued from a previous conversation",
+)
 _TEAM = "<teammate-message"
 _TEAMMATE = re.compile(r"teammate_id=[\"']?([^\"'\s>]{1,80})")
 # What newer clients leave in place of what may hold account memory.
 _WITHHELD = ("[conversation summary withheld", "[account memory text ")
 # Tags that programs put around a prompt, and those of them around what was typed.
 _WRAPPER = re.compile(
-    r"<((?:system|developer|user|task|session|project|environment|agent)[_-]\w{1,30}|instructions?|context|rules|query|"
-    r"prompt|request|preamble)(?: [^<>]{0,200})?>", re.I)
-_ASKED_IN = re.compile(r"(?:user[_-](?:query|message|prompt|request|input)|query|prompt|request|task[_-]\w+)\Z", re.I)
+    r"<((?:system|developer|user|task|session|project|environment|agent)[_-]\w{1,30}|instructions?"
+    r"|context|rules|query|prompt|request|preamble)(?: [^<>]{0,200})?>",
+    re.I,
+)
+_ASKED_IN = re.compile(
+    r"(?:user[_-](?:query|message|prompt|request|input)|query|prompt|request|task[_-]\w+)\Z", re.I
+)
 _NOTED = ("<task-notification", "<agent-notification", "<bash-notification")
 _IDE = re.compile(r"<(ide_[a-z_]{1,40})>")
-_OFFER = re.compile(r"(?<!\n)\n*If (?:you need specific details from before exiting plan mode|"
-                    r"this plan can be broken down into) .*")
-_SUMMED = re.compile(r"(?<!\n)\n*(?:If you need specific details from before compaction|"
-                     r"Please continue the conversation from) .*",
-                     re.S)
+_OFFER = re.compile(
+    r"(?<!\n)\n*If (?:you need specific details from before exiting plan mode|"
+    r"this plan can be broken down into) .*"
+)
+_SUMMED = re.compile(
+    r"(?<!\n)\n*(?:If you need specific details from before compaction|"
+    r"Please continue the conversation from) .*",
+    re.S,
+)
 _PLANNED = "Implement the following plan:"
 _FEEDBACK = re.compile(r"\n\nUser feedback on this plan: (.*)", re.S)
 _APPROVED = re.compile(r"User has approved (?:your|the) plan|User has approved exiting plan mode")
 _PLAN_IN = re.compile(r"\n## Approved Plan(?: \(edited by user\))?:\n(.*)", re.S)
-_REFUSED = re.compile(r"The user doesn't want to (?:proceed with this tool use|take this action right now)|"
-                      r"Permission to use .{1,300}? has been denied", re.S)
-_BY_USER = "The user doesn't want to "  # without a terminal the host says "user-rejected" of what nobody was asked
+_REFUSED = re.compile(
+    r"The user doesn't want to (?:proceed with this tool use|take this action right now)|"
+    r"Permission to use .{1,300}? has been denied",
+    re.S,
+)
+# without a terminal the host says "user-rejected" of what nobody was asked
+_BY_USER = "The user doesn't want to "
 _REASON = re.compile(r"the user said:\n(.*)", re.S)
 _UNCLEAR = "The user wants to clarify these questions."
 _CLARIFIED = re.compile(r'^- "(.+?)"\n  Answer: (.+)$', re.M)
-_ANSWERED = re.compile(r"(?:User has answered your questions|Your questions have been answered|The user answered): *(.{,20000})",
-                       re.S)
-_PAIR = re.compile(r'"((?:[^"\\]|\\.|"(?!\s{0,4}=)){0,600}?)"\s{0,4}=\s{0,4}"((?:[^"]|"(?!\s{0,4}=)){0,4000}?)"'
-                   r'(?=, "|\. (?:You can|Read the)|\.?\s*\Z| (?:user notes|selected preview))', re.S)
-_TRAILER = re.compile(r"(?:^agentId: \S{1,200} \(.{0,400}\)\s{0,80})?"
-                      r"(?:^<usage>[^<]{0,400}(?:<(?!/usage)[^<]{0,400}){0,20}</usage>\s{0,80})?\Z", re.M)
-_WORK = re.compile(r"\A(?:.*\n)?\[Tool: [^\n]*(?:\n|\Z)", re.S)  # of a subagent's output: all up to the last call
+_ANSWERED = re.compile(
+    r"(?:User has answered your questions|Your questions have been answered"
+    r"|The user answered): *(.{,20000})",
+    re.S,
+)
+_PAIR = re.compile(
+    r'"((?:[^"\\]|\\.|"(?!\s{0,4}=)){0,600}?)"\s{0,4}=\s{0,4}"((?:[^"]|"(?!\s{0,4}=)){0,4000}?)"'
+    r'(?=, "|\. (?:You can|Read the)|\.?\s*\Z| (?:user notes|selected preview))',
+    re.S,
+)
+_TRAILER = re.compile(
+    r"(?:^agentId: \S{1,200} \(.{0,400}\)\s{0,80})?"
+    r"(?:^<usage>[^<]{0,400}(?:<(?!/usage)[^<]{0,400}){0,20}</usage>\s{0,80})?\Z",
+    re.M,
+)
+# of a subagent's output: all up to the last call
+_WORK = re.compile(r"\A(?:.*\n)?\[Tool: [^\n]*(?:\n|\Z)", re.S)
 _FOR = re.compile(r"<summary>Agent \"(.*?)\"", re.S)
 _NOTE = re.compile(r"<(task-id|agent-id|tool-use-id)>([^<]{0,400})</")
 _PULL = re.compile(r"https://github\.com/[\w.-]+/[\w.-]+/pull/\d+")
-_TITLES = {"custom-title": ("custom", "customTitle"), "ai-title": ("ai", "aiTitle"), "summary": ("summary", "summary")}
-_CLIENTS = frozenset(  # commands of the host that say nothing about the work, whatever their arguments
-    "add-dir agents clear color config context copy cost diff doctor effort exit export fast fork help hooks ide keybindings "
-    "login logout mcp memory mobile model output-style permissions plugin privacy-settings quit release-notes reload-plugins "
-    "remote-control rename resume rewind sandbox skills stats status statusline tasks terminal-setup theme todos upgrade usage "
-    "vim voice".split())
+_TITLES = {
+    "custom-title": ("custom", "customTitle"),
+    "ai-title": ("ai", "aiTitle"),
+    "summary": ("summary", "summary"),
+}
+# commands of the host that say nothing about the work, whatever their arguments
+_CLIENTS = frozenset(
+    "add-dir agents clear color config context copy cost diff doctor effort exit export fast fork "
+    "help hooks ide keybindings login logout mcp memory mobile model output-style permissions "
+    "plugin privacy-settings quit release-notes reload-plugins remote-control rename resume rewind "
+    "sandbox skills stats status statusline tasks terminal-setup theme todos "
+    "upgrade usage vim voice".split()
+)
 
 
 class Entry:
     """One thing that was said or done.
 
-    kind: PROMPT, SLASH, BANG (`!` command), BANGED (its output), TEXT (the model's), USE (a tool call), RESULT, COMPACT, or
-        STEER    the user's words by another way.  name: "while working" (typed while the model worked, or with the leave
-                 for the call `id`) | "answer" (text `question → answer`, one entry a
-                 question) | "refused" (text the reason, or "") | "plan" (approved; text the remark, or "")
-        PLAN     the text of a plan that was approved, or that a prompt asks to carry out (then beside the PROMPT)
-        TODOS    a todo list.  name "whole": data is the list [(text, status)]; "list": data is the list [(id, text, status)];
-                 "delta": data is [(id, text, status)], to be merged by id, where "" leaves text or status as it
-                 was.  status: pending | in_progress | completed | deleted
+    kind: PROMPT, SLASH, BANG (`!` command), BANGED (its output), TEXT (the model's), USE (a tool
+    call), RESULT, COMPACT, or
+        STEER    the user's words by another way.  name: "while working" (typed while the model
+                 worked, or with the leave for the call `id`) | "answer" (text `question → answer`,
+                 one entry a question) | "refused" (text the reason, or "") | "plan" (approved; text
+                 the remark, or "")
+        PLAN     the text of a plan that was approved, or that a prompt asks to carry out (then
+                 beside the PROMPT)
+        TODOS    a todo list.  name "whole": data is the list [(text, status)]; "list": data is the
+                 list [(id, text, status)]; "delta": data is [(id, text, status)], to be merged by
+                 id, where "" leaves text or status as it was.  status: pending | in_progress |
+                 completed | deleted
         SUMMARY  what the host's compaction summary says
-        TITLE    of the session.  name: "custom" (the user's; wins) | "ai" | "summary" (of the session that holds the line
-                 `id`; a Reading leaves out those of others)
-        REPORT   a subagent's last words.  name: what it was for, "" where only the call (`id`) tells; data {"agentId": …}
+        TITLE    of the session.  name: "custom" (the user's; wins) | "ai" | "summary" (of the
+                 session that holds the line `id`; a Reading leaves out those of others)
+        REPORT   a subagent's last words.  name: what it was for, "" where only the call (`id`)
+                 tells; data {"agentId": …}
         LINK     a pull request: its URL
-        REWIND   what was said since the instant `text` was taken back, before the prompt that follows
+        REWIND   what was said since the instant `text` was taken back, before the prompt that
+                 follows
         ENDED    the host noted that the turn came to its end
         INTERRUPTED  the user stopped the turn
         TEAM     a message of another agent of the session's team; name: whose
-    uuid: the line's id (a fork keeps it).  at: ISO 8601 UTC.  text: what was said or printed, with <private> parts, dayleaf's
-    blocks and the host's reminders removed.  id: of the tool call.  name, data: the tool and its input (USE), or the host's
-    structured result (RESULT).  failed: the tool reported an error; refused: it did not run, as the user or a rule would not
-    have it.
+    uuid: the line's id (a fork keeps it).  at: ISO 8601 UTC.  text: what was said or printed, with
+    <private> parts, dayleaf's blocks and the host's reminders removed.  id: of the tool call.
+    name, data: the tool and its input (USE), or the host's structured result (RESULT).  failed: the
+    tool reported an error; refused: it did not run, as the user or a rule would not have it.
     """
 
     __slots__ = ("_record", "at", "data", "failed", "id", "kind", "name", "refused", "text", "uuid")
 
-    def __init__(self, kind: str, record: dict[str, Any], text: str = "", call: str = "", name: str = "",
-                 data: Any = None, failed: bool = False, refused: bool = False):
-        self.kind, self.text, self.id, self.name, self.data, self.failed = kind, text, call, name, data, failed
+    def __init__(
+        self,
+        kind: str,
+        record: dict[str, Any],
+        text: str = "",
+        call: str = "",
+        name: str = "",
+        data: Any = None,
+        failed: bool = False,
+        refused: bool = False,
+    ):
+        self.kind, self.text, self.id, self.name, self.data, self.failed = (
+            kind,
+            text,
+            call,
+            name,
+            data,
+            failed,
+        )
         self.refused = refused
         self._record = record
         self.uuid = _str(record.get("uuid"))
@@ -159,13 +251,18 @@ class Entry:
 
     @property
     def prompt(self) -> str:
-        """The host's id of the prompt that a line of the user's belongs to; a hook gets it as `prompt_id`."""
+        """The host's id of the prompt that a line of the user's belongs to; a hook gets it as
+        `prompt_id`.
+        """
         return _str(self._record.get("promptId"))
 
     @property
     def headless(self) -> bool:
         """Whether a program asked, through the host's SDK, and no person typed."""
-        return _str(self._record.get("entrypoint")).startswith("sdk") or self._record.get("promptSource") == "sdk"
+        return (
+            _str(self._record.get("entrypoint")).startswith("sdk")
+            or self._record.get("promptSource") == "sdk"
+        )
 
     @property
     def cwd(self) -> str:
@@ -174,7 +271,9 @@ class Entry:
 
 
 def entries(record: dict[str, Any]) -> list[Entry]:
-    """Return what one line says; nothing where neither the user, the model nor the host for them speaks."""
+    """Return what one line says; nothing where neither the user, the model nor the host for them
+    speaks.
+    """
     kind = record.get("type")
     if kind in ("user", "assistant"):
         return _spoken(record, kind == "assistant")
@@ -196,7 +295,8 @@ def _noted_by_host(record: dict[str, Any]) -> list[Entry]:
     if subtype == "compact_boundary":
         return [Entry(COMPACT, record)]
     ended = subtype == "turn_duration" or (
-        subtype == "stop_hook_summary" and not record.get("preventedContinuation"))
+        subtype == "stop_hook_summary" and not record.get("preventedContinuation")
+    )
     return [Entry(ENDED, record)] if ended and record.get("isSidechain") is not True else []
 
 
@@ -210,10 +310,13 @@ def _spoken(record: dict[str, Any], model: bool) -> list[Entry]:
     blocks = [b for b in content if isinstance(b, dict)] if isinstance(content, list) else []
     if model:
         return [] if message.get("model") == "<synthetic>" else _said(record, blocks)
-    results = [entry for b in blocks if b.get("type") == "tool_result" for entry in _result(record, b)]
+    results = [
+        entry for b in blocks if b.get("type") == "tool_result" for entry in _result(record, b)
+    ]
     if not results or len(blocks) == 1:
         return results or _asked(record, _joined(blocks))
-    beside = queued(record, _joined(blocks), results[-1].id)  # the user let the call run, and said this with it
+    # the user let the call run, and said this with it
+    beside = queued(record, _joined(blocks), results[-1].id)
     approved = next((e for e in results if e.kind == STEER and e.name == "plan"), None)
     if approved is None or not beside:
         return results + beside
@@ -224,7 +327,13 @@ def _spoken(record: dict[str, Any], model: bool) -> list[Entry]:
 def _joined(content: object) -> str:
     """Return the text of a message's content."""
     if isinstance(content, list):
-        return "\n".join([_str(b.get("text")) for b in content if isinstance(b, dict) and b.get("type") == "text"])
+        return "\n".join(
+            [
+                _str(b.get("text"))
+                for b in content
+                if isinstance(b, dict) and b.get("type") == "text"
+            ]
+        )
     return _str(content)
 
 
@@ -248,11 +357,20 @@ def _said(record: dict[str, Any], blocks: list[dict[str, Any]]) -> list[Entry]:
 
 
 def _result(record: dict[str, Any], block: dict[str, Any]) -> list[Entry]:
-    """Return a tool's result, and beside it what the user said by it and what it says of plans, todo lists and subagents."""
-    text, call, data = _joined(block.get("content")), _str(block.get("tool_use_id")), record.get("toolUseResult")
+    """Return a tool's result, and beside it what the user said by it and what it says of plans,
+    todo lists and subagents.
+    """
+    text, call, data = (
+        _joined(block.get("content")),
+        _str(block.get("tool_use_id")),
+        record.get("toolUseResult"),
+    )
     failed = block.get("is_error") is True
-    refused = failed and (record["toolDenialKind"] in ("user-rejected", "permission-rule") if "toolDenialKind" in record
-                          else "permissionDecision" not in record and bool(_REFUSED.match(text)))
+    refused = failed and (
+        record["toolDenialKind"] in ("user-rejected", "permission-rule")
+        if "toolDenialKind" in record
+        else "permissionDecision" not in record and bool(_REFUSED.match(text))
+    )
     found = [Entry(RESULT, record, text, call, data=data, failed=failed, refused=refused)]
     if refused:
         return found + (_refusal(record, text, call) if text.startswith(_BY_USER) else [])
@@ -275,11 +393,15 @@ def _refusal(record: dict[str, Any], text: str, call: str) -> list[Entry]:
     said = _REASON.search(text)
     reason = _str(record.get("userFeedback")) or (said.group(1) if said else "")
     if reason.startswith(_UNCLEAR):
-        reason = "; ".join(question + " → " + answer for question, answer in _CLARIFIED.findall(reason))
+        reason = "; ".join(
+            question + " → " + answer for question, answer in _CLARIFIED.findall(reason)
+        )
     return [Entry(STEER, record, clean(reason), call, "refused")]
 
 
-def _answers(record: dict[str, Any], call: str, answers: dict[str, Any], data: dict[str, Any]) -> list[Entry]:
+def _answers(
+    record: dict[str, Any], call: str, answers: dict[str, Any], data: dict[str, Any]
+) -> list[Entry]:
     found, notes = [], data.get("annotations")
     for question, answer in answers.items():
         said = ", ".join(map(_str, answer)) if isinstance(answer, list) else _str(answer)
@@ -287,7 +409,9 @@ def _answers(record: dict[str, Any], call: str, answers: dict[str, Any], data: d
         note = _str(note.get("notes")) if isinstance(note, dict) else ""
         words = clean(said + (" (" + note + ")" if note else ""))
         if words:
-            found.append(Entry(STEER, record, clean(_str(question)) + " → " + words, call, "answer"))
+            found.append(
+                Entry(STEER, record, clean(_str(question)) + " → " + words, call, "answer")
+            )
     response = clean(_str(data.get("response")))
     return found + ([Entry(STEER, record, response, call, "answer")] if response else [])
 
@@ -296,7 +420,7 @@ def _approval(record: dict[str, Any], text: str, call: str, data: object) -> lis
     inside = _PLAN_IN.search(text)
     plan = _str(data.get("plan")) if isinstance(data, dict) else ""
     plan = clean(plan or (inside.group(1) if inside else ""))
-    remark = _FEEDBACK.search(text[:inside.start()] if inside else text)
+    remark = _FEEDBACK.search(text[: inside.start()] if inside else text)
     found = [Entry(STEER, record, clean(remark.group(1)) if remark else "", call, "plan")]
     return found + ([Entry(PLAN, record, plan, call)] if plan else [])
 
@@ -306,29 +430,53 @@ def _todos(record: dict[str, Any], call: str, data: dict[str, Any]) -> list[Entr
     whole, task, change = data.get("newTodos"), data.get("task"), data.get("statusChange")
     tasks = data.get("tasks")
     if isinstance(tasks, list):  # of TaskList: the states of all, whatever was told before
-        every = [(str(t["id"]), clean(_str(t.get("subject"))), _status(t.get("status")))
-                 for t in tasks if isinstance(t, dict) and t.get("id")]
+        every = [
+            (str(t["id"]), clean(_str(t.get("subject"))), _status(t.get("status")))
+            for t in tasks
+            if isinstance(t, dict) and t.get("id")
+        ]
         return [Entry(TODOS, record, "", call, "list", every)]
     if isinstance(whole, list):
-        items = [(clean(_str(t.get("content"))), _status(t.get("status"))) for t in whole if isinstance(t, dict)]
+        items = [
+            (clean(_str(t.get("content"))), _status(t.get("status")))
+            for t in whole
+            if isinstance(t, dict)
+        ]
         return [Entry(TODOS, record, "", call, "whole", items)]
     if isinstance(task, dict) and task.get("id") and task.get("subject"):
         made = (str(task["id"]), clean(_str(task["subject"])), _status(task.get("status")))
         return [Entry(TODOS, record, "", call, "delta", [made])]
     if isinstance(change, dict) and data.get("taskId"):
-        return [Entry(TODOS, record, "", call, "delta", [(str(data["taskId"]), "", _status(change.get("to")))])]
+        return [
+            Entry(
+                TODOS,
+                record,
+                "",
+                call,
+                "delta",
+                [(str(data["taskId"]), "", _status(change.get("to")))],
+            )
+        ]
     return []
 
 
 def _status(value: object) -> str:
-    return value if isinstance(value, str) and value in ("in_progress", "completed", "deleted") else "pending"
+    return (
+        value
+        if isinstance(value, str) and value in ("in_progress", "completed", "deleted")
+        else "pending"
+    )
 
 
 def _report(record: dict[str, Any], call: str, data: dict[str, Any]) -> list[Entry]:
     """Return a subagent's last words, of the call itself or of one that fetched them."""
     task, agent, name = data.get("task"), _str(data.get("agentId")), ""
     text = _joined(data.get("content")) if agent and data.get("status") == "completed" else ""
-    if isinstance(task, dict) and task.get("task_type") == "local_agent" and task.get("status") == "completed":
+    if (
+        isinstance(task, dict)
+        and task.get("task_type") == "local_agent"
+        and task.get("status") == "completed"
+    ):
         agent, name = _str(task.get("task_id")), clean(_str(task.get("description")))
         text = _WORK.sub("", _str(task.get("result")) or _str(task.get("output")))
     text = clean(_TRAILER.sub("", text))
@@ -342,11 +490,22 @@ def _notified(record: dict[str, Any], raw: str) -> list[Entry]:
     if not said or not name or record.get("isSidechain") is True:
         return []
     agent = ids.get("task-id") or ids.get("agent-id", "")
-    return [Entry(REPORT, record, said, ids.get("tool-use-id", ""), clean(name.group(1)), {"agentId": agent})]
+    return [
+        Entry(
+            REPORT,
+            record,
+            said,
+            ids.get("tool-use-id", ""),
+            clean(name.group(1)),
+            {"agentId": agent},
+        )
+    ]
 
 
 def _attached(record: dict[str, Any]) -> list[Entry]:
-    """Return what the user typed while the model worked, of the one kind of attachment that holds it."""
+    """Return what the user typed while the model worked, of the one kind of attachment that holds
+    it.
+    """
     attached = record.get("attachment")
     if not isinstance(attached, dict) or attached.get("type") != "queued_command":
         return []
@@ -360,10 +519,17 @@ def _attached(record: dict[str, Any]) -> list[Entry]:
 
 
 def queued(record: dict[str, Any], raw: str, call: str = "") -> list[Entry]:
-    """Return words that were typed while the model worked, unless they are the host's or one of its commands."""
+    """Return words that were typed while the model worked, unless they are the host's or one of its
+    commands.
+    """
     text = clean(_without_ide(raw))
     command = text[1:].partition(" ")[0] if text.startswith("/") else ""
-    if not text or command in _CLIENTS or raw.lstrip().startswith(_MACHINE) or record.get("isSidechain") is True:
+    if (
+        not text
+        or command in _CLIENTS
+        or raw.lstrip().startswith(_MACHINE)
+        or record.get("isSidechain") is True
+    ):
         return []
     if raw.lstrip().startswith(_TEAM):
         return _of_team(record, raw)
@@ -373,16 +539,23 @@ def queued(record: dict[str, Any], raw: str, call: str = "") -> list[Entry]:
 
 
 def _asked(record: dict[str, Any], raw: str) -> list[Entry]:
-    """Classify a user line without tool results: prompt, slash command, `!` command or its output, or machine talk."""
+    """Classify a user line without tool results: prompt, slash command, `!` command or its output,
+    or machine talk.
+    """
     if record.get("isCompactSummary"):
         text = clean(_SUMMED.sub("", raw.partition("\nSummary:\n")[2] or raw.partition("\n")[2]))
         return [Entry(SUMMARY, record, text)] if text and not text.startswith(_WITHHELD) else []
     origin = record.get("origin")
     by = origin.get("kind") if isinstance(origin, dict) else None
     start = raw.lstrip()
-    planned = start.startswith(_PLANNED)  # a plan that was approved "with a clear context" is sent by the host itself
-    machine = (by not in (None, "human", "auto-continuation" if planned else "") or record.get("promptSource") == "system"
-               or record.get("turnOrigin") == "task_notification" or record.get("isSidechain") is True)
+    # a plan that was approved "with a clear context" is sent by the host itself
+    planned = start.startswith(_PLANNED)
+    machine = (
+        by not in (None, "human", "auto-continuation" if planned else "")
+        or record.get("promptSource") == "system"
+        or record.get("turnOrigin") == "task_notification"
+        or record.get("isSidechain") is True
+    )
     if start.startswith(_NOTED):
         return _notified(record, raw)
     if start.startswith("[Request interrupted"):
@@ -396,12 +569,20 @@ def _asked(record: dict[str, Any], raw: str) -> list[Entry]:
     if start.startswith("<ide_"):
         raw = _without_ide(raw)
     text = clean(_OFFER.sub("", raw) if planned else _unwrapped(raw))
-    plan = clean(_str(record.get("planContent")) or _FEEDBACK.sub("", text.partition(_PLANNED)[2])) if planned else ""
-    return ([Entry(PROMPT, record, text)] if text else []) + ([Entry(PLAN, record, plan)] if plan else [])
+    plan = (
+        clean(_str(record.get("planContent")) or _FEEDBACK.sub("", text.partition(_PLANNED)[2]))
+        if planned
+        else ""
+    )
+    return ([Entry(PROMPT, record, text)] if text else []) + (
+        [Entry(PLAN, record, plan)] if plan else []
+    )
 
 
 def _of_team(record: dict[str, Any], raw: str) -> list[Entry]:
-    """Return the messages of other agents of a team; what their client sends as JSON says no word."""
+    """Return the messages of other agents of a team; what their client sends as JSON says no
+    word.
+    """
     found = []
     for part in raw.split("<teammate-message")[1:]:
         head, _, rest = part.partition(">")
@@ -409,7 +590,9 @@ def _of_team(record: dict[str, Any], raw: str) -> list[Entry]:
         named = _TEAMMATE.search(head)
         if _is_clients(text):
             task = json.loads(text)
-            said = ": ".join(filter(None, (_str(task.get("subject")), _str(task.get("description")))))
+            said = ": ".join(
+                filter(None, (_str(task.get("subject")), _str(task.get("description"))))
+            )
             text = clean(said) if task.get("type") == "task_assignment" else ""
         if text and record.get("isSidechain") is not True:
             found.append(Entry(TEAM, record, text, name=clean(named[1]) if named else "a teammate"))
@@ -417,7 +600,9 @@ def _of_team(record: dict[str, Any], raw: str) -> list[Entry]:
 
 
 def _is_clients(raw: str) -> bool:
-    """Tell whether a text is a JSON object that says its type or its task, as the client writes them."""
+    """Tell whether a text is a JSON object that says its type or its task, as the client writes
+    them.
+    """
     text = raw.strip()
     if text[:1] != "{" or text[-1:] != "}":
         return False
@@ -425,7 +610,9 @@ def _is_clients(raw: str) -> bool:
         value = json.loads(text)
     except (ValueError, RecursionError):
         return False
-    return isinstance(value, dict) and any(isinstance(value.get(key), str) for key in ("type", "task_type", "task_id"))
+    return isinstance(value, dict) and any(
+        isinstance(value.get(key), str) for key in ("type", "task_type", "task_id")
+    )
 
 
 def _unwrapped(raw: str) -> str:
@@ -436,19 +623,27 @@ def _unwrapped(raw: str) -> str:
         end = text.find("</%s>" % opened[1]) if opened else -1
         taken = opened is not None and end >= 0
         if opened and taken:
-            rest = text[end + len(opened[1]) + 3:].strip()
-            inside = text[opened.end():end].strip()
+            rest = text[end + len(opened[1]) + 3 :].strip()
+            inside = text[opened.end() : end].strip()
             text = inside if _ASKED_IN.match(opened[1]) or not rest else rest
     return text
 
 
 def _commanded(record: dict[str, Any], raw: str, theirs: bool) -> list[Entry]:
-    """Return a slash or `!` command of the user's; theirs: the host says that it is, which older ones never do."""
+    """Return a slash or `!` command of the user's; theirs: the host says that it is, which older
+    ones never do.
+    """
     parts = dict(_TAG.findall(raw))
     if "bash-input" in parts:
         return [Entry(BANG, record, clean(parts["bash-input"]))]
     if "bash-stdout" in parts or "bash-stderr" in parts:
-        return [Entry(BANGED, record, clean(parts.get("bash-stdout", "") + "\n" + parts.get("bash-stderr", "")))]
+        return [
+            Entry(
+                BANGED,
+                record,
+                clean(parts.get("bash-stdout", "") + "\n" + parts.get("bash-stderr", "")),
+            )
+        ]
     name, given = parts.get("command-name", "").strip(), parts.get("command-args", "").strip()
     asks = raw.startswith("<command-message>") or (bool(given) and name.lstrip("/") not in _CLIENTS)
     words = clean((name + " " + given).strip())
@@ -456,13 +651,17 @@ def _commanded(record: dict[str, Any], raw: str, theirs: bool) -> list[Entry]:
 
 
 def _returned(raw: str) -> str:
-    """Return what stands between the first tag of a result and the last that closes one, "" for none."""
+    """Return what stands between the first tag of a result and the last that closes one, "" for
+    none.
+    """
     start, end = raw.find("<result>"), raw.rfind("</result>")
-    return raw[start + len("<result>"):end] if 0 <= start < end else ""
+    return raw[start + len("<result>") : end] if 0 <= start < end else ""
 
 
 def _without_ide(raw: str) -> str:
-    """Leave out what an editor added between tags, with the blank space before it; what is not closed stays."""
+    """Leave out what an editor added between tags, with the blank space before it; what is not
+    closed stays.
+    """
     kept, at, open_ended = list[str](), 0, set[str]()
     for tag in _IDE.finditer(raw):
         close = "</%s>" % tag[1]
@@ -472,13 +671,14 @@ def _without_ide(raw: str) -> str:
         if end < 0:
             open_ended.add(close)
             continue
-        kept.append(raw[at:tag.start()].rstrip())
+        kept.append(raw[at : tag.start()].rstrip())
         at = end + len(close)
     return "".join([*kept, raw[at:]])
 
 
 def clean(text: str) -> str:
-    """Remove from raw text what must not be kept: <private> parts, dayleaf's own blocks, reminders, escape sequences.
+    """Remove from raw text what must not be kept: <private> parts, dayleaf's own blocks, reminders,
+    escape sequences.
 
     An unclosed block counts to the end of the text.
     """
@@ -495,7 +695,9 @@ def clean(text: str) -> str:
 
 
 def clip(value: str, most: int = CLIP) -> str:
-    """Shorten a text at white space: half a secret would no longer be recognised, so a word is never cut."""
+    """Shorten a text at white space: half a secret would no longer be recognised, so a word is
+    never cut.
+    """
     if len(value) <= most:
         return value
     head = value[:most]

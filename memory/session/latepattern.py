@@ -1,6 +1,7 @@
 """Regular expressions that are compiled when they are first used.
 
-A command needs few of the expressions that the modules it imports hold, and compiling one costs more than reading the line.
+A command needs few of the expressions that the modules it imports hold, and compiling one costs
+more than reading the line.
 """
 
 from __future__ import annotations

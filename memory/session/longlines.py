@@ -1,7 +1,8 @@
-"""A line of a transcript that is too long to be parsed, without what no person typed: read once, in bounded memory.
+"""A line of a transcript that is too long to be parsed, without what no person typed: read once, in
+bounded memory.
 
-Pictures and documents stand in such a line as base64.  A run of base64 signs in a text is left out, and a text longer than any
-prompt is cut; all else stays, so that the line is still one JSON object.
+Pictures and documents stand in such a line as base64.  A run of base64 signs in a text is left out,
+and a text longer than any prompt is cut; all else stays, so that the line is still one JSON object.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ RUN = 4096  # signs in a row that no words have
 KEPT = 1 << 20  # bytes of one text that are kept, escapes included
 MOST = 8 << 20  # bytes of a line after which each further text is cut to little
 LITTLE = 256
-LIMIT, QUOTES = 4 * MOST, 1_000_000  # bytes and quotation marks after which there is no object worth reading
+# bytes and quotation marks after which there is no object worth reading
+LIMIT, QUOTES = 4 * MOST, 1_000_000
 _SIGNS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=_-"
 _SIGN, _FEED = rb"[A-Za-z0-9+/=_-]", rb"(?:(?:\\r)?\\n)"  # a line's end as JSON writes it
 _LINED = _FEED + _SIGN + rb"{60,}"  # base64 may stand in lines
@@ -61,7 +63,9 @@ class Shortened:
         return b"".join(self._parts)
 
     def _quote(self, data: bytes, at: int) -> int:
-        """Return where the next text begins, or this one ends: at a quotation mark that is not escaped; -1 for none."""
+        """Return where the next text begins, or this one ends: at a quotation mark that is not
+        escaped; -1 for none.
+        """
         end = data.find(b'"', at)
         while end >= 0 and self._inside and _escapes(data[at:end]):
             self._quotes += 1
@@ -80,13 +84,13 @@ class Shortened:
         if not self._inside:
             return self._put(data)
         if self._running:
-            data = data[_leading(data):]
+            data = data[_leading(data) :]
             self._running = not data
         room = (KEPT if self._size < MOST else LITTLE) - self._kept
         parts, at = list[bytes](), 0
         for run in _RUNS.finditer(data):
             if run.end() - run.start() >= RUN:
-                parts.append(data[at:run.start()])
+                parts.append(data[at : run.start()])
                 at = run.end()
         self._running = self._running or at == len(data) > 0
         text = b"".join([*parts, data[at:]])
@@ -108,7 +112,9 @@ def _escapes(data: bytes) -> bool:
 
 
 def _sure(data: bytes) -> int:
-    """Return up to where a piece of a text can be judged: before signs that may begin a run, and before an escape's begin."""
+    """Return up to where a piece of a text can be judged: before signs that may begin a run, and
+    before an escape's begin.
+    """
     bare = len(data.rstrip(_SIGNS))
     sure = bare if len(data) - bare < RUN else len(data)
     return sure - _escapes(data[:sure])
@@ -120,9 +126,11 @@ def _leading(data: bytes) -> int:
 
 
 def _cut(text: bytes, room: int) -> bytes:
-    """Shorten a text to some bytes at white space, since half a secret is none any more; never inside an escape."""
+    """Shorten a text to some bytes at white space, since half a secret is none any more; never
+    inside an escape.
+    """
     space = text.rfind(b" ", 0, room)
     if space >= room // 2:
         return text[:space]
     at = text.rfind(b"\\", max(0, room - _ESCAPE), room)
-    return text[:at if at >= 0 and _escapes(text[:at + 1]) else room]
+    return text[: at if at >= 0 and _escapes(text[: at + 1]) else room]

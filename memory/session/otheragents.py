@@ -1,7 +1,9 @@
-"""Sessions of other agents, read as if the host had written them: each reader turns its agent's lines into the host's.
+"""Sessions of other agents, read as if the host had written them: each reader turns its agent's
+lines into the host's.
 
-A reader is all that an agent needs: where its sessions are, and what one of them says, as rows in the shape of a transcript's
-lines (entries.py says which).  Everything behind it, from the turns to the record, is the same for all.
+A reader is all that an agent needs: where its sessions are, and what one of them says, as rows in
+the shape of a transcript's lines (entries.py says which).  Everything behind it, from the turns to
+the record, is the same for all.
 """
 
 from __future__ import annotations
@@ -34,7 +36,9 @@ class Entries(Protocol):
 
 
 class Source(Protocol):
-    """What capture reads a session through: the module `transcript` for the host's files, `Rows` for those of others."""
+    """What capture reads a session through: the module `transcript` for the host's files, `Rows`
+    for those of others.
+    """
 
     def read(self, path: str, offset: int = 0, limit: int = MOST, ended: bool = False) -> Entries:
         """Open a session for one pass over its entries from an offset on."""
@@ -54,7 +58,9 @@ class Source(Protocol):
 
 
 class Spoken(NamedTuple):
-    """A session as its agent's file tells it: its id, the directory it was started in, its rows in the host's shape."""
+    """A session as its agent's file tells it: its id, the directory it was started in, its rows in
+    the host's shape.
+    """
 
     id: str
     directory: str
@@ -62,7 +68,9 @@ class Spoken(NamedTuple):
 
 
 class Agent(Protocol):
-    """A reader of another agent's sessions; codex.py and geminicli.py hold the two that there are."""
+    """A reader of another agent's sessions; codex.py and geminicli.py hold the two that there
+    are.
+    """
 
     @property
     def name(self) -> str:
@@ -82,7 +90,7 @@ class Reading:
     """The entries of rows from one of them on."""
 
     def __init__(self, rows: list[dict[str, Any]], offset: int, limit: int):
-        self._rows = rows[offset:offset + limit]
+        self._rows = rows[offset : offset + limit]
         self.offset = offset + len(self._rows)
 
     def __iter__(self) -> Iterator[Entry]:
@@ -99,13 +107,19 @@ class Rows:
         self.rows = rows
 
     def read(self, path: str, offset: int = 0, limit: int = MOST, ended: bool = False) -> Reading:
-        """Open it for one pass from a row on; past its end (the agent took rows back) from the start."""
+        """Open it for one pass from a row on; past its end (the agent took rows back) from the
+        start.
+        """
         return Reading(self.rows, offset if 0 <= offset <= len(self.rows) else 0, limit)
 
     def compactions(self, path: str) -> list[Stop]:
         """Return the rows that end a context."""
-        return [Stop(at, str(row.get("timestamp"))) for at, row in enumerate(self.rows)
-                for entry in entries(row) if entry.kind == COMPACT]
+        return [
+            Stop(at, str(row.get("timestamp")))
+            for at, row in enumerate(self.rows)
+            for entry in entries(row)
+            if entry.kind == COMPACT
+        ]
 
     def began(self, path: str) -> str:
         """Return the instant of the first row."""
@@ -127,7 +141,9 @@ class Found(NamedTuple):
 
 
 def found(agent: Agent, env: dict[str, str]) -> Iterator[Found]:
-    """Yield an agent's sessions; of two files of one session the later named, which a newer version wrote."""
+    """Yield an agent's sessions; of two files of one session the later named, which a newer version
+    wrote.
+    """
     told: dict[str, Found] = {}
     for path in agent.paths(env):
         one = _read(agent, path, env)
@@ -160,6 +176,7 @@ def _read(agent: Agent, path: str, env: dict[str, str]) -> Found:
 
 # ---- rows in the host's shape
 
+
 class Maker:
     """Makes the rows of one session: `at`, `cwd` and `branch` hold for those that follow."""
 
@@ -169,12 +186,23 @@ class Maker:
         self._same: dict[str, int] = {}
 
     def _row(self, kind: str, key: str, content: Any, **more: Any) -> None:
-        said = "%s\n%s\n%s\n%s" % (self.session, self.at, kind, key)  # and not its number: an agent may take rows back
+        # and not its number: an agent may take rows back
+        said = "%s\n%s\n%s\n%s" % (self.session, self.at, kind, key)
         self._same[said] = number = self._same.get(said, 0) + 1
         digest = files.sha256(("%s\n%d" % (said, number)).encode("utf-8", "replace"))
         uuid = "%s-%s-4000-8000-%s" % (digest[:8], digest[8:12], digest[12:24])
-        self.rows.append({"type": kind, "uuid": uuid, "timestamp": self.at, "cwd": self.cwd, "gitBranch": self.branch,
-                          "sessionId": self.session, "message": {"role": kind, "content": content}, **more})
+        self.rows.append(
+            {
+                "type": kind,
+                "uuid": uuid,
+                "timestamp": self.at,
+                "cwd": self.cwd,
+                "gitBranch": self.branch,
+                "sessionId": self.session,
+                "message": {"role": kind, "content": content},
+                **more,
+            }
+        )
 
     def asked(self, text: str) -> None:
         """The user said something."""
@@ -186,14 +214,32 @@ class Maker:
 
     def used(self, call: str, tool: str, given: dict[str, Any]) -> None:
         """The model called a tool of the host's name and arguments."""
-        self._row("assistant", call, [{"type": "tool_use", "id": call, "name": tool, "input": given}])
+        self._row(
+            "assistant", call, [{"type": "tool_use", "id": call, "name": tool, "input": given}]
+        )
 
-    def returned(self, call: str, text: str, failed: bool = False, data: Any = None, refused: bool = False) -> None:
-        """A call came back.  data: the host's structured result.  refused: the user would not have it."""
+    def returned(
+        self, call: str, text: str, failed: bool = False, data: Any = None, refused: bool = False
+    ) -> None:
+        """A call came back.  data: the host's structured result.  refused: the user would not have
+        it.
+        """
         denial = {"toolDenialKind": "user-rejected"} if refused else {}
         said = REFUSED if refused else text
-        self._row("user", call, [{"type": "tool_result", "tool_use_id": call, "content": said, "is_error": failed or refused}],
-                  **({} if data is None else {"toolUseResult": data}), **denial)
+        self._row(
+            "user",
+            call,
+            [
+                {
+                    "type": "tool_result",
+                    "tool_use_id": call,
+                    "content": said,
+                    "is_error": failed or refused,
+                }
+            ],
+            **({} if data is None else {"toolUseResult": data}),
+            **denial,
+        )
 
     def ran(self, call: str, output: str, status: int | None) -> None:
         """A command ended.  status: None where nothing tells."""
@@ -202,7 +248,9 @@ class Maker:
 
 
 def instant(said: object) -> str:
-    """Return a time (RFC 3339, or seconds or milliseconds since the epoch) as the host writes it, "" for none."""
+    """Return a time (RFC 3339, or seconds or milliseconds since the epoch) as the host writes it,
+    "" for none.
+    """
     if isinstance(said, bool):
         return ""
     if isinstance(said, (int, float)) and 0 < said < 1e14:
@@ -214,6 +262,9 @@ def instant(said: object) -> str:
 def text_of(content: object) -> str:
     """Return the text of a message: one text, or parts with `text`."""
     if isinstance(content, list):
-        said = [part if isinstance(part, str) else part.get("text") if isinstance(part, dict) else "" for part in content]
+        said = [
+            part if isinstance(part, str) else part.get("text") if isinstance(part, dict) else ""
+            for part in content
+        ]
         return "\n".join(part for part in said if isinstance(part, str) and part)
     return content if isinstance(content, str) else ""

@@ -1,8 +1,10 @@
-"""What a rewind took back of a session: the transcript is a tree, and its lines name the one that each hangs on.
+"""What a rewind took back of a session: the transcript is a tree, and its lines name the one that
+each hangs on.
 
-A rewind deletes nothing: the next prompt hangs on the line before what was taken back.  So a prompt takes back every prompt that
-stands in the file between the line it hangs on and itself.  Only what begins a turn is looked at: several results hang on one
-call, and lines of hooks and queues arrive late.  After a compaction the chain begins anew, without a parent.
+A rewind deletes nothing: the next prompt hangs on the line before what was taken back.  So a prompt
+takes back every prompt that stands in the file between the line it hangs on and itself.  Only what
+begins a turn is looked at: several results hang on one call, and lines of hooks and queues arrive
+late.  After a compaction the chain begins anew, without a parent.
 """
 
 from __future__ import annotations
@@ -31,7 +33,9 @@ _LAST = 1 << 14  # bytes before a reading, which mostly hold the line that its f
 
 
 class Span(NamedTuple):
-    """A stretch of time in a session that a rewind took back: from the first prompt of it on, up to the one that followed."""
+    """A stretch of time in a session that a rewind took back: from the first prompt of it on, up to
+    the one that followed.
+    """
 
     since: str
     until: str
@@ -44,14 +48,15 @@ class Span(NamedTuple):
 class Lines:
     """Lines in the order of their file.
 
-    prompts: the instants of those that are prompts.  linked: some line names the one it hangs on.  compacted: the chain began
-    anew.
+    prompts: the instants of those that are prompts.  linked: some line names the one it hangs on.
+    compacted: the chain began anew.
     """
 
     __slots__ = ("_before", "compacted", "linked", "prompts")
 
     def __init__(self) -> None:
-        self._before: dict[int, int] = {}  # by the hash of its id: how many prompts stand up to a line
+        # by the hash of its id: how many prompts stand up to a line
+        self._before: dict[int, int] = {}
         self.prompts: list[str] = []
         self.linked = self.compacted = False
 
@@ -65,18 +70,26 @@ class Lines:
         if told and told[0].kind in (PROMPT, SLASH) and told[0].at:
             self.prompts.append(told[0].at)
         self.linked = self.linked or isinstance(record.get("parentUuid"), str)
-        self.compacted = self.compacted or record.get("subtype") == "compact_boundary" or bool(record.get("isCompactSummary"))
+        self.compacted = (
+            self.compacted
+            or record.get("subtype") == "compact_boundary"
+            or bool(record.get("isCompactSummary"))
+        )
         if isinstance(record.get("uuid"), str):
             self._before[hash(record["uuid"])] = len(self.prompts)
 
     def after(self, uuid: str) -> list[str] | None:
-        """Return the instant of the first prompt after a line, [] for none; None where the line is not among these."""
+        """Return the instant of the first prompt after a line, [] for none; None where the line is
+        not among these.
+        """
         at = self._before.get(hash(uuid))
-        return None if at is None else self.prompts[at:at + 1]
+        return None if at is None else self.prompts[at : at + 1]
 
 
 class Tree:
-    """Where each prompt of a reading hangs.  start: the reading's offset; of what stands before it is read what is needed."""
+    """Where each prompt of a reading hangs.  start: the reading's offset; of what stands before it
+    is read what is needed.
+    """
 
     def __init__(self, fd: int, start: int):
         self._fd, self._start, self._own = fd, start, Lines()
@@ -88,13 +101,17 @@ class Tree:
         self._own.passed(line)
 
     def taken(self, record: dict[str, Any], told: list[Entry]) -> str:
-        """Note a line, and return the instant from which on it takes back what was said, "" where it does not."""
+        """Note a line, and return the instant from which on it takes back what was said, "" where
+        it does not.
+        """
         since = "".join(self._next(record["parentUuid"])[:1]) if _begins(record, told) else ""
         self._own.row(record, told)
         return since
 
     def _next(self, parent: object) -> list[str]:
-        """Return the instants of prompts after the line that a prompt hangs on, the first of them first; None for no line."""
+        """Return the instants of prompts after the line that a prompt hangs on, the first of them
+        first; None for no line.
+        """
         if isinstance(parent, str):
             found = self._own.after(parent)
             for before in self._before() if found is None else ():
@@ -103,7 +120,11 @@ class Tree:
                     return earlier + self._own.prompts[:1]
             return found or []
         every = [*([self._all()] if self._start else ()), self._own]
-        if parent is not None or any(lines.compacted for lines in every) or not any(lines.linked for lines in every):
+        if (
+            parent is not None
+            or any(lines.compacted for lines in every)
+            or not any(lines.linked for lines in every)
+        ):
             return []
         return [at for lines in every for at in lines.prompts[:1]]
 
@@ -150,11 +171,21 @@ def _note(found: Lines, line: bytes) -> None:
 
 
 def _begins(record: dict[str, Any], told: list[Entry]) -> bool:
-    """Tell whether a line begins a turn: no result of a call, no line of a subagent's or of the host's own."""
-    if record.get("type") != "user" or "parentUuid" not in record or any(
-            record.get(mark) for mark in ("isMeta", "isSidechain", "isCompactSummary")):
+    """Tell whether a line begins a turn: no result of a call, no line of a subagent's or of the
+    host's own.
+    """
+    if (
+        record.get("type") != "user"
+        or "parentUuid" not in record
+        or any(record.get(mark) for mark in ("isMeta", "isSidechain", "isCompactSummary"))
+    ):
         return False
     message = record.get("message")
     content = message.get("content") if isinstance(message, dict) else None
-    return isinstance(content, str) or isinstance(content, list) and not any(
-        isinstance(block, dict) and block.get("type") == "tool_result" for block in content)
+    return (
+        isinstance(content, str)
+        or isinstance(content, list)
+        and not any(
+            isinstance(block, dict) and block.get("type") == "tool_result" for block in content
+        )
+    )

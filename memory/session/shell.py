@@ -5,7 +5,15 @@ from __future__ import annotations
 import re
 
 from memory.session import tellingline
-from memory.session.commandline import BUILDERS, QUIET_FAILURES, TESTERS, is_noise, key_of, kind_of, steps
+from memory.session.commandline import (
+    BUILDERS,
+    QUIET_FAILURES,
+    TESTERS,
+    is_noise,
+    key_of,
+    kind_of,
+    steps,
+)
 from memory.session.transcript import clean, clip
 
 TYPE_CHECKING = False
@@ -15,54 +23,82 @@ if TYPE_CHECKING:
 OK, FAILED, TIMED_OUT, DECLINED = "passed", "failed", "timed out", "refused"
 BACKGROUND, BY_HAND, INTERRUPTED, UNKNOWN = "in background", "by the user", "interrupted", "unknown"
 DELETED = re.compile(r"(?:^|[;&|\n][ \t]{0,40})(?:git[ \t]{1,40})?rm[ \t]{1,40}([^;&|\n]+)")
-WRITTEN = re.compile(r"(?:^|[;&|\n][ \t]{0,40})cat[ \t]{0,40}>>?[ \t]{0,40}['\"]?([^\s'\"<>&|;]{1,400})['\"]?[ \t]{0,40}<<")
-_READERS = frozenset("gh curl wget kubectl journalctl ssh jq docker-logs glab".split())  # print what other runs said
+WRITTEN = re.compile(
+    r"(?:^|[;&|\n][ \t]{0,40})cat[ \t]{0,40}>>?[ \t]{0,40}['\"]?"
+    r"([^\s'\"<>&|;]{1,400})['\"]?[ \t]{0,40}<<"
+)
+# print what other runs said
+_READERS = frozenset("gh curl wget kubectl journalctl ssh jq docker-logs glab".split())
 _SUMMARY = re.compile(
-    r"^(?:=+ )?((?:\d+ (?:passed|failed|skipped|errors?|xfailed|xpassed|deselected|warnings?)(?:, )?)+"
-    r" in [\d.:]+s?.*?)(?: =+)?$"
-    r"|^(Ran \d+ tests? in .*)$|^(FAILED \((?:failures|errors|skipped|expected).*\))$"
-    r"|^(test result: .*)$|^[ \t]{0,80}(Tests:? {1,40}\d.*)$|^[ \t]{0,80}(\d{1,9} (?:passing|failing)\b.*)$"
-    r"|^(\d+ examples?, \d+ failures?.*)$|^((?:ok|FAIL)\s+\S+\s+[\d.(\[]\S*.*)$|^(OK \(\d+ tests?.*\))$"
-    r"|^((?:\[\w+\] )?Tests run: \d+.*)$|^(# (?:pass|fail) \d+)$|^((?:Passed|Failed)!\s+- Failed: .*)$"
-    r"|^(\d+% tests passed.*)$", re.M)
+    r"^(?:=+ )?((?:\d+ (?:passed|failed|skipped|errors?|xfailed|xpassed|deselected"
+    r"|warnings?)(?:, )?)+ in [\d.:]+s?.*?)(?: =+)?$|^(Ran \d+ tests? in .*)$"
+    r"|^(FAILED \((?:failures|errors|skipped|expected).*\))$|^(test result: .*)$"
+    r"|^[ \t]{0,80}(Tests:? {1,40}\d.*)$|^[ \t]{0,80}(\d{1,9} (?:passing|failing)\b.*)$"
+    r"|^(\d+ examples?, \d+ failures?.*)$|^((?:ok|FAIL)\s+\S+\s+[\d.(\[]\S*.*)$"
+    r"|^(OK \(\d+ tests?.*\))$|^((?:\[\w+\] )?Tests run: \d+.*)$|^(# (?:pass|fail) \d+)$"
+    r"|^((?:Passed|Failed)!\s+- Failed: .*)$|^(\d+% tests passed.*)$",
+    re.M,
+)
 _BAD = re.compile(
-    r"\b[1-9]\d* (?:failed|failing|errors?|failures?)\b|^FAIL|\bFAILED\b|(?:Failures|Errors|Failed): [1-9]|"
-    r"# fail [1-9]")
+    r"\b[1-9]\d* (?:failed|failing|errors?|failures?)\b|^FAIL|\bFAILED\b|(?:Failures|Errors"
+    r"|Failed): [1-9]|# fail [1-9]"
+)
 _REFUSED = re.compile(
-    r"doesn't want to (?:proceed|take this action)|ermission (?:to use|for this)|haven't granted|has been denied|"
-    r"requires? approval|"
-    r"[Rr]ejected (?:tool use|by (?:the )?user)|hook (?:(?:blocking )?error|returned blocking error|denied|blocked)|"
-    r"(?:blocked|denied|stopped) by (?:a |the )?"
-    r"(?:\w+ )?hook|was blocked\. For security")
+    r"doesn't want to (?:proceed|take this action)|ermission (?:to use|for this)|haven't granted"
+    r"|has been denied|requires? approval|[Rr]ejected (?:tool use|by (?:the )?user)"
+    r"|hook (?:(?:blocking )?error|returned blocking error|denied|blocked)|(?:blocked|denied"
+    r"|stopped) by (?:a |the )?(?:\w+ )?hook|was blocked\. For security"
+)
 _INTERRUPTED = re.compile(r"\[Request interrupted by user|interrupted by (?:the )?user", re.I)
-_FILTERS = r"(?:tail|head|cat|tee|less|more|ts|nl|sed|awk|cut|sort|uniq|column|tr)\b"  # cut what they are given
+# cut what they are given
+_FILTERS = r"(?:tail|head|cat|tee|less|more|ts|nl|sed|awk|cut|sort|uniq|column|tr)\b"
 _HEAD = r"head(?:\s+-n?\s*(\d+))?(?:\s|\Z)"
 _STATUS = r"\$\?|PIPESTATUS|pipestatus|\$(?:rc|status|code|exit_code|EXIT|RC)\b"
 _STATED = r"(?i)(?:exit(?:ed)?|status|rc|code|=|:)\W{0,3}(?:code|status)?\W{0,3}(\d{1,3})\W*\Z"
 _FELL = re.compile(  # what only a failed runner says
-    r"^[ \t]*--- FAIL: |^FAIL(?:\s|$)|^\[[\w:./-]+\] ERROR task failed|^npm (?:ERR!|error) |ELIFECYCLE|"
-    r"^g?make(?:\[\d+\])?: \*\*\* |"
-    r"^error(?:\[E\d+\])?: |error TS\d+: |^[1-9]\d* issues?:|^Found [1-9]\d* errors?|^[✖✗] \d+ problems? \([1-9]|BUILD FAILED|"
-    r"^FAILED: |"
-    r"^[\w./+-]+\.\w+:\d+:\d+: (?:fatal )?error: |^(?:vet: )?[\w./+-]+\.go:\d+:\d+: |failed to solve: |^fatal: |"
-    r"^[ \t]*! \[.*rejected\]|^Some tests failed", re.M)
+    r"^[ \t]*--- FAIL: |^FAIL(?:\s|$)|^\[[\w:./-]+\] ERROR task failed|^npm (?:ERR!|error) "
+    r"|ELIFECYCLE|^g?make(?:\[\d+\])?: \*\*\* |^error(?:\[E\d+\])?: |error TS\d+: "
+    r"|^[1-9]\d* issues?:|^Found [1-9]\d* errors?|^[✖✗] \d+ problems? \([1-9]|BUILD FAILED"
+    r"|^FAILED: |^[\w./+-]+\.\w+:\d+:\d+: (?:fatal )?error: |^(?:vet: )?[\w./+-]+\.go:\d+:\d+: "
+    r"|failed to solve: |^fatal: |^[ \t]*! \[.*rejected\]|^Some tests failed",
+    re.M,
+)
 # one of these stands in each
-_FALL_WORDS = ("FAIL", "ERR", "rror", "ELIFE", "***", " issues:", "problems", ".go:", "failed", "fatal", "rejected]")
+_FALL_WORDS = (
+    "FAIL",
+    "ERR",
+    "rror",
+    "ELIFE",
+    "***",
+    " issues:",
+    "problems",
+    ".go:",
+    "failed",
+    "fatal",
+    "rejected]",
+)
 _STOOD = (  # what only a runner that came through says
-    r"(?m)^0 issues\.|^All checks passed|^Success: no issues|^Found 0 errors|BUILD SUCCESS|"
-    r"^Build succeeded|^[ \t]*Finished (?:`|dev|"
-    r"release|test)|"
-    r"built in [\d.]+|^(?:All )?tests? passed|^added \d+ packages?|^up to date|^Successfully (?:installed|built|tagged)|"
-    r"^\[\S+(?: \(root-commit\))? [0-9a-f]{7,}\] |^[ \t]*[0-9a-f]{7,}\.\.[0-9a-f]{7,}\s|Everything up-to-date|"
-    r"^All files formatted")
+    r"(?m)^0 issues\.|^All checks passed|^Success: no issues|^Found 0 errors|BUILD SUCCESS"
+    r"|^Build succeeded|^[ \t]*Finished (?:`|dev|release|test)|built in [\d.]+"
+    r"|^(?:All )?tests? passed|^added \d+ packages?|^up to date|^Successfully (?:installed|built"
+    r"|tagged)|^\[\S+(?: \(root-commit\))? [0-9a-f]{7,}\] |^[ \t]*[0-9a-f]{7,}\.\.[0-9a-f]{7,}\s"
+    r"|Everything up-to-date|^All files formatted"
+)
 _ERROR = re.compile(
-    r"error|exception|^E  |^FAIL|panic|fatal|traceback|not found|no such|denied|undefined|unresolved|cannot|can't|could not|"
-    r"unable|"
-    r"invalid|missing|failed|abort|오류|실패|エラー|失敗|错误|失败|Fehler", re.I | re.M)
+    r"error|exception|^E  |^FAIL|panic|fatal|traceback|not found|no such|denied|undefined"
+    r"|unresolved|cannot|can't|could not|unable|invalid|missing|failed|abort|오류|실패|エラー"
+    r"|失敗|错误|失败|Fehler",
+    re.I | re.M,
+)
 _NORMAL = (  # in this order
     (re.compile(r"^E\s+"), ""),
     (re.compile(r"(?:[A-Za-z]:|(?<![\w.]))(?:[\\/][\w.@+~ -]*[\w.@+~-])*[\\/](?=[\w.@+~-])"), "/"),
-    (re.compile(r"\b(?:0x[0-9a-fA-F]+|[0-9a-f]{8}-[0-9a-f-]{20,40}|(?=[0-9a-f]*\d)[0-9a-f]{7,64})\b"), "#"),
+    (
+        re.compile(
+            r"\b(?:0x[0-9a-fA-F]+|[0-9a-f]{8}-[0-9a-f-]{20,40}|(?=[0-9a-f]*\d)[0-9a-f]{7,64})\b"
+        ),
+        "#",
+    ),
     (re.compile(r"(?P<q>['\"])(?![A-Za-z_][\w.:/@-]*(?P=q))[^'\"]*(?P=q)"), "'#'"),
     (re.compile(r"(?<!\w)\d+(?:[.,:]\d+)*"), "#"),
     (re.compile(r"\s+"), " "),
@@ -73,25 +109,62 @@ _EXIT = re.compile(r"\A(?:Error: )?Exit code (\d+)\n?")
 class Run:
     """A command and how it went.
 
-    at: when it ended.  command: as typed.  key: program and verb (`pytest`, `npm test`, `git commit`).  outcome: OK,
-    `exit N`, or one of the words above; UNKNOWN where a pipe or a command after it hides the status and the output does not tell.
-    detail: the lines that say why it failed, the telling one first.  summary: what a test run says of itself.  count: how
-    often in a row; last: when the latest of them ended.  masked: its status is hidden, and it speaks of errors.  kind: what
-    failed (`tellingline`: test, lint, build, use …).  names: the tests that failed, or the files with findings.
+    at: when it ended.  command: as typed.  key: program and verb (`pytest`, `npm test`, `git
+    commit`).  outcome: OK, `exit N`, or one of the words above; UNKNOWN where a pipe or a command
+    after it hides the status and the output does not tell.  detail: the lines that say why it
+    failed, the telling one first.  summary: what a test run says of itself.  count: how often in a
+    row; last: when the latest of them ended.  masked: its status is hidden, and it speaks of
+    errors.  kind: what failed (`tellingline`: test, lint, build, use …).  names: the tests that
+    failed, or the files with findings.
     """
 
-    __slots__ = ("at", "command", "count", "detail", "key", "kind", "last", "masked", "names", "outcome", "summary")
+    __slots__ = (
+        "at",
+        "command",
+        "count",
+        "detail",
+        "key",
+        "kind",
+        "last",
+        "masked",
+        "names",
+        "outcome",
+        "summary",
+    )
 
-    def __init__(self, at: str, command: str, key: str, outcome: str, detail: str = "", summary: str = "",
-                 count: int = 1, last: str = "", masked: bool = False, kind: str = "", names: Iterable[str] = ()):
+    def __init__(
+        self,
+        at: str,
+        command: str,
+        key: str,
+        outcome: str,
+        detail: str = "",
+        summary: str = "",
+        count: int = 1,
+        last: str = "",
+        masked: bool = False,
+        kind: str = "",
+        names: Iterable[str] = (),
+    ):
         self.at, self.command, self.key, self.outcome = at, command, key, outcome
         self.detail, self.summary, self.count = detail, summary, count
         self.last, self.masked, self.kind, self.names = last or at, masked, kind, tuple(names)
 
     def fields(self) -> list[object]:
         """Return what the constructor takes, as JSON can hold it."""
-        return [self.at, self.command, self.key, self.outcome, self.detail, self.summary, self.count, self.last, self.masked,
-                self.kind, list(self.names)]
+        return [
+            self.at,
+            self.command,
+            self.key,
+            self.outcome,
+            self.detail,
+            self.summary,
+            self.count,
+            self.last,
+            self.masked,
+            self.kind,
+            list(self.names),
+        ]
 
     @property
     def bad(self) -> bool:
@@ -114,12 +187,14 @@ class Run:
         return self.is_test or bool(BUILDERS.match(self.key))
 
 
-def run(command: str, at: str, output: str, data: object = None, failed: bool = False) -> Run | None:
+def run(
+    command: str, at: str, output: str, data: object = None, failed: bool = False
+) -> Run | None:
     """Judge a command by its output; None for noise and for dayleaf's own commands.
 
-    command, output: raw text of the call and its result.  data: the host's structured result.  failed: it reported an
-    error.  The exit status stands only in the text ("Exit code 3"); `pytest | tail` exits 0 with failures, so what the
-    runner says of itself decides before it.
+    command, output: raw text of the call and its result.  data: the host's structured result.
+    failed: it reported an error.  The exit status stands only in the text ("Exit code 3"); `pytest
+    | tail` exits 0 with failures, so what the runner says of itself decides before it.
     """
     command = clean(command)
     every = steps(command)
@@ -128,11 +203,17 @@ def run(command: str, at: str, output: str, data: object = None, failed: bool = 
     others = [(number, key) for number, key in mattering if key.partition(" ")[0] != "dayleaf"]
     if not keyed or (mattering and not others):
         return None
-    number, key = next(((n, k) for n, k in others if TESTERS.search(k)), others[0] if others else keyed[0])
+    number, key = next(
+        ((n, k) for n, k in others if TESTERS.search(k)), others[0] if others else keyed[0]
+    )
     text = clean(output) if len(mattering) == len(others) else ""
     outcome = _outcome(text, data, failed)
     text = _EXIT.sub("", text)
-    told = tellingline.tell(text, command) if outcome == FAILED or outcome.startswith("exit ") else None
+    told = (
+        tellingline.tell(text, command)
+        if outcome == FAILED or outcome.startswith("exit ")
+        else None
+    )
     if told is not None and len(others) > 1:
         number, key = _failing_step(others, told, (number, key), text)
     hidden = _hidden(every, number)
@@ -140,20 +221,43 @@ def run(command: str, at: str, output: str, data: object = None, failed: bool = 
     summary = _summary(text, key, bool(hidden) or outcome != OK) if judged else ""
     if judged and outcome == OK and (_BAD.search(summary) or _speaks_of_failure(text, key, hidden)):
         outcome = FAILED
-    elif hidden and (outcome == OK or (outcome == "exit 1" and hidden[0] == "|" and _is_quiet(hidden))):
-        outcome = _stated(command, text) or (OK if _stands(text, summary, key, hidden, every[number][1]) else UNKNOWN)
-    result = Run(at, command, key, outcome, "", summary, masked=outcome == UNKNOWN and bool(_ERROR.search(text)))
-    quiet = outcome == "exit 1" and {key.partition(" ")[0], keyed[-1][1].partition(" ")[0]} & QUIET_FAILURES
+    elif hidden and (
+        outcome == OK or (outcome == "exit 1" and hidden[0] == "|" and _is_quiet(hidden))
+    ):
+        outcome = _stated(command, text) or (
+            OK if _stands(text, summary, key, hidden, every[number][1]) else UNKNOWN
+        )
+    result = Run(
+        at,
+        command,
+        key,
+        outcome,
+        "",
+        summary,
+        masked=outcome == UNKNOWN and bool(_ERROR.search(text)),
+    )
+    quiet = (
+        outcome == "exit 1"
+        and {key.partition(" ")[0], keyed[-1][1].partition(" ")[0]} & QUIET_FAILURES
+    )
     if not others and (not result.bad or quiet):
         return None
     if result.bad and outcome != TIMED_OUT:
         told = told or tellingline.tell(text, command)
-        result.detail, result.kind, result.names = "\n".join(map(clip, told.lines)), told.kind, told.names
+        result.detail, result.kind, result.names = (
+            "\n".join(map(clip, told.lines)),
+            told.kind,
+            told.names,
+        )
     return result
 
 
-def _failing_step(others: list[tuple[int, str]], told: tellingline.Told, first: tuple[int, str], text: str) -> tuple[int, str]:
-    """Return which of several commands failed: the one that a task runner names, else the first of the kind that spoke."""
+def _failing_step(
+    others: list[tuple[int, str]], told: tellingline.Told, first: tuple[int, str], text: str
+) -> tuple[int, str]:
+    """Return which of several commands failed: the one that a task runner names, else the first of
+    the kind that spoke.
+    """
     task = re.search(r"^\[([\w:./-]+)\] ERROR task failed", text, re.M)
     if task:
         return next(((n, k) for n, k in others if k.endswith(" " + task[1])), first)
@@ -161,19 +265,28 @@ def _failing_step(others: list[tuple[int, str]], told: tellingline.Told, first: 
 
 
 def _speaks_of_failure(text: str, key: str, hidden: tuple[str, ...]) -> bool:
-    """Tell whether an output holds what only a failed runner says; where the status is known, a failed test alone counts."""
+    """Tell whether an output holds what only a failed runner says; where the status is known, a
+    failed test alone counts.
+    """
     if not hidden and "--- FAIL: " not in text:
         return False
-    gate = TESTERS.search(key) or BUILDERS.match(key) or kind_of(key) or (hidden and key.startswith("git "))
+    gate = (
+        TESTERS.search(key)
+        or BUILDERS.match(key)
+        or kind_of(key)
+        or (hidden and key.startswith("git "))
+    )
     return bool(gate) and any(word in text for word in _FALL_WORDS) and bool(_FELL.search(text))
 
 
 def _hidden(every: list[tuple[str, str]], number: int) -> tuple[str, ...]:
-    """Return what hides a command's status: ("|", filters …), ("||",), (";",), ("&",); () where nothing does."""
+    """Return what hides a command's status: ("|", filters …), ("||",), (";",), ("&",); () where
+    nothing does.
+    """
     whole = " ".join(part for _, part in every)
     if every[number][1].endswith("&") and not every[number][1].endswith("&&"):
         return ("&",)
-    after = every[number + 1:]
+    after = every[number + 1 :]
     if after and after[0][0] == "|" and "pipefail" not in whole:
         filters = []
         for join, part in after:
@@ -182,7 +295,9 @@ def _hidden(every: list[tuple[str, str]], number: int) -> tuple[str, ...]:
             filters.append(part)
         return ("|", *filters)
     strict = re.search(r"\bset -\w*e", " ".join(part for _, part in every[:number]))
-    leaves = re.search(r"\b(?:exit|return) (?:[1-9$]|\"\$)|\bexit\Z", " ".join(part for _, part in after))
+    leaves = re.search(
+        r"\b(?:exit|return) (?:[1-9$]|\"\$)|\bexit\Z", " ".join(part for _, part in after)
+    )
     for join, _ in () if strict or leaves else after:
         if join in ("||", ";"):
             return (join,)
@@ -215,7 +330,9 @@ def _stands(text: str, summary: str, key: str, hidden: tuple[str, ...], piped: s
         return False
     if searched and not text:  # looked for failures in all that was printed, and found none
         return bool(kind_of(key)) and "2>&1" in piped
-    return bool(summary or re.search(_STOOD, text)) or (not text and not searched and bool(kind_of(key)))
+    return bool(summary or re.search(_STOOD, text)) or (
+        not text and not searched and bool(kind_of(key))
+    )
 
 
 def _outcome(text: str, data: object, failed: bool) -> str:
@@ -238,12 +355,16 @@ def _outcome(text: str, data: object, failed: bool) -> str:
 
 
 def refused(text: str) -> bool:
-    """Tell whether a failed tool call's output says that the user, a permission rule or a hook refused it."""
+    """Tell whether a failed tool call's output says that the user, a permission rule or a hook
+    refused it.
+    """
     return not _EXIT.match(text) and bool(_REFUSED.search(text[:300]))
 
 
 def _summary(text: str, key: str, cut: bool) -> str:
-    found: list[str] = [next(g for g in groups if g).strip() for groups in _SUMMARY.findall(text[-6000:])]
+    found: list[str] = [
+        next(g for g in groups if g).strip() for groups in _SUMMARY.findall(text[-6000:])
+    ]
     if found:
         bad = [line for line in found if _BAD.search(line)]
         if found[-1].startswith("Ran ") and re.search(r"^OK\b", text[-200:], re.M):
@@ -251,14 +372,23 @@ def _summary(text: str, key: str, cut: bool) -> str:
         joined = bad[-1] if bad else found[-1]
         if not bad and not cut and len(found) > 1 and all(line.startswith("ok") for line in found):
             return "%d packages ok" % len(re.findall(r"^ok\s+\S+\s+[\d.(]", text, re.M))
-        return (found[-2] + ", " + joined) if joined.startswith("FAILED (") and len(found) > 1 else joined
+        return (
+            (found[-2] + ", " + joined)
+            if joined.startswith("FAILED (") and len(found) > 1
+            else joined
+        )
     last = text.rpartition("\n")[2].strip()
-    tells = 0 < len(last) <= 80 and not _ERROR.search(last) and (last == "PASS" or not tellingline.is_trailer(last))
+    tells = (
+        0 < len(last) <= 80
+        and not _ERROR.search(last)
+        and (last == "PASS" or not tellingline.is_trailer(last))
+    )
     return last if tells and not cut and TESTERS.search(key) else ""
 
 
 def normal(error: str) -> str:
-    """Return an error without what varies from run to run: numbers, hashes, quoted values, the folders of absolute paths.
+    """Return an error without what varies from run to run: numbers, hashes, quoted values, the
+    folders of absolute paths.
 
     A quoted identifier stays, for it tells one KeyError from another.
     """

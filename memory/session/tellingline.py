@@ -1,8 +1,9 @@
 """The lines of a failed command's output that say what is wrong, the most telling one first.
 
-Each runner has its way to say it; RUNNERS is the table of them.  A runner more is one entry there and one case in its test.  What
-is told has the form of a compiler's line wherever the output has the parts of it: `file:line:col: what is wrong (test or rule)`.
-What a runner adds at the end (`make: *** [all] Error 1`, a bare `FAIL`) is told only where nothing else stands there.
+Each runner has its way to say it; RUNNERS is the table of them.  A runner more is one entry there
+and one case in its test.  What is told has the form of a compiler's line wherever the output has
+the parts of it: `file:line:col: what is wrong (test or rule)`.  What a runner adds at the end
+(`make: *** [all] Error 1`, a bare `FAIL`) is told only where nothing else stands there.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-TEST, LINT, BUILD, FORMAT, USE, OTHER = "test", "lint", "build", "format", "use", ""  # what failed; USE: how it was called
+# what failed; USE: how it was called
+TEST, LINT, BUILD, FORMAT, USE, OTHER = "test", "lint", "build", "format", "use", ""
 _LONG = 60000  # characters of an output that are read
 MOST_NAMES = 12  # failing tests or files that are named
 _END, _ENDS, _WIDE = 600, 3, 160  # of an output: characters and lines of its ends, of a line
@@ -26,8 +28,8 @@ _MOST_PRINTED, _OTHERS = 100, 2  # lines that are known; programs that printed o
 class Told(NamedTuple):
     """What an output says of a failure.
 
-    lines: telling ones, the most telling first.  kind: TEST … OTHER, by the runner that spoke.  names: the failing tests, or
-    the files that a linter or compiler names.
+    lines: telling ones, the most telling first.  kind: TEST … OTHER, by the runner that spoke.
+    names: the failing tests, or the files that a linter or compiler names.
     """
 
     lines: tuple[str, ...]
@@ -38,9 +40,10 @@ class Told(NamedTuple):
 class Runner(NamedTuple):
     """How a runner speaks.
 
-    name: of the runner.  kind: what it does.  speaks: a pattern that stands in its output or its command; what it says is
-    looked for only then.  finds: a pattern of one failure in its output, with the groups place, said and rule as far as there
-    are; or what makes (place, said, name) of an output whose lines hang together.
+    name: of the runner.  kind: what it does.  speaks: a pattern that stands in its output or its
+    command; what it says is looked for only then.  finds: a pattern of one failure in its output,
+    with the groups place, said and rule as far as there are; or what makes (place, said, name) of
+    an output whose lines hang together.
     """
 
     name: str
@@ -50,43 +53,57 @@ class Runner(NamedTuple):
 
 
 _TRAILER = (
-    r"\s*(?:\[[\w:./-]+\] ERROR task failed|\[[\w:./-]+\] \$ .*|FAIL|PASS|exit status \d+|Exit code \d+|(?:g?make|"
-    r"ninja)(?:\[\d+\])?: "
-    r"(?:\*\*\* \[.*\] Error \d+.*|\*\*\* Waiting for unfinished.*|(?:Entering|Leaving) directory.*|build stopped.*)|"
-    r"npm (?:ERR!|error)(?: (?:code|"
-    r"errno|syscall|path|command|signal|workspace|location|Lifecycle script|A complete log|in workspace|Test failed).*|\s*)|"
-    r" ?ELIFECYCLE .*|error Command failed.*|info Visit .*|error: could not compile .*|error: aborting due to .*|"
-    r"error: test failed, .*|"
-    r"For more information about .*|warning: .*|\* [\w-]+: \d+|\d+ issues?[:.]|[✖✗] \d+ problems?.*|Found \d+ errors?.*|"
-    r"error: script \".*\" exited with code \d+|mise ERROR (?:Run with|task failed|.* exited with).*|=+ .* =+|-+|hint: .*|"
-    r"(?:ok|\?)\s+\S+\s+[\d.(\[].*|# \S+(?: \[\S+\])?|(?:cmd/\S+|\S+\.go):\d+: : # .*|Traceback \(most.*|\.{3,}\d* .*|"
-    r"Some checks? failed.*|Command failed.*|Process completed with exit code .*|testing: warning.*|--- (?:PASS|SKIP).*|"
-    r"=== .*)\s*\Z")
+    r"\s*(?:\[[\w:./-]+\] ERROR task failed|\[[\w:./-]+\] \$ .*|FAIL|PASS|exit status \d+"
+    r"|Exit code \d+|(?:g?make|ninja)(?:\[\d+\])?: (?:\*\*\* \[.*\] Error \d+.*"
+    r"|\*\*\* Waiting for unfinished.*|(?:Entering|Leaving) directory.*|build stopped.*)"
+    r"|npm (?:ERR!|error)(?: (?:code|errno|syscall|path|command|signal|workspace|location"
+    r"|Lifecycle script|A complete log|in workspace|Test failed).*|\s*)| ?ELIFECYCLE .*"
+    r"|error Command failed.*|info Visit .*|error: could not compile .*|error: aborting due to .*"
+    r"|error: test failed, .*|For more information about .*|warning: .*|\* [\w-]+: \d+"
+    r"|\d+ issues?[:.]|[✖✗] \d+ problems?.*|Found \d+ errors?.*"
+    r"|error: script \".*\" exited with code \d+|mise ERROR (?:Run with|task failed"
+    r"|.* exited with).*|=+ .* =+|-+|hint: .*|(?:ok|\?)\s+\S+\s+[\d.(\[].*|# \S+(?: \[\S+\])?"
+    r"|(?:cmd/\S+|\S+\.go):\d+: : # .*|Traceback \(most.*|\.{3,}\d* .*|Some checks? failed.*"
+    r"|Command failed.*|Process completed with exit code .*|testing: warning.*|--- (?:PASS"
+    r"|SKIP).*|=== .*)\s*\Z"
+)
 _PACKAGE = r"(?m)^FAIL\s+\S+\s+(?:[\d.(].*|\[(?!setup).*)"
 _ERROR = (
-    r"(?i)error|exception|^E  |^FAIL|panic|fatal|traceback|not found|no such|denied|undefined|unresolved|cannot|can't|"
-    r"could not|unable|refused|invalid|missing|failed|abort|segmentation|assert|expected|오류|실패|"
-    r"エラー|失敗|错误|失败|Fehler")
-_RAISED = r"^(?:E\s+)?[A-Za-z_][\w.]*(?:Error|Exception|Interrupt|Exit|Warning|Failure)\b.*|^(?:E\s+)?assert .*"
-_PLACED = r"(?:\s+|(?=\w+_test\.go:))([\w./+-]+\.\w+:\d+):(?: (.*)|\Z)"  # `    a_test.go:31: got 1, want 2`
+    r"(?i)error|exception|^E  |^FAIL|panic|fatal|traceback|not found|no such|denied|undefined"
+    r"|unresolved|cannot|can't|could not|unable|refused|invalid|missing|failed|abort|segmentation"
+    r"|assert|expected|오류|실패|エラー|失敗|错误|失败|Fehler"
+)
+_RAISED = (
+    r"^(?:E\s+)?[A-Za-z_][\w.]*(?:Error|Exception|Interrupt|Exit|Warning|Failure)\b.*"
+    r"|^(?:E\s+)?assert .*"
+)
+# `    a_test.go:31: got 1, want 2`
+_PLACED = r"(?:\s+|(?=\w+_test\.go:))([\w./+-]+\.\w+:\d+):(?: (.*)|\Z)"
 _GO_MARK = r"\s*--- (FAIL|PASS|SKIP): (\S+)|=== (?:RUN|CONT|NAME|PAUSE)\s+(\S+)"
 _CLAIM = (
-    r"(?i)\b(?:want|wanted|got|expected|expects?|should|shouldn't|must|fail(?:ed|ure|s)?|error|mismatch|not equal|unexpected|"
-    r"missing|"
-    r"incorrect(?:ly)?|wrong|timed out|timeout|cannot|could not|couldn't|invalid|did not|didn't|not found|no such|nil|"
-    r"differs?)\b|!=")
-_CHATTER = r"[✓✔]|\b(?:INFO|DEBUG|WARN)\b|(?i:\bwarning\b|\bcorrectly\b|\bsuccessfully\b|^(?:phase|step) \d)"
+    r"(?i)\b(?:want|wanted|got|expected|expects?|should|shouldn't|must|fail(?:ed|ure|s)?|error"
+    r"|mismatch|not equal|unexpected|missing|incorrect(?:ly)?|wrong|timed out|timeout|cannot"
+    r"|could not|couldn't|invalid|did not|didn't|not found|no such|nil|differs?)\b|!="
+)
+_CHATTER = (
+    r"[✓✔]|\b(?:INFO|DEBUG|WARN)\b|(?i:\bwarning\b|\bcorrectly\b|\bsuccessfully\b"
+    r"|^(?:phase|step) \d)"
+)
 _FRAME = r"\t(\S+\.go:\d+)(?: \+0x|$)"
-_SHELL_SAID = (r"(?:command )?not found|no such file or directory|permission denied|parse error|syntax error|unbound variable|"
-               r"bad substitution|"
-               r"unexpected (?:token|EOF)|no matches found|is a directory|not a directory|too many arguments|event not found|"
-               r"bad option")
+_SHELL_SAID = (
+    r"(?:command )?not found|no such file or directory|permission denied|parse error|syntax error"
+    r"|unbound variable|bad substitution|unexpected (?:token|EOF)|no matches found|is a directory"
+    r"|not a directory|too many arguments|event not found|bad option"
+)
 
 
 # --- runners whose lines hang together
 
+
 def _go_test(text: str) -> list[tuple[str, str, str]]:
-    """Return for each failing test the assertion that failed; what it only logged looks the same, and words tell them apart."""
+    """Return for each failing test the assertion that failed; what it only logged looks the same,
+    and words tell them apart.
+    """
     said: dict[str, list[list[str]]] = {}
     failing: list[str] = []
     panic, frame, current = "", "", ""
@@ -103,15 +120,25 @@ def _go_test(text: str) -> list[tuple[str, str, str]]:
             panic, current = panic or line, ""
         elif panic and not frame and line.startswith("\t"):
             found = re.match(_FRAME, line)
-            frame = found[1] if found and not re.search(r"/src/(?:runtime|testing|reflect|sync)/", found[1]) else ""
+            frame = (
+                found[1]
+                if found and not re.search(r"/src/(?:runtime|testing|reflect|sync)/", found[1])
+                else ""
+            )
         elif line.startswith("        ") and said.get(current):
             said[current][-1].append(line.strip())
     found_lines = []
-    leaves = [name for name in failing if not any(other.startswith(name + "/") for other in failing)]
+    leaves = [
+        name for name in failing if not any(other.startswith(name + "/") for other in failing)
+    ]
     for name in sorted(leaves or [""], key=lambda name: name not in said):
         place, message = _assertion(said.get(name) or (said.get("", []) if len(leaves) < 2 else []))
         if not message and panic:
-            place, message, panic = frame.rpartition("/")[2], re.sub(r" \[recovered.*\]", "", panic), ""
+            place, message, panic = (
+                frame.rpartition("/")[2],
+                re.sub(r" \[recovered.*\]", "", panic),
+                "",
+            )
         if message or name:
             found_lines.append((place, message or "--- FAIL: " + name, name))
     found_lines.sort(key=lambda line: not line[0] or not re.search(_CLAIM, line[1]))
@@ -119,7 +146,9 @@ def _go_test(text: str) -> list[tuple[str, str, str]]:
 
 
 def _assertion(lines: list[list[str]]) -> tuple[str, str]:
-    """Choose of a failed test's lines (place, message, further lines …) the first that claims something, else the last one."""
+    """Choose of a failed test's lines (place, message, further lines …) the first that claims
+    something, else the last one.
+    """
     told = [(place, _message(message, more)) for place, message, *more in lines]
     sober = [(place, message) for place, message in told if not re.search(_CHATTER, message)]
     claims = [line for line in sober if re.search(_CLAIM, re.sub(r"\([^()]*\)", "", line[1]))]
@@ -127,22 +156,37 @@ def _assertion(lines: list[list[str]]) -> tuple[str, str]:
 
 
 def _message(message: str, more: list[str]) -> str:
-    """Join a test's message with the lines below it that complete it: an assertion library's block, or an output."""
+    """Join a test's message with the lines below it that complete it: an assertion library's block,
+    or an output.
+    """
     if not message.strip() and any(re.match(r"Error(?: Trace)?:", line) for line in more):
         start = next((i for i, line in enumerate(more) if re.match(r"Error:", line)), 0)
         block = [re.sub(r"^Error:\s*", "", line) for line in more[start:]]
-        stop = next((i for i, line in enumerate(block) if re.match(r"(?:Test|Messages|Diff):", line)), len(block))
+        stop = next(
+            (i for i, line in enumerate(block) if re.match(r"(?:Test|Messages|Diff):", line)),
+            len(block),
+        )
         return re.sub(r"\s+", " ", " ".join(block[:stop])).strip()
     open_end = message.rstrip().endswith(":")
-    rest = [line for line in more[:1] if not message.strip() or (open_end and re.search(_CLAIM, message + line))
-            or (re.match(r"(?:Output|Error|stderr): ", line) and re.search(_CLAIM, line[8:]))]
+    rest = [
+        line
+        for line in more[:1]
+        if not message.strip()
+        or (open_end and re.search(_CLAIM, message + line))
+        or (re.match(r"(?:Output|Error|stderr): ", line) and re.search(_CLAIM, line[8:]))
+    ]
     return " ".join([message.strip(), *rest]).strip()
 
 
 def _pytest(text: str) -> list[tuple[str, str, str]]:
-    """Return for each failing test what was raised, where, and the test; without its report, what the short summary says."""
+    """Return for each failing test what was raised, where, and the test; without its report, what
+    the short summary says.
+    """
     found: list[tuple[str, str, str]] = []
-    short = {ident.rpartition("::")[2]: ident for ident in re.findall(r"^(?:FAILED|ERROR) (\S+)", text, re.M)}
+    short = {
+        ident.rpartition("::")[2]: ident
+        for ident in re.findall(r"^(?:FAILED|ERROR) (\S+)", text, re.M)
+    }
     for block in re.split(r"^(?=_{3,} .+ _{3,}$)", text, flags=re.M):
         head = re.match(r"_{3,} (.+?) _{3,}\n", block)
         name: str = "" if head is None or head[1].startswith("ERROR ") else head[1]
@@ -150,11 +194,16 @@ def _pytest(text: str) -> list[tuple[str, str, str]]:
         places = re.findall(r"^(\S+\.py:\d+): ", block, re.M)
         if raised:
             said = next((line for line in raised if re.match(_RAISED, line)), raised[0])
-            ident = next(iter(short.values())) if len(short) == 1 else short.get(name.rpartition(".")[2], name)
+            ident = (
+                next(iter(short.values()))
+                if len(short) == 1
+                else short.get(name.rpartition(".")[2], name)
+            )
             found.append((places[-1] if places else "", said, ident))
     if not found:
-        listed = (re.findall(r"^()(?:FAILED|ERROR) (\S+) - (.+)", text, re.M)
-                  or re.findall(r"^(/?\S+\.py:\d+): ()((?:\w+Error|assert).*)", text, re.M))
+        listed = re.findall(r"^()(?:FAILED|ERROR) (\S+) - (.+)", text, re.M) or re.findall(
+            r"^(/?\S+\.py:\d+): ()((?:\w+Error|assert).*)", text, re.M
+        )
         found = [(place, said, ident) for place, ident, said in listed]
     return found
 
@@ -164,14 +213,29 @@ def _jest(text: str) -> list[tuple[str, str, str]]:
     found = []
     for block in re.split(r"^(?=[ \t]*● |[ \t]*FAIL +\S+ >|[ \t]*\d+\) )", text, flags=re.M)[1:]:
         head, _, rest = block.strip().partition("\n")
-        name = re.sub(r"^(?:●|\d{1,80}\)|FAIL {1,80}\S{1,80} >)\s{0,80}|\s{0,80}:$", "", head).strip()
+        name = re.sub(
+            r"^(?:●|\d{1,80}\)|FAIL {1,80}\S{1,80} >)\s{0,80}|\s{0,80}:$", "", head
+        ).strip()
         lines = [line.strip() for line in rest.split("\n")]
-        at = re.search(r"(?:\bat (?:[^\s()]{1,120} ){0,4}\(?|❯ )((?!node:|\S{0,200}node_modules)[^\s()"
-                       r"]{1,160}\.\w{1,8}:\d{1,6}:\d{1,6})\)?", rest)
-        words = [line for line in lines if line and not re.match(r"at |❯ |\d+ ?\||\||>|FAIL |Test(?:s| Suites| Files):", line)]
-        facts = [line for line in words if re.match(r"(?:Expected|Received|expected|received|\+|-) ?[\w ]*:? ", line)][:2]
+        at = re.search(
+            r"(?:\bat (?:[^\s()]{1,120} ){0,4}\(?|❯ )((?!node:|\S{0,200}node_modules)[^\s()"
+            r"]{1,160}\.\w{1,8}:\d{1,6}:\d{1,6})\)?",
+            rest,
+        )
+        words = [
+            line
+            for line in lines
+            if line and not re.match(r"at |❯ |\d+ ?\||\||>|FAIL |Test(?:s| Suites| Files):", line)
+        ]
+        facts = [
+            line
+            for line in words
+            if re.match(r"(?:Expected|Received|expected|received|\+|-) ?[\w ]*:? ", line)
+        ][:2]
         if words and not (name.startswith("Console") or "›" in name and words[0].startswith("›")):
-            message = words[0] + ("; " + "; ".join(facts) if facts and words[0] not in facts else "")
+            message = words[0] + (
+                "; " + "; ".join(facts) if facts and words[0] not in facts else ""
+            )
             found.append((at[1].replace("file://", "") if at else "", message, name))
     return list(dict.fromkeys(found))
 
@@ -186,30 +250,45 @@ def _eslint(text: str) -> list[tuple[str, str, str]]:
             found.append((hit[2], path + ":" + hit[1], hit[3], hit[4] or ""))
         elif line and not line[0].isspace() and re.search(r"\.\w+\Z", line.strip()):
             path = line.strip()
-    return [(place, said, rule) for level, place, said, rule in found
-            if level == "error" or not any(entry[0] == "error" for entry in found)]
+    return [
+        (place, said, rule)
+        for level, place, said, rule in found
+        if level == "error" or not any(entry[0] == "error" for entry in found)
+    ]
 
 
 def _docker(text: str) -> list[tuple[str, str, str]]:
     """Return what the failing step printed last, with the step; else what the daemon says."""
     step = re.search(r"^-{4,}\n > (\[.+?\] )?(.+?):\n((?:[^-].*\n)*?)-{4,}$", text, re.M)
     place = re.search(r"^(Dockerfile\S*:\d+)$", text, re.M)
-    lines = [re.sub(r"^\s*[\d.]+\s+", "", line).strip() for line in step[3].split("\n")] if step else []
+    lines = (
+        [re.sub(r"^\s*[\d.]+\s+", "", line).strip() for line in step[3].split("\n")] if step else []
+    )
     lines = [line for line in lines if line and not re.match(_TRAILER, line)]
     telling = [line for line in lines if re.search(_ERROR, line)] or lines
     if step and telling:
         return [(place[1] if place else "", telling[0], step[2])]
-    return [("", said, "") for said in re.findall(
-        r"^(?:ERROR: |#\d+ ERROR: )?(failed to (?:solve|build|read).*|Error response from daemon: .+|Cannot connect to .+|"
-        r"no configuration file.+|"
-        r"service \".+\" .+|.*Conflict\. .+)", text, re.M)]
+    return [
+        ("", said, "")
+        for said in re.findall(
+            r"^(?:ERROR: |#\d+ ERROR: )?(failed to (?:solve|build|read).*"
+            r"|Error response from daemon: .+|Cannot connect to .+|no configuration file.+"
+            r"|service \".+\" .+|.*Conflict\. .+)",
+            text,
+            re.M,
+        )
+    ]
 
 
 def _git(text: str) -> list[tuple[str, str, str]]:
     """Return conflicts, then what was rejected, then git's own words."""
-    ways = (r"^(CONFLICT \(.+)", r"^[ \t]*(! \[.*rejected\] .+)", r"^(?:.*\))?((?:error|fatal): .+)",
-            r"^(The following paths are ignored .+)",
-            r"^(nothing to commit.*|no changes added.*|Aborting)")
+    ways = (
+        r"^(CONFLICT \(.+)",
+        r"^[ \t]*(! \[.*rejected\] .+)",
+        r"^(?:.*\))?((?:error|fatal): .+)",
+        r"^(The following paths are ignored .+)",
+        r"^(nothing to commit.*|no changes added.*|Aborting)",
+    )
     return [("", said, "") for way in ways for said in re.findall(way, text, re.M)]
 
 
@@ -218,69 +297,189 @@ def _rustc(text: str) -> list[tuple[str, str, str]]:
     every = re.findall(r"^error(\[E\d+\])?: (.+)\n(?:.*\n){0,3}?\s+--> (\S+:\d+:\d+)", text, re.M)
     if every:
         return [(place, said, code.strip("[]")) for code, said, place in every]
-    plain = re.findall(r"^(error(?:\[E\d+\])?: (?!could not compile|aborting|test failed|process didn't).+)"
-                       r"((?:\n\s+\S.*|\n\s*Caused by:)*)", text, re.M)
-    return [("", " ".join((said + ":" * bool(cause) + cause.replace("Caused by:", "")).split()), "") for said, cause in plain]
+    plain = re.findall(
+        r"^(error(?:\[E\d+\])?: (?!could not compile|aborting|test failed|process didn't).+)"
+        r"((?:\n\s+\S.*|\n\s*Caused by:)*)",
+        text,
+        re.M,
+    )
+    return [
+        ("", " ".join((said + ":" * bool(cause) + cause.replace("Caused by:", "")).split()), "")
+        for said, cause in plain
+    ]
 
 
 RUNNERS: tuple[Runner, ...] = (  # the first that finds something is believed
-    Runner("golangci-lint", LINT, r"golangci-lint|^\d+ issues?[:.]$|^\* \w+: \d+$",
-           r"^(?P<place>[^\s:]+\.go:\d+(?::\d+)?): (?!: #|could not import)(?P<said>(?:[^\n`]|`[^`]{0,300}`)+|.+)"),
-    Runner("golangci-lint, cut off", LINT, r"golangci-lint|^\* \w+: \d+$", r"^(?P<said>\d+ issues?:(?:\n\* .+)+)"),
-    Runner("go build", BUILD, r"\.go:\d+:\d+: ",
-           r"^(?:vet: )?(?P<place>[^\s:]+\.go:\d+:\d+): (?!too many errors|could not import)(?P<said>.+)"),
-    Runner("go test", TEST, r"^[ \t]*--- FAIL: |^FAIL(?:\s|$)|^panic: |^[ \t]+\w+_test\.go:\d+: ", _go_test),
-    Runner("go", USE, r"\bgo\b",
-           (r"^(?P<said>go: (?!downloading|finding|added|upgraded).+|no Go files in .+|stat .+: directory not found|"
-              r"pattern .+: .+"
-              r"|package \S+(?:\n\s+imports .+)+|import cycle not allowed.*|package \S+ is not in .+|"
-              r".*no required module provides .+|no such tool .+|package .+: build constraints exclude .+)")),
-    Runner("tsc", BUILD, r"error TS\d+",
-           r"^(?:(?P<place>\S+?(?:\(\d+,\d+\)|:\d+:\d+))(?::| -) )?error (?P<said>TS\d+: .+)"),
+    Runner(
+        "golangci-lint",
+        LINT,
+        r"golangci-lint|^\d+ issues?[:.]$|^\* \w+: \d+$",
+        r"^(?P<place>[^\s:]+\.go:\d+(?::\d+)?): (?!: #|could not import)(?P<said>(?:[^\n`]"
+        r"|`[^`]{0,300}`)+|.+)",
+    ),
+    Runner(
+        "golangci-lint, cut off",
+        LINT,
+        r"golangci-lint|^\* \w+: \d+$",
+        r"^(?P<said>\d+ issues?:(?:\n\* .+)+)",
+    ),
+    Runner(
+        "go build",
+        BUILD,
+        r"\.go:\d+:\d+: ",
+        r"^(?:vet: )?(?P<place>[^\s:]+\.go:\d+:\d+): (?!too many errors"
+        r"|could not import)(?P<said>.+)",
+    ),
+    Runner(
+        "go test",
+        TEST,
+        r"^[ \t]*--- FAIL: |^FAIL(?:\s|$)|^panic: |^[ \t]+\w+_test\.go:\d+: ",
+        _go_test,
+    ),
+    Runner(
+        "go",
+        USE,
+        r"\bgo\b",
+        (
+            r"^(?P<said>go: (?!downloading|finding|added|upgraded).+|no Go files in .+"
+            r"|stat .+: directory not found|pattern .+: .+|package \S+(?:\n\s+imports .+)+"
+            r"|import cycle not allowed.*|package \S+ is not in .+|.*no required module provides .+"
+            r"|no such tool .+|package .+: build constraints exclude .+)"
+        ),
+    ),
+    Runner(
+        "tsc",
+        BUILD,
+        r"error TS\d+",
+        r"^(?:(?P<place>\S+?(?:\(\d+,\d+\)|:\d+:\d+))(?::| -) )?error (?P<said>TS\d+: .+)",
+    ),
     Runner("eslint", LINT, r"^[ \t]+\d+:\d+\s+(?:error|warning)\s", _eslint),
-    Runner("mypy", LINT, r"\.pyi?:\d+(?::\d+)?(?: -|:) error",
-           r"^[ \t]*(?P<place>\S+\.pyi?:\d+(?::\d+)?)(?: -|:) error: (?P<said>.+)"),
-    Runner("ruff", LINT, r"^\S+\.\w+:\d+:\d+: [A-Z]+\d+", r"^(?P<place>\S+\.\w+:\d+:\d+): (?P<said>[A-Z]+\d+:? .+)"),
-    Runner("ruff, in full", LINT, r"^[ \t]*--> \S+\.(?:pyi?|ipynb):\d+:\d+",
-           r"^(?P<said>(?:[A-Z]+\d+|\w+-\w+) .+|(?:invalid-syntax|SyntaxError): .+)\n\s*--> (?P<place>\S+:\d+:\d+)"),
-    Runner("pytest", TEST, r"^E {2,}\S|^(?:FAILED|ERROR) \S+|^=+ (?:FAILURES|ERRORS) =+|\bpytest\b", _pytest),
-    Runner("jest", TEST, r"^[ \t]*● |^[ \t]*FAIL +\S+ >|^[ \t]*\d+\) .+\n\s+.*Error|^Test(?: Suites|s| Files):?\s", _jest),
-    Runner("cargo test", TEST, r"^thread '.*panicked at",
-           (r"^thread '(?P<rule>.+?)' (?:\(\d+\) )?panicked at (?:'(?P<old>.+)', )?(?P<place>[^\s:]+:\d+:\d+):?\n"
-              r"(?P<said>.+)")),
+    Runner(
+        "mypy",
+        LINT,
+        r"\.pyi?:\d+(?::\d+)?(?: -|:) error",
+        r"^[ \t]*(?P<place>\S+\.pyi?:\d+(?::\d+)?)(?: -|:) error: (?P<said>.+)",
+    ),
+    Runner(
+        "ruff",
+        LINT,
+        r"^\S+\.\w+:\d+:\d+: [A-Z]+\d+",
+        r"^(?P<place>\S+\.\w+:\d+:\d+): (?P<said>[A-Z]+\d+:? .+)",
+    ),
+    Runner(
+        "ruff, in full",
+        LINT,
+        r"^[ \t]*--> \S+\.(?:pyi?|ipynb):\d+:\d+",
+        r"^(?P<said>(?:[A-Z]+\d+|\w+-\w+) .+|(?:invalid-syntax"
+        r"|SyntaxError): .+)\n\s*--> (?P<place>\S+:\d+:\d+)",
+    ),
+    Runner(
+        "pytest",
+        TEST,
+        r"^E {2,}\S|^(?:FAILED|ERROR) \S+|^=+ (?:FAILURES|ERRORS) =+|\bpytest\b",
+        _pytest,
+    ),
+    Runner(
+        "jest",
+        TEST,
+        r"^[ \t]*● |^[ \t]*FAIL +\S+ >|^[ \t]*\d+\) .+\n\s+.*Error|^Test(?: Suites|s| Files):?\s",
+        _jest,
+    ),
+    Runner(
+        "cargo test",
+        TEST,
+        r"^thread '.*panicked at",
+        (
+            r"^thread '(?P<rule>.+?)' (?:\(\d+\) )?panicked at (?:'(?P<old>.+)', )?"
+            r"(?P<place>[^\s:]+:\d+:\d+):?\n"
+            r"(?P<said>.+)"
+        ),
+    ),
     Runner("cargo", BUILD, r"\s--> \S+:\d+:\d+|could not compile|\b(?:cargo|rustc)\b", _rustc),
-    Runner("gcc, clang, swift", BUILD, r":\d+(?::\d+)?: (?:fatal )?error: ",
-           r"^(?P<place>[^\s:]+:\d+(?::\d+)?): (?:fatal )?error: (?P<said>.+)"),
-    Runner("dotnet", BUILD, r": error [A-Z]+\d+: ",
-           r"^[ \t]*(?P<place>\S+\(\d+,\d+\)): error (?P<said>[A-Z]+\d+: .+?)(?: \[.+\])?$"),
-    Runner("maven, gradle, javac", BUILD, r"\[ERROR\]|What went wrong|^e: |\.java:\d+: error",
-           (r"^(?:\[ERROR\] |e: (?:file://)?)(?P<place>\S+?\.\w+:(?:\[\d+,\d+\]|\d+:\d+)):? (?P<said>.+)"
-              r"|^\* What went wrong:\n(?P<old>.+)|^\[ERROR\] +(?P<rule>\S+\.\S+:\d+) +(?:» )?(?P<more>.+)")),
-    Runner("rspec", TEST, r"Failure/Error:", r"^[ \t]+\d+\) (?P<rule>.+)\n\s+Failure/Error: .+\n\s*\n?\s+(?P<said>\S.+)"),
+    Runner(
+        "gcc, clang, swift",
+        BUILD,
+        r":\d+(?::\d+)?: (?:fatal )?error: ",
+        r"^(?P<place>[^\s:]+:\d+(?::\d+)?): (?:fatal )?error: (?P<said>.+)",
+    ),
+    Runner(
+        "dotnet",
+        BUILD,
+        r": error [A-Z]+\d+: ",
+        r"^[ \t]*(?P<place>\S+\(\d+,\d+\)): error (?P<said>[A-Z]+\d+: .+?)(?: \[.+\])?$",
+    ),
+    Runner(
+        "maven, gradle, javac",
+        BUILD,
+        r"\[ERROR\]|What went wrong|^e: |\.java:\d+: error",
+        (
+            r"^(?:\[ERROR\] |e: (?:file://)?)(?P<place>\S+?\.\w+:(?:\[\d+,\d+\]"
+            r"|\d+:\d+)):? (?P<said>.+)|^\* What went wrong:\n(?P<old>.+)"
+            r"|^\[ERROR\] +(?P<rule>\S+\.\S+:\d+) +(?:» )?(?P<more>.+)"
+        ),
+    ),
+    Runner(
+        "rspec",
+        TEST,
+        r"Failure/Error:",
+        r"^[ \t]+\d+\) (?P<rule>.+)\n\s+Failure/Error: .+\n\s*\n?\s+(?P<said>\S.+)",
+    ),
     Runner("docker", OTHER, r"\bdocker\b|failed to solve", _docker),
-    Runner("gh", OTHER, r"\Agh |[;&|(]\s*gh |^gh: ",
-           (r"^(?P<said>gh: .+|GraphQL: .+|HTTP \d{3}: .+|X .+|unknown (?:flag|command|shorthand|argument).+|failed to .+|"
-              r"could not .+"
-              r"|(?:pull request|a pull request|no ).+|accepts .+|invalid .+|.*(?:not found|required|already exists).*)")),
-    Runner("npm, pnpm, yarn", OTHER, r"npm (?:ERR!|error)|ERR_PNPM|\byarn\b",
-           (r"^(?:npm (?:ERR!|error) (?!code|errno|syscall|path|command|signal|workspace|location|Lifecycle|A complete|"
-              r"in workspace|at |Test failed"
-              r"|Did you mean|To see a list|\s)|error (?!Command failed)|"
-              r"[\s\u2009]*(?=ERR_PNPM_(?!RECURSIVE_RUN)))(?P<said>\S.+)")),
-    Runner("mise, make, just", OTHER, r"^mise ERROR |\*\*\* |^error: (?:Justfile|Recipe)",
-           (r"^(?:mise ERROR (?!Run with|task failed|\[|.* exited with)|(?P<place>\S*[Mm]akefile:\d+): \*\*\* |"
-              r"g?make(?:\[\d+\])?: \*\*\* (?!\[|Waiting)"
-              r"|error: (?=Justfile))(?P<said>\S.+)")),
-    Runner("shell", USE, r"(?i)" + _SHELL_SAID,
-           (r"^(?P<said>(?:\S*\b(?:bash|zsh|sh|dash)|\(eval\)|\S+\.sh|cd|env|timeout|xargs|"
-              r"sudo): ?.*(?i:" + _SHELL_SAID + r").*)")),
+    Runner(
+        "gh",
+        OTHER,
+        r"\Agh |[;&|(]\s*gh |^gh: ",
+        (
+            r"^(?P<said>gh: .+|GraphQL: .+|HTTP \d{3}: .+|X .+|unknown (?:flag|command|shorthand"
+            r"|argument).+|failed to .+|could not .+|(?:pull request|a pull request|no ).+"
+            r"|accepts .+|invalid .+|.*(?:not found|required|already exists).*)"
+        ),
+    ),
+    Runner(
+        "npm, pnpm, yarn",
+        OTHER,
+        r"npm (?:ERR!|error)|ERR_PNPM|\byarn\b",
+        (
+            r"^(?:npm (?:ERR!|error) (?!code|errno|syscall|path|command|signal|workspace|location"
+            r"|Lifecycle|A complete|in workspace|at |Test failed|Did you mean|To see a list|\s)"
+            r"|error (?!Command failed)|[\s\u2009]*(?=ERR_PNPM_(?!RECURSIVE_RUN)))(?P<said>\S.+)"
+        ),
+    ),
+    Runner(
+        "mise, make, just",
+        OTHER,
+        r"^mise ERROR |\*\*\* |^error: (?:Justfile|Recipe)",
+        (
+            r"^(?:mise ERROR (?!Run with|task failed|\[|.* exited with)"
+            r"|(?P<place>\S*[Mm]akefile:\d+): \*\*\* |g?make(?:\[\d+\])?: \*\*\* (?!\[|Waiting)"
+            r"|error: (?=Justfile))(?P<said>\S.+)"
+        ),
+    ),
+    Runner(
+        "shell",
+        USE,
+        r"(?i)" + _SHELL_SAID,
+        (
+            r"^(?P<said>(?:\S*\b(?:bash|zsh|sh|dash)|\(eval\)|\S+\.sh|cd|env|timeout|xargs|"
+            r"sudo): ?.*(?i:" + _SHELL_SAID + r").*)"
+        ),
+    ),
     Runner("git", OTHER, r"\bgit\b|^(?:fatal|error): ", _git),
-    Runner("usage", USE, r"(?i)unknown|unrecognized|illegal|usage:|invalid option|jq: ",
-           (r"^(?P<said>.*(?i:\b(?:unknown|unrecognized|illegal|invalid|unexpected) (?:flag|option|argument|command|"
-              r"subcommand|shorthand)\b).*"
-              r"|jq: (?:error.*: )?(?:syntax )?error.*)")),
-    Runner("a test script", TEST, r"[✗✘✖❌]|^not ok |^[ \t]*FAIL: ",
-           r"^[ \t]*(?:[✗✘✖❌]\ufe0f?|not ok \d+(?: -)?|(?=FAIL: ))\s*(?P<said>\S.+)"),
+    Runner(
+        "usage",
+        USE,
+        r"(?i)unknown|unrecognized|illegal|usage:|invalid option|jq: ",
+        (
+            r"^(?P<said>.*(?i:\b(?:unknown|unrecognized|illegal|invalid|unexpected) (?:flag|option"
+            r"|argument|command|subcommand|shorthand)\b).*|jq: (?:error.*: )?(?:syntax )?error.*)"
+        ),
+    ),
+    Runner(
+        "a test script",
+        TEST,
+        r"[✗✘✖❌]|^not ok |^[ \t]*FAIL: ",
+        r"^[ \t]*(?:[✗✘✖❌]\ufe0f?|not ok \d+(?: -)?|(?=FAIL: ))\s*(?P<said>\S.+)",
+    ),
 )
 
 
@@ -291,26 +490,41 @@ def tell(text: str, command: str = "", most: int = 3) -> Told:
     """
     text = re.sub(r"\n(?:[ \t]*\n){2,}", "\n\n", text)
     if len(text) > _LONG:
-        text = text[:_LONG // 2] + "\n" + text[-_LONG // 2:]
+        text = text[: _LONG // 2] + "\n" + text[-_LONG // 2 :]
     for runner in RUNNERS:
         if not re.search(runner.speaks, text, re.M) and not re.search(runner.speaks, command, re.M):
             continue
-        found = _matches(runner.finds, text) if isinstance(runner.finds, str) else runner.finds(text)
+        found = (
+            _matches(runner.finds, text) if isinstance(runner.finds, str) else runner.finds(text)
+        )
         found = [entry for entry in found if not is_trailer(entry[1])]
         if found:
-            told = [(place + ": " if place else "") + said + (" (%s)" % name if name and name not in said else "")
-                    for place, said, name in found]
-            names = [name if runner.kind == TEST else re.sub(r"[:(]\d.*", "", place) for place, _, name in found]
-            return Told(tuple(dict.fromkeys(told))[:most], runner.kind, tuple(dict.fromkeys(filter(None, names)))[:MOST_NAMES])
+            told = [
+                (place + ": " if place else "")
+                + said
+                + (" (%s)" % name if name and name not in said else "")
+                for place, said, name in found
+            ]
+            names = [
+                name if runner.kind == TEST else re.sub(r"[:(]\d.*", "", place)
+                for place, _, name in found
+            ]
+            return Told(
+                tuple(dict.fromkeys(told))[:most],
+                runner.kind,
+                tuple(dict.fromkeys(filter(None, names)))[:MOST_NAMES],
+            )
     return Told(tuple(_plain(text, most)), OTHER, ())
 
 
 # --- what runs print whether they pass or fail, such as a shell's warning at its start
 
+
 def learn(printed: dict[str, list[str]], key: str, output: str) -> list[str]:
     """Take in what a passing run printed, and return the marks of what is new of it.
 
-    printed: by a line's mark the programs with their verbs that printed it, passing.  key: this run's.
+    printed: by a line's mark the programs with their verbs that printed it, passing.  key: this
+    run's.
     """
     found = []
     for line in _ends(output):
@@ -358,20 +572,32 @@ def _matches(pattern: str, text: str) -> list[tuple[str, str, str]]:
     found = []
     for match in re.finditer(pattern, text, re.M):
         groups = match.groupdict()
-        place = re.sub(r"[\[(](\d+),(\d+)[\])]", r":\1:\2", groups.get("place") or "").replace("::", ":")
+        place = re.sub(r"[\[(](\d+),(\d+)[\])]", r":\1:\2", groups.get("place") or "").replace(
+            "::", ":"
+        )
         said = groups.get("old") or groups.get("said") or groups.get("more") or ""
-        found.append((place, re.sub(r"(?<!\s)\s*\n\s*", " ", said.strip()), (groups.get("rule") or "").strip()))
+        found.append(
+            (
+                place,
+                re.sub(r"(?<!\s)\s*\n\s*", " ", said.strip()),
+                (groups.get("rule") or "").strip(),
+            )
+        )
     return found
 
 
 def _plain(text: str, most: int) -> list[str]:
-    """Return what was raised, then where; else the first lines that speak of an error; else the first lines; trailers last."""
+    """Return what was raised, then where; else the first lines that speak of an error; else the
+    first lines; trailers last.
+    """
     every = [line.rstrip() for line in text.split("\n") if line.strip()]
     lines = [line for line in every if not re.match(_TRAILER, line)]
     raised = [line for line in lines if re.match(_RAISED, line)]
     if raised:
         telling = raised[-1] if "Traceback (most" in text else raised[0]
-        place = [line for line in lines if re.match(r'\s*File "|.*:\d+: \w*(?:Error|Exception)', line)][-1:]
+        place = [
+            line for line in lines if re.match(r'\s*File "|.*:\d+: \w*(?:Error|Exception)', line)
+        ][-1:]
         chosen = [telling, *place]
     else:
         chosen = [line for line in lines if re.search(_ERROR, line)] or lines

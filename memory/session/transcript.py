@@ -1,11 +1,12 @@
 """The host's record of a session, read incrementally: JSON lines in, typed entries out.
 
-One JSON object a line, appended; what a line says, by version, is told in `entries`.  Lines that say nothing (attachments,
-which hold dayleaf's own output; copies of requests; snapshots) are dropped by a look at their bytes, without parsing
-them: those are most of a transcript.
+One JSON object a line, appended; what a line says, by version, is told in `entries`.  Lines that
+say nothing (attachments, which hold dayleaf's own output; copies of requests; snapshots) are
+dropped by a look at their bytes, without parsing them: those are most of a transcript.
 
-A file is one session's, whatever `sessionId` its lines bear: after a plan that was approved with a clear context the first
-request still bears the id of the session before.  A fork bears its own id in all lines, and the `uuid`s of what it copied.
+A file is one session's, whatever `sessionId` its lines bear: after a plan that was approved with a
+clear context the first request still bears the id of the session before.  A fork bears its own id
+in all lines, and the `uuid`s of what it copied.
 """
 
 from __future__ import annotations
@@ -53,25 +54,69 @@ if TYPE_CHECKING:
     from typing import Any
 
 __all__ = [  # what a caller of this module may also take from here
-    "BANG", "BANGED", "CLIP", "COMPACT", "ENDED", "INTERRUPTED", "LINK", "PLAN", "PROMPT", "PROTOCOL",
-    "REPORT", "RESULT", "REWIND", "SLASH", "STEER",
-    "SUMMARY", "TEAM",
-    "TEXT", "TITLE", "TODOS", "USE", "Entry", "clean", "clip", "entries",
-    "Reading", "Stop", "agents", "began", "compactions", "read", "roots", "trusted", "whole",
+    "BANG",
+    "BANGED",
+    "CLIP",
+    "COMPACT",
+    "ENDED",
+    "INTERRUPTED",
+    "LINK",
+    "PLAN",
+    "PROMPT",
+    "PROTOCOL",
+    "REPORT",
+    "RESULT",
+    "REWIND",
+    "SLASH",
+    "STEER",
+    "SUMMARY",
+    "TEAM",
+    "TEXT",
+    "TITLE",
+    "TODOS",
+    "USE",
+    "Entry",
+    "clean",
+    "clip",
+    "entries",
+    "Reading",
+    "Stop",
+    "agents",
+    "began",
+    "compactions",
+    "read",
+    "roots",
+    "trusted",
+    "whole",
 ]
 BLOCK = 1 << 20
-LONGEST = 8 << 20  # bytes of a line that is parsed as it is; a longer one loses its pictures and documents first
+# bytes of a line that is parsed as it is; a longer one loses its pictures and documents first
+LONGEST = 8 << 20
 MOST = 512 << 20  # bytes of one reading; the rest comes with the next
 
 SHORT = 4096  # bytes of a line that is parsed sooner than searched
 _QUEUED = b'"queued_command"'  # the one attachment that counts
-_WANTED = (b'"user"', b'"assistant"', b'"system"', b'"queue-operation"', b'"summary"', b'"custom-title"',
-           b'"ai-title"', b'"pr-link"')  # the types that count
+_WANTED = (
+    b'"user"',
+    b'"assistant"',
+    b'"system"',
+    b'"queue-operation"',
+    b'"summary"',
+    b'"custom-title"',
+    b'"ai-title"',
+    b'"pr-link"',
+)  # the types that count
 _WORDS = (  # or one of them stands in it
-    b'"user"', b'"assistant"', b'"compact_boundary"', b'"turn_duration"', b'"stop_hook_summary"')
+    b'"user"',
+    b'"assistant"',
+    b'"compact_boundary"',
+    b'"turn_duration"',
+    b'"stop_hook_summary"',
+)
 _HEADS = (_QUEUED, b'"queue-operation"')  # or one of these near its start
 _TOOLS = {  # what only these tools may tell by their result: another's output may say anything
-    STEER: ("AskUserQuestion", "ExitPlanMode"), PLAN: ("ExitPlanMode",),
+    STEER: ("AskUserQuestion", "ExitPlanMode"),
+    PLAN: ("ExitPlanMode",),
     TODOS: ("TodoWrite", "TaskCreate", "TaskUpdate", "TaskList"),
     REPORT: ("Task", "Agent", "TaskOutput", "AgentOutputTool"),
 }
@@ -83,8 +128,8 @@ _ANYWHERE = ("refused", "while working")  # what the user may say of any call
 class Reading:
     """The entries of a transcript from an offset on; iterate once, then ask.
 
-    offset: where the next reading starts, just after the last whole line.  long: lines that nothing could be read of.
-    broken: lines that were no JSON object.
+    offset: where the next reading starts, just after the last whole line.  long: lines that nothing
+    could be read of.  broken: lines that were no JSON object.
     """
 
     __slots__ = ("_calls", "_ended", "_fd", "_queue", "_stop", "_tree", "broken", "long", "offset")
@@ -97,7 +142,8 @@ class Reading:
         self._tree = Tree(fd, offset)
 
     def __iter__(self) -> Iterator[Entry]:
-        scan: Any = vars(json.JSONDecoder(strict=False))["scan_once"]  # the C scanner: two frames less for each line
+        # the C scanner: two frames less for each line
+        scan: Any = vars(json.JSONDecoder(strict=False))["scan_once"]
         start = self.offset
         try:
             for line in self._lines():
@@ -124,7 +170,11 @@ class Reading:
                             del self._calls[next(iter(self._calls))]
                     elif entry.kind in _TOOLS and not self._may_tell(entry):
                         continue
-                    elif entry.kind == TITLE and entry.name == "summary" and not self._holds(entry.id):
+                    elif (
+                        entry.kind == TITLE
+                        and entry.name == "summary"
+                        and not self._holds(entry.id)
+                    ):
                         continue  # the title of another session
                     yield entry
                 if told and told[0].kind == RESULT:
@@ -133,7 +183,9 @@ class Reading:
             self.close()
 
     def _holds(self, uuid: str) -> bool:
-        """Tell whether a line with this id stands in the file, up to a block after the last whole one that was read."""
+        """Tell whether a line with this id stands in the file, up to a block after the last whole
+        one that was read.
+        """
         words = ('"uuid":"%s"' % uuid).encode("utf-8", "replace")
         at, end, tail = 0, self.offset + BLOCK, b""
         while uuid and at < end:
@@ -143,7 +195,7 @@ class Reading:
             seen = tail + block
             if words in seen or words.replace(b":", b": ") in seen:
                 return True
-            tail, at = seen[-len(words):], at + len(block)
+            tail, at = seen[-len(words) :], at + len(block)
         return False
 
     def _may_tell(self, entry: Entry) -> bool:
@@ -152,10 +204,16 @@ class Reading:
         return call is None or entry.name in _ANYWHERE or call.name in _TOOLS[entry.kind]
 
     def _answered(self, told: list[Entry]) -> Iterator[Entry]:
-        """Take the calls that are answered as done, and yield the pull request that one of them opened."""
+        """Take the calls that are answered as done, and yield the pull request that one of them
+        opened.
+        """
         for entry in told:
             call = self._calls.pop(entry.id, None) if entry.kind == RESULT else None
-            if call is not None and not entry.failed and "gh pr create" in str(call.data.get("command") or ""):
+            if (
+                call is not None
+                and not entry.failed
+                and "gh pr create" in str(call.data.get("command") or "")
+            ):
                 url = pull(entry.text)
                 if url:
                     yield entry.tells(LINK, url)
@@ -167,11 +225,15 @@ class Reading:
             self._fd = -1
 
     def _lines(self) -> Iterator[bytes]:
-        """Yield the lines that may count; a line that surely does not is passed over without parsing it."""
+        """Yield the lines that may count; a line that surely does not is passed over without
+        parsing it.
+        """
         start = at = self.offset
         tail = b""
         while at < self._stop or self.offset == start:
-            block = files.read_at(self._fd, min(BLOCK, self._stop - at) if at < self._stop else BLOCK, at)
+            block = files.read_at(
+                self._fd, min(BLOCK, self._stop - at) if at < self._stop else BLOCK, at
+            )
             if not block:
                 if self._ended and tail and whole(tail):
                     self.offset = at
@@ -191,12 +253,17 @@ class Reading:
                     yield line
 
     def _counting(self, line: bytes) -> bytes:
-        """Return a line that may count, shortened where it is too long; b"" for one that surely does not."""
+        """Return a line that may count, shortened where it is too long; b"" for one that surely
+        does not.
+        """
         if line.startswith(b'{"type":'):
             if not line[8:32].lstrip().startswith(_WANTED) and _QUEUED not in line[:SHORT]:
                 return self._passed(line)
-        elif (len(line) > SHORT and not any(word in line for word in _WORDS)
-              and not any(word in line[:SHORT] for word in _HEADS)):
+        elif (
+            len(line) > SHORT
+            and not any(word in line for word in _WORDS)
+            and not any(word in line[:SHORT] for word in _HEADS)
+        ):
             return self._passed(line)
         return line if len(line) <= LONGEST else self._shortened([line])
 
@@ -214,7 +281,8 @@ class Reading:
         return short.line()
 
     def _long_line(self, head: bytes, at: int) -> tuple[bytes, int]:
-        """Return (what counts of a line that is too long to be held, the offset after it); (b"", -1) where it has no end yet.
+        """Return (what counts of a line that is too long to be held, the offset after it); (b"",
+        -1) where it has no end yet.
 
         head: its beginning, up to the offset `at`.
         """
@@ -232,14 +300,18 @@ class Reading:
             end = end if self._ended else -1
 
         line = self._shortened(pieces())
-        return (self._counting(line) if len(line) <= LONGEST else line, end) if end >= 0 else (b"", -1)
+        return (
+            (self._counting(line) if len(line) <= LONGEST else line, end) if end >= 0 else (b"", -1)
+        )
 
 
 class _Queue:
-    """What the user typed while the model worked and has not reached it yet, as the lines about it tell.
+    """What the user typed while the model worked and has not reached it yet, as the lines about it
+    tell.
 
-    Older hosts note only what enters the queue and how it leaves: `remove`, given to the model as it works; `dequeue`, as a
-    prompt of its own; `popAll`, taken back to be edited.  Newer ones add an attachment with the words given to the model.
+    Older hosts note only what enters the queue and how it leaves: `remove`, given to the model as
+    it works; `dequeue`, as a prompt of its own; `popAll`, taken back to be edited.  Newer ones add
+    an attachment with the words given to the model.
     """
 
     __slots__ = ("_given", "_told", "_waiting")
@@ -252,7 +324,11 @@ class _Queue:
     def turn(self, record: dict[str, Any]) -> list[Entry]:
         """Take a line in and return what the user said by it."""
         if record.get("type") == "attachment":
-            return [e for e in entries(record) if e.kind != STEER or self._first(e.text, self._told, self._given)]
+            return [
+                e
+                for e in entries(record)
+                if e.kind != STEER or self._first(e.text, self._told, self._given)
+            ]
         operation, content = record.get("operation"), record.get("content")
         if operation == "enqueue" and isinstance(content, str):
             self._waiting.append((record, content))
@@ -263,7 +339,9 @@ class _Queue:
                 return []
             before, words = self._waiting.pop(known[0] if known else 0)
             if operation == "remove" and record.get("reason") in (None, "absorbed_mid_turn"):
-                return [e for e in queued(before, words) if self._first(e.text, self._given, self._told)]
+                return [
+                    e for e in queued(before, words) if self._first(e.text, self._given, self._told)
+                ]
         return []
 
     @staticmethod
@@ -301,9 +379,10 @@ def whole(line: bytes) -> dict[str, Any]:
 def trusted(path: object, env: dict[str, str]) -> str:
     """Return the real path of a transcript where it is one, else "".
 
-    path: as it came on a hook's stdin, so anybody's.  It must be a regular file of this user, reached through no link
-    itself, that lies under `projects/` of the host's directory (CLAUDE_CONFIG_DIR, or `.claude` in HOME); that folder
-    itself may be a link.  What dayleaf lists by itself is `own`.
+    path: as it came on a hook's stdin, so anybody's.  It must be a regular file of this user,
+    reached through no link itself, that lies under `projects/` of the host's directory
+    (CLAUDE_CONFIG_DIR, or `.claude` in HOME); that folder itself may be a link.  What dayleaf lists
+    by itself is `own`.
     """
     return _trusted(path, roots(env))
 
@@ -326,16 +405,19 @@ def _trusted(path: object, below: list[str]) -> str:
 def is_own_folder(path: str) -> bool:
     """Tell whether a path, links followed, is a directory of this user."""
     try:
-        return files.is_folder(path) and (not hasattr(os, "getuid") or os.stat(path).st_uid == os.getuid())
+        return files.is_folder(path) and (
+            not hasattr(os, "getuid") or os.stat(path).st_uid == os.getuid()
+        )
     except OSError:
         return False
 
 
 def own(path: str) -> str:
-    """Return the real path of a transcript that stands in the host's folder, "" where it is no file of this user.
+    """Return the real path of a transcript that stands in the host's folder, "" where it is no file
+    of this user.
 
-    path: one that was listed, never one that was told: whoever put a link there may write there, so it is followed, to a
-    project's folder on another disk as to a single transcript.
+    path: one that was listed, never one that was told: whoever put a link there may write there, so
+    it is followed, to a project's folder on another disk as to a single transcript.
     """
     path = files.real(path)
     try:
@@ -346,7 +428,9 @@ def own(path: str) -> str:
 
 
 def host(env: dict[str, str]) -> str:
-    """Return the host's directory: CLAUDE_CONFIG_DIR, else `.claude` in HOME; "" where neither is known."""
+    """Return the host's directory: CLAUDE_CONFIG_DIR, else `.claude` in HOME; "" where neither is
+    known.
+    """
     user = env.get("HOME") or env.get("USERPROFILE") or ""
     said = env.get("CLAUDE_CONFIG_DIR", "") or (user + "/.claude" if user else "")
     return files.real(said.replace("\\", "/").rstrip("/")) if said else ""
@@ -370,16 +454,19 @@ def _open(path: str) -> int:
 def read(path: str, offset: int = 0, limit: int = MOST, ended: bool = False) -> Reading:
     """Open a transcript for one pass over its new entries.
 
-    path: what `trusted` returned.  offset: bytes already read; past the file's end (it was rewritten) means from the
-    start.  limit: bytes to read at most, up to the end of the first line.  ended: nobody writes it any more, so a last line
-    without a line feed counts where it is whole.  Raises OSError.
+    path: what `trusted` returned.  offset: bytes already read; past the file's end (it was
+    rewritten) means from the start.  limit: bytes to read at most, up to the end of the first line.
+    ended: nobody writes it any more, so a last line without a line feed counts where it is whole.
+    Raises OSError.
     """
     fd = _open(path)
     return Reading(fd, offset if 0 <= offset <= os.fstat(fd).st_size else 0, limit, ended)
 
 
 class Stop(NamedTuple):
-    """Where a stretch ends: the offset of the line that ends it, its instant, and whether another branch is checked out."""
+    """Where a stretch ends: the offset of the line that ends it, its instant, and whether another
+    branch is checked out.
+    """
 
     offset: int
     at: str
@@ -398,7 +485,11 @@ def compactions(path: str) -> list[Stop]:
                     record = json.loads(line)
                 except ValueError:
                     record = None
-                if isinstance(record, dict) and record.get("type") == "system" and record.get("subtype") == "compact_boundary":
+                if (
+                    isinstance(record, dict)
+                    and record.get("type") == "system"
+                    and record.get("subtype") == "compact_boundary"
+                ):
                     found.append(Stop(offset, str(record.get("timestamp") or "")))
             offset += len(line)
     return found
@@ -416,16 +507,26 @@ def began(path: str) -> str:
 
 
 def agents(path: str, env: dict[str, str]) -> list[str]:
-    """Return the transcripts of a session's subagents, in the order of their names; they lie beside its own."""
-    folder = path[:-len(".jsonl")] + "/subagents"
+    """Return the transcripts of a session's subagents, in the order of their names; they lie beside
+    its own.
+    """
+    folder = path[: -len(".jsonl")] + "/subagents"
     below = [*roots(env), path.rpartition("/")[0]]
     try:
-        names = sorted(n for n in os.listdir(folder) if n.startswith("agent-") and n.endswith(".jsonl"))
+        names = sorted(
+            n for n in os.listdir(folder) if n.startswith("agent-") and n.endswith(".jsonl")
+        )
     except OSError:
         return []
-    return [found for found in (_trusted(folder + "/" + name, below) for name in names) if found and not _warms_up(found)]
+    return [
+        found
+        for found in (_trusted(folder + "/" + name, below) for name in names)
+        if found and not _warms_up(found)
+    ]
 
 
 def _warms_up(path: str) -> bool:
-    """Tell whether the client itself asked this subagent, to fill its cache: 2.1.3 does so at each start."""
+    """Tell whether the client itself asked this subagent, to fill its cache: 2.1.3 does so at each
+    start.
+    """
     return b'"content":"Warmup"' in files.read(path, 4 << 10, follow=False).partition(b"\n")[0]

@@ -1,7 +1,9 @@
-"""Where the host keeps the transcripts of sessions, and what a look at their two ends tells of each.
+"""Where the host keeps the transcripts of sessions, and what a look at their two ends tells of
+each.
 
-The host names a project's folder after the directory in which a session was started, and renames a transcript into another
-folder when its session moves, to a worktree say.  A session is therefore known by its file's name, in whatever folder.
+The host names a project's folder after the directory in which a session was started, and renames a
+transcript into another folder when its session moves, to a worktree say.  A session is therefore
+known by its file's name, in whatever folder.
 """
 
 from __future__ import annotations
@@ -19,7 +21,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-EDGE = 1 << 18  # bytes at a transcript's start and end that are searched for its directory and times
+# bytes at a transcript's start and end that are searched for its directory and times
+EDGE = 1 << 18
 FIRST = 20  # entries that are asked for the directory where those bytes name none
 LONG = 200  # characters of a folder's name after which the host shortens it
 _SUFFIX = ".jsonl"
@@ -30,8 +33,9 @@ _AT = re.compile(rb'"timestamp"\s*:\s*"([0-9T:.+Z-]{10,32})"')
 class Ends(NamedTuple):
     """What the two ends of a transcript tell.
 
-    size, changed: of the file, in bytes and in nanoseconds since the epoch.  directory: the one that its first entry names, ""
-    for none.  began, ended: instants of its first and last entry, None where none has one.
+    size, changed: of the file, in bytes and in nanoseconds since the epoch.  directory: the one
+    that its first entry names, "" for none.  began, ended: instants of its first and last entry,
+    None where none has one.
     """
 
     size: int
@@ -42,11 +46,15 @@ class Ends(NamedTuple):
 
     @property
     def last(self) -> float:
-        """The instant of the last entry; a copy's file is younger, so the file's counts only where no entry tells one."""
+        """The instant of the last entry; a copy's file is younger, so the file's counts only where
+        no entry tells one.
+        """
         return self.changed / 1e9 if self.ended is None else self.ended
 
     def rests(self, now: float, quiet: float) -> bool:
-        """Tell whether nobody writes it: neither the file nor its last entry is younger than `quiet` seconds."""
+        """Tell whether nobody writes it: neither the file nor its last entry is younger than
+        `quiet` seconds.
+        """
         return now - min(self.last, self.changed / 1e9) > quiet
 
 
@@ -61,9 +69,13 @@ def ends(path: str) -> Ends:
         os.close(fd)
     first, last = _AT.search(head), list(_AT.finditer(tail))
     directory = _directory(head) or (_directory_within(path) if stat.st_size > EDGE else "")
-    return Ends(stat.st_size, stat.st_mtime_ns, directory,
-                clock.parse(first[1].decode("ascii")) if first else None,
-                clock.parse(last[-1][1].decode("ascii")) if last else None)
+    return Ends(
+        stat.st_size,
+        stat.st_mtime_ns,
+        directory,
+        clock.parse(first[1].decode("ascii")) if first else None,
+        clock.parse(last[-1][1].decode("ascii")) if last else None,
+    )
 
 
 def _directory(head: bytes) -> str:
@@ -79,7 +91,9 @@ def _directory(head: bytes) -> str:
 
 
 def _directory_within(path: str) -> str:
-    """Return the directory that an early entry names, of a transcript that begins with a picture, say."""
+    """Return the directory that an early entry names, of a transcript that begins with a picture,
+    say.
+    """
     reading = transcript.read(path)
     found = next((entry.cwd for entry in islice(reading, FIRST) if entry.cwd), "")
     reading.close()
@@ -95,19 +109,24 @@ class Folders:
             for folder in _names(root):
                 for name in _names(root + "/" + folder):
                     if name.endswith(_SUFFIX):
-                        self._paths.setdefault(name[:-len(_SUFFIX)], []).append("%s/%s/%s" % (root, folder, name))
+                        self._paths.setdefault(name[: -len(_SUFFIX)], []).append(
+                            "%s/%s/%s" % (root, folder, name)
+                        )
 
     def find(self, session: str, named: str = "") -> str:
         """Return the transcript of a session, "" where there is none.
 
-        named: where it was told to be; believed before the others.  Of two copies the longer one is gone on with.
+        named: where it was told to be; believed before the others.  Of two copies the longer one is
+        gone on with.
         """
         paths = [*([named] if named else []), *map(transcript.own, self._paths.get(session, ()))]
         sizes = {path: _size(path) for path in paths if path}
         return max(sizes, key=lambda path: sizes[path], default="")
 
     def below(self, names: Iterable[str]) -> Iterator[tuple[str, str]]:
-        """Yield (session, path) of the transcripts in folders whose name begins with one of some names."""
+        """Yield (session, path) of the transcripts in folders whose name begins with one of some
+        names.
+        """
         starts = tuple(names)
         for session, paths in sorted(self._paths.items()):
             for path in paths:
@@ -116,20 +135,37 @@ class Folders:
 
 
 def find(env: dict[str, str], session: str, named: object = "") -> str:
-    """Return the transcript of one session: the one named, where it is a transcript, else one of its name, else ""."""
+    """Return the transcript of one session: the one named, where it is a transcript, else one of
+    its name, else "".
+    """
     return transcript.trusted(named, env) or (Folders(env).find(session) if session else "")
 
 
 def folder(directory: str) -> str:
-    """Return how the name of a project's folder begins that the host makes for a directory, or for one below it."""
+    """Return how the name of a project's folder begins that the host makes for a directory, or for
+    one below it.
+    """
     return re.sub("[^A-Za-z0-9]", "-", directory)[:LONG]
 
 
 def worktrees(git: str) -> list[str]:
-    """Return the directories of a repository's other checkouts.  git: the git directory of one of them, "" for none."""
+    """Return the directories of a repository's other checkouts.  git: the git directory of one of
+    them, "" for none.
+    """
     common = layout.common_git(git) if git else ""
-    listed = [layout.first_line("%s/worktrees/%s/gitdir" % (common, name)) for name in _names(common + "/worktrees")]
-    return [path[:-len("/.git")] for path in listed if path.startswith("/") and path.endswith("/.git")] if common else []
+    listed = [
+        layout.first_line("%s/worktrees/%s/gitdir" % (common, name))
+        for name in _names(common + "/worktrees")
+    ]
+    return (
+        [
+            path[: -len("/.git")]
+            for path in listed
+            if path.startswith("/") and path.endswith("/.git")
+        ]
+        if common
+        else []
+    )
 
 
 def _size(path: str) -> int:

@@ -1,1 +1,3 @@
-"""The only writer of records: written, moved, counted, with secrets taken out before; and who may do what."""
+"""The only writer of records: written, moved, counted, with secrets taken out before; and who may
+do what.
+"""

@@ -1,8 +1,9 @@
 """Plans: which one is active, which one a session served, and how a plan's file changes.
 
-Schema, version 1, of a plan's own keys beside those of every record: `status` (active | done | dropped; a missing one is
-active), `reason` (why it was dropped).  Its steps are the task items of the body, `- [ ]` open and `- [x]` done.  A
-checkpoint names in `plan` the id of the one that was active.  One plan is active: of several the newest counts.
+Schema, version 1, of a plan's own keys beside those of every record: `status` (active | done |
+dropped; a missing one is active), `reason` (why it was dropped).  Its steps are the task items of
+the body, `- [ ]` open and `- [x]` done.  A checkpoint names in `plan` the id of the one that was
+active.  One plan is active: of several the newest counts.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ def active(found: Iterable[Record]) -> List[Record]:
 
 
 def served(store: Store, since: float, until: float) -> str:
-    """Return the id of the newest plan that was active at some time between two instants, "" where none was.
+    """Return the id of the newest plan that was active at some time between two instants, "" where
+    none was.
 
     since, until: seconds since the epoch.  Only the folders of plans are read.
     """
@@ -35,7 +37,11 @@ def served(store: Store, since: float, until: float) -> str:
     for name in store.names(("plan",)):
         with suppress(StoreError):
             found.append(store.read(name))
-    then = [r for r in found if r.kind == "plan" and r.created <= until and (r.active or r.updated >= since)]
+    then = [
+        r
+        for r in found
+        if r.kind == "plan" and r.created <= until and (r.active or r.updated >= since)
+    ]
     then.sort(key=lambda r: (not r.active, -r.created, r.name))
     return then[0].id if then else ""
 
@@ -49,14 +55,19 @@ def progress(record: Record) -> Tuple[int, int]:
 def ticked(data: bytes, number: int, done: bool) -> bytes:
     """Return a plan's file with one step ticked off, or opened again; every other byte stays.
 
-    number: of the step, from 1.  done: whether it is ticked then.  Raises UsageError where there is no such step,
-    StoreError where its line cannot be changed.
+    number: of the step, from 1.  done: whether it is ticked then.  Raises UsageError where there is
+    no such step, StoreError where its line cannot be changed.
     """
     page = frontmatter.parse(data)
     found = steps(page.body)
     if not 1 <= number <= len(found):
-        raise UsageError("no step %d; %s" % (number, "the plan has %d" % len(found) if found else
-                                             "the plan has no `- [ ] …` line yet"))
+        raise UsageError(
+            "no step %d; %s"
+            % (
+                number,
+                "the plan has %d" % len(found) if found else "the plan has no `- [ ] …` line yet",
+            )
+        )
     line = found[number - 1][0]
     lines = data.split(b"\n")
     at = page.head_lines + line
@@ -72,17 +83,21 @@ def ticked(data: bytes, number: int, done: bool) -> bytes:
 def rewritten(data: bytes, body: str, append: bool, name: str = "") -> bytes:
     """Return a plan's file with another body, or with more of it; the head stays byte for byte.
 
-    body: markdown with `\\n` line ends.  append: keep the old body above it.  name: of the file, for the
-    StoreError where its head was not understood.
+    body: markdown with `\\n` line ends.  append: keep the old body above it.  name: of the file,
+    for the StoreError where its head was not understood.
     """
     page = frontmatter.parse(data)
     if not append:
         headfaults.refuse(data, page, name)
     offset = frontmatter.split(data)[1] if page.head_lines else frontmatter.start_of(data)
-    newline = b"\r\n" if b"\r\n" in data[:offset or 4096] else b"\n"
+    newline = b"\r\n" if b"\r\n" in data[: offset or 4096] else b"\n"
     new = body.strip("\n").encode("utf-8", "replace").replace(b"\n", newline) + newline
     if not append:
         return data[:offset] + (newline if page.head_lines else b"") + new
-    listed = page.body.rstrip().rpartition("\n")[2].lstrip()[:2] in ("- ", "* ", "+ ") and body.lstrip()[:2] in ("- ", "* ", "+ ")
+    listed = page.body.rstrip().rpartition("\n")[2].lstrip()[:2] in (
+        "- ",
+        "* ",
+        "+ ",
+    ) and body.lstrip()[:2] in ("- ", "* ", "+ ")
     end = b"" if data.endswith(b"\n") else newline
     return data + end + (b"" if listed or not page.body.strip() else newline) + new

@@ -2,13 +2,15 @@
 
 Schema, version 1, of `<tier>/archive/log.jsonl`, one line a move, the latest line of an id counts:
 
-    {"v":1,"t":"2026-11-21T14:30:52Z","id":"l-1a2b3c4d","from":"plans/x.md","to":"archive/plans/x.md","reason":"..."}
+    {"v":1,"t":"2026-11-21T14:30:52Z","id":"l-1a2b3c4d","from":"plans/x.md",
+     "to":"archive/plans/x.md","reason":"..."}
 
-With `"into":"l-5e6f7a8b"` the line is a tombstone: the record was merged into that one, and links to it lead there.  With
-`"session":"…"` no file moved: a person forgot that session, whose conversation is `id` ("" for none), see conversations.py.
+With `"into":"l-5e6f7a8b"` the line is a tombstone: the record was merged into that one, and links
+to it lead there.  With `"session":"…"` no file moved: a person forgot that session, whose
+conversation is `id` ("" for none), see conversations.py.
 
-In a repository all add their lines to the end of that log, which git calls a conflict: `.gitattributes` beside the shared records
-has git keep the lines of both sides.
+In a repository all add their lines to the end of that log, which git calls a conflict:
+`.gitattributes` beside the shared records has git keep the lines of both sides.
 """
 
 from __future__ import annotations
@@ -31,7 +33,9 @@ LIMIT = 64 << 20  # bytes of the log that are read, and of a file that is copied
 
 
 class Move(NamedTuple):
-    """A record's id, the path below its tier that it left, the one that it went to, and the id it was merged into or ""."""
+    """A record's id, the path below its tier that it left, the one that it went to, and the id it
+    was merged into or "".
+    """
 
     id: str
     home: str
@@ -40,22 +44,31 @@ class Move(NamedTuple):
 
 
 def standing(root: str) -> Dict[str, Move]:
-    """Return the latest move of each record in a tier's archive, by id; torn and foreign lines of the log are skipped.
+    """Return the latest move of each record in a tier's archive, by id; torn and foreign lines of
+    the log are skipped.
 
-    root: the tier's directory.  The paths are as the log has them: whoever opens them must prove that they lie beneath.
+    root: the tier's directory.  The paths are as the log has them: whoever opens them must prove
+    that they lie beneath.
     """
-    return {move.id: move for move, _, _ in moves(root)
-            if move.away.startswith(FOLDER + "/") and files.exists(root + "/" + move.away)}
+    return {
+        move.id: move
+        for move, _, _ in moves(root)
+        if move.away.startswith(FOLDER + "/") and files.exists(root + "/" + move.away)
+    }
 
 
 def brought_back(root: str) -> Set[str]:
-    """Return the ids of records that a person restored from a tier's archive and that were not archived again."""
+    """Return the ids of records that a person restored from a tier's archive and that were not
+    archived again.
+    """
     latest = {move.id: reason for move, reason, _ in moves(root)}
     return {id for id, reason in latest.items() if reason == RESTORED}
 
 
 def moves(root: str) -> Iterator[Tuple[Move, str, str]]:
-    """Yield each move of a tier's log with its reason, and the session that was forgotten where it tells of one, else ""."""
+    """Yield each move of a tier's log with its reason, and the session that was forgotten where it
+    tells of one, else "".
+    """
     try:
         data = files.read(root + "/" + FOLDER + "/" + LOG, LIMIT, follow=False)
     except OSError:
@@ -63,15 +76,18 @@ def moves(root: str) -> Iterator[Tuple[Move, str, str]]:
     for line in fastjson.rows(data):
         if all(isinstance(line.get(key), str) for key in ("id", "from", "to")):
             into, session = line.get("into"), line.get("session")
-            yield (Move(line["id"], line["from"], line["to"], into if isinstance(into, str) else ""), str(line.get("reason")),
-                   session if isinstance(session, str) else "")
+            yield (
+                Move(line["id"], line["from"], line["to"], into if isinstance(into, str) else ""),
+                str(line.get("reason")),
+                session if isinstance(session, str) else "",
+            )
 
 
 def successors(tiers: Iterable[Tuple[str, str]]) -> Dict[str, str]:
     """Return, for the id of each merged record, the id of the record that stands for it now.
 
-    tiers: (letter, directory).  A tombstone leads on within its own tier; a repository's says nothing of an id that stands in
-    an archive of the user's own.
+    tiers: (letter, directory).  A tombstone leads on within its own tier; a repository's says
+    nothing of an id that stands in an archive of the user's own.
     """
     away = [(letter, standing(root)) for letter, root in tiers]
     own = {id for letter, moves in away if letter != SHARED for id in moves}
@@ -82,13 +98,16 @@ def successors(tiers: Iterable[Tuple[str, str]]) -> Dict[str, str]:
             kept, left = id, len(into)
             while kept in into and left:
                 kept, left = into[kept], left - 1
-            if kept not in into and not (letter == SHARED and id in own):  # a log written by hand may lead in a circle
+            # a log written by hand may lead in a circle
+            if kept not in into and not (letter == SHARED and id in own):
                 found.setdefault(id, kept)
     return {id: kept for id, kept in found.items() if not _circles(found, id)}
 
 
 def _circles(into: Dict[str, str], id: str) -> bool:
-    """Tell whether following an id leads in a circle: tombstones of two tiers may point at one another."""
+    """Tell whether following an id leads in a circle: tombstones of two tiers may point at one
+    another.
+    """
     seen: Set[str] = set()
     while id in into and id not in seen:
         seen.add(id)
@@ -102,15 +121,17 @@ def merged(place: Place) -> Dict[str, str]:
 
 
 def free_place(root: str, home: str, checksum: str) -> str:
-    """Return a path in the archive, below the tier, that is free for a record, or holds its own bytes: a move that was cut short.
+    """Return a path in the archive, below the tier, that is free for a record, or holds its own
+    bytes: a move that was cut short.
 
-    home: its path now.  checksum: 64 hex digits, of which some become part of the name where another one has it.
+    home: its path now.  checksum: 64 hex digits, of which some become part of the name where
+    another one has it.
     """
     place = home if home.startswith(FOLDER + "/") else FOLDER + "/" + home
     for digits in range(0, 64, 4):
         if not files.exists(root + "/" + place) or same(root + "/" + place, root + "/" + home):
             break
-        place = "%s/%s-%s.md" % (FOLDER, home[:-3], checksum[digits:digits + 4])
+        place = "%s/%s-%s.md" % (FOLDER, home[:-3], checksum[digits : digits + 4])
     return place
 
 
@@ -122,22 +143,33 @@ def log(root: str, move: Move, reason: str, now: float, mode: int, session: str 
     path = root + "/" + FOLDER + "/" + LOG
     if not files.inside(path, root):
         raise StoreError("%s is a link out of the store; replace it with the file itself" % path)
-    line = {"v": 1, "t": clock.iso(now), "id": move.id, "from": move.home, "to": move.away, "reason": reason}
+    line = {
+        "v": 1,
+        "t": clock.iso(now),
+        "id": move.id,
+        "from": move.home,
+        "to": move.away,
+        "reason": reason,
+    }
     if move.into:
         line["into"] = move.into
     if session:
         line["session"] = session
     files.append_line(path, fastjson.dump(line))
-    files.sync(path)  # before the file moves: a power cut that kept the move alone would leave a record that no command finds
+    # before the file moves: a power cut that kept the move alone would leave a record that no
+    # command finds
+    files.sync(path)
     if mode != files.FILE_MODE:
         os.chmod(path, mode)
         set_rule(root)
 
 
 def set_rule(root: str) -> None:
-    """Have git join the lines of a shared tier's log, unless its attributes say something of that log already.
+    """Have git join the lines of a shared tier's log, unless its attributes say something of that
+    log already.
 
-    root: the tier's directory, which is there.  Where that cannot be written the record still can, and doctor names the log.
+    root: the tier's directory, which is there.  Where that cannot be written the record still can,
+    and doctor names the log.
     """
     path = root + "/" + ATTRIBUTES
     with suppress(OSError):
@@ -150,9 +182,11 @@ def set_rule(root: str) -> None:
 
 
 def move_file(source: str, target: str, mode: int) -> None:
-    """Move a file without ever replacing another one: it stands at both places for a moment, never at none.
+    """Move a file without ever replacing another one: it stands at both places for a moment, never
+    at none.
 
-    Where it stands at both already, the move is brought to its end.  Raises FileExistsError or another OSError.
+    Where it stands at both already, the move is brought to its end.  Raises FileExistsError or
+    another OSError.
     """
     try:
         os.link(source, target)
@@ -167,7 +201,9 @@ def move_file(source: str, target: str, mode: int) -> None:
 def same(one: str, other: str) -> bool:
     """Tell whether the same bytes stand at two paths."""
     try:
-        return os.path.samefile(one, other) or (os.stat(one).st_size == os.stat(other).st_size
-                                                and files.read(one, LIMIT) == files.read(other, LIMIT))
+        return os.path.samefile(one, other) or (
+            os.stat(one).st_size == os.stat(other).st_size
+            and files.read(one, LIMIT) == files.read(other, LIMIT)
+        )
     except OSError:
         return False

@@ -1,15 +1,19 @@
-"""Who may do what: the one table that every verb is asked against, and that a backup's settings are.
+"""Who may do what: the one table that every verb is asked against, and that a backup's settings
+are.
 
-    person   at a terminal, or a script of theirs: nothing in the environment says that an agent runs it
+    person   at a terminal, or a script of theirs: nothing in the environment says that an agent
+             runs it
     typed    a slash command with a person's words, passed on by the client's hook
     session  whatever the model of a session types in its shell
 
-Each may do what those below may.  A session reads and suggests: it names no program, writes as nobody else, reads no file
-outside the project into the store, and approves, configures, restores, redacts and archives nothing.  What a repository may
-set is `config.PROJECT_KEYS`; what a backup may not bring along by itself is `config.HELD`, and a session's environment is no
-place for these keys either, since a repository's settings fill it.
+Each may do what those below may.  A session reads and suggests: it names no program, writes as
+nobody else, reads no file outside the project into the store, and approves, configures, restores,
+redacts and archives nothing.  What a repository may set is `config.PROJECT_KEYS`; what a backup may
+not bring along by itself is `config.HELD`, and a session's environment is no place for these keys
+either, since a repository's settings fill it.
 
-A verb, a word behind it, or an option without a row here is refused to all but a person; a test wants a row for each.
+A verb, a word behind it, or an option without a row here is refused to all but a person; a test
+wants a row for each.
 """
 
 from __future__ import annotations
@@ -46,11 +50,19 @@ class Row(NamedTuple):
     words: Mapping[str, str] = {}
 
 
-DECIDED = {"rule": "a rule", "resource": "a script", "harvest": "a candidate", "workspace": "whose memory this is",
-           "tier": "what is read as memory", "notes": "what a model writes"}
+DECIDED = {
+    "rule": "a rule",
+    "resource": "a script",
+    "harvest": "a candidate",
+    "workspace": "whose memory this is",
+    "tier": "what is read as memory",
+    "notes": "what a model writes",
+}
 EVERYWHERE = "--json --help"
-FILTERS = ("--since --days --from --to --kind --tag --topic --file --branch --session --version --workspace --context-tags "
-           "--semantic --lexical --limit --min-score --explain")
+FILTERS = (
+    "--since --days --from --to --kind --tag --topic --file --branch --session --version "
+    "--workspace --context-tags --semantic --lexical --limit --min-score --explain"
+)
 PAST = "--limit --since --workspace"
 SECTIONS = "--section --outline --next --previous"
 VERBS: dict[str, Row] = {
@@ -61,17 +73,34 @@ VERBS: dict[str, Row] = {
     "how": Row(SESSION, PAST),
     "blame": Row(SESSION, PAST),
     "friction": Row(SESSION, PAST),
-    "distill": Row(SESSION, FILTERS + " --max-tokens --provider=extract --provider=none --save --no-cache",
-                   typed="--provider"),
-    "harvest": Row(SESSION, "--since --session --limit --dry-run", typed="--provider",
-                   words={"accept": PERSON, "reject": PERSON, "review": PERSON}),
-    "learn": Row(SESSION, "--tag --version --title --confidence --shared --session", typed="--source --global --confidence=high"),
+    "distill": Row(
+        SESSION,
+        FILTERS + " --max-tokens --provider=extract --provider=none --save --no-cache",
+        typed="--provider",
+    ),
+    "harvest": Row(
+        SESSION,
+        "--since --session --limit --dry-run",
+        typed="--provider",
+        words={"accept": PERSON, "reject": PERSON, "review": PERSON},
+    ),
+    "learn": Row(
+        SESSION,
+        "--tag --version --title --confidence --shared --session",
+        typed="--source --global --confidence=high",
+    ),
     "checkpoint": Row(SESSION, "--tag --session --note", typed="--transcript"),
-    "notes": Row(SESSION, "--since --dry-run --limit", person="--provider --model --yes --mine --project",
-                 words={"on": PERSON, "off": PERSON, "write": PERSON}),
+    "notes": Row(
+        SESSION,
+        "--since --dry-run --limit",
+        person="--provider --model --yes --mine --project",
+        words={"on": PERSON, "off": PERSON, "write": PERSON},
+    ),
     "handoff": Row(SESSION, "--show --clear --session", typed="--transcript --source"),
     "standup": Row(SESSION, "--since --until --markdown --workspace"),
-    "plan": Row(SESSION, "--shared --replace --step --append --undo --reason --session", typed="--source"),
+    "plan": Row(
+        SESSION, "--shared --replace --step --append --undo --reason --session", typed="--source"
+    ),
     "load": Row(SESSION, "--explain --mode"),
     "why": Row(SESSION, "--session"),
     "on": Row(SESSION, "--session", person="--project --mine"),
@@ -83,8 +112,11 @@ VERBS: dict[str, Row] = {
     "check": Row(SESSION, "--staged", inside="WORDS"),
     "stats": Row(SESSION, "--since --workspace --ascii --spend"),
     "eval": Row(SESSION, "--strict --misses", person="--template", inside="WORDS"),
-    "index": Row(SESSION, "--build --refresh --verify --status --export --embeddings --workspace",
-                 person="--provider --out --backend --dsn --private"),
+    "index": Row(
+        SESSION,
+        "--build --refresh --verify --status --export --embeddings --workspace",
+        person="--provider --out --backend --dsn --private",
+    ),
     "feedback": Row(SESSION, "--why --session"),
     "forget": Row(TYPED, "--hard --yes --reason --session --day --file --mentions"),
     "restore": Row(PERSON, "--into --merge --replace --trust --identity --dry-run"),
@@ -97,18 +129,36 @@ VERBS: dict[str, Row] = {
     "undo": Row(PERSON),
     "audit": Row(SESSION, "--workspace --strict"),
     "new": Row(PERSON, "--shared --global --replace --from --session --source"),
-    "import": Row(SESSION, "--dry-run --shared --kind --since", typed="--global", person="--project --all --all-projects --agent",
-                  inside="WORDS", words={"claude-memory": PERSON, "transcripts": PERSON}),
+    "import": Row(
+        SESSION,
+        "--dry-run --shared --kind --since",
+        typed="--global",
+        person="--project --all --all-projects --agent",
+        inside="WORDS",
+        words={"claude-memory": PERSON, "transcripts": PERSON},
+    ),
     "edit": Row(PERSON),
     "open": Row(PERSON, "--folder"),
-    "rule": Row(SESSION, "--rationale --body --title --tag --link --shared --pending --always", typed="--global",
-                words={"approve": PERSON, "reject": PERSON, "review": PERSON, "edit": PERSON}),
+    "rule": Row(
+        SESSION,
+        "--rationale --body --title --tag --link --shared --pending --always",
+        typed="--global",
+        words={"approve": PERSON, "reject": PERSON, "review": PERSON, "edit": PERSON},
+    ),
     "review": Row(PERSON),
     "keep": Row(TYPED, "--tag"),
-    "resource": Row(SESSION, FILTERS + " " + SECTIONS + " --type --title --shared --text --stale --all --timeout --stdin "
-                    "--dry-run",
-                    typed="--global", person="--provider --force --reason", inside="--path --cwd",
-                    words={"approve": PERSON, "reject": PERSON, "delete": PERSON}),
+    "resource": Row(
+        SESSION,
+        FILTERS
+        + " "
+        + SECTIONS
+        + " --type --title --shared --text --stale --all --timeout --stdin "
+        "--dry-run",
+        typed="--global",
+        person="--provider --force --reason",
+        inside="--path --cwd",
+        words={"approve": PERSON, "reject": PERSON, "delete": PERSON},
+    ),
     "link": Row(SESSION, "--remove"),
     "graph": Row(SESSION, "--depth --format --dangling --workspace"),
     "redact": Row(PERSON, "--text --regex --everywhere --apply --batch"),
@@ -119,33 +169,52 @@ VERBS: dict[str, Row] = {
     "tier": Row(SESSION, person="--everywhere", words={"add": PERSON, "remove": PERSON}),
     "mcp": Row(SESSION, "--read-only"),
 }
-# The column of `dayleaf mcp`: the verb and word that each of its tools, resources and prompts stands for.  All of them are asked
-# for as a session asks, their arguments as options of that verb.
+# The column of `dayleaf mcp`: the verb and word that each of its tools, resources and prompts
+# stands for.  All of them are asked for as a session asks, their arguments as options of that verb.
 TOOLS: dict[str, tuple[str, ...]] = {
-    "recall": ("recall",), "get_record": ("show",), "distill": ("distill",), "fix": ("fix",), "how": ("how",),
-    "prompt_context": ("load",), "search_resources": ("resource", "search"), "get_resource": ("resource", "show"),
-    "index_status": ("index", "status"), "remember": ("learn",), "suggest_rule": ("rule", "suggest"),
-    "add_resource": ("resource", "add"), "run_script": ("resource", "run"), "feedback": ("feedback",),
-    "brief": ("load",), "plan": ("plan", "show"), "handoff": ("handoff",),
+    "recall": ("recall",),
+    "get_record": ("show",),
+    "distill": ("distill",),
+    "fix": ("fix",),
+    "how": ("how",),
+    "prompt_context": ("load",),
+    "search_resources": ("resource", "search"),
+    "get_resource": ("resource", "show"),
+    "index_status": ("index", "status"),
+    "remember": ("learn",),
+    "suggest_rule": ("rule", "suggest"),
+    "add_resource": ("resource", "add"),
+    "run_script": ("resource", "run"),
+    "feedback": ("feedback",),
+    "brief": ("load",),
+    "plan": ("plan", "show"),
+    "handoff": ("handoff",),
 }
 
 
 def who(env: dict[str, str], parent: int) -> str:
-    """Return who calls: `session`, `typed` or `person`.  parent: the id of this process's parent."""
+    """Return who calls: `session`, `typed` or `person`.  parent: the id of this process's
+    parent.
+    """
     if env.get(boundary.TYPED) == str(parent):
         return TYPED
     return SESSION if boundary.is_agent(env) else PERSON
 
 
 def least(verb: str, word: str = "", option: str = "", value: str = "") -> str:
-    """Return who may run a verb, use its first word, or give an option of it a value; `person` for what has no row."""
+    """Return who may run a verb, use its first word, or give an option of it a value; `person` for
+    what has no row.
+    """
     row = VERBS.get(verb)
     if row is None:
         return PERSON
     if not option:
         return row.words.get(word, row.least)
-    lists = ((PERSON, row.person), (TYPED, row.typed),
-             (row.least, " ".join((row.free, row.inside, EVERYWHERE))))
+    lists = (
+        (PERSON, row.person),
+        (TYPED, row.typed),
+        (row.least, " ".join((row.free, row.inside, EVERYWHERE))),
+    )
     for wanted in ("%s=%s" % (option, value), option):  # what is said of one value counts first
         for needed, listed in lists:
             if wanted in listed.split():
@@ -163,7 +232,13 @@ def is_persons(record: Record, place: Place) -> bool:
     return record.kind == "rule" and approvals.decisions(place.home).get(key) == "approve"
 
 
-def refusal(caller: str, verb: str, words: Sequence[str], given: Mapping[str, str], inside: Callable[[str], bool]) -> str:
+def refusal(
+    caller: str,
+    verb: str,
+    words: Sequence[str],
+    given: Mapping[str, str],
+    inside: Callable[[str], bool],
+) -> str:
     """Say in one line what a caller may not do, or "".
 
     given: the options with their values.  inside: tells whether a path lies in the project.
@@ -174,7 +249,9 @@ def refusal(caller: str, verb: str, words: Sequence[str], given: Mapping[str, st
             listed = verb in VERBS and word in VERBS[verb].words
             said = " ".join([verb, *(words[:2] if listed else ()), *([option] if option else ())])
             return "only a person decides on %s: run `dayleaf %s` in your own terminal" % (
-                DECIDED.get(verb, "that") if listed else "that", one_line(said, 120))
+                DECIDED.get(verb, "that") if listed else "that",
+                one_line(said, 120),
+            )
     if caller == PERSON:
         return ""
     row = VERBS[verb]
@@ -182,5 +259,8 @@ def refusal(caller: str, verb: str, words: Sequence[str], given: Mapping[str, st
     paths += words if "WORDS" in row.inside.split() else []
     for path in paths:
         if not inside(path):
-            return "in a session, `dayleaf %s` reads only files of the project; a person can name others in a terminal" % verb
+            return (
+                "in a session, `dayleaf %s` reads only files of the project; a person can name "
+                "others in a terminal"
+            ) % verb
     return ""

@@ -1,8 +1,9 @@
-"""Secrets whose label stands apart from them: in a sentence, on a line above, at the head of a column.
+"""Secrets whose label stands apart from them: in a sentence, on a line above, at the head of a
+column.
 
-A label is a word for a secret that stands by itself.  What it may be about is in reach: the rest of its line, the words
-before it, the next line with nothing else on it, the cells beneath it.  The farther a value is, the more it has to look
-like a secret by itself.
+A label is a word for a secret that stands by itself.  What it may be about is in reach: the rest of
+its line, the words before it, the next line with nothing else on it, the cells beneath it.  The
+farther a value is, the more it has to look like a secret by itself.
 """
 
 from __future__ import annotations
@@ -35,7 +36,19 @@ from memory.store.secretlabels import (
     STRUCTURED,
     WITH,
 )
-from memory.store.secretshapes import COMPOSED, DIGEST, SPOKEN, VETO_HEAD, VETO_TAIL, WORDY, Places, Span, beyond_ascii, rx, spots
+from memory.store.secretshapes import (
+    COMPOSED,
+    DIGEST,
+    SPOKEN,
+    VETO_HEAD,
+    VETO_TAIL,
+    WORDY,
+    Places,
+    Span,
+    beyond_ascii,
+    rx,
+    spots,
+)
 from memory.store.secrettokens import COUNTERS
 
 REACH = 110  # characters of a line in which a value is looked for
@@ -57,7 +70,9 @@ class Label(NamedTuple):
 
 
 class _Told(NamedTuple):
-    """What one label is about: how long it is, what it is like, whether it may head a table, the spans found."""
+    """What one label is about: how long it is, what it is like, whether it may head a table, the
+    spans found.
+    """
 
     length: int
     kind: str
@@ -72,7 +87,8 @@ _NOTHING = _Told(0, "", "", False, ())
 def by_label(text: str, lower: str, places: Places, tick: Callable[[], None]) -> Iterator[Span]:
     """Find values by labels that they do not touch.
 
-    lower: the text in lower case.  places: of words in its ASCII form.  tick: called for each label.
+    lower: the text in lower case.  places: of words in its ASCII form.  tick: called for each
+    label.
     """
     known: Dict[Tuple[str, int], _Told] = {}
     tables = done = 0
@@ -82,11 +98,11 @@ def by_label(text: str, lower: str, places: Places, tick: Callable[[], None]) ->
         if at < done:
             continue
         low = max(0, at - BEFORE)
-        piece = text[low:at + AFTER]
+        piece = text[low : at + AFTER]
         key = (piece, at - low)
         if key not in known:
             tick()
-            known[key] = _about(piece, lower[low:at + AFTER], at - low)
+            known[key] = _about(piece, lower[low : at + AFTER], at - low)
         told = known[key]
         done = at + told.length
         for start, end, kind in told.spans:
@@ -113,7 +129,9 @@ def _about(piece: str, lower: str, at: int) -> _Told:
     tier = _tier(piece, lower, match, low)
     if not tier:
         return _NOTHING
-    label = Label(at, match.end(), low, high if high >= 0 else len(piece), match.lastgroup or "password", tier)
+    label = Label(
+        at, match.end(), low, high if high >= 0 else len(piece), match.lastgroup or "password", tier
+    )
     spans = tuple(_structured(piece, label))
     assigned = bool(rx(ASSIGNED).match(piece, label.end, label.high))
     if not assigned:
@@ -133,40 +151,50 @@ def _named(text: str, label: Label) -> Iterator[Span]:
 def _stands_alone(text: str, match: re.Match[str]) -> bool:
     """Tell a word of a sentence, a heading or a column from a part of code."""
     start, end = match.span()
-    after = text[end:end + 1]
-    if after in ("(", "/", "[", ".") and after and text[end:end + 2] not in (". ", ".\n", "."):
+    after = text[end : end + 1]
+    if after in ("(", "/", "[", ".") and after and text[end : end + 2] not in (". ", ".\n", "."):
         return False
     if not text[start].isascii():
         return True
     head = rx(r"[\w\-]{0,40}\Z").search(text, max(0, start - 40), start)
     begin = head.start() if head else start
-    joined = text[start - 1:start]
+    joined = text[start - 1 : start]
     if begin < start and joined not in "_-" and not _is_camel(text, start):
         return False
-    if text[begin - 1:begin] == ".":
+    if text[begin - 1 : begin] == ".":
         return bool(rx(r"[\"'][\w.\-]{1,60}\Z").search(text, max(0, begin - 61), begin))
-    if begin < start and text[begin - 1:begin] in ("'", '"'):
+    if begin < start and text[begin - 1 : begin] in ("'", '"'):
         named = rx(r"\b(?:name|key|id|field|label)=[\"']\Z").search(text, max(0, begin - 9), begin)
         return bool(named or rx(r"[\"'][ \t]{0,3}[:>]").match(text, end))
-    return text[begin - 1:begin] not in (tuple("/$@\\%") if begin == start else tuple("/$@\\%="))
+    return text[begin - 1 : begin] not in (tuple("/$@\\%") if begin == start else tuple("/$@\\%="))
 
 
 def _is_camel(text: str, at: int) -> bool:
-    return text[at - 1:at].islower() and text[at:at + 1].isupper() and text[at + 1:at + 2].islower()
+    return (
+        text[at - 1 : at].islower()
+        and text[at : at + 1].isupper()
+        and text[at + 1 : at + 2].islower()
+    )
 
 
 def _tier(text: str, lower: str, match: re.Match[str], low: int) -> str:
     """Grade a label: "strong", "medium", "weak", or "" where it names something else."""
     start, end = match.span()
-    if match[0].isascii() and rx(r"[1-3]?[a-z0-9]").match(lower, end) and not rx(r"[1-3](?![a-z0-9])").match(lower, end):
+    if (
+        match[0].isascii()
+        and rx(r"[1-3]?[a-z0-9]").match(lower, end)
+        and not rx(r"[1-3](?![a-z0-9])").match(lower, end)
+    ):
         return ""
-    if rx(NOT_LABEL).match(lower, end) or rx(VETO_TAIL).search(lower[end:end + 20].partition(" ")[0]):
+    if rx(NOT_LABEL).match(lower, end) or rx(VETO_TAIL).search(
+        lower[end : end + 20].partition(" ")[0]
+    ):
         return ""
     if text[start:end] == "PASS" and not rx(r"[ \t]{2}").search(text, low):
         return ""  # of a test
     if match.lastgroup in ("password", "pass"):
         return "strong"
-    left = lower[max(low, start - 24):start]
+    left = lower[max(low, start - 24) : start]
     if rx(VETO_HEAD + r"[ ]?\Z").search(left) or lower.startswith("----", end):
         return ""
     if match.lastgroup == "token":
@@ -180,7 +208,7 @@ def _after(text: str, label: Label) -> Iterator[Span]:
     if label.kind == "pass":
         stop = label.end
     for link in rx(LINK + r"(?=(?P<v>[\x21-\x7e]{2,256}))").finditer(text, label.end, stop):
-        middle = rx(r"\([^()]{0,60}\)").sub("", text[label.end:link.start()])
+        middle = rx(r"\([^()]{0,60}\)").sub("", text[label.end : link.start()])
         if rx(r"[.!?;][ ]|[(){}=<>$]").search(middle) or rx(OTHER, re.I).search(middle):
             return
         start, value = _trimmed(text, link.start("v"), link["v"])
@@ -188,14 +216,14 @@ def _after(text: str, label: Label) -> Iterator[Span]:
             yield start, start + len(value), label.kind
             return
         pair = rx(PAIR + r"(?P<v>[\x21-\x7e]{4,256})").match(text, link.start("v") + len(link["v"]))
-        if pair and label.kind == "token" and text[label.start:label.start + 1] in "cCzZ":
+        if pair and label.kind == "token" and text[label.start : label.start + 1] in "cCzZ":
             start, value = _trimmed(text, pair.start("v"), pair["v"])
             if is_told(value, "strong", True):
                 yield start, start + len(value), "credential"
     beside = rx(r"[ \t]{1,3}(?P<o>[\"'`“(]{0,2})(?P<v>[\x21-\x7e]{4,256})").match(text, label.end)
     if beside:
         start, value = _trimmed(text, beside.start("v"), beside["v"])
-        words = text[max(label.low, label.start - 40):label.start].lower().split()
+        words = text[max(label.low, label.start - 40) : label.start].lower().split()
         sure = any(word in WITH for word in words[-3:])
         if not sure and label.kind != "pass":
             long = label.tier == "medium" and len(value) >= 24 and is_random(value, 24)
@@ -205,9 +233,11 @@ def _after(text: str, label: Label) -> Iterator[Span]:
 
 
 def _before(text: str, label: Label) -> Iterator[Span]:
-    """Find "use X as the password", "X is the password", and the same in languages that glue particles to X."""
+    """Find "use X as the password", "X is the password", and the same in languages that glue
+    particles to X.
+    """
     low = max(label.low, label.start - REACH)
-    left = text[low:label.start]
+    left = text[low : label.start]
     glued = rx(r"(?P<v>[\x21-\x7e]{4,256})[^\x00-\x7f\n]{1,8}[ 「」『』“”\w]{0,8}\Z").search(left)
     if glued and not text[label.start].isascii():
         start, value = _trimmed(text, low + glued.start("v"), glued["v"])
@@ -218,7 +248,7 @@ def _before(text: str, label: Label) -> Iterator[Span]:
     for at in range(len(words) - 1, 0, -1):
         if words[at][0].lower() not in LINKS_BACK:
             continue
-        for far, word in enumerate(reversed(words[max(0, at - 5):at])):
+        for far, word in enumerate(reversed(words[max(0, at - 5) : at])):
             start, value = _trimmed(text, low + word.start(), word[0])
             if not value.isascii() or not is_told(value, label.tier, far == 0):
                 continue
@@ -254,7 +284,9 @@ def _below(text: str, label: Label) -> Iterator[Span]:
     promised = rx(BELOW, re.I).search(said)
     if not rest or rest.end() < label.high - 1 or (rx(OTHER, re.I).search(said) and not promised):
         return
-    far = len(said.strip(" \t:：*_`#=")) > 24 or bool(said.strip(" \t:：*_`#=") and label.tier == "weak")
+    far = len(said.strip(" \t:：*_`#=")) > 24 or bool(
+        said.strip(" \t:：*_`#=") and label.tier == "weak"
+    )
     far = far and not promised
     at, seen = label.high + 1, 0
     while at <= len(text) and seen < 9:
@@ -269,12 +301,16 @@ def _alone(line: str, at: int, label: Label, far: bool) -> Iterator[Span]:
     match = rx(ALONE).match(line) if len(line) < 800 else None
     if match:
         value = match["v"].rstrip(",;")
-        if is_told(value, label.tier, False) and (not far or is_near(value) or is_random(value, 16)):
+        if is_told(value, label.tier, False) and (
+            not far or is_near(value) or is_random(value, 16)
+        ):
             yield at + match.start("v"), at + match.start("v") + len(value), label.kind
 
 
 def _table(text: str, at: int, told: _Told) -> Tuple[int, List[Span]]:
-    """Find the cells beneath a label that heads a column; return also where the table ends, or the line."""
+    """Find the cells beneath a label that heads a column; return also where the table ends, or the
+    line.
+    """
     end = at + told.length
     low, high = text.rfind("\n", max(0, at - WIDE), at) + 1, text.find("\n", end, end + WIDE)
     if high < 0 or at - low >= WIDE:
@@ -287,13 +323,17 @@ def _table(text: str, at: int, told: _Told) -> Tuple[int, List[Span]]:
 
 def _columns(text: str, label: Label) -> Tuple[int, List[Span]]:
     """Find the cells beneath a label in a table of lines."""
-    head = text[label.low:label.high]
-    separator = next((sign for sign in SEPARATORS if sign in head), "  " if "  " in head.strip() else "")
+    head = text[label.low : label.high]
+    separator = next(
+        (sign for sign in SEPARATORS if sign in head), "  " if "  " in head.strip() else ""
+    )
     cells = _cells(head, separator) if separator else []
     at = label.start - label.low
-    place = next((n for n, (start, cell) in enumerate(cells) if start <= at < start + len(cell)), -1)
+    place = next(
+        (n for n, (start, cell) in enumerate(cells) if start <= at < start + len(cell)), -1
+    )
     alone = len(cells) == 1 and separator not in "|│"
-    if place < 0 or alone or not _heads(cells, place, text[label.start:label.end]):
+    if place < 0 or alone or not _heads(cells, place, text[label.start : label.end]):
         return 0, []
     found, at = [], label.high + 1
     for _ in range(ROWS):
@@ -316,7 +356,7 @@ def _columns(text: str, label: Label) -> Tuple[int, List[Span]]:
 def _line(text: str, at: int) -> str:
     """Return the line that begins at a place, or the beginning of a long one."""
     end = text.find("\n", at, at + 8 * WIDE)
-    return text[at:end] if end >= 0 else text[at:at + 8 * WIDE]
+    return text[at:end] if end >= 0 else text[at : at + 8 * WIDE]
 
 
 def _heads(cells: List[Tuple[int, str]], place: int, word: str) -> bool:
@@ -335,7 +375,10 @@ def _cells(line: str, separator: str) -> List[Tuple[int, str]]:
         return [(match.start(), match[0]) for match in rx(r"\S+(?: \S+){0,9}").finditer(line)]
     if separator == ",":
         inner = r"\"[^\"\n]{0,400}\"|[^,\n]{0,400}"
-        return [(match.start(1), match[1]) for match in rx(r"(?:^|(?<=,))(%s)(?=,|\r?$)" % inner).finditer(line)]
+        return [
+            (match.start(1), match[1])
+            for match in rx(r"(?:^|(?<=,))(%s)(?=,|\r?$)" % inner).finditer(line)
+        ]
     cells, at = [], 0
     for cell in line.split(separator):
         cells.append((at, cell))
@@ -369,25 +412,32 @@ def _trimmed(text: str, start: int, word: str) -> Tuple[int, str]:
     """Take marks and the end of the sentence off a word; return where it begins and what it is."""
     value = rx(r"\\{1,4}[nrt\"']").split(word.lstrip("\"'`(*["))[0] or word
     start = text.index(value, start)
-    if text[start - 1:start] in ("\"", "'", "`"):
+    if text[start - 1 : start] in ('"', "'", "`"):
         value = value.partition(text[start - 1])[0]
     return start, rx(r"[\"'`)\]*,;:]{1,5}[.?!,]?\Z|[.,]\Z").sub("", value)
 
 
 @lru_cache(maxsize=4096)
 def is_told(value: str, tier: str, tied: bool) -> bool:
-    """Judge a value that a label tells of.  tied: by words between them, so that less has to show in it."""
+    """Judge a value that a label tells of.  tied: by words between them, so that less has to show
+    in it.
+    """
     if len(value) < 5 or not value.isascii() or is_made_up(value) or rx(DIGEST).match(value):
         return False
     if rx(NO_VALUE).match(value):
         return False
-    if rx(r"[\w.\-]{1,64}@[\w\-]{1,64}\.|[A-Za-z][\w+.\-]{1,20}://|[/~.]{1,2}/|\$[\w{(]|--?[a-z]|<|\w{1,60}\(").match(value):
+    if rx(
+        r"[\w.\-]{1,64}@[\w\-]{1,64}\.|[A-Za-z][\w+.\-]{1,20}://|[/~.]{1,2}/|\$[\w{(]"
+        r"|--?[a-z]|<|\w{1,60}\("
+    ).match(value):
         return False
     if tier == "strong":
         return _is_password(value, tied)
     if is_uuid(value):
         return tier == "medium"
-    return is_secret(value, "weak" if tier == "weak" else "medium", False) and not rx(COMPOSED).fullmatch(value)
+    return is_secret(value, "weak" if tier == "weak" else "medium", False) and not rx(
+        COMPOSED
+    ).fullmatch(value)
 
 
 def _is_password(value: str, tied: bool) -> bool:
@@ -397,7 +447,9 @@ def _is_password(value: str, tied: bool) -> bool:
     named = word + r"(?:[_\-.]?" + word + r"){0,6}(?:[._\-]\d{1,3}){0,3}"
     if not tied and rx(named).fullmatch(value) and not is_jagged(value):
         return False
-    counted = r"[A-Z]{2,8}-\d{1,7}|v?\d[\d.\-_]*[A-Za-z]{0,5}[\d.\-]*|[A-Za-z]{0,3}\d{1,6}|[0-9a-f]{7,40}"
+    counted = (
+        r"[A-Z]{2,8}-\d{1,7}|v?\d[\d.\-_]*[A-Za-z]{0,5}[\d.\-]*|[A-Za-z]{0,3}\d{1,6}|[0-9a-f]{7,40}"
+    )
     if rx(counted).fullmatch(value) and not is_random(value, 16):
         return False
     return is_secret(value, "strong", False)
@@ -408,8 +460,15 @@ def is_near(value: str) -> bool:
     """Judge a word that is merely near a label: random beyond doubt."""
     if rx(NO_VALUE).match(value) or value.partition("_")[0] in COUNTERS:
         return False
-    if is_uuid(value) or rx(WORDY).fullmatch(value) or rx(COMPOSED).fullmatch(value) or is_identifier(value):
+    if (
+        is_uuid(value)
+        or rx(WORDY).fullmatch(value)
+        or rx(COMPOSED).fullmatch(value)
+        or is_identifier(value)
+    ):
         return False
     if len(rx(r"\d").findall(value)) < 2 or rx(r"(?:^|/)[a-z\-]{3,}/").search(value):
         return False
-    return is_random(value, 10) and not rx(r"[A-Za-z_]+\d{0,3}(?:[_\-/][A-Za-z]*\d{0,3})*").fullmatch(value)
+    return is_random(value, 10) and not rx(
+        r"[A-Za-z_]+\d{0,3}(?:[_\-/][A-Za-z]*\d{0,3})*"
+    ).fullmatch(value)

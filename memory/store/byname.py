@@ -1,4 +1,6 @@
-"""Secrets by the name that stands before them: assignments in any syntax, sentences, random runs."""
+"""Secrets by the name that stands before them: assignments in any syntax, sentences, random
+runs.
+"""
 
 from __future__ import annotations
 
@@ -65,7 +67,8 @@ def by_name(text: str, places: Places, tick: Callable[[], None]) -> Iterator[Spa
             tick()
             known[key] = _assigned(piece, places.text[low:high], at - low, (word, kind, tier))
         span = known[key]
-        if span and span[1] >= RIGHT and high < len(text):  # what follows the piece belongs to the value as well
+        # what follows the piece belongs to the value as well
+        if span and span[1] >= RIGHT and high < len(text):
             span, low = _assigned(text, places.text, at, (word, kind, tier)), 0
         if span:
             done = low + span[1]
@@ -81,20 +84,25 @@ def _assigned(text: str, lower: str, at: int, name: Tuple[str, str, str]) -> Opt
     start, end = _value(text, match.end())
     value = bare_of_markers(text[start:end])
     level = _level(text, lower, at, word, tier, match) if len(value) >= LEAST[tier] else ""
-    if not level or not _accept(value, text[start - 1:start], level, match):
+    if not level or not _accept(value, text[start - 1 : start], level, match):
         return None
-    while end - start >= 160 and (rest := rx(BARE).match(text, end)) and not rx(STOP).match(rest[0]):
+    while (
+        end - start >= 160 and (rest := rx(BARE).match(text, end)) and not rx(STOP).match(rest[0])
+    ):
         end += _cut(rest[0])  # BARE is bounded: what follows belongs to the value as well
     return start, end, kind
 
 
 def by_sentence(text: str, lower: str) -> Iterator[Span]:
-    """Find values after a name in a script without spaces: the next ASCII word, whatever particles and brackets are between."""
+    """Find values after a name in a script without spaces: the next ASCII word, whatever particles
+    and brackets are between.
+    """
     known: Dict[Tuple[str, str], Optional[Tuple[int, int]]] = {}
     for kind, tier, words in WORDS:
         for word in words.split("|"):
-            for at in spots(lower, word) if max(word) in lower else ():  # one character is found ten times as fast
-                piece = text[at + len(word):at + len(word) + RIGHT]
+            # one character is found ten times as fast
+            for at in spots(lower, word) if max(word) in lower else ():
+                piece = text[at + len(word) : at + len(word) + RIGHT]
                 if (tier, piece) not in known:
                     known[tier, piece] = _meant(piece, tier)
                 span = known[tier, piece]
@@ -107,8 +115,8 @@ def _meant(piece: str, tier: str) -> Optional[Tuple[int, int]]:
     match = rx(PARTICLES).match(piece)
     if not match:
         return None
-    value = match["v"][:_cut(match["v"])].strip("\"'`()").rstrip(".,;")
-    counts = piece[match.end("v"):match.end("v") + 1] in COUNTED
+    value = match["v"][: _cut(match["v"])].strip("\"'`()").rstrip(".,;")
+    counts = piece[match.end("v") : match.end("v") + 1] in COUNTED
     if not _is_meant(value, tier, bool(match["sign"]), counts):
         return None
     start = piece.index(value, match.start("v"))
@@ -116,55 +124,81 @@ def _meant(piece: str, tier: str) -> Optional[Tuple[int, int]]:
 
 
 def _is_meant(value: str, tier: str, signed: bool, counts: bool) -> bool:
-    """Judge a value after a name in a sentence.  signed: a colon or the like stands between them.  counts: a unit follows."""
+    """Judge a value after a name in a sentence.  signed: a colon or the like stands between them.
+    counts: a unit follows.
+    """
     if tier == "pin":
         return not counts and bool(rx(r"\d{4,8}").fullmatch(value))
     return is_secret(value, tier, False) and (signed or not rx(TICKET).fullmatch(value))
 
 
 def _level(text: str, lower: str, at: int, word: str, tier: str, match: re.Match[str]) -> str:
-    """Grade a name, read whole: which filter its value has to pass, or "" where the name names something else."""
-    left, tail = lower[max(0, at - 48):at], match["tail"]
-    head = left[len(left.rstrip(NAME_CHARS)):]
+    """Grade a name, read whole: which filter its value has to pass, or "" where the name names
+    something else.
+    """
+    left, tail = lower[max(0, at - 48) : at], match["tail"]
+    head = left[len(left.rstrip(NAME_CHARS)) :]
     suffix = rx(SUFFIX.get(word, "")).match(tail)
-    rest = tail[suffix.end():] if suffix else tail
+    rest = tail[suffix.end() :] if suffix else tail
     camel = rest[:1].isupper() and text[match.end("tail") - len(rest) - 1].islower()
     if rest and not (camel or rest[0] in "_.-" or rest[0].isdigit()):
         return ""
     begins = not head[-1:].isalnum() or (text[at].isupper() and not text[at - 1].isupper())
     if word in ("pw", "_pat", "psk", "jwt", "senha", "seed", "auth", "cred") and not begins:
         return ""
-    if word == "pass" and not (suffix and suffix[0]) and head.endswith(("by", "om", "im", "es", "ur")):
+    if (
+        word == "pass"
+        and not (suffix and suffix[0])
+        and head.endswith(("by", "om", "im", "es", "ur"))
+    ):
         return ""
     if match["tag"] and not rx(r"<[\w:.\-]{0,48}$").search(left):
         return ""
-    if match["flag"] and not (rx(r"(?:^|\s)(?:--?[\w\-]*|(?:env|arg|set|setenv|/v) [\w.:/\-]*)$").search(left)
-                              or text[match.end():match.end() + 1] in ("'", '"')
-                              or (tier == "strong" and rx(SPOKEN).match(text, match.end()))):
+    if match["flag"] and not (
+        rx(r"(?:^|\s)(?:--?[\w\-]*|(?:env|arg|set|setenv|/v) [\w.:/\-]*)$").search(left)
+        or text[match.end() : match.end() + 1] in ("'", '"')
+        or (tier == "strong" and rx(SPOKEN).match(text, match.end()))
+    ):
         return ""
     if word == "pass" and not tail and _is_outcome(text, lower, at, match.end()):
         return ""
     if match["sign"] and "==" in match["sign"] and left[-1:] in ("'", '"') and match["shut"]:
         return ""  # two texts that are compared, as a failed assertion shows them
-    if match["sign"] == "::" and text[match.end():match.end() + 1] not in ("'", '"') and match.end("sign") == match.end():
+    if (
+        match["sign"] == "::"
+        and text[match.end() : match.end() + 1] not in ("'", '"')
+        and match.end("sign") == match.end()
+    ):
         return ""  # a path: `password_tests::sha256`
     if (match["call"] and "." in tail) or rx(VETO_TAIL).search(_snake(tail)):
         return ""
-    if word in ("key", "token") and rx(VETO_HEAD + "$").search(_snake(text[at - len(head):at])):
+    if word in ("key", "token") and rx(VETO_HEAD + "$").search(_snake(text[at - len(head) : at])):
         return ""
     if word == "key" and match["flag"] and left.endswith("--") and not tail:
         return tier
-    return tier if word != "key" or rx(GOOD_KEY).search(left[-24:].rpartition("\n")[2].rstrip("_.- ")) else "weak"
+    return (
+        tier
+        if word != "key" or rx(GOOD_KEY).search(left[-24:].rpartition("\n")[2].rstrip("_.- "))
+        else "weak"
+    )
 
 
 def _is_outcome(text: str, lower: str, at: int, end: int) -> bool:
-    """Tell the `PASS` of a test runner from the name of a password: at a line's beginning, or after its rule."""
-    left = lower[max(0, at - 90):at]
+    """Tell the `PASS` of a test runner from the name of a password: at a line's beginning, or after
+    its rule.
+    """
+    left = lower[max(0, at - 90) : at]
     if left.endswith(("--- ", "=== ")):
         return True
-    told = rx(r"(?:user(?:name)?|login|e?mail|account)[\"']?[ \t]*[:=][ \t]*\S{1,60}\s{1,9}\Z").search(left)
+    told = rx(
+        r"(?:user(?:name)?|login|e?mail|account)[\"']?[ \t]*[:=][ \t]*\S{1,60}\s{1,9}\Z"
+    ).search(left)
     told = told or rx(r"[^\s/:]{0,99}[!@$%^&*?~+|]").match(text, end)
-    return text.startswith("PASS", at) and not told and bool(rx(r"(?:^|\n)[^\w\n]{0,16}$").search(left))
+    return (
+        text.startswith("PASS", at)
+        and not told
+        and bool(rx(r"(?:^|\n)[^\w\n]{0,16}$").search(left))
+    )
 
 
 def _snake(name: str) -> str:
@@ -172,14 +206,16 @@ def _snake(name: str) -> str:
 
 
 def _value(text: str, at: int) -> Tuple[int, int]:
-    """Return the span of the value that begins at `at`: inside its quotes, or the bare word without what follows it."""
+    """Return the span of the value that begins at `at`: inside its quotes, or the bare word without
+    what follows it.
+    """
     opened = rx(OPEN).match(text, at)
     if opened:
         quote, start = opened["q"], opened.end()
         last = {"「": "」", "『": "』", "“": "”", "‘": "’"}.get(quote, quote)
         if len(quote) == 1 and last == quote:
             inner = rx(r"(?:[^\\\n%s]|\\[^\n]){1,4096}" % quote).match(text, start)
-            if inner and text[inner.end():inner.end() + 1] == quote:
+            if inner and text[inner.end() : inner.end() + 1] == quote:
                 return start, inner.end()
         else:
             end, stop = text.find(last, start, start + 4096), text.find("\n", start, start + 4096)
@@ -209,7 +245,9 @@ def _accept(value: str, before: str, level: str, match: re.Match[str]) -> bool:
         if rx(r"[a-z]{3,9}(?: [a-z]{3,9}){11,23}").fullmatch(value):
             return True
         scheme = words[0].lower() in ("bearer", "basic", "token", "bot")
-        return (scheme or (level == "strong" and len(words) < 6)) and any(is_secret(w, level, False) for w in words[scheme:])
+        return (scheme or (level == "strong" and len(words) < 6)) and any(
+            is_secret(w, level, False) for w in words[scheme:]
+        )
     return is_secret(value, level, quoted)
 
 
@@ -225,16 +263,24 @@ def is_made_up(value: str) -> bool:
 
 def is_uuid(value: str) -> bool:
     """Tell whether a value is a UUID."""
-    return len(value) == 36 and bool(rx(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}").fullmatch(value))
+    return len(value) == 36 and bool(
+        rx(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}").fullmatch(value)
+    )
 
 
 @lru_cache(maxsize=4096)
 def is_secret(value: str, tier: str, quoted: bool) -> bool:
-    """Judge the value of a name: long and irregular enough for the name's tier, and no placeholder, code, path or word."""
+    """Judge the value of a name: long and irregular enough for the name's tier, and no placeholder,
+    code, path or word.
+    """
     head = value[:128]
     if len(value) < LEAST[tier] or (value.isalpha() and len(value) < 12):
         return False
-    if rx(PLACE).match(head) or rx(DIGEST).match(head) or (not (quoted and tier == "strong") and rx(CODE).match(head)):
+    if (
+        rx(PLACE).match(head)
+        or rx(DIGEST).match(head)
+        or (not (quoted and tier == "strong") and rx(CODE).match(head))
+    ):
         return False
     return _irregular(value, tier) and (tier != "strong" or not is_made_up(head))
 
@@ -242,36 +288,49 @@ def is_secret(value: str, tier: str, quoted: bool) -> bool:
 def _irregular(value: str, tier: str) -> bool:
     head = value[:128].strip("*")
     if tier == "weak":
-        return is_random(value, 20) and not rx(r"[0-9a-fA-F]+").fullmatch(head) and not rx(COMPOSED).fullmatch(value)
+        return (
+            is_random(value, 20)
+            and not rx(r"[0-9a-fA-F]+").fullmatch(head)
+            and not rx(COMPOSED).fullmatch(value)
+        )
     if tier == "medium":
         if is_identifier(value) and len(rx(r"\d").findall(head)) < len(head) / 8:
             return False
         if rx(r"(?:[\w.\-]{1,40}/)+(?:\.env|[\w\-]{1,40}\.[a-z]{1,5})").fullmatch(value):
             return False
         return is_random(value, 8) or (is_uuid(value) and not is_made_up(value))
-    kinds = sum(bool(rx(p).search(head)) for p in (r"[a-z]", r"[A-Z]", r"\d", r"[!@#$%^&*?~+=/\\|:;,.]"))
+    kinds = sum(
+        bool(rx(p).search(head)) for p in (r"[a-z]", r"[A-Z]", r"\d", r"[!@#$%^&*?~+=/\\|:;,.]")
+    )
     if head.isdigit():
         return 6 <= len(value) <= 20
     if rx(TECHNICAL, re.I).fullmatch(head) or rx(r"\d{4}-\d\d-\d\d([T ].*)?").fullmatch(head):
         return is_random(value, 16)
-    if kinds < 4 and rx(r"[\w\-./]*[/.]\w{1,5}|\d[\d.,:\-/]*\w{0,3}").fullmatch(head):  # a file, a version, a size
+    # a file, a version, a size
+    if kinds < 4 and rx(r"[\w\-./]*[/.]\w{1,5}|\d[\d.,:\-/]*\w{0,3}").fullmatch(head):
         return is_random(value, 16)
     if rx(r"\d").search(head):
         slug = rx(r"[A-Za-z]+(?:[-_.][A-Za-z]*\d{0,4})+").fullmatch(head)
         return kinds > 1 and not (slug and not rx(r"[A-Z].*[a-z]|[a-z].*[A-Z]").search(head))
     if kinds > 1 and rx(r"[!@#$%^&*?~+|]").search(head[:-1]):
-        return not rx(r"[A-Za-z]+(?:[&|+*/%] ?[A-Za-z]+)+|[A-Za-z.]+@[A-Za-z]+\.[A-Za-z.]+").fullmatch(head)
+        return not rx(
+            r"[A-Za-z]+(?:[&|+*/%] ?[A-Za-z]+)+|[A-Za-z.]+@[A-Za-z]+\.[A-Za-z.]+"
+        ).fullmatch(head)
     return len(value) >= 12 and kinds > 1 and is_jagged(value)
 
 
 def is_jagged(value: str) -> bool:
-    """Tell random letters from words: the average stretch of one class (a capital begins a new one) is short."""
+    """Tell random letters from words: the average stretch of one class (a capital begins a new one)
+    is short.
+    """
     pieces = rx(r"[A-Z]?[a-z]+|[A-Z]+|\d+").findall(value[:200])
     return len(pieces) > 3 and sum(map(len, pieces)) < 2.9 * len(pieces)
 
 
 def is_identifier(value: str) -> bool:
-    """Tell `TestToken3PartsAtUUID` from random letters: more than half of it are words that can be spoken."""
+    """Tell `TestToken3PartsAtUUID` from random letters: more than half of it are words that can be
+    spoken.
+    """
     if not rx(r"[A-Za-z_]\w+").fullmatch(value[:80]):
         return False
     if rx(r"(?:Test|Benchmark|Fuzz)[A-Z]").match(value):
@@ -282,7 +341,9 @@ def is_identifier(value: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def is_random(value: str, least: int) -> bool:
-    """Tell a random string of at least `least` characters: many different ones, letters and digits in short stretches."""
+    """Tell a random string of at least `least` characters: many different ones, letters and digits
+    in short stretches.
+    """
     head = value[:200]
     digits = sum(map(str.isdigit, head))
     if not digits and (len(value) < 16 or head.islower()):
@@ -292,7 +353,12 @@ def is_random(value: str, least: int) -> bool:
     if is_made_up(head) or rx(DIGEST).match(head):
         return False
     if not digits or digits == len(head):
-        return not digits and len(value) >= 16 and is_jagged(value) and rx(r"[A-Z]").search(head) is not None
+        return (
+            not digits
+            and len(value) >= 16
+            and is_jagged(value)
+            and rx(r"[A-Z]").search(head) is not None
+        )
     if rx(r"[0-9a-fA-F]+").fullmatch(head):
         return len(head) >= max(least, 12)
     mixed = len(rx(r"\d[A-Za-z]").findall(head))
@@ -300,24 +366,27 @@ def is_random(value: str, least: int) -> bool:
 
 
 def by_run(text: str, lower: str, runs: List[Tuple[int, str]]) -> Iterator[Span]:
-    """Find random-looking runs by what stands right before them: a vendor's name and a sign, or a word for a credential."""
+    """Find random-looking runs by what stands right before them: a vendor's name and a sign, or a
+    word for a credential.
+    """
     digit = rx(r"\d").search
     for at, run in runs:
         if not digit(run):
             continue
         word = run.lstrip("-./+=~%_")
-        if text[at - 1:at] == "\\" and run[0] in "nrt":
+        if text[at - 1 : at] == "\\" and run[0] in "nrt":
             word = run[1:]
         name = rx(r"[\w\-]{1,60}(?:=+|%3[dD])").match(word)
         if name and len(word) - name.end() >= 15:
-            word = word[name.end():]
+            word = word[name.end() :]
         start = at + len(run) - len(word)
         word = word.rstrip(".-/")
-        if len(word) < 15 or word.startswith(("toolu_", "msg_", "req_", "call_")):  # of the client, each call's own
+        # of the client, each call's own
+        if len(word) < 15 or word.startswith(("toolu_", "msg_", "req_", "call_")):
             continue
         if "/" in word and rx(r"(?:/|^)[a-z\-]{3,}/|\.[a-z]{1,5}$").search(word):
             continue
-        before = lower[max(0, start - 72):start]
+        before = lower[max(0, start - 72) : start]
         if rx(r"\d{15,16}(?:\||%7c)$|[12]/1\d{12,}(?:/1\d{12,})?:\Z").search(before):
             yield start, start + len(word), "api-token"
         elif rx(r"[MNO][A-Za-z0-9]{23,27}\.[\w\-]{6}\.[\w\-]{27,}").fullmatch(word):
@@ -328,7 +397,9 @@ def by_run(text: str, lower: str, runs: List[Tuple[int, str]]) -> Iterator[Span]
             if not rx(REFERENCE).search(before[-24:]) and (is_uuid(word) or is_random(word, 15)):
                 yield start, start + len(word), "api-token"
         elif len(word) >= 20 and rx(CREDENTIAL).search(before[-48:]):
-            if rx(VETO_HEAD + r"[ ]?(?:key|token)\b").search(before[-40:]) or rx(COMPOSED).fullmatch(word):
+            if rx(VETO_HEAD + r"[ ]?(?:key|token)\b").search(before[-40:]) or rx(
+                COMPOSED
+            ).fullmatch(word):
                 continue
             mixed = rx(r"[a-z]").search(word) and rx(r"[G-Z]").search(word)
             if mixed and not is_uuid(word) and is_random(word, 20) and not is_identifier(word):

@@ -1,4 +1,6 @@
-"""Secrets by their own form or place: tokens with a prefix, private keys, structure around a value."""
+"""Secrets by their own form or place: tokens with a prefix, private keys, structure around a
+value.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ from memory.store.secretshapes import (
 
 
 def by_block(text: str) -> Iterator[Span]:
-    """Find private keys; a certificate or a public key stays, and so does a mere mention of the header line."""
+    """Find private keys; a certificate or a public key stays, and so does a mere mention of the
+    header line.
+    """
     done = 0
     if "PRIVATE KEY" in text or "Private-Lines" in text:
         for match in rx(KEY_HEAD).finditer(text):
@@ -41,14 +45,19 @@ def by_block(text: str) -> Iterator[Span]:
                 continue
             end = _body(text, match.end())
             tail = rx(KEY_GAP + KEY_TAIL).match(text, end)
-            if not tail and end > match.end():  # the body is cut by an ellipsis or is no base64 to its end
+            # the body is cut by an ellipsis or is no base64 to its end
+            if not tail and end > match.end():
                 near = rx(KEY_TAIL).search(text, end, end + 20000)
                 tail = near if near and near[1] == "END" else None
             done = tail.end() if tail else end
-            if end > match.end() or (tail and rx(r"[A-Za-z0-9+/]{16}").search(text, match.end(), tail.start())):
+            if end > match.end() or (
+                tail and rx(r"[A-Za-z0-9+/]{16}").search(text, match.end(), tail.start())
+            ):
                 yield match.start(), done, "private-key"
         for match in rx(KEY_END).finditer(text):
-            start = _body_before(text, match.start(), done) if match.start() >= done else match.start()
+            start = (
+                _body_before(text, match.start(), done) if match.start() >= done else match.start()
+            )
             done = max(done, match.end())
             if start < match.start():
                 yield start, done, "private-key"
@@ -59,7 +68,9 @@ def by_block(text: str) -> Iterator[Span]:
 
 
 def _body(text: str, at: int) -> int:
-    """Return where the lines of a key's body end, after gutters, quotes, comments and escaped line ends."""
+    """Return where the lines of a key's body end, after gutters, quotes, comments and escaped line
+    ends.
+    """
     end, wide, line = at, False, rx(LINE_END + "?" + GUTTER + r"[\"'`]?" + BODY)
     while True:
         match = line.match(text, at)
@@ -68,7 +79,9 @@ def _body(text: str, at: int) -> int:
         body = match["b"] or ""
         if body:
             short = len(body) < 40 and not body.endswith("=")
-            if text[match.end():match.end() + 1] in ("_", ":", "(") or (len(body) < 16 and not wide):
+            if text[match.end() : match.end() + 1] in ("_", ":", "(") or (
+                len(body) < 16 and not wide
+            ):
                 return end
             if short and not (wide and rx(r"[A-Z0-9+/]").search(body)):
                 return end
@@ -77,9 +90,13 @@ def _body(text: str, at: int) -> int:
 
 
 def _body_before(text: str, at: int, floor: int) -> int:
-    """Return where the body begins whose end line stands at `at` (its first lines were cut off), not before `floor`."""
+    """Return where the body begins whose end line stands at `at` (its first lines were cut off),
+    not before `floor`.
+    """
     start, floor = at, max(floor, at - 20000)
-    for match in reversed(list(rx(r"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{16,4096}={0,2}").finditer(text, floor, at))):
+    for match in reversed(
+        list(rx(r"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{16,4096}={0,2}").finditer(text, floor, at))
+    ):
         if rx(r"[\s\"'`+,;\\>#|*rn\d→:=-]{0,60}").fullmatch(text, match.end(), start):
             start = match.start()
     return start
@@ -102,13 +119,17 @@ def _shapes() -> Tuple[_Shape, ...]:
     rows = []
     for kind, said, reach, expression, judge in SHAPES:
         needles = [needle.replace("~", " ") for needle in said.split()]
-        gated = tuple((next((gate for gate in gates if gate in needle), needle), needle) for needle in needles)
+        gated = tuple(
+            (next((gate for gate in gates if gate in needle), needle), needle) for needle in needles
+        )
         rows.append(_Shape(kind, gated, reach, 240 if said[0] in "~<" else 12, expression, judge))
     return tuple(rows)
 
 
 def by_shape(text: str, places: Places, tick: Callable[[], None]) -> Iterator[Span]:
-    """Find values whose place gives them away: the rows of `SHAPES`.  places: of needles in the lower-case text."""
+    """Find values whose place gives them away: the rows of `SHAPES`.  places: of needles in the
+    lower-case text.
+    """
     for row in _shapes():
         seen = [at for gate, needle in row.needles for at in places.within(needle, gate)]
         for start, end in stretches(sorted(seen), row.reach, row.back) if seen else ():
@@ -119,7 +140,7 @@ def by_shape(text: str, places: Places, tick: Callable[[], None]) -> Iterator[Sp
 
 def _shaped(text: str, match: re.Match[str], row: _Shape) -> Iterator[Span]:
     a, b = match.span("v")
-    if text[a:a + 1] in ("'", '"') and b - a > 1:
+    if text[a : a + 1] in ("'", '"') and b - a > 1:
         a, b = a + 1, b - (text[b - 1] == text[a])
     elif text[b - 1] == ")" and "(" not in text[a:b]:
         b -= 1
@@ -130,9 +151,11 @@ def _shaped(text: str, match: re.Match[str], row: _Shape) -> Iterator[Span]:
 
 
 def by_userinfo(text: str, tick: Callable[[], None]) -> Iterator[Span]:
-    """Find passwords in `user:password@host` without a scheme; an address, an image's tag or a package's version is none."""
+    """Find passwords in `user:password@host` without a scheme; an address, an image's tag or a
+    package's version is none.
+    """
     for at in spots(text, "@"):
-        if text[at - 1:at].isspace() or not rx(HOST).match(text, at + 1):
+        if text[at - 1 : at].isspace() or not rx(HOST).match(text, at + 1):
             continue
         tick()
         match = rx(USERINFO).search(text, max(0, at - 200), at)
@@ -141,13 +164,25 @@ def by_userinfo(text: str, tick: Callable[[], None]) -> Iterator[Span]:
         value = match["v"]
         special = bool(rx(r"[!#$%^&*?~]").search(value))
         cased = bool(rx(r"[a-z]").search(value) and rx(r"[A-Z]").search(value))
-        if rx(r"\d").search(value) and (special or (cased and match["u"].lower() in ACCOUNTS)) and _judge(value, "strong"):
+        if (
+            rx(r"\d").search(value)
+            and (special or (cased and match["u"].lower() in ACCOUNTS))
+            and _judge(value, "strong")
+        ):
             yield match.start("v"), at, "login-password"
 
 
-def windows(lower: str, needles: Sequence[str], reach: int, back: int = 12) -> List[Tuple[int, int]]:
-    """Return the stretches to read after the needles (and a little before), joined where they meet."""
-    return stretches(sorted(at for needle in needles if needle in lower for at in spots(lower, needle)), reach, back)
+def windows(
+    lower: str, needles: Sequence[str], reach: int, back: int = 12
+) -> List[Tuple[int, int]]:
+    """Return the stretches to read after the needles (and a little before), joined where they
+    meet.
+    """
+    return stretches(
+        sorted(at for needle in needles if needle in lower for at in spots(lower, needle)),
+        reach,
+        back,
+    )
 
 
 def stretches(places: Sequence[int], reach: int, back: int = 12) -> List[Tuple[int, int]]:
@@ -167,7 +202,11 @@ def _judge(value: str, judge: str) -> bool:
     if rx(r"\$\{?\w{1,60}\}?(?:[\"'\s/:@$]|\Z)").match(value):
         return False  # a variable
     if judge == "given":
-        return len(value) > 2 and not is_made_up(value) and not rx(STOCK, re.I).fullmatch(value.strip("<>[]{}'"))
+        return (
+            len(value) > 2
+            and not is_made_up(value)
+            and not rx(STOCK, re.I).fullmatch(value.strip("<>[]{}'"))
+        )
     if judge == "random":
         return is_random(value, 16)
     if judge == "strong":
@@ -185,31 +224,58 @@ def _judge(value: str, judge: str) -> bool:
 
 def _crumbs(text: str, start: int, end: int) -> Iterator[Span]:
     """Yield the values of a cookie header that carry something; attributes such as Path stay."""
-    for match in rx(r"(?<![^\s;,:=])(?P<n>[\w.\-]{1,80})=(?P<v>[^\s;,]{6,4096})").finditer(text, start, end):
-        if match["n"].lower() in ("path", "domain", "expires", "max-age", "samesite", "priority") or is_made_up(match["v"]):
+    for match in rx(r"(?<![^\s;,:=])(?P<n>[\w.\-]{1,80})=(?P<v>[^\s;,]{6,4096})").finditer(
+        text, start, end
+    ):
+        if match["n"].lower() in (
+            "path",
+            "domain",
+            "expires",
+            "max-age",
+            "samesite",
+            "priority",
+        ) or is_made_up(match["v"]):
             continue
-        telling = rx(r"sess|sid|auth|tok|jwt|csrf|xsrf|remember|login|secret|key", re.I).search(match["n"])
-        if is_random(match["v"], 12) or (telling and rx(r"\d").search(match["v"])) or is_uuid(match["v"]):
+        telling = rx(r"sess|sid|auth|tok|jwt|csrf|xsrf|remember|login|secret|key", re.I).search(
+            match["n"]
+        )
+        if (
+            is_random(match["v"], 12)
+            or (telling and rx(r"\d").search(match["v"]))
+            or is_uuid(match["v"])
+        ):
             yield match.start("v"), match.end("v"), "cookie"
 
 
 def by_manifest(text: str, lower: str) -> Iterator[Span]:
-    """Find the data of Kubernetes secrets: the block says what its values are, their names need not."""
+    """Find the data of Kubernetes secrets: the block says what its values are, their names need
+    not.
+    """
     seen = 0
     if "secret" not in lower or "kind" not in lower:
         return
     for hit in rx(r"kind[\"']?[ \t]*:[ \t]*[\"']?secret\b").finditer(lower):
-        low, high = lower.rfind("\n---", seen, hit.start()), lower.find("\n---", hit.end(), hit.end() + 8000)
-        low, high = max(low, hit.start() - 8000, seen), high if high >= 0 else min(len(text), hit.end() + 8000)
+        low, high = (
+            lower.rfind("\n---", seen, hit.start()),
+            lower.find("\n---", hit.end(), hit.end() + 8000),
+        )
+        low, high = (
+            max(low, hit.start() - 8000, seen),
+            high if high >= 0 else min(len(text), hit.end() + 8000),
+        )
         seen = max(low, high)
-        block = r"(?:^|[\n{,])[^\n{]{0,12}?[ \t]*[\"']?(?:string)?data[\"']?[ \t]*:[ \t]*(?=[\r\n{])"
+        block = (
+            r"(?:^|[\n{,])[^\n{]{0,12}?[ \t]*[\"']?(?:string)?data[\"']?[ \t]*:[ \t]*(?=[\r\n{])"
+        )
         for data in rx(block, re.I).finditer(text, low, high):
             yield from _rows(text, data.end(), high, len(_indent(data[0])))
 
 
 def _rows(text: str, start: int, end: int, indent: int) -> Iterator[Span]:
-    row = rx(r"[\n{,][^\n{,]{0,12}?[ \t]*[\"']?[\w.\-]{1,80}[\"']?:[ \t]*(?:[|>][+-]?[ \t]*\r?\n[ \t]*)?[\"']?"
-              r"(?P<v>[^\s\"',{}]{8,8192})")
+    row = rx(
+        r"[\n{,][^\n{,]{0,12}?[ \t]*[\"']?[\w.\-]{1,80}[\"']?:[ \t]*"
+        r"(?:[|>][+-]?[ \t]*\r?\n[ \t]*)?[\"']?(?P<v>[^\s\"',{}]{8,8192})"
+    )
     for line in rx(r"[\n{,][^\n{,]*").finditer(text, start, end):
         if line[0][0] == "\n" and line[0].strip() and len(_indent(line[0])) <= indent:
             return
@@ -220,4 +286,4 @@ def _rows(text: str, start: int, end: int, indent: int) -> Iterator[Span]:
 
 def _indent(line: str) -> str:
     rest = line.lstrip("\n{,")
-    return rest[:len(rest) - len(rest.lstrip(" \t0123456789→:|"))]
+    return rest[: len(rest) - len(rest.lstrip(" \t0123456789→:|"))]

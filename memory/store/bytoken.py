@@ -1,4 +1,6 @@
-"""Secrets by their own form: tokens with a vendor's prefix or mark, JSON Web Tokens, and what only looks like one."""
+"""Secrets by their own form: tokens with a vendor's prefix or mark, JSON Web Tokens, and what only
+looks like one.
+"""
 
 from __future__ import annotations
 
@@ -52,13 +54,19 @@ def _table() -> Dict[str, _Row]:
 def _chains() -> Dict[str, Tuple[_Row, ...]]:
     """Return, for each prefix, the rows that may begin where it stands, the longest first."""
     rows = _table()
-    return {prefix: tuple(rows[prefix[:end]] for end in range(len(prefix), 0, -1) if prefix[:end] in rows)
-            for prefix in rows}
+    return {
+        prefix: tuple(
+            rows[prefix[:end]] for end in range(len(prefix), 0, -1) if prefix[:end] in rows
+        )
+        for prefix in rows
+    }
 
 
 @lru_cache(maxsize=1)
 def _any_prefix() -> str:
-    """Return an expression that finds the longest prefix of the table at each place, letter by letter."""
+    """Return an expression that finds the longest prefix of the table at each place, letter by
+    letter.
+    """
     tree: Dict[str, object] = {}
     for prefix in _table():
         node = tree
@@ -69,8 +77,11 @@ def _any_prefix() -> str:
 
 
 def _branches(tree: Dict[str, object]) -> str:
-    ways = [re.escape(letter) + _branches(node)  # type: ignore[arg-type]
-            for letter, node in tree.items() if letter]
+    ways = [
+        re.escape(letter) + _branches(node)  # type: ignore[arg-type]
+        for letter, node in tree.items()
+        if letter
+    ]
     if not ways:
         return ""
     inner = ways[0] if len(ways) == 1 else "(?:%s)" % "|".join(ways)
@@ -81,10 +92,10 @@ def _gathered(text: str, runs: List[Tuple[int, str]]) -> _Runs:
     """Join the different runs of a text; what follows a backslash loses the rest of its escape."""
     places: Dict[str, int] = {}
     for at, run in runs:
-        if text[at - 1:at] == "\\":
+        if text[at - 1 : at] == "\\":
             escape = rx(_ESCAPED).match(run)
             if escape:
-                at, run = at + escape.end(), run[escape.end():]
+                at, run = at + escape.end(), run[escape.end() :]
         places.setdefault(run, at)
     starts, at = [], 0
     for run in places:
@@ -94,10 +105,14 @@ def _gathered(text: str, runs: List[Tuple[int, str]]) -> _Runs:
 
 
 def by_token(text: str, runs: List[Tuple[int, str]], tick: Callable[[], None]) -> Iterator[Span]:
-    """Find tokens, each where it stands first.  tick: called for each find; it ends a search that takes too long."""
+    """Find tokens, each where it stands first.  tick: called for each find; it ends a search that
+    takes too long.
+    """
     held = _gathered(text, runs)
     done, chains = 0, _chains()
-    for found in rx(r"(?:(?<![A-Za-z0-9])|(?<=%[0-9A-Fa-f]{2}))" + _any_prefix()).finditer(held.joined):
+    for found in rx(r"(?:(?<![A-Za-z0-9])|(?<=%[0-9A-Fa-f]{2}))" + _any_prefix()).finditer(
+        held.joined
+    ):
         tick()
         at = held.origin(found.start())
         if at < done:
@@ -118,15 +133,19 @@ def _token(text: str, at: int, row: _Row) -> Span | None:
     prefix, kind = row.prefix, row.kind
     if row.is_short and not at_edge(text, at):
         return None
-    if len(prefix) < 4 and rx(_BASE64, re.I).search(text[max(0, at - 8):at]):
+    if len(prefix) < 4 and rx(_BASE64, re.I).search(text[max(0, at - 8) : at]):
         return None  # of a digest in Base64, where any three characters stand sooner or later
     match = rx(row.body).match(text, at)
     if not match:
         return None
-    value, end = match[0][len(prefix):], match.end()
+    value, end = match[0][len(prefix) :], match.end()
     if is_filler(value) or (kind != "aws-key" and rx(WORDY).fullmatch(value[:512])):
         return None
-    if len(prefix) < 3 and prefix[-1] == "." and (text[end:end + 1] == "(" or not is_jagged(value)):
+    if (
+        len(prefix) < 3
+        and prefix[-1] == "."
+        and (text[end : end + 1] == "(" or not is_jagged(value))
+    ):
         return None  # an attribute of `s`
     host = rx(WEB).search(text, max(0, at - 120), at) if kind == "webhook-url" else None
     return host.start() if host else at, end - len(value) + len(value.rstrip(".-/")), kind
@@ -144,10 +163,14 @@ def _marked(text: str, held: _Runs) -> Iterator[Span]:
             if mark[0] == ":":
                 yield from _around(text, spots(text, mark), kind, back, expression)
             elif mark in held.joined:
-                yield from _around(text, map(held.origin, spots(held.joined, mark)), kind, back, expression)
+                yield from _around(
+                    text, map(held.origin, spots(held.joined, mark)), kind, back, expression
+                )
 
 
-def _around(text: str, places: Iterator[int], kind: str, back: int, expression: str) -> Iterator[Span]:
+def _around(
+    text: str, places: Iterator[int], kind: str, back: int, expression: str
+) -> Iterator[Span]:
     done = 0
     for at in places:
         pattern = rx(r"[\s\S]{0,%d}?(%s)" % (back, expression))
@@ -159,7 +182,9 @@ def _around(text: str, places: Iterator[int], kind: str, back: int, expression: 
 
 
 def _jwts(text: str, held: _Runs) -> Iterator[Span]:
-    """Find JSON Web Tokens; a stretch of their characters is read once, however many seem to begin in it."""
+    """Find JSON Web Tokens; a stretch of their characters is read once, however many seem to begin
+    in it.
+    """
     done = 0
     for at in map(held.origin, spots(held.joined, "eyJ")):
         if at < done or not at_edge(text, at):
@@ -169,7 +194,7 @@ def _jwts(text: str, held: _Runs) -> Iterator[Span]:
         rest = rx(r"\.[\w\-]{4,}(?:\.[\w\-]*){0,3}").match(text, done)
         if rest and done - at > 10:
             done = rest.end()
-            if text[done:done + 1] != "(" and not is_filler(text[at:done]):
+            if text[done : done + 1] != "(" and not is_filler(text[at:done]):
                 yield at, done, "jwt"
 
 

@@ -1,7 +1,9 @@
-"""Conversations as records: whose text stands in them, what else the store has of a session, and which sessions were forgotten.
+"""Conversations as records: whose text stands in them, what else the store has of a session, and
+which sessions were forgotten.
 
-A conversation says in `written` what text dayleaf gave it.  With another text it is a person's, and left alone from then on.  A
-session that was forgotten stays so: its conversation is not written again, till it is restored.
+A conversation says in `written` what text dayleaf gave it.  With another text it is a person's, and
+left alone from then on.  A session that was forgotten stays so: its conversation is not written
+again, till it is restored.
 """
 
 from __future__ import annotations
@@ -24,18 +26,30 @@ def is_by_hand(data: bytes) -> bool:
 
 
 def is_rewritten(record: Record) -> bool:
-    """Tell whether a conversation or note was written or changed by a person, going by what was read of its text."""
+    """Tell whether a conversation or note was written or changed by a person, going by what was
+    read of its text.
+    """
     return record.kind in SAID and record.meta.get(WRITTEN) != writer.body_mark(record.body)
 
 
 def edited(store: Reader, found: Iterable[Record]) -> List[Record]:
-    """Return the conversations and notes among records that a person wrote or changed; raises StoreError."""
-    return [record for record in found if (
-        record.kind in SAID and is_by_hand(store.raw(record.name)) if record.size > READ_LIMIT else is_rewritten(record))]
+    """Return the conversations and notes among records that a person wrote or changed; raises
+    StoreError.
+    """
+    return [
+        record
+        for record in found
+        if (
+            record.kind in SAID and is_by_hand(store.raw(record.name))
+            if record.size > READ_LIMIT
+            else is_rewritten(record)
+        )
+    ]
 
 
 def marked(before: bytes, after: bytes) -> bytes:
-    """Return the new bytes of a record's file, a conversation's with a mark that fits them where it fitted the old ones.
+    """Return the new bytes of a record's file, a conversation's with a mark that fits them where it
+    fitted the old ones.
 
     What dayleaf itself takes out of a text is no change by hand.
     """
@@ -44,19 +58,23 @@ def marked(before: bytes, after: bytes) -> bytes:
     try:
         return frontmatter.edit(after, {WRITTEN: writer.body_mark(frontmatter.parse(after).body)})
     except StoreError:
-        return after  # what takes a secret out may not fail for this: the text counts as a person's then
+        # what takes a secret out may not fail for this: the text counts as a person's then
+        return after
 
 
 def of_session(store: Reader, session: str) -> List[Record]:
     """Return the checkpoints and conversations of a session, by name."""
-    return [record for record in store.each(DATED) if session and record.meta.get("session") == session]
+    return [
+        record for record in store.each(DATED) if session and record.meta.get("session") == session
+    ]
 
 
 class Told(NamedTuple):
     """What the store has of a session.
 
-    session: its id, "" where none or several are meant.  records: its checkpoints and conversations.  others: what else names
-    it, such as learnings that came of it.  ids: the sessions that were meant.  known: all there are.
+    session: its id, "" where none or several are meant.  records: its checkpoints and
+    conversations.  others: what else names it, such as learnings that came of it.  ids: the
+    sessions that were meant.  known: all there are.
     """
 
     session: str
@@ -67,7 +85,9 @@ class Told(NamedTuple):
 
 
 def told(store: Reader, start: str, archived: bool = False) -> Told:
-    """Find what tells of a session by its id or the start of it.  archived: the archive's records too."""
+    """Find what tells of a session by its id or the start of it.  archived: the archive's records
+    too.
+    """
     found = list(store.each())
     if archived:
         found += [record for kind in DATED for record in store.archived(kind)]
@@ -76,14 +96,23 @@ def told(store: Reader, start: str, archived: bool = False) -> Told:
         session = record.meta.get("session")
         if isinstance(session, str) and session:
             by.setdefault(session, []).append(record)
-    known = [session for session, rows in by.items() if any(record.kind in DATED for record in rows)]
+    known = [
+        session for session, rows in by.items() if any(record.kind in DATED for record in rows)
+    ]
     ids = begun(start.strip(), known)
     session = ids[0] if len(ids) == 1 else ""
     rows = by.get(session, [])
-    return Told(session, [r for r in rows if r.kind in DATED], [r for r in rows if r.kind not in DATED], ids, known)
+    return Told(
+        session,
+        [r for r in rows if r.kind in DATED],
+        [r for r in rows if r.kind not in DATED],
+        ids,
+        known,
+    )
 
 
 # ---- sessions that were forgotten
+
 
 def forget(place: Place, session: str, id: str, now: float) -> None:
     """Write down that a session was forgotten, no text of it; raises StoreError, OSError.
@@ -93,7 +122,9 @@ def forget(place: Place, session: str, id: str, now: float) -> None:
     root = files.real(place.private)
     with writer.lock(place.home):
         files.make_folder(root + "/" + archive.FOLDER)
-        archive.log(root, archive.Move(id, "", ""), "session forgotten", now, writer.mode(PRIVATE), session)
+        archive.log(
+            root, archive.Move(id, "", ""), "session forgotten", now, writer.mode(PRIVATE), session
+        )
 
 
 def forgotten(place: Place) -> List[str]:

@@ -1,8 +1,8 @@
 """What tools wrap around a text, undone: escapes, percent signs, entities, cut lines and Base64.
 
-A finder of secrets reads a text as it stands, and then once more what is left of it without its disguises: `unwrapped`
-gives the stretches around them decoded, `encoded` what Base64 holds.  Each place of a decoded text leads back to the
-place it came from.
+A finder of secrets reads a text as it stands, and then once more what is left of it without its
+disguises: `unwrapped` gives the stretches around them decoded, `encoded` what Base64 holds.  Each
+place of a decoded text leads back to the place it came from.
 """
 
 from __future__ import annotations
@@ -16,25 +16,38 @@ from memory.store.secretshapes import SEAM, WORDY, rx, spots
 BEFORE, AFTER = 240, 480  # characters around a disguise that are read with it
 _CODE = r"\\{1,8}(?:u00(?P<u>[0-9a-fA-F]{2})|x(?P<x>[0-7][0-9a-fA-F]))"
 _PERCENT = r"%(?:25){0,3}(?P<p>[2-7][0-9A-Fa-f])"
-_ENTITY = r"&(?:amp;){0,3}(?:#(?P<d>\d{2,3});|#[xX](?P<h>[0-9a-fA-F]{2});|(?P<n>quot|apos|lt|gt|amp|colon|equals);)"
+_ENTITY = (
+    r"&(?:amp;){0,3}(?:#(?P<d>\d{2,3});|#[xX](?P<h>[0-9a-fA-F]{2});|(?P<n>quot|apos|lt|gt"
+    r"|amp|colon|equals);)"
+)
 _TOKEN = r"[A-Za-z0-9_\-+/=.!@#$%^&*]"
 # A line that goes on with a backslash, or as the next text of a literal.
 _CUT = r"\\\r?\n[ \t]{0,40}"
-_JOIN = (r"(?<=%s)(?P<q>[\"'])[ \t]{0,20}[+.&\\]?[ \t]{0,20}\r?\n[ \t]{0,80}[+.&]?[ \t]{0,9}[bfru]{0,2}(?P=q)(?=%s)"
-         % (_TOKEN, _TOKEN))
+_JOIN = (
+    r"(?<=%s)(?P<q>[\"'])[ \t]{0,20}[+.&\\]?[ \t]{0,20}\r?\n[ \t]{0,80}[+.&]?[ \t]{0,9}"
+    r"[bfru]{0,2}(?P=q)(?=%s)"
+) % (_TOKEN, _TOKEN)
 _RARE = "|".join((_CODE, _PERCENT, _ENTITY, _CUT, _JOIN))
 # What counts amid the rest only: the usual escapes of a text within a text.
 _USUAL = r"\\{1,8}(?P<e>[nrt\"'/])"
 _NAMED = {"quot": '"', "apos": "'", "lt": "<", "gt": ">", "amp": "&", "colon": ":", "equals": "="}
 # What a text holds where it has such a disguise at all: far faster to look for.
-_GATES = (("\\", r"\\(?:u00|x)[2-7]"), ("%", _PERCENT), ("&", _ENTITY), ("\\\n", _CUT), ("\\\r\n", _CUT))
-_ENDS = ("\"\n", "'\n", "+\n", "\\\n")
+_GATES = (
+    ("\\", r"\\(?:u00|x)[2-7]"),
+    ("%", _PERCENT),
+    ("&", _ENTITY),
+    ("\\\n", _CUT),
+    ("\\\r\n", _CUT),
+)
+_ENDS = ('"\n', "'\n", "+\n", "\\\n")
 _OPENED = r"[ \t]{0,80}[+.&]?[ \t]{0,9}[bfru]{0,2}[\"'](?=%s)" % _TOKEN
 _CLOSED = r"%s[\"'][ \t]{0,20}[+.&\\]?[ \t]{0,20}\r?\Z" % _TOKEN
 _GUTTER = r"[ \t]{0,40}(?:\d{1,6}[→│|:\t][ \t]{0,40}|[>│|#*+][ \t]{1,40}|//[ \t]{0,40})?"
 # The next line of a value that a narrow window broke: nothing but characters of a token.
-NEXT_LINE = (r"[ \t]{0,40}[│|]?[ \t]{0,9}\r?\n" + _GUTTER + r"(?P<next>[A-Za-z0-9_\-.+/]{4,512}={0,2})"
-             r"(?=[\"'`)]{0,2}[;,]?[ \t]{0,200}[│|]?[ \t]{0,40}(?:\r?\n|\Z))")
+NEXT_LINE = (
+    r"[ \t]{0,40}[│|]?[ \t]{0,9}\r?\n" + _GUTTER + r"(?P<next>[A-Za-z0-9_\-.+/]{4,512}={0,2})"
+    r"(?=[\"'`)]{0,2}[;,]?[ \t]{0,200}[│|]?[ \t]{0,40}(?:\r?\n|\Z))"
+)
 
 
 # An account as an address or a header gives it.
@@ -113,7 +126,9 @@ def unwrapped(text: str, runs: List[Tuple[int, str]]) -> Optional[View]:
 
 def _rare(text: str) -> List[int]:
     """Return where disguises stand that ordinary text seldom has."""
-    places = [match.start() for sign, kind in _GATES if sign in text for match in rx(kind).finditer(text)]
+    places = [
+        match.start() for sign, kind in _GATES if sign in text for match in rx(kind).finditer(text)
+    ]
     ends = [end.replace("\n", "\r\n") for end in _ENDS] if "\r" in text else []
     for at in (at for end in (*_ENDS, *ends) for at in spots(text, end)):
         at = text.index("\n", at)
@@ -127,7 +142,7 @@ def _wraps(text: str, runs: List[Tuple[int, str]]) -> Iterator[Tuple[int, int]]:
     line = rx(NEXT_LINE)
     for at, run in runs:
         end = at + len(run)
-        if text[end:end + 1] not in ("\n", "\r", " ", "|", "│"):
+        if text[end : end + 1] not in ("\n", "\r", " ", "|", "│"):
             continue
         match = line.match(text, end)
         if match and is_remnant(match["next"]) and not rx(WORDY).fullmatch(run[-200:]):
@@ -135,10 +150,14 @@ def _wraps(text: str, runs: List[Tuple[int, str]]) -> Iterator[Tuple[int, int]]:
 
 
 def is_remnant(word: str) -> bool:
-    """Tell whether a word may be the rest of a token: letters and digits, and no word of a language."""
+    """Tell whether a word may be the rest of a token: letters and digits, and no word of a
+    language.
+    """
     if "/" in word and rx(r"(?:^|/)[a-z\-]{3,}/|\.[a-z]{1,5}$").search(word):
         return False
-    return bool(rx(r"\d").search(word) and rx(r"[A-Za-z]").search(word)) and not rx(WORDY).fullmatch(word)
+    return bool(rx(r"\d").search(word) and rx(r"[A-Za-z]").search(word)) and not rx(
+        WORDY
+    ).fullmatch(word)
 
 
 def _stretches(text: str, places: List[int]) -> List[Tuple[int, int]]:
@@ -164,7 +183,9 @@ def _edge(text: str, at: int, step: int) -> int:
 
 def _decode(text: str, start: int, end: int, wraps: Dict[int, int], made: Writer) -> None:
     """Write a stretch of a text without its disguises."""
-    edits = [(at, goes_on, "") for at, goes_on in wraps.items() if start <= at < end] if wraps else []
+    edits = (
+        [(at, goes_on, "") for at, goes_on in wraps.items() if start <= at < end] if wraps else []
+    )
     for match in rx(_RARE + "|" + _USUAL).finditer(text, start, end):
         edits.append((match.start(), match.end(), _meant(match.groupdict())))
     for at, after, char in sorted(edits):
@@ -191,7 +212,9 @@ def _meant(groups: Dict[str, Optional[str]]) -> str:
 
 
 def encoded(runs: List[Tuple[int, str]]) -> Tuple[str, List[int], List[Tuple[int, int]]]:
-    """Return what runs of Base64 hold, as one text, with where each part begins in it and which stretch it stands for."""
+    """Return what runs of Base64 hold, as one text, with where each part begins in it and which
+    stretch it stands for.
+    """
     parts: List[str] = []
     starts: List[int] = []
     stretches: List[Tuple[int, int]] = []
@@ -221,4 +244,7 @@ def _text_of(run: str) -> str:
 
 
 def _is_plain(data: bytes) -> bool:
-    return data.isascii() and data.decode("ascii").replace("\n", "").replace("\r", "").replace("\t", "").isprintable()
+    return (
+        data.isascii()
+        and data.decode("ascii").replace("\n", "").replace("\r", "").replace("\t", "").isprintable()
+    )

@@ -1,16 +1,19 @@
 """The journal of upkeep: what was applied to a workspace's records, so that it can be taken back.
 
-Schema, version 1, of `<private tier>/journal.jsonl`, one line a step, written before the step is done:
+Schema, version 1, of `<private tier>/journal.jsonl`, one line a step, written before the step is
+done:
 
     {"v":1,"t":"2026-11-21T14:30:52Z","run":"8 hex","do":"begin"}
     {"v":1,"t":…,"run":…,"do":"archive","id":"c-1a2b3c4d","name":"p/checkpoints/…md","into":""}
-    {"v":1,"t":…,"run":…,"do":"change","id":"l-…","name":"p/learnings/…md","before":"64 hex","after":"64 hex"}
+    {"v":1,"t":…,"run":…,"do":"change","id":"l-…","name":"p/learnings/…md","before":"64
+     hex","after":"64 hex"}
     {"v":1,"t":…,"run":…,"do":"done"}          or "undone"
 
-into: the id of the record that took this one's place, "" where none did.  before, after: SHA-256 of the file; the bytes of
-before stand in `<private tier>/archive/before/<64 hex>.md` and are believed only where their hash is their name.  A run
-without `done` was cut short; the next one goes on under its name.  The journal holds no text of a record; deleted, nothing
-can be undone, but `dayleaf restore` still brings each record back.
+into: the id of the record that took this one's place, "" where none did.  before, after: SHA-256 of
+the file; the bytes of before stand in `<private tier>/archive/before/<64 hex>.md` and are believed
+only where their hash is their name.  A run without `done` was cut short; the next one goes on under
+its name.  The journal holds no text of a record; deleted, nothing can be undone, but `dayleaf
+restore` still brings each record back.
 """
 
 from __future__ import annotations
@@ -26,7 +29,9 @@ LIMIT = 256 << 20  # bytes of the journal that are read
 
 
 class Step(NamedTuple):
-    """One change: `archive` or `change`, the record's id and name; into, before and after as the schema has them."""
+    """One change: `archive` or `change`, the record's id and name; into, before and after as the
+    schema has them.
+    """
 
     do: str
     id: str
@@ -37,7 +42,9 @@ class Step(NamedTuple):
 
 
 class Run(NamedTuple):
-    """One apply: its name, when it began (ISO 8601), its steps in order, whether it came to its end or was taken back."""
+    """One apply: its name, when it began (ISO 8601), its steps in order, whether it came to its end
+    or was taken back.
+    """
 
     run: str
     began: str
@@ -61,13 +68,22 @@ def runs(place: Place) -> List[Run]:
     except FileNotFoundError:
         return []
     except OSError as error:
-        raise StoreError("%s: %s; mend its permissions" % (path(place), (error.strerror or "unreadable").lower())) from None
+        raise StoreError(
+            "%s: %s; mend its permissions" % (path(place), (error.strerror or "unreadable").lower())
+        ) from None
     found: Dict[str, Run] = {}
     for number, row in enumerate(rows, 1):
         version, run = row.get("v"), row.get("run")
         if isinstance(version, int) and version > VERSION:
-            raise StoreError("%s: a newer dayleaf wrote entry %d; use that one, or move the file away" % (path(place), number))
-        if version == VERSION and isinstance(run, str) and all(isinstance(value, (str, int)) for value in row.values()):
+            raise StoreError(
+                "%s: a newer dayleaf wrote entry %d; use that one, or move the file away"
+                % (path(place), number)
+            )
+        if (
+            version == VERSION
+            and isinstance(run, str)
+            and all(isinstance(value, (str, int)) for value in row.values())
+        ):
             _take(found, run, {key: str(value) for key, value in row.items()})
     return list(found.values())
 
@@ -84,18 +100,24 @@ def _take(found: Dict[str, Run], run: str, row: Dict[str, str]) -> None:
 
 
 def last(place: Place) -> Optional[Run]:
-    """Return the newest run that changed something and was not taken back, or None; raises StoreError."""
+    """Return the newest run that changed something and was not taken back, or None; raises
+    StoreError.
+    """
     return next((run for run in reversed(runs(place)) if run.steps and not run.undone), None)
 
 
 def begin(place: Place, now: float) -> str:
-    """Begin a run, or go on with the one that was cut short, and return its name; raises StoreError, OSError.
+    """Begin a run, or go on with the one that was cut short, and return its name; raises
+    StoreError, OSError.
 
     now: seconds since the epoch, UTC.
     """
     known = runs(place)
-    run = known[-1].run if known and not known[-1].done else \
-        files.sha256(("%s %d" % (clock.iso(now), len(known))).encode("ascii"))[:8]
+    run = (
+        known[-1].run
+        if known and not known[-1].done
+        else files.sha256(("%s %d" % (clock.iso(now), len(known))).encode("ascii"))[:8]
+    )
     mark(place, run, "begin", now)
     return run
 

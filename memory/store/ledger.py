@@ -1,31 +1,49 @@
-"""The ledger: what became of records, one appended line per use or outcome; ids and short hashes, never text.
+"""The ledger: what became of records, one appended line per use or outcome; ids and short hashes,
+never text.
 
-Schema, version 1, of `ledger.jsonl` in the private tier of a workspace, for its shared records too, and in the global tier:
+Schema, version 1, of `ledger.jsonl` in the private tier of a workspace, for its shared records too,
+and in the global tier:
 
-    {"v":1,"t":"2026-11-21T14:30:52Z","id":"l-1a2b3c4d","event":"use","session":"<8 hex>","prompt":"<8 hex>"}
+    {"v":1,"t":"2026-11-21T14:30:52Z","id":"l-1a2b3c4d","event":"use","session":"<8
+     hex>","prompt":"<8 hex>"}
 
     use    what the record names was then used in the turn that it was shown in (knowledge/usage.py)
-    up     it helped, somebody said       down   it misled       again   the same was learned once more
+    up     it helped, somebody said       down   it misled       again   the same was learned once
+                                                                 more
 
-`session` and `prompt` are the first 8 hex digits of the SHA-256 of the host's ids; `session` is "" outside a session, `prompt`
-is missing where no prompt brought the record.  A session counts once for each word of a record but `use`.  A line of another
-version or with another event is kept and passed over.  Lines count in the order of the file, so a clock that jumps harms nothing.
+`session` and `prompt` are the first 8 hex digits of the SHA-256 of the host's ids; `session` is ""
+outside a session, `prompt` is missing where no prompt brought the record.  A session counts once
+for each word of a record but `use`.  A line of another version or with another event is kept and
+passed over.  Lines count in the order of the file, so a clock that jumps harms nothing.
 
 Derived, in the cache of the workspace and in `cache/global`:
 
     ledger.json  the snapshot, version 1, two lines: the SHA-256 of the second, which is
-                 {"v":1,"offset":bytes folded,"seal":[inode, SHA-256 of both ends of them],"passed":…,"torn":…,
-                 "rows":{id:[uses, up, down, again, instant of the last use, sessions that had their say]}}
-                 (of these the word, as U, D or A, and the 8 hex digits, run together)
-    misled       ids of records whose failures outweigh their successes, those of what was merged into them included, one a
-                 line: what the hooks read
+                 {"v":1,"offset":bytes folded,"seal":[inode, SHA-256 of both ends of
+                  them],"passed":…,"torn":…,
+                 "rows":{id:[uses, up, down, again, instant of the last use, sessions that had their
+                 say]}} (of these the word, as U, D or A, and the 8 hex digits, run together)
+    misled       ids of records whose failures outweigh their successes, those of what was merged
+                 into them included, one a line: what the hooks read
 """
 
 from __future__ import annotations
 
 import re
 from contextlib import suppress
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Set, Tuple
+from typing import (
+    Any,
+    Callable,
+    Dict,
+    Iterable,
+    Iterator,
+    List,
+    Mapping,
+    NamedTuple,
+    Optional,
+    Set,
+    Tuple,
+)
 
 from memory.core import StoreError, clock, fastjson, files
 from memory.core.layout import GLOBAL, Place
@@ -34,15 +52,21 @@ from memory.store import archive
 NAME = "ledger.jsonl"
 EVENTS = ("use", "up", "down", "again")
 SNAPSHOT_EVERY = 1 << 16  # new bytes from which a snapshot is written: 600 lines, folded in 1 ms
-BLOCK, END = 1 << 22, 1 << 12  # bytes read at once, and of each end of what was folded that are sealed
+# bytes read at once, and of each end of what was folded that are sealed
+BLOCK, END = 1 << 22, 1 << 12
 SESSIONS = 64  # of a record that are remembered for having had their say
-_LINE = re.compile(rb'^\{"v":1,"t":"([^"\\]*)","id":"([^"\\]+)","event":"(use|up|down|again)","session":"([0-9a-f]{8}|)"'
-                   rb'(?:,"prompt":"[0-9a-f]{8}")?\}\n', re.M)
+_LINE = re.compile(
+    rb'^\{"v":1,"t":"([^"\\]*)","id":"([^"\\]+)","event":"(use|up|down'
+    rb'|again)","session":"([0-9a-f]{8}|)"(?:,"prompt":"[0-9a-f]{8}")?\}\n',
+    re.M,
+)
 Row = List[Any]  # uses, up, down, again, instant of the last use, sessions that had their say
 
 
 class Ledger(NamedTuple):
-    """A ledger's file, the directory of what is derived from it, and the tiers (letter, directory) whose records it counts."""
+    """A ledger's file, the directory of what is derived from it, and the tiers (letter, directory)
+    whose records it counts.
+    """
 
     path: str
     cache: str
@@ -50,8 +74,9 @@ class Ledger(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """What became of a record: uses, successes, failures, how often it was learned again, the instant of its last use (seconds
-    since the epoch, 0 for none)."""
+    """What became of a record: uses, successes, failures, how often it was learned again, the
+    instant of its last use (seconds since the epoch, 0 for none).
+    """
 
     uses: int = 0
     up: int = 0
@@ -61,8 +86,9 @@ class Counts(NamedTuple):
 
 
 class Fold(NamedTuple):
-    """A ledger as counts.  rows: by id.  offset: bytes folded.  passed: lines of another version or with another event.
-    torn: lines that are none."""
+    """A ledger as counts.  rows: by id.  offset: bytes folded.  passed: lines of another version or
+    with another event.  torn: lines that are none.
+    """
 
     rows: Dict[str, Row]
     offset: int = 0
@@ -70,20 +96,36 @@ class Fold(NamedTuple):
     torn: int = 0
 
     def counts(self, id: str) -> Counts:
-        """Return what became of a record; its last use may lie ahead of a clock that was set back."""
+        """Return what became of a record; its last use may lie ahead of a clock that was set
+        back.
+        """
         row = self.rows.get(id)
-        return Counts(row[0], row[1], row[2], row[3], clock.parse(row[4]) or 0.0) if row else Counts()
+        return (
+            Counts(row[0], row[1], row[2], row[3], clock.parse(row[4]) or 0.0) if row else Counts()
+        )
 
 
 def ledgers(place: Place) -> Tuple[Ledger, Ledger]:
     """Return the ledgers of a place: the workspace's, the global tier's."""
     tiers = tuple(place.tiers())
-    return (Ledger(place.private + "/" + NAME, place.cache, tuple(tier for tier in tiers if tier[0] != GLOBAL)),
-            Ledger(place.everyone + "/" + NAME, place.home + "/cache/global", tuple(t for t in tiers if t[0] == GLOBAL)))
+    return (
+        Ledger(
+            place.private + "/" + NAME,
+            place.cache,
+            tuple(tier for tier in tiers if tier[0] != GLOBAL),
+        ),
+        Ledger(
+            place.everyone + "/" + NAME,
+            place.home + "/cache/global",
+            tuple(t for t in tiers if t[0] == GLOBAL),
+        ),
+    )
 
 
 def holding(place: Place, name: str) -> Ledger:
-    """Return the ledger in which a record counts.  name: the record's, such as `s/learnings/x.md`."""
+    """Return the ledger in which a record counts.  name: the record's, such as
+    `s/learnings/x.md`.
+    """
     return ledgers(place)[name[:2] == GLOBAL + "/"]
 
 
@@ -92,32 +134,49 @@ def short(identity: str) -> str:
     return files.sha256(identity.encode("utf-8", "replace"))[:8] if identity else ""
 
 
-def note(ledger: Ledger, id: str, event: str, now: float, session: str = "", prompt: str = "") -> None:
+def note(
+    ledger: Ledger, id: str, event: str, now: float, session: str = "", prompt: str = ""
+) -> None:
     """Append one line; it costs the same however long the ledger is.
 
-    event: one of EVENTS.  now: seconds since the epoch.  session, prompt: the host's ids, "" for none.  Raises StoreError where
-    it cannot be written.
+    event: one of EVENTS.  now: seconds since the epoch.  session, prompt: the host's ids, "" for
+    none.  Raises StoreError where it cannot be written.
     """
-    line = {"v": 1, "t": clock.iso(now), "id": id, "event": event, "session": short(session),
-            **({"prompt": short(prompt)} if prompt else {})}
+    line = {
+        "v": 1,
+        "t": clock.iso(now),
+        "id": id,
+        "event": event,
+        "session": short(session),
+        **({"prompt": short(prompt)} if prompt else {}),
+    }
     try:
         files.append_line(ledger.path, fastjson.dump(line))
     except OSError as error:
         why = (error.strerror or "").lower()
-        raise StoreError("%s could not be written: %s; check its permissions" % (ledger.path, why)) from error
+        raise StoreError(
+            "%s could not be written: %s; check its permissions" % (ledger.path, why)
+        ) from error
 
 
 def used_in(ledger: Ledger, session: str, start: int = 0) -> Set[Tuple[str, str]]:
-    """Return the uses that a ledger notes for a session, each as (8 hex of the prompt or "", id of the record).
+    """Return the uses that a ledger notes for a session, each as (8 hex of the prompt or "", id of
+    the record).
 
-    session: the host's id.  start: bytes in front of the session's first line; all is read where the ledger is shorter now.
+    session: the host's id.  start: bytes in front of the session's first line; all is read where
+    the ledger is shorter now.
     """
     found: Set[Tuple[str, str]] = set()
     mark = b'"session":"%s"' % short(session).encode("ascii")
     for block in _blocks(ledger.path, start if start <= size(ledger) else 0):
         if mark in block:
-            found.update((str(row.get("prompt") or ""), str(row.get("id"))) for row in fastjson.rows(b"\n".join(
-                line for line in block.split(b"\n") if mark in line)) if row.get("event") == "use")
+            found.update(
+                (str(row.get("prompt") or ""), str(row.get("id")))
+                for row in fastjson.rows(
+                    b"\n".join(line for line in block.split(b"\n") if mark in line)
+                )
+                if row.get("event") == "use"
+            )
     return found
 
 
@@ -130,14 +189,23 @@ def size(ledger: Ledger) -> int:
 
 
 def uses(ledger: Ledger) -> Iterator[Dict[str, Any]]:
-    """Yield every line of a ledger that notes a use, oldest first; reads the whole file.  Never raises."""
+    """Yield every line of a ledger that notes a use, oldest first; reads the whole file.  Never
+    raises.
+    """
     for block in _blocks(ledger.path, 0):
-        yield from (row for row in fastjson.rows(b"\n".join(line for line in block.split(b"\n") if b'"use"' in line))
-                    if row.get("event") == "use")
+        yield from (
+            row
+            for row in fastjson.rows(
+                b"\n".join(line for line in block.split(b"\n") if b'"use"' in line)
+            )
+            if row.get("event") == "use"
+        )
 
 
 def read(ledger: Ledger) -> Fold:
-    """Count a ledger's lines, on from its snapshot where that fits, and renew what is derived where it is due.  Never raises."""
+    """Count a ledger's lines, on from its snapshot where that fits, and renew what is derived where
+    it is due.  Never raises.
+    """
     if not files.exists(ledger.path):
         return Fold({})
     try:
@@ -148,7 +216,8 @@ def read(ledger: Ledger) -> Fold:
 
 
 def settle(ledger: Ledger, moved: bool = False) -> Fold:
-    """Count a ledger's lines and rewrite the derived files, after any other process that does so; raises OSError.
+    """Count a ledger's lines and rewrite the derived files, after any other process that does so;
+    raises OSError.
 
     moved: records went to the archive or came back, so that others stand for them.
     """
@@ -157,7 +226,9 @@ def settle(ledger: Ledger, moved: bool = False) -> Fold:
 
 
 def moved(place: Place) -> None:
-    """Renew the list of misleading records after some were archived or came back; where that fails, the next reading does it."""
+    """Renew the list of misleading records after some were archived or came back; where that fails,
+    the next reading does it.
+    """
     for ledger in ledgers(place):
         if files.exists(ledger.path):
             with suppress(OSError):
@@ -169,11 +240,14 @@ def whole(ledger: Ledger) -> Fold:
     return _added(ledger.path, Fold({}))
 
 
-def followed(found: Fold, successors: Mapping[str, str], stands: Callable[[str], bool] = lambda id: False) -> Fold:
-    """Return a fold in which the counts of merged records belong to the records that stand for them.
+def followed(
+    found: Fold, successors: Mapping[str, str], stands: Callable[[str], bool] = lambda id: False
+) -> Fold:
+    """Return a fold in which the counts of merged records belong to the records that stand for
+    them.
 
-    successors: id of a merged record -> id of the kept one (`archive.successors`).  stands: tells whether a record of an id is
-    in the store; it counts for itself, whatever a log says.
+    successors: id of a merged record -> id of the kept one (`archive.successors`).  stands: tells
+    whether a record of an id is in the store; it counts for itself, whatever a log says.
     """
     merged = {id for id in found.rows if id in successors and not stands(id)}
     if not merged:
@@ -181,12 +255,19 @@ def followed(found: Fold, successors: Mapping[str, str], stands: Callable[[str],
     rows = {id: row for id, row in found.rows.items() if id not in merged}
     for id in sorted(merged):
         row, kept = found.rows[id], rows.get(successors[id], [0, 0, 0, 0, "", ""])
-        rows[successors[id]] = [*(a + b for a, b in zip(kept[:4], row[:4])), max(kept[4], row[4]), kept[5]]
+        rows[successors[id]] = [
+            *(a + b for a, b in zip(kept[:4], row[:4])),
+            max(kept[4], row[4]),
+            kept[5],
+        ]
     return found._replace(rows=rows)
 
 
-def joined(tallies: Iterable[Mapping[str, Fold]], ids: Iterable[str]) -> Tuple[Dict[str, int], Dict[str, Tuple[int, int]]]:
-    """Return how often some records were used, and their (successes, failures), both by id and without zeros.
+def joined(
+    tallies: Iterable[Mapping[str, Fold]], ids: Iterable[str]
+) -> Tuple[Dict[str, int], Dict[str, Tuple[int, int]]]:
+    """Return how often some records were used, and their (successes, failures), both by id and
+    without zeros.
 
     tallies: folds by the path of their ledger; one that several hold counts once.
     """
@@ -208,6 +289,7 @@ def misleads(up: int, down: int) -> bool:
 
 # ---- the fold
 
+
 def _fold(ledger: Ledger, write: bool, moved: bool = False) -> Fold:
     before = _snapshot(ledger) or Fold({})
     found = _added(ledger.path, before)
@@ -223,7 +305,8 @@ def _fold(ledger: Ledger, write: bool, moved: bool = False) -> Fold:
 def _list_misled(ledger: Ledger, found: Fold) -> None:
     """Write the ids of records that misled, where the list is another; raises OSError.
 
-    A merged one stays in it beside the one that stands for it: where a log lies, and it stands in the store, it is still marked.
+    A merged one stays in it beside the one that stands for it: where a log lies, and it stands in
+    the store, it is still marked.
     """
     ids = _misled(found)
     if ids:
@@ -239,13 +322,21 @@ def _misled(found: Fold) -> Set[str]:
 
 def _keep(ledger: Ledger, found: Fold) -> None:
     """Write the snapshot; raises OSError."""
-    value = {"v": 1, "offset": found.offset, "seal": _seal(ledger.path, found.offset), "passed": found.passed,
-             "torn": found.torn, "rows": found.rows}
+    value = {
+        "v": 1,
+        "offset": found.offset,
+        "seal": _seal(ledger.path, found.offset),
+        "passed": found.passed,
+        "torn": found.torn,
+        "rows": found.rows,
+    }
     fastjson.write_sealed(ledger.cache + "/ledger.json", value)
 
 
 def _snapshot(ledger: Ledger) -> Optional[Fold]:
-    """Read the snapshot; None where there is none, or where the ledger is not the one that was folded."""
+    """Read the snapshot; None where there is none, or where the ledger is not the one that was
+    folded.
+    """
     try:
         value = fastjson.read_sealed(ledger.cache + "/ledger.json", 1 << 30)
         if value["v"] != 1 or value["seal"] != _seal(ledger.path, value["offset"]):
@@ -256,17 +347,24 @@ def _snapshot(ledger: Ledger) -> Optional[Fold]:
 
 
 def _seal(path: str, offset: int) -> List[Any]:
-    """Return a fingerprint of a ledger's first `offset` bytes: its inode, and the SHA-256 of both ends; raises OSError."""
+    """Return a fingerprint of a ledger's first `offset` bytes: its inode, and the SHA-256 of both
+    ends; raises OSError.
+    """
     fd = files.open_read(path)
     try:
-        ends = files.read_at(fd, min(END, offset), 0), files.read_at(fd, END, max(0, offset - END))[:min(END, offset)]
+        ends = (
+            files.read_at(fd, min(END, offset), 0),
+            files.read_at(fd, END, max(0, offset - END))[: min(END, offset)],
+        )
         return [files.posix.fstat(fd).st_ino, files.sha256(*ends)]
     finally:
         files.posix.close(fd)
 
 
 def _added(path: str, before: Fold) -> Fold:
-    """Return a fold together with the lines that came after it.  Never raises: a file that cannot be read has none."""
+    """Return a fold together with the lines that came after it.  Never raises: a file that cannot
+    be read has none.
+    """
     rows, offset, passed, torn = before
     for block in _blocks(path, offset):
         offset += len(block)
@@ -291,11 +389,13 @@ def _count(rows: Dict[str, Row], found: Iterable[Tuple[bytes, bytes, bytes, byte
         said = (event[:1].upper() + session).decode("ascii", "replace")
         if not session or said not in row[5]:
             row[EVENTS.index(event.decode("ascii"))] += 1
-            row[5] = (row[5] + said)[-9 * SESSIONS:] if session else row[5]
+            row[5] = (row[5] + said)[-9 * SESSIONS :] if session else row[5]
 
 
 def _one_by_one(block: bytes) -> Tuple[List[Tuple[bytes, bytes, bytes, bytes]], int, int]:
-    """Parse a block line by line and return (the lines that count, how many are passed over, how many are torn)."""
+    """Parse a block line by line and return (the lines that count, how many are passed over, how
+    many are torn).
+    """
     found, passed, torn = [], 0, 0
     for line in block.split(b"\n"):
         if not line.strip():
@@ -305,7 +405,9 @@ def _one_by_one(block: bytes) -> Tuple[List[Tuple[bytes, bytes, bytes, bytes]], 
             if row["v"] != 1 or row["event"] not in EVENTS:
                 passed += 1
                 continue
-            t, id, event, session = (row[key].encode("utf-8", "replace") for key in ("t", "id", "event", "session"))
+            t, id, event, session = (
+                row[key].encode("utf-8", "replace") for key in ("t", "id", "event", "session")
+            )
         except (ValueError, KeyError, TypeError, AttributeError):
             torn += 1
             continue
@@ -314,7 +416,9 @@ def _one_by_one(block: bytes) -> Tuple[List[Tuple[bytes, bytes, bytes, bytes]], 
 
 
 def _blocks(path: str, offset: int) -> Iterator[bytes]:
-    """Yield a ledger's whole lines from an offset on, many at a time; a last line without its end stays."""
+    """Yield a ledger's whole lines from an offset on, many at a time; a last line without its end
+    stays.
+    """
     try:
         fd = files.open_read(path)
     except OSError:
@@ -326,7 +430,8 @@ def _blocks(path: str, offset: int) -> Iterator[bytes]:
             if not block:
                 return
             block = left + block
-            end = block.rfind(b"\n") + 1 or (len(block) if len(block) > BLOCK else 0)  # no line is that long
+            # no line is that long
+            end = block.rfind(b"\n") + 1 or (len(block) if len(block) > BLOCK else 0)
             if end:
                 yield block[:end]
             offset, left = offset + end, block[end:]

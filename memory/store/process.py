@@ -1,7 +1,9 @@
-"""Child processes: local commands with a deadline, a cap on what they print, and nothing left running afterwards.
+"""Child processes: local commands with a deadline, a cap on what they print, and nothing left
+running afterwards.
 
-A child stands in a session of its own; when it has ended, missed its deadline or said too much, its whole process group is
-killed.  What may be in its environment, and what its failure means, is its caller's to say.
+A child stands in a session of its own; when it has ended, missed its deadline or said too much, its
+whole process group is killed.  What may be in its environment, and what its failure means, is its
+caller's to say.
 """
 
 from __future__ import annotations
@@ -24,8 +26,8 @@ GRACE = 2.0  # seconds between asking a group to end and killing it
 class Finished(NamedTuple):
     """How a child ended.
 
-    rc: its status, negative for a signal.  out, err: what it printed, up to the caps.  full: stdout passed its cap.  in_time:
-    it ended by itself before the deadline.
+    rc: its status, negative for a signal.  out, err: what it printed, up to the caps.  full: stdout
+    passed its cap.  in_time: it ended by itself before the deadline.
     """
 
     rc: int
@@ -36,32 +38,51 @@ class Finished(NamedTuple):
 
 
 def absolute(path: str) -> str:
-    """Return the absolute entries of a PATH: a `claude` in the current directory belongs to whoever wrote that directory."""
+    """Return the absolute entries of a PATH: a `claude` in the current directory belongs to whoever
+    wrote that directory.
+    """
     return os.pathsep.join(entry for entry in path.split(os.pathsep) if os.path.isabs(entry))
 
 
 def which(program: str, env: Mapping[str, str]) -> str:
-    """Find a program, by absolute path or on the absolute entries of PATH, and return its absolute path, or ""."""
+    """Find a program, by absolute path or on the absolute entries of PATH, and return its absolute
+    path, or "".
+    """
     if os.path.dirname(program):
-        return program if os.path.isabs(program) and os.access(program, os.X_OK) and os.path.isfile(program) else ""
+        return (
+            program
+            if os.path.isabs(program) and os.access(program, os.X_OK) and os.path.isfile(program)
+            else ""
+        )
     found = shutil.which(program, path=absolute(env.get("PATH", "")) or os.devnull)
     return found if found and os.path.isabs(found) else ""
 
 
-def run(argv: Sequence[str], stdin: bytes, seconds: float, env: Mapping[str, str], folder: str, limit: int,
-        stop: Optional[threading.Event] = None) -> Finished:
+def run(
+    argv: Sequence[str],
+    stdin: bytes,
+    seconds: float,
+    env: Mapping[str, str],
+    folder: str,
+    limit: int,
+    stop: Optional[threading.Event] = None,
+) -> Finished:
     """Run a command, and end whatever is left of its process group afterwards.
 
-    argv: argv[0] absolute.  seconds: its deadline.  folder: where it stands; "" for an empty directory of its own, gone
-    afterwards.  limit: bytes of stdout, at which it is ended.  stop: ends it, set by another thread.  Raises OSError and
-    ValueError where it does not start.
+    argv: argv[0] absolute.  seconds: its deadline.  folder: where it stands; "" for an empty
+    directory of its own, gone afterwards.  limit: bytes of stdout, at which it is ended.  stop:
+    ends it, set by another thread.  Raises OSError and ValueError where it does not start.
     """
-    own, said, full = "" if folder else tempfile.mkdtemp(prefix="dayleaf-"), {1: bytearray(), 2: bytearray()}, threading.Event()
+    own, said, full = (
+        "" if folder else tempfile.mkdtemp(prefix="dayleaf-"),
+        {1: bytearray(), 2: bytearray()},
+        threading.Event(),
+    )
 
     def keep(number: int, piece: bytes) -> bool:
         most = limit if number == 1 else ERRORS
         over = len(said[number]) + len(piece) > most
-        said[number].extend(piece[:most - len(said[number])])
+        said[number].extend(piece[: most - len(said[number])])
         if over and number == 1:
             full.set()
         return full.is_set()
@@ -74,31 +95,59 @@ def run(argv: Sequence[str], stdin: bytes, seconds: float, env: Mapping[str, str
             shutil.rmtree(own, ignore_errors=True)
 
 
-def stream(argv: Sequence[str], stdin: int, seconds: float, env: Mapping[str, str], folder: str,
-           tell: Callable[[int, bytes], None], stop: Optional[threading.Event] = None) -> Finished:
-    """Run a command and hand on what it prints as it comes, then end whatever is left of its process group.
+def stream(
+    argv: Sequence[str],
+    stdin: int,
+    seconds: float,
+    env: Mapping[str, str],
+    folder: str,
+    tell: Callable[[int, bytes], None],
+    stop: Optional[threading.Event] = None,
+) -> Finished:
+    """Run a command and hand on what it prints as it comes, then end whatever is left of its
+    process group.
 
-    argv: argv[0] absolute.  stdin: a descriptor, or subprocess.DEVNULL.  seconds: its deadline, at which the group is asked to
-    end, and killed GRACE seconds later.  folder: where it stands.  tell: told 1 (stdout) or 2 (stderr) and bytes, one call
-    after the other.  stop: ends it as the deadline does.  Raises OSError and ValueError where it does not start.
+    argv: argv[0] absolute.  stdin: a descriptor, or subprocess.DEVNULL.  seconds: its deadline, at
+    which the group is asked to end, and killed GRACE seconds later.  folder: where it stands.
+    tell: told 1 (stdout) or 2 (stderr) and bytes, one call after the other.  stop: ends it as the
+    deadline does.  Raises OSError and ValueError where it does not start.
     """
     return _run(argv, stdin, b"", seconds, env, folder, tell, stop, GRACE)
 
 
-def _run(argv: Sequence[str], stdin: int, data: bytes, seconds: float, env: Mapping[str, str], folder: str,
-         tell: Callable[[int, bytes], Optional[bool]], stop: Optional[threading.Event], grace: float) -> Finished:
+def _run(
+    argv: Sequence[str],
+    stdin: int,
+    data: bytes,
+    seconds: float,
+    env: Mapping[str, str],
+    folder: str,
+    tell: Callable[[int, bytes], Optional[bool]],
+    stop: Optional[threading.Event],
+    grace: float,
+) -> Finished:
     """Run a command.
 
-    data: for its stdin where that is a pipe.  tell: returns True where enough was said.  grace: seconds between asking its group
-    to end and killing it; 0 kills it at once.
+    data: for its stdin where that is a pipe.  tell: returns True where enough was said.  grace:
+    seconds between asking its group to end and killing it; 0 kills it at once.
     """
-    process = subprocess.Popen(list(argv), stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=folder, env=dict(env),
-                               start_new_session=True, creationflags=_GROUP)
+    process = subprocess.Popen(
+        list(argv),
+        stdin=stdin,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=folder,
+        env=dict(env),
+        start_new_session=True,
+        creationflags=_GROUP,
+    )
     ended, lock, in_time = threading.Event(), threading.Lock(), False
     try:
         assert process.stdout and process.stderr
-        readers = [threading.Thread(target=_hand_on, args=(pipe, number, tell, lock, ended), daemon=True)
-                   for number, pipe in ((1, process.stdout), (2, process.stderr))]
+        readers = [
+            threading.Thread(target=_hand_on, args=(pipe, number, tell, lock, ended), daemon=True)
+            for number, pipe in ((1, process.stdout), (2, process.stderr))
+        ]
         others = [threading.Thread(target=_wait, args=(process, ended), daemon=True)]
         if process.stdin:
             others.append(threading.Thread(target=_feed, args=(process.stdin, data), daemon=True))
@@ -111,12 +160,18 @@ def _run(argv: Sequence[str], stdin: int, data: bytes, seconds: float, env: Mapp
     finally:
         _end(process)
     for thread in readers:
-        thread.join(2.0)  # a child that left the group may still hold the pipe: what has come by now is all there is
+        # a child that left the group may still hold the pipe: what has come by now is all there is
+        thread.join(2.0)
     return Finished(process.returncode, b"", b"", False, in_time)
 
 
-def _hand_on(pipe: IO[bytes], number: int, tell: Callable[[int, bytes], Optional[bool]], lock: threading.Lock,
-             ended: threading.Event) -> None:
+def _hand_on(
+    pipe: IO[bytes],
+    number: int,
+    tell: Callable[[int, bytes], Optional[bool]],
+    lock: threading.Lock,
+    ended: threading.Event,
+) -> None:
     with contextlib.suppress(OSError, ValueError), pipe:
         while True:
             piece = os.read(pipe.fileno(), 1 << 16)
@@ -164,6 +219,8 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         if os.name == "posix":
             os.killpg(process.pid, signal.SIGKILL)
         else:
-            subprocess.run(["taskkill", "/T", "/F", "/PID", str(process.pid)], capture_output=True, check=False)
+            subprocess.run(
+                ["taskkill", "/T", "/F", "/PID", str(process.pid)], capture_output=True, check=False
+            )
     with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(5.0)

@@ -32,7 +32,9 @@ Named = TypeVar("Named", bound=_HasId)
 
 
 class Skipped(NamedTuple):
-    """A file that gave no record: its name, the line of the fault (0 for the whole file), why, and what mends it."""
+    """A file that gave no record: its name, the line of the fault (0 for the whole file), why, and
+    what mends it.
+    """
 
     name: str
     line: int
@@ -49,8 +51,10 @@ class Unreadable(StoreError):
 
 
 def calls(record: Record, text: str) -> int:
-    """Say how well a text names a record, ids apart: 3 by its title (in any case), 2 by a resource's path or the end of it, 1 by
-    its file's name without the digits at its end, 0 not at all."""
+    """Say how well a text names a record, ids apart: 3 by its title (in any case), 2 by a
+    resource's path or the end of it, 1 by its file's name without the digits at its end, 0 not at
+    all.
+    """
     key = " ".join(text.lower().split())
     if not key:
         return 0
@@ -59,11 +63,16 @@ def calls(record: Record, text: str) -> int:
         return 3
     if isinstance(path, str) and ("/" + path).endswith("/" + text.removeprefix("./").lstrip("/")):
         return 2
-    return int(writer.bare_stem(record.name.rpartition("/")[2]) == (text[:-3] if text.endswith(".md") else text))
+    return int(
+        writer.bare_stem(record.name.rpartition("/")[2])
+        == (text[:-3] if text.endswith(".md") else text)
+    )
 
 
 def _best(called: List[Tuple[int, str, str]]) -> Dict[str, str]:
-    """Return the records that a text names best, names by id.  called: (what `calls` says of it, id, name) of each record."""
+    """Return the records that a text names best, names by id.  called: (what `calls` says of it,
+    id, name) of each record.
+    """
     best = max((how for how, _, _ in called), default=0)
     return {id: name for how, id, name in called if how == best > 0}
 
@@ -71,7 +80,8 @@ def _best(called: List[Tuple[int, str, str]]) -> Dict[str, str]:
 class Reader:
     """The records of one place, to be read.
 
-    skipped: what the latest walk left out.  duplicates: ids of the latest `each` that stand in several files, with their names.
+    skipped: what the latest walk left out.  duplicates: ids of the latest `each` that stand in
+    several files, with their names.
     """
 
     def __init__(self, place: Place):
@@ -84,11 +94,14 @@ class Reader:
         if SHARED in self.roots and not files.inside(place.shared, place.root):
             del self.roots[SHARED]
 
-    def names(self, kinds: Optional[Sequence[str]] = None, walked: Optional[Listing] = None) -> Iterator[str]:
-        """Yield the names of all record files, sorted; `kinds` limits them to the folders of some kinds.
+    def names(
+        self, kinds: Optional[Sequence[str]] = None, walked: Optional[Listing] = None
+    ) -> Iterator[str]:
+        """Yield the names of all record files, sorted; `kinds` limits them to the folders of some
+        kinds.
 
-        Directory links are not followed, links out of the tier are skipped and noted in `skipped`.  walked: all files of the
-        place, where they were just listed.
+        Directory links are not followed, links out of the tier are skipped and noted in `skipped`.
+        walked: all files of the place, where they were just listed.
         """
         walked = walked or Listing(self.place, KINDS if kinds is None else kinds)
         self.skipped = [Skipped(name, 0, reason, remedy) for name, reason, remedy in walked.left]
@@ -97,14 +110,27 @@ class Reader:
     def each(self, kinds: Optional[Sequence[str]] = None) -> Iterator[Record]:
         """Yield every readable record in the order of names; the rest is noted in `skipped`.
 
-        kinds: the kinds wanted, whatever folder they stand in (a folder of DATED is only read for its own kind).
+        kinds: the kinds wanted, whatever folder they stand in (a folder of DATED is only read for
+        its own kind).
         """
-        folders = None if kinds is None else [kind for kind in KINDS if kind not in DATED or kind in kinds]
-        return self.each_by(self.read, self.names(folders), lambda record: kinds is None or record.kind in kinds)
+        folders = (
+            None
+            if kinds is None
+            else [kind for kind in KINDS if kind not in DATED or kind in kinds]
+        )
+        return self.each_by(
+            self.read, self.names(folders), lambda record: kinds is None or record.kind in kinds
+        )
 
-    def each_by(self, read: Callable[[str], Named], names: Iterable[str],
-                wanted: Callable[[Named], bool] = lambda one: True) -> Iterator[Named]:
-        """Yield what `read` gives for each name that is wanted; note what raises Unreadable, and the ids that stand twice."""
+    def each_by(
+        self,
+        read: Callable[[str], Named],
+        names: Iterable[str],
+        wanted: Callable[[Named], bool] = lambda one: True,
+    ) -> Iterator[Named]:
+        """Yield what `read` gives for each name that is wanted; note what raises Unreadable, and
+        the ids that stand twice.
+        """
         self.duplicates = {}
         first: Dict[str, str] = {}
         for name in names:
@@ -137,7 +163,10 @@ class Reader:
             raise Unreadable(Skipped(name, 1, *PRIVATE_ONLY))
         if stat.st_size <= len(data):
             return record, data
-        problem = "line %d: only the first 1 MiB of %.1f is read; split the file" % (data.count(b"\n"), stat.st_size / READ_LIMIT)
+        problem = "line %d: only the first 1 MiB of %.1f is read; split the file" % (
+            data.count(b"\n"),
+            stat.st_size / READ_LIMIT,
+        )
         return record.replaced(size=stat.st_size, problems=(*record.problems, problem)), data
 
     def raw(self, name: str) -> bytes:
@@ -148,11 +177,12 @@ class Reader:
         return data
 
     def find(self, text: str) -> Record:
-        """Find a record by id, by the start of its id, by name, or by its file's name with or without `.md`.
+        """Find a record by id, by the start of its id, by name, or by its file's name with or
+        without `.md`.
 
-        Else the only one that is called so counts: by its title, a resource by its path or the end of it, or by its file's
-        name without the digits at its end.  Of several files with one id the newest counts.  Raises StoreError, which names
-        up to three ids.
+        Else the only one that is called so counts: by its title, a resource by its path or the end
+        of it, or by its file's name without the digits at its end.  Of several files with one id
+        the newest counts.  Raises StoreError, which names up to three ids.
         """
         text = text.strip()
         exact, stems, starts = (list[Tuple[float, str]]() for _ in range(3))
@@ -184,21 +214,33 @@ class Reader:
             found = list(named)
         raise self._unfound(text, found, [name for _, name in sorted(stems)], known)
 
-    def _unfound(self, text: str, named: List[str], stems: List[str], known: Dict[str, str]) -> StoreError:
-        """Return the error for a word that means no record, or several: where it went, or what is near.
+    def _unfound(
+        self, text: str, named: List[str], stems: List[str], known: Dict[str, str]
+    ) -> StoreError:
+        """Return the error for a word that means no record, or several: where it went, or what is
+        near.
 
-        named: the ids that it begins or calls.  stems: names of the files that are called so.  known: every id, with a name.
+        named: the ids that it begins or calls.  stems: names of the files that are called so.
+        known: every id, with a name.
         """
         away = [] if named else begun(text, self.away())
         if len(away) != 1:
-            return StoreError(unknown("record", text, named or stems, known, "`dayleaf recall` lists them"))
+            return StoreError(
+                unknown("record", text, named or stems, known, "`dayleaf recall` lists them")
+            )
         kept = self.successors().get(away[0])
         if kept:
-            return StoreError("'%s' was merged into %s; use that, or `dayleaf restore %s`" % (text[:80], kept, away[0]))
-        return StoreError("'%s' is archived; `dayleaf restore %s` brings it back" % (text[:80], away[0]))
+            return StoreError(
+                "'%s' was merged into %s; use that, or `dayleaf restore %s`"
+                % (text[:80], kept, away[0])
+            )
+        return StoreError(
+            "'%s' is archived; `dayleaf restore %s` brings it back" % (text[:80], away[0])
+        )
 
     def find_archived(self, text: str) -> Record:
-        """Find a record in the archives by its id, the start of it, or its title; its name is the one it has there.
+        """Find a record in the archives by its id, the start of it, or its title; its name is the
+        one it has there.
 
         Raises StoreError, which says so where the record is in the store.
         """
@@ -206,14 +248,24 @@ class Reader:
         return self.read(letter + "/" + move.away)
 
     def archived(self, kind: str, title: str = "") -> Iterator[Record]:
-        """Yield the readable records of a kind that stand in the archives; their names are those they have there.
+        """Yield the readable records of a kind that stand in the archives; their names are those
+        they have there.
 
-        A folder of DATED is only read for its own kind, and no other one for that.  title: only those that were written
-        under it (a file keeps the name that its first title gave it); "" for all.
+        A folder of DATED is only read for its own kind, and no other one for that.  title: only
+        those that were written under it (a file keeps the name that its first title gave it); ""
+        for all.
         """
         dated = {FOLDERS[name] for name in DATED}
-        wanted = {FOLDERS[kind]} if kind in DATED else {folder for folder in FOLDERS.values() if folder not in dated}
-        stem = FOLDERS[kind] + "/" + writer.slug(kind, writer.title_line(title), "") + "-" if title else ""
+        wanted = (
+            {FOLDERS[kind]}
+            if kind in DATED
+            else {folder for folder in FOLDERS.values() if folder not in dated}
+        )
+        stem = (
+            FOLDERS[kind] + "/" + writer.slug(kind, writer.title_line(title), "") + "-"
+            if title
+            else ""
+        )
         for letter, move in self.away().values():
             if not move.home.startswith(stem) or move.home.partition("/")[0] not in wanted:
                 continue
@@ -225,7 +277,9 @@ class Reader:
     # ---- the archives
 
     def successors(self) -> Dict[str, str]:
-        """Return, for the id of each merged record in the archives, the id of the record that stands for it now."""
+        """Return, for the id of each merged record in the archives, the id of the record that
+        stands for it now.
+        """
         from memory.store import archive
 
         return archive.successors(self.roots.items())
@@ -234,8 +288,11 @@ class Reader:
         """Return (tier, latest move) of each record in the archives, by id."""
         from memory.store import archive
 
-        return {id: (letter, move) for letter, root in reversed(list(self.roots.items()))
-                for id, move in archive.standing(root).items()}
+        return {
+            id: (letter, move)
+            for letter, root in reversed(list(self.roots.items()))
+            for id, move in archive.standing(root).items()
+        }
 
     def left(self) -> Dict[str, str]:
         """Return the path below its tier that each record in the archives came from, by id."""
@@ -248,10 +305,20 @@ class Reader:
             return away[found[0]]
         if not found and text and any(record.id.startswith(text) for record in self.each()):
             raise StoreError("'%s' is not archived: it is in the store" % text[:80])
-        raise StoreError(unknown("archived record", text, found, away, "archive/log.jsonl in each tier lists what is there"))
+        raise StoreError(
+            unknown(
+                "archived record",
+                text,
+                found,
+                away,
+                "archive/log.jsonl in each tier lists what is there",
+            )
+        )
 
     def _called_away(self, text: str, away: Dict[str, Tuple[str, Move]]) -> Dict[str, str]:
-        """Return the archived records that a text names best, by id: by title, or by the file's name."""
+        """Return the archived records that a text names best, by id: by title, or by the file's
+        name.
+        """
         called: List[Tuple[int, str, str]] = []
         for id, (letter, move) in away.items() if text else ():
             with contextlib.suppress(StoreError):
@@ -262,14 +329,30 @@ class Reader:
     # ---- files
 
     def _parts(self, name: str) -> Tuple[str, List[str]]:
-        """Return (root of the tier, parts of the path below it) of a record's name; raises Unreadable."""
+        """Return (root of the tier, parts of the path below it) of a record's name; raises
+        Unreadable.
+        """
         parts = name.split("/") if len(name) <= 1024 else []
         added = parts[:2] == [ADDED, self.place.scope]
-        if (len(parts) < 3 or parts[0] not in self.roots or not (added or _is_folder(parts[1])) or not name.endswith(".md")
-                or any(not part or part[0] == "." for part in parts) or "\0" in name or "\\" in name
-                or (os.name == "nt" and ":" in name)):
-            raise Unreadable(Skipped(name[:200].replace("\0", "?"), 0, "not the name of a record", "name it as `recall` does"))
-        return self.roots[parts[0]], parts[1 + added:]
+        if (
+            len(parts) < 3
+            or parts[0] not in self.roots
+            or not (added or _is_folder(parts[1]))
+            or not name.endswith(".md")
+            or any(not part or part[0] == "." for part in parts)
+            or "\0" in name
+            or "\\" in name
+            or (os.name == "nt" and ":" in name)
+        ):
+            raise Unreadable(
+                Skipped(
+                    name[:200].replace("\0", "?"),
+                    0,
+                    "not the name of a record",
+                    "name it as `recall` does",
+                )
+            )
+        return self.roots[parts[0]], parts[1 + added :]
 
     def _bytes(self, name: str, limit: int) -> Tuple[bytes, os.stat_result]:
         """Read a record's file; raises Unreadable."""
@@ -284,17 +367,22 @@ class Reader:
             finally:
                 os.close(fd)
         except FileNotFoundError:
-            raise Unreadable(Skipped(name, 0, "no such record", "`dayleaf recall` lists the records")) from None
+            raise Unreadable(
+                Skipped(name, 0, "no such record", "`dayleaf recall` lists the records")
+            ) from None
         except OSError as error:
             reason = (error.strerror or "cannot be read").lower()
-            raise Unreadable(Skipped(name, 0, reason, "mend its permissions or move it out of the store")) from None
+            raise Unreadable(
+                Skipped(name, 0, reason, "mend its permissions or move it out of the store")
+            ) from None
 
 
 def open_beneath(root: str, parts: List[str]) -> int:
-    """Open a regular file below a directory, following no link on the way except one that ends inside; raises OSError.
+    """Open a regular file below a directory, following no link on the way except one that ends
+    inside; raises OSError.
 
-    root: a real path.  parts: of the path below it.  Each part is opened relative to the one before: a path that was
-    checked and then opened could be swapped in between.
+    root: a real path.  parts: of the path below it.  Each part is opened relative to the one
+    before: a path that was checked and then opened could be swapped in between.
     """
     if os.open not in os.supports_dir_fd:
         path = root + "/" + "/".join(parts)
@@ -306,14 +394,18 @@ def open_beneath(root: str, parts: List[str]) -> int:
         target = files.real(path)
         if not files.inside(target, root):
             raise OSError(1, "a link out of the store")
-        parts = target[len(root) + 1:].split("/")
+        parts = target[len(root) + 1 :].split("/")
     at = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         for part in parts[:-1]:
-            inner = os.open(part, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=at)
+            inner = os.open(
+                part, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=at
+            )
             os.close(at)
             at = inner
-        fd = os.open(parts[-1], os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=at)
+        fd = os.open(
+            parts[-1], os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=at
+        )
     finally:
         os.close(at)
     if os.fstat(fd).st_mode & 0o170000 != 0o100000:
@@ -335,31 +427,48 @@ SHORTEST = 4  # characters of an id in which a slip is told from another id
 
 
 def begun(text: str, ids: Iterable[str]) -> List[str]:
-    """Return the ids that a text may mean: the one that it is, else those that start with it, sorted; none for an empty text."""
+    """Return the ids that a text may mean: the one that it is, else those that start with it,
+    sorted; none for an empty text.
+    """
     known = sorted(set(ids))
     return [text] if text in known else [id for id in known if text and id.startswith(text)]
 
 
-def unknown(what: str, text: str, started: Sequence[str], ids: Iterable[str], otherwise: str) -> str:
+def unknown(
+    what: str, text: str, started: Sequence[str], ids: Iterable[str], otherwise: str
+) -> str:
     """Say why a text names no record, and what it may have meant.
 
-    what: "record", say.  started: the ids that start with it.  ids: all there are, of which those are named that one slip
-    of the finger turns into the text: ids are hexadecimal, so whatever is less near is as likely any other record, and
-    perhaps one that is about to be removed.  otherwise: what helps where none is near.
+    what: "record", say.  started: the ids that start with it.  ids: all there are, of which those
+    are named that one slip of the finger turns into the text: ids are hexadecimal, so whatever is
+    less near is as likely any other record, and perhaps one that is about to be removed.
+    otherwise: what helps where none is near.
     """
     if len(started) > 1:
         return "'%s' could be %s; give more of it" % (text[:80], ", ".join(started[:3]))
     near = [id for id in ids if is_slip(text, id)][:3]
-    return "no %s '%s'; %s" % (what, text[:80], "did you mean %s?" % ", ".join(near) if near else otherwise)
+    return "no %s '%s'; %s" % (
+        what,
+        text[:80],
+        "did you mean %s?" % ", ".join(near) if near else otherwise,
+    )
 
 
 def is_slip(typed: str, id: str) -> bool:
-    """Tell whether a slip of the finger makes the difference: one character more, less or other, or two swapped.
+    """Tell whether a slip of the finger makes the difference: one character more, less or other, or
+    two swapped.
 
     Ids of less than SHORTEST characters are never near: every other one would be.
     """
     if min(len(typed), len(id)) < SHORTEST or abs(len(typed) - len(id)) > 1:
         return False
-    start = next((at for at, (a, b) in enumerate(zip(typed, id)) if a != b), min(len(typed), len(id)))
+    start = next(
+        (at for at, (a, b) in enumerate(zip(typed, id)) if a != b), min(len(typed), len(id))
+    )
     one, two = typed[start:], id[start:]
-    return one[1:] == two[1:] or one[1:] == two or one == two[1:] or (one[1:2] + one[:1] + one[2:] == two)
+    return (
+        one[1:] == two[1:]
+        or one[1:] == two
+        or one == two[1:]
+        or (one[1:2] + one[:1] + one[2:] == two)
+    )

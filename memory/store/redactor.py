@@ -1,27 +1,35 @@
-"""Redaction: secrets and private parts out of text, and out of structures of texts, before anything is written.
+"""Redaction: secrets and private parts out of text, and out of structures of texts, before anything
+is written.
 
-Every rule is a row of a table in `secrettokens`, `secretshapes` or `secretlabels`; the code only dispatches.  Six kinds of
-evidence:
+Every rule is a row of a table in `secrettokens`, `secretshapes` or `secretlabels`; the code only
+dispatches.  Six kinds of evidence:
 
-    tokens      a literal prefix no other text has, then the token's whole character class (`bytoken`)
-    blocks      private keys: PEM, PGP, SSH, PuTTY; with gutters, `\\n` escapes, cut at either end (`byshape`)
-    shapes      structure around a value: URL userinfo, headers, cookies, options of programs, key files (`byshape`)
-    names       `name = value` in any syntax, through a filter against placeholders and code (`byname`)
-    labels      a word for a secret, and a value in its reach: in the sentence, on the next line, beneath it (`bylabel`)
+    tokens      a literal prefix no other text has, then the token's whole character class
+                (`bytoken`)
+    blocks      private keys: PEM, PGP, SSH, PuTTY; with gutters, `\\n` escapes, cut at either end
+                (`byshape`)
+    shapes      structure around a value: URL userinfo, headers, cookies, options of programs, key
+                files (`byshape`)
+    names       `name = value` in any syntax, through a filter against placeholders and code
+                (`byname`)
+    labels      a word for a secret, and a value in its reach: in the sentence, on the next line,
+                beneath it (`bylabel`)
     runs        a random-looking run right after the name of a vendor or of a credential (`byname`)
 
-A text is read as it stands, and what stands around escapes, percent signs, entities, Base64 and cut lines once more without
-these (`disguise`).  A token, a key or a random-looking value is then removed wherever else it stands in the text, and what
-changed is looked at again until nothing more is found, so that redacting twice changes nothing.
+A text is read as it stands, and what stands around escapes, percent signs, entities, Base64 and cut
+lines once more without these (`disguise`).  A token, a key or a random-looking value is then
+removed wherever else it stands in the text, and what changed is looked at again until nothing more
+is found, so that redacting twice changes nothing.
 
-A value leaves `[redacted:github-token#a1f3]`: its kind and 16 bits of a salted SHA-256, enough to tell two secrets apart in
-one store and nothing of the value itself.
+A value leaves `[redacted:github-token#a1f3]`: its kind and 16 bits of a salted SHA-256, enough to
+tell two secrets apart in one store and nothing of the value itself.
 
-Cost: prefixes are looked for in the joined runs of 16 and more token characters, words by `str.find`, each once (`Places`);
-an expression is compiled on its first hit and reads a bounded stretch per hit, equal surroundings are judged once.  A text
-that takes too long all the same is withheld as a whole: `[redacted:unread#a1f3]`.
-Known misses: passwords of letters only, UUIDs without a name, a value more than a line or a hundred characters away from its
-label, a password that reads as a word where it stands without its label.
+Cost: prefixes are looked for in the joined runs of 16 and more token characters, words by
+`str.find`, each once (`Places`); an expression is compiled on its first hit and reads a bounded
+stretch per hit, equal surroundings are judged once.  A text that takes too long all the same is
+withheld as a whole: `[redacted:unread#a1f3]`.
+Known misses: passwords of letters only, UUIDs without a name, a value more than a line or a hundred
+characters away from its label, a password that reads as a word where it stands without its label.
 """
 
 from __future__ import annotations
@@ -30,7 +38,19 @@ import re
 import time
 from bisect import bisect_right
 from itertools import count
-from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
+from typing import (
+    Any,
+    Callable,
+    Dict,
+    Iterator,
+    List,
+    Mapping,
+    NamedTuple,
+    Optional,
+    Sequence,
+    Set,
+    Tuple,
+)
 
 from memory.core import files
 from memory.core.records import Record
@@ -83,18 +103,23 @@ class _TooSlow(Exception):
     """A text took more time than it is given."""
 
 
-def redact(text: str, allow: Sequence[str] = (), salt: str = "", seconds: Optional[float] = None) -> Redacted:
+def redact(
+    text: str, allow: Sequence[str] = (), salt: str = "", seconds: Optional[float] = None
+) -> Redacted:
     """Replace every secret in a text by a marker; the rest stays byte for byte.
 
-    text: any length, ANSI escapes and line-number gutters are seen through.  allow: exact strings that may stay.
-    salt: of the store, so that tags of two stores cannot be compared.  Redacting the result again changes nothing.
-    seconds: of CPU, after which the whole text is withheld; 1, and 1 more for each 100,000 characters, unless given.
+    text: any length, ANSI escapes and line-number gutters are seen through.  allow: exact strings
+    that may stay.  salt: of the store, so that tags of two stores cannot be compared.  Redacting
+    the result again changes nothing.  seconds: of CPU, after which the whole text is withheld; 1,
+    and 1 more for each 100,000 characters, unless given.
     """
     return _redacted(text, allow, salt, {}, seconds)
 
 
 def secrets(text: str, allow: Sequence[str] = (), salt: str = "") -> Dict[str, str]:
-    """Return every secret in a text with the marker that `redact` puts in its place, so that it can be searched for elsewhere."""
+    """Return every secret in a text with the marker that `redact` puts in its place, so that it can
+    be searched for elsewhere.
+    """
     values: Dict[str, str] = {}
     _redacted(text, allow, salt, values)
     return values
@@ -102,11 +127,22 @@ def secrets(text: str, allow: Sequence[str] = (), salt: str = "") -> Dict[str, s
 
 def marker(kind: str, value: str, salt: str = "") -> str:
     """Return what stands in a value's place: its kind and 16 bits of its salted SHA-256."""
-    return "[redacted:%s#%s]" % (kind, files.sha256((salt + "\0" + value).encode("utf-8", "surrogatepass"))[:4])
+    return "[redacted:%s#%s]" % (
+        kind,
+        files.sha256((salt + "\0" + value).encode("utf-8", "surrogatepass"))[:4],
+    )
 
 
-def _redacted(text: str, allow: Sequence[str], salt: str, values: Dict[str, str], seconds: Optional[float] = None) -> Redacted:
-    """Redact a text, and note its values with their markers; one that takes too long is a single value."""
+def _redacted(
+    text: str,
+    allow: Sequence[str],
+    salt: str,
+    values: Dict[str, str],
+    seconds: Optional[float] = None,
+) -> Redacted:
+    """Redact a text, and note its values with their markers; one that takes too long is a single
+    value.
+    """
     # Time of this thread, not by the clock: on a busy machine no note is lost.
     end = time.thread_time() + (1 + len(text) / 100_000 if seconds is None else seconds)
 
@@ -123,13 +159,17 @@ def _redacted(text: str, allow: Sequence[str], salt: str, values: Dict[str, str]
         return Redacted(mark, (Found("unread", mark[-5:-1], 1),))
 
 
-def _passes(text: str, allow: Sequence[str], salt: str, values: Dict[str, str], tick: Callable[[], None]) -> Redacted:
+def _passes(
+    text: str, allow: Sequence[str], salt: str, values: Dict[str, str], tick: Callable[[], None]
+) -> Redacted:
     """Redact a text as often as something is found."""
     counts: Dict[Tuple[str, str], int] = {}
     changed: List[int] = []
     while True:
         plain, cuts = _plain(text)
-        found = _find_near(plain, changed, tick) if changed and plain is text else _find(plain, tick)
+        found = (
+            _find_near(plain, changed, tick) if changed and plain is text else _find(plain, tick)
+        )
         spans = _clip(_spread(plain, _settle(plain, found, allow), allow), plain)
         if not spans:
             return Redacted(text, tuple(Found(kind, tag, n) for (kind, tag), n in counts.items()))
@@ -152,10 +192,11 @@ def _passes(text: str, allow: Sequence[str], salt: str, values: Dict[str, str], 
 
 
 def strip_private(text: str) -> str:
-    """Leave out what stands between <private> and </private>, tags included: the one function that reads these tags.
+    """Leave out what stands between <private> and </private>, tags included: the one function that
+    reads these tags.
 
-    It fails closed: any case, attributes, spaces, nesting, entity- or JSON-escaped tags, characters that nobody sees amid the
-    name; unclosed means to the text's end.
+    It fails closed: any case, attributes, spaces, nesting, entity- or JSON-escaped tags, characters
+    that nobody sees amid the name; unclosed means to the text's end.
     """
     for _ in range(3):
         spans = _private_parts(text)
@@ -166,23 +207,31 @@ def strip_private(text: str) -> str:
             kept.append(text[at:start])
             at = end
         text = "".join(kept) + text[at:]
-    spans = _private_parts(text)  # tags that only arise by leaving out others are an attempt to hide one
-    return text[:spans[0][0]] if spans else text
+    # tags that only arise by leaving out others are an attempt to hide one
+    spans = _private_parts(text)
+    return text[: spans[0][0]] if spans else text
 
 
 def _private_parts(text: str) -> List[Tuple[int, int]]:
-    """Return the private stretches of a text as it was given, with its escapes and what is invisible."""
+    """Return the private stretches of a text as it was given, with its escapes and what is
+    invisible.
+    """
     plain, cuts = _plain(text)
-    return [(_origin(cuts, start), _origin(cuts, end - 1) + 1) for start, end in _private(plain, _lower(plain))]
+    return [
+        (_origin(cuts, start), _origin(cuts, end - 1) + 1)
+        for start, end in _private(plain, _lower(plain))
+    ]
 
 
 def _private(text: str, lower: str, mentions: str = "") -> List[Tuple[int, int]]:
-    """Return the private stretches; a tag right after a character of `mentions` is talked about, not used."""
+    """Return the private stretches; a tag right after a character of `mentions` is talked about,
+    not used.
+    """
     spans: List[Tuple[int, int]] = []
     depth = start = 0
     reach = windows(lower, ("private",), 400, 48)
     for tag in (tag for a, b in reach for tag in rx(PRIVATE_TAG, re.I | re.S).finditer(text, a, b)):
-        if mentions and text[tag.start() - 1:tag.start()] == mentions:
+        if mentions and text[tag.start() - 1 : tag.start()] == mentions:
             continue
         if not tag["close"]:
             start = start if depth else tag.start()
@@ -195,14 +244,16 @@ def _private(text: str, lower: str, mentions: str = "") -> List[Tuple[int, int]]
 
 
 def _plain(text: str) -> Tuple[str, Tuple[List[int], List[int]]]:
-    """Take escapes and zero-width characters out; return the rest and where, in it, how much was cut so far."""
+    """Take escapes and zero-width characters out; return the rest and where, in it, how much was
+    cut so far.
+    """
     at: List[int] = [-1]
     gone: List[int] = [0]
     if not any(sign in text for sign in ESCAPES) and not rx(INVISIBLE).search(beyond_ascii(text)):
         return text, (at, gone)
     parts, last = [], 0
     for cut in rx(ESCAPE).finditer(text):
-        parts.append(text[last:cut.start()])
+        parts.append(text[last : cut.start()])
         last = cut.end()
         at.append(cut.start() - gone[-1])
         gone.append(gone[-1] + last - cut.start())
@@ -214,13 +265,17 @@ def _origin(cuts: Tuple[List[int], List[int]], offset: int) -> int:
 
 
 def _find(text: str, tick: Callable[[], None], deep: int = 0) -> List[Span]:
-    """Find secrets in a text as it stands, in what its disguises hide, and in what is encoded in it."""
+    """Find secrets in a text as it stands, in what its disguises hide, and in what is encoded in
+    it.
+    """
     runs = _runs(text)
     spans = _look(text, runs, tick)
     if deep < 1:
         view = disguise.unwrapped(text, runs)
         if view:
-            spans += [(*view.origin(start, end), kind) for start, end, kind in _find(view.text, tick, 1)]
+            spans += [
+                (*view.origin(start, end), kind) for start, end, kind in _find(view.text, tick, 1)
+            ]
     if deep < 2:
         held, starts, stretches = disguise.encoded(runs)
         for start, _, kind in _find(held, tick, 2) if held else ():
@@ -229,7 +284,9 @@ def _find(text: str, tick: Callable[[], None], deep: int = 0) -> List[Span]:
 
 
 def _find_near(text: str, places: List[int], tick: Callable[[], None]) -> List[Span]:
-    """Find secrets around the places that a look changed: what is farther away stayed as it was found."""
+    """Find secrets around the places that a look changed: what is farther away stayed as it was
+    found.
+    """
     near = [(max(0, start), end) for start, end in stretches(places, NEAR, NEAR)]
     if sum(end - start for start, end in near) > len(text) / 2:
         return _find(text, tick)
@@ -254,9 +311,11 @@ def _runs(text: str) -> List[Tuple[int, str]]:
 def _look(text: str, runs: List[Tuple[int, str]], tick: Callable[[], None]) -> List[Span]:
     """Find secrets in a text as it stands."""
     lower = _lower(text)
-    flat = lower if lower.isascii() else lower.encode("ascii", "replace").decode("ascii")  # one byte a character: found faster
+    # one byte a character: found faster
+    flat = lower if lower.isascii() else lower.encode("ascii", "replace").decode("ascii")
     if "[redacted:" in flat:
-        flat = rx(MARKER).sub(lambda mark: "]" * len(mark[0]), flat)  # the kind in a marker is no name of a secret
+        # the kind in a marker is no name of a secret
+        flat = rx(MARKER).sub(lambda mark: "]" * len(mark[0]), flat)
     tick()
     places = Places(flat)
     spans = [(start, end, "private") for start, end in _private(text, flat, "`")]
@@ -279,7 +338,7 @@ def _continued(text: str, span: Span) -> Span:
     if kind in ("private", "private-key", "cookie"):
         return span
     for _ in range(LINES):
-        if text[end:end + 1] not in ("\n", "\r", " ", "|", "│"):
+        if text[end : end + 1] not in ("\n", "\r", " ", "|", "│"):
             break
         match = rx(disguise.NEXT_LINE).match(text, end)
         if not match or not disguise.is_remnant(match["next"]):
@@ -289,7 +348,9 @@ def _continued(text: str, span: Span) -> Span:
 
 
 def _lower(text: str) -> str:
-    """Return a text in lower case, of the same length: one letter of all would become two characters."""
+    """Return a text in lower case, of the same length: one letter of all would become two
+    characters.
+    """
     return text.replace("\u0130", "i").lower()
 
 
@@ -300,7 +361,11 @@ def _settle(text: str, spans: List[Span], allow: Sequence[str]) -> List[Span]:
     for span in sorted(spans, key=lambda s: (s[0], -s[1])):
         start, end, kind = span
         rank = order[id(span)]
-        if any(text.find(a, max(0, end - len(a)), start + len(a)) >= 0 for a in allow if len(a) >= end - start):
+        if any(
+            text.find(a, max(0, end - len(a)), start + len(a)) >= 0
+            for a in allow
+            if len(a) >= end - start
+        ):
             continue
         if joined and start < joined[-1][1]:
             a, b, other, best = joined[-1]
@@ -311,7 +376,9 @@ def _settle(text: str, spans: List[Span], allow: Sequence[str]) -> List[Span]:
 
 
 def _spread(text: str, spans: List[Span], allow: Sequence[str]) -> List[Span]:
-    """Add every other place where a value stands that is surely a secret, as it is, percent-encoded or JSON-escaped."""
+    """Add every other place where a value stands that is surely a secret, as it is, percent-encoded
+    or JSON-escaped.
+    """
     kinds: Dict[str, str] = {}
     lengths: Dict[str, Set[int]] = {}
     for found, kind in {text[start:end]: kind for start, end, kind in spans}.items():
@@ -320,10 +387,13 @@ def _spread(text: str, spans: List[Span], allow: Sequence[str]) -> List[Span]:
             lengths.setdefault(value[:6], set()).add(len(value))
     taken, extra = 0, []
     few = len(lengths) < 50  # a search for each costs less than a look at every character
-    for at in (sorted(at for head in lengths for at in spots(text, head)) if few
-               else [i for i in range(len(text) - 5) if text[i:i + 6] in lengths]):
-        for length in sorted(lengths[text[at:at + 6]], reverse=True) if at >= taken else ():
-            value = text[at:at + length]
+    for at in (
+        sorted(at for head in lengths for at in spots(text, head))
+        if few
+        else [i for i in range(len(text) - 5) if text[i : i + 6] in lengths]
+    ):
+        for length in sorted(lengths[text[at : at + 6]], reverse=True) if at >= taken else ():
+            value = text[at : at + length]
             if value in kinds and (length >= 12 or _apart(text, at, at + length)):
                 taken = at + length
                 extra.append((at, taken, kinds[value]))
@@ -337,22 +407,37 @@ def _forms(value: str, kind: str) -> Iterator[str]:
     if kind == "private-key":
         yield from rx(r"[A-Za-z0-9+/]{40,}={0,2}").findall(value)
         return
-    if kind not in SURE and not is_random(value, 8) and not rx(r"\d.*[!@#$%^&*?~+|]|[!@#$%^&*?~+|].*\d").search(value[:256]):
+    if (
+        kind not in SURE
+        and not is_random(value, 8)
+        and not rx(r"\d.*[!@#$%^&*?~+|]|[!@#$%^&*?~+|].*\d").search(value[:256])
+    ):
         return
-    if len(value) < 6 or (len(value) < 10 and (value.isalpha() or value.isdigit())) or "[redacted:" in value:
+    if (
+        len(value) < 6
+        or (len(value) < 10 and (value.isalpha() or value.isdigit()))
+        or "[redacted:" in value
+    ):
         return
     yield value
     if len(value) <= 256:
-        yield "".join("%%%02X" % b if chr(b) not in NAME_CHARS + "~" else chr(b) for b in value.encode("utf-8", "replace"))
+        yield "".join(
+            "%%%02X" % b if chr(b) not in NAME_CHARS + "~" else chr(b)
+            for b in value.encode("utf-8", "replace")
+        )
         yield value.replace("\\", "\\\\").replace('"', '\\"')
 
 
 def _apart(text: str, start: int, end: int) -> bool:
-    return not (text[start - 1:start].isalnum() or text[end:end + 1].isalnum()) or at_edge(text, start)
+    return not (text[start - 1 : start].isalnum() or text[end : end + 1].isalnum()) or at_edge(
+        text, start
+    )
 
 
 def _clip(spans: List[Span], text: str) -> List[Span]:
-    """Take markers that stand already out of the spans: what is left shrinks with every pass, so the passes end."""
+    """Take markers that stand already out of the spans: what is left shrinks with every pass, so
+    the passes end.
+    """
     marks = [m.span() for m in rx(MARKER).finditer(text)] if spans and "[redacted:" in text else []
     ends = [end for _, end in marks]
     out: List[Span] = []
@@ -369,12 +454,11 @@ def _clip(spans: List[Span], text: str) -> List[Span]:
     return [span for span in out if rx(r"\w").search(text, span[0], span[1])] if marks else out
 
 
-
 def clean(value: Any, config: Any, salt: str) -> Any:
     """Return a value of texts, lists and mappings without private parts and secrets.
 
-    config: settings by key.  salt: of the tags that stand for secrets.  All texts are searched together: a value found
-    in one of them is taken out of every other one.
+    config: settings by key.  salt: of the tags that stand for secrets.  All texts are searched
+    together: a value found in one of them is taken out of every other one.
     """
 
     texts: List[str] = []
@@ -383,19 +467,28 @@ def clean(value: Any, config: Any, salt: str) -> Any:
     if config["redact.enabled"] and texts:
         allow = config["redact.allow"]
         joined = redact(SEAM.join(texts), allow, salt).text.split(SEAM)
-        # An open PEM block runs to the end of the text and takes the separators along: then one by one.
-        texts = joined if len(joined) == len(texts) else [redact(text, allow, salt).text for text in texts]
+        # An open PEM block runs to the end of the text and takes the separators along: then one by
+        # one.
+        texts = (
+            joined
+            if len(joined) == len(texts)
+            else [redact(text, allow, salt).text for text in texts]
+        )
     return _with_texts(value, iter(texts))
 
 
 def without_private(record: Record) -> Record:
-    """Return a record without its private parts: before anything takes its lines apart, and a tag loses its other half."""
+    """Return a record without its private parts: before anything takes its lines apart, and a tag
+    loses its other half.
+    """
 
     return record.replaced(title=strip_private(record.title), body=strip_private(record.body))
 
 
 def clean_change(before: bytes, after: bytes, config: Any, salt: str) -> bytes:
-    """Return a file's new bytes; where they hold a secret that the old ones did not, secrets are taken out of them."""
+    """Return a file's new bytes; where they hold a secret that the old ones did not, secrets are
+    taken out of them.
+    """
 
     if not config["redact.enabled"]:
         return after
@@ -412,12 +505,14 @@ def clean_change(before: bytes, after: bytes, config: Any, salt: str) -> bytes:
 
 
 def _fresh(before: bytes, after: bytes) -> bytes:
-    """Return the lines that a text gained, each with the AROUND lines beside it; all of it where most are new."""
+    """Return the lines that a text gained, each with the AROUND lines beside it; all of it where
+    most are new.
+    """
     known, rows = set(before.split(b"\n")), after.split(b"\n")
     fresh = [number for number, row in enumerate(rows) if row not in known]
     if 2 * len(fresh) > len(rows):
         return after
-    parts = [b"\n".join(rows[max(0, low):high]) for low, high in stretches(fresh, AROUND, AROUND)]
+    parts = [b"\n".join(rows[max(0, low) : high]) for low, high in stretches(fresh, AROUND, AROUND)]
     return SEAM.encode("ascii").join(parts)
 
 
@@ -438,4 +533,6 @@ def _with_texts(value: Any, texts: Iterator[str]) -> Any:
         return next(texts)
     if isinstance(value, Mapping):
         return {key: _with_texts(item, texts) for key, item in value.items()}
-    return [_with_texts(item, texts) for item in value] if isinstance(value, (list, tuple)) else value
+    return (
+        [_with_texts(item, texts) for item in value] if isinstance(value, (list, tuple)) else value
+    )

@@ -37,28 +37,62 @@ _PLAIN = ("true", "false", "input", "lf", "crlf", "native", "sha1", "sha256", "f
 # Also against what a newer git starts by itself.
 _FLAGS = ("--no-optional-locks", "--no-pager", "--no-replace-objects")
 _ENVIRONMENT = {
-    "GIT_ATTR_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1",
-    "GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0", "GIT_ALLOW_PROTOCOL": "",
-    "GIT_PAGER": "cat", "GIT_EDITOR": ":", "GIT_ASKPASS": "", "SSH_ASKPASS": "", "LC_ALL": "C",
+    "GIT_ATTR_NOSYSTEM": "1",
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_ALLOW_PROTOCOL": "",
+    "GIT_PAGER": "cat",
+    "GIT_EDITOR": ":",
+    "GIT_ASKPASS": "",
+    "SSH_ASKPASS": "",
+    "LC_ALL": "C",
 }
 _OWN = (
-    "--no-optional-locks", "--no-pager", "-c", "core.fsmonitor=false",
-    "-c", "core.hooksPath=" + os.devnull, "-c", "core.attributesFile=" + os.devnull,
-    "-c", "commit.gpgSign=false", "-c", "gc.auto=0", "-c", "submodule.recurse=false",
-    "-c", "protocol.ext.allow=never",
+    "--no-optional-locks",
+    "--no-pager",
+    "-c",
+    "core.fsmonitor=false",
+    "-c",
+    "core.hooksPath=" + os.devnull,
+    "-c",
+    "core.attributesFile=" + os.devnull,
+    "-c",
+    "commit.gpgSign=false",
+    "-c",
+    "gc.auto=0",
+    "-c",
+    "submodule.recurse=false",
+    "-c",
+    "protocol.ext.allow=never",
 )
 # A repository inside one would be asked with its own configuration.
-_WITHOUT_SUBMODULES = {"diff": ("--ignore-submodules=all", "--no-ext-diff", "--no-textconv"),
-                       "log": ("--no-ext-diff", "--no-textconv", "--no-show-signature"),
-                       "show": ("--no-ext-diff", "--no-textconv", "--no-show-signature"),
-                       "status": ("--ignore-submodules=all",)}
+_WITHOUT_SUBMODULES = {
+    "diff": ("--ignore-submodules=all", "--no-ext-diff", "--no-textconv"),
+    "log": ("--no-ext-diff", "--no-textconv", "--no-show-signature"),
+    "show": ("--no-ext-diff", "--no-textconv", "--no-show-signature"),
+    "status": ("--ignore-submodules=all",),
+}
 # How the lines begin that git says beside the cause of a failure.
-_ADVICE = ("hint:", "warning:", "please make sure you have the correct access",
-           "and the repository exists", "to ")
+_ADVICE = (
+    "hint:",
+    "warning:",
+    "please make sure you have the correct access",
+    "and the repository exists",
+    "to ",
+)
 
 
-def read(folder: str, env: Mapping[str, str], *words: str, given: bytes = b"", index: str = "",
-         seconds: float = SECONDS, limit: int = OUTPUT_BYTES) -> Finished:
+def read(
+    folder: str,
+    env: Mapping[str, str],
+    *words: str,
+    given: bytes = b"",
+    index: str = "",
+    seconds: float = SECONDS,
+    limit: int = OUTPUT_BYTES,
+) -> Finished:
     """Ask git about the repository around a folder, without its configuration.
 
     words: the command of git and its arguments; they must not write.  given: its stdin.
@@ -71,10 +105,19 @@ def read(folder: str, env: Mapping[str, str], *words: str, given: bytes = b"", i
         return _not_run("this is not a git repository")
     try:
         with _view(root, git, index) as (view, work):
-            clean = {**_without_git(env), **_ENVIRONMENT, "HOME": view, "XDG_CONFIG_HOME": view,
-                     "GIT_DIR": view, "GIT_WORK_TREE": work}
-            flags = [*_FLAGS, "-c", "core.excludesFile=" + _excludes(folder, env)] \
-                if words[0] == "check-ignore" else _FLAGS
+            clean = {
+                **_without_git(env),
+                **_ENVIRONMENT,
+                "HOME": view,
+                "XDG_CONFIG_HOME": view,
+                "GIT_DIR": view,
+                "GIT_WORK_TREE": work,
+            }
+            flags = (
+                [*_FLAGS, "-c", "core.excludesFile=" + _excludes(folder, env)]
+                if words[0] == "check-ignore"
+                else _FLAGS
+            )
             return _run([*flags, *_guarded(words)], given, seconds, clean, folder, limit)
     except (OSError, ValueError) as error:
         return _not_run(str(error))
@@ -106,8 +149,14 @@ def identity(folder: str, env: Mapping[str, str]) -> str:
 
 def _global(folder: str, env: Mapping[str, str], *words: str) -> str:
     """Return a value of the user's own configuration of git, or ""."""
-    done = _run(["--no-pager", "config", "--global", "--includes", *words], b"", SECONDS,
-                _without_git(env), folder, 1 << 12)
+    done = _run(
+        ["--no-pager", "config", "--global", "--includes", *words],
+        b"",
+        SECONDS,
+        _without_git(env),
+        folder,
+        1 << 12,
+    )
     return "" if done.rc else done.out.decode("utf-8", "surrogateescape").strip()
 
 
@@ -131,8 +180,11 @@ def upstream(git: str) -> str:
             merge = value if key == "merge" else merge
     if not branch or not remote or not merge.startswith("refs/heads/"):
         return ""
-    return merge if remote == "." else layout.ref_of(
-        "ref: refs/remotes/%s/%s" % (remote, merge[len("refs/heads/"):]))
+    return (
+        merge
+        if remote == "."
+        else layout.ref_of("ref: refs/remotes/%s/%s" % (remote, merge[len("refs/heads/") :]))
+    )
 
 
 def _excludes(folder: str, env: Mapping[str, str]) -> str:
@@ -149,8 +201,9 @@ def _without_git(env: Mapping[str, str]) -> Dict[str, str]:
     return {key: value for key, value in env.items() if not key.startswith(("GIT_", "SSH_ASKPASS"))}
 
 
-def _run(words: List[str], given: bytes, seconds: float, env: Mapping[str, str], folder: str,
-         limit: int) -> Finished:
+def _run(
+    words: List[str], given: bytes, seconds: float, env: Mapping[str, str], folder: str, limit: int
+) -> Finished:
     try:
         done = process.run([process.which("git", env), *words], given, seconds, env, folder, limit)
     except (OSError, ValueError) as error:
@@ -164,6 +217,7 @@ def _not_run(reason: str) -> Finished:
 
 
 # ---- a git directory without configuration
+
 
 @contextlib.contextmanager
 def _view(root: str, git: str, index: str) -> Iterator[Tuple[str, str]]:
@@ -223,9 +277,11 @@ def _head(git: str) -> str:
 
 
 def _config(common: str) -> str:
-    kept = {(section, key): value.lower() for section, name, key, value
-            in _settings(common + "/config")
-            if not name and key in _KEPT.get(section, ()) and value.lower() in _PLAIN}
+    kept = {
+        (section, key): value.lower()
+        for section, name, key, value in _settings(common + "/config")
+        if not name and key in _KEPT.get(section, ()) and value.lower() in _PLAIN
+    }
     extended = any(section == "extensions" for section, _ in kept)
     lines = ["[core]", "\tbare = false", "\trepositoryformatversion = %d" % extended]
     lines += ["[%s]\n\t%s = %s" % (section, key, value) for (section, key), value in kept.items()]

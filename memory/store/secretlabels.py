@@ -1,4 +1,6 @@
-"""What labels of secrets are called, and what stands between a label and its value where they do not touch."""
+"""What labels of secrets are called, and what stands between a label and its value where they do
+not touch.
+"""
 
 from __future__ import annotations
 
@@ -6,82 +8,175 @@ from typing import Tuple
 
 # Where a label may begin, as found in the lower-case text: far faster than the expression below.
 STEMS: Tuple[str, ...] = (
-    "pass", "pw", "secret", "token", "key", "cred", "kennwort", "geheimnis", "zugang", "senha", "wachtwoord", "parola",
-    "kata sandi", "clave",
+    "pass",
+    "pw",
+    "secret",
+    "token",
+    "key",
+    "cred",
+    "kennwort",
+    "geheimnis",
+    "zugang",
+    "senha",
+    "wachtwoord",
+    "parola",
+    "kata sandi",
+    "clave",
 )
 STEMS_BEYOND_ASCII: Tuple[str, ...] = (
-    "contraseña", "schlüssel", "hasło", "şifre", "lösenord", "mật khẩu", "парол", "токен", "ключ", "секрет", "비밀번호",
-    "비밀 번호", "암호", "패스워드", "비번", "시크릿", "비밀키", "토큰", "인증키", "api 키", "api키", "액세스 키", "접근 키",
-    "パスワード", "パスコード", "パスフレーズ", "暗証番号", "合言葉", "トークン", "シークレット", "秘密鍵", "apiキー", "api キー",
-    "アクセスキー", "密码", "密碼", "口令", "密钥", "密鑰", "秘钥", "令牌", "凭证", "凭据", "憑證", "私钥", "clé",
+    "contraseña",
+    "schlüssel",
+    "hasło",
+    "şifre",
+    "lösenord",
+    "mật khẩu",
+    "парол",
+    "токен",
+    "ключ",
+    "секрет",
+    "비밀번호",
+    "비밀 번호",
+    "암호",
+    "패스워드",
+    "비번",
+    "시크릿",
+    "비밀키",
+    "토큰",
+    "인증키",
+    "api 키",
+    "api키",
+    "액세스 키",
+    "접근 키",
+    "パスワード",
+    "パスコード",
+    "パスフレーズ",
+    "暗証番号",
+    "合言葉",
+    "トークン",
+    "シークレット",
+    "秘密鍵",
+    "apiキー",
+    "api キー",
+    "アクセスキー",
+    "密码",
+    "密碼",
+    "口令",
+    "密钥",
+    "密鑰",
+    "秘钥",
+    "令牌",
+    "凭证",
+    "凭据",
+    "憑證",
+    "私钥",
+    "clé",
 )
-# The words themselves: of a password (any value that is no word), of a token (random), of some key (random and long).
+# The words themselves: of a password (any value that is no word), of a token (random), of some key
+# (random and long).
 LABEL = (
-    r"(?:(?P<password>pass(?:words?|wds?|phrases?|codes?|w[oö]rt(?:er|e|s)?|e\b|[ \-](?:words?|phrases?|codes?))|pwd|pw|kennw[oö]rt\w{0,2}"
-    r"|contraseñas?|senhas?|wachtwoord|parola|kata sandi|sandi|hasło|şifren?|lösenord(?:et)?|mật khẩu|парол[ьяеюи]\w{0,2}"
-    r"|비밀 ?번호|암호|패스워드|비번|パスワード|パスコード|パスフレーズ|暗証番号|合言葉|密[码碼]|口令|clave|zugangs\w{2,5}|geheim\w{1,5}"
-    r"|секрет\w{0,2}|시크릿|비밀키|シークレット|secrets?(?:[ _\-](?:access[ _\-])?keys?)?)"
-    r"|(?P<token>tokens?|토큰|인증키|トークン|токен\w{0,2}|令牌|[凭憑][证据證]|cred(?:ential)?s?|api ?키|(?:액세스|접근) ?키"
-    r"|(?:api|アクセス) ?キー|(?:api[ _\-]?)?schlüssel|密[钥鑰]|秘[钥密]鍵?|私[钥鑰]|ключ\w{0,2}|clés?)"
+    r"(?:(?P<password>pass(?:words?|wds?|phrases?|codes?|w[oö]rt(?:er|e|s)?|e\b|[ \-](?:words?"
+    r"|phrases?|codes?))|pwd|pw|kennw[oö]rt\w{0,2}|contraseñas?|senhas?|wachtwoord|parola"
+    r"|kata sandi|sandi|hasło|şifren?|lösenord(?:et)?|mật khẩu|парол[ьяеюи]\w{0,2}|비밀 ?번호|암호"
+    r"|패스워드|비번|パスワード|パスコード|パスフレーズ|暗証番号|合言葉|密[码碼]|口令|clave"
+    r"|zugangs\w{2,5}|geheim\w{1,5}|секрет\w{0,2}|시크릿|비밀키|シークレット"
+    r"|secrets?(?:[ _\-](?:access[ _\-])?keys?)?)|(?P<token>tokens?|토큰|인증키|トークン"
+    r"|токен\w{0,2}|令牌|[凭憑][证据證]|cred(?:ential)?s?|api ?키|(?:액세스|접근) ?키|(?:api"
+    r"|アクセス) ?キー|(?:api[ _\-]?)?schlüssel|密[钥鑰]|秘[钥密]鍵?|私[钥鑰]|ключ\w{0,2}|clés?)"
     r"|(?P<key>keys?)|(?P<pass>pass))"
 )
-# What follows a label that has its value beside it: whatever else is near belongs to something else.
+# What follows a label that has its value beside it: whatever else is near belongs to something
+# else.
 ASSIGNED = r"\\{0,3}[\"'`\])]{0,3}[ \t]{0,3}(?::=|=>|[:=])[ \t]{0,3}[^\s`*|<!&\[({]"
 # Other heads of a table with a column of passwords.
 ACCOUNT = r"user\w*|log-?in|account|e-?mail|name|host\w*|server|service|role|url|id"
-# What is no value though it may look like one: an assignment, a call, an expression, an identifier of the client's.
-NO_VALUE = (r"[+\-]?[A-Za-z_][\w.\-]{0,60}(?:=|:\S)[^=]|[^\s(]{0,100}\([^\s)]{0,100}\)?|[^\s]{0,100}\\[swdb]|[^\s]{0,100}[\[{][^\s]{0,60}[\]}]"
-            r"|(?:toolu|srvtoolu|msg|req|call|chatcmpl)_|(?i:\S{0,20}secp\d{3})|\S{0,60}\s|[A-Z][A-Za-z]{1,60}/#?\d|\S{0,200}[\"'][,;:]")
+# What is no value though it may look like one: an assignment, a call, an expression, an identifier
+# of the client's.
+NO_VALUE = (
+    r"[+\-]?[A-Za-z_][\w.\-]{0,60}(?:=|:\S)[^=]|[^\s(]{0,100}\([^\s)]{0,100}\)?"
+    r"|[^\s]{0,100}\\[swdb]|[^\s]{0,100}[\[{][^\s]{0,60}[\]}]|(?:toolu|srvtoolu|msg|req|call"
+    r"|chatcmpl)_|(?i:\S{0,20}secp\d{3})|\S{0,60}\s|[A-Z][A-Za-z]{1,60}/#?\d|\S{0,200}[\"'][,;:]"
+)
 # What makes a "key" one of these: the word before it, or the word after it.
 KEYED = (
-    r"(?:api|access|secret|private|auth|account|shared|signing|encryption|master|licen[sc]e|service|app|application|client"
-    r"|admin|deploy|webhook|bot|integration|project|server|recovery|backup|root|user|developer|security)[ _\-]?\Z"
+    r"(?:api|access|secret|private|auth|account|shared|signing|encryption|master|licen[sc]e|service"
+    r"|app|application|client|admin|deploy|webhook|bot|integration|project|server|recovery|backup"
+    r"|root|user|developer|security)[ _\-]?\Z"
 )
-OF = r"[ ]{1,2}(?:for|to|of|from|für|von|pour|de|от)\b[^\n]{0,30}?(?:api|service|account|server|vault|admin|dashboard)\b"
+OF = (
+    r"[ ]{1,2}(?:for|to|of|from|für|von|pour|de|от)\b[^\n]{0,30}?(?:api|service|account|server"
+    r"|vault|admin|dashboard)\b"
+)
 # What turns a label into the name of something else.
 NOT_LABEL = (
-    r"(?![ \t]{1,3}[\w:.\-]{1,40}=[\"'])(?:[ _\-]{0,2}(?:hash\w*|lengths?|polic\w+|columns?|managers?|generators?|strength|rotation|expir\w+|limits?|counts?"
-    r"|usage|ids?\b|names?\b|files?\b|paths?\b|urls?\b|types?\b|formats?|headers?|validat\w+|checks?\b|tests?\b|page|screen|button"
-    r"|resets?\b|protect\w*|based|free|less|store|storage|vault|handling|endpoint|provider|service|class|method|function"
-    r"|pair|value pair|size|bits?|index|up\b|down\b|press|board|stroke|word|frame|d\b|ing\b|ed\b|er\b)|[\"']?:\s{0,3}\d{1,5}\b)"
+    r"(?![ \t]{1,3}[\w:.\-]{1,40}=[\"'])(?:[ _\-]{0,2}(?:hash\w*|lengths?|polic\w+|columns?"
+    r"|managers?|generators?|strength|rotation|expir\w+|limits?|counts?|usage|ids?\b|names?\b"
+    r"|files?\b|paths?\b|urls?\b|types?\b|formats?|headers?|validat\w+|checks?\b|tests?\b|page"
+    r"|screen|button|resets?\b|protect\w*|based|free|less|store|storage|vault|handling|endpoint"
+    r"|provider|service|class|method|function|pair|value pair|size|bits?|index|up\b|down\b|press"
+    r"|board|stroke|word|frame|d\b|ing\b|ed\b|er\b)|[\"']?:\s{0,3}\d{1,5}\b)"
 )
 OTHER = (
-    r"\b(?:hash\w*|sha\d*|commit\w*|version|uuid|guid|digest|checksum|fingerprint|branch|length|limit|max\w*|min\w*|port|lines?|column"
-    r"|bcrypt|scrypt|argon2\w*|encrypted|encoded|size|bytes?|bits?|chars?|characters|seconds|minutes|days|release|tag|trace|request|fields?|inputs?|box|form|prompts?)\b"
+    r"\b(?:hash\w*|sha\d*|commit\w*|version|uuid|guid|digest|checksum|fingerprint|branch|length"
+    r"|limit|max\w*|min\w*|port|lines?|column|bcrypt|scrypt|argon2\w*|encrypted|encoded|size|bytes?"
+    r"|bits?|chars?|characters|seconds|minutes|days|release|tag|trace|request|fields?|inputs?"
+    r"|box|form|prompts?)\b"
 )
 # What ties a value to the label before it, and to the label after it.
 LINK = (
-    r"(?:\b(?:is|are|was|were|be|being|becomes?|to|as|equals?|use|take|try|with|from|it's|ist|lautet|war|auf|nimm|est|sera|es|era|jest)\b"
-    r"(?:[ ]{1,2}(?:now|currently|still|just|simply|only|set to|jetzt|aktuell|called|literally|also|maintenant|ahora)\b){0,2}[ ]?:?"
-    r"|(?<=[ ])(?:é|теперь|это|возьми|используй|поставь|стоит|heißt)(?=[ ])|(?<![:=!<>])[:=](?![:=])|[：＝]|'s\b|\?|>{2,3}|<-|[-=]>|→|—|–|是|は|为|為)"
-    r"[ \t]{0,3}[\"'`“”「『(\[*_]{0,4}"
+    r"(?:\b(?:is|are|was|were|be|being|becomes?|to|as|equals?|use|take|try|with|from|it's|ist"
+    r"|lautet|war|auf|nimm|est|sera|es|era|jest)\b(?:[ ]{1,2}(?:now|currently|still|just|simply"
+    r"|only|set to|jetzt|aktuell|called|literally|also|maintenant|ahora)\b){0,2}[ ]?:?|(?<=[ ])(?:é"
+    r"|теперь|это|возьми|используй|поставь|стоит|heißt)(?=[ ])|(?<![:=!<>])[:=](?![:=])|[：＝]|'s\b"
+    r"|\?|>{2,3}|<-|[-=]>|→|—|–|是|は|为|為)[ \t]{0,3}[\"'`“”「『(\[*_]{0,4}"
 )
 # Of an account: its name first, then the password.
 PAIR = r"(?:[ ](?:and|und|y|et|и|og|en)|[ ]?[/,:])[ ][\"'`]?"
 # What tells that the value follows, in the line of a label that goes on after it.
-BELOW = r"below|next line|follow|here\b|unten|folgend|ci-dessous|abajo|아래|다음|以下|下面|如下|ниже|copy|save|store (?:it|this)"
+BELOW = (
+    r"below|next line|follow|here\b|unten|folgend|ci-dessous|abajo|아래|다음|以下|下面|如下|ниже"
+    r"|copy|save|store (?:it|this)"
+)
 LINKS_BACK = frozenset(
-    "as is was for into = <- ← ( als ist como comme como: est es как это in являться — – -> => are und and being 作为 作為 当作 为 為 を 로"
-    .split())
-WITH = frozenset("with using / mit using: und and & avec con с со и por the new und/oder password: enter type try use".split())
+    (
+        "as is was for into = <- ← ( als ist como comme como: est es как это in являться — – -> => "
+        "are und and being 作为 作為 当作 为 為 を 로"
+    ).split()
+)
+WITH = frozenset(
+    (
+        "with using / mit using: und and & avec con с со и por the new und/oder "
+        "password: enter type try use"
+    ).split()
+)
 # The line of a label, as far as it goes on after it: a word or two, a bracket, a colon.
 REST = r"(?:[ \t]{0,3}[(\[（][^()\n\[\]（）]{0,40}[)\]）])?[^\n|│\t]{0,60}"
-FILLING = (r"(?:[ \t>│|#*\x1e]{0,20}|\d{4}-\d\d-\d\dT[\d:.]{5,15}Z|[ \t>│|]{0,9}(?:`{3,}|~{3,})[\w+\-]{0,20}[ \t]{0,9}|[ \t|│>]{0,9}[\-=_*~─━]{3,}[ \t|│]{0,9}"
-           r"|[ \t]{0,9}\d{1,6}[→│|:\t][ \t]{0,20}(?:`{3,}[\w+\-]{0,20}|[\-=]{3,})?)\Z")
-ALONE = (r"[ \t]{0,40}(?:\d{1,6}[→│|:\t][ \t]{0,40})?(?:[>│|#*+\-•●→$][ \t]{1,40}|\d{1,3}[.)][ \t]{1,9}|//[ \t]{0,40}){0,2}"
-         r"[\"'`“「*_]{0,4}(?P<v>[\x21-\x7e]{4,512}?)[\"'`”」*_]{0,4}[ \t]{0,80}[│|\\]?[ \t\r]{0,40}\Z")
+FILLING = (
+    r"(?:[ \t>│|#*\x1e]{0,20}|\d{4}-\d\d-\d\dT[\d:.]{5,15}Z|[ \t>│|]{0,9}(?:`{3,}"
+    r"|~{3,})[\w+\-]{0,20}[ \t]{0,9}|[ \t|│>]{0,9}[\-=_*~─━]{3,}[ \t|│]{0,9}"
+    r"|[ \t]{0,9}\d{1,6}[→│|:\t][ \t]{0,20}(?:`{3,}[\w+\-]{0,20}|[\-=]{3,})?)\Z"
+)
+ALONE = (
+    r"[ \t]{0,40}(?:\d{1,6}[→│|:\t][ \t]{0,40})?(?:[>│|#*+\-•●→$][ \t]{1,40}|\d{1,3}[.)][ \t]{1,9}"
+    r"|//[ \t]{0,40}){0,2}[\"'`“「*_]{0,4}(?P<v>[\x21-\x7e]{4,512}?)"
+    r"[\"'`”」*_]{0,4}[ \t]{0,80}[│|\\]?[ \t\r]{0,40}\Z"
+)
 RULE = r"[\s|│┃+\-─━=:┼├┤╪╞╡╟╢┬┴┌┐└┘╔╗╚╝╠╣╬═║]{1,2000}\Z"
 # A word that is random by itself, wherever a label is near.
-RANDOM = (r"(?<![\w/.\-@:$&?=%#])(?=[^\s]{0,63}?\d)(?=[^\s]{0,63}?[A-Z])(?=[^\s]{0,63}?[a-z])[A-Za-z0-9_\-+/=!@#$%^&*~]{10,128}"
-          r"(?![\w(/.\\])")
-# A value behind marks of structure: an element with attributes, a pair of elements, a value of its own, a tag, a here document.
+RANDOM = (
+    r"(?<![\w/.\-@:$&?=%#])(?=[^\s]{0,63}?\d)(?=[^\s]{0,63}?[A-Z])"
+    r"(?=[^\s]{0,63}?[a-z])[A-Za-z0-9_\-+/=!@#$%^&*~]{10,128}(?![\w(/.\\])"
+)
+# A value behind marks of structure: an element with attributes, a pair of elements, a value of its
+# own, a tag, a here document.
 STRUCTURED = (
-    r"(?:[\"']?[ \t]{0,3}(?:[\w:.\-]{1,40}=(?:\"[^\"\n<>]{0,80}\"|'[^'\n<>]{0,80}')[ \t\r\n]{0,20}){0,4}>"
-    r"\s{0,80}(?:<!\[CDATA\[|<(?:value|string|data)>\s{0,80})?"
-    r"|</[\w:.\-]{1,20}>\s{0,80}<(?!/)[\w:.\-]{1,20}[^<>\n]{0,80}>\s{0,80}(?:<!\[CDATA\[)?"
-    r"|\\{0,3}[\"']?[ \t]{0,3}[:=]\s{0,9}\{\s{0,40}\\{0,3}[\"']?(?:value|val|default|plain\w{0,5}|data|secret|content)\\{0,3}[\"']?\s{0,3}[:=]\s{0,3}\\{0,3}[\"']"
-    r"|\\{0,3}[\"'][ \t]{0,3},\s{0,40}\\{0,3}[\"'](?:value|val|default|content|data)\\{0,3}[\"']\s{0,3}[:=]\s{0,3}\\{0,3}[\"']"
-    r"|[\"']?[ \t]{0,3}[:=][ \t]{0,3}(?:(?:!{1,2}[\w:/.,\-]{1,40}|&[\w\-]{1,40})[ \t]{1,3}){1,2}[\"']?"
-    r"|[\"']?[ \t]{0,3}[:=]?[ \t]{0,3}<<[\-~]?[ \t]?[\"']?\w{1,20}[\"']?\r?\n[ \t]{0,40})"
-    r"(?P<v>[^\s<\"']{4,256})"
+    r"(?:[\"']?[ \t]{0,3}(?:[\w:.\-]{1,40}=(?:\"[^\"\n<>]{0,80}\""
+    r"|'[^'\n<>]{0,80}')[ \t\r\n]{0,20}){0,4}>\s{0,80}(?:<!\[CDATA\[|<(?:value|string"
+    r"|data)>\s{0,80})?|</[\w:.\-]{1,20}>\s{0,80}<(?!/)[\w:.\-]{1,20}[^<>\n]{0,80}>\s{0,80}"
+    r"(?:<!\[CDATA\[)?|\\{0,3}[\"']?[ \t]{0,3}[:=]\s{0,9}\{\s{0,40}\\{0,3}[\"']?(?:value|val"
+    r"|default|plain\w{0,5}|data|secret|content)\\{0,3}[\"']?\s{0,3}[:=]\s{0,3}\\{0,3}[\"']"
+    r"|\\{0,3}[\"'][ \t]{0,3},\s{0,40}\\{0,3}[\"'](?:value|val|default|content"
+    r"|data)\\{0,3}[\"']\s{0,3}[:=]\s{0,3}\\{0,3}[\"']"
+    r"|[\"']?[ \t]{0,3}[:=][ \t]{0,3}(?:(?:!{1,2}[\w:/.,\-]{1,40}"
+    r"|&[\w\-]{1,40})[ \t]{1,3}){1,2}[\"']?|[\"']?[ \t]{0,3}[:=]?[ \t]{0,3}"
+    r"<<[\-~]?[ \t]?[\"']?\w{1,20}[\"']?\r?\n[ \t]{0,40})(?P<v>[^\s<\"']{4,256})"
 )

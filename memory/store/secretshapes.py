@@ -13,88 +13,337 @@ _ASCII = bytes(range(128))
 MANY = 400  # places, beyond which a longer needle is looked for by itself
 SEAM = "\n\x1e\n"  # keeps texts apart that are searched together
 VALUE = r"(?P<v>\"[^\"\n]{1,200}\"|'[^'\n]{1,200}'|[^\s\"']{4,200})"  # of an option
-ARGUMENT = r"(?:\"[^\"\n]{0,160}\"|'[^'\n]{0,160}'|[$\w.\[\]]{1,60})\s{0,3},\s{0,9}"  # of a call, with its comma
-# kind, needles in the lower-case text ("~" is a space; one that begins with it stands amid what is told by it), characters after a needle to read, expression with a group `v`, how `v` is judged.
+# of a call, with its comma
+ARGUMENT = r"(?:\"[^\"\n]{0,160}\"|'[^'\n]{0,160}'|[$\w.\[\]]{1,60})\s{0,3},\s{0,9}"
+# kind, needles in the lower-case text ("~" is a space; one that begins with it stands amid what is
+# told by it), characters after a needle to read, expression with a group `v`, how `v` is judged.
 SHAPES: Tuple[Tuple[str, str, int, str, str], ...] = (
-    ("url-password", "://", 420, r"://[^\s/@:\"'<>`\\]{0,120}:(?P<v>[^\s/\"'<>`]{1,256})@(?=[\w\[$%{.-])", "given"),
+    (
+        "url-password",
+        "://",
+        420,
+        r"://[^\s/@:\"'<>`\\]{0,120}:(?P<v>[^\s/\"'<>`]{1,256})@(?=[\w\[$%{.-])",
+        "given",
+    ),
     ("url-token", "://", 300, r"://(?P<v>[\w\-.~%+]{16,255})@(?=[\w\[])", "random"),
-    ("auth-header", "authorization", 4200,
-     r"authorization[\"'\])\\]{0,4}\s{0,3}[:=,](?:\s|\\t){0,3}[\"'`\\]{0,4}"
-     r"(?:(?:bearer|token|basic|digest|apikey|api-key|api-token|bot|key|jwt|oauth|negotiate|ntlm|splunk|sso-key|genie"
-     r"key|klaviyo-api-key|discogs|snowflake)(?:[ \t]|\\t)+)?(?:[\"'])?(?P<v>[\w\-.~+/=%|:@]{6,4096})", "header"),
-    ("bearer-token", "bearer", 4200, r"bearer[\"']?[ \t:=]{1,3}[\"'\\]{0,2}(?P<v>[\w\-.~+/=%|]{8,4096})", "header"),
+    (
+        "auth-header",
+        "authorization",
+        4200,
+        r"authorization[\"'\])\\]{0,4}\s{0,3}[:=,](?:\s|\\t){0,3}[\"'`\\]{0,4}(?:(?:bearer|token"
+        r"|basic|digest|apikey|api-key|api-token|bot|key|jwt|oauth|negotiate|ntlm|splunk|sso-key"
+        r"|geniekey|klaviyo-api-key|discogs|snowflake)(?:[ \t]"
+        r"|\\t)+)?(?:[\"'])?(?P<v>[\w\-.~+/=%|:@]{6,4096})",
+        "header",
+    ),
+    (
+        "bearer-token",
+        "bearer",
+        4200,
+        r"bearer[\"']?[ \t:=]{1,3}[\"'\\]{0,2}(?P<v>[\w\-.~+/=%|]{8,4096})",
+        "header",
+    ),
     ("basic-auth", "basic", 1100, r"\bbasic[ \t]+(?P<v>[A-Za-z0-9+/]{6,1024}={0,2})", "basic"),
-    ("cookie", "cookie", 4200, r"cookie\d?[\"'\]]{0,2}[ \t]{0,3}[:=, ][ \t]{0,3}[\"'\\]{0,3}(?P<v>[^\r\n\"'\\]{6,4096})", "cookie"),
-    ("cookie", "sessid= sessionid= connect.sid= _session= sessid\": session_token= sid=", 600,
-     r"(?:sessid|sessionid|connect\.sid|_session|session_token|(?<![a-z])sid)[\"']?[=:][ \"']{0,2}(?P<v>[\w\-.%+/=]{16,512})", "random"),
-    ("curl-password", "curl wget --auth -creds", 1500,
-     r"\s(?:-[a-zA-Z]{0,6}[uUa]|--(?:proxy-)?user|--auth|--(?:src-|dest-)?creds?)(?:=|[ \t]{0,4})[\"']?[^\s:\"'/]{0,100}[\"']?:(?P<v>\"[^\"\n]{1,200}\"|'[^'\n]{1,200}'"
-     r"|[^\s\"']{1,200})", "given"),
-    ("curl-password", "curl", 1500, r"\s(?:-u|--user)(?:=|[ \t]{0,4})[\"'](?P<v>[^\s:\"']{8,100}):[\"']", "strong"),
-    ("cli-password", "~-p ~-a ~-w", 260,
-     r"(?:mysql\w{0,12}|mariadb\w{0,12}|sshpass|redis-cli|mongo\w{0,8}|ldap\w{3,8}|smbclient|twine|docker login|podman login|helm)"
-     r"[^\n|;]{0,200}?\s-[paw] ?(?P<v>\"[^\"\n]{1,200}\"|'[^'\n]{1,200}'|[^\s\"']{4,200})", "strong"),
-    ("netrc-password", "machine login", 900, r"(?:machine\s{1,9}\S{1,200}\s{1,9}(?:login\s{1,9}\S{1,128}\s{1,9})?|\bdefault\s{1,9}login\s{1,9}\S{1,128}\s{1,9})"
-     r"(?:account\s{1,9}\S{1,99}\s{1,9})?password\s{1,9}(?P<v>\S{3,256})", "given"),
-    ("pgpass", ":543 :330 :*:", 400, r":(?:543\d|330\d|\*):[^\s:]{1,64}:[^\s:]{1,64}:(?P<v>[^\s:]{4,200})(?=\s|$|[\"'`)])", "given"),
-    ("jwk", "kty", 2500, r"\\*\"(?:d|p|q|dp|dq|qi|k)\\*\"[ \t]*:\s{0,4}\\*\"(?P<v>[\w\-]{16,2048})", "given"),
-    ("signature", "sig= signature= x-amz-credential= x-amz-security-token= sig%3d signature%3d", 2200,
-     r"(?:(?<![a-z])sig|signature|x-amz-credential|x-amz-security-token)(?:=|%3d)[\"']?(?P<v>[\w%+/\-.~]{16,2048}={0,2})", "random"),
+    (
+        "cookie",
+        "cookie",
+        4200,
+        r"cookie\d?[\"'\]]{0,2}[ \t]{0,3}[:=, ][ \t]{0,3}[\"'\\]{0,3}(?P<v>[^\r\n\"'\\]{6,4096})",
+        "cookie",
+    ),
+    (
+        "cookie",
+        'sessid= sessionid= connect.sid= _session= sessid": session_token= sid=',
+        600,
+        (
+            r"(?:sessid|sessionid|connect\.sid|_session|session_token"
+            r"|(?<![a-z])sid)[\"']?[=:][ \"']{0,2}(?P<v>[\w\-.%+/=]{16,512})"
+        ),
+        "random",
+    ),
+    (
+        "curl-password",
+        "curl wget --auth -creds",
+        1500,
+        r"\s(?:-[a-zA-Z]{0,6}[uUa]|--(?:proxy-)?user|--auth|--(?:src-|dest-)?creds?)(?:="
+        r"|[ \t]{0,4})[\"']?[^\s:\"'/]{0,100}[\"']?:(?P<v>\"[^\"\n]{1,200}\""
+        r"|'[^'\n]{1,200}'|[^\s\"']{1,200})",
+        "given",
+    ),
+    (
+        "curl-password",
+        "curl",
+        1500,
+        r"\s(?:-u|--user)(?:=|[ \t]{0,4})[\"'](?P<v>[^\s:\"']{8,100}):[\"']",
+        "strong",
+    ),
+    (
+        "cli-password",
+        "~-p ~-a ~-w",
+        260,
+        r"(?:mysql\w{0,12}|mariadb\w{0,12}|sshpass|redis-cli|mongo\w{0,8}|ldap\w{3,8}|smbclient"
+        r"|twine|docker login|podman login|helm)[^\n|;]{0,200}?\s-[paw] ?(?P<v>\"[^\"\n]{1,200}\""
+        r"|'[^'\n]{1,200}'|[^\s\"']{4,200})",
+        "strong",
+    ),
+    (
+        "netrc-password",
+        "machine login",
+        900,
+        r"(?:machine\s{1,9}\S{1,200}\s{1,9}(?:login\s{1,9}\S{1,128}\s{1,9})?"
+        r"|\bdefault\s{1,9}login\s{1,9}\S{1,128}\s{1,9})(?:account\s{1,9}\S{1,99}\s{1,9})?password"
+        r"\s{1,9}(?P<v>\S{3,256})",
+        "given",
+    ),
+    (
+        "pgpass",
+        ":543 :330 :*:",
+        400,
+        r":(?:543\d|330\d|\*):[^\s:]{1,64}:[^\s:]{1,64}:(?P<v>[^\s:]{4,200})(?=\s|$|[\"'`)])",
+        "given",
+    ),
+    (
+        "jwk",
+        "kty",
+        2500,
+        r"\\*\"(?:d|p|q|dp|dq|qi|k)\\*\"[ \t]*:\s{0,4}\\*\"(?P<v>[\w\-]{16,2048})",
+        "given",
+    ),
+    (
+        "signature",
+        "sig= signature= x-amz-credential= x-amz-security-token= sig%3d signature%3d",
+        2200,
+        (
+            r"(?:(?<![a-z])sig|signature|x-amz-credential|x-amz-security-token)(?:="
+            r"|%3d)[\"']?(?P<v>[\w%+/\-.~]{16,2048}={0,2})"
+        ),
+        "random",
+    ),
     ("snmp-community", "snmp-server", 100, r"snmp-server community[ \t]+(?P<v>\S{4,64})", "strong"),
-    ("oracle-password", "jdbc:oracle sqlplus", 300, r"(?:thin:|sqlplus )[^\s/:@]{1,60}/(?P<v>[^\s@]{3,100})@", "given"),
-    ("piped-password", "echo printf", 300, r"(?:echo|printf)[ \t]+(?:-\w+[ \t]+)?(?:[\"']%s(?:\\n)?[\"'][ \t]+)?[\"']?(?:\w{1,32}:)?(?P<v>[^\s\"'|]{5,200})[\"']?[ \t]*\|[ \t]*"
-     r"(?:sudo|docker|podman|su|passwd|chpasswd|gh|cryptsetup|openssl|kinit|vault|gpg|helm|aws|az)\b", "strong"),
-    ("sql-password", "identified", 300, r"identified[ \t]+(?:with[ \t]+\w+[ \t]+)?by[ \t]+(?:password[ \t]+)?[\"'](?P<v>[^\"'\n]{3,200})[\"']", "given"),
-    ("cli-password", "securestring requirepass masterauth net~user secret~set", 300, r"(?:securestring(?: -string)?|requirepass|masterauth|net user \S{1,60}"
-     r"|secret set \S{1,80} (?:--body|-b))[ =]{1,3}[\"']?(?P<v>[^\s\"']{5,200})", "strong"),
-    ("cisco-password", "password~7 password~5 secret~5 secret~8 secret~9", 200, r"(?:password|secret) [5789] (?P<v>\S{8,200})", "given"),
-    ("login-password", ".login( basicauth( credential( credentials( passwordauthentication(", 400,
-     r"(?:\.login|basicauth|credentials?|passwordauthentication)\(\s{0,9}" + ARGUMENT + r"[\"'](?![/.$%])(?P<v>[^\s\"']{3,200}|(?:[a-z]{4} ){3}[a-z]{4})[\"']", "given"),
-    ("login-password", ".authenticate( .auth( auth=( auth:(", 400, r"\.?auth(?:enticate)?[=:]?\(\s{0,9}" + ARGUMENT + r"[\"'](?![/.$%])(?P<v>[^\s\"']{3,200})[\"']", "strong"),
-    ("login-password", "getconnection( mysqli mysql_connect( pdo(", 600,
-     r"(?:getconnection|mysqli(?:_connect)?|mysql_connect|pdo)\(\s{0,9}" + ARGUMENT * 2 + r"[\"'](?![/.$%])(?P<v>[^\s\"']{3,200})[\"']", "given"),
-    ("login-password", "~/~", 160,
-     r"\b(?:log(?:ged)?[ -]?in|credentials?|creds|user(?:name)?|account)(?:[ \t]{1,3}(?:is|are|with|as|using|for)\b)?[:=]?[ \t]{1,3}[\"'`(]?[\w.+@\-]{2,64}[\"'`]?"
-     r"[ \t]{1,3}/[ \t]{1,3}[\"'`]?(?=\S{0,99}[A-Za-z])(?=\S{0,99}?\d\S{0,99}?\d|\S{0,99}[!@#$%^&*])(?P<v>[^\s\"'`]{5,128}?)(?=[).,;:\"'`]{0,3}(?:\s|$))", "strong"),
-    # Options of programs: an account or a login beside `-p`, the programs that take `-P`, `-k`, a word without an option.
-    ("cli-password", "~-p ~-a ~-x", 260,
-     r"(?:\s-[uUD]|--user(?:name)?|\blog-?in\b|\b(?:7z[ar]?|rar|unrar|unzip|zip|ipmitool|sqlcmd|bcp|isql|kinit|mosquitto_\w+"
-     r"|vncpasswd|cqlsh|steghide|xfreerdp|rdesktop|pg_\w+|impala-shell|beeline|snmp\w{3,10})\b)[^\n|;&]{0,160}?\s-[pPaAX][ =]?" + VALUE, "strong"),
-    ("cli-password", "~-k ~-pass", 260, r"\b(?:openssl|gpg|ccrypt|mcrypt|cryptsetup|kubeseal)\b[^\n|;&]{0,160}?\s-(?:k|pass(?:in|out)?)"
-     r"[ =](?:pass:)?" + VALUE, "strong"),
+    (
+        "oracle-password",
+        "jdbc:oracle sqlplus",
+        300,
+        r"(?:thin:|sqlplus )[^\s/:@]{1,60}/(?P<v>[^\s@]{3,100})@",
+        "given",
+    ),
+    (
+        "piped-password",
+        "echo printf",
+        300,
+        r"(?:echo|printf)[ \t]+(?:-\w+[ \t]+)?(?:[\"']%s(?:\\n)?[\"'][ \t]+)?[\"']?(?:\w{1,32}:)?"
+        r"(?P<v>[^\s\"'|]{5,200})[\"']?[ \t]*\|[ \t]*(?:sudo|docker|podman|su|passwd|chpasswd|gh"
+        r"|cryptsetup|openssl|kinit|vault|gpg|helm|aws|az)\b",
+        "strong",
+    ),
+    (
+        "sql-password",
+        "identified",
+        300,
+        (
+            r"identified[ \t]+(?:with[ \t]+\w+[ \t]+)?by[ \t]+(?:password[ \t]+)?[\"']"
+            r"(?P<v>[^\"'\n]{3,200})[\"']"
+        ),
+        "given",
+    ),
+    (
+        "cli-password",
+        "securestring requirepass masterauth net~user secret~set",
+        300,
+        r"(?:securestring(?: -string)?|requirepass|masterauth|net user \S{1,60}"
+        r"|secret set \S{1,80} (?:--body|-b))[ =]{1,3}[\"']?(?P<v>[^\s\"']{5,200})",
+        "strong",
+    ),
+    (
+        "cisco-password",
+        "password~7 password~5 secret~5 secret~8 secret~9",
+        200,
+        r"(?:password|secret) [5789] (?P<v>\S{8,200})",
+        "given",
+    ),
+    (
+        "login-password",
+        ".login( basicauth( credential( credentials( passwordauthentication(",
+        400,
+        r"(?:\.login|basicauth|credentials?|passwordauthentication)\(\s{0,9}"
+        + ARGUMENT
+        + r"[\"'](?![/.$%])(?P<v>[^\s\"']{3,200}|(?:[a-z]{4} ){3}[a-z]{4})[\"']",
+        "given",
+    ),
+    (
+        "login-password",
+        ".authenticate( .auth( auth=( auth:(",
+        400,
+        r"\.?auth(?:enticate)?[=:]?\(\s{0,9}"
+        + ARGUMENT
+        + r"[\"'](?![/.$%])(?P<v>[^\s\"']{3,200})[\"']",
+        "strong",
+    ),
+    (
+        "login-password",
+        "getconnection( mysqli mysql_connect( pdo(",
+        600,
+        r"(?:getconnection|mysqli(?:_connect)?|mysql_connect|pdo)\(\s{0,9}"
+        + ARGUMENT * 2
+        + r"[\"'](?![/.$%])(?P<v>[^\s\"']{3,200})[\"']",
+        "given",
+    ),
+    (
+        "login-password",
+        "~/~",
+        160,
+        r"\b(?:log(?:ged)?[ -]?in|credentials?|creds|user(?:name)?|account)(?:[ \t]{1,3}(?:is|are"
+        r"|with|as|using|for)\b)?[:=]?[ \t]{1,3}[\"'`(]?[\w.+@\-]{2,64}[\"'`]?[ \t]{1,3}/[ \t]{1,3}"
+        r"[\"'`]?(?=\S{0,99}[A-Za-z])(?=\S{0,99}?\d\S{0,99}?\d"
+        r"|\S{0,99}[!@#$%^&*])(?P<v>[^\s\"'`]{5,128}?)(?=[).,;:\"'`]{0,3}(?:\s|$))",
+        "strong",
+    ),
+    # Options of programs: an account or a login beside `-p`, the programs that take `-P`, `-k`, a
+    # word without an option.
+    (
+        "cli-password",
+        "~-p ~-a ~-x",
+        260,
+        r"(?:\s-[uUD]|--user(?:name)?|\blog-?in\b|\b(?:7z[ar]?|rar|unrar|unzip|zip|ipmitool|sqlcmd"
+        r"|bcp|isql|kinit|mosquitto_\w+|vncpasswd|cqlsh|steghide|xfreerdp|rdesktop|pg_\w+"
+        r"|impala-shell|beeline|snmp\w{3,10})\b)[^\n|;&]{0,160}?\s-[pPaAX][ =]?" + VALUE,
+        "strong",
+    ),
+    (
+        "cli-password",
+        "~-k ~-pass",
+        260,
+        r"\b(?:openssl|gpg|ccrypt|mcrypt|cryptsetup|kubeseal)\b[^\n|;&]{0,160}?\s-(?:k|pass(?:in"
+        r"|out)?)[ =](?:pass:)?" + VALUE,
+        "strong",
+    ),
     ("cli-password", "~/p: ~/pass", 120, r"\s/p(?:ass(?:word)?)?:" + VALUE, "strong"),
     ("cli-password", "~-u", 200, r"\s-u[ =]?[\"']?[\w\\./\-]{1,64}%" + VALUE, "strong"),
-    ("cli-password", "lftp~ ncftp", 200, r"\b(?:lftp|ncftp\w{0,4})\b[^\n|;&]{0,80}?\s-u\s{1,3}[^\s,]{1,64},[ ]?" + VALUE, "strong"),
-    ("cli-password", "http~ https~", 200, r"\b(?:https?|xh|ab)\s[^\n|;&]{0,80}?-[aA][ ]{1,3}[^\s:\"']{1,64}:" + VALUE, "strong"),
-    ("cli-password", "htpasswd", 300, r"htpasswd(?:[ \t]{1,3}-\w{1,6}){0,3}[ \t]{1,3}-\w{0,4}b\w{0,4}(?:[ \t]{1,3}-\w{1,6}){0,3}"
-     r"(?:[ \t]{1,3}[^\s\-]\S{0,160})?[ \t]{1,3}[^\s\-]\S{0,64}[ \t]{1,3}" + VALUE, "strong"),
-    ("cli-password", "add_user change_password adduser user~add wpa_passphrase", 200,
-     r"\b(?:add_user|change_password|adduser|user add|wpa_passphrase)\s{1,3}[\w.@\-]{1,64}\s{1,3}" + VALUE, "strong"),
-    ("cli-password", "from-literal", 300, r"from-literal[= ][\"']?[\w.\-]{1,64}=" + VALUE, "strong"),
-    ("api-token", "config:set secrets~set secret~put secrets~put env:set secret~create secrets~create", 300,
-     r"(?:config:set|env:set|secrets? (?:set|put|create))\s{1,3}(?:-{0,2}[\w.\-]{1,40}\s{1,3}){0,4}?[\"']?[\w.]{1,64}=" + VALUE, "random"),
-    ("api-token", "~-k~ ~-k=", 200, r"\s-[kK][ =][\"']?(?P<v>[\w\-+/=.]{16,512})(?=[\s\"';|)]|$)", "bare"),
-    ("api-token", "auth~ login~ token~ secret~", 200, r"\b(?:auth|login|signin|secret|token|api)\b[^\n|;&]{0,60}?\s-[tbsTS]"
-     r"[ =][\"']?(?P<v>[\w\-+/=.]{16,512})(?=[\s\"';|)]|$)", "bare"),
-    ("api-token", "login~ authenticate~", 200, r"(?:^|[\n`$#>|;&][ \t]{0,3})[a-z][\w\-]{1,20}\s(?:auth\s)?(?:login|signin|authenticate)\s{1,3}"
-     r"(?P<v>[\w\-+/=.]{16,512})(?=[\s\"';|`)]|$)", "bare"),
-    ("login-password", "assword", 200, r"assword[^\n]{0,60}?[\n;][ \t]{0,9}send\w{0,5}\s{1,3}(?:--\s{1,3})?[\"'](?P<v>[^\"'\\\n]{4,100})", "strong"),
-    ("login-password", "<<< <(echo <(printf", 200, r"(?:sudo|log-?in|pass|pw|crypt|kinit|docker|token|secret|createuser|gpg|openssl|auth|cred)[^\n]{0,99}?"
-     r"(?:<<<[ ]?|<\((?:echo|printf)[ ](?:-\w[ ])?)" + VALUE, "strong"),
-    ("login-password", "ftp~", 400, r"\bftp\b[^\n]{0,120}\n(?:[^\n]{0,200}\n){0,4}?[ \t]{0,9}user[ ]\S{1,64}[ ]" + VALUE, "strong"),
+    (
+        "cli-password",
+        "lftp~ ncftp",
+        200,
+        r"\b(?:lftp|ncftp\w{0,4})\b[^\n|;&]{0,80}?\s-u\s{1,3}[^\s,]{1,64},[ ]?" + VALUE,
+        "strong",
+    ),
+    (
+        "cli-password",
+        "http~ https~",
+        200,
+        r"\b(?:https?|xh|ab)\s[^\n|;&]{0,80}?-[aA][ ]{1,3}[^\s:\"']{1,64}:" + VALUE,
+        "strong",
+    ),
+    (
+        "cli-password",
+        "htpasswd",
+        300,
+        r"htpasswd(?:[ \t]{1,3}-\w{1,6}){0,3}[ \t]{1,3}-\w{0,4}b\w{0,4}(?:[ \t]{1,3}-\w{1,6}){0,3}"
+        r"(?:[ \t]{1,3}[^\s\-]\S{0,160})?[ \t]{1,3}[^\s\-]\S{0,64}[ \t]{1,3}" + VALUE,
+        "strong",
+    ),
+    (
+        "cli-password",
+        "add_user change_password adduser user~add wpa_passphrase",
+        200,
+        (
+            r"\b(?:add_user|change_password|adduser|user add"
+            r"|wpa_passphrase)\s{1,3}[\w.@\-]{1,64}\s{1,3}"
+        )
+        + VALUE,
+        "strong",
+    ),
+    (
+        "cli-password",
+        "from-literal",
+        300,
+        r"from-literal[= ][\"']?[\w.\-]{1,64}=" + VALUE,
+        "strong",
+    ),
+    (
+        "api-token",
+        "config:set secrets~set secret~put secrets~put env:set secret~create secrets~create",
+        300,
+        (
+            r"(?:config:set|env:set|secrets? (?:set|put"
+            r"|create))\s{1,3}(?:-{0,2}[\w.\-]{1,40}\s{1,3}){0,4}?[\"']?[\w.]{1,64}="
+        )
+        + VALUE,
+        "random",
+    ),
+    (
+        "api-token",
+        "~-k~ ~-k=",
+        200,
+        r"\s-[kK][ =][\"']?(?P<v>[\w\-+/=.]{16,512})(?=[\s\"';|)]|$)",
+        "bare",
+    ),
+    (
+        "api-token",
+        "auth~ login~ token~ secret~",
+        200,
+        r"\b(?:auth|login|signin|secret|token|api)\b[^\n|;&]{0,60}?\s-[tbsTS]"
+        r"[ =][\"']?(?P<v>[\w\-+/=.]{16,512})(?=[\s\"';|)]|$)",
+        "bare",
+    ),
+    (
+        "api-token",
+        "login~ authenticate~",
+        200,
+        r"(?:^|[\n`$#>|;&][ \t]{0,3})[a-z][\w\-]{1,20}\s(?:auth\s)?(?:login|signin"
+        r"|authenticate)\s{1,3}(?P<v>[\w\-+/=.]{16,512})(?=[\s\"';|`)]|$)",
+        "bare",
+    ),
+    (
+        "login-password",
+        "assword",
+        200,
+        (
+            r"assword[^\n]{0,60}?[\n;][ \t]{0,9}send\w{0,5}\s{1,3}(?:--\s{1,3})?[\"']"
+            r"(?P<v>[^\"'\\\n]{4,100})"
+        ),
+        "strong",
+    ),
+    (
+        "login-password",
+        "<<< <(echo <(printf",
+        200,
+        r"(?:sudo|log-?in|pass|pw|crypt|kinit|docker|token|secret|createuser|gpg|openssl|auth"
+        r"|cred)[^\n]{0,99}?(?:<<<[ ]?|<\((?:echo|printf)[ ](?:-\w[ ])?)" + VALUE,
+        "strong",
+    ),
+    (
+        "login-password",
+        "ftp~",
+        400,
+        r"\bftp\b[^\n]{0,120}\n(?:[^\n]{0,200}\n){0,4}?[ \t]{0,9}user[ ]\S{1,64}[ ]" + VALUE,
+        "strong",
+    ),
     ("login-password", "<<<", 200, r"<<<[ ]?" + VALUE, "bare"),
     ("wifi-password", "wifi:", 300, r"wifi:[^\n]{0,100}?;p:(?P<v>[^;\n]{4,100})", "given"),
 )
 # Texts of which a needle holds one: where a text lacks it, the needle need not be looked for.
-GATES = tuple("auth pass secret login cookie sess curl http sig sql ~- :// echo printf add user ftp token cred sid=".split())
-# `user:password@host` in a line of configuration: what ends at the "@", and what may follow it; and the words before the ":"
-# that tell of an account where the value alone could be a group, a branch or a person.
+GATES = tuple(
+    (
+        "auth pass secret login cookie sess curl http sig sql ~- :// echo printf add "
+        "user ftp token cred sid="
+    ).split()
+)
+# `user:password@host` in a line of configuration: what ends at the "@", and what may follow it; and
+# the words before the ":" that tell of an account where the value alone could be a group, a branch
+# or a person.
 USERINFO = r"(?:^|[\s\"'`=(\[{,;<>|])(?P<u>[A-Za-z][\w.\-]{0,63}):(?P<v>[^\s\"'`@/<>()\\]{6,128})\Z"
-HOST = (r"(?!sha\d|[0-9a-f]{6,40}\b(?![.\-]))(?:(?:tcp|unix)\(|localhost\b|(?:\d{1,3}\.){3}\d{1,3}\b|\[[0-9a-fA-F:]{2,45}\]"
-        r"|[A-Za-z][\w\-]{1,62}(?:\.[\w\-]{1,62}){0,8}(?![\w.\-(]))")
-ACCOUNTS = frozenset("admin administrator app db dba elastic mongo mysql oracle postgres rabbitmq redis root sa service smtp svc sysadmin".split())
-# The words that name a secret.  strong: any value that is no word, placeholder or code; medium: at least 8 characters that
-# look random; weak: at least 20.
+HOST = (
+    r"(?!sha\d|[0-9a-f]{6,40}\b(?![.\-]))(?:(?:tcp|unix)\(|localhost\b|(?:\d{1,3}\.){3}\d{1,3}\b"
+    r"|\[[0-9a-fA-F:]{2,45}\]|[A-Za-z][\w\-]{1,62}(?:\.[\w\-]{1,62}){0,8}(?![\w.\-(]))"
+)
+ACCOUNTS = frozenset(
+    (
+        "admin administrator app db dba elastic mongo mysql oracle postgres rabbitmq redis root sa "
+        "service smtp svc sysadmin"
+    ).split()
+)
+# The words that name a secret.  strong: any value that is no word, placeholder or code; medium: at
+# least 8 characters that look random; weak: at least 20.
 NAMES: Tuple[Tuple[str, str, str], ...] = (
     ("password", "strong", "pass pwd pw psk kennwort senha motdepasse"),
     ("secret", "strong", "secret geheimnis"),
@@ -105,117 +354,194 @@ NAMES: Tuple[Tuple[str, str, str], ...] = (
 LEAST = {"strong": 5, "medium": 8, "weak": 20}  # characters of a value, by the tier of its name
 # What may follow a name without a mark between.
 SUFFIX = {
-    "pass": r"(?i:words?|wd|phrase|code|wort|confirm\w{0,12})?", "cred": r"(?i:s|entials?)?", "auth": r"(?i:key|pass|pwd|code)?",
-    "seed": r"(?i:phrase|words)?", "token": "[sS]?", "key": "[sS]?", "secret": "[sS]?",
+    "pass": r"(?i:words?|wd|phrase|code|wort|confirm\w{0,12})?",
+    "cred": r"(?i:s|entials?)?",
+    "auth": r"(?i:key|pass|pwd|code)?",
+    "seed": r"(?i:phrase|words)?",
+    "token": "[sS]?",
+    "key": "[sS]?",
+    "secret": "[sS]?",
 }
-# Names in other scripts stand in sentences: what is taken is the next printable ASCII word.  pin: 4 to 8 digits count too.
+# Names in other scripts stand in sentences: what is taken is the next printable ASCII word.  pin: 4
+# to 8 digits count too.
 WORDS: Tuple[Tuple[str, str, str], ...] = (
-    ("password", "strong", "비밀번호|암호|패스워드|비번|비밀 번호|パスワード|パスコード|暗証番号|パスフレーズ|合言葉|密码|密碼|口令|пароль|contraseña"),
+    (
+        "password",
+        "strong",
+        (
+            "비밀번호|암호|패스워드|비번|비밀 번호|パスワード|パスコード|暗証番号|パスフレーズ|"
+            "合言葉|密码|密碼|口令|пароль|contraseña"
+        ),
+    ),
     ("password", "pin", "暗証番号|핀번호|핀 번호"),
-    ("secret", "strong", "비밀키|비밀 키|시크릿|개인키|秘密鍵|シークレット|密钥|密鑰|秘钥|私钥|私鑰"),
-    ("token", "medium", "토큰|인증키|접근키|액세스키|접근 키|액세스 키|トークン|認証キー|アクセスキー|令牌|凭证|凭据|憑證|токен"),
+    (
+        "secret",
+        "strong",
+        "비밀키|비밀 키|시크릿|개인키|秘密鍵|シークレット|密钥|密鑰|秘钥|私钥|私鑰",
+    ),
+    (
+        "token",
+        "medium",
+        (
+            "토큰|인증키|접근키|액세스키|접근 키|액세스 키|トークン|認証キー|アクセスキー|令牌|"
+            "凭证|凭据|憑證|токен"
+        ),
+    ),
     ("api-key", "medium", "api키|api 키|apiキー|api キー|schlüssel|api密钥"),
 )
 VENDORS = (
-    "adafruit|adobe|airtable|aiven|algolia|alibaba|amplitude|anthropic|apify|artifactory|asana|atlassian|auth0|aws|azure|beamer|bitbucket"
-    "|bittrex|brevo|bugsnag|buildkite|circleci|cloudflare|cloudinary|codecov|cohere|coinbase|confluent|consul|contentful|coveralls|datadog"
-    "|deepgram|deepseek|dockerhub|discord|docusign|droneci|dropbox|elastic|elevenlabs|etsy|facebook|fastly|figma|finicity|finnhub|firebase"
-    "|flickr|freshbooks|freshdesk|gemini|gitee|github|gitlab|gitter|gocardless|grafana|groq|heroku|honeycomb|hubspot|infura|instagram"
-    "|intercom|jenkins|jfrog|jira|kraken|kucoin|launchdarkly|linear|linkedin|lob|logzio|looker|mailchimp|mailgun|mailjet|mapbox|mattermost"
-    "|meraki|messagebird|mistral|mixpanel|mongodb|netlify|newrelic|new_relic|ngrok|notion|npm|nytimes|okta|onelogin|openai|opsgenie|pagerduty"
-    "|paypal|pinecone|pingdom|pipedrive|plaid|planetscale|postmark|postman|pusher|quay|rapidapi|rollbar|salesforce|sendbird|sendgrid|sentry"
-    "|shodan|shopify|slack|snyk|sonar|sourcegraph|splunk|spotify|square|squarespace|stripe|sumo|supabase|telegram|terraform|todoist|travis"
-    "|trello|twilio|twitch|twitter|typeform|unsplash|vault|vercel|virustotal|vonage|wakatime|weatherapi|xray|yandex|zendesk|zoom"
+    "adafruit|adobe|airtable|aiven|algolia|alibaba|amplitude|anthropic|apify|artifactory|asana|"
+    "atlassian|auth0|aws|azure|beamer|bitbucket|bittrex|brevo|bugsnag|buildkite|circleci|"
+    "cloudflare|cloudinary|codecov|cohere|coinbase|confluent|consul|contentful|coveralls|datadog|"
+    "deepgram|deepseek|dockerhub|discord|docusign|droneci|dropbox|elastic|elevenlabs|etsy|facebook|"
+    "fastly|figma|finicity|finnhub|firebase|flickr|freshbooks|freshdesk|gemini|gitee|github|gitlab|"
+    "gitter|gocardless|grafana|groq|heroku|honeycomb|hubspot|infura|instagram|intercom|jenkins|"
+    "jfrog|jira|kraken|kucoin|launchdarkly|linear|linkedin|lob|logzio|looker|mailchimp|mailgun|"
+    "mailjet|mapbox|mattermost|meraki|messagebird|mistral|mixpanel|mongodb|netlify|newrelic|"
+    "new_relic|ngrok|notion|npm|nytimes|okta|onelogin|openai|opsgenie|pagerduty|paypal|pinecone|"
+    "pingdom|pipedrive|plaid|planetscale|postmark|postman|pusher|quay|rapidapi|rollbar|salesforce|"
+    "sendbird|sendgrid|sentry|shodan|shopify|slack|snyk|sonar|sourcegraph|splunk|spotify|square|"
+    "squarespace|stripe|sumo|supabase|telegram|terraform|todoist|travis|trello|twilio|twitch|"
+    "twitter|typeform|unsplash|vault|vercel|virustotal|vonage|wakatime|weatherapi|"
+    "xray|yandex|zendesk|zoom"
 )
 MARKER = r"\[redacted:[a-z]+(?:-[a-z]+)*#[0-9a-f]{4}\]"
-INVISIBLE = "[%s]" % "".join("%s-%s" % (chr(low), chr(high)) for low, high in plaintext.INVISIBLE if low != 0xD800)
-ESCAPE = r"(?:\x1b|\x9b|\\u001[bB]|\\x1[bB]|\\033|\\e)\[?[0-9;:?]{0,40}(?<=[\[\x9b0-9;])[A-Za-z]|" + INVISIBLE
+INVISIBLE = "[%s]" % "".join(
+    "%s-%s" % (chr(low), chr(high)) for low, high in plaintext.INVISIBLE if low != 0xD800
+)
+ESCAPE = (
+    r"(?:\x1b|\x9b|\\u001[bB]|\\x1[bB]|\\033|\\e)\[?[0-9;:?]{0,40}(?<=[\[\x9b0-9;])[A-Za-z]|"
+    + INVISIBLE
+)
 ESCAPES = ("\x1b", "\\u001", "\\x1", "\\033[", "\\e[")
 RUN = r"(?<![A-Za-z0-9_\-./+=~%])[A-Za-z0-9_\-./+=~%]{16,}"
 PRIVATE_TAG = (
-    r"(?:<|&(?:amp;){0,3}(?:lt|\#0*60|\#x0*3c);|\\+(?:u003|x3)c|%3c|＜)\s*(?P<close>\\*/?)\s*private(?![\w\-.:])"
-    r"(?:(?:(?!<|&(?:amp;){0,3}lt;).){0,300}?(?:>|&(?:amp;){0,3}(?:gt|\#0*62|\#x0*3e);|\\+(?:u003|x3)e|%3e|＞))?"
+    r"(?:<|&(?:amp;){0,3}(?:lt|\#0*60|\#x0*3c);|\\+(?:u003|x3)c|%3c"
+    r"|＜)\s*(?P<close>\\*/?)\s*private(?![\w\-.:])(?:(?:(?!<|&(?:amp;){0,3}lt;).){0,300}?(?:>"
+    r"|&(?:amp;){0,3}(?:gt|\#0*62|\#x0*3e);|\\+(?:u003|x3)e|%3e|＞))?"
 )
 PLACEHOLDER = (
-    r"x{4}|\*{3}|\.{3}|…|•{2}|#{4}|_{4}|(?:^|[^a-z])(?:your|my|some|the|new|old)[-_ ]?(?:[a-z]+[-_ ]?)?(?:password|passwd|pwd|pass|secret"
-    r"|token|key|api|app|user|db|value)|changeme|change[-_]?(?:me|this|it)|example|placeholder|dummy|redacted|replace[-_]?(?:me|with|this)|insert[-_]"
-    r"|<[^>]*>|\{\{|\}\}|\$\{|\$\(|%\(|^%[a-z_]+%$|^\$[a-z_]+$|^\$[a-z_]+:|^\[.*\]$|^\{[^\"]*\}$|^<|^#\{|not[-_]?set|to[-_]?be[-_]|deadbeef"
-    r"|^(?:0+|1+|123456?|abc123|test\d{0,4}|foo\w{0,4}|bar|none|null|true|false|undefined|secret|password|passwd|pass|token\d?|pwd|string|hidden|masked)$"
+    r"x{4}|\*{3}|\.{3}|…|•{2}|#{4}|_{4}|(?:^|[^a-z])(?:your|my|some|the|new"
+    r"|old)[-_ ]?(?:[a-z]+[-_ ]?)?(?:password|passwd|pwd|pass|secret|token|key|api|app|user|db"
+    r"|value)|changeme|change[-_]?(?:me|this|it)|example|placeholder|dummy|redacted"
+    r"|replace[-_]?(?:me|with|this)|insert[-_]|<[^>]*>|\{\{|\}\}|\$\{|\$\(|%\(|^%[a-z_]+%$"
+    r"|^\$[a-z_]+$|^\$[a-z_]+:|^\[.*\]$|^\{[^\"]*\}$|^<|^#\{|not[-_]?set|to[-_]?be[-_]|deadbeef"
+    r"|^(?:0+|1+|123456?|abc123|test\d{0,4}|foo\w{0,4}|bar|none|null|true|false|undefined|secret"
+    r"|password|passwd|pass|token\d?|pwd|string|hidden|masked)$"
 )
 STOCK = (
-    r"user(?:name)?|postgres|root|admin|guest|test\w{0,4}|pw|pass\w{0,5}|my\w{0,8}|x+|y+|z+|\*+|[?%:]\w*|\d{1,5}(?:/\S{0,60})?"
+    r"user(?:name)?|postgres|root|admin|guest|test\w{0,4}|pw|pass\w{0,5}|my\w{0,8}|x+|y+|z+|\*+"
+    r"|[?%:]\w*|\d{1,5}(?:/\S{0,60})?"
 )
 CODE = (
-    r"!?(?:[a-z]\w*!\[|[A-Za-z_$][\w$]*(?:(?:\?\.|\.|::|->)[A-Za-z_$][\w$]*)*[\[(]|[A-Za-z_$][\w$]*(?:(?:\?\.|::|->|\.)[A-Za-z_$][\w$]*)+(?:[^\w\-+/=]|$)"
-    r"|[@&(\[{]|(?:function|async|await|new|return|lambda)\b|[$@%]\w+-$|(?:qr|qw|tr|m)[/({\[])"
+    r"!?(?:[a-z]\w*!\[|[A-Za-z_$][\w$]*(?:(?:\?\.|\.|::|->)[A-Za-z_$][\w$]*)*[\[(]"
+    r"|[A-Za-z_$][\w$]*(?:(?:\?\.|::|->|\.)[A-Za-z_$][\w$]*)+(?:[^\w\-+/=]|$)|[@&(\[{]|(?:function"
+    r"|async|await|new|return|lambda)\b|[$@%]\w+-$|(?:qr|qw|tr|m)[/({\[])"
 )
 PLACE = (
-    r"process\.env|os\.environ|env[.\[]|import\.meta|System\.|self\.|this\.|secrets?\.|var\.|local\.|data\.|module\.|vault:|ssm:|op://"
-    r"|file://|https?://|arn:|/[a-z]+/|\.{1,2}/|~/|[a-z]:\\"
+    r"process\.env|os\.environ|env[.\[]|import\.meta|System\.|self\.|this\.|secrets?\.|var\."
+    r"|local\.|data\.|module\.|vault:|ssm:|op://|file://|https?://|arn:|/[a-z]+/"
+    r"|\.{1,2}/|~/|[a-z]:\\"
 )
 WORDY = (
-    r"(?:[a-z]*(?:[A-Z][a-z]+)*|[A-Z]+)\d{0,3}(?:[-_./: @](?:[a-z]*(?:[A-Z][a-z]+)*|[A-Z]+)\d{0,4})*|[\d.,:/\-]+[a-z]{0,3}"
-    r"|\d{4}-\d\d-\d\d[T_ ]?[\d:.+Z\-]*|0[xX][0-9a-fA-F]{1,16}"
+    r"(?:[a-z]*(?:[A-Z][a-z]+)*|[A-Z]+)\d{0,3}(?:[-_./: @](?:[a-z]*(?:[A-Z][a-z]+)*"
+    r"|[A-Z]+)\d{0,4})*|[\d.,:/\-]+[a-z]{0,3}|\d{4}-\d\d-\d\d[T_ ]?[\d:.+Z\-]*"
+    r"|0[xX][0-9a-fA-F]{1,16}"
 )
-TECHNICAL = r"(?:scram-|pbkdf2-?|hmac-?)?(?:sha|latin|iso|md|utf|hs|rs|es|ps|ed|oauth|base|aes|rsa|argon|http|ipv|k8s|win|int|uint|float|varchar|char|min|max|node|python|py|php)[-_]?\d{1,5}\w{0,4}"
+TECHNICAL = (
+    r"(?:scram-|pbkdf2-?|hmac-?)?(?:sha|latin|iso|md|utf|hs|rs|es|ps|ed|oauth|base|aes|rsa|argon"
+    r"|http|ipv|k8s|win|int|uint|float|varchar|char|min|max|node|python|py|php)[-_]?\d{1,5}\w{0,4}"
+)
 VETO_TAIL = (
-    r"(?<=[a-z])(?:ids?|names?|urls?|files?|paths?|length|counts?|types?|fields?|stamp|hash)$|(?:^|[_.\-])(?:ids?|names?|urls?|uri|endpoint|path|paths|files?|filename|dir|counts?|length|len|size|types?|ttl|expir\w*|exp|limit|fields?|label"
-    r"|hint|prompt|policy|strength|regex|pattern|format|refs?|arn|versions?|algorithms?|alg|hash|hashes|sha\d*|digest|checksum|md5|fingerprint"
-    r"|commit|rev|revision|required|enabled|disabled|valid|header|parser|usage|used|budget|cost|price|per|rate|class|index|column|table|mapping"
-    r"|store|manager|provider|service|stamp|timeout|period|interval|days?|hours?|minutes?|seconds?|secs|ms|lifetime|attempts?|tries|retries|rounds?|iterations?|rotation|history|hashers?|validators?|backends?|date|time|at|age|status|state|error|errors|message|help|placeholder|input|element|selector|button|icon)$"
+    r"(?<=[a-z])(?:ids?|names?|urls?|files?|paths?|length|counts?|types?|fields?|stamp|hash)$|(?:^"
+    r"|[_.\-])(?:ids?|names?|urls?|uri|endpoint|path|paths|files?|filename|dir|counts?|length|len"
+    r"|size|types?|ttl|expir\w*|exp|limit|fields?|label|hint|prompt|policy|strength|regex|pattern"
+    r"|format|refs?|arn|versions?|algorithms?|alg|hash|hashes|sha\d*|digest|checksum|md5"
+    r"|fingerprint|commit|rev|revision|required|enabled|disabled|valid|header|parser|usage|used"
+    r"|budget|cost|price|per|rate|class|index|column|table|mapping|store|manager|provider|service"
+    r"|stamp|timeout|period|interval|days?|hours?|minutes?|seconds?|secs|ms|lifetime|attempts?"
+    r"|tries|retries|rounds?|iterations?|rotation|history|hashers?|validators?|backends?|date|time"
+    r"|at|age|status|state|error|errors|message|help|placeholder|input|element"
+    r"|selector|button|icon)$"
 )
 VETO_HEAD = (
-    r"(?:public|pub|primary|foreign|sort|partition|cache|idempotency|host|map|dict|object|s3|row|unique|natural|shard|group|order|lookup|hash|index"
-    r"|max|min|num|total|input|output|prompt|completion|public[_-]?key|page|next|continuation|sync|cursor|hot|short|mon|don|tur|dedupe|dedup|locale|i18n|translation"
-    r"|get|set|has|is|verify|known)[_.\-]*"
+    r"(?:public|pub|primary|foreign|sort|partition|cache|idempotency|host|map|dict|object|s3|row"
+    r"|unique|natural|shard|group|order|lookup|hash|index|max|min|num|total|input|output|prompt"
+    r"|completion|public[_-]?key|page|next|continuation|sync|cursor|hot|short|mon|don|tur|dedupe"
+    r"|dedup|locale|i18n|translation|get|set|has|is|verify|known)[_.\-]*"
 )
 GOOD_KEY = (
-    r"(?:api|access|secret|private|auth|account|shared|sharedaccess|signing|sign|encryption|encrypt|crypto|cipher|aes|master|license|service|app|application|client"
-    r"|session|storage|subscription|admin|deploy|ssh|hmac|jwt|webhook|bot|integration|project|write|server|consumer|preshared|root|user|rest|security"
-    r"|primary|secondary|functions?|host|data|developer|dev|prod|live|test|ingest|license|x|wg|" + VENDORS + r")$"
+    r"(?:api|access|secret|private|auth|account|shared|sharedaccess|signing|sign|encryption|encrypt"
+    r"|crypto|cipher|aes|master|license|service|app|application|client|session|storage|subscription"
+    r"|admin|deploy|ssh|hmac|jwt|webhook|bot|integration|project|write|server|consumer|preshared"
+    r"|root|user|rest|security|primary|secondary|functions?|host|data|developer|dev|prod|live|test"
+    r"|ingest|license|x|wg|" + VENDORS + r")$"
 )
 # What a build's cache is called: words and versions, then as a rule the digest of a lock file.
 COMPOSED = (
-    r"(?=[^\n]{0,120}?[A-Za-z]{3})(?:(?:(?:[A-Z]?[a-z]{1,16}|[A-Z]{2,8}|macOS)\d{0,3}|v?\d{1,6}|x86_64|[0-9a-f]{7,64})[-_|./: ]){1,12}"
-    r"(?:[0-9a-f]{7,128}|[A-Z]?[a-z]{1,16}\d{0,3})?"
+    r"(?=[^\n]{0,120}?[A-Za-z]{3})(?:(?:(?:[A-Z]?[a-z]{1,16}|[A-Z]{2,8}|macOS)\d{0,3}|v?\d{1,6}"
+    r"|x86_64|[0-9a-f]{7,64})[-_|./: ]){1,12}(?:[0-9a-f]{7,128}|[A-Z]?[a-z]{1,16}\d{0,3})?"
 )
 DIGEST = r"(?i:sha(?:1|224|256|384|512)|md5|h1|10c0)[-:/=][A-Za-z0-9+/]{20,}"
-# A password after its bare name, without a mark between: letters, digits and a sign, as no word of prose or code has.
-SPOKEN = r"(?=[^\s!@#$%^&?]{0,63}[!@#$%^&?])(?=[^\s\d]{0,63}\d)(?=[^\sA-Za-z]{0,63}[A-Za-z])(?![\w.\-]{1,64}@[\w\-]{1,64}\.)[\w!@#$%^&?.~\-]{8,64}(?![\w!@#$%^&*?=()<>{}\[\]|+/\\:\"'`~\-])"
+# A password after its bare name, without a mark between: letters, digits and a sign, as no word of
+# prose or code has.
+SPOKEN = (
+    r"(?=[^\s!@#$%^&?]{0,63}[!@#$%^&?])(?=[^\s\d]{0,63}\d)(?=[^\sA-Za-z]{0,63}[A-Za-z])"
+    r"(?![\w.\-]{1,64}@[\w\-]{1,64}\.)[\w!@#$%^&?.~\-]{8,64}(?!"
+    r"[\w!@#$%^&*?=()<>{}\[\]|+/\\:\"'`~\-])"
+)
 NAME_CHARS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-"
 SEPARATOR = (
-    r"(?=(?P<tail>(?:[A-Za-z0-9_.]|-(?!>)){0,40}))(?P=tail)(?P<shut>(?:\[[^\]\s]{0,24}\]|\\{0,7}[\"'`)\]*]|%22|&quot;|&#3[49];){0,4})(?:"
-    r"[ \t]{0,40}(?:[:][ \t]*(?:str|string|String|&str|&'static str|text|Text|SecretStr|Optional\[str\]|char\*|any)\??[ \t]*(?==))?"
-    r"(?P<sign>:=|=>|={1,3}|\?=|\+=|::?|->|：|＝|%3[aAdD])(?:%22|&quot;|&#3[49];)?(?:[ \t]{0,80}(?:[|>][+-]?[ \t]*\r?\n[ \t]{1,40})?|\s{0,80}(?=\\{0,7}[\"']))"
-    r"|[\"']?,?\s{0,40}-?[ \t]{0,9}\\{0,7}[\"']?(?:[Vv]alue|VALUE|defaultValue|default)\\{0,7}[\"']?[ \t]{0,9}[:=][ \t]{0,9}"
-    r"|[ \t]+(?P<verb>is|was|ist|war|lautet|est|es|to)[ \t:]{1,4}|(?P<call>,[ \t]*|\([ \t]*)(?=\\{0,7}[\"'])"
-    r"|(?P<tag>>)|[ \t]{1,20}\|[ \t]{0,20}|(?P<flag>[ \t]{1,4}))"
+    r"(?=(?P<tail>(?:[A-Za-z0-9_.]|-(?!>)){0,40}))(?P=tail)(?P<shut>(?:\[[^\]\s]{0,24}\]"
+    r"|\\{0,7}[\"'`)\]*]|%22|&quot;|&#3[49];){0,4})(?:[ \t]{0,40}(?:[:][ \t]*(?:str|string|String"
+    r"|&str|&'static str|text|Text|SecretStr|Optional\[str\]|char\*|any)\??[ \t]*(?==))?(?P<sign>:="
+    r"|=>|={1,3}|\?=|\+=|::?|->|：|＝|%3[aAdD])(?:%22|&quot;"
+    r"|&#3[49];)?(?:[ \t]{0,80}(?:[|>][+-]?[ \t]*\r?\n[ \t]{1,40})?|\s{0,80}(?=\\{0,7}[\"']))"
+    r"|[\"']?,?\s{0,40}-?[ \t]{0,9}\\{0,7}[\"']?(?:[Vv]alue|VALUE|defaultValue"
+    r"|default)\\{0,7}[\"']?[ \t]{0,9}[:=][ \t]{0,9}|[ \t]+(?P<verb>is|was|ist|war|lautet|est|es"
+    r"|to)[ \t:]{1,4}|(?P<call>,[ \t]*|\([ \t]*)(?=\\{0,7}[\"'])|(?P<tag>>)"
+    r"|[ \t]{1,20}\|[ \t]{0,20}|(?P<flag>[ \t]{1,4}))"
 )
 OPEN = r"[fFbBrRuUL@$]{0,2}(?P<q>\\{0,7}(?:\"\"\"|'''|[\"'`「『“”‘]))"
 BARE = r"[^\s\"'`<>|]{1,160}"
-STOP = r"[&;,?][\w .\-%]{1,30}=|=[A-Za-z_]{3,30}=|\\+[nrt\"'`]|[,;)\]}]+(?:$|[,;)\]}])|;$|\$\(|%2[26]|&quot;|&#3[49];|[\u2010-\uffff]"
+STOP = (
+    r"[&;,?][\w .\-%]{1,30}=|=[A-Za-z_]{3,30}=|\\+[nrt\"'`]|[,;)\]}]+(?:$|[,;)\]}])|;$|\$\(|%2[26]"
+    r"|&quot;|&#3[49];|[\u2010-\uffff]"
+)
 PARTICLES = (
-    r"(?:(?P<sign>(?:[ \t]?[(（【\[][^\n()（）【】\[\]]{1,24}[)）】\]])?\\{0,7}[\"'`*]{0,2}\s{0,3}(?:[-=]>|:=|[:=：＝|→⇒])\s{0,3})"
-    r"|[^\x00-\x7f\n]{0,8}[\s:=(*]{0,6}[「『“‘：＝は是为為]{0,3}\s{0,2})\\{0,7}[\"'`(*「『“‘]{0,2}(?P<v>[\x21-\x7e]{4,256})"
+    r"(?:(?P<sign>(?:[ \t]?[(（【\[][^\n()（）【】\[\]]{1,24}[)）】\]])?\\{0,7}[\"'`*]{0,2}\s{0,3}"
+    r"(?:[-=]>|:=|[:=：＝|→⇒])\s{0,3})|[^\x00-\x7f\n]{0,8}[\s:=(*]{0,6}[「『“‘：＝は是为為]{0,3}"
+    r"\s{0,2})\\{0,7}[\"'`(*「『“‘]{0,2}(?P<v>[\x21-\x7e]{4,256})"
 )
 COUNTED = tuple("年月日桁回個件文자년월일회개건")  # a number before one of these is no PIN
-TICKET = r"[A-Z]{2,8}-\d{1,7}|[a-z]-[0-9a-f]{6,12}"  # of an error, an issue, a record: what a sentence names beside such a word
+# of an error, an issue, a record: what a sentence names beside such a word
+TICKET = r"[A-Z]{2,8}-\d{1,7}|[a-z]-[0-9a-f]{6,12}"
 CREDENTIAL = (
-    r"(?:^|[^a-z])(?:api|access|secret|auth|private|signing|encryption|service|account|bot|deploy)?[-_ ]?(?:key|token|secret|password|passwd|credentials?|passphrase)s?"
-    r"(?:[^a-z0-9\n][^\n]{0,30}|[:=]?[ \t]*\n[ \t]{0,8})?\Z"
+    r"(?:^|[^a-z])(?:api|access|secret|auth|private|signing|encryption|service|account|bot"
+    r"|deploy)?[-_ ]?(?:key|token|secret|password|passwd|credentials?"
+    r"|passphrase)s?(?:[^a-z0-9\n][^\n]{0,30}|[:=]?[ \t]*\n[ \t]{0,8})?\Z"
 )
 BINDING = r"(?:=>|:=|[:=,>|(]|is|->){1,2}\s{0,3}[\"'`\\(]{0,4}\Z"
 BOUND = r"(?:" + VENDORS + r")[\w.\- ]{0,30}[\"'\])\\]{0,4}\s{0,3}" + BINDING
-HASHED = r"(?:sha\d*|md5|hash|digest|integrity|checksum|commit|revision|rev|etag|resolved|h1|fingerprint|version|uuid|guid|trace|span|request)[\w.\- ]{0,12}[\"']?\s{0,2}[:=\-]{0,2}\s{0,2}[\"']?\Z"
-KEY_HEAD = r"-{4,5} ?BEGIN (?:[A-Z0-9]{1,12} ){0,4}PRIVATE KEY(?: BLOCK)? ?-{4,5}|Private-Lines: \d{1,4}"
+HASHED = (
+    r"(?:sha\d*|md5|hash|digest|integrity|checksum|commit|revision|rev|etag|resolved|h1|fingerprint"
+    r"|version|uuid|guid|trace|span|request)[\w.\- ]{0,12}[\"']?\s{0,2}[:=\-]{0,2}\s{0,2}[\"']?\Z"
+)
+KEY_HEAD = (
+    r"-{4,5} ?BEGIN (?:[A-Z0-9]{1,12} ){0,4}PRIVATE KEY(?: BLOCK)? ?-{4,5}|Private-Lines: \d{1,4}"
+)
 KEY_END = r"-{4,5} ?END (?:[A-Z0-9]{1,12} ){0,4}PRIVATE KEY(?: BLOCK)? ?-{4,5}"
 KEY_TAIL = r"-{4,5} ?(END|BEGIN) [A-Z0-9 ]{0,50}?KEY(?: BLOCK)? ?-{4,5}"
 KEY_GAP = r"[\s\"'`+,;\\>#|*rn\d→:=.…]{0,40}(?!-{4,5} ?BEGIN)"
 KEY_ENCODED = r"LS0tLS1CRUdJTi[A-Za-z0-9+/]{20,}={0,2}(?:\s{1,40}[A-Za-z0-9+/]{40,}={0,2}){0,400}"
-WEB = r"(?:https?:(?:\\{0,4}/){2}[\w.\-]{0,64})?\Z"  # what of a webhook's address stands before the host's own name
+# what of a webhook's address stands before the host's own name
+WEB = r"(?:https?:(?:\\{0,4}/){2}[\w.\-]{0,64})?\Z"
 REFERENCE = r"(?:url|host|path|image|repo\w*|ref|sha|tag|version|release)[\"']?\s*[:=]+\s*[\"']?\Z"
 GUTTER = r"[ \t]*(?:\d{1,6}[ \t]*[→:|│\t]|\d{1,6}[ \t]{1,4}|[>#|+*│\-][ \t]?|//[ \t]?){0,3}[ \t]*"
-BODY = r"(?:(?:Proc-Type|DEK-Info|Version|Comment|Charset|Hash|Encryption|Subject|Public-Lines|Key-Derivation|Argon2-\w+)[:][^\n]{0,200}|(?P<b>[A-Za-z0-9+/]{1,4096}={0,3}))?"
+BODY = (
+    r"(?:(?:Proc-Type|DEK-Info|Version|Comment|Charset|Hash|Encryption|Subject|Public-Lines"
+    r"|Key-Derivation|Argon2-\w+)[:][^\n]{0,200}|(?P<b>[A-Za-z0-9+/]{1,4096}={0,3}))?"
+)
 LINE_END = r"(?:[ \t\"'`+,;\\]*(?:\r?\n|\\{1,4}r?\\{0,4}n|\Z)|[ \t\"'`+,;\\]+)"
 
 
@@ -226,10 +552,16 @@ def rx(pattern: str, flags: int = 0) -> re.Pattern[str]:
 
 
 def beyond_ascii(text: str) -> str:
-    """Return the characters of a text that are not ASCII: these few are searched far faster than the whole."""
+    """Return the characters of a text that are not ASCII: these few are searched far faster than
+    the whole.
+    """
     if text.isascii():
         return ""
-    return text.encode("utf-8", "surrogatepass").translate(None, _ASCII).decode("utf-8", "surrogatepass")
+    return (
+        text.encode("utf-8", "surrogatepass")
+        .translate(None, _ASCII)
+        .decode("utf-8", "surrogatepass")
+    )
 
 
 def spots(text: str, needle: str) -> Iterator[int]:
@@ -255,7 +587,9 @@ class Places:
         return known
 
     def within(self, needle: str, part: str) -> List[int]:
-        """Return the same for a needle that contains another one, which is seldom enough to be looked at each time."""
+        """Return the same for a needle that contains another one, which is seldom enough to be
+        looked at each time.
+        """
         seen = self.of(part)
         if not seen or needle == part:
             return seen
@@ -266,11 +600,17 @@ class Places:
 
 
 def at_edge(text: str, at: int) -> bool:
-    """Tell whether a token may begin here: no letter or digit before, unless it ends an escape (`\\n`, `%3D`, `\\u003d`)."""
-    before = text[at - 1:at]
+    """Tell whether a token may begin here: no letter or digit before, unless it ends an escape
+    (`\\n`, `%3D`, `\\u003d`).
+    """
+    before = text[at - 1 : at]
     if not (before.isalnum() or before == "_") or not before.isascii():
         return True
-    return bool(rx(r"(?:\\[nrtfb]|%[0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}|\\x[0-9A-Fa-f]{2})\Z").search(text[max(0, at - 6):at]))
+    return bool(
+        rx(r"(?:\\[nrtfb]|%[0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}|\\x[0-9A-Fa-f]{2})\Z").search(
+            text[max(0, at - 6) : at]
+        )
+    )
 
 
 def is_filler(value: str) -> bool:

@@ -1,8 +1,9 @@
 """Tokens that are known by themselves: vendors' prefixes and marks, each with what may follow.
 
-Formats of the older rows are those of the rules that gitleaks (cmd/generate/config/rules) and trufflehog (pkg/detectors)
-publish; a row from another source names it.  What belongs to no row and yet has the form of one, a short word, `_` or
-`-`, and at least 32 random characters, is found by `UNKNOWN`.
+Formats of the older rows are those of the rules that gitleaks (cmd/generate/config/rules) and
+trufflehog (pkg/detectors) publish; a row from another source names it.  What belongs to no row and
+yet has the form of one, a short word, `_` or `-`, and at least 32 random characters, is found by
+`UNKNOWN`.
 """
 
 from __future__ import annotations
@@ -11,18 +12,34 @@ from typing import Tuple
 
 # What follows has letters of both cases, as no digest, UUID or identifier in base 36 has.
 MIXED = r"(?=[\w\-]{0,60}?[a-z])(?=[\w\-]{0,60}?[A-Z])"
-# kind, literal prefixes, what follows.  The class runs to the token's end: a bounded count would leave the tail in clear.
+# kind, literal prefixes, what follows.  The class runs to the token's end: a bounded count would
+# leave the tail in clear.
 TOKENS: Tuple[Tuple[str, str, str], ...] = (
     ("anthropic-key", "sk-ant-", r"[\w\-]{16,}"),
     ("openai-key", "sk-proj- sk-svcacct- sk-admin- sk-or-v1- sk-lf-", r"[\w\-]{20,}"),
     ("github-token", "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_", r"\w{20,}"),
-    ("gitlab-token", "glpat- gldt- glrt- glcbt- glptt- glft- glimt- glagent- gloas- glsoat- glffct- GR1348941",
-     r"[\w\-]{16,}(?:\.\w{2,}){0,3}"),
-    ("slack-token", "xoxb- xoxp- xoxa- xoxr- xoxs- xoxo- xoxe- xoxc- xoxd- xapp-", r"[\w\-%+/=]{10,}"),
-    ("webhook-url", "hooks.slack.com/services/ hooks.slack.com/workflows/ hooks.slack.com/triggers/"
-     " discord.com/api/webhooks/ discordapp.com/api/webhooks/ .webhook.office.com/webhookb2/ hooks.zapier.com/hooks/catch/"
-     " chat.googleapis.com/v1/spaces/", r"[\w\-/+@.?=&%]{16,}"),
-    ("stripe-key", "sk_live_ sk_test_ sk_prod_ rk_live_ rk_test_ rk_prod_ whsec_", r"[A-Za-z0-9+/=]{10,}"),
+    (
+        "gitlab-token",
+        "glpat- gldt- glrt- glcbt- glptt- glft- glimt- glagent- gloas- glsoat- glffct- GR1348941",
+        r"[\w\-]{16,}(?:\.\w{2,}){0,3}",
+    ),
+    (
+        "slack-token",
+        "xoxb- xoxp- xoxa- xoxr- xoxs- xoxo- xoxe- xoxc- xoxd- xapp-",
+        r"[\w\-%+/=]{10,}",
+    ),
+    (
+        "webhook-url",
+        "hooks.slack.com/services/ hooks.slack.com/workflows/ hooks.slack.com/triggers/ "
+        "discord.com/api/webhooks/ discordapp.com/api/webhooks/ .webhook.office.com/webhookb2/ "
+        "hooks.zapier.com/hooks/catch/ chat.googleapis.com/v1/spaces/",
+        r"[\w\-/+@.?=&%]{16,}",
+    ),
+    (
+        "stripe-key",
+        "sk_live_ sk_test_ sk_prod_ rk_live_ rk_test_ rk_prod_ whsec_",
+        r"[A-Za-z0-9+/=]{10,}",
+    ),
     ("google-key", "AIza GOCSPX- ya29. 1//0", r"[\w\-.]{20,}"),
     ("aws-key", "ABSK bedrock-api-key- amzn.mws. amzn1.oa2-cs.v1.", r"[\w+/=\-]{30,}"),
     ("registry-token", "npm_ rubygems_ CLOJARS_", r"[A-Za-z0-9]{30,}"),
@@ -40,7 +57,11 @@ TOKENS: Tuple[Tuple[str, str, str], ...] = (
     ("twilio-key", "SK", r"[0-9a-fA-F]{32}(?![\w])"),
     ("mailgun-key", "key- pubkey-", r"[A-Za-z0-9]{32}(?![\w])"),
     ("mail-key", "xkeysib- xsmtpsib-", r"[a-f0-9]{32,}-\w{8,}"),
-    ("aws-key", "AKIA ASIA ABIA ACCA AROA AIDA AGPA AIPA ANPA ANVA A3T", r"[A-Z0-9]{16,17}(?![A-Za-z0-9])"),
+    (
+        "aws-key",
+        "AKIA ASIA ABIA ACCA AROA AIDA AGPA AIPA ANPA ANVA A3T",
+        r"[A-Z0-9]{16,17}(?![A-Za-z0-9])",
+    ),
     ("cloud-key", "LTAI AKID EZAK EZTK AKCp cmVmd HRKU- AQVN", r"[\w\-]{16,}"),
     ("cloud-key", "4b1d", MIXED + r"[A-Za-z0-9]{38}(?!\w)"),
     ("vault-token", "hvs. hvb. hvr.", r"[\w\-]{20,}"),
@@ -67,12 +88,17 @@ TOKENS: Tuple[Tuple[str, str, str], ...] = (
     ("cloudflare-key", "v1.0-", r"[a-f0-9]{24}-[a-f0-9]{100,}"),
     ("openshift-token", "sha256~", r"[\w\-]{40,}"),
     ("twitter-token", "AAAAAAAAAAAAAAAAAAAAA", r"[\w%]{60,}"),
-    ("api-token", "dnkey- duffel_live_ duffel_test_ FLWSECK_TEST- FLWSECK- fio-u- fo1_ fm1r_ fm1a_ fm2_ ico- rdme_ pnu_"
-     " pplx- gsk_ xai- r8_ tgp_v1_ csk- pcsk_ lsv2_pt_ lsv2_sk_ tskey- p8e- CFPAT- s-s4t2 shippo_live_ shippo_test_"
-     " sgp_ slk_ tfp_ aio_ AVNS_ AVNU_ figd_ figp_ sbp_ sb_secret_ nfp_ napi_ snyk_ bkua_ CCIPAT_ CCIPRJ_ ddp_ ddw_"
-     " PMAK- NRAK- NRII- NRJS- NRRA- pul- pscale_tkn_ pscale_oauth_ pscale_pw_ sntrys_ sntryu_ squ_ sqp_ sqa_ tk-us-"
-     " sm_aat_ sm_pat_ sm_sat_ phx_ phs_ whsk_ key_live_ key_test_ rpa_ e2b_ apify_api_ ctx7sk-"
-     " dtn_ tvly- jina_ nvapi- sdp_ sc_live_ secret-token:", r"[\w\-+/=.]{19,}"),
+    (
+        "api-token",
+        "dnkey- duffel_live_ duffel_test_ FLWSECK_TEST- FLWSECK- fio-u- fo1_ fm1r_ fm1a_ fm2_ ico- "
+        "rdme_ pnu_ pplx- gsk_ xai- r8_ tgp_v1_ csk- pcsk_ lsv2_pt_ lsv2_sk_ tskey- p8e- CFPAT- "
+        "s-s4t2 shippo_live_ shippo_test_ sgp_ slk_ tfp_ aio_ AVNS_ AVNU_ figd_ figp_ sbp_ "
+        "sb_secret_ nfp_ napi_ snyk_ bkua_ CCIPAT_ CCIPRJ_ ddp_ ddw_ PMAK- NRAK- NRII- NRJS- NRRA- "
+        "pul- pscale_tkn_ pscale_oauth_ pscale_pw_ sntrys_ sntryu_ squ_ sqp_ sqa_ tk-us- sm_aat_ "
+        "sm_pat_ sm_sat_ phx_ phs_ whsk_ key_live_ key_test_ rpa_ e2b_ apify_api_ ctx7sk- dtn_ "
+        "tvly- jina_ nvapi- sdp_ sc_live_ secret-token:",
+        r"[\w\-+/=.]{19,}",
+    ),
     # https://ai.google.dev/gemini-api/docs/api-key: keys made since 2026 are "authorization keys"
     ("google-key", "AQ.Ab", r"[\w\-]{24,}"),
     # https://developers.cloudflare.com/fundamentals/api/get-started/token-formats
@@ -90,17 +116,35 @@ TOKENS: Tuple[Tuple[str, str, str], ...] = (
     ("clickup-token", "pk_", r"\d{4,12}_[A-Z0-9]{28,}"),
     # https://docs.datadoghq.com/account_management/personal-access-tokens
     ("datadog-token", "ddpat_ ddsat_ ddapp_", r"[\w\-]{24,}"),
-    # https://docs.wandb.ai, https://polar.sh/docs, https://developer.paddle.com, https://documentation.onesignal.com
-    ("api-token", "wandb_v1_ polar_oat_ polar_pat_ polar_at_ pdl_live_apikey_ pdl_sdbx_apikey_ os_v2_app_ os_v2_org_"
-     " mdb_sa_sk_ n8n_api_ ory_pat_ ory_at_ ory_rt_ bb_live_ cal_live_ tr_dev_ tr_prod_ tr_stg_ tr_pat_ fal_sk_"
-     " sgamp_ bkct_ bkaa_ depot_ retool_ unkey_ composio_ nango_ hcaik_ hcxik_ persona_production_", r"[\w\-]{20,}"),
-    # gitleaks: infisical, mailersend …; trufflehog: axiom, netbird, jsr; https://docs.getdbt.com, https://xata.io/docs
-    ("api-token", "xaat- xapt- nbp_ jsrp_ jsrt_ dbtc_ xau_ glrtr- sess- ovsxat_ ovsxp_ vtwn_ sntryi_ rwlt_",
-     r"(?=[A-Za-z_\-]{0,40}\d)[\w\-]{20,}"),
+    # https://docs.wandb.ai, https://polar.sh/docs, https://developer.paddle.com,
+    # https://documentation.onesignal.com
+    (
+        "api-token",
+        "wandb_v1_ polar_oat_ polar_pat_ polar_at_ pdl_live_apikey_ pdl_sdbx_apikey_ os_v2_app_ "
+        "os_v2_org_ mdb_sa_sk_ n8n_api_ ory_pat_ ory_at_ ory_rt_ bb_live_ cal_live_ tr_dev_ "
+        "tr_prod_ tr_stg_ tr_pat_ fal_sk_ sgamp_ bkct_ bkaa_ depot_ retool_ unkey_ composio_ "
+        "nango_ hcaik_ hcxik_ persona_production_",
+        r"[\w\-]{20,}",
+    ),
+    # gitleaks: infisical, mailersend …; trufflehog: axiom, netbird, jsr; https://docs.getdbt.com,
+    # https://xata.io/docs
+    (
+        "api-token",
+        "xaat- xapt- nbp_ jsrp_ jsrt_ dbtc_ xau_ glrtr- sess- ovsxat_ ovsxp_ vtwn_ sntryi_ rwlt_",
+        r"(?=[A-Za-z_\-]{0,40}\d)[\w\-]{20,}",
+    ),
     ("api-token", "mlsn.", r"[a-f0-9]{32,}"),
     ("api-token", "fw_", r"(?=[A-Za-z]{0,40}\d)" + MIXED + r"[A-Za-z0-9]{22,}(?!\w)"),
-    ("api-token", "pa- al- as- ak-", r"(?=[A-Za-z_\-]{0,60}\d)" + MIXED + r"[\w\-]{22,60}(?![\w\-])"),
-    ("api-token", "secret-live- secret-test- secret-", r"(?=[A-Za-z_\-]{0,60}\d)" + MIXED + r"[\w\-]{30,}"),
+    (
+        "api-token",
+        "pa- al- as- ak-",
+        r"(?=[A-Za-z_\-]{0,60}\d)" + MIXED + r"[\w\-]{22,60}(?![\w\-])",
+    ),
+    (
+        "api-token",
+        "secret-live- secret-test- secret-",
+        r"(?=[A-Za-z_\-]{0,60}\d)" + MIXED + r"[\w\-]{30,}",
+    ),
     ("api-token", "BSA", r"(?=[A-Za-z_\-]{0,40}\d)" + MIXED + r"[\w\-]{24,40}(?![\w\-])"),
     ("atlassian-token", "ATTA", MIXED + r"[A-Za-z0-9]{48,}"),
     ("docker-token", "SWMTKN-1- SWMKEY-1-", r"[\w\-]{40,}"),
@@ -112,24 +156,46 @@ TOKENS: Tuple[Tuple[str, str, str], ...] = (
 INNER: Tuple[Tuple[str, str, int, str], ...] = (
     ("jwt", "ZXlK", 0, r"ZXlK[\w+/]{60,}={0,2}"),
     ("telegram-token", ":AA", 12, r"(?<!\d)\d{6,12}:AA[\w\-]{30,}"),
-    ("azure-secret", "Q~", 4, r"(?:(?<![\w~.\-+/])|(?<=\\[nrt])|(?<=%3D))[\w~.]{3}\dQ~[\w~.\-]{30,}"),
+    (
+        "azure-secret",
+        "Q~",
+        4,
+        r"(?:(?<![\w~.\-+/])|(?<=\\[nrt])|(?<=%3D))[\w~.]{3}\dQ~[\w~.\-]{30,}",
+    ),
     ("azure-key", "AzCa", 90, r"(?<![\w+/])[\w+/]{20,90}AzCa[\w+/]{4,8}={0,2}"),
     ("azure-key", "+ASt", 90, r"(?<![\w+/])[\w+/]{60,86}\+ASt[\w+/]{4,8}={0,2}"),
     ("azure-key", "JQQJ99", 60, r"(?<!\w)\w{40,60}JQQJ99\w{20,}"),
     ("openai-key", "T3BlbkFJ", 90, r"(?<![\w\-])[\w\-]{16,90}T3BlbkFJ[\w\-]{16,}"),
     ("terraform-token", ".atlasv1.", 14, r"\w{14}\.atlasv1\.[\w\-=]{40,}"),
-    ("mailchimp-key", "-us", 32, r"(?:(?<![\w~.\-+/])|(?<=\\[nrt])|(?<=%3D))[a-f0-9]{32}-us\d{1,2}(?!\w)"),
+    (
+        "mailchimp-key",
+        "-us",
+        32,
+        r"(?:(?<![\w~.\-+/])|(?<=\\[nrt])|(?<=%3D))[a-f0-9]{32}-us\d{1,2}(?!\w)",
+    ),
     ("maxmind-key", "_mmk", 36, r"(?<!\w)\w{6}_\w{29}_mmk(?!\w)"),
-    ("paypal-token", "access_token$", 0, r"access_token\$(?:production|sandbox)\$\w{10,}\$[a-f0-9]{20,}"),
-    ("password-hash", "$2a$ $2b$ $2x$ $2y$ $5$ $6$ $y$ $7$ $apr1$ $argon2 $scrypt$ $pbkdf2-", 0,
-     r"\$(?:2[abxy]|5|6|y|7|apr1|argon2(?:id|i|d)|scrypt|pbkdf2-\w+)\$[\w./+=,$\-]{20,}"),
+    (
+        "paypal-token",
+        "access_token$",
+        0,
+        r"access_token\$(?:production|sandbox)\$\w{10,}\$[a-f0-9]{20,}",
+    ),
+    (
+        "password-hash",
+        "$2a$ $2b$ $2x$ $2y$ $5$ $6$ $y$ $7$ $apr1$ $argon2 $scrypt$ $pbkdf2-",
+        0,
+        r"\$(?:2[abxy]|5|6|y|7|apr1|argon2(?:id|i|d)|scrypt|pbkdf2-\w+)\$[\w./+=,$\-]{20,}",
+    ),
 )
-# Who else puts a prefix before a key: a word or two, then nothing but random letters and digits of both cases.
+# Who else puts a prefix before a key: a word or two, then nothing but random letters and digits of
+# both cases.
 UNKNOWN = r"(?P<p>[a-z][a-z0-9]{1,11}(?:[_\-][a-z0-9]{1,10}){0,2}[_\-])(?P<b>[A-Za-z0-9]{32,200})"
 # What such words name where no key follows: records and requests of services that count them so.
 COUNTERS = frozenset(
-    "toolu msg req call run thread asst file evt cus price prod sub pi ch in ii cs seti pm card acct re dp txn po il"
-    " chatcmpl cmpl resp rs fc ws srvtoolu container batch ftjob org proj user usr team sess session trace span hash"
-    " sha sha1 sha256 sha512 md5 id uid uuid etag chunk vendors index main app assets build cache".split())
+    "toolu msg req call run thread asst file evt cus price prod sub pi ch in ii cs seti pm card "
+    "acct re dp txn po il chatcmpl cmpl resp rs fc ws srvtoolu container batch ftjob org proj user "
+    "usr team sess session trace span hash sha sha1 sha256 sha512 md5 id uid uuid etag chunk "
+    "vendors index main app assets build cache".split()
+)
 # Of these no other text has the form.
 SURE = frozenset(kind for kind, *_ in (*TOKENS, *INNER)) | {"jwt", "discord-token", "private-key"}

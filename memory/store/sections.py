@@ -1,4 +1,6 @@
-"""The sections of a body: what stands under each heading, by number, by name, and one after the other."""
+"""The sections of a body: what stands under each heading, by number, by name, and one after the
+other.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,8 @@ BEGINNING = "(beginning)"  # what is shown for the text above the first heading
 
 
 class Section(NamedTuple):
-    """A part of a body: its number, its level (0 above the first heading), its heading path, its lines from start to end.
+    """A part of a body: its number, its level (0 above the first heading), its heading path, its
+    lines from start to end.
 
     The subsections belong to it.  A heading path reads `Setup > Docker`.
     """
@@ -32,7 +35,9 @@ def outline(body: str) -> List[Section]:
     first = marks[0][0] if marks else len(lines)
     found = [Section(0, 0, "", 0, first)] if "".join(lines[:first]).strip() or not marks else []
     ends = _ends(marks, len(lines))
-    found += [Section(at + 1, level, path, line, ends[at]) for at, (line, level, path) in enumerate(marks)]
+    found += [
+        Section(at + 1, level, path, line, ends[at]) for at, (line, level, path) in enumerate(marks)
+    ]
     return found
 
 
@@ -54,29 +59,35 @@ def _headings(lines: List[str]) -> List[tuple[int, int, str]]:
     for at, (line, code) in enumerate(coded(lines)):
         level, title = (0, "") if code else heading(line)
         if level:
-            path[level - 1:] = [""] * (level - 1 - len(path)) + [title]
+            path[level - 1 :] = [""] * (level - 1 - len(path)) + [title]
             found.append((at, level, " > ".join(part for part in path if part)))
     return found
 
 
 def find(found: List[Section], wanted: str) -> Optional[Section]:
-    """Return the section of a heading, of a path or its end such as `Setup > Docker` (case does not matter), or of a number."""
+    """Return the section of a heading, of a path or its end such as `Setup > Docker` (case does not
+    matter), or of a number.
+    """
     asked = " > ".join(part.strip() for part in wanted.casefold().split(">"))
     for one in found:
-        if one.path and (one.path.casefold() == asked or one.path.casefold().endswith(" > " + asked)):
+        if one.path and (
+            one.path.casefold() == asked or one.path.casefold().endswith(" > " + asked)
+        ):
             return one
     return next((one for one in found if str(one.number) == asked), None)
 
 
 def text(body: str, one: Section) -> str:
     """Return a section's text, its heading and subsections included."""
-    return "\n".join(body.split("\n")[one.start:one.end]).strip("\n") + "\n"
+    return "\n".join(body.split("\n")[one.start : one.end]).strip("\n") + "\n"
 
 
 def beside(found: List[Section], one: Section) -> tuple[Optional[Section], Optional[Section]]:
     """Return (the section before, the first one after that is no part of it)."""
     at = found.index(one)
-    return found[at - 1] if at else None, next((other for other in found[at + 1:] if other.start >= one.end), None)
+    return found[at - 1] if at else None, next(
+        (other for other in found[at + 1 :] if other.start >= one.end), None
+    )
 
 
 def name(one: Section) -> str:

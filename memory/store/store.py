@@ -1,10 +1,11 @@
 """The store: the only writer of records.
 
-A record is `<tier>/<folder>/<slug>-<4 hex>.md`, a checkpoint or conversation `<folder>/<UTC day>/<HHMMSS>-<slug>-<4 hex>.md`;
-conversations stand in the private tier alone.  The hex digits come from the SHA-256 of kind, title, body and creation time,
-and so does the id: writing the same thing twice, or from two processes at once, makes one file.  New files are published by
-a hard link of a finished temporary file, changed ones by a rename.  What comes from outside reaches a path only as a slug.
-How records are read: reader.py.
+A record is `<tier>/<folder>/<slug>-<4 hex>.md`, a checkpoint or conversation `<folder>/<UTC
+day>/<HHMMSS>-<slug>-<4 hex>.md`; conversations stand in the private tier alone.  The hex digits
+come from the SHA-256 of kind, title, body and creation time, and so does the id: writing the same
+thing twice, or from two processes at once, makes one file.  New files are published by a hard link
+of a finished temporary file, changed ones by a rename.  What comes from outside reaches a path only
+as a slug.  How records are read: reader.py.
 """
 
 from __future__ import annotations
@@ -13,8 +14,25 @@ import contextlib
 import os
 from typing import Any, Callable, Iterator, List, Mapping, Optional, Sequence, Set, Tuple
 
-from memory.core import DayleafError, PersonsRecord, StoreError, UsageError, clock, files, frontmatter
-from memory.core.layout import ADDED, FOLDERS, PRIVATE, SHARED, TIER_NAMES, Place, is_allowed, is_record
+from memory.core import (
+    DayleafError,
+    PersonsRecord,
+    StoreError,
+    UsageError,
+    clock,
+    files,
+    frontmatter,
+)
+from memory.core.layout import (
+    ADDED,
+    FOLDERS,
+    PRIVATE,
+    SHARED,
+    TIER_NAMES,
+    Place,
+    is_allowed,
+    is_record,
+)
 from memory.core.records import READ_LIMIT, Record
 from memory.hook import announcements
 from memory.store import redactor, writer
@@ -22,7 +40,8 @@ from memory.store.reader import Reader, Skipped, Unreadable
 from memory.store.writer import New, mode, prove
 
 READ_ONLY = "%s is in a folder that dayleaf only reads; change it there"
-LISTING_LIMIT = 1 << 16  # bytes of a directory (about 1,000 files) searched for old temporary files at each write
+# bytes of a directory (about 1,000 files) searched for old temporary files at each write
+LISTING_LIMIT = 1 << 16
 AGAIN = 600.0  # seconds within which the same text again is the record that is there
 
 TYPE_CHECKING = False
@@ -33,18 +52,26 @@ if TYPE_CHECKING:
 class Store(Reader):
     """The records of one place, to be read and written."""
 
-    def __init__(self, place: Place, config: Any, now: float, on_change: Optional[Callable[[str], None]] = None,
-                 keeps: Optional[Callable[[Record, Place], bool]] = None):
+    def __init__(
+        self,
+        place: Place,
+        config: Any,
+        now: float,
+        on_change: Optional[Callable[[str], None]] = None,
+        keeps: Optional[Callable[[Record, Place], bool]] = None,
+    ):
         """Open the records of a place.
 
-        config: settings by key.  now: seconds since the epoch, UTC.  on_change: told the name of each record that was
-        written, changed or moved away.  keeps: tells which records stay as they are, None for none.
+        config: settings by key.  now: seconds since the epoch, UTC.  on_change: told the name of
+        each record that was written, changed or moved away.  keeps: tells which records stay as
+        they are, None for none.
         """
         super().__init__(place)
         self.config, self.now, self.on_change, self.keeps = config, now, on_change, keeps
 
     def same(self, kind: str, title: str, body: str, tier: str = PRIVATE) -> Optional[Record]:
-        """Return the accepted record of a tier with the same kind, title and text, whenever it was written, or None.
+        """Return the accepted record of a tier with the same kind, title and text, whenever it was
+        written, or None.
 
         Only files that bear the title's slug are read.
         """
@@ -59,7 +86,11 @@ class Store(Reader):
             if file.startswith(stem) and is_record(file):
                 with contextlib.suppress(StoreError):
                     record = self.read("%s/%s/%s" % (tier, FOLDERS[kind], file))
-                    if (record.kind, record.title, record.body.strip()) == (kind, title, body.strip()) and record.accepted:
+                    if (record.kind, record.title, record.body.strip()) == (
+                        kind,
+                        title,
+                        body.strip(),
+                    ) and record.accepted:
                         return record
         return None
 
@@ -67,12 +98,17 @@ class Store(Reader):
         """Tell whether a title and a text are those of a record of the last AGAIN seconds."""
         title, body = self.cleaned([title, body])
         told = (record.title, record.body.strip())
-        return abs(self.now - record.created) <= AGAIN and told == (writer.title_line(title), body.strip())
+        return abs(self.now - record.created) <= AGAIN and told == (
+            writer.title_line(title),
+            body.strip(),
+        )
 
     def same_lately(self, kind: str, title: str, body: str) -> Optional[Record]:
-        """Return a private record with the same kind, title and text of the last AGAIN seconds, or None.
+        """Return a private record with the same kind, title and text of the last AGAIN seconds, or
+        None.
 
-        kind: one of layout.DATED.  So what was killed before it could answer, and is run again, writes one.
+        kind: one of layout.DATED.  So what was killed before it could answer, and is run again,
+        writes one.
         """
         slug = writer.slug(kind, writer.title_line(self.cleaned(title)), body)
         for at in (self.now, self.now - AGAIN):
@@ -98,19 +134,45 @@ class Store(Reader):
 
     # ---- writing
 
-    def add(self, kind: str, title: str, body: str, *, tier: str = PRIVATE, tags: Sequence[str] = (),
-            source: str = "human", session: str = "", extra: Optional[Mapping[str, Any]] = None) -> Record:
+    def add(
+        self,
+        kind: str,
+        title: str,
+        body: str,
+        *,
+        tier: str = PRIVATE,
+        tags: Sequence[str] = (),
+        source: str = "human",
+        session: str = "",
+        extra: Optional[Mapping[str, Any]] = None,
+    ) -> Record:
         """Write a new record, without its secrets and private parts, and return it as read back.
 
-        kind: one of records.KINDS.  title: one line.  body: markdown.  tier: `p`, `s` or `g`.  extra: more frontmatter, among
-        it perhaps `created`.  The same kind, title, body and time again returns the record that is there.  Raises
-        UsageError for a wrong kind, source or tier, StoreError where it cannot be written.
+        kind: one of records.KINDS.  title: one line.  body: markdown.  tier: `p`, `s` or `g`.
+        extra: more frontmatter, among it perhaps `created`.  The same kind, title, body and time
+        again returns the record that is there.  Raises UsageError for a wrong kind, source or tier,
+        StoreError where it cannot be written.
         """
-        return self.read(self.publish(tier, writer.composed(
-            kind, title, body, self.cleaned, self.now, tags=tags, source=source, session=session, extra=extra)))
+        return self.read(
+            self.publish(
+                tier,
+                writer.composed(
+                    kind,
+                    title,
+                    body,
+                    self.cleaned,
+                    self.now,
+                    tags=tags,
+                    source=source,
+                    session=session,
+                    extra=extra,
+                ),
+            )
+        )
 
     def stage(self, tier: str, made: New, number: int) -> str:
-        """Write a record to a temporary file in its kind's folder and return the path; `publish` gives it its name.
+        """Write a record to a temporary file in its kind's folder and return the path; `publish`
+        gives it its name.
 
         number: how many this process has staged already.  Raises StoreError.
         """
@@ -121,13 +183,15 @@ class Store(Reader):
             return files.stage(path, made.data, mode(tier), number)
 
     def publish(self, tier: str, made: New, staged: str = "") -> str:
-        """Give a new record the first free name, or find that it is there already, and return its name.
+        """Give a new record the first free name, or find that it is there already, and return its
+        name.
 
-        staged: what `stage` returned and is on the disk by now; its directory is left to the caller.  Raises StoreError.
+        staged: what `stage` returned and is on the disk by now; its directory is left to the
+        caller.  Raises StoreError.
         """
         root, stem = self._root_for(made.stem, tier), made.stem
         for at in range(0, 64, 4):
-            name = "%s/%s-%s.md" % (tier, stem, made.digest[at:at + 4])
+            name = "%s/%s-%s.md" % (tier, stem, made.digest[at : at + 4])
             path = root + "/" + name[2:]
             with self._writing(name):
                 try:
@@ -145,27 +209,33 @@ class Store(Reader):
                     return name
             self._tell(name)
             return name
-        raise StoreError("%s/%s: no free name; rename the files that start like this" % (tier, stem))
+        raise StoreError(
+            "%s/%s: no free name; rename the files that start like this" % (tier, stem)
+        )
 
     def replace(self, name: str, data: bytes, checksum_before: str) -> Record:
         """Change a record's file as a whole and return it as read back.
 
-        data: its new bytes; a secret that the file did not hold before is taken out.  checksum_before: SHA-256 of the
-        bytes on which the change rests (of the whole file, or what `read` gave).  Raises StoreError where the file has
-        changed meanwhile or cannot be written.
+        data: its new bytes; a secret that the file did not hold before is taken out.
+        checksum_before: SHA-256 of the bytes on which the change rests (of the whole file, or what
+        `read` gave).  Raises StoreError where the file has changed meanwhile or cannot be written.
         """
         self.check(name)
         with self._changing(name):
             before = self.raw(name)
             if checksum_before not in (files.sha256(before), files.sha256(before[:READ_LIMIT])):
-                raise StoreError("%s has changed meanwhile; read it again and repeat the change" % name)
+                raise StoreError(
+                    "%s has changed meanwhile; read it again and repeat the change" % name
+                )
             self._put(name, before, data)
         return self.read(name)
 
     def edit(self, name: str, changes: Mapping[str, Any], bookkeeping: bool = False) -> Record:
-        """Set or remove (None) keys of a record's frontmatter, every other byte stays, and return it as read back.
+        """Set or remove (None) keys of a record's frontmatter, every other byte stays, and return
+        it as read back.
 
-        bookkeeping: what changes says nothing that a person said, so it may be done for a session.  Raises StoreError.
+        bookkeeping: what changes says nothing that a person said, so it may be done for a session.
+        Raises StoreError.
         """
         if not bookkeeping:
             self.check(name)
@@ -179,8 +249,9 @@ class Store(Reader):
     def archive(self, name: str, reason: str, into: str = "", checksum: str = "") -> str:
         """Move a record to its tier's archive and return its name there.
 
-        into: the id of the record that it was merged into.  checksum: of the record as the decision rests on it, "" for any.
-        Raises StoreError, also where the record has another checksum by now.
+        into: the id of the record that it was merged into.  checksum: of the record as the decision
+        rests on it, "" for any.  Raises StoreError, also where the record has another checksum by
+        now.
         """
         from memory.store import archive
 
@@ -190,16 +261,19 @@ class Store(Reader):
             if checksum not in ("", record.checksum):
                 raise StoreError("%s has changed meanwhile; look at it again" % name)
             source = self._beneath(name)
-            move = archive.Move(record.id, name[2:], archive.free_place(root, name[2:], record.checksum), into)
+            move = archive.Move(
+                record.id, name[2:], archive.free_place(root, name[2:], record.checksum), into
+            )
             self._log(name[0], move, reason)
             self._move(name[0], source, move.away)
         return name[:2] + move.away
 
     def promote(self, name: str, fixed: str) -> Record:
-        """Move a record to a fixed name, such as `p/checkpoints/handoff.md`, and return it as read back.
+        """Move a record to a fixed name, such as `p/checkpoints/handoff.md`, and return it as read
+        back.
 
-        What stands there is first copied to an ordinary name, then replaced in one step: a crash leaves a whole record
-        there and loses none.  Raises StoreError.
+        What stands there is first copied to an ordinary name, then replaced in one step: a crash
+        leaves a whole record there and loses none.  Raises StoreError.
         """
         with self._changing(fixed, name):
             source, target = self._beneath(name), self._beneath(fixed)
@@ -209,7 +283,9 @@ class Store(Reader):
         return self.read(fixed)
 
     def demote(self, fixed: str) -> Record:
-        """Move a record from a fixed name to an ordinary one and return it as read back; raises StoreError."""
+        """Move a record from a fixed name to an ordinary one and return it as read back; raises
+        StoreError.
+        """
         self.check(fixed)
         with self._changing(fixed):
             path, name = self._beneath(fixed), self._copy_aside(fixed)
@@ -217,7 +293,9 @@ class Store(Reader):
         return self.read(name)
 
     def remove(self, name: str) -> None:
-        """Delete a record's file for good: not through the archive, whose log would keep the name.  Raises StoreError."""
+        """Delete a record's file for good: not through the archive, whose log would keep the name.
+        Raises StoreError.
+        """
         self.check(name)
         with self._changing(name):
             self._beneath(name)
@@ -227,21 +305,25 @@ class Store(Reader):
     def restore(self, id: str) -> Record:
         """Move a record back from the archive to where it stood and return it.
 
-        id: its id, the start of it, or its title.  Raises StoreError where it is not there or its place
-        is taken.
+        id: its id, the start of it, or its title.  Raises StoreError where it is not there or its
+        place is taken.
         """
         from memory.store import archive
 
         return self.bring_back(*self._find_move(id.strip()), archive.RESTORED)
 
     def bring_back(self, letter: str, move: Move, reason: str) -> Record:
-        """Move a record back from a tier's archive, as one of `away` has it, and return it; raises as `restore` does."""
+        """Move a record back from a tier's archive, as one of `away` has it, and return it; raises
+        as `restore` does.
+        """
         from memory.store import archive
 
         name = letter + "/" + move.home
         with self._changing(name):
             source = self._beneath(letter + "/" + move.away)
-            self._beneath(name, absent=not archive.same(source, self.roots[letter] + "/" + move.home))
+            self._beneath(
+                name, absent=not archive.same(source, self.roots[letter] + "/" + move.home)
+            )
             self._move(letter, source, move.home)
             self._log(letter, archive.Move(move.id, move.away, move.home), reason)
         return self.read(name)
@@ -252,24 +334,34 @@ class Store(Reader):
         if tier not in TIER_NAMES:
             raise UsageError("no tier '%s'; use p (private), s (shared) or g (global)" % tier)
         if tier not in self.roots:
-            raise StoreError("there is no shared tier here; run this in a repository that has its own .dayleaf directory")
+            raise StoreError(
+                "there is no shared tier here; run this in a repository that has its "
+                "own .dayleaf directory"
+            )
         return self.roots[tier]
 
     def _root_for(self, stem: str, tier: str) -> str:
-        """Return the directory of a tier that a new record may stand in; raises UsageError, also for one that may not."""
-        if not is_allowed(next((kind for kind in FOLDERS if stem.startswith(FOLDERS[kind] + "/")), ""), tier):
+        """Return the directory of a tier that a new record may stand in; raises UsageError, also
+        for one that may not.
+        """
+        if not is_allowed(
+            next((kind for kind in FOLDERS if stem.startswith(FOLDERS[kind] + "/")), ""), tier
+        ):
             raise UsageError("a conversation stays in the private tier")
         return self._root(tier)
 
     def _beneath(self, name: str, absent: bool = False) -> str:
-        """Return the path to write a record at, links resolved and proven to lie in its tier; raises StoreError.
+        """Return the path to write a record at, links resolved and proven to lie in its tier;
+        raises StoreError.
 
         absent: the file must not be there.
         """
         root, parts = self._parts(name)
         path = root + "/" + "/".join(parts)
         if not files.inside(path.rpartition("/")[0], root) or not files.inside(path, root):
-            raise Unreadable(Skipped(name, 0, "a link out of the store", "replace the link with the file itself"))
+            raise Unreadable(
+                Skipped(name, 0, "a link out of the store", "replace the link with the file itself")
+            )
         if absent and os.path.lexists(path):
             raise StoreError("%s: another file is there; rename one of the two" % name)
         return files.real(path)
@@ -287,12 +379,14 @@ class Store(Reader):
             files.collect_temps(folder, self.now)
 
     def _copy_aside(self, name: str) -> str:
-        """Copy a record to the first free name that its title and time give it, unless a copy is there, and return that name."""
+        """Copy a record to the first free name that its title and time give it, unless a copy is
+        there, and return that name.
+        """
         record, data = self.read(name), self.raw(name)
         told = (record.kind, record.title, record.body, record.created)
         stem, digest = name.rpartition("/")[0] + "/" + writer.stem(*told), writer.digest(*told)
         for at in range(0, 64, 4):
-            aside = "%s-%s.md" % (stem, digest[at:at + 4])
+            aside = "%s-%s.md" % (stem, digest[at : at + 4])
             path = self._beneath(aside)
             self._make_folder(name[0], self.roots[name[0]], path.rpartition("/")[0])
             try:
@@ -302,7 +396,9 @@ class Store(Reader):
                     continue
             self._tell(aside)
             return aside
-        raise StoreError("%s: no free name for it; rename the files that start like %s" % (name, stem))
+        raise StoreError(
+            "%s: no free name for it; rename the files that start like %s" % (name, stem)
+        )
 
     def _is(self, name: str, identity: str) -> bool:
         try:
@@ -311,7 +407,9 @@ class Store(Reader):
             return False
 
     def _put(self, name: str, before: bytes, data: bytes) -> None:
-        """Replace a record's bytes; a secret that was not in the old ones is taken out of the new ones."""
+        """Replace a record's bytes; a secret that was not in the old ones is taken out of the new
+        ones.
+        """
         data = redactor.clean_change(before, data, self.config, self.place.key)
         self._own(name[:1])
         path = self._beneath(name)
@@ -319,7 +417,9 @@ class Store(Reader):
         prove(name, path, data)
 
     def _own(self, tier: str) -> None:
-        """Close a private tier to writes of other users; raises StoreError where it belongs to one of them."""
+        """Close a private tier to writes of other users; raises StoreError where it belongs to one
+        of them.
+        """
         if tier == SHARED or not hasattr(os, "geteuid"):
             return
         for folder in (self.place.home, self.roots[tier]):
@@ -328,12 +428,17 @@ class Store(Reader):
             except FileNotFoundError:
                 continue
             if stat.st_uid != os.geteuid() and os.geteuid() != 0:
-                raise StoreError("%s belongs to another user; set DAYLEAF_HOME to a directory of your own" % folder)
+                raise StoreError(
+                    "%s belongs to another user; set DAYLEAF_HOME to a directory of your own"
+                    % folder
+                )
             if stat.st_mode & 0o022:
                 os.chmod(folder, stat.st_mode & 0o755)
 
     def _make_folder(self, tier: str, root: str, folder: str) -> None:
-        """Make a folder of a tier: private, but readable by all in the shared tier, which is committed."""
+        """Make a folder of a tier: private, but readable by all in the shared tier, which is
+        committed.
+        """
         self._own(tier)
         if not files.inside(folder, root):
             raise StoreError("%s is a link out of the store; make it a directory" % folder)
@@ -365,7 +470,9 @@ class Store(Reader):
         archive.log(self.roots[tier], move, self.cleaned(reason), self.now, mode(tier))
 
     def _tell(self, name: str) -> None:
-        """Report a change; the index notices a file that it was not told of, so a failure here costs nothing."""
+        """Report a change; the index notices a file that it was not told of, so a failure here
+        costs nothing.
+        """
         if name[:1] == SHARED:
             with contextlib.suppress(OSError, DayleafError):
                 announcements.remember_file(self.place, self.place.path(name))
@@ -375,7 +482,8 @@ class Store(Reader):
 
     @contextlib.contextmanager
     def _changing(self, name: str, *others: str) -> Iterator[None]:
-        """Hold the lock for a change of a record and tell the index of it afterwards; raises StoreError as `_writing` does.
+        """Hold the lock for a change of a record and tell the index of it afterwards; raises
+        StoreError as `_writing` does.
 
         others: names of more records that the change touches.
         """
@@ -386,7 +494,9 @@ class Store(Reader):
 
     @contextlib.contextmanager
     def _writing(self, name: str) -> Iterator[None]:
-        """Turn an OSError of a write into a StoreError that names the record; raises one for a folder that is only read."""
+        """Turn an OSError of a write into a StoreError that names the record; raises one for a
+        folder that is only read.
+        """
         if name[:1] == ADDED:
             raise StoreError(READ_ONLY % self.place.path(name))
         try:
@@ -394,8 +504,10 @@ class Store(Reader):
         except FileExistsError:
             raise StoreError("%s: another file is there; rename one of the two" % name) from None
         except OSError as error:
-            raise StoreError("%s could not be written: %s; check the disk and the permissions of %s" % (
-                name, (error.strerror or str(error)).lower(), self._folder(name))) from error
+            raise StoreError(
+                "%s could not be written: %s; check the disk and the permissions of %s"
+                % (name, (error.strerror or str(error)).lower(), self._folder(name))
+            ) from error
 
     def _folder(self, name: str) -> str:
         """Return the folder of a record, or the nearest one above it that is there."""
@@ -410,7 +522,9 @@ WAITING = 32  # threads that wait for the disk at once
 
 
 class Bulk:
-    """New records of a store that are written together; whoever uses it calls `flush` at the end."""
+    """New records of a store that are written together; whoever uses it calls `flush` at the
+    end.
+    """
 
     def __init__(self, store: Store):
         self.store = store
@@ -427,7 +541,8 @@ class Bulk:
         staged, self._staged = self._staged, []
         if not staged:
             return
-        from concurrent.futures import ThreadPoolExecutor  # of a bulk alone: it loads a log's machinery
+        # of a bulk alone: it loads a log's machinery
+        from concurrent.futures import ThreadPoolExecutor
 
         with ThreadPoolExecutor(min(WAITING, len(staged))) as pool:
             list(pool.map(files.sync, [temp for _, _, temp in staged]))

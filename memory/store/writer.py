@@ -1,8 +1,9 @@
-"""How a record's file is written: its name and bytes when it is new, and the proof that what was written stands on the disk.
+"""How a record's file is written: its name and bytes when it is new, and the proof that what was
+written stands on the disk.
 
-`Store` (store.py) writes the records of one workspace by their names.  `Tiers` writes whole files anywhere below a home: for a
-backup that is restored, a text that is erased.  Both hold one lock, write nothing through a link that leads out, read back what
-they wrote, and tell the index.
+`Store` (store.py) writes the records of one workspace by their names.  `Tiers` writes whole files
+anywhere below a home: for a backup that is restored, a text that is erased.  Both hold one lock,
+write nothing through a link that leads out, read back what they wrote, and tell the index.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ if TYPE_CHECKING:
 
 
 class New(NamedTuple):
-    """A record that is not written yet: its path below a tier without the last digits, the digest they come from, id, bytes."""
+    """A record that is not written yet: its path below a tier without the last digits, the digest
+    they come from, id, bytes.
+    """
 
     stem: str
     digest: str
@@ -33,30 +36,65 @@ class New(NamedTuple):
     data: bytes
 
 
-def composed(kind: str, title: str, body: str, cleaned: Callable[[Any], Any], now: float, *, tags: Sequence[str] = (),
-             source: str = "human", session: str = "", extra: Optional[Mapping[str, Any]] = None, mark: str = "") -> New:
+def composed(
+    kind: str,
+    title: str,
+    body: str,
+    cleaned: Callable[[Any], Any],
+    now: float,
+    *,
+    tags: Sequence[str] = (),
+    source: str = "human",
+    session: str = "",
+    extra: Optional[Mapping[str, Any]] = None,
+    mark: str = "",
+) -> New:
     """Compose a record without its secrets and private parts.
 
-    cleaned: takes them out of a structure of texts.  now: its creation time where `extra` names none, seconds since the epoch.
-    mark: what the id follows from; its own text and time where it is "".  The rest is as for `Store.add`.  Raises UsageError.
+    cleaned: takes them out of a structure of texts.  now: its creation time where `extra` names
+    none, seconds since the epoch.  mark: what the id follows from; its own text and time where it
+    is "".  The rest is as for `Store.add`.  Raises UsageError.
     """
     if kind not in FOLDERS:
         raise UsageError("no kind '%s'; use one of %s" % (kind, ", ".join(records.KINDS)))
     if source not in records.SOURCES:
         raise UsageError("no source '%s'; use one of %s" % (source, ", ".join(records.SOURCES)))
-    more = {key: value for key, value in (extra or {}).items() if key not in ("id", "kind", "title", "source")}
-    title, body, given = cleaned([title, body, {"session": session, **more, "tags": list(tags) or more.get("tags")}])
+    more = {
+        key: value
+        for key, value in (extra or {}).items()
+        if key not in ("id", "kind", "title", "source")
+    }
+    title, body, given = cleaned(
+        [title, body, {"session": session, **more, "tags": list(tags) or more.get("tags")}]
+    )
     title = title_line(title)
     if not title and not body.strip():
         raise UsageError("nothing is left to keep: all of it is marked private")
     created = _instant(given.pop("created", None), now)
-    told = files.sha256(mark.encode("utf-8", "replace")) if mark else digest(kind, title, body, created)
+    told = (
+        files.sha256(mark.encode("utf-8", "replace"))
+        if mark
+        else digest(kind, title, body, created)
+    )
     if kind == "conversation":
         given["written"] = body_mark(body)
     identity = records.letter(kind) + "-" + told[:8]
-    meta = {"id": identity, "kind": kind, "title": title or None, "created": clock.iso(created),
-            "tags": given.pop("tags") or None, "source": source, "session": given.pop("session") or None, **given}
-    return New(FOLDERS[kind] + "/" + stem(kind, title, body, created), told, identity, frontmatter.compose(meta, body))
+    meta = {
+        "id": identity,
+        "kind": kind,
+        "title": title or None,
+        "created": clock.iso(created),
+        "tags": given.pop("tags") or None,
+        "source": source,
+        "session": given.pop("session") or None,
+        **given,
+    }
+    return New(
+        FOLDERS[kind] + "/" + stem(kind, title, body, created),
+        told,
+        identity,
+        frontmatter.compose(meta, body),
+    )
 
 
 def slug(kind: str, title: str, body: str) -> str:
@@ -67,24 +105,36 @@ def slug(kind: str, title: str, body: str) -> str:
 def stem(kind: str, title: str, body: str, created: float) -> str:
     """Return the prefix of a record's file name: for one of DATED its day and time."""
     named = slug(kind, title, body)
-    return named if kind not in DATED else "%s/%s-%s" % (clock.day(created), clock.iso(created)[11:19].replace(":", ""), named)
+    return (
+        named
+        if kind not in DATED
+        else "%s/%s-%s" % (clock.day(created), clock.iso(created)[11:19].replace(":", ""), named)
+    )
 
 
 def body_mark(body: str) -> str:
-    """Return what `written` says of a conversation's text, the blank space around it apart: 12 hex digits of its SHA-256."""
+    """Return what `written` says of a conversation's text, the blank space around it apart: 12 hex
+    digits of its SHA-256.
+    """
     return files.sha256(body.strip().encode("utf-8", "surrogateescape"))[:12]
 
 
 def bare_stem(file: str) -> str:
-    """Return a file's name without `.md` and the digits that dayleaf put at its end: `prices` of `prices-8fc4.md`."""
+    """Return a file's name without `.md` and the digits that dayleaf put at its end: `prices` of
+    `prices-8fc4.md`.
+    """
     stem = file[:-3] if file.endswith(".md") else file
     head, _, tail = stem.rpartition("-")
     return head if head and len(tail) == 4 and set(tail) <= set("0123456789abcdef") else stem
 
 
 def digest(kind: str, title: str, body: str, created: float) -> str:
-    """Return the SHA-256 of a record's text and instant, so that writing the same again gives the same name and id."""
-    return files.sha256("\0".join((kind, title, body, clock.iso(created))).encode("utf-8", "replace"))
+    """Return the SHA-256 of a record's text and instant, so that writing the same again gives the
+    same name and id.
+    """
+    return files.sha256(
+        "\0".join((kind, title, body, clock.iso(created))).encode("utf-8", "replace")
+    )
 
 
 def title_line(title: str) -> str:
@@ -100,20 +150,26 @@ def _instant(value: Any, now: float) -> float:
 
 # ---- the steps of a write
 
+
 def lock(home: str) -> files.Lock:
-    """Return the lock that every change of a record holds; entering it waits, and raises OSError where it cannot be had."""
+    """Return the lock that every change of a record holds; entering it waits, and raises OSError
+    where it cannot be had.
+    """
     return files.Lock(home + "/cache/store.lock", wait=True)
 
 
 def mode(tier: str) -> int:
-    """Return the permissions of a new file: readable by all in the shared tier, which is committed, else by its owner alone."""
+    """Return the permissions of a new file: readable by all in the shared tier, which is committed,
+    else by its owner alone.
+    """
     return 0o644 if tier == SHARED else files.FILE_MODE
 
 
 def prove(name: str, path: str, data: bytes) -> None:
     """Read a written file back, past the system's memory where it allows that.
 
-    name: what the error calls the file.  Raises StoreError where it holds other bytes than `data`, OSError.
+    name: what the error calls the file.  Raises StoreError where it holds other bytes than `data`,
+    OSError.
     """
     fd = files.open_read(path)
     try:
@@ -124,10 +180,13 @@ def prove(name: str, path: str, data: bytes) -> None:
     finally:
         os.close(fd)
     if not same:
-        raise StoreError("%s cannot be read back as written; check the disk, then write it again" % name)
+        raise StoreError(
+            "%s cannot be read back as written; check the disk, then write it again" % name
+        )
 
 
 # ---- whole files of a home
+
 
 def _swap(temp: str, path: str) -> None:
     """Move a temporary file over the one that stands at a path, for good."""
@@ -136,10 +195,11 @@ def _swap(temp: str, path: str) -> None:
 
 
 class Tiers:
-    """The files of a home and of a repository's tier, to be written as a whole: `with Tiers(place) as tiers`.
+    """The files of a home and of a repository's tier, to be written as a whole: `with Tiers(place)
+    as tiers`.
 
-    Paths are absolute and stand below one of the two.  Every method raises OSError, and StoreError where a link leads out or
-    the file does not read back as it was written.
+    Paths are absolute and stand below one of the two.  Every method raises OSError, and StoreError
+    where a link leads out or the file does not read back as it was written.
     """
 
     def __init__(self, place: Place, on_change: Optional[Callable[[str], None]] = None):
@@ -155,7 +215,9 @@ class Tiers:
         self._lock.__exit__(*error)
 
     def create(self, path: str, data: bytes, access: int, mtime_ns: int) -> None:
-        """Write a file where none stands, in one step, with its permissions (access) and time; raises FileExistsError as well."""
+        """Write a file where none stands, in one step, with its permissions (access) and time;
+        raises FileExistsError as well.
+        """
         self._beneath(path)
         self._put(path, data, access, mtime_ns, files.land)
 
@@ -164,8 +226,12 @@ class Tiers:
         self._beneath(path)
         self._put(path, data, os.stat(path).st_mode & 0o777, mtime_ns, _swap)
 
-    def _put(self, path: str, data: bytes, access: int, mtime_ns: int, land: Callable[[str, str], object]) -> None:
-        """Write a file beside its place, and land it there.  land: moves it; what it raises leaves nothing behind."""
+    def _put(
+        self, path: str, data: bytes, access: int, mtime_ns: int, land: Callable[[str, str], object]
+    ) -> None:
+        """Write a file beside its place, and land it there.  land: moves it; what it raises leaves
+        nothing behind.
+        """
         temp = files.stage(path, data, access, 0)
         try:
             files.sync(temp)
@@ -177,8 +243,11 @@ class Tiers:
         prove(path, path, data)
         self._tell(path)
 
-    def rewrite(self, path: str, change: Callable[[bytes], bytes], by_hash: bool = False) -> Tuple[str, str]:
-        """Change a file's bytes, its permissions and time stay, and return the SHA-256 of the old bytes and of the new ones.
+    def rewrite(
+        self, path: str, change: Callable[[bytes], bytes], by_hash: bool = False
+    ) -> Tuple[str, str]:
+        """Change a file's bytes, its permissions and time stay, and return the SHA-256 of the old
+        bytes and of the new ones.
 
         by_hash: the file is named after its SHA-256, and gets its new name.
         """
@@ -221,7 +290,9 @@ class Tiers:
         files.append(path, data)
 
     def rename(self, path: str, file: str) -> str:
-        """Give a file another name in its folder and return its path then; raises FileExistsError where that is taken."""
+        """Give a file another name in its folder and return its path then; raises FileExistsError
+        where that is taken.
+        """
         self._beneath(path)
         target = path.rpartition("/")[0] + "/" + file
         if os.path.lexists(target):
@@ -238,7 +309,8 @@ class Tiers:
         self._tell(path)
 
     def set_aside(self, path: str, reason: str, now: float) -> None:
-        """Move a file out of the way: a record to the archive of its tier, any other file beside itself as `<name>.before`.
+        """Move a file out of the way: a record to the archive of its tier, any other file beside
+        itself as `<name>.before`.
 
         reason: for the archive's log.  now: seconds since the epoch, UTC.
         """
@@ -253,27 +325,43 @@ class Tiers:
             archive.move_file(path, aside, files.FILE_MODE)
             return
         data = files.read(path, WHOLE, follow=False)
-        away, access = archive.free_place(root, home, files.sha256(data)), mode(SHARED if root == self.place.shared else "")
+        away, access = (
+            archive.free_place(root, home, files.sha256(data)),
+            mode(SHARED if root == self.place.shared else ""),
+        )
         files.make_folder((root + "/" + away).rpartition("/")[0])
         if not frontmatter.undecodable(data):
-            record = records.from_bytes("p/" + home, data[:records.READ_LIMIT], 0.0)
+            record = records.from_bytes("p/" + home, data[: records.READ_LIMIT], 0.0)
             archive.log(root, archive.Move(record.id, home, away), reason, now, access)
         archive.move_file(path, root + "/" + away, access)
         self._tell(path)
 
     def _beneath(self, path: str) -> None:
-        """Raise StoreError for a path that a link leads out of the home and the repository's tier."""
-        root = self.place.shared if self.place.shared and path.startswith(self.place.shared + "/") else self.place.home
+        """Raise StoreError for a path that a link leads out of the home and the repository's
+        tier.
+        """
+        root = (
+            self.place.shared
+            if self.place.shared and path.startswith(self.place.shared + "/")
+            else self.place.home
+        )
         if not files.inside(path.rpartition("/")[0], root):
             raise StoreError("a link leads out of %s; make it a directory" % root)
 
     def _record(self, path: str) -> Tuple[str, str]:
-        """Return (directory of the tier, path below it) of a record's file, ("", "") for any other file."""
+        """Return (directory of the tier, path below it) of a record's file, ("", "") for any other
+        file.
+        """
         workspaces = self.place.home + "/workspaces/"
-        own = workspaces + path[len(workspaces):].partition("/")[0]
+        own = workspaces + path[len(workspaces) :].partition("/")[0]
         for root in (self.place.shared, self.place.everyone, own):
-            home = path[len(root) + 1:]
-            if root and path.startswith(root + "/") and home.partition("/")[0] in FOLDERS.values() and home.endswith(".md"):
+            home = path[len(root) + 1 :]
+            if (
+                root
+                and path.startswith(root + "/")
+                and home.partition("/")[0] in FOLDERS.values()
+                and home.endswith(".md")
+            ):
                 return root, home
         return "", ""
 
@@ -288,28 +376,35 @@ class Tiers:
 
 
 def rename_workspace(place: Place, new: Place) -> None:
-    """Move a workspace's records, then its derived files and receipts, to another name; raises OSError where none was moved."""
+    """Move a workspace's records, then its derived files and receipts, to another name; raises
+    OSError where none was moved.
+    """
     with lock(place.home):
         files.posix.rename(place.private, new.private)
         for old, target in ((place.cache, new.cache), (place.receipts_folder, new.receipts_folder)):
-            with contextlib.suppress(OSError):  # derived, or a log: the memories themselves have moved
+            # derived, or a log: the memories themselves have moved
+            with contextlib.suppress(OSError):
                 files.posix.rename(old, target)
 
 
 def join_workspace(place: Place, new: Place) -> None:
     """Move a workspace's records, receipts and states of sessions into another one; raises OSError.
 
-    Of two files of one name the other's stays, and this one stays where it is; lines of a log come after the other's.
+    Of two files of one name the other's stays, and this one stays where it is; lines of a log come
+    after the other's.
     """
     with lock(place.home):
-        for old, target in ((place.private, new.private), (place.receipts_folder, new.receipts_folder),
-                            (place.cache + "/sessions", new.cache + "/sessions")):
+        for old, target in (
+            (place.private, new.private),
+            (place.receipts_folder, new.receipts_folder),
+            (place.cache + "/sessions", new.cache + "/sessions"),
+        ):
             _join(old, target)
 
 
 def _join(old: str, target: str) -> None:
     for folder, _, names in os.walk(old, topdown=False):
-        there = target + folder[len(old):]
+        there = target + folder[len(old) :]
         for name in names:
             path, wanted = folder + "/" + name, files.make_folder(there) + "/" + name
             if not os.path.lexists(wanted):

@@ -1,4 +1,6 @@
-"""What a person types: the options of a verb declared, read, checked, found within text; help; near misses; completion."""
+"""What a person types: the options of a verb declared, read, checked, found within text; help; near
+misses; completion.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +18,19 @@ TYPES = ("doc", "script", "both")
 SHELLS = ("bash", "zsh", "fish")
 PROVIDERS = ("auto", "claude", "gemini", "ollama", "command", "extract", "none")
 QUOTED = r""""[^"]*"|'[^']*'"""
-# A word that a person typed.  Quotes count where it begins, or behind an option's `=`, up to where it ends: `what's` is text.
+# A word that a person typed.  Quotes count where it begins, or behind an option's `=`, up to where
+# it ends: `what's` is text.
 WORD = re.compile(r"(?:--[\w-]+=)?(?:%s)(?!\S)|\S+" % QUOTED)
 # Letters that other programs have for the same.
-SHORT = {"-n": "--limit", "-k": "--kind", "-t": "--tag", "-s": "--since", "-o": "--out", "-y": "--yes", "-v": "--version"}
+SHORT = {
+    "-n": "--limit",
+    "-k": "--kind",
+    "-t": "--tag",
+    "-s": "--since",
+    "-o": "--out",
+    "-y": "--yes",
+    "-v": "--version",
+}
 
 
 class _Parser(argparse.ArgumentParser):
@@ -27,11 +38,15 @@ class _Parser(argparse.ArgumentParser):
         raise UsageError(message.replace("argument ", "", 1))
 
     def format_help(self) -> str:
-        """Fold the help to the terminal's columns; argparse folds all of it but a usage that it is given."""
+        """Fold the help to the terminal's columns; argparse folds all of it but a usage that it is
+        given.
+        """
         from shutil import get_terminal_size
 
         usage, columns = self.usage or "", max(40, get_terminal_size().columns)
-        self.usage = "\n".join(screen.folded("usage: " + usage, columns, len("usage: ")))[len("usage: "):]
+        self.usage = "\n".join(screen.folded("usage: " + usage, columns, len("usage: ")))[
+            len("usage: ") :
+        ]
         try:
             return super().format_help()
         finally:
@@ -39,10 +54,22 @@ class _Parser(argparse.ArgumentParser):
 
 
 def parser(name: str, verb: Verb, word: str = "") -> _Parser:
-    """Make what reads a verb's options and writes its help; of a first word with options of its own, only these."""
+    """Make what reads a verb's options and writes its help; of a first word with options of its
+    own, only these.
+    """
     part = verb.parts.get(word)
     words, purpose = (word + " " + part.words, part.purpose) if part else (verb.words, verb.purpose)
-    usage = " ".join(filter(None, ("dayleaf", name, words.strip(), "[options]" * (not verb.parts or bool(part and part.flags)))))
+    usage = " ".join(
+        filter(
+            None,
+            (
+                "dayleaf",
+                name,
+                words.strip(),
+                "[options]" * (not verb.parts or bool(part and part.flags)),
+            ),
+        )
+    )
     parser = _Parser("dayleaf " + name, usage, purpose, add_help=False, allow_abbrev=False)
     for option in (*_options(verb, part), JSON, *HIDDEN):
         parser.add_argument(*option.flags, **option.rest)
@@ -64,8 +91,11 @@ def read_call(name: str, verb: Verb, argv: list[str], env: dict[str, str], now: 
     options, words = reader.parse_known_args(argv[:at])
     for word in words:
         if re.fullmatch(r"-(?!\d+(?:\.\d+)?$)\S+", word):
-            raise UsageError("unknown option '%s' of %s; %s" % (shown(word), name, _nearest_flag(word, name, verb)))
-    words += argv[at + 1:]
+            raise UsageError(
+                "unknown option '%s' of %s; %s"
+                % (shown(word), name, _nearest_flag(word, name, verb))
+            )
+    words += argv[at + 1 :]
     _check_repeated(verb, argv[:at])
     if options.args_from_stdin:
         said, rest = lenient(read_stdin(), verb)
@@ -79,8 +109,12 @@ def read_call(name: str, verb: Verb, argv: list[str], env: dict[str, str], now: 
 
 def _check_repeated(verb: Verb, argv: Sequence[str]) -> None:
     """Refuse two values of one option: the last would win over one that was allowed beforehand."""
-    single = {flag for option in verb.options for flag in option.flags
-              if option.rest.get("action", "store") == "store"}
+    single = {
+        flag
+        for option in verb.options
+        for flag in option.flags
+        if option.rest.get("action", "store") == "store"
+    }
     given = [word.partition("=")[0] for word in argv]
     for name in sorted(single.intersection(given)):
         if given.count(name) > 1:
@@ -95,9 +129,18 @@ def check_part(verb: Verb, call: Call) -> None:
     own = verb.parts[word].flags.split()
     for option in verb.options:
         flag = option.flags[0]
-        if getattr(call.options, option.rest.get("dest") or flag[2:].replace("-", "_")) and flag not in own:
-            fit = ["`%s %s`" % (call.verb, other) for other, part in sorted(verb.parts.items()) if flag in part.flags.split()]
-            raise UsageError("%s %s takes no %s; that is for %s" % (call.verb, word, flag, ", ".join(fit[:3])))
+        if (
+            getattr(call.options, option.rest.get("dest") or flag[2:].replace("-", "_"))
+            and flag not in own
+        ):
+            fit = [
+                "`%s %s`" % (call.verb, other)
+                for other, part in sorted(verb.parts.items())
+                if flag in part.flags.split()
+            ]
+            raise UsageError(
+                "%s %s takes no %s; that is for %s" % (call.verb, word, flag, ", ".join(fit[:3]))
+            )
 
 
 def _nearest_flag(word: str, name: str, verb: Verb) -> str:
@@ -106,21 +149,33 @@ def _nearest_flag(word: str, name: str, verb: Verb) -> str:
     if word[1] != "-":  # one letter is like every option that holds it
         flags = [flag for flag in flags if flag == SHORT.get(word[:2])]
         word = flags[0] if flags else word
-    return nearest(word.partition("=")[0], flags, "`dayleaf %s --help` lists them; `--` goes before plain text" % name)
+    return nearest(
+        word.partition("=")[0],
+        flags,
+        "`dayleaf %s --help` lists them; `--` goes before plain text" % name,
+    )
 
 
 def lenient(raw: str, verb: Verb) -> tuple[list[str], str]:
-    """Separate a verb's options from text that a person typed: (options as an argv, the rest as it stands).
+    """Separate a verb's options from text that a person typed: (options as an argv, the rest as it
+    stands).
 
-    Only known `--options` with a fitting value count, and a value with blanks stands in quotes; other quotes, `$(…)`, `;`
-    and anything else is text.  In prose an option counts at the beginning or the end alone.
+    Only known `--options` with a fitting value count, and a value with blanks stands in quotes;
+    other quotes, `$(…)`, `;` and anything else is text.  In prose an option counts at the beginning
+    or the end alone.
     """
-    known = {flag: option for option in (*verb.options, JSON) for flag in option.flags if flag.startswith("--")}
+    known = {
+        flag: option
+        for option in (*verb.options, JSON)
+        for flag in option.flags
+        if flag.startswith("--")
+    }
     words = list(WORD.finditer(raw))
-    spans: list[tuple[int, int, str]] = []  # an option's first word, the word after it, how argparse reads it
+    # an option's first word, the word after it, how argparse reads it
+    spans: list[tuple[int, int, str]] = []
     at = 0
     while at < len(words):
-        said, used = _option(known, [word.group() for word in words[at:at + 2]])
+        said, used = _option(known, [word.group() for word in words[at : at + 2]])
         spans += [(at, at + used, said)] if said else []
         at += used
     if verb.prose:
@@ -128,13 +183,17 @@ def lenient(raw: str, verb: Verb) -> tuple[list[str], str]:
         spans = [span for span in spans if not text or span[1] <= min(text) or span[0] > max(text)]
     rest, end = [], 0
     for first, last, _ in spans:
-        rest.append(raw[end:words[first].start()].strip())
+        rest.append(raw[end : words[first].start()].strip())
         end = words[last - 1].end()
-    return [said for _, _, said in spans], " ".join(part for part in [*rest, raw[end:].strip()] if part)
+    return [said for _, _, said in spans], " ".join(
+        part for part in [*rest, raw[end:].strip()] if part
+    )
 
 
 def _option(known: dict[str, Option], words: list[str]) -> tuple[str, int]:
-    """Read one or two words as an option: (it with its value as one word, how many it takes), ("", 1) where they are text."""
+    """Read one or two words as an option: (it with its value as one word, how many it takes), ("",
+    1) where they are text.
+    """
     flag, equals, value = words[0].partition("=")
     option = known.get(flag)
     if option is None:
@@ -156,10 +215,13 @@ def _fits(option: Option, value: str) -> bool:
 
 def choice(words: Sequence[str]) -> Callable[[str], str]:
     """Make the type of an option that takes one of `words`."""
+
     def check(word: str) -> str:
         if word not in words:
-            raise argparse.ArgumentTypeError("unknown value '%s'; %s" % (
-                shown(word), nearest(word, words, "use one of " + ", ".join(words))))
+            raise argparse.ArgumentTypeError(
+                "unknown value '%s'; %s"
+                % (shown(word), nearest(word, words, "use one of " + ", ".join(words)))
+            )
         return word
 
     check.words = words  # type: ignore[attr-defined]  # for completion
@@ -178,8 +240,10 @@ def versions(words: str) -> str:
     """Check a list of versions, with commas between them."""
     for word in words.split(","):
         if len(word.split()) > 1:
-            raise argparse.ArgumentTypeError("the version '%s' contains a space; separate several versions with commas" % (
-                shown(word)))
+            raise argparse.ArgumentTypeError(
+                "the version '%s' contains a space; separate several versions with commas"
+                % (shown(word))
+            )
     return words
 
 
@@ -219,54 +283,111 @@ HIDDEN = (flag("--hook", help=argparse.SUPPRESS), flag("--args-from-stdin", help
 
 FORM = 20  # columns of a verb with its words that the list of all verbs has room for
 TASKS = (  # a task, the verbs that do it, an example
-    ("Pick up where you left off", "today plan handoff checkpoint standup view",
-     "dayleaf handoff \"Retries half moved; next: the worker\""),
-    ("Find what was said and done", "recall distill show expand blame graph",
-     "dayleaf recall \"why does resume fail\" --since 2w"),
-    ("Get past an error", "fix how friction", "dayleaf fix \"undefined: defaultAgent\""),
-    ("Keep what you found out", "learn notes new edit open link resource import tier feedback",
-     "dayleaf learn \"Pin the JWT issuer in tests\" --tag auth"),
+    (
+        "Pick up where you left off",
+        "today plan handoff checkpoint standup view",
+        'dayleaf handoff "Retries half moved; next: the worker"',
+    ),
+    (
+        "Find what was said and done",
+        "recall distill show expand blame graph",
+        'dayleaf recall "why does resume fail" --since 2w',
+    ),
+    ("Get past an error", "fix how friction", 'dayleaf fix "undefined: defaultAgent"'),
+    (
+        "Keep what you found out",
+        "learn notes new edit open link resource import tier feedback",
+        'dayleaf learn "Pin the JWT issuer in tests" --tag auth',
+    ),
     ("Decide what counts", "keep review rule harvest", "dayleaf harvest --since 7d"),
     ("Share with others", "share unshare shared sync", ""),
     ("See and steer what the model gets", "load why on off statusline mcp", "dayleaf why last"),
-    ("Look after the memory", "status stats doctor check audit eval upkeep undo forget restore backup redact", "dayleaf doctor"),
-    ("Set it up", "config completion index workspace", "dayleaf config set load.top 4"))  # and whatever stands nowhere else
+    (
+        "Look after the memory",
+        "status stats doctor check audit eval upkeep undo forget restore backup redact",
+        "dayleaf doctor",
+    ),
+    # and whatever stands nowhere else
+    ("Set it up", "config completion index workspace", "dayleaf config set load.top 4"),
+)
 # What people type for what is called otherwise here, by what it means.
 _SAID_FOR = {
-    "recall": "search find query list ls lookup grep", "learn": "add remember save store put write",
-    "show": "get cat print read", "distill": "ask answer summarize summary", "checkpoint": "note",
-    "plan": "goal task todo todos", "standup": "log history", "today": "last start sessions resume", "fix": "error",
-    "blame": "who touch file", "why": "explain", "load": "context inject preview", "on": "enable",
-    "off": "disable stop pause mute", "link": "links", "harvest": "lessons", "resource": "document script",
-    "resource run": "run", "tier": "vault folder", "status": "info", "stats": "metrics report tags topics",
-    "doctor": "health init install setup", "check": "diff", "forget": "delete remove rm del erase clear",
-    "upkeep": "merge clean cleanup prune purge gc compact", "backup": "dump archive", "import": "ingest",
-    "index build": "reindex", "view": "ui gui tui web browse browser dashboard timeline", "mcp": "serve server",
-    "config": "settings", "config set": "set", "completion": "complete"}
+    "recall": "search find query list ls lookup grep",
+    "learn": "add remember save store put write",
+    "show": "get cat print read",
+    "distill": "ask answer summarize summary",
+    "checkpoint": "note",
+    "plan": "goal task todo todos",
+    "standup": "log history",
+    "today": "last start sessions resume",
+    "fix": "error",
+    "blame": "who touch file",
+    "why": "explain",
+    "load": "context inject preview",
+    "on": "enable",
+    "off": "disable stop pause mute",
+    "link": "links",
+    "harvest": "lessons",
+    "resource": "document script",
+    "resource run": "run",
+    "tier": "vault folder",
+    "status": "info",
+    "stats": "metrics report tags topics",
+    "doctor": "health init install setup",
+    "check": "diff",
+    "forget": "delete remove rm del erase clear",
+    "upkeep": "merge clean cleanup prune purge gc compact",
+    "backup": "dump archive",
+    "import": "ingest",
+    "index build": "reindex",
+    "view": "ui gui tui web browse browser dashboard timeline",
+    "mcp": "serve server",
+    "config": "settings",
+    "config set": "set",
+    "completion": "complete",
+}
 SAID_FOR = {word: verb for verb, words in _SAID_FOR.items() for word in words.split()}
 
 
 def meant(name: str, verbs: Mapping[str, Verb]) -> str:
-    """Suggest a verb for a word that is none, by its meaning or its letters; by letters alone never `forget`."""
+    """Suggest a verb for a word that is none, by its meaning or its letters; by letters alone never
+    `forget`.
+    """
     inside = [verb for verb in ("index",) if name in verbs[verb].words.split("|")]
     if inside:
         return "did you mean '%s %s'?" % (inside[0], name)
-    found = name if name in SAID_FOR else closest(name, [verb for verb in verbs if verb != "forget"], 0.6) or closest(
-        name, [word for word, verb in SAID_FOR.items() if verb != "forget"], 0.8)
-    return "did you mean '%s'?" % SAID_FOR.get(found, found) if found else "`dayleaf help` lists them"
+    found = (
+        name
+        if name in SAID_FOR
+        else closest(name, [verb for verb in verbs if verb != "forget"], 0.6)
+        or closest(name, [word for word, verb in SAID_FOR.items() if verb != "forget"], 0.8)
+    )
+    return (
+        "did you mean '%s'?" % SAID_FOR.get(found, found) if found else "`dayleaf help` lists them"
+    )
 
 
 def asked(verbs: Mapping[str, Verb], words: Sequence[str]) -> str:
-    """Return the help that some words ask for: of a verb, of a word of it, of a task, or all; raises UsageError."""
+    """Return the help that some words ask for: of a verb, of a word of it, of a task, or all;
+    raises UsageError.
+    """
     words = [word for word in words if word[:1] != "-"]
     name = words[0] if words else ""
     if name in verbs:
         verb = verbs[name]
         word = words[1] if words[1:] and words[1] in verb.parts else ""
         lines = _parts(name, verb) if verb.parts and not word else []
-        said = parser(name, verb._replace(options=()) if lines else verb, word).format_help().rstrip("\n")
+        said = (
+            parser(name, verb._replace(options=()) if lines else verb, word)
+            .format_help()
+            .rstrip("\n")
+        )
         return "\n".join([said, *["", *lines] * bool(lines)])
-    tasks = [task for task in TASKS if name.lower() in re.findall(r"\w+", task[0].lower()) and len(name) > 2]
+    tasks = [
+        task
+        for task in TASKS
+        if name.lower() in re.findall(r"\w+", task[0].lower()) and len(name) > 2
+    ]
     if name and not tasks and name not in ("help", "all"):
         raise UsageError("no help on '%s'; %s" % (shown(name), meant(name, verbs)))
     return "\n".join(_overview(verbs, tasks))
@@ -275,28 +396,56 @@ def asked(verbs: Mapping[str, Verb], words: Sequence[str]) -> str:
 def _parts(name: str, verb: Verb) -> list[str]:
     """List the words of a verb, each with what it does."""
     rows = [("%s %s" % (word, part.words), part.purpose) for word, part in verb.parts.items()]
-    return ["words:", *_rows(rows), "", "`dayleaf %s WORD --help` lists the options of each." % name]
+    return [
+        "words:",
+        *_rows(rows),
+        "",
+        "`dayleaf %s WORD --help` lists the options of each." % name,
+    ]
 
 
 def _overview(verbs: Mapping[str, Verb], tasks: Sequence[tuple[str, str, str]]) -> list[str]:
-    """List the verbs by what they are for.  tasks: those that were asked for, with an example of each; none: all."""
+    """List the verbs by what they are for.  tasks: those that were asked for, with an example of
+    each; none: all.
+    """
     listed = {name for _, names, _ in TASKS for name in names.split()}
-    lines = [] if tasks else ["dayleaf: a memory for coding agents that its user owns.", "",
-                              "usage: dayleaf [COMMAND] [words] [options]"]
+    lines = (
+        []
+        if tasks
+        else [
+            "dayleaf: a memory for coding agents that its user owns.",
+            "",
+            "usage: dayleaf [COMMAND] [words] [options]",
+        ]
+    )
     for heading, names, example in tasks or TASKS:
         more = [name for name in verbs if name not in listed] if heading == TASKS[-1][0] else []
         known = [name for name in [*names.split(), *more] if name in verbs]
-        lines += ["", heading + ":", *_rows([(_form(name, verbs[name]), verbs[name].purpose) for name in known])] if known else []
+        lines += (
+            [
+                "",
+                heading + ":",
+                *_rows([(_form(name, verbs[name]), verbs[name].purpose) for name in known]),
+            ]
+            if known
+            else []
+        )
         lines += ["", "  $ " + example] if tasks and example else []
-    last = "`dayleaf COMMAND --help` lists the words and options of a command; all take --json (docs/json.md).  " \
-        "`dayleaf help TASK` shows one task from above, for example `dayleaf help error`."
-    return (lines[1:] if tasks else [*lines, "", *screen.folded(last, _columns(), 0)])
+    last = (
+        "`dayleaf COMMAND --help` lists the words and options of a command; all take --json "
+        "(docs/json.md).  `dayleaf help TASK` shows one task from above, for example "
+        "`dayleaf help error`."
+    )
+    return lines[1:] if tasks else [*lines, "", *screen.folded(last, _columns(), 0)]
 
 
 def _rows(rows: Sequence[tuple[str, str]]) -> list[str]:
     wide = max(FORM, min(30, max(len(form) for form, _ in rows)))
-    return [line for form, said in rows for line in screen.folded(
-        "  " + screen.pad(form, wide) + "  " + said, _columns(), wide + 4)]
+    return [
+        line
+        for form, said in rows
+        for line in screen.folded("  " + screen.pad(form, wide) + "  " + said, _columns(), wide + 4)
+    ]
 
 
 def _columns() -> int:
@@ -312,29 +461,50 @@ def _form(name: str, verb: Verb) -> str:
 
 # ---- completion
 
-Known = Callable[[str, str], Sequence[tuple[str, str]]]  # (what is wanted, what is typed of it) -> (word, what it is)
+# (what is wanted, what is typed of it) -> (word, what it is)
+Known = Callable[[str, str], Sequence[tuple[str, str]]]
 IDS = ("ID", "FROM", "TO")
 
 
-def completed(verbs: Mapping[str, Verb], words: Sequence[str], known: Known) -> list[tuple[str, str]]:
-    """Return what may stand where the last word is being typed, each with what it is; nothing where a shell names files.
+def completed(
+    verbs: Mapping[str, Verb], words: Sequence[str], known: Known
+) -> list[tuple[str, str]]:
+    """Return what may stand where the last word is being typed, each with what it is; nothing where
+    a shell names files.
 
-    words: those after the program's name, the last one begun or empty.  known: what the store knows of a metavariable: records
-    by `ID` (and a kind: `ID rule`), and TAG, TOPIC, BRANCH, NAME of a workspace, KEY of a setting, ID of a session by `SESSION`.
+    words: those after the program's name, the last one begun or empty.  known: what the store knows
+    of a metavariable: records by `ID` (and a kind: `ID rule`), and TAG, TOPIC, BRANCH, NAME of a
+    workspace, KEY of a setting, ID of a session by `SESSION`.
     """
     typed, before = words[-1] if words else "", list(words[:-1])
     if not before:
-        return _begun([*((name, verb.purpose) for name, verb in verbs.items()), ("help", "list the commands")], typed)
+        return _begun(
+            [
+                *((name, verb.purpose) for name, verb in verbs.items()),
+                ("help", "list the commands"),
+            ],
+            typed,
+        )
     if before[0] not in verbs:
-        return _begun([(name, verb.purpose) for name, verb in verbs.items()], typed) if before == ["help"] else []
+        return (
+            _begun([(name, verb.purpose) for name, verb in verbs.items()], typed)
+            if before == ["help"]
+            else []
+        )
     name, verb = before[0], verbs[before[0]]
     part = verb.parts.get(before[1]) if before[1:] else None
-    flags = {flag: option for option in (*_options(verb, part), JSON) for flag in option.flags
-             if option.rest.get("help") != argparse.SUPPRESS}
+    flags = {
+        flag: option
+        for option in (*_options(verb, part), JSON)
+        for flag in option.flags
+        if option.rest.get("help") != argparse.SUPPRESS
+    }
     if before[-1] in flags and flags[before[-1]].rest.get("action", "append") == "append":
         return _values(before[-1], flags[before[-1]], typed, known)
     if typed[:1] == "-":
-        return _begun([(flag, str(option.rest.get("help"))) for flag, option in flags.items()], typed)
+        return _begun(
+            [(flag, str(option.rest.get("help"))) for flag, option in flags.items()], typed
+        )
     return _positional(name, verb, before[1:], typed, known)
 
 
@@ -343,15 +513,23 @@ def _begun(rows: Sequence[tuple[str, str]], typed: str) -> list[tuple[str, str]]
 
 
 def _values(flag: str, option: Option, typed: str, known: Known) -> list[tuple[str, str]]:
-    """Return the values of an option: its choices, else what the store knows of its metavariable."""
+    """Return the values of an option: its choices, else what the store knows of its
+    metavariable.
+    """
     choices = getattr(option.rest.get("type"), "words", ())
     wanted = "SESSION" if flag == "--session" else str(option.rest.get("metavar"))
-    return _begun([(word, "") for word in choices], typed) if choices else list(known(wanted, typed))
+    return (
+        _begun([(word, "") for word in choices], typed) if choices else list(known(wanted, typed))
+    )
 
 
-def _positional(name: str, verb: Verb, before: Sequence[str], typed: str, known: Known) -> list[tuple[str, str]]:
+def _positional(
+    name: str, verb: Verb, before: Sequence[str], typed: str, known: Known
+) -> list[tuple[str, str]]:
     """Return a verb's first words, then what stands behind them."""
-    first = [*verb.parts] or re.findall(r"(?<![\w#…])[a-z][a-z-]+(?!\w*\))", verb.words.partition(" ID")[0])
+    first = [*verb.parts] or re.findall(
+        r"(?<![\w#…])[a-z][a-z-]+(?!\w*\))", verb.words.partition(" ID")[0]
+    )
     if not before and first:
         rows = [(word, verb.parts[word].purpose if word in verb.parts else "") for word in first]
         return _begun(rows, typed) or _ids(name, verb.words, typed, known)
@@ -360,9 +538,16 @@ def _positional(name: str, verb: Verb, before: Sequence[str], typed: str, known:
 
 
 def _ids(name: str, said: str, typed: str, known: Known) -> list[tuple[str, str]]:
-    """Return the records that a verb's words mean, or its settings; nothing where they are text or files."""
+    """Return the records that a verb's words mean, or its settings; nothing where they are text or
+    files.
+    """
     words = re.findall(r"[A-Z]+", said)
-    kind = {"rule": " rule", "resource": " resource", "harvest": " learning", "restore": " archived"}.get(name, "")
+    kind = {
+        "rule": " rule",
+        "resource": " resource",
+        "harvest": " learning",
+        "restore": " archived",
+    }.get(name, "")
     if any(word in IDS for word in words):
         return list(known("ID" + kind, typed))
     return list(known("KEY", typed)) if "KEY" in words else []

@@ -10,7 +10,16 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from memory.core import DayleafError, UsageError, boundary, config, files, frontmatter, layout, plaintext
+from memory.core import (
+    DayleafError,
+    UsageError,
+    boundary,
+    config,
+    files,
+    frontmatter,
+    layout,
+    plaintext,
+)
 from memory.terminal import screen
 
 TYPE_CHECKING = False
@@ -22,9 +31,19 @@ TEXT_LIMIT = 8 << 20  # bytes read from stdin
 REVIEW = "decide with `dayleaf review` in your own terminal"  # on what waits
 TITLE = 80  # characters of a title taken from the text
 # What JSON leaves alone and a terminal does not: C1 controls, bidirectional and line separators.
-_UNSAFE = {code: "\\u%04x" % code for low, high in ((0x7F, 0x9F), (0x61C, 0x61C), (0x200E, 0x200F), (0x2028, 0x202E),
-                                                    (0x2066, 0x2069), (0xFEFF, 0xFEFF), (0xD800, 0xDFFF))
-           for code in range(low, high + 1)}
+_UNSAFE = {
+    code: "\\u%04x" % code
+    for low, high in (
+        (0x7F, 0x9F),
+        (0x61C, 0x61C),
+        (0x200E, 0x200F),
+        (0x2028, 0x202E),
+        (0x2066, 0x2069),
+        (0xFEFF, 0xFEFF),
+        (0xD800, 0xDFFF),
+    )
+    for code in range(low, high + 1)
+}
 
 
 class Option(NamedTuple):
@@ -35,7 +54,9 @@ class Option(NamedTuple):
 
 
 class Part(NamedTuple):
-    """What the first word of a verb makes of it: the words after it, its purpose, and which of the verb's options are its own."""
+    """What the first word of a verb makes of it: the words after it, its purpose, and which of the
+    verb's options are its own.
+    """
 
     words: str
     purpose: str
@@ -43,10 +64,12 @@ class Part(NamedTuple):
 
 
 class Verb(NamedTuple):
-    """A verb: the module of `cli` that has its function, its words in the help, its purpose, its options.
+    """A verb: the module of `cli` that has its function, its words in the help, its purpose, its
+    options.
 
-    prose: its words are free text, in which only a leading or trailing option counts where the text comes from stdin.
-    parts: by first word, where each has options of its own; the word `list` may be left out.
+    prose: its words are free text, in which only a leading or trailing option counts where the text
+    comes from stdin. parts: by first word, where each has options of its own; the word `list` may
+    be left out.
     """
 
     module: str
@@ -58,9 +81,18 @@ class Verb(NamedTuple):
 
 
 class Call:
-    """One call: its options, words, environment and instant; place and settings are found when first asked for."""
+    """One call: its options, words, environment and instant; place and settings are found when
+    first asked for.
+    """
 
-    def __init__(self, verb: str, options: argparse.Namespace, words: list[str], env: dict[str, str], now: float):
+    def __init__(
+        self,
+        verb: str,
+        options: argparse.Namespace,
+        words: list[str],
+        env: dict[str, str],
+        now: float,
+    ):
         self.verb, self.options, self.words, self.env, self.now = verb, options, words, env, now
         self.argv: list[str] = [verb]  # as it was typed
         self.said = ""  # what stdin held, once it was read
@@ -75,8 +107,11 @@ class Call:
             try:
                 here = os.getcwd()
             except OSError:
-                raise UsageError("the current directory no longer exists; cd to another one") from None
-            session = self.env.get("CLAUDE_PROJECT_DIR", "")  # where a session started; its shell may have moved on
+                raise UsageError(
+                    "the current directory no longer exists; cd to another one"
+                ) from None
+            # where a session started; its shell may have moved on
+            session = self.env.get("CLAUDE_PROJECT_DIR", "")
             inside = session.startswith("/") and files.inside(here, session)
             self._place = layout.locate(self.env, session if inside else here)
             if self._place.due or self._place.claimed:
@@ -97,8 +132,10 @@ class Call:
         except OSError:
             return
         if key and not asked:
-            warn("this repository holds a commit of %s, whose memory is not shown here; if the folder moved, "
-                 "run `dayleaf workspace claim` in a terminal" % key)
+            warn(
+                "this repository holds a commit of %s, whose memory is not shown here; if the "
+                "folder moved, run `dayleaf workspace claim` in a terminal" % key
+            )
 
     def caller(self) -> str:
         """Return who calls, as store/authority.py has it."""
@@ -118,7 +155,10 @@ class Call:
             return
         given: dict[str, str] = {}
         for option in options:
-            value = getattr(self.options, option.rest.get("dest") or option.flags[0].lstrip("-").replace("-", "_"))
+            value = getattr(
+                self.options,
+                option.rest.get("dest") or option.flags[0].lstrip("-").replace("-", "_"),
+            )
             if value not in (None, False, "", option.rest.get("default")):
                 given[option.flags[0]] = str(value)
         refused = authority.refusal(caller, self.verb, self.words, given, self._is_inside)
@@ -154,7 +194,9 @@ class Call:
         return Store(place, self.settings, self.now, told, keeps)
 
     def text(self, kept: bool = True) -> str:
-        """Return the words as one text; `-`, or none where stdin is no terminal, means stdin.  kept: see `read_stdin`."""
+        """Return the words as one text; `-`, or none where stdin is no terminal, means stdin.
+        kept: see `read_stdin`.
+        """
         if self.words == ["-"] or (not self.words and not sys.stdin.isatty()):
             return self.stdin(kept)
         return " ".join(self.words)
@@ -171,12 +213,16 @@ class Call:
         return self.words[0]
 
     def style(self) -> screen.Style:
-        """Return the style of stdout: colours only on a terminal that wants them, all its columns, and elsewhere nothing cut."""
+        """Return the style of stdout: colours only on a terminal that wants them, all its columns,
+        and elsewhere nothing cut.
+        """
         from shutil import get_terminal_size
 
         tty = sys.stdout.isatty()
         colour = tty and not self.env.get("NO_COLOR") and self.env.get("TERM") != "dumb"
-        return screen.Style(max(40, get_terminal_size((100, 24)).columns) if tty else 100, colour, tty)
+        return screen.Style(
+            max(40, get_terminal_size((100, 24)).columns) if tty else 100, colour, tty
+        )
 
     def spinner(self, step: str) -> screen.Spinner:
         """Show a step on stderr once it has taken a second, where someone watches."""
@@ -190,7 +236,8 @@ class Call:
             said = "\n".join(lines)
             if not (sys.stdout.isatty() and screen.paged(said, self.env)):
                 print(said)
-        sys.stdout.flush()  # a full disk or closed pipe ends the command here, and nothing else is said
+        # a full disk or closed pipe ends the command here, and nothing else is said
+        sys.stdout.flush()
         return 0
 
     def indexed(self) -> None:
@@ -219,23 +266,31 @@ def warn(message: str) -> None:
 
 
 def nearest(word: str, known: Iterable[str], otherwise: str) -> str:
-    """Ask 'did you mean …?' with the valid word nearest to a wrong one; where none is near, say `otherwise`."""
+    """Ask 'did you mean …?' with the valid word nearest to a wrong one; where none is near, say
+    `otherwise`.
+    """
     found = closest(word, known)
     return "did you mean '%s'?" % found if found else otherwise
 
 
 def closest(word: str, known: Iterable[str], least: float = 0.5) -> str:
-    """Return the valid word that is nearest to a wrong one, "" where none is near.  least: how alike two words must be."""
+    """Return the valid word that is nearest to a wrong one, "" where none is near.  least: how
+    alike two words must be.
+    """
     from difflib import get_close_matches
 
     return next(iter(get_close_matches(word, list(known), 1, least)), "")
 
 
 def unknown_word(verb: str, word: str, known: Iterable[str], otherwise: str = "") -> UsageError:
-    """Return the error for a word that a verb does not know.  otherwise: what to say where no known one is near."""
+    """Return the error for a word that a verb does not know.  otherwise: what to say where no known
+    one is near.
+    """
     known = list(known)
-    return UsageError("unknown word '%s' of %s; %s" % (
-        shown(word), verb, nearest(word, known, otherwise or "use one of " + ", ".join(known))))
+    return UsageError(
+        "unknown word '%s' of %s; %s"
+        % (shown(word), verb, nearest(word, known, otherwise or "use one of " + ", ".join(known)))
+    )
 
 
 def shown(word: str) -> str:
@@ -244,7 +299,8 @@ def shown(word: str) -> str:
 
 
 def read_stdin(kept: bool = True) -> str:
-    """Read stdin as text; raises UsageError where it holds more than TEXT_LIMIT bytes, or bytes that are not UTF-8.
+    """Read stdin as text; raises UsageError where it holds more than TEXT_LIMIT bytes, or bytes
+    that are not UTF-8.
 
     kept: the text is kept, and not only compared with others; then no byte of it may be lost.
     """
@@ -261,7 +317,9 @@ def read_stdin(kept: bool = True) -> str:
 
 
 def unread(data: bytes, at: int) -> tuple[int, str, str]:
-    """Return of bytes that are not UTF-8 the line of the first, what they are, and the encoding that they may be of."""
+    """Return of bytes that are not UTF-8 the line of the first, what they are, and the encoding
+    that they may be of.
+    """
     if frontmatter.undecodable(data):
         return 1, "no UTF-8 text", "UTF-16"
     return data.count(b"\n", 0, at) + 1, "bytes that are not UTF-8", "LATIN1"
@@ -269,7 +327,9 @@ def unread(data: bytes, at: int) -> tuple[int, str, str]:
 
 def to_json(value: Any) -> str:
     """Write a value as one line of JSON that no terminal interprets."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=str).translate(_UNSAFE)
+    return json.dumps(
+        value, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=str
+    ).translate(_UNSAFE)
 
 
 def author(call: Call) -> str:
@@ -279,7 +339,8 @@ def author(call: Call) -> str:
 
 def first_clause(said: str) -> str:
     """Return the first sentence of a text as a title of at most TITLE characters."""
-    bare = re.sub(r"^(?:[#>*-]+(?=\s)|\s+)+", "", said)  # marks of markdown; the dash of an option stays
+    # marks of markdown; the dash of an option stays
+    bare = re.sub(r"^(?:[#>*-]+(?=\s)|\s+)+", "", said)
     line = re.split(r"(?<=[.!?;])\s|[。！？]|\n", bare, maxsplit=1)[0]
     line = plaintext.one_line(line).rstrip(".;。 ")
     return plaintext.at_word(line, TITLE)
@@ -290,27 +351,54 @@ def written(call: Call, kept: Record, done: str) -> int:
     if call.options.hook:
         from memory.hook import fence
 
-        print(fence.block(call.verb, ["%s: [%s] %s, %s" % (done, kept.id, fence.clean(plaintext.one_line(kept.title)),
-                                                            call.place.path(kept.name))]))
+        print(
+            fence.block(
+                call.verb,
+                [
+                    "%s: [%s] %s, %s"
+                    % (
+                        done,
+                        kept.id,
+                        fence.clean(plaintext.one_line(kept.title)),
+                        call.place.path(kept.name),
+                    )
+                ],
+            )
+        )
         return 0
     from memory.recall.hit import record_json
 
     secret = ["a secret was removed from it"] if "[redacted:" in kept.title + kept.body else []
-    return call.answer({**record_json(kept), "path": call.place.path(kept.name)},
-                       ["%s %s  %s" % (done, kept.id, plaintext.one_line(kept.title)), "  " + call.place.path(kept.name),
-                        *("  " + line for line in secret)])
+    return call.answer(
+        {**record_json(kept), "path": call.place.path(kept.name)},
+        [
+            "%s %s  %s" % (done, kept.id, plaintext.one_line(kept.title)),
+            "  " + call.place.path(kept.name),
+            *("  " + line for line in secret),
+        ],
+    )
 
 
 def session_of(call: Call) -> str:
     """Name the session the call is about, or ""."""
-    return layout.safe_id(getattr(call.options, "session", "") or call.env.get("CLAUDE_CODE_SESSION_ID", ""))
+    return layout.safe_id(
+        getattr(call.options, "session", "") or call.env.get("CLAUDE_CODE_SESSION_ID", "")
+    )
 
 
 def tier_of(call: Call) -> str:
-    """Return the tier that --global and --shared name, else the private one; raises UsageError for both."""
+    """Return the tier that --global and --shared name, else the private one; raises UsageError for
+    both.
+    """
     if call.options.tier_global and call.options.shared:
         raise UsageError("--global and --shared exclude each other; use one")
-    return layout.GLOBAL if call.options.tier_global else layout.SHARED if call.options.shared else layout.PRIVATE
+    return (
+        layout.GLOBAL
+        if call.options.tier_global
+        else layout.SHARED
+        if call.options.shared
+        else layout.PRIVATE
+    )
 
 
 def need_person(call: Call, of: str, typed: str) -> None:
@@ -319,11 +407,14 @@ def need_person(call: Call, of: str, typed: str) -> None:
     of: what is decided on, such as `a rule`.  typed: the words after `dayleaf` that a person types.
     """
     if boundary.is_agent(call.env) or not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise UsageError("only a person decides on %s: run `dayleaf %s` in your own terminal" % (of, typed))
+        raise UsageError(
+            "only a person decides on %s: run `dayleaf %s` in your own terminal" % (of, typed)
+        )
 
 
 def answered(ways: Sequence[str]) -> str:
-    """Ask on the terminal until a person types one of some words, or its first letter; the end of input means the last.
+    """Ask on the terminal until a person types one of some words, or its first letter; the end of
+    input means the last.
 
     ways: words with first letters of their own; the last one leaves.
     """
@@ -336,17 +427,27 @@ def answered(ways: Sequence[str]) -> str:
         for way in ways:
             if said in (way, way[0]):
                 return way
-        warn("'%s' is not an answer; type one of %s" % (shown(said), ", ".join("%s (%s)" % (way[0], way) for way in ways)))
+        warn(
+            "'%s' is not an answer; type one of %s"
+            % (shown(said), ", ".join("%s (%s)" % (way[0], way) for way in ways))
+        )
 
 
 def at_once(call: Call, done: str, id: str, title: str) -> None:
-    """Print a decision as soon as it holds, so that an interrupt leaves no doubt; with --json it goes to stderr."""
-    print("%s %s  %s" % (done, plaintext.one_line(id), plaintext.one_line(title)),
-          file=sys.stderr if call.options.json else sys.stdout, flush=True)
+    """Print a decision as soon as it holds, so that an interrupt leaves no doubt; with --json it
+    goes to stderr.
+    """
+    print(
+        "%s %s  %s" % (done, plaintext.one_line(id), plaintext.one_line(title)),
+        file=sys.stderr if call.options.json else sys.stdout,
+        flush=True,
+    )
 
 
 def told(call: Call, done: Sequence[Any], nothing: str) -> int:
-    """End a command whose decisions `at_once` has printed: with --json print all of them, and say where none was made."""
+    """End a command whose decisions `at_once` has printed: with --json print all of them, and say
+    where none was made.
+    """
     return 0 if done and not call.options.json else call.answer(done, [nothing + " was decided on"])
 
 

@@ -1,5 +1,5 @@
-"""Charts for a terminal, and the figures of stats drawn with them: bars beside their labels, columns over time; in blocks, or in
-ASCII where blocks may not show.
+"""Charts for a terminal, and the figures of stats drawn with them: bars beside their labels,
+columns over time; in blocks, or in ASCII where blocks may not show.
 
 Every chart says its numbers too: the picture is for the shape alone.
 """
@@ -28,16 +28,23 @@ def is_plain(env: Mapping[str, str]) -> bool:
     """
     if env.get("TERM") == "dumb":
         return True
-    coerced = env.get("LC_CTYPE", "").lower() in ("c.utf-8", "c.utf8") and env.get("LANG", "") in ("", "C", "POSIX")
-    keys = ("LC_ALL", "LANG") if coerced else ("LC_ALL", "LC_CTYPE", "LANG")  # Python itself put it there (PEP 538)
+    coerced = env.get("LC_CTYPE", "").lower() in ("c.utf-8", "c.utf8") and env.get("LANG", "") in (
+        "",
+        "C",
+        "POSIX",
+    )
+    # Python itself put it there (PEP 538)
+    keys = ("LC_ALL", "LANG") if coerced else ("LC_ALL", "LC_CTYPE", "LANG")
     said = next((env[key] for key in keys if env.get(key)), "")
     return "utf" not in said.lower().replace("-", "") and not (os.name == "nt" and not said)
 
 
 def bars(rows: Sequence[tuple[str, float, str]], columns: int, plain: bool) -> list[str]:
-    """Draw one line a row: its label, a bar whose length is its share of the largest value, and its text.
+    """Draw one line a row: its label, a bar whose length is its share of the largest value, and its
+    text.
 
-    rows: (label, value of 0 and more, text).  columns: of the terminal.  plain: in ASCII.  A value above 0 has a mark at least.
+    rows: (label, value of 0 and more, text).  columns: of the terminal.  plain: in ASCII.  A value
+    above 0 has a mark at least.
     """
     if not rows:
         return []
@@ -63,13 +70,14 @@ def _bar(value: float, top: float, room: int, plain: bool) -> str:
 
 
 def over_time(values: Sequence[int], columns: int, plain: bool) -> list[str]:
-    """Draw columns from left to right, the largest HEIGHT rows high, with the largest value and 0 beside them.
+    """Draw columns from left to right, the largest HEIGHT rows high, with the largest value and 0
+    beside them.
 
-    values: of 0 and more, oldest first; where they are too many for the terminal, the newest.  columns: of the terminal.
-    plain: in ASCII.
+    values: of 0 and more, oldest first; where they are too many for the terminal, the newest.
+    columns: of the terminal.  plain: in ASCII.
     """
     margin = len("{:,}".format(max(values, default=0))) + 4
-    shown = values[-max(1, columns - margin):]
+    shown = values[-max(1, columns - margin) :]
     top = max(shown, default=0)
     if top <= 0:
         return []
@@ -78,13 +86,26 @@ def over_time(values: Sequence[int], columns: int, plain: bool) -> list[str]:
     corner, wall, floor = ("+", "|", "-") if plain else ("└", "│", "─")
     lines = []
     for row in reversed(range(HEIGHT)):
-        cells = "".join(_cell(8 * HEIGHT * value / top - 8 * row, row == 0 and value > 0, plain) * wide for value in shown)
-        lines.append(("  %s %s%s" % (screen.pad(high if row == HEIGHT - 1 else "", margin - 4, True), wall, cells)).rstrip())
-    return [*lines, "  %s %s%s" % (screen.pad("0", margin - 4, True), corner, floor * (wide * len(shown)))]
+        cells = "".join(
+            _cell(8 * HEIGHT * value / top - 8 * row, row == 0 and value > 0, plain) * wide
+            for value in shown
+        )
+        lines.append(
+            (
+                "  %s %s%s"
+                % (screen.pad(high if row == HEIGHT - 1 else "", margin - 4, True), wall, cells)
+            ).rstrip()
+        )
+    return [
+        *lines,
+        "  %s %s%s" % (screen.pad("0", margin - 4, True), corner, floor * (wide * len(shown))),
+    ]
 
 
 def _cell(eighths: float, some: bool, plain: bool) -> str:
-    """Draw one cell of a column.  eighths: how many of it are filled.  some: it shows a mark however few they are."""
+    """Draw one cell of a column.  eighths: how many of it are filled.  some: it shows a mark
+    however few they are.
+    """
     full = min(8, max(round(eighths), int(some)))
     if full <= 0:
         return " "
@@ -94,7 +115,8 @@ def _cell(eighths: float, some: bool, plain: bool) -> str:
 
 
 def wrapped(name: str, said: str, margin: int, columns: int) -> list[str]:
-    """Break a name and its value into lines of at most `columns` columns, at commas, else at blanks.
+    """Break a name and its value into lines of at most `columns` columns, at commas, else at
+    blanks.
 
     margin: column at which the value begins.
     """
@@ -112,11 +134,14 @@ def wrapped(name: str, said: str, margin: int, columns: int) -> list[str]:
 
 # --- the figures of stats
 
+
 def lines(value: dict[str, Any], style: screen.Style, plain: bool) -> list[str]:
     """Return the lines of what `figures.figures` returned.  plain: charts in ASCII."""
     if not (value["records"] or value["sessions"] or value["hooks"] or value["spend"]["calls"]):
-        return ["nothing to count yet%s: `dayleaf learn \"…\"` keeps the first note" % (
-            " since " + value["since"] if value["since"] else "")]
+        return [
+            'nothing to count yet%s: `dayleaf learn "…"` keeps the first note'
+            % (" since " + value["since"] if value["since"] else "")
+        ]
     out = _records(value, style, plain) + _pushed(value, style, plain) + _ranks(value, style, plain)
     out += _times(value, style, plain) + _uses(value, style)
     return [*out, "", style.bold("Models"), *_pairs(_money(value["spend"]), style)]
@@ -130,44 +155,102 @@ def spend_lines(value: dict[str, Any]) -> list[str]:
 def _pairs(rows: list[list[str]], style: screen.Style) -> list[str]:
     """Write names and values; a value is broken at its commas where the terminal is narrow."""
     margin = max(plaintext.width(row[0]) for row in rows) + 4
-    return [line for name, said in rows for line in wrapped("  " + name, said, margin, style.columns)]
+    return [
+        line for name, said in rows for line in wrapped("  " + name, said, margin, style.columns)
+    ]
 
 
 def _records(value: dict[str, Any], style: screen.Style, plain: bool) -> list[str]:
-    topics = ["%s (%d)" % (plaintext.one_line(name).replace(", ", " "), n) for name, n in value["topics"].items()]
+    topics = [
+        "%s (%d)" % (plaintext.one_line(name).replace(", ", " "), n)
+        for name, n in value["topics"].items()
+    ]
     new = ", %d of them since %s" % (value["new"], value["since"]) if value["since"] else ""
     made = ", ".join("%s %d" % item for item in value["records"].items()) or "none"
     places = value["workspaces"]
     rows = [["workspaces", ", ".join(map(plaintext.one_line, places))]] if len(places) > 1 else []
-    out = [style.bold("Records"), *_pairs([*rows, ["records", made + new], ["topics", ", ".join(topics) or "none"]], style)]
+    out = [
+        style.bold("Records"),
+        *_pairs([*rows, ["records", made + new], ["topics", ", ".join(topics) or "none"]], style),
+    ]
     weeks = value["perWeek"]
     counts = [week["records"] for week in weeks]
     if any(counts):
         best = max(weeks, key=lambda week: (week["records"], week["week"]))
-        out += ["", style.bold("Records a week, %s to now" % weeks[0]["week"]), *over_time(counts, style.columns, plain),
-                *_pairs([["this week", "%d, most %d in the week of %s" % (counts[-1], best["records"], best["week"])]], style)]
+        out += [
+            "",
+            style.bold("Records a week, %s to now" % weeks[0]["week"]),
+            *over_time(counts, style.columns, plain),
+            *_pairs(
+                [
+                    [
+                        "this week",
+                        "%d, most %d in the week of %s"
+                        % (counts[-1], best["records"], best["week"]),
+                    ]
+                ],
+                style,
+            ),
+        ]
     return out
 
 
 def _pushed(value: dict[str, Any], style: screen.Style, plain: bool) -> list[str]:
-    given = "%d, %d of %s got something" % (value["sessions"], value["promptsGiven"], plaintext.count(value["prompts"], "prompt"))
-    out = ["", style.bold("Pushed"), *_pairs([
-        ["sessions", given],
-        ["passages", "%d with prompts, %d used in the same turn" % (
-            value["passages"], value["passagesUsed"])],
-        ["pushed", "{:,} characters, {:,} a session, {:,} tokens".format(
-            value["characters"], value["charactersPerSession"], value["tokens"])],
-        ["saved", "{:,} tokens against loading every learning".format(value["tokensSaved"])]], style)]
-    moments = [line for one in pastlines.moments(value["moments"])
-               for line in wrapped("", one, 2, style.columns)]
+    given = "%d, %d of %s got something" % (
+        value["sessions"],
+        value["promptsGiven"],
+        plaintext.count(value["prompts"], "prompt"),
+    )
+    out = [
+        "",
+        style.bold("Pushed"),
+        *_pairs(
+            [
+                ["sessions", given],
+                [
+                    "passages",
+                    "%d with prompts, %d used in the same turn"
+                    % (value["passages"], value["passagesUsed"]),
+                ],
+                [
+                    "pushed",
+                    "{:,} characters, {:,} a session, {:,} tokens".format(
+                        value["characters"], value["charactersPerSession"], value["tokens"]
+                    ),
+                ],
+                [
+                    "saved",
+                    "{:,} tokens against loading every learning".format(value["tokensSaved"]),
+                ],
+            ],
+            style,
+        ),
+    ]
+    moments = [
+        line
+        for one in pastlines.moments(value["moments"])
+        for line in wrapped("", one, 2, style.columns)
+    ]
     out += ["", style.bold("Records pushed, by moment"), *moments] if moments else []
     held = [session["tokens"] for session in value["perSession"]]
     if any(held):
         last = value["perSession"][-1]
-        out += ["", style.bold("Tokens pushed, the last %s" % plaintext.count(len(held), "session")),
-                *over_time(held, style.columns, plain),
-                *_pairs([["the last", "{:,} on {}, {:,} a session".format(
-                    last["tokens"], last["began"][:10], round(sum(held) / len(held)))]], style)]
+        out += [
+            "",
+            style.bold("Tokens pushed, the last %s" % plaintext.count(len(held), "session")),
+            *over_time(held, style.columns, plain),
+            *_pairs(
+                [
+                    [
+                        "the last",
+                        "{:,} on {}, {:,} a session".format(
+                            last["tokens"], last["began"][:10], round(sum(held) / len(held))
+                        ),
+                    ]
+                ],
+                style,
+            ),
+        ]
     return out
 
 
@@ -175,50 +258,114 @@ def _ranks(value: dict[str, Any], style: screen.Style, plain: bool) -> list[str]
     if not value["ranks"]:
         return []
     last = len(value["ranks"])
-    rows = [("rank %d%s" % (row["rank"], "+" if row["rank"] == last == figures.RANKS else ""), row["pushed"], "%d, %d used" % (
-        row["pushed"], row["used"])) for row in value["ranks"]]
-    return ["", style.bold("Records pushed with prompts, by rank"), *bars(rows, style.columns, plain)]
+    rows = [
+        (
+            "rank %d%s" % (row["rank"], "+" if row["rank"] == last == figures.RANKS else ""),
+            row["pushed"],
+            "%d, %d used" % (row["pushed"], row["used"]),
+        )
+        for row in value["ranks"]
+    ]
+    return [
+        "",
+        style.bold("Records pushed with prompts, by rank"),
+        *bars(rows, style.columns, plain),
+    ]
 
 
 def _times(value: dict[str, Any], style: screen.Style, plain: bool) -> list[str]:
     out: list[str] = []
     for event, row in value["hooks"].items():
-        said = "%s, %s" % (plaintext.one_line(EVENT.get(event, event)), plaintext.count(row["runs"], "run"))
+        said = "%s, %s" % (
+            plaintext.one_line(EVENT.get(event, event)),
+            plaintext.count(row["runs"], "run"),
+        )
         over = "> %d ms" % figures.UPTO[-1]
-        steps = [(over if step["upto"] is None else "<= %d ms" % step["upto"], step["runs"], str(step["runs"]))
-                 for step in row["histogram"]]
-        out += ["", style.bold(said), "  p50 %d ms, p95 %d ms" % (row["p50"], row["p95"]),
-                *bars(steps, style.columns, plain)]
+        steps = [
+            (
+                over if step["upto"] is None else "<= %d ms" % step["upto"],
+                step["runs"],
+                str(step["runs"]),
+            )
+            for step in row["histogram"]
+        ]
+        out += [
+            "",
+            style.bold(said),
+            "  p50 %d ms, p95 %d ms" % (row["p50"], row["p95"]),
+            *bars(steps, style.columns, plain),
+        ]
     return out
 
 
 def _uses(value: dict[str, Any], style: screen.Style) -> list[str]:
-    groups = [("Most pushed", [(id, str(n)) for id, n in value["mostPushed"].items()]),
-              ("Most used", [(id, str(n)) for id, n in value["mostUsed"].items()]),
-              ("Least used", [(id, "%d, pushed %d" % (row["uses"], row["pushed"])) for id, row in value["leastUsed"].items()])]
+    groups = [
+        ("Most pushed", [(id, str(n)) for id, n in value["mostPushed"].items()]),
+        ("Most used", [(id, str(n)) for id, n in value["mostUsed"].items()]),
+        (
+            "Least used",
+            [
+                (id, "%d, pushed %d" % (row["uses"], row["pushed"]))
+                for id, row in value["leastUsed"].items()
+            ],
+        ),
+    ]
     out = []
     for heading, rows in groups:
         if rows:
             out += ["", style.bold(heading)]
         for id, said in rows:
             title = plaintext.one_line(value["titles"].get(id, "")) or "(no longer there)"
-            out.append(plaintext.clip("  %s (%s)  %s" % (plaintext.one_line(id), said, title), style.columns))
+            out.append(
+                plaintext.clip(
+                    "  %s (%s)  %s" % (plaintext.one_line(id), said, title), style.columns
+                )
+            )
     return out
 
 
 def _money(spent: dict[str, Any]) -> list[list[str]]:
-    return [["model calls today", "%d of %d%s, %d left" % (spent["calls"], spent["mostCalls"], ", %d failed" % spent["failed"]
-                                                           if spent["failed"] else "", spent["callsLeft"])],
-            ["tokens today", "{:,} in, {:,} out, of {:,}, {:,} left{}".format(
-                spent["tokensIn"], spent["tokensOut"], spent["mostTokens"], spent["tokensLeft"],
-                "; unknown for %s" % plaintext.count(spent["unknown"], "call") if spent["unknown"] else "")],
-            ["list price today", "$%.4f" % spent["dollars"]]]
+    return [
+        [
+            "model calls today",
+            "%d of %d%s, %d left"
+            % (
+                spent["calls"],
+                spent["mostCalls"],
+                ", %d failed" % spent["failed"] if spent["failed"] else "",
+                spent["callsLeft"],
+            ),
+        ],
+        [
+            "tokens today",
+            "{:,} in, {:,} out, of {:,}, {:,} left{}".format(
+                spent["tokensIn"],
+                spent["tokensOut"],
+                spent["mostTokens"],
+                spent["tokensLeft"],
+                "; unknown for %s" % plaintext.count(spent["unknown"], "call")
+                if spent["unknown"]
+                else "",
+            ),
+        ],
+        ["list price today", "$%.4f" % spent["dollars"]],
+    ]
 
 
 def _days(days: list[dict[str, Any]]) -> list[str]:
     if not days:
         return []
     head = ["day (UTC)", "provider", "calls", "failed", "in", "out", "list price"]
-    rows = [[row["day"], plaintext.one_line(row["provider"]), str(row["calls"]), str(row["failed"]),
-             "{:,}".format(row["tokensIn"]), "{:,}".format(row["tokensOut"]), "$%.4f" % row["dollars"]] for row in days]
+    rows = [
+        [
+            row["day"],
+            plaintext.one_line(row["provider"]),
+            str(row["calls"]),
+            str(row["failed"]),
+            "{:,}".format(row["tokensIn"]),
+            "{:,}".format(row["tokensOut"]),
+            "$%.4f" % row["dollars"],
+        ]
+        for row in days
+    ]
     return ["", *screen.table([head, *rows], "", (2, 3, 4, 5, 6))]

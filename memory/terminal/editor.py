@@ -1,5 +1,7 @@
-"""A text in the person's own editor: $VISUAL or $EDITOR, on a copy that stays where something goes wrong; and what `dayleaf new`
-opens there, frontmatter with hints, one text for each kind that people write."""
+"""A text in the person's own editor: $VISUAL or $EDITOR, on a copy that stays where something goes
+wrong; and what `dayleaf new` opens there, frontmatter with hints, one text for each kind that
+people write.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,8 @@ _TEXTS = {
 rationale:
 # Words in a prompt that should bring it up, such as [migrations, sql].
 tags: []
-# Below the second line of dashes: the rule itself, as short as possible.  It binds once you have approved it.
+# Below the second line of dashes: the rule itself, as short as possible.  It binds once you have \
+approved it.
 """,
     "learning": """kind: learning
 # What holds, in one line.
@@ -28,7 +31,8 @@ tags: []
 versions: []
 # low, medium or high
 confidence: medium
-# Below the second line of dashes: what happens and why; names, commands and error texts as they are.
+# Below the second line of dashes: what happens and why; names, commands and error texts as they \
+are.
 """,
     "resource": """kind: resource
 {title}
@@ -43,16 +47,19 @@ versions: []
     "plan": """kind: plan
 # What is to be done, in one line.
 {title}
-# Below the second line of dashes: the plan; its steps are lines `- [ ] what to do`, `- [x]` once done.
+# Below the second line of dashes: the plan; its steps are lines `- [ ] what to do`, `- [x]` once \
+done.
 """,
 }
 KINDS = tuple(_TEXTS)
 
 
 def edited(call: Call, found: Record) -> Record | None:
-    """Let the person change a record in $VISUAL or $EDITOR and return it as written, or None where nothing was changed.
+    """Let the person change a record in $VISUAL or $EDITOR and return it as written, or None where
+    nothing was changed.
 
-    Raises UsageError where the editor does not start, StoreError where the file has changed meanwhile.
+    Raises UsageError where the editor does not start, StoreError where the file has changed
+    meanwhile.
     """
     store = call.store()
     before = store.raw(found.name)
@@ -71,7 +78,8 @@ def edited(call: Call, found: Record) -> Record | None:
 
 
 def in_editor(call: Call, path: str) -> bytes | None:
-    """Open a file in $VISUAL or $EDITOR and return what stands in it then, None where the editor said that it failed.
+    """Open a file in $VISUAL or $EDITOR and return what stands in it then, None where the editor
+    said that it failed.
 
     Raises UsageError where it does not start.
     """
@@ -80,16 +88,28 @@ def in_editor(call: Call, path: str) -> bytes | None:
 
     named = call.env.get("VISUAL") or call.env.get("EDITOR")
     if not named and not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise UsageError("there is no terminal to edit in; run this in a terminal, or set EDITOR to a program that needs none")
+        raise UsageError(
+            "there is no terminal to edit in; run this in a terminal, or set EDITOR to a "
+            "program that needs none"
+        )
     argv = shlex.split(named or "vi")
     try:
         done = subprocess.call([*argv, path])
     except OSError as error:
-        raise UsageError("the editor '%s' did not start (%s); set EDITOR to another one" % (argv[0], error.strerror)) from None
+        raise UsageError(
+            "the editor '%s' did not start (%s); set EDITOR to another one"
+            % (argv[0], error.strerror)
+        ) from None
     return None if done else files.read(path, 64 << 20)
 
 
 def template(kind: str, title: str) -> bytes:
-    """Return the file to be filled in.  kind: one of KINDS.  title: one line, or "" to be written there."""
-    line = frontmatter.compose({"title": title}, "").decode("utf-8").split("\n")[1] if title else "title:"
+    """Return the file to be filled in.  kind: one of KINDS.  title: one line, or "" to be written
+    there.
+    """
+    line = (
+        frontmatter.compose({"title": title}, "").decode("utf-8").split("\n")[1]
+        if title
+        else "title:"
+    )
     return ("---\n" + _TEXTS[kind].replace("{title}", line) + "---\n\n").encode("utf-8")

@@ -1,7 +1,9 @@
-"""The graph of links: what surrounds a record, which records hang together; drawn as a tree, an overview and mermaid, or as JSON.
+"""The graph of links: what surrounds a record, which records hang together; drawn as a tree, an
+overview and mermaid, or as JSON.
 
-JSON, version 1: {"nodes": [{id, name, title, end, workspace}], "edges": [{from, relation, to, wrong}], "dangling": [{from,
-relation, target, archived, nearest}]}.  `from` and `to` are names, which are unique where ids should be.
+JSON, version 1: {"nodes": [{id, name, title, end, workspace}], "edges": [{from, relation, to,
+wrong}], "dangling": [{from, relation, target, archived, nearest}]}.  `from` and `to` are names,
+which are unique where ids should be.
 """
 
 from __future__ import annotations
@@ -22,7 +24,9 @@ TITLE_COLUMNS = 60
 
 
 class Step(NamedTuple):
-    """An edge as seen from one of its ends: what it is called from there, and the other end, None where it leads nowhere."""
+    """An edge as seen from one of its ends: what it is called from there, and the other end, None
+    where it leads nowhere.
+    """
 
     label: str
     edge: Edge
@@ -30,9 +34,11 @@ class Step(NamedTuple):
 
 
 class Part(NamedTuple):
-    """A piece of a web that was walked to: nodes in the order of the walk, their edges, and what is below each in the tree.
+    """A piece of a web that was walked to: nodes in the order of the walk, their edges, and what is
+    below each in the tree.
 
-    below: (step, whether its end is drawn here and not elsewhere).  beyond: how many edges of a node lead on from the rim.
+    below: (step, whether its end is drawn here and not elsewhere).  beyond: how many edges of a
+    node lead on from the rim.
     """
 
     nodes: tuple[Node, ...]
@@ -47,16 +53,31 @@ def steps(web: Web) -> dict[Node, list[Step]]:
     for edge in web.edges:
         found[edge.source].append(Step(edge.relation, edge, edge.to))
         if edge.to is not None and edge.to != edge.source:
-            found.setdefault(edge.to, []).append(Step(relations.inverse(edge.relation), edge, edge.source))
-    order = {name: at for at, relation in enumerate(relations.RELATIONS.items()) for name in (relation[1].inverse, relation[0])}
+            found.setdefault(edge.to, []).append(
+                Step(relations.inverse(edge.relation), edge, edge.source)
+            )
+    order = {
+        name: at
+        for at, relation in enumerate(relations.RELATIONS.items())
+        for name in (relation[1].inverse, relation[0])
+    }
     for listed in found.values():
-        listed.sort(key=lambda step: (order.get(step.label, len(order)), step.label, step.to is None,
-                                      step.to.id if step.to else step.edge.target, step.to or ()))
+        listed.sort(
+            key=lambda step: (
+                order.get(step.label, len(order)),
+                step.label,
+                step.to is None,
+                step.to.id if step.to else step.edge.target,
+                step.to or (),
+            )
+        )
     return found
 
 
 def walk(web: Web, start: Node, depth: int) -> Part:
-    """Walk from a node along all links, both ways, at most `depth` steps; every edge is met once."""
+    """Walk from a node along all links, both ways, at most `depth` steps; every edge is met
+    once.
+    """
     every = steps(web)
     far, drawn = {start: 0}, set[Edge]()
     below: dict[Node, list[tuple[Step, bool]]] = {}
@@ -79,7 +100,9 @@ def walk(web: Web, start: Node, depth: int) -> Part:
 
 
 def groups(web: Web) -> list[list[Node]]:
-    """Return the sets of records that links connect, the largest first, in each the most linked first; single ones not."""
+    """Return the sets of records that links connect, the largest first, in each the most linked
+    first; single ones not.
+    """
     every, seen = steps(web), set[Node]()
     found = []
     for start in web.nodes:
@@ -100,28 +123,56 @@ def groups(web: Web) -> list[list[Node]]:
 
 # ---- for machines
 
+
 def as_json(web: Web, nodes: Iterable[Node], edges: Iterable[Edge]) -> dict[str, Any]:
     """Return nodes and edges as JSON; see the module's text."""
-    value: dict[str, Any] = {"nodes": [node_json(one) for one in nodes], "edges": [], "dangling": []}
+    value: dict[str, Any] = {
+        "nodes": [node_json(one) for one in nodes],
+        "edges": [],
+        "dangling": [],
+    }
     for edge in edges:
         if edge.to is not None:
-            value["edges"].append({"from": edge.source.name, "relation": edge.relation, "to": edge.to.name, "wrong": edge.wrong})
+            value["edges"].append(
+                {
+                    "from": edge.source.name,
+                    "relation": edge.relation,
+                    "to": edge.to.name,
+                    "wrong": edge.wrong,
+                }
+            )
         else:
             near = None if edge.away else web.names.nearest(edge.target, edge.source)
-            value["dangling"].append({"from": edge.source.name, "relation": edge.relation, "target": edge.target,
-                                      "archived": bool(edge.away), "nearest": near.id if near else None})
+            value["dangling"].append(
+                {
+                    "from": edge.source.name,
+                    "relation": edge.relation,
+                    "target": edge.target,
+                    "archived": bool(edge.away),
+                    "nearest": near.id if near else None,
+                }
+            )
     return value
 
 
 def node_json(node: Node) -> dict[str, Any]:
     """Return a record as an end of links, for JSON."""
-    return {"id": node.id, "name": node.name, "title": node.title, "end": node.end, "workspace": node.workspace}
+    return {
+        "id": node.id,
+        "name": node.name,
+        "title": node.title,
+        "end": node.end,
+        "workspace": node.workspace,
+    }
 
 
 # ---- drawn
 
+
 def tree(web: Web, start: Node, depth: int) -> list[str]:
-    """Draw what a record is linked with; a record that stands in the tree already is marked and not entered again."""
+    """Draw what a record is linked with; a record that stands in the tree already is marked and not
+    entered again.
+    """
     part = walk(web, start, depth)
     lines = [_named(start)]
     stack = [(start, "", 0)]
@@ -149,17 +200,29 @@ def _step(step: Step, new: bool, web: Web, part: Part) -> str:
         return "%s → %s%s" % (one_line(step.label), _nowhere(step.edge, web), wrong)
     more = part.beyond.get(step.to, 0) if new else 0
     mark = "  ↺ above" if not new else "  … %s" % count(more, "more link") if more else ""
-    also = "  (%d more have this name)" % len(step.edge.also) if step.edge.also and step.to == step.edge.to else ""
+    also = (
+        "  (%d more have this name)" % len(step.edge.also)
+        if step.edge.also and step.to == step.edge.to
+        else ""
+    )
     return one_line(step.label) + " → " + _named(step.to) + also + wrong + mark
 
 
 def row(step: Step, web: Web) -> list[str]:
     """Return a link's cells for a list: the relation as seen from here, the other end, a remark."""
-    notes = ["%d more have this name" % len(step.edge.also)] if step.edge.also and step.to == step.edge.to else []
+    notes = (
+        ["%d more have this name" % len(step.edge.also)]
+        if step.edge.also and step.to == step.edge.to
+        else []
+    )
     notes += ["wrong: " + one_line(step.edge.wrong)] if step.edge.wrong else []
     if step.to is None:
         return [one_line(step.label), "dangling", "; ".join([_nowhere(step.edge, web), *notes])]
-    return [one_line(step.label), one_line(step.to.id), "; ".join(["%s (%s)" % (_title(step.to), step.to.end), *notes])]
+    return [
+        one_line(step.label),
+        one_line(step.to.id),
+        "; ".join(["%s (%s)" % (_title(step.to), step.to.end), *notes]),
+    ]
 
 
 def _named(node: Node) -> str:
@@ -170,34 +233,68 @@ def _nowhere(edge: Edge, web: Web) -> str:
     """Say of a dangling link what it names, and which record may be meant."""
     target = "'%s'" % clip(one_line(edge.target), TITLE_COLUMNS)
     if edge.away:
-        return target + ", which is archived; `dayleaf restore %s` brings it back" % one_line(edge.away)
+        return target + ", which is archived; `dayleaf restore %s` brings it back" % one_line(
+            edge.away
+        )
     near = web.names.nearest(edge.target, edge.source)
-    return target + ", which is not a record" + ("; did you mean %s '%s'?" % (
-        one_line(near.id), clip(one_line(near.title), TITLE_COLUMNS)) if near else "")
+    return (
+        target
+        + ", which is not a record"
+        + (
+            "; did you mean %s '%s'?"
+            % (one_line(near.id), clip(one_line(near.title), TITLE_COLUMNS))
+            if near
+            else ""
+        )
+    )
 
 
 def overview(web: Web) -> list[str]:
     """Describe all links: counts, connected groups, the most linked records, dangling links."""
     if not web.nodes:
-        return ["no records here yet; `dayleaf learn \"…\"` writes one"]
+        return ['no records here yet; `dayleaf learn "…"` writes one']
     every = steps(web)
     found = groups(web)
     loose = sum(not listed for listed in every.values())
     wrong = sum(bool(edge.wrong) for edge in web.edges)
-    lines = ["%s, %s; %s" % (count(len(web.nodes), "record"), count(len(web.edges), "link"),
-                             "%s without any" % format(loose, ",") if loose else "all of them linked")]
+    lines = [
+        "%s, %s; %s"
+        % (
+            count(len(web.nodes), "record"),
+            count(len(web.edges), "link"),
+            "%s without any" % format(loose, ",") if loose else "all of them linked",
+        )
+    ]
     if found:
-        rows = [[format(len(group), ",") + " records", "around " + one_line(group[0].id), _title(group[0])] for group in found]
+        rows = [
+            [
+                format(len(group), ",") + " records",
+                "around " + one_line(group[0].id),
+                _title(group[0]),
+            ]
+            for group in found
+        ]
         lines += ["", "Connected groups", *_rows(rows, "group")]
-        most = sorted((one for one in every if every[one]), key=lambda one: (-len(every[one]), one.id, one.name))
-        rows = [[count(len(every[one]), "link"), one_line(one.id), _title(one)] for one in most[:MOST_LISTED]]
+        most = sorted(
+            (one for one in every if every[one]),
+            key=lambda one: (-len(every[one]), one.id, one.name),
+        )
+        rows = [
+            [count(len(every[one]), "link"), one_line(one.id), _title(one)]
+            for one in most[:MOST_LISTED]
+        ]
         lines += ["", "Most linked", *table(rows, "  ", (0,))]
     lost = [edge for edge in web.edges if edge.dangling]
     if lost:
         lines += ["", "Dangling", *("  " + line for line in dangling(web, lost[:MOST_LISTED]))]
-        lines += ["  … %s more; `--dangling` lists them" % format(len(lost) - MOST_LISTED, ",")] * (len(lost) > MOST_LISTED)
+        lines += ["  … %s more; `--dangling` lists them" % format(len(lost) - MOST_LISTED, ",")] * (
+            len(lost) > MOST_LISTED
+        )
     if wrong:
-        lines += ["", "%s between the wrong kinds; `dayleaf check` names each" % count(wrong, "link")]
+        lines += [
+            "",
+            "%s between the wrong kinds; `dayleaf check` names each" % count(wrong, "link"),
+        ]
     return lines
 
 
@@ -207,29 +304,43 @@ def _title(node: Node) -> str:
 
 def _rows(rows: Sequence[Sequence[str]], noun: str) -> list[str]:
     more = len(rows) - MOST_LISTED
-    return table(rows[:MOST_LISTED], "  ", (0,)) + (["  … %s" % count(more, "more " + noun)] if more > 0 else [])
+    return table(rows[:MOST_LISTED], "  ", (0,)) + (
+        ["  … %s" % count(more, "more " + noun)] if more > 0 else []
+    )
 
 
 def dangling(web: Web, edges: Iterable[Edge]) -> list[str]:
     """Return a line for each link that leads nowhere: whose it is, and what may be meant."""
-    return ["%s %s → %s" % (one_line(edge.source.id), one_line(edge.relation), _nowhere(edge, web))
-            for edge in edges if edge.dangling]
+    return [
+        "%s %s → %s" % (one_line(edge.source.id), one_line(edge.relation), _nowhere(edge, web))
+        for edge in edges
+        if edge.dangling
+    ]
 
 
 def mermaid(nodes: Sequence[Node], edges: Sequence[Edge]) -> list[str]:
-    """Draw links as a mermaid flowchart, at most MOST_DRAWN of them; every text is quoted and no id of a record is one of it."""
+    """Draw links as a mermaid flowchart, at most MOST_DRAWN of them; every text is quoted and no id
+    of a record is one of it.
+    """
     shown = edges[:MOST_DRAWN]
     number: dict[Node, str] = {}
     lines = ["graph LR"]
-    for one in dict.fromkeys([*nodes[:1], *(end for edge in shown for end in (edge.source, edge.to) if end is not None)]):
+    for one in dict.fromkeys(
+        [*nodes[:1], *(end for edge in shown for end in (edge.source, edge.to) if end is not None)]
+    ):
         number[one] = "n%d" % len(number)
-        lines.append('  %s["%s"]' % (number[one], _quoted(one.id + " · " + clip(one_line(one.title), TITLE_COLUMNS))))
+        lines.append(
+            '  %s["%s"]'
+            % (number[one], _quoted(one.id + " · " + clip(one_line(one.title), TITLE_COLUMNS)))
+        )
     lost = 0
     for edge in shown:
         to = number.get(edge.to, "") if edge.to is not None else ""
         if not to:
             to, lost = "x%d" % lost, lost + 1
-            lines.append('  %s(["%s"]):::gone' % (to, _quoted(clip(one_line(edge.target), TITLE_COLUMNS))))
+            lines.append(
+                '  %s(["%s"]):::gone' % (to, _quoted(clip(one_line(edge.target), TITLE_COLUMNS)))
+            )
         lines.append('  %s -->|"%s"| %s' % (number[edge.source], _quoted(edge.relation), to))
     lines += ["  classDef gone stroke-dasharray: 4"] if lost else []
     left = len(edges) - len(shown)
@@ -237,5 +348,9 @@ def mermaid(nodes: Sequence[Node], edges: Sequence[Edge]) -> list[str]:
 
 
 def _quoted(value: str) -> str:
-    """Write text for within quotes: what mermaid or HTML could take for syntax as its entity `#code;`."""
-    return "".join(c if c.isalnum() or c in " .,_-·…/:+=@~'!?" else "#%d;" % ord(c) for c in one_line(value))
+    """Write text for within quotes: what mermaid or HTML could take for syntax as its entity
+    `#code;`.
+    """
+    return "".join(
+        c if c.isalnum() or c in " .,_-·…/:+=@~'!?" else "#%d;" % ord(c) for c in one_line(value)
+    )

@@ -1,4 +1,6 @@
-"""Times for people: what records tell in UTC, in the zone of whoever reads it.  The files keep UTC, and so does JSON."""
+"""Times for people: what records tell in UTC, in the zone of whoever reads it.  The files keep UTC,
+and so does JSON.
+"""
 
 from __future__ import annotations
 
@@ -28,19 +30,30 @@ def minute(at: str) -> str:
 def line(kind: str, said: str, created: float) -> str:
     """Return a line of a captured session's record, which may begin with a time."""
     found = _BEGINS.match(said) if kind in DATED else None
-    return found[1] + minute("%sT%s" % (clock.day(created), found[2]))[11:] + said[found.end():] if found else said
+    return (
+        found[1] + minute("%sT%s" % (clock.day(created), found[2]))[11:] + said[found.end() :]
+        if found
+        else said
+    )
 
 
 def body(record: Record, text: str) -> str:
     """Return a record's text, or a part of it, with the times of its turns as people read them."""
     if record.kind == "conversation":
         return _conversation(text, clock.day(record.created))
-    return _checkpoint(text, record.created) if record.kind == "checkpoint" and record.source == "auto" else text
+    return (
+        _checkpoint(text, record.created)
+        if record.kind == "checkpoint" and record.source == "auto"
+        else text
+    )
 
 
 def _conversation(text: str, day: str) -> str:
-    """Return the text of a conversation; a heading names the day where it is another than that of the one above."""
-    from memory.capture import conversationpage  # a kept answer has no conversation, and does without capture
+    """Return the text of a conversation; a heading names the day where it is another than that of
+    the one above.
+    """
+    # a kept answer has no conversation, and does without capture
+    from memory.capture import conversationpage
 
     lines, shown = text.split("\n"), ""
     for number, (line, inside) in enumerate(tokeniser.coded(list(lines))):
@@ -55,12 +68,18 @@ def _conversation(text: str, day: str) -> str:
 
 
 def _checkpoint(text: str, created: float) -> str:
-    """Return the text of a checkpoint.  created: an instant of its days, for the zone of its times."""
+    """Return the text of a checkpoint.  created: an instant of its days, for the zone of its
+    times.
+    """
     lines, timed = text.split("\n"), False
     for number, line in enumerate(lines):
         if line.startswith("## "):
             timed = line[3:].strip().lower() in _TIMED
         found = _LINE.match(line) if timed else None
         if found:
-            lines[number] = found[1] + minute("%sT%s" % (clock.day(created), found[2]))[11:] + line[found.end():]
+            lines[number] = (
+                found[1]
+                + minute("%sT%s" % (clock.day(created), found[2]))[11:]
+                + line[found.end() :]
+            )
     return "\n".join(lines)

@@ -1,8 +1,9 @@
 """The tools of `dayleaf mcp`: what the model of any agent may ask for, and what it is answered.
 
-Each stands for a verb and its first word (`authority.TOOLS`), asked for as a session asks.  An answer is what engines return, in
-the one shape of recall/hit.py without what is empty, as a line of JSON within the fence.  What writes makes candidates; nothing
-here approves, configures or builds an index.
+Each stands for a verb and its first word (`authority.TOOLS`), asked for as a session asks.  An
+answer is what engines return, in the one shape of recall/hit.py without what is empty, as a line of
+JSON within the fence.  What writes makes candidates; nothing here approves, configures or builds an
+index.
 """
 
 from __future__ import annotations
@@ -34,20 +35,25 @@ if TYPE_CHECKING:
     from memory.store.store import Store
 
 Given = Mapping[str, Any]
-ENDING = threading.Event()  # set where the server ends, so that a script that still runs ends with it
+# set where the server ends, so that a script that still runs ends with it
+ENDING = threading.Event()
 BODY_UNITS = 24_000  # UTF-16 units of one record's text
 OUTPUT_CHARS = 20_000  # of each stream of a script
 PAST = 5  # occurrences, and forms of an invocation
 HITS, MOST_HITS = 20, 50  # records that are distilled, and the most that are asked for
-LEFT_OUT = frozenset("checksum name parts claims pinned topics updated contextTags query".split())  # what explains, or repeats
+# what explains, or repeats
+LEFT_OUT = frozenset("checksum name parts claims pinned topics updated contextTags query".split())
 
 
-KEPT, EXPANSION = Shelves(), Expansion()  # what was opened and worked out for a call, for the next one
+# what was opened and worked out for a call, for the next one
+KEPT, EXPANSION = Shelves(), Expansion()
 MOST_WORDS = 1 << 18
 
 
 class Told(NamedTuple):
-    """An answer: its name in the fence, plain data, approved rules as lines, and the fenced block where there is one already."""
+    """An answer: its name in the fence, plain data, approved rules as lines, and the fenced block
+    where there is one already.
+    """
 
     part: str
     value: dict[str, Any]
@@ -65,25 +71,40 @@ def sound(text: str) -> str:
 
 
 def plain(value: Any) -> Any:
-    """Return plain data with its texts cleaned for the model, without what is empty or only explains."""
+    """Return plain data with its texts cleaned for the model, without what is empty or only
+    explains.
+    """
     if isinstance(value, str):
         return sound(fence.clean(value))
     if isinstance(value, dict):
-        return {key: plain(item) for key, item in value.items() if key not in LEFT_OUT and item not in (None, "", [], (), {})}
+        return {
+            key: plain(item)
+            for key, item in value.items()
+            if key not in LEFT_OUT and item not in (None, "", [], (), {})
+        }
     return [plain(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 # ---- finding
 
+
 def _query(call: Call, given: Given, words: str, **more: Any) -> question.Query:
-    taken = {key.replace("_", "-"): value for key, value in given.items() if key not in ("question", "query", "max_tokens")}
+    taken = {
+        key.replace("_", "-"): value
+        for key, value in given.items()
+        if key not in ("question", "query", "max_tokens")
+    }
     taken = {**taken, **more}
     limit = {"limit": min(taken["limit"], MOST_HITS)} if taken.get("limit") else {}
-    return question.options({"query": words, **taken, **limit}, call.now, clock.local_offset(call.now))
+    return question.options(
+        {"query": words, **taken, **limit}, call.now, clock.local_offset(call.now)
+    )
 
 
 def _found(call: Call, query: question.Query, links: bool = False) -> Found:
-    searcher = search.Searcher(call.place, call.settings, Semantic(call.settings, "", call.env), dsn=_dsn(call))
+    searcher = search.Searcher(
+        call.place, call.settings, Semantic(call.settings, "", call.env), dsn=_dsn(call)
+    )
     with suppress(UsageError):  # of a workspace that a database alone may know
         KEPT.keep(lookup.searched(call.place, call.settings, query.workspace, []), call.now)
     if len(EXPANSION) > MOST_WORDS:
@@ -117,12 +138,19 @@ def search_resources(call: Call, given: Given) -> Told:
 def _hits(found: Found, words: str) -> Told:
     value = plain(hit.found_json(found, words))
     value.setdefault("hits", [])
-    rows = [(row, each) for key, members in (("hits", found.hits), ("linked", found.linked))
-            for row, each in zip(value.get(key, ()), members)]
+    rows = [
+        (row, each)
+        for key, members in (("hits", found.hits), ("linked", found.linked))
+        for row, each in zip(value.get(key, ()), members)
+    ]
     left = MODEL_UNITS - fence.overhead("recall") - utf16(to_json(value))
     for at, (row, each) in enumerate(rows):
         room = min(ITEM_UNITS, left // (len(rows) - at)) - 16
-        body = "" if row.get("passage") or room <= 80 else fence.clip(fence.clean(each.body).strip(), room)
+        body = (
+            ""
+            if row.get("passage") or room <= 80
+            else fence.clip(fence.clean(each.body).strip(), room)
+        )
         if body:
             row["body"] = body
             left -= utf16(to_json(body)) + 8
@@ -130,7 +158,11 @@ def _hits(found: Found, words: str) -> Told:
 
 
 def _ruling(found: Hit) -> str:
-    return "[%s] %s: %s" % (fence.line(found.id, 64), fence.line(found.title, 200), fence.line(found.rationale, 500))
+    return "[%s] %s: %s" % (
+        fence.line(found.id, 64),
+        fence.line(found.title, 200),
+        fence.line(found.rationale, 500),
+    )
 
 
 def distill(call: Call, given: Given) -> Told:
@@ -138,13 +170,29 @@ def distill(call: Call, given: Given) -> Told:
     from memory.distill import digests, providerchain
 
     asked = given["question"]
-    providerchain.checked_call(asked, str(call.settings["distill.provider"]), call.settings, given.get("max_tokens"))
+    providerchain.checked_call(
+        asked, str(call.settings["distill.provider"]), call.settings, given.get("max_tokens")
+    )
     found = _found(call, _query(call, given, asked, limit=HITS))
-    digest = providerchain.distill(asked, digests.of_found(found), call.settings, call.env, call.place.home, call.place.cache,
-                                   call.now, None, given.get("max_tokens"))
-    value = {"bullets": [{"text": one.text, "ids": list(one.ids)} for one in digest.bullets], "provider": digest.provider,
-             "tokensIn": digest.tokens_in, "tokensOut": digest.tokens_out, "notes": list(digest.notes),
-             "answer": "" if digest.bullets else digests.nothing(digest)}
+    digest = providerchain.distill(
+        asked,
+        digests.of_found(found),
+        call.settings,
+        call.env,
+        call.place.home,
+        call.place.cache,
+        call.now,
+        None,
+        given.get("max_tokens"),
+    )
+    value = {
+        "bullets": [{"text": one.text, "ids": list(one.ids)} for one in digest.bullets],
+        "provider": digest.provider,
+        "tokensIn": digest.tokens_in,
+        "tokensOut": digest.tokens_out,
+        "notes": list(digest.notes),
+        "answer": "" if digest.bullets else digests.nothing(digest),
+    }
     return Told("distill", plain(value))
 
 
@@ -153,12 +201,18 @@ def fix(call: Call, given: Given) -> Told:
 
     error = given["error"]
     words = remedies.telling_words(error)
-    past = history.read(call.place, call.settings, history.Wanted(lambda body: any(word in body for word in words), error),
-                        call.now)
+    past = history.read(
+        call.place,
+        call.settings,
+        history.Wanted(lambda body: any(word in body for word in words), error),
+        call.now,
+    )
     answer = remedies.fix(past.sessions, error)
     value = {**remedies.to_json(answer, call.place, PAST), "notes": past.notes}
     if not answer.met and not answer.nearest:
-        value["records"] = hit.found_json(_found(call, question.Query(error[:2000], limit=3)), error)["hits"]
+        value["records"] = hit.found_json(
+            _found(call, question.Query(error[:2000], limit=3)), error
+        )["hits"]
         nearest = "; `records` are the nearest notes" if value["records"] else ""
         value["notes"] = [*past.notes, "nothing has failed like this here before" + nearest]
     return Told("fix", plain(value))
@@ -172,11 +226,21 @@ def how(call: Call, given: Given) -> Told:
     past = history.read(call.place, call.settings, wanted, call.now)
     found = practice.how(past.sessions, tool, call.now)
     notes = [*past.notes, *([] if found else ["no session here has run it successfully"])]
-    return Told("how", plain({"tool": tool, "forms": [practice.shape_json(shape) for shape in found[:2 * PAST]],
-                              "left_out": max(0, len(found) - 2 * PAST), "notes": notes}))
+    return Told(
+        "how",
+        plain(
+            {
+                "tool": tool,
+                "forms": [practice.shape_json(shape) for shape in found[: 2 * PAST]],
+                "left_out": max(0, len(found) - 2 * PAST),
+                "notes": notes,
+            }
+        ),
+    )
 
 
 # ---- reading one
+
 
 def _about(call: Call, record: Record, place: Place) -> dict[str, Any]:
     """Return a record in the one shape, as it is shown now."""
@@ -191,7 +255,10 @@ def get_record(call: Call, given: Given) -> Told:
     except StoreError as missing:
         distant = lookup.find_distant(call.place, given["id"], _dsn(call), missing)
         if given.get("turn"):
-            raise StoreError("%s is in the database alone, without its conversation; leave `turn` out" % distant.id) from None
+            raise StoreError(
+                "%s is in the database alone, without its conversation; leave `turn` out"
+                % distant.id
+            ) from None
         return _record(call, distant, call.place, given)
     if given.get("turn"):
         return _turn(call, found, place, given["turn"])
@@ -200,8 +267,17 @@ def get_record(call: Call, given: Given) -> Told:
 
 def _record(call: Call, found: Hit, place: Place, given: Given, merged: str = "") -> Told:
     one = hit.shown([found], place, approvals.decisions(place.home), call.now)[0]
-    return Told("record", plain({**hit.about_json(one), "merged": merged, **_body(found.record, given.get("section", ""))}),
-                [_ruling(one)] if one.group == "rule" else [])
+    return Told(
+        "record",
+        plain(
+            {
+                **hit.about_json(one),
+                "merged": merged,
+                **_body(found.record, given.get("section", "")),
+            }
+        ),
+        [_ruling(one)] if one.group == "rule" else [],
+    )
 
 
 def _turn(call: Call, found: Record, place: Place, number: int) -> Told:
@@ -213,43 +289,94 @@ def _turn(call: Call, found: Record, place: Place, number: int) -> Told:
         raise StoreError("the session of %s has no conversation; leave `turn` out" % found.id)
     turns = hit.turns(talk)
     one = excerpt.turn(talk, turns, str(number))
-    return Told("record", plain({"id": talk.id, "title": talk.title, "turn": one.number, "turns": len(turns), "at": one.at + "Z",
-                                 "request": one.request, "body": fence.clip(one.text, BODY_UNITS)}))
+    return Told(
+        "record",
+        plain(
+            {
+                "id": talk.id,
+                "title": talk.title,
+                "turn": one.number,
+                "turns": len(turns),
+                "at": one.at + "Z",
+                "request": one.request,
+                "body": fence.clip(one.text, BODY_UNITS),
+            }
+        ),
+    )
 
 
 def _body(found: Record, wanted: str) -> dict[str, Any]:
-    """Return a record's text, or one section's, and the list of its sections where not all of it fits."""
+    """Return a record's text, or one section's, and the list of its sections where not all of it
+    fits.
+    """
     from memory.store import sections
 
     listed = sections.outline(found.body)
     one = sections.find(listed, wanted) if wanted else None
     if wanted and one is None:
-        raise UsageError("%s has no section '%s'; it has %s" % (
-            found.id, shown(wanted), ", ".join(shown(each.path) for each in listed[:12] if each.path) or "no headings"))
+        raise UsageError(
+            "%s has no section '%s'; it has %s"
+            % (
+                found.id,
+                shown(wanted),
+                ", ".join(shown(each.path) for each in listed[:12] if each.path) or "no headings",
+            )
+        )
     text = sections.text(found.body, one) if one else found.body
     cut = utf16(text) > BODY_UNITS
-    return {"section": one.path if one else "", "body": fence.clip(fence.clean(text), BODY_UNITS),
-            "sections": ["%d %s" % (each.number, sections.name(each)) for each in listed[:200]] if cut else []}
+    return {
+        "section": one.path if one else "",
+        "body": fence.clip(fence.clean(text), BODY_UNITS),
+        "sections": ["%d %s" % (each.number, sections.name(each)) for each in listed[:200]]
+        if cut
+        else [],
+    }
 
 
 def get_resource(call: Call, given: Given) -> Told:
-    """Return a document's or script's record, and how it stands to its file; nothing is read again into the store."""
+    """Return a document's or script's record, and how it stands to its file; nothing is read again
+    into the store.
+    """
     from memory.project import material
 
     found, place, _ = lookup.find_kept(call.place, call.settings, given["id"])
     if found.kind != "resource":
         raise UsageError("%s is a %s; get_record reads it" % (found.id, found.kind))
     state = material.state(found, place)
-    return Told("resource", plain({**_about(call, found, place), "type": material.type_of(found), "state": state.word,
-                                   "why": state.why, **_body(found, given.get("section", ""))}))
+    return Told(
+        "resource",
+        plain(
+            {
+                **_about(call, found, place),
+                "type": material.type_of(found),
+                "state": state.word,
+                "why": state.why,
+                **_body(found, given.get("section", "")),
+            }
+        ),
+    )
 
 
 def index_status(call: Call, given: Given) -> Told:
     from memory.health import figures
 
     value = figures.state(call.place, call.settings, call.now)
-    told = {key: value[key] for key in ("workspace", "records", "tokens", "index", "vectors", "backend", "skipped", "problems")}
-    return Told("status", plain({**told, "database": backend.state(call.place, call.settings, call.env)}))
+    told = {
+        key: value[key]
+        for key in (
+            "workspace",
+            "records",
+            "tokens",
+            "index",
+            "vectors",
+            "backend",
+            "skipped",
+            "problems",
+        )
+    }
+    return Told(
+        "status", plain({**told, "database": backend.state(call.place, call.settings, call.env)})
+    )
 
 
 def prompt_context(call: Call, given: Given) -> Told:
@@ -258,11 +385,14 @@ def prompt_context(call: Call, given: Given) -> Told:
 
     value = accounts.load(call.place, call.settings, given["prompt"].strip(), "")
     block = str(value["block"])
-    told = plain({key: value[key] for key in ("strategy", "candidates", "picks", "characters", "enabled")})
+    told = plain(
+        {key: value[key] for key in ("strategy", "candidates", "picks", "characters", "enabled")}
+    )
     return Told("load", told, (), block or "Nothing would come with this prompt.")
 
 
 # ---- writing: candidates, which a person decides on
+
 
 def _kept(call: Call, store: Store, record: Record, said: str) -> Told:
     """Say what was written; an index that is there takes it up, none is built for it."""
@@ -276,7 +406,9 @@ def _session(call: Call) -> str:
 
 
 def _labels(given: Given, key: str) -> list[str]:
-    return [piece.strip() for said in given.get(key, ()) for piece in said.split(",") if piece.strip()]
+    return [
+        piece.strip() for said in given.get(key, ()) for piece in said.split(",") if piece.strip()
+    ]
 
 
 def remember(call: Call, given: Given) -> Told:
@@ -290,40 +422,81 @@ def remember(call: Call, given: Given) -> Told:
 
         title = one_line(strip_private(given.get("title", "")))
         words = title + "\n\n" + said if title else said
-        kept = byhand.note(store, call.place, words, _labels(given, "tags"), _session(call), call.now, "agent")
+        kept = byhand.note(
+            store, call.place, words, _labels(given, "tags"), _session(call), call.now, "agent"
+        )
         return _kept(call, store, kept, "written")
     title = one_line(strip_private(given.get("title", ""))) or first_clause(said)
     there = _there(call, title, said)
     if there:
         return Told("kept", plain({"done": "already there", **_about(call, there, call.place)}))
     versions = _labels(given, "version")
-    kept = store.add("learning", title, said + "\n", tags=_labels(given, "tags"), source="agent", session=_session(call),
-                     extra={"accepted": False, **({"versions": versions} if versions else {})})
-    return _kept(call, store, kept, "a candidate: the user can accept it with `dayleaf review` in a terminal")
+    kept = store.add(
+        "learning",
+        title,
+        said + "\n",
+        tags=_labels(given, "tags"),
+        source="agent",
+        session=_session(call),
+        extra={"accepted": False, **({"versions": versions} if versions else {})},
+    )
+    return _kept(
+        call, store, kept, "a candidate: the user can accept it with `dayleaf review` in a terminal"
+    )
 
 
 def _there(call: Call, title: str, said: str) -> Record | None:
     """Return a learning that says the same already, or None."""
     from memory.knowledge import duplicates
 
-    words, near = duplicates.words(said), duplicates.near(call.place, call.settings, call.now, title, said)
-    return next((one for one in near if duplicates.alike(duplicates.words(one.body), words) > duplicates.SAME), None)
+    words, near = (
+        duplicates.words(said),
+        duplicates.near(call.place, call.settings, call.now, title, said),
+    )
+    return next(
+        (
+            one
+            for one in near
+            if duplicates.alike(duplicates.words(one.body), words) > duplicates.SAME
+        ),
+        None,
+    )
 
 
 def suggest_rule(call: Call, given: Given) -> Told:
     """Write a rule that waits for approval."""
-    title, rationale = (one_line(strip_private(given[key])).strip() for key in ("title", "rationale"))
+    title, rationale = (
+        one_line(strip_private(given[key])).strip() for key in ("title", "rationale")
+    )
     if not title or not rationale:
         raise UsageError("suggest_rule needs a title and a rationale, not marked private")
     store = call.store()
-    links = [{"relation": "related_to", "target": store.find(id).id} for id in given.get("link", ())]
+    links = [
+        {"relation": "related_to", "target": store.find(id).id} for id in given.get("link", ())
+    ]
     body = strip_private(given.get("body", "")).strip()
     body = body + "\n" if body else ""
     there = store.same("rule", title, body)
-    kept = there or store.add("rule", title, body, tags=_labels(given, "tags"), source="agent", extra={
-        "rationale": rationale, "suggested_by": "agent", **({"links": links} if links else {})})
-    return _kept(call, store, kept, "already there" if there else
-                 "suggested: the user can approve it with `dayleaf review` in a terminal")
+    kept = there or store.add(
+        "rule",
+        title,
+        body,
+        tags=_labels(given, "tags"),
+        source="agent",
+        extra={
+            "rationale": rationale,
+            "suggested_by": "agent",
+            **({"links": links} if links else {}),
+        },
+    )
+    return _kept(
+        call,
+        store,
+        kept,
+        "already there"
+        if there
+        else "suggested: the user can approve it with `dayleaf review` in a terminal",
+    )
 
 
 def add_resource(call: Call, given: Given) -> Told:
@@ -338,10 +511,20 @@ def add_resource(call: Call, given: Given) -> Told:
     if there:
         return Told("kept", plain({"done": "already there", **_about(call, there, place)}))
     versions = _labels(given, "version")
-    kept = material.add(store, source, given.get("type") or material.guessed(source), layout.PRIVATE,
-                        one_line(given.get("title", "")), False,
-                        {"source": "agent", "extra": {"versions": versions} if versions else {}})
-    waits = "; a script, which waits for the user's approval" if material.type_of(kept) == "script" else ""
+    kept = material.add(
+        store,
+        source,
+        given.get("type") or material.guessed(source),
+        layout.PRIVATE,
+        one_line(given.get("title", "")),
+        False,
+        {"source": "agent", "extra": {"versions": versions} if versions else {}},
+    )
+    waits = (
+        "; a script, which waits for the user's approval"
+        if material.type_of(kept) == "script"
+        else ""
+    )
     return _kept(call, store, kept, "kept" + waits)
 
 
@@ -355,7 +538,10 @@ def feedback(call: Call, given: Given) -> Told:
     book = ledger.holding(place, found.name)
     ledger.note(book, found.id, given["verdict"], call.now, _session(call))
     counts = lookup.followed(place, ledger.settle(book)).counts(found.id)
-    return Told("feedback", plain({"id": found.id, "title": found.title, "up": counts.up, "down": counts.down}))
+    return Told(
+        "feedback",
+        plain({"id": found.id, "title": found.title, "up": counts.up, "down": counts.down}),
+    )
 
 
 def suggested(call: Call, refused: PersonsRecord, words: Sequence[str]) -> Told:
@@ -363,10 +549,16 @@ def suggested(call: Call, refused: PersonsRecord, words: Sequence[str]) -> Told:
     from memory.knowledge import suggestions
 
     kept = suggestions.keep(call.store(), refused, words, _session(call))
-    return _kept(call, call.store(), kept, "suggested: the record is a person's, who can accept this with `dayleaf review`")
+    return _kept(
+        call,
+        call.store(),
+        kept,
+        "suggested: the record is a person's, who can accept this with `dayleaf review`",
+    )
 
 
 # ---- running
+
 
 def run_script(call: Call, given: Given) -> Told:
     """Run a script's approved bytes; what it prints comes back, the end of it where it is long."""
@@ -383,9 +575,17 @@ def run_script(call: Call, given: Given) -> Told:
 
     def tell(number: int, data: bytes) -> None:
         said[number] += data
-        del said[number][:-4 * OUTPUT_CHARS]
+        del said[number][: -4 * OUTPUT_CHARS]
 
-    status, in_time = scripts.run(told, call.place.cache, given.get("timeout", scripts.SECONDS), False, tell, ENDING)
+    status, in_time = scripts.run(
+        told, call.place.cache, given.get("timeout", scripts.SECONDS), False, tell, ENDING
+    )
     out, err = (bytes(said[number]).decode("utf-8", "replace")[-OUTPUT_CHARS:] for number in (1, 2))
-    return Told("script", {**plain({"id": told.id, "script": told.path, "stdout": out, "stderr": err}), "status": status,
-                           "in_time": in_time})
+    return Told(
+        "script",
+        {
+            **plain({"id": told.id, "script": told.path, "stdout": out, "stderr": err}),
+            "status": status,
+            "in_time": in_time,
+        },
+    )

@@ -1,4 +1,6 @@
-"""The past in lines: what reached the model, for why, load and status; what sessions did, for fix, how, blame and friction."""
+"""The past in lines: what reached the model, for why, load and status; what sessions did, for fix,
+how, blame and friction.
+"""
 
 from __future__ import annotations
 
@@ -19,19 +21,27 @@ if TYPE_CHECKING:
     from memory.knowledge.remedies import Answer, Met
     from memory.recall.hit import Hit
 
-MOMENT = {"start": "at a session's start", "first": "at a session's first prompt",
-          "reset": "at the first prompt after a clear or compaction", "later": "at later prompts",
-          "wall": "at failed calls", "agent": "with subagents' prompts"}
+MOMENT = {
+    "start": "at a session's start",
+    "first": "at a session's first prompt",
+    "reset": "at the first prompt after a clear or compaction",
+    "later": "at later prompts",
+    "wall": "at failed calls",
+    "agent": "with subagents' prompts",
+}
 PROMPT = {"first": ", the session's first", "reset": ", the first after a clear or compaction"}
 PROMPTS = ("prompt", "agent")  # events of receipts that answer a prompt, a person's or a subagent's
 NEAREST = 3  # of what stayed below the threshold in a session
 HEADING = 160  # columns of an error's line
 LABEL = 12  # columns before a line's text
-LONG = 320  # characters of a line that is a command or a quote: more columns than a terminal has, since it is to be copied
+# characters of a line that is a command or a quote: more columns than a terminal has, since it is
+# to be copied
+LONG = 320
 _QUOTED = re.compile(r"""(["'])((?:\\.|(?!\1)[^\\\n]){60})(?:\\.|(?!\1)[^\\\n]){0,400}\1""")
 
 
 # --- what reached the model
+
 
 def off(found: list[dict[str, str]], what: str = "pushes") -> list[str]:
     """Write where pushes, or what else, are off."""
@@ -52,9 +62,15 @@ def pushed(value: dict[str, Any], now: float) -> list[str]:
             continue
         out += ["", *_event(event, now)]
     if empty:
-        counts = ((empty.count(event), what) for event, what in zip(PROMPTS, ("prompt", "subagent")))
+        counts = (
+            (empty.count(event), what) for event, what in zip(PROMPTS, ("prompt", "subagent"))
+        )
         out += ["", "%s got nothing" % " and ".join(count(*one) for one in counts if one[0])]
-        out += ["  nearest, below the threshold: " + "  ".join(sorted(near, reverse=True)[:NEAREST])] if near else []
+        out += (
+            ["  nearest, below the threshold: " + "  ".join(sorted(near, reverse=True)[:NEAREST])]
+            if near
+            else []
+        )
     told = moments(value["moments"]) if len(value["events"]) > 1 else []
     return [*out, "", *("  " + line for line in told)] if told else out
 
@@ -65,46 +81,86 @@ def moments(found: list[dict[str, Any]]) -> list[str]:
     for one in found:
         used = "" if one["used"] is None else ", %d used" % one["used"]
         times = "; %d of %d got something" % (one["given"], one["times"])
-        lines.append("%s: %d pushed%s%s" % (
-            MOMENT[one["moment"]], one["pushed"], used, "" if one["moment"] == "wall" else times))
+        lines.append(
+            "%s: %d pushed%s%s"
+            % (MOMENT[one["moment"]], one["pushed"], used, "" if one["moment"] == "wall" else times)
+        )
     return lines
 
 
 def _below(event: dict[str, Any]) -> list[str]:
     """Return what came nearest to the threshold of an event, as score and id."""
     found = event.get("below")
-    return ["%.2f %s" % (_real(item[1]), one_line(str(item[0]))) for item in found
-            if isinstance(item, list) and len(item) == 2] if isinstance(found, list) else []
+    return (
+        [
+            "%.2f %s" % (_real(item[1]), one_line(str(item[0])))
+            for item in found
+            if isinstance(item, list) and len(item) == 2
+        ]
+        if isinstance(found, list)
+        else []
+    )
 
 
 def _event(event: dict[str, Any], now: float) -> list[str]:
     instant = clock.parse(str(event.get("t"))) or now
     asked = event.get("prompt") or event.get("query")
-    what = {"start": "start (%s)" % event.get("source"), "agent": "subagent of prompt %s" % asked,
-            "prompt": "prompt %s%s" % (asked, PROMPT.get(event.get("moment", ""), "")),
-            "wall": "failed %s, known from another session" % event.get("tool"),
-            "off": "switched off", "on": "switched on"}.get(event["event"], str(event["event"]))
+    what = {
+        "start": "start (%s)" % event.get("source"),
+        "agent": "subagent of prompt %s" % asked,
+        "prompt": "prompt %s%s" % (asked, PROMPT.get(event.get("moment", ""), "")),
+        "wall": "failed %s, known from another session" % event.get("tool"),
+        "off": "switched off",
+        "on": "switched on",
+    }.get(event["event"], str(event["event"]))
     head = "%s  %s" % (clock.zoned(instant), one_line(what))
     if event["event"] == "wall":
         head += "  %s, %s ms" % (count(_int(event, "chars"), "character"), _int(event, "ms"))
     elif event["event"] not in ("start", *PROMPTS):
         return [head]
-    head += "" if event["event"] == "wall" else "  %s, %s scored, %s, %s ms" % (
-        event.get("strategy") or "no strategy", count(_int(event, "candidates"), "candidate"),
-        count(_int(event, "chars"), "character"), _int(event, "ms"))
+    head += (
+        ""
+        if event["event"] == "wall"
+        else "  %s, %s scored, %s, %s ms"
+        % (
+            event.get("strategy") or "no strategy",
+            count(_int(event, "candidates"), "candidate"),
+            count(_int(event, "chars"), "character"),
+            _int(event, "ms"),
+        )
+    )
     head += "  LOST: it did not reach the model" if event.get("lost") else ""
-    rows = [["%.2f" % _real(item["score"]), one_line(item["id"]),
-             one_line(item["title"]) or "(no longer there)",
-             one_line(item["reason"]) + (", then used" if item["used"] else "")]
-            for item in event["chosen"]]
+    rows = [
+        [
+            "%.2f" % _real(item["score"]),
+            one_line(item["id"]),
+            one_line(item["title"]) or "(no longer there)",
+            one_line(item["reason"]) + (", then used" if item["used"] else ""),
+        ]
+        for item in event["chosen"]
+    ]
     unfit = event.get("unfit")
-    left = ["  did not fit: " + one_line(", ".join(map(str, unfit)))] if isinstance(unfit, list) and unfit else []
+    left = (
+        ["  did not fit: " + one_line(", ".join(map(str, unfit)))]
+        if isinstance(unfit, list) and unfit
+        else []
+    )
     left += ["  below the threshold: " + one for one in _below(event)]
     left += ["  the index was behind the files"] if event.get("stale") is True else []
     unread = _int(event, "unread")
-    left += ["  %s not searched, because there is no index" % count(unread, "file")] if unread > 0 else []
-    return [head, *(screen.table(rows, "  ", (0,)) or
-                   ["  counts and titles only" if _int(event, "chars") else "  nothing"]), *left]
+    left += (
+        ["  %s not searched, because there is no index" % count(unread, "file")]
+        if unread > 0
+        else []
+    )
+    return [
+        head,
+        *(
+            screen.table(rows, "  ", (0,))
+            or ["  counts and titles only" if _int(event, "chars") else "  nothing"]
+        ),
+        *left,
+    ]
 
 
 def _int(event: dict[str, Any], key: str) -> int:
@@ -117,45 +173,94 @@ def _real(value: Any) -> float:
 
 def loaded(value: dict[str, Any], explain: bool) -> list[str]:
     """Write what `accounts.load` returned.  explain: every candidate, and the block itself."""
-    out = ["strategy %s: %s, %s tokens%s" % (
-        value["strategy"], count(value["learnings"], "learning"), "{:,}".format(value["learningTokens"]),
-        ", category " + value["category"] if value["category"] else "")]
+    out = [
+        "strategy %s: %s, %s tokens%s"
+        % (
+            value["strategy"],
+            count(value["learnings"], "learning"),
+            "{:,}".format(value["learningTokens"]),
+            ", category " + value["category"] if value["category"] else "",
+        )
+    ]
     out += off(value["off"])
     if not value["enabled"] and not value["off"]:
         out.append("pushes with a prompt are off: load.prompt is false (`dayleaf config list`)")
     given = sum(pick["reason"] == value["strategy"] for pick in value["picks"])
     said = named(value["strategy"]).said(given, value["learnings"])
     out += [said] if said and not value["off"] else []
-    rows = [["%.2f" % pick["relevance"], pick["id"], one_line(pick["title"]), pick["reason"]] for pick in value["picks"]]
+    rows = [
+        ["%.2f" % pick["relevance"], pick["id"], one_line(pick["title"]), pick["reason"]]
+        for pick in value["picks"]
+    ]
     head = "chosen" if value["enabled"] and not value["off"] else "would be chosen"
     chosen = ["", "%s (%s):" % (head, count(len(rows), "record")), *screen.table(rows, "  ", (0,))]
     out += chosen if rows else ["nothing would reach the model"]
     if value["didNotFit"]:
-        out += ["", "did not fit:"] + ["  %s  %s" % (one["id"], one_line(one["title"])) for one in value["didNotFit"]]
-    out += ["", "sessions that come near, and not near enough for load.push %s:" % value["push"], *screen.table(
-        [["%.2f" % one["relevance"], one["id"], one_line(one["title"])] for one in value["below"]], "  ", (0,))] \
-        if value["below"] else []
-    out += ["", "%s, %s tokens; %s tokens saved against loading every learning" % (
-        count(value["characters"], "character"), value["tokens"], "{:,}".format(value["saved"]))]
+        out += ["", "did not fit:"] + [
+            "  %s  %s" % (one["id"], one_line(one["title"])) for one in value["didNotFit"]
+        ]
+    out += (
+        [
+            "",
+            "sessions that come near, and not near enough for load.push %s:" % value["push"],
+            *screen.table(
+                [
+                    ["%.2f" % one["relevance"], one["id"], one_line(one["title"])]
+                    for one in value["below"]
+                ],
+                "  ",
+                (0,),
+            ),
+        ]
+        if value["below"]
+        else []
+    )
+    out += [
+        "",
+        "%s, %s tokens; %s tokens saved against loading every learning"
+        % (count(value["characters"], "character"), value["tokens"], "{:,}".format(value["saved"])),
+    ]
     if explain:
-        rows = [["%.2f" % one["relevance"], one["id"], one_line(one["title"]), one["leftOut"] or "chosen",
-                 "  ".join("%s %.2f" % (one_line(term), part) for term, part in one["terms"].items())]
-                for one in value["considered"]]
+        rows = [
+            [
+                "%.2f" % one["relevance"],
+                one["id"],
+                one_line(one["title"]),
+                one["leftOut"] or "chosen",
+                "  ".join(
+                    "%s %.2f" % (one_line(term), part) for term, part in one["terms"].items()
+                ),
+            ]
+            for one in value["considered"]
+        ]
         if rows:
-            out += ["", "candidates (the best %d, threshold %.2f):" % (len(rows), value["threshold"]),
-                    *screen.table(rows, "  ", (0,))]
+            out += [
+                "",
+                "candidates (the best %d, threshold %.2f):" % (len(rows), value["threshold"]),
+                *screen.table(rows, "  ", (0,)),
+            ]
         out += ["", plain(value["block"])] if value["block"] else []
     return out
 
 
 # --- what sessions did
 
+
 def fixed(answer: Answer, limit: int, style: Style, offset: float) -> list[str]:
-    """Write what was done after an error: newest first under the error's line, at most `limit` occurrences."""
+    """Write what was done after an error: newest first under the error's line, at most `limit`
+    occurrences.
+    """
     if not answer.met:
         near = [line for met in answer.nearest for line in _met(met, style, offset)]
-        return ["nothing here has failed like that before", *(["", style.bold("the nearest"), *near] if near else [])]
-    shown = spread([met for _, found in answer.met for met in found], [len(found) for _, found in answer.met], limit)
+        return [
+            "nothing here has failed like that before",
+            *(["", style.bold("the nearest"), *near] if near else []),
+        ]
+    shown = spread(
+        [met for _, found in answer.met for met in found],
+        [len(found) for _, found in answer.met],
+        limit,
+    )
     out: list[str] = []
     left = 0
     for line, found in answer.met:
@@ -164,9 +269,21 @@ def fixed(answer: Answer, limit: int, style: Style, offset: float) -> list[str]:
         if here:
             sessions = len({met.past.session for met in found})
             out += [""] * bool(out)
-            out.append(style.bold(clip(one_line(line), HEADING)) + style.dim("  " + count(sessions, "session")))
+            out.append(
+                style.bold(clip(one_line(line), HEADING))
+                + style.dim("  " + count(sessions, "session"))
+            )
             out += [row for met in here for row in _met(met, style, offset)]
-    return out + (["", style.dim("%s; `--limit %d` shows them" % (count(left, "more occurrence"), left + limit))] if left else [])
+    return out + (
+        [
+            "",
+            style.dim(
+                "%s; `--limit %d` shows them" % (count(left, "more occurrence"), left + limit)
+            ),
+        ]
+        if left
+        else []
+    )
 
 
 def spread(met: Sequence[Met], sizes: Sequence[int], limit: int) -> set[int]:
@@ -181,51 +298,92 @@ def spread(met: Sequence[Met], sizes: Sequence[int], limit: int) -> set[int]:
 def nearest(hits: Sequence[Hit], style: Style) -> list[str]:
     """Write the records that are nearest to an error, one a line with what they say of it."""
     said = [clip(one_line(hit.quotes[0].text) if hit.quotes else "", 100) for hit in hits]
-    rows = ["  %s  %s: %s" % (hit.id, one_line(hit.title, 50), line) for hit, line in zip(hits, said)]
+    rows = [
+        "  %s  %s: %s" % (hit.id, one_line(hit.title, 50), line) for hit, line in zip(hits, said)
+    ]
     return ["", style.bold("nearest, from recall"), *rows] if rows else []
 
 
 def _head(at: float, where: str, past: Past, style: Style, offset: float) -> str:
     place = one_line(", ".join(filter(None, (past.branch, past.workspace))))
     when = clock.iso(at + offset)[:16].replace("T", " ")
-    return style.dim("  %s  %s  " % (when, where)) + one_line(past.title, 70) + style.dim("  (%s)" % place if place else "")
+    return (
+        style.dim("  %s  %s  " % (when, where))
+        + one_line(past.title, 70)
+        + style.dim("  (%s)" % place if place else "")
+    )
 
 
 def _rows(pairs: Iterable[tuple[str, str]]) -> list[str]:
-    return [("    %-*s" % (LABEL - 2, label)) + one_line(text, LONG) for label, text in pairs if text]
+    return [
+        ("    %-*s" % (LABEL - 2, label)) + one_line(text, LONG) for label, text in pairs if text
+    ]
 
 
 def _met(met: Met, style: Style, offset: float) -> list[str]:
     """Write one occurrence: what failed, what was done, what then worked."""
     said = met.how == "said"
-    what = met.ran if said else "%s`%s`%s" % (
-        met.tool + " " if met.tool else "", brief(met.ran), ": " + met.telling if met.telling else "")
+    what = (
+        met.ran
+        if said
+        else "%s`%s`%s"
+        % (
+            met.tool + " " if met.tool else "",
+            brief(met.ran),
+            ": " + met.telling if met.telling else "",
+        )
+    )
     again = met.passed == met.ran
     passed = _passed(met) if met.passed else ""
     after = (" after editing %s" % _several(met.edits)) if met.edits and met.passed else ""
-    return [_head(met.at, met.where, met.past, style, offset), *_rows((
-        ("asked" if said else "failed", what), ("said", met.said),
-        ("tried", "; ".join("`%s`" % brief(one) for one in met.did) if not again and not met.covered and not met.tool else ""),
-        ("worked" if not met.covered or not again else "passed", passed + after),
-        ("changed", "; ".join("to `%s`" % one for one in met.changed)),
-        ("edited", _several(met.edits) if met.edits and not met.passed else ""),
-        ("outcome", met.outcome if not met.passed else ""), ("commit", met.commit)))]
+    return [
+        _head(met.at, met.where, met.past, style, offset),
+        *_rows(
+            (
+                ("asked" if said else "failed", what),
+                ("said", met.said),
+                (
+                    "tried",
+                    "; ".join("`%s`" % brief(one) for one in met.did)
+                    if not again and not met.covered and not met.tool
+                    else "",
+                ),
+                ("worked" if not met.covered or not again else "passed", passed + after),
+                ("changed", "; ".join("to `%s`" % one for one in met.changed)),
+                ("edited", _several(met.edits) if met.edits and not met.passed else ""),
+                ("outcome", met.outcome if not met.passed else ""),
+                ("commit", met.commit),
+            )
+        ),
+    ]
 
 
 def _passed(met: Met) -> str:
-    return "the same call" if met.passed == met.ran else met.passed if met.tool else "`%s`" % brief(met.passed)
+    return (
+        "the same call"
+        if met.passed == met.ran
+        else met.passed
+        if met.tool
+        else "`%s`" % brief(met.passed)
+    )
 
 
 def brief(command: str, most: int = 200) -> str:
-    """Return a command for reading: long quoted texts in it are cut, and what is left at `most` characters."""
-    return one_line(_QUOTED.sub(lambda found: found[1] + found[2][:40].rstrip() + "…" + found[1], command), most)
+    """Return a command for reading: long quoted texts in it are cut, and what is left at `most`
+    characters.
+    """
+    return one_line(
+        _QUOTED.sub(lambda found: found[1] + found[2][:40].rstrip() + "…" + found[1], command), most
+    )
 
 
 def _several(files: Sequence[str]) -> str:
     return ", ".join(files[:4]) + (" and %d more" % (len(files) - 4) if len(files) > 4 else "")
 
 
-def invocations(found: Sequence[Shape], tool: str, limit: int, style: Style, now: float) -> list[str]:
+def invocations(
+    found: Sequence[Shape], tool: str, limit: int, style: Style, now: float
+) -> list[str]:
     """Write the invocations of a tool, one a line, and below it what failed before it worked."""
     if not found:
         return ["no session here has a call of `%s` that worked" % one_line(tool)]
@@ -233,15 +391,30 @@ def invocations(found: Sequence[Shape], tool: str, limit: int, style: Style, now
     for shape in found[:limit]:
         ago = age(max(0.0, now - shape.last))
         told = "  ×%d in %s, last %s in %s" % (
-            shape.times, count(shape.sessions, "session"), "just now" if ago == "now" else ago + " ago", shape.where)
+            shape.times,
+            count(shape.sessions, "session"),
+            "just now" if ago == "now" else ago + " ago",
+            shape.where,
+        )
         out.append("%s%s" % (brief(shape.example), style.dim(told)))
         if shape.failed:
-            out.append(style.dim("    after `%s` failed: %s" % (brief(shape.failed, 120), one_line(shape.why, 120))))
+            out.append(
+                style.dim(
+                    "    after `%s` failed: %s"
+                    % (brief(shape.failed, 120), one_line(shape.why, 120))
+                )
+            )
     rest = len(found) - limit
-    return out + ([style.dim("%s; `--limit %d` shows them" % (count(rest, "more form"), len(found)))] if rest > 0 else [])
+    return out + (
+        [style.dim("%s; `--limit %d` shows them" % (count(rest, "more form"), len(found)))]
+        if rest > 0
+        else []
+    )
 
 
-def touched(found: Sequence[Touch], path: str, limit: int, style: Style, offset: float) -> list[str]:
+def touched(
+    found: Sequence[Touch], path: str, limit: int, style: Style, offset: float
+) -> list[str]:
     """Write the sessions that touched or discussed a file."""
     if not found:
         return ["no session here touched or discussed `%s`" % one_line(path)]
@@ -253,7 +426,11 @@ def touched(found: Sequence[Touch], path: str, limit: int, style: Style, offset:
         out += _under("said", [touch.said])
         out += _under("commit", touch.commits[:3])
     rest = len(found) - limit
-    return out + ([style.dim("%s; `--limit %d` shows them" % (count(rest, "more session"), len(found)))] if rest > 0 else [])
+    return out + (
+        [style.dim("%s; `--limit %d` shows them" % (count(rest, "more session"), len(found)))]
+        if rest > 0
+        else []
+    )
 
 
 def _under(label: str, lines: Sequence[str]) -> list[str]:
@@ -262,10 +439,14 @@ def _under(label: str, lines: Sequence[str]) -> list[str]:
 
 def _asked(ref: str, request: str) -> str:
     """Return the request of a turn with its number; a checkpoint does not say which one it was."""
-    return "#%s %s" % (ref.rpartition("#")[2], one_line(request, 160)) if "#" in ref else "during it"
+    return (
+        "#%s %s" % (ref.rpartition("#")[2], one_line(request, 160)) if "#" in ref else "during it"
+    )
 
 
-def walls(met: Sequence[tuple[Wall, Proposal]], limit: int, style: Style, offset: float) -> list[str]:
+def walls(
+    met: Sequence[tuple[Wall, Proposal]], limit: int, style: Style, offset: float
+) -> list[str]:
     """Write walls: the line, who met it and how often, what worked, what is proposed."""
     if not met:
         return ["no error here was met by several sessions"]
@@ -273,15 +454,34 @@ def walls(met: Sequence[tuple[Wall, Proposal]], limit: int, style: Style, offset
     for wall, proposed in met[:limit]:
         tools = ", ".join(wall.tools[:3]) + (" " + wall.given if wall.given else "")
         out += [""] * bool(out) + [style.bold(one_line(wall.telling, LONG))]
-        out.append(style.dim("  %s  %s, %s, last %s in %s" % (
-            one_line(tools, 120), count(wall.sessions, "session"), count(wall.times, "time"), clock.day(wall.last + offset),
-            wall.met[0].where)))
+        out.append(
+            style.dim(
+                "  %s  %s, %s, last %s in %s"
+                % (
+                    one_line(tools, 120),
+                    count(wall.sessions, "session"),
+                    count(wall.times, "time"),
+                    clock.day(wall.last + offset),
+                    wall.met[0].where,
+                )
+            )
+        )
         best = wall.best
-        after = " after editing " + _several(best.edits) if best and best.edits and best.covered else ""
+        after = (
+            " after editing " + _several(best.edits) if best and best.edits and best.covered else ""
+        )
         worked = _passed(best) + after if best and best.passed else ""
-        out += _rows((
-            ("worked", worked + ("  (%s)" % best.where if best and worked else "")), ("said", best.said if best else ""),
-            ("line", proposed.line),
-            ("learning", proposed.learning if not proposed.line else "")))
+        out += _rows(
+            (
+                ("worked", worked + ("  (%s)" % best.where if best and worked else "")),
+                ("said", best.said if best else ""),
+                ("line", proposed.line),
+                ("learning", proposed.learning if not proposed.line else ""),
+            )
+        )
     rest = len(met) - limit
-    return out + (["", style.dim("%s; `--limit %d` shows them" % (count(rest, "more wall"), len(met)))] if rest > 0 else [])
+    return out + (
+        ["", style.dim("%s; `--limit %d` shows them" % (count(rest, "more wall"), len(met)))]
+        if rest > 0
+        else []
+    )

@@ -1,4 +1,6 @@
-"""What status, doctor, check, audit, eval and shared found, and how a digest came about, in lines."""
+"""What status, doctor, check, audit, eval and shared found, and how a digest came about, in
+lines.
+"""
 
 from __future__ import annotations
 
@@ -30,19 +32,53 @@ def state(value: dict[str, Any], style: screen.Style) -> list[str]:
     """Write what `figures.state` returned."""
     runtime = value["runtime"]
     claimed = value["claimed"]
-    rows = [["workspace", value["workspace"]],
-            *([["claimed", claimed + ", not proved; if yours: `dayleaf workspace claim` in a terminal"]] if claimed else []),
-            *([name, folder] for name, folder in value["tiers"].items()),
-            *(["added", added(tier)] for tier in value["added"]),
-            ["runtime", runtime["python"] if runtime["present"] else "missing; '%s/install.sh' sets it up" % layout.plugin()],
-            ["command", value["command"] or "no `dayleaf` in your terminal: ln -sf '%s/bin/dayleaf' ~/.local/bin/dayleaf" % (
-                layout.plugin())]]
-    changed = [[key, one_line(fastjson.dump(row["value"])), row["source"]] for key, row in value["settings"].items()
-               if row["value"] != config.DEFAULTS[key]]
-    out = [*screen.table(rows), *pastlines.off(value["off"]), *pastlines.off(value["unkept"], "capture"),
-           "", style.bold("Records"), *_records(value), "",
-           style.bold("Index"), *index(value)[1:]]
-    tags = [[one_line(tag["tag"]), "%g" % tag["weight"], one_line(tag["from"])] for tag in value["contextTags"]]
+    rows = [
+        ["workspace", value["workspace"]],
+        *(
+            [
+                [
+                    "claimed",
+                    claimed + ", not proved; if yours: `dayleaf workspace claim` in a terminal",
+                ]
+            ]
+            if claimed
+            else []
+        ),
+        *([name, folder] for name, folder in value["tiers"].items()),
+        *(["added", added(tier)] for tier in value["added"]),
+        [
+            "runtime",
+            runtime["python"]
+            if runtime["present"]
+            else "missing; '%s/install.sh' sets it up" % layout.plugin(),
+        ],
+        [
+            "command",
+            value["command"]
+            or "no `dayleaf` in your terminal: ln -sf '%s/bin/dayleaf' ~/.local/bin/dayleaf"
+            % (layout.plugin()),
+        ],
+    ]
+    changed = [
+        [key, one_line(fastjson.dump(row["value"])), row["source"]]
+        for key, row in value["settings"].items()
+        if row["value"] != config.DEFAULTS[key]
+    ]
+    out = [
+        *screen.table(rows),
+        *pastlines.off(value["off"]),
+        *pastlines.off(value["unkept"], "capture"),
+        "",
+        style.bold("Records"),
+        *_records(value),
+        "",
+        style.bold("Index"),
+        *index(value)[1:],
+    ]
+    tags = [
+        [one_line(tag["tag"]), "%g" % tag["weight"], one_line(tag["from"])]
+        for tag in value["contextTags"]
+    ]
     if tags:
         out += ["", style.bold("Context tags"), *screen.table(tags, "  ", (1,))]
     out += ["", "last audit: " + _last_audit(value["audit"])]
@@ -61,9 +97,11 @@ def added(tier: Mapping[str, Any]) -> str:
 
 
 def _records(value: dict[str, Any]) -> list[str]:
-    rows = [[kind, f"{sum(tiers.values()):,}", ", ".join("%s %d" % item for item in tiers.items())]
-            for kind, tiers in value["records"].items()]
-    return screen.table(rows, "  ", (1,)) or ["  none yet: `dayleaf learn \"…\"` keeps the first"]
+    rows = [
+        [kind, f"{sum(tiers.values()):,}", ", ".join("%s %d" % item for item in tiers.items())]
+        for kind, tiers in value["records"].items()
+    ]
+    return screen.table(rows, "  ", (1,)) or ['  none yet: `dayleaf learn "…"` keeps the first']
 
 
 def index(value: dict[str, Any]) -> list[str]:
@@ -79,22 +117,51 @@ def index(value: dict[str, Any]) -> list[str]:
         said += " (%s); %s mends it" % (found["why"], found["remedy"])
     rows = [["state", said], ["path", found["path"]]]
     if "generation" in found:
-        rows += [["segment", "{:,} bytes, generation {}, built {}{}".format(
-            found["bytes"], found["generation"], found["built"],
-            ", " + count(found["terms"], "term") if found["terms"] else "")],
-                 ["delta", "{:,} bytes, {}".format(found["deltaBytes"], count(found["deltaFrames"], "frame"))],
-                 ["holds", ", ".join(count(found[noun + "s"], noun) for noun in ("record", "document"))]]
+        rows += [
+            [
+                "segment",
+                "{:,} bytes, generation {}, built {}{}".format(
+                    found["bytes"],
+                    found["generation"],
+                    found["built"],
+                    ", " + count(found["terms"], "term") if found["terms"] else "",
+                ),
+            ],
+            [
+                "delta",
+                "{:,} bytes, {}".format(found["deltaBytes"], count(found["deltaFrames"], "frame")),
+            ],
+            ["holds", ", ".join(count(found[noun + "s"], noun) for noun in ("record", "document"))],
+        ]
     made = value["vectors"]
     if made["rows"] or made["problem"]:
-        rows.append(["vectors", "{}, {}, {:,} bytes ({}){}".format(
-            count(made["records"], "record"), count(made["rows"], "chunk"), made["bytes"], made["label"],
-            "; %s, %s mends it" % (made["problem"], EMBED) if made["problem"] else
-            "; %s behind, %s catches up" % (count(made["behind"], "file"), EMBED) if made["behind"] else "")])
-    skipped = ["  skipped %s:%d: %s; %s" % (one_line(s["name"]), s["line"], s["reason"], s["remedy"])
-               for s in value["skipped"][:MOST_LISTED]]
+        rows.append(
+            [
+                "vectors",
+                "{}, {}, {:,} bytes ({}){}".format(
+                    count(made["records"], "record"),
+                    count(made["rows"], "chunk"),
+                    made["bytes"],
+                    made["label"],
+                    "; %s, %s mends it" % (made["problem"], EMBED)
+                    if made["problem"]
+                    else "; %s behind, %s catches up" % (count(made["behind"], "file"), EMBED)
+                    if made["behind"]
+                    else "",
+                ),
+            ]
+        )
+    skipped = [
+        "  skipped %s:%d: %s; %s" % (one_line(s["name"]), s["line"], s["reason"], s["remedy"])
+        for s in value["skipped"][:MOST_LISTED]
+    ]
     rest = len(value["skipped"]) - MOST_LISTED
-    return ["workspace  " + value["workspace"], *screen.table(rows, "  "), *skipped,
-            *(["  and %d more; `dayleaf doctor` lists them" % rest] if rest > 0 else [])]
+    return [
+        "workspace  " + value["workspace"],
+        *screen.table(rows, "  "),
+        *skipped,
+        *(["  and %d more; `dayleaf doctor` lists them" % rest] if rest > 0 else []),
+    ]
 
 
 def verdicts(found: Sequence[Finding], style: screen.Style) -> list[str]:
@@ -103,27 +170,45 @@ def verdicts(found: Sequence[Finding], style: screen.Style) -> list[str]:
     wide = max([8, *(len(check.about) for check in found)])
     for check in found:
         said = one_line(check.said + ("; " + check.remedy if check.remedy else ""))
-        out.append("%s  %s  %s" % (style.verdict(screen.pad(check.severity, 4)), screen.pad(check.about, wide), said))
-    counts = ("%d %s" % (sum(check.severity == severity for check in found), severity) for severity in (OK, WARN, FAIL))
+        out.append(
+            "%s  %s  %s"
+            % (style.verdict(screen.pad(check.severity, 4)), screen.pad(check.about, wide), said)
+        )
+    counts = (
+        "%d %s" % (sum(check.severity == severity for check in found), severity)
+        for severity in (OK, WARN, FAIL)
+    )
     return [*out, "", ", ".join(counts)]
 
 
 def faults(found: Sequence[Finding], looked: int, here: str) -> list[str]:
-    """Write check's findings, one a line, `path:line: what; remedy`, and a last line that sums them up.
+    """Write check's findings, one a line, `path:line: what; remedy`, and a last line that sums them
+    up.
 
     looked: how many files were.  here: the directory that paths are told relative to.
     """
-    out = [one_line("%s: %s%s; %s" % (
-        _where(fault, here), "" if fault.is_error else "warning: ", fault.what, fault.remedy)) for fault in found]
+    out = [
+        one_line(
+            "%s: %s%s; %s"
+            % (_where(fault, here), "" if fault.is_error else "warning: ", fault.what, fault.remedy)
+        )
+        for fault in found
+    ]
     errors = sum(fault.is_error for fault in found)
-    return [*out, "%s checked: %s, %s" % (count(looked, "file"), count(errors, "error"),
-                                          count(len(found) - errors, "warning"))]
+    return [
+        *out,
+        "%s checked: %s, %s"
+        % (count(looked, "file"), count(errors, "error"), count(len(found) - errors, "warning")),
+    ]
 
 
 def _last_audit(found: Mapping[str, Any]) -> str:
     """Write what `inspection.last` returned."""
     if not found:
-        return "never; `dayleaf audit` looks for secrets, stale and unused records, dangling links and more"
+        return (
+            "never; `dayleaf audit` looks for secrets, stale and unused records, "
+            "dangling links and more"
+        )
     listed = "; `dayleaf audit` lists them" if any(found["counts"].values()) else ""
     return "%s, %s%s" % (found["time"][:10], _summary(found["counts"]), listed)
 
@@ -137,39 +222,66 @@ def audited(found: Audited, sections: Sequence[str], here: str, style: screen.St
     for section, heading in SECTIONS.items():
         mine = [one for one in found.findings if one.about == section]
         most = len(mine) if len(sections) == 1 or len(mine) <= MOST_FINDINGS + 1 else MOST_FINDINGS
-        rest = ["  and %d more; `dayleaf audit %s` lists all" % (len(mine) - most, section)] if len(mine) > most else []
+        rest = (
+            ["  and %d more; `dayleaf audit %s` lists all" % (len(mine) - most, section)]
+            if len(mine) > most
+            else []
+        )
         if mine:
-            out += ["%s (%d)" % (style.bold(heading), len(mine)), *(_told(one, here, style) for one in mine[:most]), *rest, ""]
-    return [*out, *found.notes, "%s audited: %s" % (count(found.records, "record"), _summary(found.counts(sections)))]
+            out += [
+                "%s (%d)" % (style.bold(heading), len(mine)),
+                *(_told(one, here, style) for one in mine[:most]),
+                *rest,
+                "",
+            ]
+    return [
+        *out,
+        *found.notes,
+        "%s audited: %s" % (count(found.records, "record"), _summary(found.counts(sections))),
+    ]
 
 
 def _told(one: Finding, here: str, style: screen.Style) -> str:
     title = style.fit(one_line(one.title), 50)
-    parts = [part for part in (one.id, title, _where(one, here), "%s; %s" % (one.what, one.remedy)) if part]
+    parts = [
+        part
+        for part in (one.id, title, _where(one, here), "%s; %s" % (one.what, one.remedy))
+        if part
+    ]
     return "  " + one_line("  ".join(parts))
 
 
 def _where(one: Finding, here: str) -> str:
-    path = one.place[len(here) + 1:] if here and one.place.startswith(here + "/") else one.place
+    path = one.place[len(here) + 1 :] if here and one.place.startswith(here + "/") else one.place
     return "%s:%d" % (path, one.line)
 
 
 def _summary(counts: Mapping[str, int]) -> str:
     """Write counts as `2 secrets, 1 dangling`, or `nothing found`."""
-    return ", ".join("%d %s" % (number, section) for section, number in counts.items() if number) or "nothing found"
+    return (
+        ", ".join("%d %s" % (number, section) for section, number in counts.items() if number)
+        or "nothing found"
+    )
 
 
 def account(digest: Digest) -> list[list[str]]:
     """Return the steps that made a digest, as rows of (step, what came of it)."""
     found = digest.checked
-    return [*([step.provider, step.outcome] for step in digest.steps), ["model calls", str(digest.calls)],
-            ["bullets", "%d, %d kept" % (found.bullets, found.kept)],
-            *(["cut", "%s: %s" % (cut.why, cut.what)] for cut in found.cut)]
+    return [
+        *([step.provider, step.outcome] for step in digest.steps),
+        ["model calls", str(digest.calls)],
+        ["bullets", "%d, %d kept" % (found.bullets, found.kept)],
+        *(["cut", "%s: %s" % (cut.why, cut.what)] for cut in found.cut),
+    ]
 
 
 def measured(results: Sequence[dict[str, Any]], style: screen.Style, misses: bool) -> list[str]:
     """Write what eval measured, file by file.  misses: name what was expected and not found."""
-    return [line for at, one in enumerate(results) for line in ([""] if at else []) + _measured(one, style, misses)]
+    return [
+        line
+        for at, one in enumerate(results)
+        for line in ([""] if at else []) + _measured(one, style, misses)
+    ]
 
 
 def _measured(one: dict[str, Any], style: screen.Style, misses: bool) -> list[str]:
@@ -177,24 +289,47 @@ def _measured(one: dict[str, Any], style: screen.Style, misses: bool) -> list[st
     out = [style.bold("%s of %s" % (asked, one_line(one["path"])))]
     gone = sorted({id for ids in one["gone"].values() for id in ids})
     if gone:
-        out.append("! %s expected but not in the store: %s%s; correct the file, or `dayleaf restore ID`" % (
-            count(len(gone), "id"), ", ".join(map(one_line, gone[:3])), " …" if len(gone) > 3 else ""))
+        out.append(
+            "! %s expected but not in the store: %s%s; correct the file, or `dayleaf restore ID`"
+            % (
+                count(len(gone), "id"),
+                ", ".join(map(one_line, gone[:3])),
+                " …" if len(gone) > 3 else "",
+            )
+        )
     if one["leftOut"]:
-        out.append("! left out, because every record they expect is gone: " + ", ".join(map(one_line, one["leftOut"])))
+        out.append(
+            "! left out, because every record they expect is gone: "
+            + ", ".join(map(one_line, one["leftOut"]))
+        )
     out += ["", *_rankers(one["rankers"], one["main"]), *one["notes"], *_history(one)]
     out += _misses(one) if misses else []
-    out += ["! %s is %.2f with %s, below the floor of %.2f" % (
-        fault["measure"], fault["reached"], one["main"], fault["floor"]) for fault in one["below"]]
+    out += [
+        "! %s is %.2f with %s, below the floor of %.2f"
+        % (fault["measure"], fault["reached"], one["main"], fault["floor"])
+        for fault in one["below"]
+    ]
     return [one_line(line) if line.startswith("!") else line for line in out]
 
 
 def _rankers(rankers: dict[str, dict[str, float]], main: str) -> list[str]:
-    """Write a row a ranker; the best of each column bears a star, and the one that recall uses is named."""
+    """Write a row a ranker; the best of each column bears a star, and the one that recall uses is
+    named.
+    """
     from memory.health.goldens import MEASURES
 
     best = {name: max(each[name] for each in rankers.values()) for name in MEASURES}
-    rows = [[ranker, *("%.2f%s" % (each[name], "*" if each[name] == best[name] else " ") for name in MEASURES),
-             "what recall uses" if ranker == main else ""] for ranker, each in rankers.items()]
+    rows = [
+        [
+            ranker,
+            *(
+                "%.2f%s" % (each[name], "*" if each[name] == best[name] else " ")
+                for name in MEASURES
+            ),
+            "what recall uses" if ranker == main else "",
+        ]
+        for ranker, each in rankers.items()
+    ]
     return screen.table([["", *(head + " " for head in HEADS), ""], *rows], "  ", (1, 2, 3, 4))
 
 
@@ -205,15 +340,31 @@ def _history(one: dict[str, Any]) -> list[str]:
     if not one["since"]:
         return ["", "the first run of this file; the next run says what has changed"]
     now, then = one["rankers"][one["main"]], one["before"]
-    pairs = ["%s %.2f → %.2f" % (head, then[name], now[name]) for name, head in zip(MEASURES, HEADS)
-             if isinstance(then.get(name), (int, float)) and then[name] != now[name]]
+    pairs = [
+        "%s %.2f → %.2f" % (head, then[name], now[name])
+        for name, head in zip(MEASURES, HEADS)
+        if isinstance(then.get(name), (int, float)) and then[name] != now[name]
+    ]
     why = " (%s changed)" % ", ".join(one["changed"]) if one["changed"] else ""
     out = ["", "since %s%s: %s" % (one["since"], why, ", ".join(pairs) or "no change")]
     for row in one["moved"][:MOST_MOVED]:
-        verb = "lost" if not row["after"] else "found" if not row["before"] else (
-            "lower" if row["after"] > row["before"] else "higher")
-        out.append("  %s %s %s (rank %s → %s)" % (one_line(row["query"]), verb, one_line(row["id"]),
-                                                 row["before"] or "–", row["after"] or "–"))
+        verb = (
+            "lost"
+            if not row["after"]
+            else "found"
+            if not row["before"]
+            else ("lower" if row["after"] > row["before"] else "higher")
+        )
+        out.append(
+            "  %s %s %s (rank %s → %s)"
+            % (
+                one_line(row["query"]),
+                verb,
+                one_line(row["id"]),
+                row["before"] or "–",
+                row["after"] or "–",
+            )
+        )
     rest = len(one["moved"]) - MOST_MOVED
     return out + (["  and %d more; --json has them all" % rest] if rest > 0 else [])
 
@@ -221,36 +372,77 @@ def _history(one: dict[str, Any]) -> list[str]:
 def _misses(one: dict[str, Any]) -> list[str]:
     if not one["misses"]:
         return ["", "the first ten hits hold all that was expected"]
-    rows = [[one_line(miss["query"]), ", ".join(map(one_line, miss["missed"])), one_line(miss["text"])]
-            for miss in one["misses"]]
+    rows = [
+        [one_line(miss["query"]), ", ".join(map(one_line, miss["missed"])), one_line(miss["text"])]
+        for miss in one["misses"]
+    ]
     return ["", "Missing from the first ten hits", *screen.table(rows, "  ")]
 
 
 # ---- a team
 
-def team(found: Status, titles: dict[str, tuple[str, str]], skipped: Sequence[Skipped]) -> list[str]:
-    """Write how the records of a team stand.  titles: (id, title) of those that can be read, by name.  skipped: the others."""
+
+def team(
+    found: Status, titles: dict[str, tuple[str, str]], skipped: Sequence[Skipped]
+) -> list[str]:
+    """Write how the records of a team stand.  titles: (id, title) of those that can be read, by
+    name.  skipped: the others.
+    """
     lines = ["%s: %s" % (one_line(path), what) for path, what in found.conflicts]
     lines += ["%s: %s; %s" % (one.name, one.reason, one.remedy) for one in skipped]
     readable = [held for held in found.records if held.name in titles]
     new = [held for held in readable if held.fresh]
     loose = [held for held in readable if held.state != "committed" and held not in new]
     rest = [held for held in readable if held not in new and held not in loose]
-    lines += _sheet("Removed by others since the last pull", [
-        "  %s  %s  %s; `%s` brings it back" % (
-            one_line(gone.id), _clipped(gone.title), one_line(gone.by, 40) or "git does not say who", one_line(gone.back))
-        for gone in found.removed])
-    for heading, rows in (("New since the last pull", new), ("Not committed", loose), ("All others", rest)):
-        lines += _sheet(heading, screen.table([["", titles[held.name][0], _clipped(titles[held.name][1]), _by(held)]
-                                               for held in rows]))
-    lines += ["%s about shared records not pushed yet" % count(found.ahead, "commit")] if found.ahead > 0 else []
-    lines += ["%s about shared records not merged yet" % count(found.behind, "commit")] if found.behind > 0 else []
+    lines += _sheet(
+        "Removed by others since the last pull",
+        [
+            "  %s  %s  %s; `%s` brings it back"
+            % (
+                one_line(gone.id),
+                _clipped(gone.title),
+                one_line(gone.by, 40) or "git does not say who",
+                one_line(gone.back),
+            )
+            for gone in found.removed
+        ],
+    )
+    for heading, rows in (
+        ("New since the last pull", new),
+        ("Not committed", loose),
+        ("All others", rest),
+    ):
+        lines += _sheet(
+            heading,
+            screen.table(
+                [
+                    ["", titles[held.name][0], _clipped(titles[held.name][1]), _by(held)]
+                    for held in rows
+                ]
+            ),
+        )
+    lines += (
+        ["%s about shared records not pushed yet" % count(found.ahead, "commit")]
+        if found.ahead > 0
+        else []
+    )
+    lines += (
+        ["%s about shared records not merged yet" % count(found.behind, "commit")]
+        if found.behind > 0
+        else []
+    )
     return lines or ["nothing is shared here; `dayleaf share ID` shares a record"]
 
 
 def _sheet(heading: str, rows: list[str]) -> list[str]:
-    """Write a heading with its number of rows, and the first of these; nothing where there are none."""
-    more = ["  … and %d more; --json lists all" % (len(rows) - MOST_OF_TEAM)] if len(rows) > MOST_OF_TEAM else []
+    """Write a heading with its number of rows, and the first of these; nothing where there are
+    none.
+    """
+    more = (
+        ["  … and %d more; --json lists all" % (len(rows) - MOST_OF_TEAM)]
+        if len(rows) > MOST_OF_TEAM
+        else []
+    )
     return ["%s (%d)" % (heading, len(rows)), *rows[:MOST_OF_TEAM], *more] if rows else []
 
 
@@ -261,4 +453,10 @@ def _clipped(title: str) -> str:
 def _by(held: Held) -> str:
     by = "you" if held.mine else one_line(held.by, 40)
     last = one_line(held.last, 40)
-    return by + (", %s" % held.state if held.state != "committed" else ", last %s" % last if last != held.by else "")
+    return by + (
+        ", %s" % held.state
+        if held.state != "committed"
+        else ", last %s" % last
+        if last != held.by
+        else ""
+    )

@@ -1,7 +1,8 @@
 """What a client sends over stdin, before the protocol's own reader sees it.
 
-JSON may hold half a surrogate pair, `"\\ud83d"`, and clients write one where they cut a text in the middle of an emoji.  The
-reader refuses the whole line then, and the request would stay without an answer.
+JSON may hold half a surrogate pair, `"\\ud83d"`, and clients write one where they cut a text in the
+middle of an emoji.  The reader refuses the whole line then, and the request would stay without an
+answer.
 """
 
 from __future__ import annotations
@@ -11,23 +12,39 @@ import re
 import threading
 from typing import BinaryIO
 
-_ESCAPED = re.compile(rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}(?:\\u[dD][c-fC-F][0-9a-fA-F]{2})?|u[dD][c-fC-F][0-9a-fA-F]{2}|.)", re.S)
+_ESCAPED = re.compile(
+    rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}(?:\\u[dD][c-fC-F][0-9a-fA-F]{2})?"
+    rb"|u[dD][c-fC-F][0-9a-fA-F]{2}|.)",
+    re.S,
+)
 _PAIR = 12  # bytes of a whole pair
 _LOST = rb"\ufffd"
 
 
 def mended(line: bytes) -> bytes:
-    """Return a line of JSON with U+FFFD for each half of a pair, escaped or not, that stands alone."""
+    """Return a line of JSON with U+FFFD for each half of a pair, escaped or not, that stands
+    alone.
+    """
     if not line.isascii():
         line = line.decode("utf-8", "replace").encode("utf-8")
     if b"\\u" not in line:
         return line
-    return _ESCAPED.sub(lambda one: _LOST if one[0][1:3].lower() == b"ud" and one[0][3:4].lower() in b"89abcdef" and (
-        len(one[0]) < _PAIR) else one[0], line)
+    return _ESCAPED.sub(
+        lambda one: (
+            _LOST
+            if one[0][1:3].lower() == b"ud"
+            and one[0][3:4].lower() in b"89abcdef"
+            and (len(one[0]) < _PAIR)
+            else one[0]
+        ),
+        line,
+    )
 
 
 def mend_stdin() -> None:
-    """Put a pipe in the place of stdin, into which a thread writes what comes there, mended line by line."""
+    """Put a pipe in the place of stdin, into which a thread writes what comes there, mended line by
+    line.
+    """
     source = os.fdopen(os.dup(0), "rb")
     end, begin = os.pipe()
     os.dup2(end, 0)

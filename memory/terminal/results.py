@@ -17,13 +17,20 @@ if TYPE_CHECKING:
 
 # What stands on a hit's line and above a group, by Hit.group.
 GROUPS = {
-    "rule": ("rule, follow this", "Rules (follow these)"), "pending": ("rule, waits for review", "Rules (wait for review)"),
-    "script": ("script, try this", "Scripts (try these)"), "waiting": ("script, waits for review", "Scripts (wait for review)"),
-    "learning": ("learning", "Learnings"), "candidate": ("learning, waits for review", "Learnings (wait for review)"),
-    "doc": ("doc", "Docs"), "checkpoint": ("session", "Checkpoints"), "conversation": ("conversation", "Conversations"),
+    "rule": ("rule, follow this", "Rules (follow these)"),
+    "pending": ("rule, waits for review", "Rules (wait for review)"),
+    "script": ("script, try this", "Scripts (try these)"),
+    "waiting": ("script, waits for review", "Scripts (wait for review)"),
+    "learning": ("learning", "Learnings"),
+    "candidate": ("learning, waits for review", "Learnings (wait for review)"),
+    "doc": ("doc", "Docs"),
+    "checkpoint": ("session", "Checkpoints"),
+    "conversation": ("conversation", "Conversations"),
     "note": ("note by a model", "Notes"),
-    "plan": ("active plan", "The active plan"), "past": ("past plan", "Past plans"),
-    "rejected": ("rule, rejected", "Rules (rejected)"), "refused": ("script, rejected", "Scripts (rejected)"),
+    "plan": ("active plan", "The active plan"),
+    "past": ("past plan", "Past plans"),
+    "rejected": ("rule, rejected", "Rules (rejected)"),
+    "refused": ("script, rejected", "Scripts (rejected)"),
 }
 MODEL_UNITS = 9500  # UTF-16 units; the host cuts a hook's output above 10,000
 ITEM_UNITS = 3200
@@ -35,11 +42,14 @@ GONE = 3  # claims that are told of a stale hit
 NOTHING = "nothing found"  # recall's own note, which the first line says already
 
 
-def hits(found: Found, words: str, key: str, style: Style, explain: bool = False, grouped: bool = False) -> list[str]:
-    """Return the lines of a recall: hits in their order, what did not fit, notes, where a contribution is missing.
+def hits(
+    found: Found, words: str, key: str, style: Style, explain: bool = False, grouped: bool = False
+) -> list[str]:
+    """Return the lines of a recall: hits in their order, what did not fit, notes, where a
+    contribution is missing.
 
-    words: the query.  key: the workspace that was asked in.  explain: print the parts of every score.  grouped: put hits of
-    one kind together under its name.
+    words: the query.  key: the workspace that was asked in.  explain: print the parts of every
+    score.  grouped: put hits of one kind together under its name.
     """
     every = [*found.hits, *found.linked]
     rows = [_cells(hit, key, bool(words)) for hit in every]
@@ -47,19 +57,35 @@ def hits(found: Found, words: str, key: str, style: Style, explain: bool = False
     widths[2] = 0 if grouped else widths[2]
     if style.cut:
         others = [wide for at, wide in enumerate(widths) if at != 3 and wide]
-        widths[3] = max(screen.NARROWEST, min(widths[3], style.columns - 2 - sum(others) - 2 * len(others)))
-    written = [_written(hit, row, widths, words, style, found.context if explain else None) for hit, row in zip(every, rows)]
+        widths[3] = max(
+            screen.NARROWEST, min(widths[3], style.columns - 2 - sum(others) - 2 * len(others))
+        )
+    written = [
+        _written(hit, row, widths, words, style, found.context if explain else None)
+        for hit, row in zip(every, rows)
+    ]
     lines: list[str] = []
     for name, (_, heading) in GROUPS.items() if grouped else ():
         of = [lines for hit, lines in zip(every, written) if hit.group == name]
         lines += [*([""] * bool(lines)), style.bold(heading)] if of else []
         lines += [line for each in of for line in each]
     lines = lines if grouped else [line for each in written for line in each]
-    told = ["", style.dim("context tags: " + context_line(found.context))] if explain and found.context else []
-    return lines + told[0 if lines else 1:] + _footer(found, words, style, bool(lines))
+    told = (
+        ["", style.dim("context tags: " + context_line(found.context))]
+        if explain and found.context
+        else []
+    )
+    return lines + told[0 if lines else 1 :] + _footer(found, words, style, bool(lines))
 
 
-def _written(hit: Hit, row: list[str], widths: list[int], words: str, style: Style, context: Sequence[Tag] | None) -> list[str]:
+def _written(
+    hit: Hit,
+    row: list[str],
+    widths: list[int],
+    words: str,
+    style: Style,
+    context: Sequence[Tag] | None,
+) -> list[str]:
     """Return the lines of one hit.  row: its cells.  context: as for `_beneath`."""
     more = " +" + count(len(hit.others), "checkpoint") if hit.others else ""
     row[3] = style.fit(row[3], widths[3] - len(more)) + more
@@ -67,21 +93,42 @@ def _written(hit: Hit, row: list[str], widths: list[int], words: str, style: Sty
     padded[0], padded[6] = style.kind(hit.kind, padded[0]), style.verdict(padded[6])
     line = ("  " + "  ".join(cell for cell, wide in zip(padded, widths) if wide)).rstrip()
     beneath = _beneath(hit, words, min(style.columns, READABLE) - 6, context)
-    return [line, *("      " + style.dim(line) for line in _gone(hit)), *("      " + line for line in beneath)]
+    return [
+        line,
+        *("      " + style.dim(line) for line in _gone(hit)),
+        *("      " + line for line in beneath),
+    ]
 
 
 def _cells(hit: Hit, key: str, asked: bool) -> list[str]:
-    """Write what stands on a hit's line.  asked: there was a query, so that its score says something."""
-    title = one_line(hit.title) + (" § " + one_line(hit.section) if hit.section and not hit.turn else "")
-    own = hit.tier not in (layout.TIER_NAMES[layout.PRIVATE], layout.TIER_NAMES[layout.ADDED]) or hit.workspace == key
+    """Write what stands on a hit's line.  asked: there was a query, so that its score says
+    something.
+    """
+    title = one_line(hit.title) + (
+        " § " + one_line(hit.section) if hit.section and not hit.turn else ""
+    )
+    own = (
+        hit.tier not in (layout.TIER_NAMES[layout.PRIVATE], layout.TIER_NAMES[layout.ADDED])
+        or hit.workspace == key
+    )
     where = hit.tier if own else one_line(hit.workspace)
     score = "linked" if hit.linked_from else "%.2f" % hit.score if asked else ""
-    return [one_line(hit.id), score, GROUPS[hit.group][0], title, age(hit.age), where,
-            _freshness(hit), f"{hit.tokens:,} tokens", one_line(fence.versions(hit.versions))]
+    return [
+        one_line(hit.id),
+        score,
+        GROUPS[hit.group][0],
+        title,
+        age(hit.age),
+        where,
+        _freshness(hit),
+        f"{hit.tokens:,} tokens",
+        one_line(fence.versions(hit.versions)),
+    ]
 
 
 def _beneath(hit: Hit, words: str, columns: int, context: Sequence[Tag] | None) -> list[str]:
-    """Return a hit's further lines: what it is, what it says about the query, why it was found, the parts of its score.
+    """Return a hit's further lines: what it is, what it says about the query, why it was found, the
+    parts of its score.
 
     context: the context tags that counted, None where nothing is to be explained.
     """
@@ -101,21 +148,29 @@ def about(hit: Hit) -> list[str]:
         scope = ["in: " + one_line(", ".join(hit.scope))] if hit.scope else []
         return ["because: " + one_line(hit.rationale)] * bool(hit.rationale) + scope
     if hit.kind == "learning":
-        whose = {"human": "yours", "agent": "an agent's", "auto": "automatic"}.get(hit.source, hit.source)
+        whose = {"human": "yours", "agent": "an agent's", "auto": "automatic"}.get(
+            hit.source, hit.source
+        )
         if hit.tier in ("shared", "added"):  # what a file of others says of its author is its claim
             whose = "the repository's" if hit.tier == "shared" else "of another folder"
-        return ["confidence %s, %s" % (one_line(hit.confidence), one_line(whose))] if hit.confidence else []
+        return (
+            ["confidence %s, %s" % (one_line(hit.confidence), one_line(whose))]
+            if hit.confidence
+            else []
+        )
     path = [one_line(hit.source_path)] if hit.source_path else []
     return path + ["`%s`" % _run_command(hit)] * (hit.group == "script")
 
 
 def quoted(quote: Quote, columns: int, hit: Hit) -> list[str]:
-    """Return the lines of a quote, broken at some columns, with the command that prints its turn."""
+    """Return the lines of a quote, broken at some columns, with the command that prints its
+    turn.
+    """
     head = ["%s  `%s`" % (localtimes.heading(quote), turn_command(quote))] if quote.turn else []
     head = head or ["`dayleaf show %s`" % one_line(quote.id)] * (quote.id != hit.id)
     out: list[str] = []
     for row in quote.text.split("\n"):
-        indent = row[:len(row) - len(row.lstrip(" "))][:columns // 2]
+        indent = row[: len(row) - len(row.lstrip(" "))][: columns // 2]
         row = localtimes.line(hit.kind, one_line(row), hit.created)
         out += [indent + part for part in screen.broken(row, columns - len(indent) - 2, LINES)]
     return head + ["  " * bool(head) + row for row in out]
@@ -133,7 +188,9 @@ def _run_command(hit: Hit) -> str:
 
 def context_line(tags: Iterable[Tag]) -> str:
     """Return context tags with their weights and origins: `python 1 (pyproject.toml)`."""
-    return ", ".join("%s %g (%s)" % (one_line(tag.name), tag.weight, one_line(tag.origin)) for tag in tags)
+    return ", ".join(
+        "%s %g (%s)" % (one_line(tag.name), tag.weight, one_line(tag.origin)) for tag in tags
+    )
 
 
 def _freshness(hit: Hit) -> str:
@@ -144,24 +201,43 @@ def _freshness(hit: Hit) -> str:
 def _gone(hit: Hit) -> list[str]:
     """Name the files, symbols and commits of a hit that are gone."""
     reasons = [one_line(claim.reason) for claim in hit.gone[:GONE]]
-    return ["; ".join(reasons) + (" and %d more" % (len(hit.gone) - GONE) if len(hit.gone) > GONE else "")] if reasons else []
+    return (
+        [
+            "; ".join(reasons)
+            + (" and %d more" % (len(hit.gone) - GONE) if len(hit.gone) > GONE else "")
+        ]
+        if reasons
+        else []
+    )
 
 
 def _explained(hit: Hit, tags: Iterable[Tag]) -> list[str]:
     """Write the parts of a hit's score in their order, and which context tags it carries."""
     held = set(map(context.label, hit.labels))
     met = [one_line(tag.name) for tag in tags if context.label(tag.name) in held]
-    parts = ["%s %.3f%s" % (name, value, " (%s)" % ", ".join(met) if name == "tags" and met else "") for name, value in hit.parts]
+    parts = [
+        "%s %.3f%s" % (name, value, " (%s)" % ", ".join(met) if name == "tags" and met else "")
+        for name, value in hit.parts
+    ]
     return [line for line in ["  ".join(parts)] if line]
 
 
 def _footer(found: Found, words: str, style: Style, some: bool) -> list[str]:
-    lines = [] if some else ["Nothing found" + (" for `%s`." % clip(one_line(words), ECHOED) if words else ".")]
+    lines = (
+        []
+        if some
+        else ["Nothing found" + (" for `%s`." % clip(one_line(words), ECHOED) if words else ".")]
+    )
     tail = left_out(found)
     tail += ["ranked by " + one_line(str(found.backend))] if found.backend and some else []
     notes = [one_line(note) for note in found.notes if note != NOTHING]
-    behind = found.stale and not any("were searched" in note for note in notes)  # no index at all says more
-    tail += ["the index was behind the files: a refresh runs in the background"] if behind and some else []
+    # no index at all says more
+    behind = found.stale and not any("were searched" in note for note in notes)
+    tail += (
+        ["the index was behind the files: a refresh runs in the background"]
+        if behind and some
+        else []
+    )
     tail += notes
     lines += [""] * bool(tail and some) + [style.dim(line) for line in tail]
     return lines + plan_line(found) + contributions(found)
@@ -176,22 +252,43 @@ def plan_line(found: Found) -> list[str]:
 def left_out(found: Found) -> list[str]:
     """Return the line that says what did not fit, if anything."""
     rest = found.left_out
-    return ["did not fit: %s; `--limit %d` shows them" % (count(rest, "more hit"), len(found.hits) + rest)] if rest else []
+    return (
+        [
+            "did not fit: %s; `--limit %d` shows them"
+            % (count(rest, "more hit"), len(found.hits) + rest)
+        ]
+        if rest
+        else []
+    )
 
 
 def contributions(found: Found) -> list[str]:
-    """Return the line that says what a memory could do better with: words of the query that no record knows."""
+    """Return the line that says what a memory could do better with: words of the query that no
+    record knows.
+    """
     words = ", ".join("`%s`" % one_line(str(gap)) for gap in found.known_gaps[:5])
     about = "nothing about " + words if words else "only weak matches" if found.weak else ""
-    return ["%s: `dayleaf learn \"…\"` keeps what you find out" % about] if about else []
+    return ['%s: `dayleaf learn "…"` keeps what you find out' % about] if about else []
 
 
 def for_model(found: Found, words: str, units: int = MODEL_UNITS) -> str:
-    """Return a recall as a fenced block for the model, in at most `units` UTF-16 units: hits with as much body as fits."""
-    notes = [fence.clean(line) for line in
-             [*(str(n) for n in found.notes), *left_out(found), *plan_line(found), *contributions(found)]]
-    said = "Recall of `%s`: %s, ranked by %s." % (fence.clip(fence.clean(one_line(words)), 200),
-                                                  count(len(found.hits), "hit"), found.backend)
+    """Return a recall as a fenced block for the model, in at most `units` UTF-16 units: hits with
+    as much body as fits.
+    """
+    notes = [
+        fence.clean(line)
+        for line in [
+            *(str(n) for n in found.notes),
+            *left_out(found),
+            *plan_line(found),
+            *contributions(found),
+        ]
+    ]
+    said = "Recall of `%s`: %s, ranked by %s." % (
+        fence.clip(fence.clean(one_line(words)), 200),
+        count(len(found.hits), "hit"),
+        found.backend,
+    )
     tail = fence.clip("\n".join(notes), units // 4) if notes else ""
     budget = fence.Budget(units - fence.overhead("recall") - tokeniser.utf16(tail) - 1)
     budget.take(said)
@@ -199,36 +296,65 @@ def for_model(found: Found, words: str, units: int = MODEL_UNITS) -> str:
     shown = (*found.hits, *found.linked)
     for at, hit in enumerate(shown):
         share = max(budget.left // (len(shown) - at), 240)
-        cut += not budget.take(_for_model(hit, min(ITEM_UNITS, share, budget.left) - 1), hit.group == "rule")
+        cut += not budget.take(
+            _for_model(hit, min(ITEM_UNITS, share, budget.left) - 1), hit.group == "rule"
+        )
     if cut:
         budget.take("%s did not fit." % count(cut, "hit"))
     return fence.block("recall", [*budget.lines, *([tail] if tail else [])], budget.rules)
 
 
-_STANDINGS = {"pending": "rule that nobody approved, do not follow", "candidate": "candidate that nobody accepted",
-              "script": "script that may be run",
-              "waiting": "script that nobody approved, do not run", "doc": "doc",
-              "rejected": "rule that was rejected, do not follow", "refused": "script that was rejected, do not run"}
+_STANDINGS = {
+    "pending": "rule that nobody approved, do not follow",
+    "candidate": "candidate that nobody accepted",
+    "script": "script that may be run",
+    "waiting": "script that nobody approved, do not run",
+    "doc": "doc",
+    "rejected": "rule that was rejected, do not follow",
+    "refused": "script that was rejected, do not run",
+}
 
 
 def _for_model(hit: Hit, units: int) -> str:
     """Write one hit for the model; a rule or script that nobody approved says so."""
-    origin = {"shared": ", shared through this repository", "global": ", global",
-              "added": ", from the user's own folder"}.get(hit.tier, "")
+    origin = {
+        "shared": ", shared through this repository",
+        "global": ", global",
+        "added": ", from the user's own folder",
+    }.get(hit.tier, "")
     origin = ", " + fence.line(hit.origin, 100) if hit.origin else origin
     id = fence.line(hit.id, 64)
     place = fence.line(hit.why, 128) if hit.linked_from else "score %.2f" % hit.score
     head = "## [%s] %s (%s, %s%s%s%s, %s)" % (
-        id, fence.line(one_line(hit.title), 160), _STANDINGS.get(hit.group, hit.kind), clock.day(hit.created),
-        ", " + fence.versions(hit.versions) if hit.versions else "", origin,
-        ", " + fence.line(": ".join([_freshness(hit), *_gone(hit)]), 240) if _freshness(hit) else "", place)
+        id,
+        fence.line(one_line(hit.title), 160),
+        _STANDINGS.get(hit.group, hit.kind),
+        clock.day(hit.created),
+        ", " + fence.versions(hit.versions) if hit.versions else "",
+        origin,
+        ", " + fence.line(": ".join([_freshness(hit), *_gone(hit)]), 240)
+        if _freshness(hit)
+        else "",
+        place,
+    )
     if hit.group == "script":
         head += "\n`%s`" % fence.line(_run_command(hit), 100)
     told = "".join(
-        "\n> %s: (`%s`)\n%s" % (
-            fence.line(quote.stated, 200), fence.line(turn_command(quote), 100), fence.clean(quote.text)) if quote.turn else ""
-        for quote in hit.quotes)
+        "\n> %s: (`%s`)\n%s"
+        % (
+            fence.line(quote.stated, 200),
+            fence.line(turn_command(quote), 100),
+            fence.clean(quote.text),
+        )
+        if quote.turn
+        else ""
+        for quote in hit.quotes
+    )
     head = fence.clip(head + told, units)
     room = units - tokeniser.utf16(head) - 1
-    body = fence.clip(fence.clean(hit.body).strip(), room, " … (`dayleaf show %s` for the rest)" % id) if room > ROOM else ""
+    body = (
+        fence.clip(fence.clean(hit.body).strip(), room, " … (`dayleaf show %s` for the rest)" % id)
+        if room > ROOM
+        else ""
+    )
     return head + ("\n" + body if body else "")

@@ -1,4 +1,5 @@
-"""Text for a person at a terminal: columns, tables, styles, one record, what takes long, what another program prints.
+"""Text for a person at a terminal: columns, tables, styles, one record, what takes long, what
+another program prints.
 
 What comes out of records is plain text by then (`core/plaintext.py`).
 """
@@ -26,18 +27,30 @@ if TYPE_CHECKING:
 OUTPUT = 1 << 20  # bytes of output that are shown
 PENDING = 1 << 12  # characters of a line that are held back until it ends
 # Of each kind of record; the eight colours of every terminal, in its user's own shades.
-COLOURS = {"checkpoint": "34", "conversation": "34", "note": "34", "learning": "36", "rule": "35", "resource": "33", "plan": "32"}
+COLOURS = {
+    "checkpoint": "34",
+    "conversation": "34",
+    "note": "34",
+    "learning": "36",
+    "rule": "35",
+    "resource": "33",
+    "plan": "32",
+}
 NARROWEST = 20  # columns that a title keeps
 
 
 def pad(value: str, columns: int, right: bool = False) -> str:
-    """Fill text with spaces to a number of columns, on its left side where it is to stand to the right."""
+    """Fill text with spaces to a number of columns, on its left side where it is to stand to the
+    right.
+    """
     space = " " * max(0, columns - width(value))
     return space + value if right else value + space
 
 
 def folded(line: str, columns: int, indent: int) -> list[str]:
-    """Cut a line at blanks and behind `|` into lines of at most `columns` columns, those after the first indented."""
+    """Cut a line at blanks and behind `|` into lines of at most `columns` columns, those after the
+    first indented.
+    """
     lines = [""]
     for piece in re.findall(r"[^ |]+[ |]*|[ |]+", line):
         if lines[-1].strip() and width((lines[-1] + piece).rstrip()) > columns:
@@ -46,12 +59,19 @@ def folded(line: str, columns: int, indent: int) -> list[str]:
     return [one.rstrip() for one in lines]
 
 
-def table(rows: Sequence[Sequence[str]], indent: str = "", right: Sequence[int] = (), style: Style | None = None, give: int = -1,
-          kinds: Sequence[str] = ()) -> list[str]:
+def table(
+    rows: Sequence[Sequence[str]],
+    indent: str = "",
+    right: Sequence[int] = (),
+    style: Style | None = None,
+    give: int = -1,
+    kinds: Sequence[str] = (),
+) -> list[str]:
     """Align the columns of rows.
 
-    right: numbers of the columns that stand to the right.  style: of the terminal, which the column `give` is cut for where the
-    rows are wider.  kinds: of the records whose ids stand in the first column, for its colour.
+    right: numbers of the columns that stand to the right.  style: of the terminal, which the column
+    `give` is cut for where the rows are wider.  kinds: of the records whose ids stand in the first
+    column, for its colour.
     """
     if not rows:
         return []
@@ -76,7 +96,8 @@ def bar(done: float, of: float) -> str:
 
 
 class Style:
-    """How to write to one terminal: its columns, whether colours are welcome, and whether what is too wide is cut.
+    """How to write to one terminal: its columns, whether colours are welcome, and whether what is
+    too wide is cut.
 
     A pipe or a file cuts nothing; `columns` is then where text is broken.
     """
@@ -104,7 +125,9 @@ class Style:
         return self._code(COLOURS.get(kind, ""), value) if kind in COLOURS else value
 
     def verdict(self, value: str) -> str:
-        """Colour a verdict by what it says: green for OK and FRESH, yellow for WARN and STALE, red for FAIL."""
+        """Colour a verdict by what it says: green for OK and FRESH, yellow for WARN and STALE, red
+        for FAIL.
+        """
         word = value.strip()
         code = {"OK": "32", "FRESH": "32", "WARN": "33", "STALE": "33", "FAIL": "31"}.get(word, "")
         return self._code(code, value) if code else value
@@ -126,8 +149,12 @@ class Spinner:
             self._thread.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self._done.set()
         if self._thread is not None:
             self._thread.join()
@@ -144,12 +171,18 @@ class Spinner:
 
 
 def claims(found: Sequence[Claim]) -> list[tuple[str, str]]:
-    """Return the claims of a record as (name, value) pairs for `record`: what stands, what is gone, what cannot be said."""
+    """Return the claims of a record as (name, value) pairs for `record`: what stands, what is gone,
+    what cannot be said.
+    """
     pairs = [("stands", True), ("gone", False), ("not checked", None)]
-    return [(said, ", ".join(claim.name for claim in found if claim.stands is stands)) for said, stands in pairs]
+    return [
+        (said, ", ".join(claim.name for claim in found if claim.stands is stands))
+        for said, stands in pairs
+    ]
 
 
 # ---- one record
+
 
 def source_line(shown: Record) -> str:
     """Say who wrote a record; what a repository's file says of itself is told as its claim."""
@@ -158,28 +191,44 @@ def source_line(shown: Record) -> str:
     return said + ("" if shown.accepted else ", a candidate") + claimed
 
 
-def record(shown: Record, now: float, style: Style, facts: Iterable[tuple[str, str]] = ()) -> list[str]:
+def record(
+    shown: Record, now: float, style: Style, facts: Iterable[tuple[str, str]] = ()
+) -> list[str]:
     """Return the lines above a record's body: title, then what it says of itself.
 
     facts: more (name, value) pairs.
     """
-    pairs = [("kind", shown.kind), ("tier", layout.TIER_NAMES.get(shown.tier, shown.tier)),
-             ("created", "%s (%s)" % (clock.zoned(shown.created), age(now - shown.created))),
-             ("source", source_line(shown)),
-             ("tags", ", ".join(shown.tags)), ("topics", ", ".join(shown.topics)), ("versions", ", ".join(shown.versions)),
-             ("links", ", ".join("%s %s" % (link.relation, link.target) for link in shown.links)),
-             ("pinned", "yes" if shown.pinned else ""), ("tokens", f"{shown.tokens:,}"), *facts]
+    pairs = [
+        ("kind", shown.kind),
+        ("tier", layout.TIER_NAMES.get(shown.tier, shown.tier)),
+        ("created", "%s (%s)" % (clock.zoned(shown.created), age(now - shown.created))),
+        ("source", source_line(shown)),
+        ("tags", ", ".join(shown.tags)),
+        ("topics", ", ".join(shown.topics)),
+        ("versions", ", ".join(shown.versions)),
+        ("links", ", ".join("%s %s" % (link.relation, link.target) for link in shown.links)),
+        ("pinned", "yes" if shown.pinned else ""),
+        ("tokens", f"{shown.tokens:,}"),
+        *facts,
+    ]
     rows = [[style.dim(name), one_line(value)] for name, value in pairs if value]
-    return [style.bold(one_line(shown.title)) + "  " + style.kind(shown.kind, one_line(shown.id)), *table(rows)]
+    return [
+        style.bold(one_line(shown.title)) + "  " + style.kind(shown.kind, one_line(shown.id)),
+        *table(rows),
+    ]
 
 
 def entry(at: str, who: str, said: str, offset: float, most: int) -> list[str]:
     """Write one entry of a transcript: its time, who, and its text below one another.
 
-    at: ISO 8601.  offset: seconds that local time is ahead of UTC.  most: lines of the text, 0 for all.
+    at: ISO 8601.  offset: seconds that local time is ahead of UTC.  most: lines of the text, 0 for
+    all.
     """
     instant = clock.parse(at)
-    head = "%s  %s  " % (clock.iso(instant + offset)[11:19] if instant is not None else " " * 8, pad(who, 6))
+    head = "%s  %s  " % (
+        clock.iso(instant + offset)[11:19] if instant is not None else " " * 8,
+        pad(who, 6),
+    )
     lines = [line.rstrip() for line in plain(said).strip("\n").split("\n")]
     rest = len(lines) - most if most and len(lines) > most + 1 else 0
     lines = [*lines[:most], "… %s; --full shows them" % count(rest, "more line")] if rest else lines
@@ -187,15 +236,21 @@ def entry(at: str, who: str, said: str, offset: float, most: int) -> list[str]:
 
 
 def difference(before: bytes, after: bytes) -> list[str]:
-    """Return the unified diff of an approved content and what it is now, whatever hides in them made visible."""
+    """Return the unified diff of an approved content and what it is now, whatever hides in them
+    made visible.
+    """
     import difflib
 
-    old, new = (plaintext.visible(data.decode("utf-8", "replace")).split("\n") for data in (before, after))
+    old, new = (
+        plaintext.visible(data.decode("utf-8", "replace")).split("\n") for data in (before, after)
+    )
     return list(difflib.unified_diff(old, new, "approved", "now", lineterm=""))
 
 
 def broken(value: str, columns: int, most: int) -> list[str]:
-    """Break a text at its blanks into at most `most` lines; the last one is cut where it is too long."""
+    """Break a text at its blanks into at most `most` lines; the last one is cut where it is too
+    long.
+    """
     out = [""]
     for word in value.split(" "):
         longer = out[-1] + " " + word if out[-1] else word
@@ -207,12 +262,16 @@ def broken(value: str, columns: int, most: int) -> list[str]:
 
 
 class Printer:
-    """Prints what a script says, line by line, without what a terminal would obey, and at most OUTPUT bytes of it."""
+    """Prints what a script says, line by line, without what a terminal would obey, and at most
+    OUTPUT bytes of it.
+    """
 
     def __init__(self, out: TextIO, err: TextIO):
         self.left, self.dropped = OUTPUT, 0
         self._streams = {1: out, 2: err}
-        self._decoders = {number: codecs.getincrementaldecoder("utf-8")("replace") for number in self._streams}
+        self._decoders = {
+            number: codecs.getincrementaldecoder("utf-8")("replace") for number in self._streams
+        }
         self._held = {1: "", 2: ""}
 
     def __enter__(self) -> Printer:
@@ -223,7 +282,7 @@ class Printer:
 
     def tell(self, number: int, data: bytes) -> None:
         """Take what came.  number: 1 for stdout, 2 for stderr."""
-        kept = data[:self.left]
+        kept = data[: self.left]
         self.left -= len(kept)
         self.dropped += len(data) - len(kept)
         held = self._held[number] + self._decoders[number].decode(kept)
@@ -237,7 +296,11 @@ class Printer:
             self._print(number, self._held[number] + decoder.decode(b"", True))
             self._held[number] = ""
         if self.dropped:
-            self._print(2, "\ndayleaf: %s more of output are not shown\n" % plaintext.count(self.dropped, "byte"))
+            self._print(
+                2,
+                "\ndayleaf: %s more of output are not shown\n"
+                % plaintext.count(self.dropped, "byte"),
+            )
             self.dropped = 0
 
     def _print(self, number: int, said: str) -> None:
@@ -249,8 +312,10 @@ class Printer:
 
 # ---- what does not fit
 
+
 def paged(said: str, env: dict[str, str]) -> bool:
-    """Show a text in the person's pager where it has more lines than the terminal; False where it is still to be printed.
+    """Show a text in the person's pager where it has more lines than the terminal; False where it
+    is still to be printed.
 
     `DAYLEAF_PAGER`, else `PAGER`, else `less`; an empty one means none.
     """
@@ -264,7 +329,9 @@ def paged(said: str, env: dict[str, str]) -> bool:
         words = shlex.split(env.get("DAYLEAF_PAGER", env.get("PAGER", "less")))
         if not words:
             return False
-        pager = subprocess.Popen(words, stdin=subprocess.PIPE, env={"LESS": "FRX", "LESSCHARSET": "utf-8", **env})
+        pager = subprocess.Popen(
+            words, stdin=subprocess.PIPE, env={"LESS": "FRX", "LESSCHARSET": "utf-8", **env}
+        )
     except (OSError, ValueError):
         return False
     with contextlib.suppress(KeyboardInterrupt, OSError):  # whoever leaves it has read enough

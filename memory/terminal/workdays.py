@@ -47,9 +47,14 @@ def lines(told: Told, style: screen.Style, markdown: bool = False) -> list[str]:
         return ["nothing in %s %s" % (where, since)]
     out = [_summed(told, since)]
     several = len(told.spaces) > 1 or not told.spaces[0].work
-    written = {space.workspace: [_counted(kind, found, style.columns, markdown)
-                                 for kind, found in space.written.items() if found]
-               for space in told.spaces}
+    written = {
+        space.workspace: [
+            _counted(kind, found, style.columns, markdown)
+            for kind, found in space.written.items()
+            if found
+        ]
+        for space in told.spaces
+    }
     taken = sum(len(found) + bool(found) for found in written.values())
     room = ALL - 1 - taken - 2 * several * len(told.spaces)
     everywhere = sum(bool(space.work) for space in told.spaces)
@@ -103,8 +108,9 @@ def _summed(told: Told, since: str) -> str:
     return "%s in %s %s" % (" and ".join(what), where, since)
 
 
-def _page(strands: Sequence[Strand], room: int, style: screen.Style, markdown: bool,
-          dated: bool) -> list[str]:
+def _page(
+    strands: Sequence[Strand], room: int, style: screen.Style, markdown: bool, dated: bool
+) -> list[str]:
     """Write strands in at most `room` lines: less of each, then the first ones alone.
 
     The others are named in the last line, and so are those of which nothing is told.
@@ -132,25 +138,40 @@ def _named(strands: Sequence[Strand], style: screen.Style, markdown: bool) -> li
     return [line if markdown else clip("  " + line, style.columns)]
 
 
-def _strand(strand: Strand, level: tuple[int, int, int], style: screen.Style, markdown: bool,
-            dated: bool) -> list[str]:
+def _strand(
+    strand: Strand, level: tuple[int, int, int], style: screen.Style, markdown: bool, dated: bool
+) -> list[str]:
     """Write what came out of a strand and what is open there.
 
     level: see _LEVELS.  dated: with its days.
     """
     most, still, rows = level
     name = at_word(one_line(strand.branch), NAME)
-    aside = ", ".join(filter(None, (
-        _days(strand) if dated else "", strand.pull, "unattended" if strand.unattended else "")))
-    head = " ".join(filter(None, (
-        "`%s`" % name if markdown and name else name, "(%s)" % aside if aside else "")))
+    aside = ", ".join(
+        filter(
+            None,
+            (
+                _days(strand) if dated else "",
+                strand.pull,
+                "unattended" if strand.unattended else "",
+            ),
+        )
+    )
+    head = " ".join(
+        filter(
+            None, ("`%s`" % name if markdown and name else name, "(%s)" % aside if aside else "")
+        )
+    )
     came = [one_line(line) for line in strand.came[:most]]
     if len(strand.came) > most:
         came[-1] += " (+%d)" % (len(strand.came) - most)
     texts = [*came, *(at_word(one_line(line), OPEN) for line in strand.open[:still])]
     texts[0] = head + ": " + texts[0] if head else texts[0]
-    return [line for at, text in enumerate(texts)
-            for line in _item(text, rows, style, markdown, 2 * bool(at))]
+    return [
+        line
+        for at, text in enumerate(texts)
+        for line in _item(text, rows, style, markdown, 2 * bool(at))
+    ]
 
 
 def _days(strand: Strand) -> str:
@@ -178,19 +199,30 @@ _PARTS = ("outcome", "next", "open", "decisions", "fixed")  # sections of a chec
 
 def _work_json(work: Work) -> dict[str, Any]:
     parts = {name: list(work.parts.get(name, ())) for name in _PARTS}
-    return {"session": work.session or None, "day": work.day, "until": clock.iso(work.at),
-            "title": work.title, "branch": work.branch or None, "pull": work.pull or None,
-            "ids": list(work.ids), "unattended": work.unattended,
-            "came": list(work.made) or [work.said] * bool(work.said),
-            "commits": list(work.made), "files": list(work.files), **parts}
+    return {
+        "session": work.session or None,
+        "day": work.day,
+        "until": clock.iso(work.at),
+        "title": work.title,
+        "branch": work.branch or None,
+        "pull": work.pull or None,
+        "ids": list(work.ids),
+        "unattended": work.unattended,
+        "came": list(work.made) or [work.said] * bool(work.said),
+        "commits": list(work.made),
+        "files": list(work.files),
+        **parts,
+    }
 
 
 def to_json(told: Told) -> dict[str, Any]:
     """Return a standup for --json, with every line in full."""
     spaces = []
     for space in told.spaces:
-        kinds = {kind + "s": [{"id": id, "title": title} for id, title in found]
-                 for kind, found in space.written.items()}
+        kinds = {
+            kind + "s": [{"id": id, "title": title} for id, title in found]
+            for kind, found in space.written.items()
+        }
         sessions = [_work_json(work) for work in space.work]
         spaces.append({"workspace": space.workspace, "sessions": sessions, **kinds})
     until = None if told.until is None else clock.iso(told.until)
@@ -207,9 +239,10 @@ WALL_DAYS, MOST_WALLS = 14, 3  # days whose walls count, and how many are shown
 class Glance(NamedTuple):
     """What a person wants to see first: where the work stands, and what waits for them.
 
-    branch: the one that is checked out, or "".  sessions: their newest checkpoint, else their conversation, with its outcome.
-    handoff, plan: records, None where there is none.  waiting: records that wait for a decision.  walls: (telling line, sessions
-    that met it) as `friction --since 14d` counts them, those of most sessions first.
+    branch: the one that is checked out, or "".  sessions: their newest checkpoint, else their
+    conversation, with its outcome.  handoff, plan: records, None where there is none.  waiting:
+    records that wait for a decision.  walls: (telling line, sessions that met it) as `friction
+    --since 14d` counts them, those of most sessions first.
     """
 
     workspace: str
@@ -222,20 +255,41 @@ class Glance(NamedTuple):
 
 
 def glance(place: Place, settings: Config, now: float, offset: float) -> Glance:
-    """Gather what `dayleaf` shows without words.  now: seconds since the epoch.  offset: seconds that local time is ahead."""
-    newest = search.recall(place, settings, Query(kinds=("checkpoint",), limit=LOOKED_AT), now, offset, [place]).hits
-    plans = search.recall(place, settings, Query(kinds=("plan",), limit=LOOKED_AT), now, offset, [place]).hits
+    """Gather what `dayleaf` shows without words.  now: seconds since the epoch.  offset: seconds
+    that local time is ahead.
+    """
+    newest = search.recall(
+        place, settings, Query(kinds=("checkpoint",), limit=LOOKED_AT), now, offset, [place]
+    ).hits
+    plans = search.recall(
+        place, settings, Query(kinds=("plan",), limit=LOOKED_AT), now, offset, [place]
+    ).hits
     sessions: dict[str, tuple[Record, str]] = {}
     for record in (without_private(hit.record) for hit in newest if not repeats(hit.record)):
         said = checkpointoutline.sections(record.body).get("outcome")
-        sessions.setdefault(_said(record, "session") or record.id, (record, one_line(said[0]) if said else ""))
-    talks = search.recall(place, settings, Query(kinds=("conversation",), limit=LATEST), now, offset, [place]).hits
-    for record in (without_private(found.record) for found in talks):  # of short answers, which leave no checkpoint
-        answers = ["", *filter(None, (openings.plain(turn.answer, OUTCOME) for turn in turns(record)))]
+        sessions.setdefault(
+            _said(record, "session") or record.id, (record, one_line(said[0]) if said else "")
+        )
+    talks = search.recall(
+        place, settings, Query(kinds=("conversation",), limit=LATEST), now, offset, [place]
+    ).hits
+    # of short answers, which leave no checkpoint
+    for record in (without_private(found.record) for found in talks):
+        answers = [
+            "",
+            *filter(None, (openings.plain(turn.answer, OUTCOME) for turn in turns(record))),
+        ]
         sessions.setdefault(_said(record, "session") or record.id, (record, one_line(answers[-1])))
     latest = sorted(sessions.values(), key=lambda each: (-each[0].created, each[0].id))[:LATEST]
-    return Glance(place.key, branch_of(place.git), tuple(latest), handoffs.current(place),
-                  next((hit.record for hit in plans if hit.record.active), None), _waiting(place), _walls(place, settings, now))
+    return Glance(
+        place.key,
+        branch_of(place.git),
+        tuple(latest),
+        handoffs.current(place),
+        next((hit.record for hit in plans if hit.record.active), None),
+        _waiting(place),
+        _walls(place, settings, now),
+    )
 
 
 def _waiting(place: Place) -> int:
@@ -260,35 +314,80 @@ def _said(record: Record, key: str) -> str:
 
 def glance_json(seen: Glance) -> dict[str, Any]:
     """Return a glance as plain data."""
-    return {"workspace": seen.workspace, "branch": seen.branch or None,
-            "sessions": [{**record_json(record), "session": _said(record, "session") or None,
-                          "branch": _said(record, "branch") or None, "outcome": said} for record, said in seen.sessions],
-            "handoff": record_json(seen.handoff) if seen.handoff else None, "plan": record_json(seen.plan) if seen.plan else None,
-            "waiting": seen.waiting, "walls": [{"error": telling, "sessions": many} for telling, many in seen.walls]}
+    return {
+        "workspace": seen.workspace,
+        "branch": seen.branch or None,
+        "sessions": [
+            {
+                **record_json(record),
+                "session": _said(record, "session") or None,
+                "branch": _said(record, "branch") or None,
+                "outcome": said,
+            }
+            for record, said in seen.sessions
+        ],
+        "handoff": record_json(seen.handoff) if seen.handoff else None,
+        "plan": record_json(seen.plan) if seen.plan else None,
+        "waiting": seen.waiting,
+        "walls": [{"error": telling, "sessions": many} for telling, many in seen.walls],
+    }
 
 
-_NOTHING = ("no sessions here yet: a session shows up once something was done or answered in it",
-            "`dayleaf learn \"…\"` keeps what you found out; `dayleaf import transcripts` brings in past sessions")
+_NOTHING = (
+    "no sessions here yet: a session shows up once something was done or answered in it",
+    (
+        '`dayleaf learn "…"` keeps what you found out; `dayleaf import transcripts` '
+        "brings in past sessions"
+    ),
+)
 
 
 def glanced(seen: Glance, now: float, style: screen.Style) -> list[str]:
-    """Write what `dayleaf` shows without words: where the work stands, what waits, what several sessions ran into."""
-    out = [style.bold(one_line(seen.workspace)) + (", on " + one_line(seen.branch) if seen.branch else "")]
+    """Write what `dayleaf` shows without words: where the work stands, what waits, what several
+    sessions ran into.
+    """
+    out = [
+        style.bold(one_line(seen.workspace))
+        + (", on " + one_line(seen.branch) if seen.branch else "")
+    ]
     for word, found in (("handoff", seen.handoff), ("plan", seen.plan)):
         if found:
-            out.append("%s  %s  %s%s" % (word, style.kind(found.kind, one_line(found.id)), one_line(found.title), _steps(found)))
+            out.append(
+                "%s  %s  %s%s"
+                % (
+                    word,
+                    style.kind(found.kind, one_line(found.id)),
+                    one_line(found.title),
+                    _steps(found),
+                )
+            )
     if not seen.sessions:
         out += ["", *_NOTHING] if not (seen.handoff or seen.plan) else []
     else:
         out += ["", style.bold("Last sessions"), *_latest(seen, now, style)]
     if seen.waiting:
-        out += ["", "%s for review: `dayleaf review`" % (
-            "1 note waits" if seen.waiting == 1 else count(seen.waiting, "note") + " wait")]
+        out += [
+            "",
+            "%s for review: `dayleaf review`"
+            % ("1 note waits" if seen.waiting == 1 else count(seen.waiting, "note") + " wait"),
+        ]
     if seen.walls:
         rows = [["%s " % count(many, "session"), telling] for telling, many in seen.walls]
-        out += ["", style.bold("Errors met again and again in %d days" % WALL_DAYS), *screen.table(rows, "  ", (0,), style, 1),
-                "  `dayleaf fix \"ERROR\"` says what worked, `dayleaf friction --since %dd` lists them all" % WALL_DAYS]
-    return [*out, "", style.dim("`dayleaf recall WORDS` searches, `dayleaf help` lists the commands")]
+        out += [
+            "",
+            style.bold("Errors met again and again in %d days" % WALL_DAYS),
+            *screen.table(rows, "  ", (0,), style, 1),
+            (
+                '  `dayleaf fix "ERROR"` says what worked, `dayleaf friction '
+                "--since %dd` lists them all"
+            )
+            % WALL_DAYS,
+        ]
+    return [
+        *out,
+        "",
+        style.dim("`dayleaf recall WORDS` searches, `dayleaf help` lists the commands"),
+    ]
 
 
 def _steps(found: Record) -> str:
@@ -299,9 +398,21 @@ def _steps(found: Record) -> str:
 def _latest(seen: Glance, now: float, style: screen.Style) -> list[str]:
     """Write the last sessions, each with its branch and the opening of its outcome."""
     most = max(_BRANCH, style.columns // 4)
-    branches = [style.fit(one_line(str(record.meta.get("branch") or "")), most) for record, _ in seen.sessions]
-    rows = [[one_line(record.id), age(now - record.created), one_line(record.title), branch]
-            for (record, _), branch in zip(seen.sessions, branches)]
+    branches = [
+        style.fit(one_line(str(record.meta.get("branch") or "")), most)
+        for record, _ in seen.sessions
+    ]
+    rows = [
+        [one_line(record.id), age(now - record.created), one_line(record.title), branch]
+        for (record, _), branch in zip(seen.sessions, branches)
+    ]
     lines = screen.table(rows, "  ", (1,), style, 2, [record.kind for record, _ in seen.sessions])
-    return [line for head, (_, said) in zip(lines, seen.sessions) for line in (
-        head, *["      " + style.dim(style.fit(at_word(said, OUTCOME), style.columns - 6))] * bool(said))]
+    return [
+        line
+        for head, (_, said) in zip(lines, seen.sessions)
+        for line in (
+            head,
+            *["      " + style.dim(style.fit(at_word(said, OUTCOME), style.columns - 6))]
+            * bool(said),
+        )
+    ]

@@ -48,6 +48,9 @@ def test_a_text_without_headings_says_its_first_sentences():
 
 def test_a_page_is_taken_apart_by_its_headings():
     """Ticked steps, code, and marks without a text are left out."""
-    body = "Before.\n\n## Next Steps:\n\n- one\n2. [ ] two\n- [x] three\n- \n\n```\n## Code\n- x\n```\n\n### Open\nprose\n"
+    body = (
+        "Before.\n\n## Next Steps:\n\n- one\n2. [ ] two\n- [x] three\n- \n\n```\n## Code\n- x\n"
+        "```\n\n### Open\nprose\n"
+    )
     assert sections(body) == {"": ["Before."], "next steps": ["one", "two"], "open": ["prose"]}
     assert sections("") == {"": []}

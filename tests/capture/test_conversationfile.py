@@ -25,31 +25,62 @@ def asked(session):
 
 
 def test_all_that_was_said_stands_in_one_file(session):
-    """Prompts, the model's text, commands with their outcome, files; no output; the checkpoint names it."""
-    session.ask("why does resume fail?").say("It never fetches the ref.").bash("go test ./...", "a.go:3:2: undefined: boom\nsecret output", 1)
+    """Prompts, the model's text, commands with their outcome, files; no output; the checkpoint
+    names it.
+    """
+    session.ask("why does resume fail?").say("It never fetches the ref.").bash(
+        "go test ./...", "a.go:3:2: undefined: boom\nsecret output", 1
+    )
     session.edit("a.go").say("It fetches now.\n\n## Changes\n\n- one").ask("thanks").say("Gladly.")
     (text,) = session.fire("SessionEnd")
     (page,) = pages(session)
-    assert [turn.request for turn in conversationpage.parse(page.body)] == ["why does resume fail?", "thanks"]
-    assert "It never fetches the ref." in page.body and "- ✗ `go test ./...` → exit 1: a.go:3:2: undefined: boom\n" in page.body
-    assert "- edited `a.go`" in page.body and "secret output" not in page.body and "**Changes**" in page.body
+    assert [turn.request for turn in conversationpage.parse(page.body)] == [
+        "why does resume fail?",
+        "thanks",
+    ]
+    assert (
+        "It never fetches the ref." in page.body
+        and "- ✗ `go test ./...` → exit 1: a.go:3:2: undefined: boom\n" in page.body
+    )
+    assert (
+        "- edited `a.go`" in page.body
+        and "secret output" not in page.body
+        and "**Changes**" in page.body
+    )
     assert "conversation: " + page.meta["id"] in text
-    assert (page.meta["kind"], page.meta["source"], page.meta["session"]) == ("conversation", "auto", "sess-1")
+    assert (page.meta["kind"], page.meta["source"], page.meta["session"]) == (
+        "conversation",
+        "auto",
+        "sess-1",
+    )
     assert page.meta["written"] == writer.body_mark(page.body) and page.meta["files"] == ["a.go"]
 
 
 def test_it_grows_with_the_session(session):
-    """Each capture puts what is new at its end, over compactions too, and no turn stands there twice."""
+    """Each capture puts what is new at its end, over compactions too, and no turn stands there
+    twice.
+    """
     work(session.ask("first")).say("The first is done.").fire("Stop")
     work(session.ask("second")).say("The second is done.").fire("Stop")
     session.line("system", "", subtype="compact_boundary").fire("PreCompact")
-    session.line("user", "This session is being continued…\n\nSummary:\n1. Primary Request: first", isCompactSummary=True)
-    session.say("I go on with the second.").edit("late.go").ask("third").say("The third is done, for the cache was stale.")
+    session.line(
+        "user",
+        "This session is being continued…\n\nSummary:\n1. Primary Request: first",
+        isCompactSummary=True,
+    )
+    session.say("I go on with the second.").edit("late.go").ask("third").say(
+        "The third is done, for the cache was stale."
+    )
     session.fire("SessionEnd")
     (page,) = pages(session)
     told = conversationpage.parse(page.body)
     assert [(turn.asked, turn.request) for turn in told] == [
-        ("", "first"), ("", "second"), ("summary", ""), ("goes on", "second"), ("", "third")]
+        ("", "first"),
+        ("", "second"),
+        ("summary", ""),
+        ("goes on", "second"),
+        ("", "third"),
+    ]
     assert page.meta["written"] == writer.body_mark(page.body)
 
 
@@ -95,39 +126,61 @@ def test_it_can_be_switched_off(session):
 def test_secrets_are_out_of_it(session):
     """A secret named in one turn is gone where it stands bare in another."""
     session.ask("the key is " + secret_of(3)).say("Noted.").edit("a.py").fire("Stop")
-    session.ask("again: " + secret_of(3).rpartition("=")[2]).say("Yes.").edit("b.py").fire("SessionEnd")
+    session.ask("again: " + secret_of(3).rpartition("=")[2]).say("Yes.").edit("b.py").fire(
+        "SessionEnd"
+    )
     (page,) = pages(session)
     assert secret_of(3).rpartition("=")[2] not in page.body and len(asked(session)) == 2
 
 
 def test_what_the_user_says_by_other_ways_stands_in_its_turn(session):
     """A refusal with its reason, and a plan that was approved."""
-    session.ask("move the cache").tool("Bash", {"command": "rm -rf cache"}, (
-        "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit, the new_string was "
-        "NOT written to the file). To tell you how to proceed, the user said:\nno, keep the old one until friday"), failed=True)
-    session.tool("ExitPlanMode", {"plan": "# Move it\n\n1. copy"}, "User has approved your plan. You can now start coding.",
-                 result={"plan": "# Move it\n\n1. copy"}).say("Moved by a copy.")
+    session.ask("move the cache").tool(
+        "Bash",
+        {"command": "rm -rf cache"},
+        (
+            "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. "
+            "if it was a file edit, the new_string was NOT written to the file). To tell you how "
+            "to proceed, the user said:\nno, keep the old one until friday"
+        ),
+        failed=True,
+    )
+    session.tool(
+        "ExitPlanMode",
+        {"plan": "# Move it\n\n1. copy"},
+        "User has approved your plan. You can now start coding.",
+        result={"plan": "# Move it\n\n1. copy"},
+    ).say("Moved by a copy.")
     (text,) = session.edit("a.py").fire("SessionEnd")
     (page,) = pages(session)
     assert "> (refused Bash `rm -rf cache`) no, keep the old one until friday" in page.body
     assert "> (approved the plan) **Move it**\n>\n> 1. copy" in page.body
     assert "✗ `rm -rf cache`" not in page.body + text and "title: Move it" in text
-    assert "refused Bash `rm -rf cache`: \"no, keep the old one until friday\"" in text
+    assert 'refused Bash `rm -rf cache`: "no, keep the old one until friday"' in text
 
 
 def test_a_very_long_session_goes_on_in_another_file(session, monkeypatch):
     """A file does not grow beyond what is read of a record."""
     monkeypatch.setattr(conversationfile, "MOST", 2000)
     for number in range(3):
-        session.ask("request %d" % number).say("word " * 300 + ".").edit("a%d.py" % number).fire("PreCompact")
-    assert [len(conversationpage.parse(page.body)) for page in sorted(pages(session), key=lambda page: page.meta["until"])] == [2, 1]
+        session.ask("request %d" % number).say("word " * 300 + ".").edit("a%d.py" % number).fire(
+            "PreCompact"
+        )
+    assert [
+        len(conversationpage.parse(page.body))
+        for page in sorted(pages(session), key=lambda page: page.meta["until"])
+    ] == [2, 1]
 
 
 def test_a_store_that_cannot_be_written_loses_nothing(session, monkeypatch):
     """The next capture writes what was not written."""
     work(session.ask("first"))
     with monkeypatch.context() as patch:
-        patch.setattr(files, "create", lambda *a, **k: (_ for _ in ()).throw(OSError(30, "Read-only file system")))
+        patch.setattr(
+            files,
+            "create",
+            lambda *a, **k: (_ for _ in ()).throw(OSError(30, "Read-only file system")),
+        )
         with pytest.raises((OSError, StoreError)):
             session.fire("SessionEnd")
     session.fire("SessionEnd")
@@ -142,16 +195,29 @@ def test_a_fork_tells_its_own_turns_alone(env, project, now):
     other.path.write_bytes(one.path.read_bytes())
     other.clock = one.clock
     work(other.ask("own request")).fire("SessionEnd")
-    told = {page.meta["session"]: [t.request for t in conversationpage.parse(page.body)] for page in pages(other)}
+    told = {
+        page.meta["session"]: [t.request for t in conversationpage.parse(page.body)]
+        for page in pages(other)
+    }
     assert told == {"sess-1": ["shared request"], "sess-2": ["own request"]}
 
 
 def test_a_cut_line_is_read_once_it_is_whole(session):
-    """A transcript that ends in the middle of a line, or in a lone surrogate, is told up to there."""
+    """A transcript that ends in the middle of a line, or in a lone surrogate, is told up to
+    there.
+    """
     session.ask("first").edit("a.py")
     whole = session.path.read_bytes()
-    line = json.dumps({"type": "user", "uuid": "u-9", "timestamp": "2026-11-21T13:20:00.000Z", "promptSource": "typed",
-                       "origin": {"kind": "human"}, "message": {"role": "user", "content": "second \ud83d"}}).encode()
+    line = json.dumps(
+        {
+            "type": "user",
+            "uuid": "u-9",
+            "timestamp": "2026-11-21T13:20:00.000Z",
+            "promptSource": "typed",
+            "origin": {"kind": "human"},
+            "message": {"role": "user", "content": "second \ud83d"},
+        }
+    ).encode()
     session.path.write_bytes(whole + line[:60])
     session.fire("Stop")
     session.path.write_bytes(whole + line + b"\n")
@@ -163,7 +229,9 @@ def test_a_cut_line_is_read_once_it_is_whole(session):
 def test_a_session_that_was_forgotten_is_not_written_again(session, now):
     """Whether it goes on, its state is lost, or it is read anew."""
     work(session.ask("first")).fire("Stop")
-    keeper = store.Store(session.place, config.load(session.place.home, session.project, session.env), now)
+    keeper = store.Store(
+        session.place, config.load(session.place.home, session.project, session.env), now
+    )
     told = conversations.told(keeper, session.name)
     for record in told.records:
         keeper.archive(record.name, "forgotten")
@@ -174,11 +242,17 @@ def test_a_session_that_was_forgotten_is_not_written_again(session, now):
 
 
 def test_what_was_redacted_meanwhile_moves_no_seam(session):
-    """A text that got shorter or longer by hand of `redact` keeps its turns; what comes after stands behind them."""
-    work(session.ask("first " + "ALPHA " * 5)).say("The alpha run is done and all of it is kept.").fire("PreCompact")
+    """A text that got shorter or longer by hand of `redact` keeps its turns; what comes after
+    stands behind them.
+    """
+    work(session.ask("first " + "ALPHA " * 5)).say(
+        "The alpha run is done and all of it is kept."
+    ).fire("PreCompact")
     (path,) = session.talks()
     whole = path.read_bytes()
-    path.write_bytes(conversations.marked(whole, whole.replace(b"ALPHA", b"[redacted:by-hand#0123456789]")))
+    path.write_bytes(
+        conversations.marked(whole, whole.replace(b"ALPHA", b"[redacted:by-hand#0123456789]"))
+    )
     work(session.ask("second")).say("The second is done as well, with its test.").fire("Stop")
     work(session.ask("third")).say("The third is done as well, with its test.").fire("SessionEnd")
     assert [request.split()[0] for request in asked(session)] == ["first", "second", "third"]
@@ -189,7 +263,10 @@ def test_a_long_head_is_read_whole_where_the_state_is_lost(session):
     """Forty paths make five thousand characters; the file is not taken for one that was deleted."""
     session.ask("first")
     for number in range(40):
-        session.edit("src/main/java/com/example/service/with/a/long/path/%02d/HandlerOfManyThings%02d.java" % (number, number))
+        session.edit(
+            "src/main/java/com/example/service/with/a/long/path/%02d/HandlerOfManyThings%02d.java"
+            % (number, number)
+        )
     session.say("All handlers are renamed, and their tests with them.").fire("SessionEnd")
     session.state.unlink()
     work(session.ask("second")).fire("SessionEnd")
@@ -199,8 +276,14 @@ def test_a_long_head_is_read_whole_where_the_state_is_lost(session):
 def test_where_the_conversation_alone_is_forgotten_checkpoints_go_on(session, now):
     """A person who takes away what was said keeps what was done."""
     work(session.ask("first")).fire("SessionEnd")
-    keeper = store.Store(session.place, config.load(session.place.home, session.project, session.env), now)
-    (talk,) = [record for record in conversations.told(keeper, session.name).records if record.kind == "conversation"]
+    keeper = store.Store(
+        session.place, config.load(session.place.home, session.project, session.env), now
+    )
+    (talk,) = [
+        record
+        for record in conversations.told(keeper, session.name).records
+        if record.kind == "conversation"
+    ]
     keeper.archive(talk.name, "forgotten")
     conversations.forget(session.place, session.name, talk.id, now)
     assert len(work(session.ask("second")).fire("SessionEnd")) == 2 and session.talks() == []
@@ -218,8 +301,18 @@ def test_a_damaged_file_costs_no_checkpoint(session):
 def test_a_call_that_a_rule_refused_is_told_as_refused(session):
     """Nobody said anything to it; a call that never ran is told not at all."""
     session.ask("push it").edit("a.py")
-    session.tool("Bash", {"command": "git push"}, "Permission to use Bash with command git push has been denied.", failed=True)
-    session.tool("Bash", {"command": "pytest -q"}, "<tool_use_error>Sibling tool call errored</tool_use_error>", failed=True)
+    session.tool(
+        "Bash",
+        {"command": "git push"},
+        "Permission to use Bash with command git push has been denied.",
+        failed=True,
+    )
+    session.tool(
+        "Bash",
+        {"command": "pytest -q"},
+        "<tool_use_error>Sibling tool call errored</tool_use_error>",
+        failed=True,
+    )
     (text,) = session.fire("SessionEnd")
     assert "- ⊘ `git push` → refused" in session.talk() and "pytest" not in session.talk() + text
 
@@ -227,18 +320,33 @@ def test_a_call_that_a_rule_refused_is_told_as_refused(session):
 def test_half_a_secret_is_left_nowhere(session):
     """What is shortened is cut at white space, before and after secrets are taken out."""
     secret = secret_of(7)
-    session.ask("x").tool("Bash", {"command": "deploy --to staging " + "y" * 40 + " " + secret}, (
-        "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit, the new_string was "
-        "NOT written to the file). To tell you how to proceed, the user said:\nnot with that key, please"), failed=True)
+    session.ask("x").tool(
+        "Bash",
+        {"command": "deploy --to staging " + "y" * 40 + " " + secret},
+        (
+            "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. "
+            "if it was a file edit, the new_string was NOT written to the file). To tell you how "
+            "to proceed, the user said:\nnot with that key, please"
+        ),
+        failed=True,
+    )
     session.edit("a.py").fire("SessionEnd")
     assert secret.rpartition("=")[2][:8] not in session.talk() + "".join(session.files())
 
 
-@pytest.mark.parametrize(("ends", "told"), [
-    (("10:20:00", "10:40:00"), ["10:10 10:20", "10:30", ""]), (("10:20:40", "10:29:00"), ["10:10", "10:20", "10:30"]),
-    (("10:30:40", "10:31:00"), ["10:10 10:20", "10:30", ""]), (("10:10:40", "10:11:00"), ["10:10", "", "10:20 10:30"])])
+@pytest.mark.parametrize(
+    ("ends", "told"),
+    [
+        (("10:20:00", "10:40:00"), ["10:10 10:20", "10:30", ""]),
+        (("10:20:40", "10:29:00"), ["10:10", "10:20", "10:30"]),
+        (("10:30:40", "10:31:00"), ["10:10 10:20", "10:30", ""]),
+        (("10:10:40", "10:11:00"), ["10:10", "", "10:20 10:30"]),
+    ],
+)
 def test_turns_are_shared_out_among_checkpoints_by_the_minute(ends, told):
-    """A checkpoint that would have none gets the one that was asked in the last minute of the one before."""
+    """A checkpoint that would have none gets the one that was asked in the last minute of the one
+    before.
+    """
     held = [turns.Turn("2026-11-21T%s:00Z" % at, "go on") for at in ("10:10", "10:20", "10:30")]
     found = conversationfile.portions(held, [clock.parse("2026-11-21T%sZ" % end) for end in ends])
     assert [" ".join(turn.at[11:16] for turn in part) for part in found] == told

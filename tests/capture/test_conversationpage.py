@@ -47,14 +47,24 @@ def again(*turns):
 
 
 EVERY = (
-    Piece(SAID, "The ref is missing: `resume.go` never fetches."), Piece(RUN, "go test ./...", "", "exit 1: a.go:12:3: no such ref", 2),
-    Piece(RUN, ".golangci.yml", "Read", "failed: no such file"), Piece(RUN, "git push", "", shell.DECLINED),
-    Piece(USER, "not yet, look at the\nother branch", "refused Bash `git push`"), Piece(USER, "also windows", WORKING),
-    Piece(USER, "Which auth? → GitHub App", "answer"), Piece(USER, "Resume\n\n- move it\n- test it", APPROVED),
-    Piece(FILE, "a_test.go", CREATED), Piece(FILE, "with space.go", EDITED), Piece(RUN, "go test ./...", "", shell.OK),
-    Piece(COMMIT, "Fix: resume on fresh clones", "1a2b3c4d5e"), Piece(LINK, "https://github.com/o/r/pull/7"),
-    Piece(MERGED, "fix/x", "6"), Piece(MERGED, "#8"),
-    Piece(REPORT, "nothing found", "review of the diff"), Piece(SAID, "Resume fetches now.\n\n- one\n- two\n\n> quoted"))
+    Piece(SAID, "The ref is missing: `resume.go` never fetches."),
+    Piece(RUN, "go test ./...", "", "exit 1: a.go:12:3: no such ref", 2),
+    Piece(RUN, ".golangci.yml", "Read", "failed: no such file"),
+    Piece(RUN, "git push", "", shell.DECLINED),
+    Piece(USER, "not yet, look at the\nother branch", "refused Bash `git push`"),
+    Piece(USER, "also windows", WORKING),
+    Piece(USER, "Which auth? → GitHub App", "answer"),
+    Piece(USER, "Resume\n\n- move it\n- test it", APPROVED),
+    Piece(FILE, "a_test.go", CREATED),
+    Piece(FILE, "with space.go", EDITED),
+    Piece(RUN, "go test ./...", "", shell.OK),
+    Piece(COMMIT, "Fix: resume on fresh clones", "1a2b3c4d5e"),
+    Piece(LINK, "https://github.com/o/r/pull/7"),
+    Piece(MERGED, "fix/x", "6"),
+    Piece(MERGED, "#8"),
+    Piece(REPORT, "nothing found", "review of the diff"),
+    Piece(SAID, "Resume fetches now.\n\n- one\n- two\n\n> quoted"),
+)
 
 
 def test_a_page_is_read_as_it_was_written():
@@ -69,12 +79,19 @@ def test_a_turn_is_a_section_with_its_time_and_request():
     assert page(turn()).startswith("## 14:03 why does resume fail on a fresh clone?\n")
     long = "look at the resume command and " * 6 + "then\n\n# fix it"
     head, *rest = page(turn(request=long)).split("\n")
-    assert len(head) <= 100 and head.endswith("…") and "> " + long.split("\n")[0] in rest and "> # fix it" in rest
+    assert (
+        len(head) <= 100
+        and head.endswith("…")
+        and "> " + long.split("\n")[0] in rest
+        and "> # fix it" in rest
+    )
     assert again(turn(request=long))[0].request == long
 
 
 def test_only_turns_are_sections():
-    """Headings of the model are set in bold, those of a quote and of code stay, and an open block of code is closed."""
+    """Headings of the model are set in bold, those of a quote and of code stay, and an open block
+    of code is closed.
+    """
     said = Piece(SAID, "It works.\n\n# Big\n## 10:00 small\n```sh\n## 10:01 a comment\n")
     assert "\n**Big**\n**10:00 small**\n```sh\n## 10:01 a comment\n" in page(turn(said))
     assert len(again(turn(said), turn(request="next"))) == 2
@@ -85,19 +102,37 @@ def test_a_day_is_named_where_it_changes():
     later = "2026-01-25T00:10:00.000Z"
     text = page(turn(), turn(at=later, request="go on"), turn(at=later, request="and on"))
     assert [line for line in text.split("\n") if line[:2] == "##"] == [
-        "## 14:03 " + ASKED, "## 2026-01-25 00:10 go on", "## 00:10 and on"]
+        "## 14:03 " + ASKED,
+        "## 2026-01-25 00:10 go on",
+        "## 00:10 and on",
+    ]
     assert [one.at[:16] for one in conversationpage.parse(text, "2026-01-24")] == [
-        "2026-01-24T14:03", "2026-01-25T00:10", "2026-01-25T00:10"]
+        "2026-01-24T14:03",
+        "2026-01-25T00:10",
+        "2026-01-25T00:10",
+    ]
 
 
 def test_summaries_and_what_goes_on_after_them_are_marked():
-    """What the client summed up is no request of the user's, and neither is the rest of a turn that was cut."""
-    text = page(turn(Piece(SAID, "1. The user asked"), asked=SUMMARY, request=""), turn(asked=GOES_ON))
-    assert "## 14:03 (summary by the client)\n\n1. The user asked\n" in text and "## 14:03 (goes on) why does" in text
-    assert [one.asked for one in again(turn(asked=SUMMARY, request=""), turn(asked=GOES_ON))] == [SUMMARY, GOES_ON]
+    """What the client summed up is no request of the user's, and neither is the rest of a turn that
+    was cut.
+    """
+    text = page(
+        turn(Piece(SAID, "1. The user asked"), asked=SUMMARY, request=""), turn(asked=GOES_ON)
+    )
+    assert (
+        "## 14:03 (summary by the client)\n\n1. The user asked\n" in text
+        and "## 14:03 (goes on) why does" in text
+    )
+    assert [one.asked for one in again(turn(asked=SUMMARY, request=""), turn(asked=GOES_ON))] == [
+        SUMMARY,
+        GOES_ON,
+    ]
 
 
-@pytest.mark.parametrize("command", ["echo `date`", "a ``b`` `c", "x" * 400, "line one\nline two", "`", " → exit 1: x"])
+@pytest.mark.parametrize(
+    "command", ["echo `date`", "a ``b`` `c", "x" * 400, "line one\nline two", "`", " → exit 1: x"]
+)
 def test_any_command_is_one_line(command):
     """Signs of markdown in a command do not break its line."""
     text = page(turn(Piece(RUN, command, "", "exit 1: a.py:3: boom")))
@@ -107,19 +142,49 @@ def test_any_command_is_one_line(command):
 
 def test_a_page_edited_by_hand_is_read_as_far_as_it_goes():
     """Text above the first turn belongs to none; what is no line of ours is what the model said."""
-    read = conversationpage.parse("my notes\n\n## 14:03 hi\n\n- ✓ no code\n- done\n\n### deeper\n\n## not a turn\n")
-    assert [(one.request, one.said()) for one in read] == [("hi", ["- ✓ no code\n- done\n\n### deeper\n\n## not a turn"])]
+    read = conversationpage.parse(
+        "my notes\n\n## 14:03 hi\n\n- ✓ no code\n- done\n\n### deeper\n\n## not a turn\n"
+    )
+    assert [(one.request, one.said()) for one in read] == [
+        ("hi", ["- ✓ no code\n- done\n\n### deeper\n\n## not a turn"])
+    ]
     assert conversationpage.parse("") == () == conversationpage.parse("no turn\n")
 
 
 def test_no_text_breaks_a_page():
-    """Whatever was said, a page has as many turns as were written, and what is read of it reads as the same page again."""
-    signs = ["#", "## ", "## 10:00 x", "```", "~~~", "> ", "> (answer) a", "- ", "- ✓ `a`", "- commit 1234567: x", "`", "\n", "\n\n", " ", "w",
-             "**Plan:**", "(goes on) ", "- created `a`", "\t", "…", "→ exit 1"]
+    """Whatever was said, a page has as many turns as were written, and what is read of it reads as
+    the same page again.
+    """
+    signs = [
+        "#",
+        "## ",
+        "## 10:00 x",
+        "```",
+        "~~~",
+        "> ",
+        "> (answer) a",
+        "- ",
+        "- ✓ `a`",
+        "- commit 1234567: x",
+        "`",
+        "\n",
+        "\n\n",
+        " ",
+        "w",
+        "**Plan:**",
+        "(goes on) ",
+        "- created `a`",
+        "\t",
+        "…",
+        "→ exit 1",
+    ]
     for seed in range(400):
         rng = random.Random(seed)
         text = ["".join(rng.choice(signs) for _ in range(rng.randint(1, 12))) for _ in range(4)]
-        turns = [turn(Piece(SAID, text[0]), Piece(USER, text[1], WORKING), request=text[2]), turn(Piece(SAID, text[3]))]
+        turns = [
+            turn(Piece(SAID, text[0]), Piece(USER, text[1], WORKING), request=text[2]),
+            turn(Piece(SAID, text[3])),
+        ]
         once = conversationpage.parse(page(*turns), "2026-01-24")
         assert len(once) == 2, text
         twice = conversationpage.parse(page(*once), "2026-01-24")

@@ -22,10 +22,14 @@ def test_subagents_are_joined(session):
 
 def test_a_subagents_files_and_commands_count(session):
     """What a subagent edits and runs is told as the session's."""
-    session.ask("delegate it").tool("Agent", {"description": "fix parser"}, "ok", result={"agentId": "x1"})
+    session.ask("delegate it").tool(
+        "Agent", {"description": "fix parser"}, "ok", result={"agentId": "x1"}
+    )
     agent = Session(session.env, session.project, session.now, "sess-1/subagents/agent-x1")
     agent.line("user", "machine prompt for the agent", isSidechain=True)
-    agent.edit("src/parser.py").bash("cargo build", "error[E0382]: borrow of moved value", 101).say("Parser fixed.")
+    agent.edit("src/parser.py").bash("cargo build", "error[E0382]: borrow of moved value", 101).say(
+        "Parser fixed."
+    )
     (text,) = session.fire("SessionEnd")
     assert "edited `src/parser.py`" in text and "`cargo build` still fails: error[E0382]" in text
     assert "- subagent (fix parser): Parser fixed." in text and "machine prompt" not in text
@@ -35,15 +39,21 @@ def test_a_subagents_files_and_commands_count(session):
 
 def test_a_report_after_the_checkpoint_closed_keeps_its_task(session):
     """A subagent launched before a compaction is known by its task when it reports after it."""
-    session.ask("x").tool("Agent", {"description": "fix parser"}, "ok", result={"agentId": "x1"}).edit("a.py")
+    session.ask("x").tool(
+        "Agent", {"description": "fix parser"}, "ok", result={"agentId": "x1"}
+    ).edit("a.py")
     session.fire("PreCompact")
-    Session(session.env, session.project, session.now, "sess-1/subagents/agent-x1").say("Parser fixed.")
+    Session(session.env, session.project, session.now, "sess-1/subagents/agent-x1").say(
+        "Parser fixed."
+    )
     assert "- subagent (fix parser): Parser fixed." in "".join(session.fire("SessionEnd"))
 
 
 def test_looking_around_is_nothing_to_keep(session):
     """Reading and listing without work, words or failures leave no checkpoint."""
-    session.ask("what is here?").bash("ls -la", "a\nb").bash("git status", "clean").say("Two files, a and b.")
+    session.ask("what is here?").bash("ls -la", "a\nb").bash("git status", "clean").say(
+        "Two files, a and b."
+    )
     assert session.fire("SessionEnd") == []
 
 
@@ -62,7 +72,11 @@ def test_a_call_cut_by_a_compaction_is_joined(session):
 def test_what_a_person_ran_themselves_is_told(session):
     """A `!` command that matters is a command of the turn, with its output never quoted."""
     session.ask("it is on staging").line("user", "<bash-input>make deploy</bash-input>")
-    session.line("user", "<bash-stdout>deployed to prod</bash-stdout><bash-stderr></bash-stderr>", turnOrigin="human")
+    session.line(
+        "user",
+        "<bash-stdout>deployed to prod</bash-stdout><bash-stderr></bash-stderr>",
+        turnOrigin="human",
+    )
     (text,) = session.fire("SessionEnd")
     said = session.talk()
     assert "- · `make deploy` → by the user" in said and "deployed to prod" not in text + said
@@ -70,30 +84,46 @@ def test_what_a_person_ran_themselves_is_told(session):
 
 def test_files_outside_the_project_keep_their_path_and_heredocs_count(session):
     """Paths are told relative to the project; a file written by `cat >` counts as edited."""
-    session.ask("x").tool("Write", {"file_path": "/etc/app.conf"}, "File created successfully at: /etc/app.conf")
+    session.ask("x").tool(
+        "Write", {"file_path": "/etc/app.conf"}, "File created successfully at: /etc/app.conf"
+    )
     session.bash("cat > src/gen.sh <<'EOF'\nrm -rf /\nEOF")
     (text,) = session.fire("SessionEnd")
-    assert "created `/etc/app.conf`" in text and "edited `src/gen.sh`" in text and "rm -rf" not in text
+    assert (
+        "created `/etc/app.conf`" in text and "edited `src/gen.sh`" in text and "rm -rf" not in text
+    )
 
 
 def test_an_edit_that_failed_changed_nothing(session):
     """A refused edit is no file edited."""
-    session.ask("x").tool("Edit", {"file_path": session.project + "/a.py"}, "String not found", failed=True)
+    session.ask("x").tool(
+        "Edit", {"file_path": session.project + "/a.py"}, "String not found", failed=True
+    )
     assert session.fire("SessionEnd") == []
 
 
 def test_nothing_that_dayleaf_said_is_captured_again(session):
-    """Injected blocks, the output of dayleaf's commands and the model's retelling of them stay out."""
-    session.ask("<dayleaf-memory scope='p'>OLDNEWS from memory</dayleaf-memory>\nfix it").edit("a.py")
+    """Injected blocks, the output of dayleaf's commands and the model's retelling of them stay
+    out.
+    """
+    session.ask("<dayleaf-memory scope='p'>OLDNEWS from memory</dayleaf-memory>\nfix it").edit(
+        "a.py"
+    )
     session.bash("dayleaf recall auth", "OLDNEWS because of something").bash(
         "cd /x && dayleaf show l-1 && ls", "OLDNEWS", 1
     )
     session.bash("pytest -q && dayleaf recall x", "error: OLDNEWS", 1)
     session.line(
-        "user", "<command-name>/dayleaf:recall</command-name><command-args>auth</command-args>", turnOrigin="human"
+        "user",
+        "<command-name>/dayleaf:recall</command-name><command-args>auth</command-args>",
+        turnOrigin="human",
     )
     session.say("From memory: OLDNEWS, chosen because it was fast.")
-    session.line("attachment", "", attachment={"type": "hook_additional_context", "content": ["OLDNEWS user"]})
+    session.line(
+        "attachment",
+        "",
+        attachment={"type": "hook_additional_context", "content": ["OLDNEWS user"]},
+    )
     session.say("<dayleaf-memory>OLDNEWS instead of news</dayleaf-memory>")
     (text,) = session.fire("SessionEnd")
     assert "OLDNEWS" not in text and "dayleaf:recall" not in text
@@ -102,20 +132,39 @@ def test_nothing_that_dayleaf_said_is_captured_again(session):
 
 def test_our_own_model_prompts_are_never_captured(session):
     """A distiller's session leaves no checkpoint, whatever the model answered."""
-    session.ask("dayleaf-distill-prompt v1\nSummarise.").say("We decided on X because of Y.").edit("a.py")
+    session.ask("dayleaf-distill-prompt v1\nSummarise.").say("We decided on X because of Y.").edit(
+        "a.py"
+    )
     assert session.fire("SessionEnd") == []
 
 
 def test_a_commit_that_is_made_anew_takes_the_place_of_the_one_before(session):
     """In what was done as in what was said."""
-    session.ask("commit it").edit("a.py").bash("git commit -am 'Sort entries'", "[main 1a2b3c4] Sort entries\n 1 file changed")
+    session.ask("commit it").edit("a.py").bash(
+        "git commit -am 'Sort entries'", "[main 1a2b3c4] Sort entries\n 1 file changed"
+    )
     session.bash("git commit -am 'Count entries'", "[main 2b3c4d5] Count entries\n 1 file changed")
-    session.edit("a.py").bash("git commit -a --amend -m 'Count all entries'", "[main 3c4d5e6] Count all entries\n 1 file changed")
-    session.bash("git commit -am 'Show' && git commit --amend -m 'Show all'", "[main 4d5e6f7] Show\n 1 file\n[main 5e6f7a8] Show all\n 1 file")
+    session.edit("a.py").bash(
+        "git commit -a --amend -m 'Count all entries'",
+        "[main 3c4d5e6] Count all entries\n 1 file changed",
+    )
+    session.bash(
+        "git commit -am 'Show' && git commit --amend -m 'Show all'",
+        "[main 4d5e6f7] Show\n 1 file\n[main 5e6f7a8] Show all\n 1 file",
+    )
     session.bash("git commit --amend --no-edit", "[main 6f7a8b9] Made by hand\n 1 file")
     (text,) = session.say("All are committed.").fire("SessionEnd")
-    told = ["commit 1a2b3c4: Sort entries", "commit 3c4d5e6: Count all entries", "commit 5e6f7a8: Show all", "commit 6f7a8b9: Made by hand"]
-    assert re.findall(r"(?m)^- (commit .*)$", section(text, "Done")) == told == re.findall(r"(?m)^- (commit .*)$", session.talk())
+    told = [
+        "commit 1a2b3c4: Sort entries",
+        "commit 3c4d5e6: Count all entries",
+        "commit 5e6f7a8: Show all",
+        "commit 6f7a8b9: Made by hand",
+    ]
+    assert (
+        re.findall(r"(?m)^- (commit .*)$", section(text, "Done"))
+        == told
+        == re.findall(r"(?m)^- (commit .*)$", session.talk())
+    )
 
 
 @pytest.mark.parametrize("where", ["prompt", "said", "command", "output", "path", "subject"])
@@ -125,10 +174,14 @@ def test_private_parts_are_left_out_everywhere(session, where):
     session.ask("do it " + (tag if where == "prompt" else "")).edit("a.py")
     session.say("Chose it because it works " + (tag if where == "said" else ""))
     session.bash(
-        "cargo build " + (tag if where == "command" else ""), "error: x " + (tag if where == "output" else ""), 1
+        "cargo build " + (tag if where == "command" else ""),
+        "error: x " + (tag if where == "output" else ""),
+        1,
     )
     session.edit("b%s.py" % (tag if where == "path" else ""))
-    session.bash("git commit -m 'Do it %s'" % (tag if where == "subject" else ""), "[main 1a2b3c4] Do it")
+    session.bash(
+        "git commit -m 'Do it %s'" % (tag if where == "subject" else ""), "[main 1a2b3c4] Do it"
+    )
     (text,) = session.fire("SessionEnd")
     assert "HUSHHUSH" not in text and "HUSHHUSH" not in session.state.read_text()
 
@@ -166,7 +219,12 @@ def test_gather_reads_a_transcript_without_writing(session):
     session.copy("tools-headless")
     facts = stretches.gather(str(session.path), session.env, (session.project,))
     assert [commit[:2] for commit in facts.commits] == [["ecf522d", "Fix add"]]
-    assert [r.key for r in facts.runs] == ["python -c", "python test_calc.py", "sleep", "git commit"]
+    assert [r.key for r in facts.runs] == [
+        "python -c",
+        "python test_calc.py",
+        "sleep",
+        "git commit",
+    ]
     assert not Path(session.place.home).exists()
     assert shell.OK in {r.outcome for r in facts.runs}
 
@@ -174,7 +232,9 @@ def test_gather_reads_a_transcript_without_writing(session):
 def test_what_a_log_shows_to_be_merged_is_kept(session):
     """Once a session, though looking at a log is nothing else to keep."""
     log = "1a2b3c4 Merge pull request #5 from o/fix/x\n2b3c4d5 Add y"
-    session.ask("fix it").bash("git log --oneline", log).edit("src/a.py").bash("git log --oneline -2", log).say("Fixed a.")
+    session.ask("fix it").bash("git log --oneline", log).edit("src/a.py").bash(
+        "git log --oneline -2", log
+    ).say("Fixed a.")
     session.fire("SessionEnd")
     (talk,) = Path(session.place.private, "conversations").rglob("*.md")
     assert talk.read_text().count("- merged `fix/x` (#5)") == 1

@@ -14,12 +14,15 @@ def test_a_change_of_the_line_that_a_finding_names_is_told(session):
     """The host's record of the edit says which lines were changed."""
     session.ask("lint it").bash("golangci-lint run", LINTED, 1)
     session.edit("b.go", "-\tx.Close()", "+\t_ = x.Close()")
-    session.edit("a.go", " one", " two", "-\tx.Close()",
-                 "+\tx.Close() //nolint:errcheck // nobody waits")
+    session.edit(
+        "a.go", " one", " two", "-\tx.Close()", "+\tx.Close() //nolint:errcheck // nobody waits"
+    )
     session.bash("golangci-lint run", "0 issues.").fire("SessionEnd")
     told = [line for line in session.talk().split("\n") if line.startswith("- changed for")]
-    assert told == ["- changed for `Error return value is not checked (errcheck)`: "
-                    "`x.Close() //nolint:errcheck // nobody waits`"]
+    assert told == [
+        "- changed for `Error return value is not checked (errcheck)`: "
+        "`x.Close() //nolint:errcheck // nobody waits`"
+    ]
 
 
 def test_a_change_elsewhere_in_the_file_answers_no_finding(session):
@@ -36,7 +39,9 @@ def patch(*lines, start=10):
 def test_a_report_gives_path_line_and_what_it_says():
     printed = "./a/b.go:3:1: %s\n\tx.Close()\nb.go:7:2: undefined: y" % RULED
     assert findings.found(printed, "golangci-lint run") == [
-        ["a/b.go", 3, RULED], ["b.go", 7, "undefined: y"]]
+        ["a/b.go", 3, RULED],
+        ["b.go", 7, "undefined: y"],
+    ]
 
 
 def test_lines_added_above_move_a_finding_and_an_answered_one_is_gone():
@@ -57,5 +62,12 @@ def test_of_a_long_change_the_line_that_names_the_rule_is_told():
 
 
 def test_a_patch_that_is_none_answers_nothing():
-    for odd in (None, "x", [None], [{"lines": 3, "oldStart": 1}], [{"lines": ["+x"]}], [{"lines": [1], "oldStart": 9}]):
+    for odd in (
+        None,
+        "x",
+        [None],
+        [{"lines": 3, "oldStart": 1}],
+        [{"lines": ["+x"]}],
+        [{"lines": [1], "oldStart": 9}],
+    ):
         assert findings.answered([["a.go", 10, RULED]], "a.go", odd) == []

@@ -1,4 +1,6 @@
-"""What comes next is what the host kept open and what was listed last, without what was done since."""
+"""What comes next is what the host kept open and what was listed last, without what was done
+since.
+"""
 
 from __future__ import annotations
 
@@ -17,16 +19,38 @@ def said(text) -> Piece:
     return Piece(turns.SAID, text)
 
 
-LIST = "The key is fixed.\n\n## %s\n\n- move the retries into the queue\n- delete the old table\n\nThat is all."
+LIST = (
+    "The key is fixed.\n\n## %s\n\n- move the retries into the queue\n"
+    "- delete the old table\n\nThat is all."
+)
 
 
 def test_open_tasks_come_first_and_finished_ones_do_not_come():
-    todos = [["write the migration", "in_progress", "1"], ["fix the key", "completed", "2"], ["drop it", "deleted", "3"]]
+    todos = [
+        ["write the migration", "in_progress", "1"],
+        ["fix the key", "completed", "2"],
+        ["drop it", "deleted", "3"],
+    ]
     assert next_steps([turn("x", said(LIST % "Next steps"))], todos) == [
-        "write the migration", "move the retries into the queue", "delete the old table"]
+        "write the migration",
+        "move the retries into the queue",
+        "delete the old table",
+    ]
 
 
-@pytest.mark.parametrize("heading", ["Next steps", "What's next:", "Remaining", "다음 단계", "次のステップ", "下一步", "Nächste Schritte", "Следующие шаги"])
+@pytest.mark.parametrize(
+    "heading",
+    [
+        "Next steps",
+        "What's next:",
+        "Remaining",
+        "다음 단계",
+        "次のステップ",
+        "下一步",
+        "Nächste Schritte",
+        "Следующие шаги",
+    ],
+)
 def test_a_list_under_a_heading_of_next_steps_counts(heading):
     """In the languages that people write in; a list under any other heading does not."""
     assert len(next_steps([turn("x", said(LIST % heading))], [])) == 2
@@ -34,16 +58,27 @@ def test_a_list_under_a_heading_of_next_steps_counts(heading):
 
 
 def test_a_side_question_does_not_hide_it_and_a_later_turn_takes_away_what_it_did():
-    held = [turn("x", said(LIST % "Next steps")), turn("what does the flag do?", said("It switches the cache off."))]
+    held = [
+        turn("x", said(LIST % "Next steps")),
+        turn("what does the flag do?", said("It switches the cache off.")),
+    ]
     assert len(next_steps(held, [])) == 2
-    did = turn("move the retries into the queue now", Piece(turns.FILE, "queue.go", turns.EDITED), said("Moved."))
+    did = turn(
+        "move the retries into the queue now",
+        Piece(turns.FILE, "queue.go", turns.EDITED),
+        said("Moved."),
+    )
     assert next_steps([*held, did], []) == ["delete the old table"]
     commit = turn("go on", Piece(turns.COMMIT, "Delete the old table", "1a2b3c4"))
     assert next_steps([*held, did, commit], []) == []
 
 
 def test_open_steps_of_an_approved_plan_count():
-    plan = Piece(turns.USER, "# Move it\n\n- [x] read the code\n- [ ] write the queue worker\n- [ ] remove the cron job", turns.APPROVED)
+    plan = Piece(
+        turns.USER,
+        "# Move it\n\n- [x] read the code\n- [ ] write the queue worker\n- [ ] remove the cron job",
+        turns.APPROVED,
+    )
     did = turn("write the queue worker", Piece(turns.FILE, "w.go", turns.CREATED), said("Done."))
     assert next_steps([turn("plan it", plan), did], []) == ["remove the cron job"]
 

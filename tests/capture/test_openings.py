@@ -9,15 +9,29 @@ from memory.capture.turns import Piece, Turn
 
 
 def turn(*pieces, request="x", end="") -> Turn:
-    return Turn("2026-01-20T10:00:00.000Z", request, "", [Piece(kind, text) for kind, text in pieces], end)
+    return Turn(
+        "2026-01-20T10:00:00.000Z", request, "", [Piece(kind, text) for kind, text in pieces], end
+    )
 
 
-SAID, RUN, COMMIT = (turns.SAID, "It was the cache."), (turns.RUN, "go test ./..."), (turns.COMMIT, "Fix it")
+SAID, RUN, COMMIT = (
+    (turns.SAID, "It was the cache."),
+    (turns.RUN, "go test ./..."),
+    (turns.COMMIT, "Fix it"),
+)
 
 
-@pytest.mark.parametrize(("told", "finished"), [
-    (turn(RUN, SAID), True), (turn(SAID, RUN), False), (turn(RUN, SAID, COMMIT), True), (turn(), False),
-    (turn(SAID, RUN, end=turns.ENDED), True), (turn(RUN, SAID, end=turns.INTERRUPTED), False)])
+@pytest.mark.parametrize(
+    ("told", "finished"),
+    [
+        (turn(RUN, SAID), True),
+        (turn(SAID, RUN), False),
+        (turn(RUN, SAID, COMMIT), True),
+        (turn(), False),
+        (turn(SAID, RUN, end=turns.ENDED), True),
+        (turn(RUN, SAID, end=turns.INTERRUPTED), False),
+    ],
+)
 def test_a_turn_has_ended_where_the_host_or_its_last_word_says_so(told, finished):
     """What the host noted comes first."""
     assert openings.is_finished(told) is finished
@@ -25,7 +39,10 @@ def test_a_turn_has_ended_where_the_host_or_its_last_word_says_so(told, finished
 
 def test_the_outcome_is_the_last_statement_or_the_last_long_one():
     """Of a turn that goes on, a short line is none."""
-    long = "The cache held the old path, since the key did not contain the branch that was checked out."
+    long = (
+        "The cache held the old path, since the key did not contain the branch "
+        "that was checked out."
+    )
     assert openings.outcome(turn(RUN, SAID)) == "It was the cache."
     assert openings.outcome(turn((turns.SAID, long), (turns.SAID, "Now the tests:"), RUN)) == long
     assert openings.outcome(turn(SAID, RUN)) == ""
@@ -34,24 +51,40 @@ def test_the_outcome_is_the_last_statement_or_the_last_long_one():
 def test_the_questions_at_the_end_are_open():
     """And are left out of the opening."""
     said = "The cache is fixed.\n\nShould I also clear the old entries?"
-    assert openings.questions([turn(RUN, (turns.SAID, said))]) == ["Should I also clear the old entries?"]
+    assert openings.questions([turn(RUN, (turns.SAID, said))]) == [
+        "Should I also clear the old entries?"
+    ]
     assert openings.without_questions(said).strip() == "The cache is fixed."
     assert openings.questions([turn((turns.SAID, said), RUN)]) == []
 
 
 def test_markdown_becomes_one_line_without_code():
-    """Headings lead on with a colon, items are joined, long ones shortened before any is left out."""
-    text = "## Result\n\n**Fixed** two things:\n\n- the key\n- the path\n\n```go\nx := 1\n```\n\nAll pass."
+    """Headings lead on with a colon, items are joined, long ones shortened before any is left
+    out.
+    """
+    text = (
+        "## Result\n\n**Fixed** two things:\n\n- the key\n- the path\n\n```go\n"
+        "x := 1\n```\n\nAll pass."
+    )
     assert openings.plain(text) == "Result: Fixed two things: the key; the path All pass."
     items = "\n".join("- item %d %s" % (number, "word " * 30) for number in range(3))
     line = openings.plain(items, 260)
     assert len(line) <= 260 and all("item %d" % number in line for number in range(3))
 
 
-@pytest.mark.parametrize(("text", "said"), [
-    ("ok", ""), ("fix the cache key", "fix the cache key"), ("> quoted\nmove the retries into the queue", "move the retries into the queue"),
-    ("결제 버튼을 고쳐 주세요", "결제 버튼을 고쳐 주세요"), ("# Move the cache, so that two branches never share an entry of it again and again",
-                                                "Move the cache, so that two branches never share an entry of it again")])
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("ok", ""),
+        ("fix the cache key", "fix the cache key"),
+        ("> quoted\nmove the retries into the queue", "move the retries into the queue"),
+        ("결제 버튼을 고쳐 주세요", "결제 버튼을 고쳐 주세요"),
+        (
+            "# Move the cache, so that two branches never share an entry of it again and again",
+            "Move the cache, so that two branches never share an entry of it again",
+        ),
+    ],
+)
 def test_a_request_is_named_by_its_first_line_that_says_something(text, said):
     assert openings.topic(text) == said
 
@@ -68,14 +101,21 @@ Shall I go on with the queue? Here is the summary of the queue:
 
 - the queue waits for the worker
 
-The worker of the queue waits now. The other one doubles its delays. The queue of the worker is behind the first three.
+The worker of the queue waits now. The other one doubles its delays. The queue of the worker is \
+behind the first three.
 """
 
 
-@pytest.mark.parametrize(("about", "told"), [
-    ("why does the worker not wait?", "The worker of the queue waits now."), ("the delays", "The other one doubles its delays."),
-    ("", "All tests pass and lint is clean."), ("customers", "All tests pass and lint is clean."),
-    ("what stands behind the queue of a worker", "The worker of the queue waits now.")])
+@pytest.mark.parametrize(
+    ("about", "told"),
+    [
+        ("why does the worker not wait?", "The worker of the queue waits now."),
+        ("the delays", "The other one doubles its delays."),
+        ("", "All tests pass and lint is clean."),
+        ("customers", "All tests pass and lint is clean."),
+        ("what stands behind the queue of a worker", "The worker of the queue waits now."),
+    ],
+)
 def test_an_opening_is_the_sentence_that_shares_most_with_what_was_asked(about, told):
     """Of the first three; the first where none does, or where several share as much."""
     assert openings.opening([STATEMENT], 100, about) == told
@@ -84,8 +124,15 @@ def test_an_opening_is_the_sentence_that_shares_most_with_what_was_asked(about, 
 def test_an_earlier_statement_opens_where_the_last_speaks_of_something_else():
     """Where none speaks of what was asked, the last does."""
     said = ["Everything is committed and pushed.", "The worker of the queue waits now."]
-    assert openings.opening(said, 100, "the worker") == said[1] and openings.opening(said, 100, "metrics") == said[0]
-    assert openings.opening([], 100) == openings.opening(["", "Done.", "Shall I go on with it?"], 100) == ""
+    assert (
+        openings.opening(said, 100, "the worker") == said[1]
+        and openings.opening(said, 100, "metrics") == said[0]
+    )
+    assert (
+        openings.opening([], 100)
+        == openings.opening(["", "Done.", "Shall I go on with it?"], 100)
+        == ""
+    )
 
 
 def test_an_opening_is_cut_at_a_word():
@@ -93,7 +140,17 @@ def test_an_opening_is_cut_at_a_word():
 
 
 def test_where_there_is_no_prose_a_list_opens():
-    """Behind the sentence that leads it in; below a heading by itself; a heading opens where nothing else is there."""
-    assert openings.opening(["Done. It has two parts:\n- the queue\n- a worker\n\n## More\n\n- x"], 100) == "It has two parts: the queue; a worker"
-    assert openings.opening(["## Summary\n\n- the queue waits now\n- a worker"], 100) == "the queue waits now; a worker"
+    """Behind the sentence that leads it in; below a heading by itself; a heading opens where
+    nothing else is there.
+    """
+    assert (
+        openings.opening(
+            ["Done. It has two parts:\n- the queue\n- a worker\n\n## More\n\n- x"], 100
+        )
+        == "It has two parts: the queue; a worker"
+    )
+    assert (
+        openings.opening(["## Summary\n\n- the queue waits now\n- a worker"], 100)
+        == "the queue waits now; a worker"
+    )
     assert openings.opening(["## The queue waits for it\n"], 100) == "The queue waits for it"

@@ -34,13 +34,22 @@ def test_a_lost_state_in_an_open_stretch_tells_nothing_twice(session):
 def test_a_state_of_another_make_is_ignored(session):
     """A damaged or foreign state is the same as none."""
     session.ask("x").edit("a.py").fire("SessionEnd")
-    for data in (b"", b"{}", b"[]\n[]\n", b'{"v":99}\n{}\n', b"\xff\xfe", session.state.read_bytes()[:200]):
+    for data in (
+        b"",
+        b"{}",
+        b"[]\n[]\n",
+        b'{"v":99}\n{}\n',
+        b"\xff\xfe",
+        session.state.read_bytes()[:200],
+    ):
         session.state.write_bytes(data)
         assert len(session.fire("SessionEnd")) == 1
 
 
 def test_a_run_that_died_before_its_state_is_taken_up(session):
-    """The file is written, the state is not: the next run finds the file and makes no second one."""
+    """The file is written, the state is not: the next run finds the file and makes no second
+    one.
+    """
     session.ask("x").edit("a.py")
     session.fire("Stop")
     before = session.state.read_bytes()
@@ -67,17 +76,29 @@ def test_what_an_earlier_version_saved_is_known_by_its_first_line_and_its_entrie
     progress.save(progress.State(path, first="u1", size=7, seen={"a" * 12, "b" * 12}))
     assert progress.head(path)["size"] == 7 and progress.head(path, before=True) == {}
     text = (tmp_path / "s.json").read_text()
-    (tmp_path / "s.json").write_text(text.replace('"v":%d' % progress.VERSION, '"v":%d' % (progress.VERSION - 1)))
-    assert progress.head(path) == {} and progress.head(path, before=True)["size"] == 7 and progress.load(path) is None
+    (tmp_path / "s.json").write_text(
+        text.replace('"v":%d' % progress.VERSION, '"v":%d' % (progress.VERSION - 1))
+    )
+    assert (
+        progress.head(path) == {}
+        and progress.head(path, before=True)["size"] == 7
+        and progress.load(path) is None
+    )
     assert progress.seen(path) == {"a" * 12, "b" * 12} and progress.seen(path + "x") == set()
     for odd in ("", "[]\n", '{"v":"1"}\n{}', '{"v":1}\n{"seen":3}'):
         (tmp_path / "s.json").write_text(odd)
         assert progress.head(path) == {} and progress.seen(path) == set()
 
 
-@pytest.mark.parametrize(("name", "said"), [
-    ("0f2345678-1", "0f2345678-1"), ("f2345678-0000-4000-8000-0123456789ab", "f2345678-0000-4000-8000-0123456789ab"),
-    ("2026-01-12-f2345678-0000-4000-8000-0123456789ab", "f2345678-0000-4000-8000-0123456789ab"), ("mine", "mine")])
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("0f2345678-1", "0f2345678-1"),
+        ("f2345678-0000-4000-8000-0123456789ab", "f2345678-0000-4000-8000-0123456789ab"),
+        ("2026-01-12-f2345678-0000-4000-8000-0123456789ab", "f2345678-0000-4000-8000-0123456789ab"),
+        ("mine", "mine"),
+    ],
+)
 def test_copies_of_a_transcript_bear_its_uuid(name, said):
     """Under whatever name; one without a UUID is itself."""
     assert progress.identity(name) == said

@@ -1,4 +1,6 @@
-"""Sessions that ended before they were written down: found wherever their transcript stands, told once."""
+"""Sessions that ended before they were written down: found wherever their transcript stands, told
+once.
+"""
 
 from __future__ import annotations
 
@@ -18,19 +20,26 @@ from memory.session import whereabouts
 
 
 def test_dead_sessions_are_recovered_once(env, project, now):
-    """Sessions with receipts and unwritten work are closed; live, current, foreign and empty ones are let be."""
+    """Sessions with receipts and unwritten work are closed; live, current, foreign and empty ones
+    are let be.
+    """
 
     def begin(name, **line):
         one = Session(env, project, now, name)
         receipts = Path(one.place.receipts(name))
         receipts.parent.mkdir(parents=True, exist_ok=True)
         receipts.write_text(
-            json.dumps({"v": 1, "t": "x", "event": "start", "transcript": str(one.path), **line}, separators=(",", ":"))
+            json.dumps(
+                {"v": 1, "t": "x", "event": "start", "transcript": str(one.path), **line},
+                separators=(",", ":"),
+            )
             + "\n"
         )
         return one
 
-    dead, live, current, empty, throttled = (begin(n) for n in ("dead", "live", "current", "empty", "throttled"))
+    dead, live, current, empty, throttled = (
+        begin(n) for n in ("dead", "live", "current", "empty", "throttled")
+    )
     for one in (dead, live, current, throttled):
         one.ask("x").edit(one.name + ".py")
     empty.ask("hi").say("hello")
@@ -71,24 +80,37 @@ def test_a_dead_sessions_last_line_counts_without_its_end(session):
     session.path.write_bytes(session.path.read_bytes().rstrip(b"\n"))
     os.utime(session.path, (session.now - 60,) * 2)
     settings = config.load(session.place.home, session.project, session.env)
-    assert capture(session.place, settings, session.env, session.now, session.name, str(session.path), "recovery")
+    assert capture(
+        session.place,
+        settings,
+        session.env,
+        session.now,
+        session.name,
+        str(session.path),
+        "recovery",
+    )
     assert progress.told(session.place, session.name, session.path.stat().st_size)
 
 
 # ---- wherever the transcript stands
 
+
 @pytest.fixture
 def started(env, project, now):
     """Begin a session whose start a hook saw, an hour ago."""
+
     def begin(name="moved", age=600):
         one = Session(env, project, now, name)
         receipts = Path(one.place.receipts(name))
         receipts.parent.mkdir(parents=True, exist_ok=True)
-        receipts.write_text(json.dumps({"v": 1, "event": "start", "transcript": str(one.path)}) + "\n")
+        receipts.write_text(
+            json.dumps({"v": 1, "event": "start", "transcript": str(one.path)}) + "\n"
+        )
         os.utime(receipts, (now - 7200,) * 2)
         one.ask("fix the zephyr parser").edit("calc.py").say("The zephyr parser is fixed.")
         os.utime(one.path, (now - age,) * 2)
         return one
+
     return begin
 
 
@@ -98,7 +120,9 @@ def recovered(place, env, now, current=""):
 
 
 def moved(session, folder):
-    """Rename a transcript into another folder of the host, as it does for a session that enters a worktree."""
+    """Rename a transcript into another folder of the host, as it does for a session that enters a
+    worktree.
+    """
     target = session.path.parents[1] / folder / session.path.name
     target.parent.mkdir(parents=True, exist_ok=True)
     shutil.move(session.path, target)
@@ -150,24 +174,41 @@ def own(session, directory=None):
 
 
 def test_a_session_whose_start_no_hook_saw_is_found(started, env, project, now):
-    """In the project's own folder, once a hook saw another start; one of another project with a like name is not."""
+    """In the project's own folder, once a hook saw another start; one of another project with a
+    like name is not.
+    """
     started("known", age=10)
     other = Path(project).parent / (Path(project).name + "-2")
     other.mkdir()
     for name, at in (("silent", project), ("foreign", str(other))):
-        one = Session(env, at, now, name).ask("fix the zephyr parser").edit("calc.py").say("The parser is fixed.")
+        one = (
+            Session(env, at, now, name)
+            .ask("fix the zephyr parser")
+            .edit("calc.py")
+            .say("The parser is fixed.")
+        )
         os.utime(own(one, at).path, (now - 600,) * 2)
     place = layout.locate(env, project)
-    assert [session for session, _ in recovery.lost(place, env, now, "known").sessions] == ["silent"]
+    assert [session for session, _ in recovery.lost(place, env, now, "known").sessions] == [
+        "silent"
+    ]
     assert recovered(place, env, now, "known") == 1 and recovered(place, env, now, "known") == 0
 
 
 def test_a_session_of_a_worktree_that_stands_elsewhere_is_found(project, env, now, tmp_path):
     """Git's own list says where the checkouts are."""
     tree = tmp_path / "feature tree"
-    commit = "git -c user.name=A -c user.email=a@x commit -q --allow-empty -m first && git worktree add -q -b feat '%s'" % tree
+    commit = (
+        "git -c user.name=A -c user.email=a@x commit -q --allow-empty -m first && git "
+        "worktree add -q -b feat '%s'"
+    ) % tree
     subprocess.run(commit, shell=True, cwd=project, env=env, check=True)
-    one = Session(env, str(tree), now, "silent").ask("fix the zephyr parser").edit("calc.py").say("Fixed.")
+    one = (
+        Session(env, str(tree), now, "silent")
+        .ask("fix the zephyr parser")
+        .edit("calc.py")
+        .say("Fixed.")
+    )
     os.utime(own(one, str(tree)).path, (now - 600,) * 2)
     place = layout.locate(env, project)
     assert [session for session, _ in recovery.lost(place, env, now, "").sessions] == ["silent"]
@@ -177,7 +218,12 @@ def test_what_ended_before_dayleaf_was_there_waits_for_an_import(started, env, p
     """A day counts: the session in which it was set up began without it."""
     known = started("known", age=10)
     for name, days in (("yesterday", 0.9), ("older", 2), ("ancient", 90)):
-        one = Session(env, project, now - days * clock.DAY - 2200, name).ask("fix the parser").edit("calc.py").say("Fixed.")
+        one = (
+            Session(env, project, now - days * clock.DAY - 2200, name)
+            .ask("fix the parser")
+            .edit("calc.py")
+            .say("Fixed.")
+        )
         os.utime(own(one).path, (now - days * clock.DAY,) * 2)
     found = recovery.lost(known.place, env, now, "known")
     assert [session for session, _ in found.sessions] == ["yesterday"] and found.before == ["older"]
@@ -194,7 +240,9 @@ def test_a_copy_is_as_old_as_its_records(started, env, now):
     assert recovered(running.place, env, now) == 0
 
 
-def test_a_transcript_is_looked_into_again_only_where_it_changed(started, env, project, now, monkeypatch):
+def test_a_transcript_is_looked_into_again_only_where_it_changed(
+    started, env, project, now, monkeypatch
+):
     """What was seen is kept by size and time of change."""
     started("known", age=10)
     other = Path(project, "nested")

@@ -1,4 +1,6 @@
-"""What a rewind took back is told as withdrawn, whenever the session was captured: never as outcome, title or next."""
+"""What a rewind took back is told as withdrawn, whenever the session was captured: never as
+outcome, title or next.
+"""
 
 from __future__ import annotations
 
@@ -29,31 +31,59 @@ class Chain(Ending):
 
     def attach(self, **more):
         """A line of the host's that others hang on."""
-        return self.line("attachment", "", attachment={"type": "hook_success", "content": "x" * 5000}, message=None, **more)
+        return self.line(
+            "attachment",
+            "",
+            attachment={"type": "hook_success", "content": "x" * 5000},
+            message=None,
+            **more,
+        )
 
     def told(self):
         """Return title and body of each checkpoint, what says that it was taken back apart."""
         pages = [frontmatter.parse(text.encode()) for text in self.files()]
-        return [(page.meta["title"], "\n".join(line for line in page.body.split("\n") if "taken back" not in line)) for page in pages]
+        return [
+            (
+                page.meta["title"],
+                "\n".join(line for line in page.body.split("\n") if "taken back" not in line),
+            )
+            for page in pages
+        ]
 
 
 @pytest.fixture
 def chain(env, project, now) -> Chain:
     """A session that has set up its parser."""
-    return Chain(env, project, now).ask("Set up the parser").edit("calc.py").say("The parser is set up.")
+    return (
+        Chain(env, project, now)
+        .ask("Set up the parser")
+        .edit("calc.py")
+        .say("The parser is set up.")
+    )
 
 
 def quagga(chain):
     """Do what will be taken back, and return the line before it."""
     fork = chain.parent
-    chain.ask("Now switch the cache to quagga").edit("cache.py").bash("pytest -q quagga", "1 failed", 1)
-    chain.tool("TodoWrite", {}, "ok", result={"newTodos": [{"content": "warm the quagga", "status": "pending"}]})
+    chain.ask("Now switch the cache to quagga").edit("cache.py").bash(
+        "pytest -q quagga", "1 failed", 1
+    )
+    chain.tool(
+        "TodoWrite",
+        {},
+        "ok",
+        result={"newTodos": [{"content": "warm the quagga", "status": "pending"}]},
+    )
     chain.say("The cache uses quagga now, because heron drops keys over 1 MB.")
     return fork
 
 
 def ibex(chain):
-    return chain.ask("Now switch the cache to ibex instead").edit("store.py").say("The cache uses ibex now.")
+    return (
+        chain.ask("Now switch the cache to ibex instead")
+        .edit("store.py")
+        .say("The cache uses ibex now.")
+    )
 
 
 def check(chain):
@@ -63,12 +93,22 @@ def check(chain):
     last = chain.told()[-1]
     assert "ibex" in last[0] + last[1] and "store.py" in last[1]
     talk = chain.talk()
-    assert re.findall("^## .*$", talk, re.M)[1].endswith("(taken back) Now switch the cache to quagga")
-    assert "(taken back) The cache uses quagga now, because heron" in talk and "quagga" not in talk.split("\n---\n")[0]
-    assert re.search("^## [0-9: -]+Now switch the cache to ibex", talk, re.M) and talk.count("\n## ") == 3
+    assert re.findall("^## .*$", talk, re.M)[1].endswith(
+        "(taken back) Now switch the cache to quagga"
+    )
+    assert (
+        "(taken back) The cache uses quagga now, because heron" in talk
+        and "quagga" not in talk.split("\n---\n")[0]
+    )
+    assert (
+        re.search("^## [0-9: -]+Now switch the cache to ibex", talk, re.M)
+        and talk.count("\n## ") == 3
+    )
 
 
-@pytest.mark.parametrize("captured", [(), ("Stop",), ("PreCompact",), ("SessionEnd",), ("SessionEnd", "Stop")])
+@pytest.mark.parametrize(
+    "captured", [(), ("Stop",), ("PreCompact",), ("SessionEnd",), ("SessionEnd", "Stop")]
+)
 def test_what_was_taken_back_is_told_as_withdrawn(chain, captured):
     """Captured before the rewind or not, with the checkpoint open or closed."""
     fork = quagga(chain)
@@ -105,7 +145,9 @@ def test_a_checkpoint_that_a_person_changed_is_left_to_them(chain):
 def test_two_rewinds_one_after_the_other(chain):
     """And one that goes behind an earlier one."""
     fork = quagga(chain)
-    chain.back(fork).ask("Now switch the cache to quagga again").edit("quagga.py").say("It is quagga again.").fire("Stop")
+    chain.back(fork).ask("Now switch the cache to quagga again").edit("quagga.py").say(
+        "It is quagga again."
+    ).fire("Stop")
     ibex(chain.back(fork)).fire("SessionEnd")
     assert all("quagga" not in title + body for title, body in chain.told())
     assert chain.talk().count("## ") == 4 and chain.talk().count(" (taken back) Now") == 2
@@ -134,33 +176,71 @@ def test_parallel_calls_and_late_lines_are_no_branches(chain):
     chain.ask("Look at both files")
     top = chain.parent
     for name in ("a", "b"):
-        chain.line("assistant", [{"type": "tool_use", "id": name, "name": "Bash", "input": {"command": "cat " + name}}])
+        chain.line(
+            "assistant",
+            [{"type": "tool_use", "id": name, "name": "Bash", "input": {"command": "cat " + name}}],
+        )
     first, second = (json.loads(line)["uuid"] for line in chain.path.read_bytes().splitlines()[-2:])
     for parent, name in ((first, "a"), (second, "b")):
-        chain.line("user", [{"type": "tool_result", "tool_use_id": name, "content": "text"}], parentUuid=parent)
+        chain.line(
+            "user",
+            [{"type": "tool_result", "tool_use_id": name, "content": "text"}],
+            parentUuid=parent,
+        )
     chain.say("Both are fine, since each has its own header and neither of them is read twice.")
-    chain.ask("Now add ibex").attach(parentUuid=top).edit("store.py").attach(parentUuid=first).say("Added ibex.")
-    chain.line("user", [{"type": "tool_result", "tool_use_id": "a", "content": "late"}], parentUuid=first)
+    chain.ask("Now add ibex").attach(parentUuid=top).edit("store.py").attach(parentUuid=first).say(
+        "Added ibex."
+    )
+    chain.line(
+        "user", [{"type": "tool_result", "tool_use_id": "a", "content": "late"}], parentUuid=first
+    )
     chain.fire("SessionEnd")
-    assert "taken back" not in chain.talk() + "".join(chain.files()) and chain.talk().count("\n## ") == 3
+    assert (
+        "taken back" not in chain.talk() + "".join(chain.files())
+        and chain.talk().count("\n## ") == 3
+    )
 
 
 @pytest.mark.parametrize("parent", ["null", "summary", "kept"])
 def test_a_compaction_is_no_rewind(chain, parent):
     """The chain begins anew there; what was kept may hang on a line of before."""
     kept = chain.parent
-    chain.line("system", "", subtype="compact_boundary", parentUuid=None, logicalParentUuid=kept, message=None)
-    chain.line("user", "This session is being continued\nSummary:\nThe parser was set up.", isCompactSummary=True)
+    chain.line(
+        "system",
+        "",
+        subtype="compact_boundary",
+        parentUuid=None,
+        logicalParentUuid=kept,
+        message=None,
+    )
+    chain.line(
+        "user",
+        "This session is being continued\nSummary:\nThe parser was set up.",
+        isCompactSummary=True,
+    )
     chain.fire("PreCompact")
-    ibex(chain.back({"null": None, "summary": chain.parent, "kept": kept}[parent])).fire("SessionEnd")
+    ibex(chain.back({"null": None, "summary": chain.parent, "kept": kept}[parent])).fire(
+        "SessionEnd"
+    )
     assert "taken back" not in chain.talk() + "".join(chain.files())
 
 
 def test_a_rewind_behind_a_compaction(chain):
     """Both stretches tell no more what was taken back."""
     fork = quagga(chain)
-    chain.line("system", "", subtype="compact_boundary", parentUuid=None, logicalParentUuid=chain.parent, message=None)
-    chain.line("user", "This session is being continued\nSummary:\nThe cache uses quagga.", isCompactSummary=True)
+    chain.line(
+        "system",
+        "",
+        subtype="compact_boundary",
+        parentUuid=None,
+        logicalParentUuid=chain.parent,
+        message=None,
+    )
+    chain.line(
+        "user",
+        "This session is being continued\nSummary:\nThe cache uses quagga.",
+        isCompactSummary=True,
+    )
     chain.fire("PreCompact")
     chain.ask("Test quagga too").edit("test_quagga.py").say("Quagga is tested.").fire("SessionEnd")
     ibex(chain.back(fork)).fire("SessionEnd")
@@ -178,5 +258,10 @@ def test_facts_of_a_whole_transcript_leave_it_out_too(chain):
     """What a checkpoint by hand is made of."""
     ibex(chain.back(quagga(chain)))
     facts = stretches.gather(str(chain.path), chain.env)
-    assert [turn.request for turn in facts.turns] == ["Set up the parser", "Now switch the cache to ibex instead"]
-    assert [turn.request for turn in facts.withdrawn] == ["Now switch the cache to quagga"] and not facts.todos
+    assert [turn.request for turn in facts.turns] == [
+        "Set up the parser",
+        "Now switch the cache to ibex instead",
+    ]
+    assert [turn.request for turn in facts.withdrawn] == [
+        "Now switch the cache to quagga"
+    ] and not facts.todos

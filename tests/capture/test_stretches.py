@@ -21,8 +21,6 @@ from memory.store import store
 ROOT = Path(__file__).parents[2]
 
 
-
-
 # --- the recorded sessions
 
 
@@ -35,26 +33,42 @@ ROOT = Path(__file__).parents[2]
     ],
 )
 def test_a_recorded_session_is_told_whole(session, fixture, commit, asked):
-    """Request, files, the failing command with its error, the passing one, the fix, the commit, where it stopped."""
+    """Request, files, the failing command with its error, the passing one, the fix, the commit,
+    where it stopped.
+    """
     (text,) = session.copy(fixture).fire("SessionEnd")
     for request in ["fix the add function and commit", *asked]:
         assert " " + request in section(text, "Turns")
-    assert "created `test_calc.py`" in section(text, "Done") and "edited `calc.py`" in section(text, "Done")
+    assert "created `test_calc.py`" in section(text, "Done") and "edited `calc.py`" in section(
+        text, "Done"
+    )
     assert "commit %s: Fix add" % commit in section(text, "Done")
     said = session.talk()
-    assert '- ✗ `python3 -c "import calc; assert calc.add(1,2)==3"` → exit 1: AssertionError' in said
-    assert "- ✗ `sleep 3; echo slow` → timed out" in said and "- ✓ `python3 test_calc.py && echo PASS`" in said
+    assert (
+        '- ✗ `python3 -c "import calc; assert calc.add(1,2)==3"` → exit 1: AssertionError' in said
+    )
+    assert (
+        "- ✗ `sleep 3; echo slow` → timed out" in said
+        and "- ✓ `python3 test_calc.py && echo PASS`" in said
+    )
     assert section(text, "Outcome").strip()
     meta = frontmatter.parse(text.encode()).meta
-    assert (meta["title"], meta["files"], meta["session"]) == ("Fix add", ["calc.py", "test_calc.py"], "sess-1")
+    assert (meta["title"], meta["files"], meta["session"]) == (
+        "Fix add",
+        ["calc.py", "test_calc.py"],
+        "sess-1",
+    )
     assert (meta["trigger"], meta["source"], meta["tags"]) == ("session_end", "auto", ["python"])
 
 
 @pytest.mark.parametrize(
-    "fixture", ["tools-headless", "tools-interactive", "compact-interactive", "subagent-interactive"]
+    "fixture",
+    ["tools-headless", "tools-interactive", "compact-interactive", "subagent-interactive"],
 )
 def test_what_is_not_work_is_not_told(session, fixture):
-    """Reminders, injected context, summaries, notifications, expanded commands and looking around stay out."""
+    """Reminders, injected context, summaries, notifications, expanded commands and looking around
+    stay out.
+    """
     (text,) = session.copy(fixture).fire("SessionEnd")
     for alien in (
         "system-reminder",
@@ -86,8 +100,6 @@ def test_a_session_with_nothing_to_keep_gets_no_file(session, fixture):
     assert session.copy(fixture).fire("SessionEnd") == []
 
 
-
-
 # --- what must never be captured
 
 
@@ -99,9 +111,13 @@ def test_a_nested_worker_does_nothing(session):
 
 
 def test_secrets_are_gone_before_anything_is_written(session):
-    """Neither the checkpoint nor any other file under the home holds a secret, in whatever place it came."""
+    """Neither the checkpoint nor any other file under the home holds a secret, in whatever place it
+    came.
+    """
     a, b, c = secret_of(1), secret_of(2), "hv" + "s." + "CAESIJ4kqzW8vNp3TtRr7Zb2YyQx"
-    session.ask("use token " + a + " please").edit("a.py").say("Works because the header is %s." % b)
+    session.ask("use token " + a + " please").edit("a.py").say(
+        "Works because the header is %s." % b
+    )
     session.bash("curl -H 'Authorization: Bearer %s' https://x" % c, "error: denied for " + a, 22)
     session.bash("git commit -m 'add %s'" % b, "[main 1a2b3c4] add " + b)
     session.fire("Stop", last_assistant_message="Done with " + a)
@@ -138,14 +154,20 @@ def test_a_secret_at_the_end_of_a_long_error_leaves_no_part(session):
 
 
 def test_rereading_a_stretch_repeats_nothing(session):
-    """After a secret each reading starts at the stretch again, and nothing is told twice or from before it."""
+    """After a secret each reading starts at the stretch again, and nothing is told twice or from
+    before it.
+    """
     session.ask("before").edit("old.py").fire("PreCompact")
-    session.ask("first " + secret_of(4)).edit("a.py").bash("cargo build", "error: x", 1).fire("Stop")
+    session.ask("first " + secret_of(4)).edit("a.py").bash("cargo build", "error: x", 1).fire(
+        "Stop"
+    )
     session.ask("second").edit("b.py").fire("Stop")
     session.ask("third").fire("Stop")
     text = session.ask("fourth").fire("SessionEnd")[1]
     words = re.findall(r"^- [\d:]+ (\w+)", section(text, "Turns"), re.M)
-    assert words == ["first", "second", "third", "fourth"] and "×" not in text and "old.py" not in text
+    assert (
+        words == ["first", "second", "third", "fourth"] and "×" not in text and "old.py" not in text
+    )
 
 
 def test_rereading_stops_where_a_person_took_over(session):
@@ -185,7 +207,9 @@ def test_files_are_private_whatever_the_umask(session):
 
 
 def test_stop_waits_for_enough_new_work(session):
-    """Stop writes once eight units are there, updates in place after eight more, and knows the last message."""
+    """Stop writes once eight units are there, updates in place after eight more, and knows the last
+    message.
+    """
     session.ask("x").edit("a.py")
     assert session.fire("Stop") == []
     work(session, 3)
@@ -204,14 +228,20 @@ def test_pre_compact_and_session_end_close(session):
     assert "trigger: pre_compact" in first
     second = session.ask("two").edit("b.py").fire("SessionEnd")
     assert second[0] == checkpointpage.gone_on(first) and len(second) == 2
-    assert "b.py" in second[1] and "a.py" not in second[1] and "one" not in section(second[1], "Turns")
+    assert (
+        "b.py" in second[1] and "a.py" not in second[1] and "one" not in section(second[1], "Turns")
+    )
 
 
 def test_session_end_closes_the_file_that_stop_opened(session):
     """Stop and SessionEnd of one stretch make one file."""
     work(session.ask("x")).fire("Stop")
     (text,) = session.say("The parser keeps its cursor now.").fire("SessionEnd")
-    assert "trigger: session_end" in text and "The parser keeps its cursor now." in section(text, "Outcome") and "updated:" in text
+    assert (
+        "trigger: session_end" in text
+        and "The parser keeps its cursor now." in section(text, "Outcome")
+        and "updated:" in text
+    )
 
 
 def told_of(session):
@@ -221,36 +251,69 @@ def told_of(session):
 
 
 def test_work_on_another_branch_has_a_checkpoint_of_its_own(session):
-    """At the end as at a stop, told by one run or by several; what follows on the first branch again is of that one."""
+    """At the end as at a stop, told by one run or by several; what follows on the first branch
+    again is of that one.
+    """
     for name, stops in (("list", 1), ("rewind", 2), ("list", 1)):
         for _ in range(stops):
             session.on("cli/" + name).ask("Sort the entries of the %s by their date" % name)
             work(session, name=name).say("Sorted the entries.").fire("Stop")
     session.fire("SessionEnd")
-    assert told_of(session) == [("cli/list", "switch", 4), ("cli/rewind", "switch", 4), ("cli/list", "session_end", 4)]
-    assert re.findall(r"(?m)^## \d\d:\d\d .* the (\w+) by", session.talk()) == ["list", "rewind", "rewind", "list"]
+    assert told_of(session) == [
+        ("cli/list", "switch", 4),
+        ("cli/rewind", "switch", 4),
+        ("cli/list", "session_end", 4),
+    ]
+    assert re.findall(r"(?m)^## \d\d:\d\d .* the (\w+) by", session.talk()) == [
+        "list",
+        "rewind",
+        "rewind",
+        "list",
+    ]
 
 
-@pytest.mark.parametrize(("before", "after", "told"), [
-    ("main", "cli/list", ["cli/list"]), ("cli/list", "cli/rewind", ["cli/list", "cli/rewind"]), ("HEAD", "cli/list", ["cli/list"]),
-    ("cli/list", "master", ["cli/list", "master"]), ("cli/list", "HEAD", ["cli/list"])])
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        ("main", "cli/list", ["cli/list"]),
+        ("cli/list", "cli/rewind", ["cli/list", "cli/rewind"]),
+        ("HEAD", "cli/list", ["cli/list"]),
+        ("cli/list", "master", ["cli/list", "master"]),
+        ("cli/list", "HEAD", ["cli/list"]),
+    ],
+)
 def test_what_was_begun_on_a_trunk_goes_along(session, before, after, told):
     """A branch is made of what was changed; one that is detached for a while is the same branch."""
     work(session.on(before).ask("Sort the entries by their date")).say("Sorted the entries.")
-    work(session.on(after).ask("Let the command count them too"), name="count").say("The command counts them.")
+    work(session.on(after).ask("Let the command count them too"), name="count").say(
+        "The command counts them."
+    )
     session.fire("SessionEnd")
     assert [branch for branch, *_ in told_of(session)] == told
 
 
-@pytest.mark.parametrize(("path", "commits", "told"), [
-    ("src/m1.py", False, ["cli/rewind"]), ("tests/test_m1.py", False, ["cli/rewind"]), ("src/m1.py", True, ["cli/list", "cli/rewind"]),
-    ("src/count.py", False, ["cli/list", "cli/rewind"])])
-def test_a_change_that_was_not_committed_goes_along_to_a_branch_where_it_is_gone_on_with(session, path, commits, told):
+@pytest.mark.parametrize(
+    ("path", "commits", "told"),
+    [
+        ("src/m1.py", False, ["cli/rewind"]),
+        ("tests/test_m1.py", False, ["cli/rewind"]),
+        ("src/m1.py", True, ["cli/list", "cli/rewind"]),
+        ("src/count.py", False, ["cli/list", "cli/rewind"]),
+    ],
+)
+def test_a_change_that_was_not_committed_goes_along_to_a_branch_where_it_is_gone_on_with(
+    session, path, commits, told
+):
     """By the file or its test, in the first turn there that changes something."""
     work(session.on("cli/list").ask("Sort the entries by their date")).say("Sorted the entries.")
     if commits:
-        session.bash('git commit -am "Sort the entries"', "[cli/list 1a2b3c4] Sort the entries\n 4 files changed")
-    session.on("cli/rewind").ask("What is left?").say("The count.").ask("Then count them").edit(path).say("The command counts them.")
+        session.bash(
+            'git commit -am "Sort the entries"',
+            "[cli/list 1a2b3c4] Sort the entries\n 4 files changed",
+        )
+    session.on("cli/rewind").ask("What is left?").say("The count.").ask("Then count them").edit(
+        path
+    ).say("The command counts them.")
     session.fire("SessionEnd")
     assert [branch for branch, *_ in told_of(session)] == told
 
@@ -258,16 +321,22 @@ def test_a_change_that_was_not_committed_goes_along_to_a_branch_where_it_is_gone
 def test_a_turn_that_changes_the_branch_first_is_of_the_new_one(session):
     """One that had changed files by then ends what is told of the old one."""
     work(session.on("cli/list").ask("Sort the entries by their date")).say("Sorted the entries.")
-    session.ask("Start over: make a branch for the count").bash("git checkout -b cli/count main", "Switched to a new branch 'cli/count'")
+    session.ask("Start over: make a branch for the count").bash(
+        "git checkout -b cli/count main", "Switched to a new branch 'cli/count'"
+    )
     work(session.on("cli/count"), name="count").say("The command counts them.").fire("SessionEnd")
     assert [branch for branch, *_ in told_of(session)] == ["cli/list", "cli/count"]
     assert "count0.py" not in session.files()[0] and "Start over" in session.files()[1]
 
 
 def test_a_turn_that_changed_files_before_the_branch_is_of_the_old_one(session):
-    work(session.on("cli/list").ask("Sort the entries, then make a branch for the count")).say("Sorted the entries.")
+    work(session.on("cli/list").ask("Sort the entries, then make a branch for the count")).say(
+        "Sorted the entries."
+    )
     session.bash("git checkout -b cli/count main", "Switched to a new branch 'cli/count'")
-    work(session.on("cli/count").ask("Let the command count them"), name="count").say("It counts them.").fire("SessionEnd")
+    work(session.on("cli/count").ask("Let the command count them"), name="count").say(
+        "It counts them."
+    ).fire("SessionEnd")
     assert [branch for branch, *_ in told_of(session)] == ["cli/list", "cli/count"]
     assert "make a branch" in session.files()[0]
 
@@ -275,17 +344,31 @@ def test_a_turn_that_changed_files_before_the_branch_is_of_the_old_one(session):
 def test_what_is_committed_on_another_branch_was_not_left(session):
     """A branch that is made of what was changed, by a turn that edits nothing."""
     work(session.on("cli/list").ask("Sort the entries by their date")).say("Sorted the entries.")
-    session.ask("Put this on a branch of its own and commit it").bash("git checkout -b cli/sort", "Switched to a new branch 'cli/sort'")
-    session.on("cli/sort").bash('git commit -am "Sort"', "[cli/sort 1a2b3c4] Sort\n 4 files changed").say("Committed.")
-    work(session.ask("Then let it count them"), name="count").say("It counts them.").fire("SessionEnd")
+    session.ask("Put this on a branch of its own and commit it").bash(
+        "git checkout -b cli/sort", "Switched to a new branch 'cli/sort'"
+    )
+    session.on("cli/sort").bash(
+        'git commit -am "Sort"', "[cli/sort 1a2b3c4] Sort\n 4 files changed"
+    ).say("Committed.")
+    work(session.ask("Then let it count them"), name="count").say("It counts them.").fire(
+        "SessionEnd"
+    )
     assert told_of(session) == [("cli/sort", "session_end", 8)]
 
 
-@pytest.mark.parametrize(("then", "told"), [("m", ["cli/sort"]), ("count", ["cli/list", "cli/sort"])])
+@pytest.mark.parametrize(
+    ("then", "told"), [("m", ["cli/sort"]), ("count", ["cli/list", "cli/sort"])]
+)
 def test_a_stop_waits_for_what_is_changed_on_another_branch(session, then, told):
-    """Until then nothing shows whether the work goes along; read at once or turn by turn, the same is told."""
-    work(session.on("cli/list").ask("Sort the entries by their date")).say("Sorted the entries.").fire("Stop")
-    session.ask("Make a branch").bash("git checkout -b cli/sort", "Switched to a new branch 'cli/sort'").on("cli/sort").say("Made it.")
+    """Until then nothing shows whether the work goes along; read at once or turn by turn, the same
+    is told.
+    """
+    work(session.on("cli/list").ask("Sort the entries by their date")).say(
+        "Sorted the entries."
+    ).fire("Stop")
+    session.ask("Make a branch").bash(
+        "git checkout -b cli/sort", "Switched to a new branch 'cli/sort'"
+    ).on("cli/sort").say("Made it.")
     assert len(session.fire("Stop")) == 1 and told_of(session)[0][:2] == ("cli/list", "stop")
     work(session.ask("Now sort them backwards"), name=then).say("Sorted.").fire("Stop")
     session.fire("SessionEnd")
@@ -294,9 +377,15 @@ def test_a_stop_waits_for_what_is_changed_on_another_branch(session, then, told)
 
 def test_work_that_went_along_stays_on_its_new_branch(session):
     """Its turn began on the old one."""
-    work(session.on("cli/list").ask("Sort the entries by their date")).say("Sorted the entries.").fire("Stop")
-    session.ask("Make a branch of it and go on").bash("git checkout -b cli/sort", "Switched to a new branch 'cli/sort'")
-    work(session.on("cli/sort"), name="m").bash('git commit -am "Sort"', "[cli/sort 1a2b3c4] Sort\n 4 files changed").say("Done.").fire("Stop")
+    work(session.on("cli/list").ask("Sort the entries by their date")).say(
+        "Sorted the entries."
+    ).fire("Stop")
+    session.ask("Make a branch of it and go on").bash(
+        "git checkout -b cli/sort", "Switched to a new branch 'cli/sort'"
+    )
+    work(session.on("cli/sort"), name="m").bash(
+        'git commit -am "Sort"', "[cli/sort 1a2b3c4] Sort\n 4 files changed"
+    ).say("Done.").fire("Stop")
     work(session.ask("Count them too"), name="count").say("Counted.").fire("Stop")
     session.fire("SessionEnd")
     assert [branch for branch, *_ in told_of(session)] == ["cli/sort"]
@@ -304,41 +393,66 @@ def test_work_that_went_along_stays_on_its_new_branch(session):
 
 @pytest.mark.parametrize("commit", ['git commit -am "Sort"', 'git -C . commit -am "Sort"'])
 def test_a_commit_in_the_turn_that_leaves_a_branch_is_of_that_branch(session, commit):
-    work(session.on("cli/list").ask("Sort the entries by their date")).say("Sorted the entries.").ask("Commit it and go back to master")
-    session.bash(commit, "[cli/list 1a2b3c4] Sort\n 4 files changed").bash("git checkout master", "Switched to branch 'master'")
-    work(session.on("master").say("Committed.").ask("Now the counter"), name="count").say("It counts.").fire("SessionEnd")
-    assert [branch for branch, *_ in told_of(session)] == ["cli/list", "master"] and "1a2b3c4" in session.files()[0]
+    work(session.on("cli/list").ask("Sort the entries by their date")).say(
+        "Sorted the entries."
+    ).ask("Commit it and go back to master")
+    session.bash(commit, "[cli/list 1a2b3c4] Sort\n 4 files changed").bash(
+        "git checkout master", "Switched to branch 'master'"
+    )
+    work(session.on("master").say("Committed.").ask("Now the counter"), name="count").say(
+        "It counts."
+    ).fire("SessionEnd")
+    assert [branch for branch, *_ in told_of(session)] == [
+        "cli/list",
+        "master",
+    ] and "1a2b3c4" in session.files()[0]
 
 
 def test_a_line_that_cannot_be_parsed_loses_no_checkpoint(session):
     """Nested too deep, where two branches make every prompt be looked at."""
     work(session.on("cli/list").ask("Sort the entries by their date")).say("Sorted the entries.")
     with session.path.open("ab") as file:
-        file.write(b'{"type":"user","gitBranch":"cli/list","message":{"content":' + b"[" * 200_000 + b"}\n")
+        file.write(
+            b'{"type":"user","gitBranch":"cli/list","message":{"content":' + b"[" * 200_000 + b"}\n"
+        )
     work(session.on("cli/count").ask("Count them"), name="count").say("Counted.").fire("SessionEnd")
     assert [branch for branch, *_ in told_of(session)] == ["cli/list", "cli/count"]
 
 
 def test_a_switch_tells_no_time_of_later_work(session):
     """The checkpoint of the branch that was left is as old as its last change."""
-    work(session.on("cli/list").ask("Sort the entries by their date")).say("Sorted the entries.").fire("Stop")
+    work(session.on("cli/list").ask("Sort the entries by their date")).say(
+        "Sorted the entries."
+    ).fire("Stop")
     (before,) = [frontmatter.parse(text.encode()).meta for text in session.files()]
     session.now += 86_400
     work(session.on("cli/count").ask("Count them"), name="count").say("Counted.").fire("Stop")
     after = frontmatter.parse(session.files()[0].encode()).meta
-    assert (after["trigger"], after.get("updated"), after["created"]) == ("switch", before.get("updated"), before["created"])
+    assert (after["trigger"], after.get("updated"), after["created"]) == (
+        "switch",
+        before.get("updated"),
+        before["created"],
+    )
 
 
 def test_a_look_at_another_branch_ends_no_stretch(session):
-    """Before the first change there is nothing to tell, and after the last one the work stays where it was done."""
-    session.on("cli/old").ask("What does the old list print?").bash("cat src/old.py", "print(1)").say("It prints the names alone.")
-    work(session.on("cli/list").ask("Sort the entries by their date")).say("Sorted the entries.").fire("Stop")
+    """Before the first change there is nothing to tell, and after the last one the work stays where
+    it was done.
+    """
+    session.on("cli/old").ask("What does the old list print?").bash(
+        "cat src/old.py", "print(1)"
+    ).say("It prints the names alone.")
+    work(session.on("cli/list").ask("Sort the entries by their date")).say(
+        "Sorted the entries."
+    ).fire("Stop")
     session.on("main").ask("Push it, please").say("It is pushed.").fire("SessionEnd")
     assert told_of(session) == [("cli/list", "switch", 4)]
 
 
 def test_a_persons_edit_is_left_alone(session):
-    """Once a person edited or removed the checkpoint it is theirs; a new file tells the work since."""
+    """Once a person edited or removed the checkpoint it is theirs; a new file tells the work
+    since.
+    """
     work(session.ask("first")).fire("Stop")
     (mine,) = session.where()
     mine.write_text(mine.read_text() + "\nMy own words.\n")
@@ -351,7 +465,11 @@ def test_a_persons_edit_is_left_alone(session):
     new.unlink()
     session.edit("last.py").fire("SessionEnd")
     others = [p for p in session.where() if p != mine]
-    assert len(others) == 1 and "last.py" in others[0].read_text() and "later.py" not in others[0].read_text()
+    assert (
+        len(others) == 1
+        and "last.py" in others[0].read_text()
+        and "later.py" not in others[0].read_text()
+    )
 
 
 def test_incremental_capture_is_whole_capture(env, project, now, tmp_path):
@@ -372,7 +490,9 @@ def test_incremental_capture_is_whole_capture(env, project, now, tmp_path):
 
 
 def test_a_fork_tells_only_its_own_work(env, project, now):
-    """A fork copies history with the same ids; it is not captured again, even before the parent is written."""
+    """A fork copies history with the same ids; it is not captured again, even before the parent is
+    written.
+    """
     parent = Session(env, project, now, "parent")
     parent.ask("first").edit("old.py").fire("Stop")
     child = Session(env, project, now, "child")
@@ -403,7 +523,11 @@ def test_lines_without_an_id_count(session):
     session.line("user", "first", promptSource="typed", uuid="").edit("a.py")
     session.line("user", "second", promptSource="typed", uuid="").edit("b.py")
     session.line("user", "third", promptSource="typed", uuid="")
-    assert re.findall(r"first|second|third", section(session.fire("SessionEnd")[0], "Turns")) == ["first", "second", "third"]
+    assert re.findall(r"first|second|third", section(session.fire("SessionEnd")[0], "Turns")) == [
+        "first",
+        "second",
+        "third",
+    ]
 
 
 def test_capture_can_be_switched_off(session):
@@ -439,8 +563,10 @@ def test_a_subagents_own_events_are_not_the_sessions(session):
 def test_racing_workers_make_one_file(session):
     """Stop and SessionEnd workers of one session do not race."""
     work(session.ask("x"))
-    children = [starting(session, name, session.now + 60 * number, last_assistant_message="bye")
-                for number, name in enumerate(("Stop", "SessionEnd", "Stop", "SessionEnd", "PreCompact"))]
+    children = [
+        starting(session, name, session.now + 60 * number, last_assistant_message="bye")
+        for number, name in enumerate(("Stop", "SessionEnd", "Stop", "SessionEnd", "PreCompact"))
+    ]
     assert [child.wait(30) for child in children] == [0] * 5
     assert len(session.files()) == 1
 
@@ -450,14 +576,18 @@ def test_changes_are_reported(session):
     session.ask("x").edit("a.py")
     heard = []
     session.capture("SessionEnd", heard.append)
-    assert sorted(map(session.place.path, heard)) == sorted(map(str, [*session.where(), *session.talks()]))
+    assert sorted(map(session.place.path, heard)) == sorted(
+        map(str, [*session.where(), *session.talks()])
+    )
 
 
 def test_a_failed_write_raises_and_loses_nothing(session, monkeypatch):
     """A write that fails is raised for the log, and the next run writes what was not written."""
     session.ask("x").edit("a.py")
     with monkeypatch.context() as patch:
-        patch.setattr(store.Store, "add", lambda *a, **k: (_ for _ in ()).throw(OSError(28, "No space left")))
+        patch.setattr(
+            store.Store, "add", lambda *a, **k: (_ for _ in ()).throw(OSError(28, "No space left"))
+        )
         with pytest.raises(OSError):
             session.fire("SessionEnd")
     assert len(session.fire("SessionEnd")) == 1
@@ -485,7 +615,9 @@ def test_fifty_megabytes_take_little_more_than_reading_them(session):
 
 @pytest.mark.alone
 def test_a_usual_transcript_is_captured_at_once(session):
-    """200 KB take under 150 ms in a process of its own (six times that here, for a slow machine)."""
+    """200 KB take under 150 ms in a process of its own (six times that here, for a slow
+    machine).
+    """
     big(session.path, 2 * 10**5)
     serve(session)
     session.ask("more").edit("new.py")
@@ -494,7 +626,9 @@ def test_a_usual_transcript_is_captured_at_once(session):
 
 
 def test_a_session_of_short_answers_leaves_its_conversation(env, project, now, ok):
-    """No checkpoint tells `8080`, yet what was asked is found, and `dayleaf` shows the session; a greeting alone leaves nothing."""
+    """No checkpoint tells `8080`, yet what was asked is found, and `dayleaf` shows the session; a
+    greeting alone leaves nothing.
+    """
     greeted = Session(env, project, now, "greeted")
     greeted.ask("hi").say("Hello!")
     greeted.ask("thanks").say("You are welcome.")
@@ -505,7 +639,9 @@ def test_a_session_of_short_answers_leaves_its_conversation(env, project, now, o
     assert not asked.capture("SessionEnd") and len(asked.talks()) == 1 and not asked.files()
     asked.ask("and of the metrics server?").say("9090.")
     assert not asked.capture("SessionEnd") and len(asked.talks()) == 1
-    assert "8080" in ok("recall", "port of the dev server") and "9090" in ok("recall", "metrics server")
+    assert "8080" in ok("recall", "port of the dev server") and "9090" in ok(
+        "recall", "metrics server"
+    )
     told = ok("today")
     assert "what is the port of the dev server" in told and "9090." in told
 
@@ -515,7 +651,9 @@ def test_a_session_that_nobody_typed_into_is_marked(env, project, now):
     session = Session(env, project, now, "bot")
     session.ask("you are a nightly bot").edit("summary.md").say("Wrote the summary.")
     lines = [json.loads(line) for line in session.path.read_text().splitlines()]
-    session.path.write_text("".join(json.dumps({**line, "entrypoint": "sdk-cli"}) + "\n" for line in lines))
+    session.path.write_text(
+        "".join(json.dumps({**line, "entrypoint": "sdk-cli"}) + "\n" for line in lines)
+    )
     (text,) = session.fire("SessionEnd")
     assert frontmatter.parse(text.encode()).meta["unattended"] == "true"
     session.ask("go on with the other one").edit("other.md")
@@ -523,11 +661,22 @@ def test_a_session_that_nobody_typed_into_is_marked(env, project, now):
 
 
 def test_a_checkpoint_says_that_its_session_went_on(session):
-    """What was in progress, and what failed, when the client compacted is no state of today's; a person's text stays."""
+    """What was in progress, and what failed, when the client compacted is no state of today's; a
+    person's text stays.
+    """
     session.ask("fix the parser").edit("a.py").bash("pytest -q", "1 failed", 1)
     (before,) = session.fire("PreCompact", trigger="auto")
     assert "in progress, not finished: fix the parser" in before and "` still fails: " in before
-    session.line("user", "This session is being continued from a previous conversation.", isCompactSummary=True)
-    session.edit("a.py").bash("pytest -q", "1 passed").say("Fixed.").ask("and the lexer").edit("b.py").say("Done.")
+    session.line(
+        "user",
+        "This session is being continued from a previous conversation.",
+        isCompactSummary=True,
+    )
+    session.edit("a.py").bash("pytest -q", "1 passed").say("Fixed.").ask("and the lexer").edit(
+        "b.py"
+    ).say("Done.")
     first, _ = session.fire("SessionEnd")
-    assert "- went on later in this session: fix the parser" in first and "` failed when this part ended: " in first
+    assert (
+        "- went on later in this session: fix the parser" in first
+        and "` failed when this part ended: " in first
+    )

@@ -1,4 +1,6 @@
-"""Work is called by its plan, the client's title, its last commit, or its first request that says something."""
+"""Work is called by its plan, the client's title, its last commit, or its first request that says
+something.
+"""
 
 from __future__ import annotations
 
@@ -16,13 +18,21 @@ PLAN = Piece(turns.USER, "# Plan: Move the cache\n", turns.APPROVED)
 def test_the_best_name_stands_first():
     held = [turn("ok"), turn("fix the cache key", PLAN)]
     assert titles.titles(held, "Cache keys", ["Add a test", "Fix the key"]) == [
-        "Move the cache", "Cache keys", "Fix the key", "Add a test", "fix the cache key"]
+        "Move the cache",
+        "Cache keys",
+        "Fix the key",
+        "Add a test",
+        "fix the cache key",
+    ]
     assert titles.titles([turn("ok")], "", []) == []
 
 
 def test_what_nobody_typed_names_nothing():
     """Neither a summary nor a message of the team."""
-    held = [turn("(teammate lead) fix the cache key", asked=turns.TEAM), turn("", asked=turns.SUMMARY)]
+    held = [
+        turn("(teammate lead) fix the cache key", asked=turns.TEAM),
+        turn("", asked=turns.SUMMARY),
+    ]
     assert titles.titles(held, "", []) == [] and titles.first_request(held) == ""
 
 

@@ -32,12 +32,17 @@ def test_time_session_and_limit_narrow_it(ok, notes):
 
 @pytest.mark.parametrize("words", [("accept", "all"), ("review",), ("reject", "ID")])
 def test_only_a_person_at_a_terminal_decides(run, ok, env, project, place, notes, words, expand):
-    """A pipe, the model's shell, a slash command: each is refused with one line, and nothing changes."""
+    """A pipe, the model's shell, a slash command: each is refused with one line, and nothing
+    changes.
+    """
     first = next(iter(proposed(ok).values()))["id"]
     words = [first if word == "ID" else word for word in words]
     before = [path.read_bytes() for path in kept(place)]
     done = run("harvest", *words)
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1) and "in your own terminal" in done.stderr
+    assert (done.returncode, done.stderr.count("\n")) == (
+        2,
+        1,
+    ) and "in your own terminal" in done.stderr
     status, shown = on_terminal(["harvest", *words], {**env, "CLAUDECODE": "1"}, project, ["yes"])
     assert status == 2 and "only a person decides" in shown
     assert "only a person decides" in expand("harvest", " ".join(words))["reason"]
@@ -50,14 +55,20 @@ def test_what_a_person_accepts_is_pushed(ok, env, project, notes):
     status, shown = on_terminal(["harvest", "accept", found["Use"]["id"]], env, project)
     assert status == 0 and "accepted %s" % found["Use"]["id"] in shown
     assert CLICK[:40] in ok("load", "why argparse instead of click import")
-    assert found["Keep"]["id"] in ok("harvest", "list") and found["Use"]["id"] not in ok("harvest", "list")
+    assert found["Keep"]["id"] in ok("harvest", "list") and found["Use"]["id"] not in ok(
+        "harvest", "list"
+    )
 
 
 def test_all_are_accepted_after_a_yes(ok, env, project, place, notes):
     """They are shown first; anything but yes leaves them."""
     proposed(ok)
     status, shown = on_terminal(["harvest", "accept", "all"], env, project, ["no"])
-    assert status == 2 and CACHE in shown and "accepted: true" not in "".join(p.read_text() for p in kept(place))
+    assert (
+        status == 2
+        and CACHE in shown
+        and "accepted: true" not in "".join(p.read_text() for p in kept(place))
+    )
     assert on_terminal(["harvest", "accept", "all"], env, project, ["yes"])[0] == 0
     assert all("accepted: true" in path.read_text(encoding="utf-8") for path in kept(place))
 
@@ -66,12 +77,27 @@ def test_what_a_person_rejects_never_comes_back(ok, env, project, place, notes):
     """The archive keeps it with its key, also where it was reworded before."""
     found = proposed(ok)
     path = next(path for path in kept(place) if "argparse" in path.name)
-    path.write_text(path.read_text(encoding="utf-8").replace(CLICK, "Reworded.").replace("Use `argparse`", "Took"), encoding="utf-8")
-    status, shown = on_terminal(["harvest", "reject", found["Use"]["id"], found["Keep"]["id"]], env, project)
+    path.write_text(
+        path.read_text(encoding="utf-8")
+        .replace(CLICK, "Reworded.")
+        .replace("Use `argparse`", "Took"),
+        encoding="utf-8",
+    )
+    status, shown = on_terminal(
+        ["harvest", "reject", found["Use"]["id"], found["Keep"]["id"]], env, project
+    )
     assert status == 0 and shown.count("rejected l-") == 2
-    assert '"reason":"rejected"' in Path(place.path("p/archive/log.jsonl")).read_text(encoding="utf-8").replace(": ", ":")
+    assert '"reason":"rejected"' in Path(place.path("p/archive/log.jsonl")).read_text(
+        encoding="utf-8"
+    ).replace(": ", ":")
     assert ok("harvest").startswith("nothing new")
-    put(place, "p/checkpoints/c-3.md", "Three", "Decision: " + CACHE.replace("no server", "no server at all"), created="2026-11-21")
+    put(
+        place,
+        "p/checkpoints/c-3.md",
+        "Three",
+        "Decision: " + CACHE.replace("no server", "no server at all"),
+        created="2026-11-21",
+    )
     assert ok("harvest").startswith("nothing new")
 
 
@@ -83,13 +109,27 @@ def test_a_review_goes_through_them_one_by_one(ok, env, project, place, notes):
     script = Path(project, "editor")
     script.write_text("#!/bin/sh\necho 'Seen in review.' >> \"$1\"\n")
     script.chmod(0o755)
-    status, shown = on_terminal(["harvest", "review"], {**env, "EDITOR": str(script)}, project, ["e", "a", "x", "r", "s"])
+    status, shown = on_terminal(
+        ["harvest", "review"], {**env, "EDITOR": str(script)}, project, ["e", "a", "x", "r", "s"]
+    )
     assert status == 0 and "1 of 3" in shown and "3 of 3" in shown
-    assert shown.count("2 of 3") == 1 and "'x' is not an answer; type one of a (accept), e (edit), r (reject), s (skip), q (quit)" in shown
-    assert shown.index("\naccepted l-") < shown.index("2 of 3") < shown.index("\nrejected l-") < shown.index("3 of 3")
+    assert (
+        shown.count("2 of 3") == 1
+        and "'x' is not an answer; type one of a (accept), e (edit), r (reject), s (skip), q (quit)"
+        in shown
+    )
+    assert (
+        shown.index("\naccepted l-")
+        < shown.index("2 of 3")
+        < shown.index("\nrejected l-")
+        < shown.index("3 of 3")
+    )
     assert "\\u{202e}gnihtemos\\u{1b}[2J" in shown and "\u202e" not in shown
     texts = [path.read_text(encoding="utf-8") for path in kept(place)]
-    assert len(texts) == 2 and sum("accepted: true" in text and "Seen in review." in text for text in texts) == 1
+    assert (
+        len(texts) == 2
+        and sum("accepted: true" in text and "Seen in review." in text for text in texts) == 1
+    )
     assert shown.count("\naccepted l-") == shown.count("\nrejected l-") == 1 and len(found) == 3
 
 
@@ -114,13 +154,16 @@ def test_a_review_that_is_quit_leaves_the_rest(ok, env, project, place, notes):
     assert status == 0 and len(kept(place)) == 2
 
 
-@pytest.mark.parametrize(("words", "said"), [
-    (["revue"], "did you mean 'review'?"),
-    (["list", "more"], "takes no more words"),
-    (["list", "--since", "7d"], "takes no --since"),
-    (["--since", "someday"], "is no time"),
-    (["--provider", "extract"], "unknown value 'extract'"),
-])
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["revue"], "did you mean 'review'?"),
+        (["list", "more"], "takes no more words"),
+        (["list", "--since", "7d"], "takes no --since"),
+        (["--since", "someday"], "is no time"),
+        (["--provider", "extract"], "unknown value 'extract'"),
+    ],
+)
 def test_wrong_words_end_with_one_line(run, words, said):
     """Status 2, and what was meant."""
     done = run("harvest", *words)

@@ -23,23 +23,46 @@ def test_the_export_lists_every_learning(ok, tmp_path):
     ok("learn", TEXT, "--tag", "auth")
     value = json.loads(ok("index", "export"))
     assert value["learningCount"] == 1 and value["learnings"][0]["file"].endswith(".md")
-    assert set(value) >= {"version", "generated", "learningCount", "totalTokens", "learnings", "topics", "categories"}
+    assert set(value) >= {
+        "version",
+        "generated",
+        "learningCount",
+        "totalTokens",
+        "learnings",
+        "topics",
+        "categories",
+    }
     ok("index", "export", "--out", str(tmp_path / "index.json"))
-    assert json.loads((tmp_path / "index.json").read_text(encoding="utf-8"))["learnings"] == value["learnings"]
+    assert (
+        json.loads((tmp_path / "index.json").read_text(encoding="utf-8"))["learnings"]
+        == value["learnings"]
+    )
 
 
 def test_settings_are_set_in_the_users_file(ok, home):
-    """`config set` changes its key and keeps the rest; `get` and `list` say where a value comes from."""
+    """`config set` changes its key and keeps the rest; `get` and `list` say where a value comes
+    from.
+    """
     path = Path(home, ".dayleaf", "config.json")
     path.parent.mkdir()
     path.write_text('{"load": {"top": 3, "recent": 2}, "unknown": 1}')
     assert ok("config", "set", "load.top", "4") == "load.top = 4\n"
     assert ok("config", "set", "redact.allow", '["a","b"]')
-    assert json.loads(path.read_text()) == {"load": {"top": 4, "recent": 2}, "unknown": 1, "redact.allow": ["a", "b"]}
+    assert json.loads(path.read_text()) == {
+        "load": {"top": 4, "recent": 2},
+        "unknown": 1,
+        "redact.allow": ["a", "b"],
+    }
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert json.loads(ok("config", "get", "load.top", "--json")) == {"key": "load.top", "value": 4, "source": "user"}
+    assert json.loads(ok("config", "get", "load.top", "--json")) == {
+        "key": "load.top",
+        "value": 4,
+        "source": "user",
+    }
     assert "unknown key 'unknown'" in ok("config", "list")
-    assert "environment overrides it with 9" in ok("config", "set", "load.top", "5", DAYLEAF_LOAD_TOP="9")
+    assert "environment overrides it with 9" in ok(
+        "config", "set", "load.top", "5", DAYLEAF_LOAD_TOP="9"
+    )
 
 
 def test_a_broken_settings_file_is_not_overwritten(run, home):
@@ -56,15 +79,30 @@ def test_redact_is_a_filter(ok):
     secret = "AK" + "IA" + "Q7RSTUVW2X3Y4Z5A"
     said = ok("redact", "-", stdin="key %s\nkeep\n" % secret)
     assert secret not in said and said.endswith("keep\n") and "[redacted:" in said
-    rows = [json.loads(row) for row in ok("redact", "--batch", stdin="\n".join(
-        json.dumps(row) for row in ({"id": "a", "text": "key " + secret}, {"id": "b", "text": "plain"}))).splitlines()]
-    assert [row["id"] for row in rows] == ["a", "b"] and rows[1] == {"id": "b", "text": "plain", "found": []}
+    rows = [
+        json.loads(row)
+        for row in ok(
+            "redact",
+            "--batch",
+            stdin="\n".join(
+                json.dumps(row)
+                for row in ({"id": "a", "text": "key " + secret}, {"id": "b", "text": "plain"})
+            ),
+        ).splitlines()
+    ]
+    assert [row["id"] for row in rows] == ["a", "b"] and rows[1] == {
+        "id": "b",
+        "text": "plain",
+        "found": [],
+    }
     assert secret not in rows[0]["text"] and rows[0]["found"][0]["count"] == 1
 
 
 def test_a_batch_line_that_is_none_is_named(run):
     """The line's number is in the message."""
-    assert "stdin line 2" in one_line_error(run("redact", "--batch", stdin='{"id":1,"text":"x"}\n[]\n'), 2)
+    assert "stdin line 2" in one_line_error(
+        run("redact", "--batch", stdin='{"id":1,"text":"x"}\n[]\n'), 2
+    )
 
 
 def test_a_setting_goes_back_to_its_default(ok, run):
@@ -113,29 +151,46 @@ def end_a_session(env, project, session: str) -> None:
     path = Path(env["HOME"], ".claude", "projects", "p", session + ".jsonl")
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes((DATA / "tools-interactive.jsonl").read_bytes())
-    event = hook.payload("SessionEnd", "other", session_id=session, transcript_path=str(path), cwd=project)
-    assert hook.harmless(hook.fire("session_end", event, {**env, "CLAUDE_PROJECT_DIR": project})).settled
+    event = hook.payload(
+        "SessionEnd", "other", session_id=session, transcript_path=str(path), cwd=project
+    )
+    assert hook.harmless(
+        hook.fire("session_end", event, {**env, "CLAUDE_PROJECT_DIR": project})
+    ).settled
 
 
 def test_a_paused_project_keeps_and_pushes_nothing_until_it_goes_on(ok, run, env, project, place):
-    """For its user alone: nothing is written into the repository; status says so with the command that goes on."""
+    """For its user alone: nothing is written into the repository; status says so with the command
+    that goes on.
+    """
     assert "paused" in ok("off", "--mine")
     end_a_session(env, project, "65c898d6-0001")
-    assert not list(Path(place.private).glob("checkpoints/*/*.md")) and not Path(project, ".dayleaf").exists()
+    assert (
+        not list(Path(place.private).glob("checkpoints/*/*.md"))
+        and not Path(project, ".dayleaf").exists()
+    )
     said = ok("status")
-    assert "capture: off in this project, by you; `dayleaf on --mine`" in said and "pushes: off in this project, by you" in said
+    assert (
+        "capture: off in this project, by you; `dayleaf on --mine`" in said
+        and "pushes: off in this project, by you" in said
+    )
     assert ok().startswith("pushes: off in this project, by you")
     assert "only a person" in one_line_error(run("on", "--mine", CLAUDECODE="1"), 2)
     ok("on", "--mine")
     end_a_session(env, project, "65c898d6-0002")
-    assert list(Path(place.private).glob("checkpoints/*/*.md")) and "off" not in ok("status").split("Records")[0]
+    assert (
+        list(Path(place.private).glob("checkpoints/*/*.md"))
+        and "off" not in ok("status").split("Records")[0]
+    )
 
 
 def test_projects_are_captured_by_list_where_the_user_wants_that(ok, env, project, place):
     """`on --mine` puts a project on the list."""
     ok("config", "set", "capture.projects", "listed")
     end_a_session(env, project, "65c898d6-0001")
-    assert not list(Path(place.private).glob("checkpoints/*/*.md")) and "projects that are not listed" in ok("status")
+    assert not list(
+        Path(place.private).glob("checkpoints/*/*.md")
+    ) and "projects that are not listed" in ok("status")
     ok("on", "--mine")
     end_a_session(env, project, "65c898d6-0002")
     assert list(Path(place.private).glob("checkpoints/*/*.md"))
@@ -156,30 +211,41 @@ def test_pushes_are_switched_per_session_and_per_project(ok, place, project):
 
 
 def test_off_in_a_terminal_means_the_newest_session(ok, place):
-    """Beside a running session nobody knows its id: the one that wrote the latest receipt is switched."""
+    """Beside a running session nobody knows its id: the one that wrote the latest receipt is
+    switched.
+    """
     receipts.write(place.receipts("older"), {"v": 1, "event": "start"})
     os.utime(place.receipts("older"), (1000, 1000))
     receipts.write(place.receipts("newer"), {"v": 1, "event": "start"})
     assert "no more notes" in ok("off")
-    assert receipts.session(place.receipts("newer")).off and not receipts.session(place.receipts("older")).off
+    assert (
+        receipts.session(place.receipts("newer")).off
+        and not receipts.session(place.receipts("older")).off
+    )
 
 
 def test_a_session_that_never_ran_is_not_switched(run, ok, env, project, place):
     """A slip of the finger must not become the newest session; the one that ran is named."""
     assert "no session has run" in one_line_error(run("off", "--session", "nosuch"), 2)
     push(env, project, "SessionStart", "aaaa1111", source="startup")
-    assert "no session 'nosuch' here; the newest is aaaa1111" in one_line_error(run("off", "--session", "nosuch"), 2)
+    assert "no session 'nosuch' here; the newest is aaaa1111" in one_line_error(
+        run("off", "--session", "nosuch"), 2
+    )
     assert not Path(place.receipts("nosuch")).exists()
     assert "in session aaaa1111" in ok("off")
     assert receipts.session(place.receipts("aaaa1111")).off and "switched off" in ok("why")
 
 
 def test_a_session_that_was_only_switched_is_no_session_that_ran(ok, env, project, place):
-    """The running one may be switched before its first receipt; neither `why`, `off` nor `stats` takes it for one that ran."""
+    """The running one may be switched before its first receipt; neither `why`, `off` nor `stats`
+    takes it for one that ran.
+    """
     push(env, project, "SessionStart", "aaaa1111", source="startup")
     assert "in session bbbb2222" in ok("off", CLAUDE_CODE_SESSION_ID="bbbb2222")
     assert receipts.session(place.receipts("bbbb2222")).off
-    assert json.loads(ok("why", "--json"))["session"] == "aaaa1111" and "in session aaaa1111" in ok("off")
+    assert json.loads(ok("why", "--json"))["session"] == "aaaa1111" and "in session aaaa1111" in ok(
+        "off"
+    )
     assert json.loads(ok("stats", "--json"))["sessions"] == 1
 
 

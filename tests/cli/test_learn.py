@@ -1,4 +1,6 @@
-"""The verbs that write records: learn, checkpoint, forget, restore, edit, new; and the switches on and off."""
+"""The verbs that write records: learn, checkpoint, forget, restore, edit, new; and the switches on
+and off.
+"""
 
 from __future__ import annotations
 
@@ -20,62 +22,97 @@ KEY = "sk_live_" + "4eC39HqLyjWDarjtT1zdp7dc"
 
 @pytest.fixture
 def edits(env, project, tmp_path):
-    """Run `dayleaf` with an editor that is a line of sh about the file "$1": edits(edit, *words) -> CompletedProcess."""
+    """Run `dayleaf` with an editor that is a line of sh about the file "$1": edits(edit, *words) ->
+    CompletedProcess.
+    """
+
     def call(edit, *words, **more):
         editor = tmp_path / "an editor"
         editor.write_text("#!/bin/sh\n%s\n" % edit)
         editor.chmod(0o755)
         return dayleaf(env, project)(*words, **{"EDITOR": "'%s'" % editor, **more})
+
     return call
 
 
 @pytest.fixture
 def made(edits):
     """Run it, which must succeed, and return what --json says."""
+
     def call(edit, *words):
         done = edits(edit, *words, "--json")
         assert (done.returncode, done.stderr) == (0, ""), done.stderr
         return json.loads(done.stdout)
+
     return call
 
 
 @pytest.fixture
 def left(place):
     """Name the texts that are kept for later, and the records."""
+
     def call():
         drafts = sorted(Path(place.cache).glob("new-*")) if os.path.isdir(place.cache) else []
-        return [str(path) for path in drafts], sorted(str(path) for path in Path(place.private).rglob("*.md"))
+        return [str(path) for path in drafts], sorted(
+            str(path) for path in Path(place.private).rglob("*.md")
+        )
+
     return call
 
 
 def test_a_rule_is_written_in_the_editor(made, edits, left):
     """Title, reason and text come back; the hints do not; it waits for its approval."""
-    kept = made("sed -i 's/^rationale:/rationale: pushes were lost/' \"$1\"; echo 'Never force push.' >> \"$1\"",
-                "new", "rule", "Push:", "never", "force")
+    kept = made(
+        "sed -i 's/^rationale:/rationale: pushes were lost/' \"$1\"; echo 'Never "
+        'force push.\' >> "$1"',
+        "new",
+        "rule",
+        "Push:",
+        "never",
+        "force",
+    )
     text = Path(kept["path"]).read_text()
     assert (kept["kind"], kept["title"], kept["tier"]) == ("rule", "Push: never force", "private")
-    assert "rationale: pushes were lost" in text and text.endswith("---\n\nNever force push.\n") and "#" not in text
+    assert (
+        "rationale: pushes were lost" in text
+        and text.endswith("---\n\nNever force push.\n")
+        and "#" not in text
+    )
     assert left() == ([], [kept["path"]])
     assert kept["id"] + "  pending" in edits("true", "rule", "list").stdout
 
 
-@pytest.mark.parametrize("edit", ["true", "echo x >> \"$1\"; exit 1", ": > \"$1\"", "sed -i 's/^tags.*/tags: [a]/' \"$1\""],
-                         ids=["unchanged", "editor failed", "emptied", "nothing said"])
+@pytest.mark.parametrize(
+    "edit",
+    ["true", 'echo x >> "$1"; exit 1', ': > "$1"', "sed -i 's/^tags.*/tags: [a]/' \"$1\""],
+    ids=["unchanged", "editor failed", "emptied", "nothing said"],
+)
 def test_nothing_is_written_where_nothing_was_said(edits, left, edit):
     """And no file is left behind."""
-    for title in ([], ["A title"]) if edit in ("true", ": > \"$1\"") else ([],):
+    for title in ([], ["A title"]) if edit in ("true", ': > "$1"') else ([],):
         done = edits(edit, "new", "learning", *title)
-        assert (done.returncode, done.stdout, done.stderr) == (0, "nothing was written\n", "") and left() == ([], [])
+        assert (done.returncode, done.stdout, done.stderr) == (
+            0,
+            "nothing was written\n",
+            "",
+        ) and left() == ([], [])
 
 
 def test_a_text_with_a_fault_is_kept_with_a_way_back_in(edits, made, left):
-    """The message names the line, the remedy and the file; `--from` opens that, and clears it once it is right."""
+    """The message names the line, the remedy and the file; `--from` opens that, and clears it once
+    it is right.
+    """
     done = edits("echo 'Never force push.' >> \"$1\"", "new", "rule", "Push", "--shared")
     (draft,), records = left()
     assert (done.returncode, done.stdout, records) == (1, "", [])
-    assert "line 6: a rule needs a rationale; add a line" in done.stderr and "--from '%s'" % draft in done.stderr
+    assert (
+        "line 6: a rule needs a rationale; add a line" in done.stderr
+        and "--from '%s'" % draft in done.stderr
+    )
     assert edits("true", "new", "rule", "--from", draft).returncode == 1 and left()[0] == [draft]
-    assert "is unchanged" in edits("exit 1", "new", "rule", "--from", draft).stdout and left()[0] == [draft]
+    assert "is unchanged" in edits("exit 1", "new", "rule", "--from", draft).stdout and left()[
+        0
+    ] == [draft]
     kept = made("sed -i 's/^rationale:/rationale: why/' \"$1\"", "new", "rule", "--from", draft)
     assert "Never force push." in Path(kept["path"]).read_text() and left() == ([], [kept["path"]])
 
@@ -85,17 +122,29 @@ def test_a_file_of_ones_own_stays_where_it_is(made, tmp_path):
     own = tmp_path / "own.md"
     own.write_text("---\ntitle: Mine\nowner: me\n---\n\nText.\n")
     kept = made("true", "new", "learning", "--from", str(own))
-    assert kept["title"] == "Mine" and "owner: me" in Path(kept["path"]).read_text() and own.exists()
+    assert (
+        kept["title"] == "Mine" and "owner: me" in Path(kept["path"]).read_text() and own.exists()
+    )
 
 
 def test_tiers_and_kinds_are_chosen(made, edits, home, project):
     """--shared, --global; a wrong kind names the nearest; a plan belongs to one workspace."""
-    edit = "echo text >> \"$1\""
-    assert made(edit, "new", "learning", "a", "--shared")["path"].startswith(project + "/.dayleaf/learnings/")
-    assert made(edit, "new", "learning", "b", "--global")["path"].startswith(home + "/.dayleaf/global/learnings/")
-    for words, said in ((["rul"], "did you mean 'rule'?"), ([], "use one of"), (["checkpoint"], "new needs a kind"),
-                        (["plan", "x", "--global"], "one workspace"), (["rule", "--global", "--shared"], "exclude"),
-                        (["rule", "--replace"], "for a plan"), (["rule", "--from", "none.md"], "no such file")):
+    edit = 'echo text >> "$1"'
+    assert made(edit, "new", "learning", "a", "--shared")["path"].startswith(
+        project + "/.dayleaf/learnings/"
+    )
+    assert made(edit, "new", "learning", "b", "--global")["path"].startswith(
+        home + "/.dayleaf/global/learnings/"
+    )
+    for words, said in (
+        (["rul"], "did you mean 'rule'?"),
+        ([], "use one of"),
+        (["checkpoint"], "new needs a kind"),
+        (["plan", "x", "--global"], "one workspace"),
+        (["rule", "--global", "--shared"], "exclude"),
+        (["rule", "--replace"], "for a plan"),
+        (["rule", "--from", "none.md"], "no such file"),
+    ):
         done = edits(edit, "new", *words)
         assert (done.returncode, done.stdout) == (2, "") and said in done.stderr, done
 
@@ -111,10 +160,13 @@ def test_a_resource_wants_a_path_that_is_there(made, edits, project):
 def test_a_plan_from_the_editor_is_the_active_one(made, edits, left):
     """A second one is refused before the editor opens."""
     kept = made("echo '- [ ] first' >> \"$1\"", "new", "plan", "Ship")
-    assert edits("true", "plan").stdout == kept["id"] + "  active  0 of 1 step done  Ship\n   1 [ ] first\n"
-    done = edits("echo x >> \"$1\"", "new", "plan", "Other")
+    assert (
+        edits("true", "plan").stdout
+        == kept["id"] + "  active  0 of 1 step done  Ship\n   1 [ ] first\n"
+    )
+    done = edits('echo x >> "$1"', "new", "plan", "Other")
     assert done.returncode == 1 and "--replace" in done.stderr and left()[0] == []
-    assert made("echo x >> \"$1\"", "new", "plan", "Other", "--replace")["title"] == "Other"
+    assert made('echo x >> "$1"', "new", "plan", "Other", "--replace")["title"] == "Other"
     assert "dropped  0 of 1 step done  Ship" in edits("true", "plan").stdout
 
 
@@ -128,10 +180,17 @@ def test_secrets_are_taken_out(edits, left):
 
 def test_what_is_learnt_is_found_at_once(ok):
     """A learning is a file and a hit before the next command."""
-    kept = json.loads(ok("learn", TEXT, "--tag", "auth", "--version", "2.1", "--confidence", "high", "--json"))
+    kept = json.loads(
+        ok("learn", TEXT, "--tag", "auth", "--version", "2.1", "--confidence", "high", "--json")
+    )
     assert Path(kept["path"]).read_text(encoding="utf-8").endswith(TEXT + "\n")
     assert (kept["title"], kept["tags"], kept["versions"], kept["confidence"], kept["source"]) == (
-        "Pin the JWT issuer in tests", ["auth"], ["2.1"], "high", "human")
+        "Pin the JWT issuer in tests",
+        ["auth"],
+        ["2.1"],
+        "high",
+        "human",
+    )
     found = json.loads(ok("recall", "jwt issuer", "--json"))
     assert [hit["id"] for hit in found["hits"]] == [kept["id"]]
     assert found["backend"] and not found["stale"]
@@ -154,15 +213,35 @@ def test_a_text_may_come_from_stdin(ok, words):
 
 def test_tiers_are_chosen_by_option(ok, home, project):
     """--global is for every project, --shared goes into the repository."""
-    assert json.loads(ok("learn", "a global one", "--global", "--json"))["path"].startswith(home + "/.dayleaf/global/")
-    assert json.loads(ok("learn", "a shared one", "--shared", "--json"))["path"].startswith(project + "/.dayleaf/learnings/")
+    assert json.loads(ok("learn", "a global one", "--global", "--json"))["path"].startswith(
+        home + "/.dayleaf/global/"
+    )
+    assert json.loads(ok("learn", "a shared one", "--shared", "--json"))["path"].startswith(
+        project + "/.dayleaf/learnings/"
+    )
 
 
 def test_a_checkpoint_by_hand_is_written(ok):
     """A note becomes a checkpoint of the session, tagged."""
-    kept = json.loads(ok("checkpoint", "Moved auth to v2. Next: the docs.", "--tag", "auth", "--session", "s-1", "--json"))
-    assert (kept["kind"], kept["title"], kept["tags"]) == ("checkpoint", "Moved auth to v2", ["auth"])
-    assert [hit["id"] for hit in json.loads(ok("recall", "--kind", "checkpoint", "--json"))["hits"]] == [kept["id"]]
+    kept = json.loads(
+        ok(
+            "checkpoint",
+            "Moved auth to v2. Next: the docs.",
+            "--tag",
+            "auth",
+            "--session",
+            "s-1",
+            "--json",
+        )
+    )
+    assert (kept["kind"], kept["title"], kept["tags"]) == (
+        "checkpoint",
+        "Moved auth to v2",
+        ["auth"],
+    )
+    assert [
+        hit["id"] for hit in json.loads(ok("recall", "--kind", "checkpoint", "--json"))["hits"]
+    ] == [kept["id"]]
 
 
 def test_forgetting_archives_and_restoring_brings_back(ok):
@@ -175,13 +254,19 @@ def test_forgetting_archives_and_restoring_brings_back(ok):
 
 
 def test_removing_for_good_wants_a_yes_and_says_what_went(run, ok, home):
-    """--hard without a terminal needs --yes; then no byte of the text is left below the home, the index included."""
+    """--hard without a terminal needs --yes; then no byte of the text is left below the home, the
+    index included.
+    """
     id = json.loads(ok("learn", "quokkasecretword lives here", "--json"))["id"]
     assert "--yes" in one_line_error(run("forget", id, "--hard"), 2)
     assert ok("show", id)
     said = ok("forget", id, "--hard", "--yes")
     assert "removed " + id in said and ".md" in said
-    left = [path for path in Path(home).rglob("*") if path.is_file() and b"quokkasecretword" in path.read_bytes()]
+    left = [
+        path
+        for path in Path(home).rglob("*")
+        if path.is_file() and b"quokkasecretword" in path.read_bytes()
+    ]
     assert left == []
 
 
@@ -196,7 +281,11 @@ def test_what_was_derived_goes_with_a_record_in_every_checkout(ok, home, place, 
     for end in (".turned", ".facts", ".claims", ".heads"):  # of the records' titles and sentences
         Path(place.cache, "other" + end).write_text("--state open")
     ok("forget", "k-three", "--hard", "--yes")
-    assert [path for path in Path(home).rglob("*") if path.is_file() and b"--state open" in path.read_bytes()] == []
+    assert [
+        path
+        for path in Path(home).rglob("*")
+        if path.is_file() and b"--state open" in path.read_bytes()
+    ] == []
     assert walls.write(place, vault.settings(), now)
 
 
@@ -208,8 +297,15 @@ def test_a_record_in_the_archive_can_be_removed_for_good(ok, home):
     assert not list(Path(home).rglob("*quokka*"))
 
 
-@pytest.mark.parametrize("words", [["learn", "<private>foo. bar</private>"], ["learn", "<private>foo</private>", "--title", "T"],
-                                   ["checkpoint", "<private>foo</private>"]], ids=" ".join)
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["learn", "<private>foo. bar</private>"],
+        ["learn", "<private>foo</private>", "--title", "T"],
+        ["checkpoint", "<private>foo</private>"],
+    ],
+    ids=" ".join,
+)
 def test_nothing_is_kept_of_what_is_private(run, place, words):
     """A learning or note that is all private leaves no empty file, whatever its title."""
     assert "nothing is left to keep: all of it is marked private" in one_line_error(run(*words), 2)
@@ -220,11 +316,16 @@ def test_the_same_words_with_another_tag_get_it(ok, home):
     """Today or later, the file that is there takes the tags; other words are another learning."""
     first = json.loads(ok("learn", "Issuers must match.", "--tag", "auth", "--json"))
     path = Path(first["path"])
-    path.write_text(path.read_text().replace("created: 20", "created: 19", 1))  # as if it had been written long ago
-    assert ok("learn", "Issuers must match.", "--tag", "jwt", "--version", "2").startswith("already there " + first["id"])
+    # as if it had been written long ago
+    path.write_text(path.read_text().replace("created: 20", "created: 19", 1))
+    assert ok("learn", "Issuers must match.", "--tag", "jwt", "--version", "2").startswith(
+        "already there " + first["id"]
+    )
     again = json.loads(ok("learn", "Issuers must match.", "--json"))
     assert (again["id"], again["tags"], again["versions"]) == (first["id"], ["auth", "jwt"], ["2"])
-    assert ok("learn", "Issuers must match. Always.", "--title", "Issuers must match").startswith("kept")
+    assert ok("learn", "Issuers must match. Always.", "--title", "Issuers must match").startswith(
+        "kept"
+    )
     assert len(list(Path(home).rglob("issuers*.md"))) == 2
 
 
@@ -232,18 +333,24 @@ def test_the_same_words_of_a_candidate_are_kept(ok, place):
     """What nobody accepted is not pushed: the user's own words must be."""
     folder = Path(place.folder("p", "learning"))
     folder.mkdir(parents=True)
-    (folder / "issuers-must-match-1a2b.md").write_text("---\ntitle: Issuers must match\nsource: auto\n---\nIssuers must match.\n")
+    (folder / "issuers-must-match-1a2b.md").write_text(
+        "---\ntitle: Issuers must match\nsource: auto\n---\nIssuers must match.\n"
+    )
     assert ok("learn", "Issuers must match.").startswith("kept")
 
 
 def test_an_archived_record_is_said_to_be_archived(run, ok):
-    """Neither show, forget nor restore offers another record in its place, and the start of an id will do."""
+    """Neither show, forget nor restore offers another record in its place, and the start of an id
+    will do.
+    """
     id = json.loads(ok("learn", TEXT, "--json"))["id"]
     other = json.loads(ok("learn", "Another one.", "--json"))["id"]
     ok("forget", id)
     for verb in ("show", "forget"):
         for text in (id, id[:6]):
-            assert "is archived; `dayleaf restore %s` brings it back" % id in one_line_error(run(verb, text), 1)
+            assert "is archived; `dayleaf restore %s` brings it back" % id in one_line_error(
+                run(verb, text), 1
+            )
     ok("restore", id[:6])
     assert "it is in the store" in one_line_error(run("restore", id), 1)
     ok("forget", id)
@@ -258,7 +365,8 @@ def test_an_archived_record_is_said_to_be_archived(run, ok):
 def test_an_id_is_not_taken_for_one_that_is_merely_alike(run, ok):
     """Hexadecimal digits are alike by chance; what may be removed is never offered for that."""
     id = json.loads(ok("learn", TEXT, "--json"))["id"]
-    one, other = ("%x" % (15 - int(id[at], 16)) for at in (5, 7))  # two that are no neighbours, which might be swapped
+    # two that are no neighbours, which might be swapped
+    one, other = ("%x" % (15 - int(id[at], 16)) for at in (5, 7))
     alike = id[:5] + one + id[6] + other + id[8:]
     assert id not in one_line_error(run("forget", alike), 1)
 
@@ -272,13 +380,35 @@ def test_a_folder_that_cannot_be_written_is_named(run, project, home):
 
 @pytest.fixture
 def session(place):
-    """A session with two checkpoints, a conversation, a learning that came of it; and another session's checkpoint."""
+    """A session with two checkpoints, a conversation, a learning that came of it; and another
+    session's checkpoint.
+    """
     talks.put(place)
     for number in (1, 2):
-        vault.put(place, "p/checkpoints/2026-01-23/15000%d-x.md" % number, "Fixed resume %d" % number, "quokkanote", created=
-                  "2026-01-23T15:00:0%dZ" % number, session=talks.SESSION, source="auto", conversation="c-7a1c0001")
-    vault.put(place, "p/learnings/markers.md", "Markers come first", "Write it, then read it.", session=talks.SESSION)
-    vault.put(place, "p/checkpoints/2026-01-24/150001-y.md", "Another session", session="other", source="auto")
+        vault.put(
+            place,
+            "p/checkpoints/2026-01-23/15000%d-x.md" % number,
+            "Fixed resume %d" % number,
+            "quokkanote",
+            created="2026-01-23T15:00:0%dZ" % number,
+            session=talks.SESSION,
+            source="auto",
+            conversation="c-7a1c0001",
+        )
+    vault.put(
+        place,
+        "p/learnings/markers.md",
+        "Markers come first",
+        "Write it, then read it.",
+        session=talks.SESSION,
+    )
+    vault.put(
+        place,
+        "p/checkpoints/2026-01-24/150001-y.md",
+        "Another session",
+        session="other",
+        source="auto",
+    )
     return talks.SESSION
 
 
@@ -288,31 +418,52 @@ def test_forgetting_one_record_says_what_of_its_session_stays(ok, session):
     assert "  1 conversation and 1 checkpoint of its session stay; " in said
     assert "`dayleaf forget --session %s` removes all" % session in said
     assert json.loads(ok("forget", "c-7a1c0001", "--json"))["stays"] == ["150002-x"]
-    assert "--session" not in ok("forget", "markers") and "--session" not in ok("forget", "150001-y")
+    assert "--session" not in ok("forget", "markers") and "--session" not in ok(
+        "forget", "150001-y"
+    )
 
 
 def test_a_session_is_forgotten_as_a_whole_once_a_person_says_yes(run, ok, session, place):
-    """It is shown first; without a yes all stays; the learning that came of it stays and is named; it can be brought back."""
+    """It is shown first; without a yes all stays; the learning that came of it stays and is named;
+    it can be brought back.
+    """
     done = run("forget", "--session", session[:9])
-    assert done.returncode == 2 and "--yes" in one_line_error(run("forget", "--session", session[:9], "--json"), 2)
-    assert all(id in done.stdout for id in ("150001-x", "150002-x", "c-7a1c0001")) and ok("show", "c-7a1c0001")
+    assert done.returncode == 2 and "--yes" in one_line_error(
+        run("forget", "--session", session[:9], "--json"), 2
+    )
+    assert all(id in done.stdout for id in ("150001-x", "150002-x", "c-7a1c0001")) and ok(
+        "show", "c-7a1c0001"
+    )
     said = ok("forget", "--session", session, "--yes")
-    assert "archived 3 records of session " + session in said and "1 record made from it stays: markers" in said
+    assert (
+        "archived 3 records of session " + session in said
+        and "1 record made from it stays: markers" in said
+    )
     left = json.loads(ok("recall", "--json", "--limit", "50"))["hits"]
     assert sorted(hit["id"] for hit in left) == ["150001-y", "markers"]
     assert conversations.was_forgotten(place, session)
     ok("restore", "c-7a1c0001")
-    assert not conversations.was_forgotten(place, session) and "why does resume fail" in ok("show", "c-7a1c0001")
+    assert not conversations.was_forgotten(place, session) and "why does resume fail" in ok(
+        "show", "c-7a1c0001"
+    )
 
 
 def test_a_session_is_removed_for_good_with_what_the_archive_has_of_it(ok, session, home, place):
-    """No byte of its text is left, but that it was forgotten is: a session that goes on writes none of it again."""
+    """No byte of its text is left, but that it was forgotten is: a session that goes on writes none
+    of it again.
+    """
     ok("index", "build")
     ok("forget", "150001-x")
     done = json.loads(ok("forget", "--session", session, "--hard", "--yes", "--json"))
-    assert sorted(done["removed"]) == ["150001-x", "150002-x", "c-7a1c0001"] and done["stays"] == ["markers"]
+    assert sorted(done["removed"]) == ["150001-x", "150002-x", "c-7a1c0001"] and done["stays"] == [
+        "markers"
+    ]
     texts = (b"quokkanote", b"exponential backoff", b"never committed")
-    assert [path for path in Path(home).rglob("*") if path.is_file() and any(text in path.read_bytes() for text in texts)] == []
+    assert [
+        path
+        for path in Path(home).rglob("*")
+        if path.is_file() and any(text in path.read_bytes() for text in texts)
+    ] == []
     assert conversations.was_forgotten(place, session)
 
 
@@ -326,23 +477,38 @@ def test_a_conversation_that_was_forgotten_alone_is_not_written_again(ok, sessio
 def test_a_session_is_asked_for_on_a_terminal(env, project, session, place):
     """What goes stands above the question; anything but yes leaves it."""
     status, shown = on_terminal(["forget", "--session", session], env, project, ["no"])
-    assert status == 2 and "c-7a1c0001" in shown and "archive 3 records of session" in shown and "all of it stays" in shown
+    assert (
+        status == 2
+        and "c-7a1c0001" in shown
+        and "archive 3 records of session" in shown
+        and "all of it stays" in shown
+    )
     status, shown = on_terminal(["forget", "--session", session], env, project, ["yes"])
     assert status == 0 and not list(Path(place.private).glob("conversations/*/*.md"))
 
 
 def test_a_session_that_is_not_known_or_not_meant_alone_is_said(run, session, place):
     """One line each: unknown, two that begin alike, an id and a session at once."""
-    vault.put(place, "p/checkpoints/2026-01-24/160000-z.md", "Alike", session="5e551099", source="auto")
-    assert "no session 'nowhere'" in one_line_error(run("forget", "--session", "nowhere", "--yes"), 1)
+    vault.put(
+        place, "p/checkpoints/2026-01-24/160000-z.md", "Alike", session="5e551099", source="auto"
+    )
+    assert "no session 'nowhere'" in one_line_error(
+        run("forget", "--session", "nowhere", "--yes"), 1
+    )
     assert "could be 5e551011" in one_line_error(run("forget", "--session", "5e5510", "--yes"), 1)
     assert "not both" in one_line_error(run("forget", "markers", "--session", session), 2)
 
 
 def test_the_sessions_model_forgets_nothing(run, session):
     """Neither a record nor a session, with a yes or without."""
-    for words in (("forget", "markers"), ("forget", "--session", session, "--yes"), ("forget", "--session", session, "--hard", "--yes")):
-        assert "only a person" in one_line_error(run(*words, CLAUDECODE="1", CLAUDE_CODE_SESSION_ID=session), 2)
+    for words in (
+        ("forget", "markers"),
+        ("forget", "--session", session, "--yes"),
+        ("forget", "--session", session, "--hard", "--yes"),
+    ):
+        assert "only a person" in one_line_error(
+            run(*words, CLAUDECODE="1", CLAUDE_CODE_SESSION_ID=session), 2
+        )
 
 
 def test_a_conversation_that_is_edited_is_a_persons_from_then_on(edits, session, place):
@@ -350,7 +516,9 @@ def test_a_conversation_that_is_edited_is_a_persons_from_then_on(edits, session,
     path = next(Path(place.private).glob("conversations/*/*.md"))
     assert edits("true", "link", "c-7a1c0001", "markers").returncode == 0
     assert "markers" in path.read_text() and not conversations.is_by_hand(path.read_bytes())
-    assert edits("sed -i 's/never committed/left out/' \"$1\"", "edit", "c-7a1c0001").returncode == 0
+    assert (
+        edits("sed -i 's/never committed/left out/' \"$1\"", "edit", "c-7a1c0001").returncode == 0
+    )
     assert conversations.is_by_hand(path.read_bytes())
 
 
@@ -360,15 +528,24 @@ def test_a_day_a_file_or_a_text_is_forgotten_once_it_was_shown(run, ok, session,
     assert done.returncode == 2 and "150001-y" in done.stdout and "150001-x" not in done.stdout
     assert "no record matches" in ok("forget", "--mentions", "nowhere to be seen", "--yes")
     vault.put(place, "p/learnings/parser.md", "The parser", "It reads `src/parse.c` by line.")
-    assert json.loads(ok("forget", "--file", "src/parse.c", "--yes", "--json"))["forgotten"] == ["parser"]
+    assert json.loads(ok("forget", "--file", "src/parse.c", "--yes", "--json"))["forgotten"] == [
+        "parser"
+    ]
     ok("restore", "parser")
-    said = json.loads(ok("forget", "--mentions", "quokkanote", "--day", "2026-01-23", "--yes", "--json"))["forgotten"]
+    said = json.loads(
+        ok("forget", "--mentions", "quokkanote", "--day", "2026-01-23", "--yes", "--json")
+    )["forgotten"]
     assert said == ["150002-x", "150001-x"] and ok("show", "150001-y")
     assert "not both" in one_line_error(run("forget", "markers", "--day", "yesterday"), 2)
-    assert "only a person" in one_line_error(run("forget", "--day", "2026-01-24", "--yes", CLAUDECODE="1"), 2)
+    assert "only a person" in one_line_error(
+        run("forget", "--day", "2026-01-24", "--yes", CLAUDECODE="1"), 2
+    )
 
 
 def test_a_conversation_that_goes_with_its_day_is_not_written_again(ok, session, place):
     """As one that was named by itself."""
-    assert "c-7a1c0001" in json.loads(ok("forget", "--day", "2026-01-23", "--hard", "--yes", "--json"))["forgotten"]
+    assert (
+        "c-7a1c0001"
+        in json.loads(ok("forget", "--day", "2026-01-23", "--hard", "--yes", "--json"))["forgotten"]
+    )
     assert conversations.was_forgotten(place, session)

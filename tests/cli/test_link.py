@@ -26,36 +26,79 @@ def test_a_link_is_written_once_and_seen_from_both_ends(ok, shop):
     """By id, by the start of one, by title; a second time nothing changes."""
     assert ok("link", "l-jwt", "has_script", "s-mi") == "linked  l-jwt has_script s-mint\n"
     before = text(shop, "p/learnings/jwt.md")
-    assert "  - {relation: has_script, target: s-mint}" in before and before.endswith("\n\nThe issuer must match.\n")
-    assert ok("link", "JWT issuer", "has-script", "Mint a token") == "already linked  l-jwt has_script s-mint\n"
+    assert "  - {relation: has_script, target: s-mint}" in before and before.endswith(
+        "\n\nThe issuer must match.\n"
+    )
+    assert (
+        ok("link", "JWT issuer", "has-script", "Mint a token")
+        == "already linked  l-jwt has_script s-mint\n"
+    )
     assert text(shop, "p/learnings/jwt.md") == before
     assert ok("link", "l-jwt", "발급자 안내") == "linked  l-jwt related_to d-guide\n"
-    assert ok("link", "s-mint") == "s-mint  Mint a token\n  script_of  l-jwt  JWT issuer (learning)\n"
+    assert (
+        ok("link", "s-mint") == "s-mint  Mint a token\n  script_of  l-jwt  JWT issuer (learning)\n"
+    )
     assert "linked from  l-jwt (script_of)" in ok("show", "s-mint")
-    assert json.loads(ok("show", "s-mint", "--json"))["linkedFrom"] == [{"id": "l-jwt", "relation": "script_of"}]
+    assert json.loads(ok("show", "s-mint", "--json"))["linkedFrom"] == [
+        {"id": "l-jwt", "relation": "script_of"}
+    ]
     listed = json.loads(ok("link", "l-jwt", "--json"))["links"]
     assert [(one["relation"], one["direction"], one["to"]["id"]) for one in listed] == [
-        ("has_script", "out", "s-mint"), ("related_to", "out", "d-guide")]
+        ("has_script", "out", "s-mint"),
+        ("related_to", "out", "d-guide"),
+    ]
 
 
-@pytest.mark.parametrize(("words", "status", "said"), [
-    (["l-jwt", "has_scripts", "s-mint"], 2, "unknown relation 'has_scripts'; did you mean 'has_script'?"),
-    (["l-jwt", "zzz", "s-mint"], 2, "unknown relation 'zzz'; use one of has_script, proves, has_doc, related_to, derived_from"),
-    (["s-mint", "script_of", "l-jwt"], 2, "link the other way round: `dayleaf link l-jwt has_script s-mint`"),
-    (["l-jwt", "has_script", "d-guide"], 2, "has_script goes from a learning or rule to a script, not from a learning to a doc"),
-    (["d-guide", "proves", "l-jwt"], 2, "proves goes from a script to a learning, not from a doc to a learning"),
-    (["l-jwt", "l-jwt"], 2, "l-jwt cannot be linked to itself; name another record"),
-    (["l-jwt", "l-jtw"], 1, "no record 'l-jtw'; did you mean l-jwt 'JWT issuer'?"),
-    (["l-jwt", "gone"], 1, "no record 'gone'; `dayleaf recall` lists them"),
-    (["l-", "d-guide"], 1, "'l-' could be l-jwt, l-keys; give more of it"),
-    (["l-jwt", "JWT", "issuer", "x"], 2, "quote a title"), ([], 2, "link takes `dayleaf link FROM"),
-    (["--remove", "l-jwt"], 2, "link takes"), (["--remove", "l-jwt", "l-keys"], 1, "l-jwt has no link related_to to 'l-keys'"),
-])
+@pytest.mark.parametrize(
+    ("words", "status", "said"),
+    [
+        (
+            ["l-jwt", "has_scripts", "s-mint"],
+            2,
+            "unknown relation 'has_scripts'; did you mean 'has_script'?",
+        ),
+        (
+            ["l-jwt", "zzz", "s-mint"],
+            2,
+            (
+                "unknown relation 'zzz'; use one of has_script, proves, has_doc, "
+                "related_to, derived_from"
+            ),
+        ),
+        (
+            ["s-mint", "script_of", "l-jwt"],
+            2,
+            "link the other way round: `dayleaf link l-jwt has_script s-mint`",
+        ),
+        (
+            ["l-jwt", "has_script", "d-guide"],
+            2,
+            "has_script goes from a learning or rule to a script, not from a learning to a doc",
+        ),
+        (
+            ["d-guide", "proves", "l-jwt"],
+            2,
+            "proves goes from a script to a learning, not from a doc to a learning",
+        ),
+        (["l-jwt", "l-jwt"], 2, "l-jwt cannot be linked to itself; name another record"),
+        (["l-jwt", "l-jtw"], 1, "no record 'l-jtw'; did you mean l-jwt 'JWT issuer'?"),
+        (["l-jwt", "gone"], 1, "no record 'gone'; `dayleaf recall` lists them"),
+        (["l-", "d-guide"], 1, "'l-' could be l-jwt, l-keys; give more of it"),
+        (["l-jwt", "JWT", "issuer", "x"], 2, "quote a title"),
+        ([], 2, "link takes `dayleaf link FROM"),
+        (["--remove", "l-jwt"], 2, "link takes"),
+        (["--remove", "l-jwt", "l-keys"], 1, "l-jwt has no link related_to to 'l-keys'"),
+    ],
+)
 def test_a_link_that_cannot_be_is_one_line_and_nothing_is_written(run, shop, words, status, said):
     """Unknown relation, wrong ends, nothing, itself, several: the line names the remedy."""
     before = {path: path.read_bytes() for path in Path(shop.private).rglob("*.md")}
     done = run("link", *words)
-    assert (done.returncode, done.stdout) == (status, "") and done.stderr.count("\n") == 1 and said in done.stderr
+    assert (
+        (done.returncode, done.stdout) == (status, "")
+        and done.stderr.count("\n") == 1
+        and said in done.stderr
+    )
     assert {path: path.read_bytes() for path in Path(shop.private).rglob("*.md")} == before
 
 
@@ -64,14 +107,27 @@ def test_a_link_in_the_text_is_taken_out_in_the_editor(run, ok, shop):
     vault.put(shop, "p/learnings/wiki.md", "Wiki", "See [[Key rotation#daily|keys]].", id="l-wiki")
     assert ok("link", "l-wiki", "l-keys").startswith("already linked")
     done = run("link", "--remove", "l-wiki", "l-keys")
-    assert done.returncode == 1 and "[[Key rotation]]; remove it with `dayleaf edit l-wiki`" in done.stderr
+    assert (
+        done.returncode == 1
+        and "[[Key rotation]]; remove it with `dayleaf edit l-wiki`" in done.stderr
+    )
 
 
 def test_a_dangling_link_can_be_taken_away(ok, shop):
     """Its target, as it is written, is enough."""
-    vault.put(shop, "p/learnings/old.md", "Old", "x", id="l-old", links="[has_doc: d-gone, related_to: l-jwt]")
+    vault.put(
+        shop,
+        "p/learnings/old.md",
+        "Old",
+        "x",
+        id="l-old",
+        links="[has_doc: d-gone, related_to: l-jwt]",
+    )
     assert "dangling  'd-gone', which is not a record" in ok("link", "l-old")
-    assert ok("link", "--remove", "l-old", "has_doc", "d-gone") == "link removed  l-old has_doc d-gone\n"
+    assert (
+        ok("link", "--remove", "l-old", "has_doc", "d-gone")
+        == "link removed  l-old has_doc d-gone\n"
+    )
     assert "d-gone" not in ok("link", "l-old")
 
 
@@ -85,7 +141,9 @@ def test_two_records_of_one_title_the_newest_is_meant_and_said(run, shop):
 
 
 def test_an_approved_rule_waits_again(run, ok, env, project, shop):
-    """A link changes its bytes, and the command says so; what waited before is not said to wait again."""
+    """A link changes its bytes, and the command says so; what waited before is not said to wait
+    again.
+    """
     assert "waits again" not in ok("link", "r-ask", "l-jwt")
     assert on_terminal(["rule", "approve", "r-ask"], env, project, ["yes"])[0] == 0
     said = ok("link", "r-ask", "has_doc", "d-guide")
@@ -93,17 +151,23 @@ def test_an_approved_rule_waits_again(run, ok, env, project, shop):
     assert json.loads(ok("rule", "list", "--json"))[0]["state"] == "pending"
 
 
-def test_a_link_from_the_repository_to_a_private_record_is_said_to_lead_nowhere_for_others(ok, shop):
+def test_a_link_from_the_repository_to_a_private_record_is_said_to_lead_nowhere_for_others(
+    ok, shop
+):
     """Nobody else has the target."""
     vault.put(shop, "s/learnings/s.md", "Shared", "x", id="l-shared")
-    assert "l-jwt is not in the repository, so others cannot follow the link" in ok("link", "l-shared", "l-jwt")
+    assert "l-jwt is not in the repository, so others cannot follow the link" in ok(
+        "link", "l-shared", "l-jwt"
+    )
 
 
 def test_a_link_to_the_archive_says_how_to_bring_it_back(ok, shop):
     """An archived record is not gone."""
     ok("link", "l-jwt", "l-keys")
     ok("forget", "l-keys")
-    assert "'l-keys', which is archived; `dayleaf restore l-keys` brings it back" in ok("link", "l-jwt")
+    assert "'l-keys', which is archived; `dayleaf restore l-keys` brings it back" in ok(
+        "link", "l-jwt"
+    )
 
 
 def test_a_head_that_was_not_understood_gets_no_second_one(run, ok, shop):
@@ -112,5 +176,13 @@ def test_a_head_that_was_not_understood_gets_no_second_one(run, ok, shop):
     path.write_bytes(b"---\ntitle: Ended by dots\ntags: [heron]\n...\nThe body.\n")
     done = run("link", "dots", "related_to", "l-jwt")
     assert (done.returncode, done.stderr) == (
-        1, "dayleaf: p/learnings/dots.md: line 4: the frontmatter is closed by `...`; end it with a line `---`\n")
-    assert path.read_bytes().startswith(b"---\ntitle: Ended by dots\n") and b"related_to" not in path.read_bytes()
+        1,
+        (
+            "dayleaf: p/learnings/dots.md: line 4: the frontmatter is closed by `...`; end "
+            "it with a line `---`\n"
+        ),
+    )
+    assert (
+        path.read_bytes().startswith(b"---\ntitle: Ended by dots\n")
+        and b"related_to" not in path.read_bytes()
+    )

@@ -1,4 +1,6 @@
-"""The command line as a whole: words, exit statuses, help, the launcher, and hostile surroundings."""
+"""The command line as a whole: words, exit statuses, help, the launcher, and hostile
+surroundings.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,8 @@ ROOT = Path(__file__).resolve().parents[2]
 TEXT = "Pin the JWT issuer in tests; the verifier in src/auth/jwt.py rejects tokens otherwise."
 WRONG = [
     (["recal", "x"], "did you mean 'recall'?"),
-    (["serach", "x"], "did you mean 'recall'?"), (["rmember", "x"], "did you mean 'learn'?"),
+    (["serach", "x"], "did you mean 'recall'?"),
+    (["rmember", "x"], "did you mean 'learn'?"),
     (["recall", "--limt", "3", "x"], "did you mean '--limit'?"),
     (["recall", "-n", "3", "x"], "did you mean '--limit'?"),
     (["recall", "-q", "x"], "`dayleaf recall --help` lists them"),
@@ -68,67 +71,129 @@ def test_wrong_words_end_with_2_and_one_line_that_helps(run, words, said):
 def test_every_verb_has_help_without_a_home(run, verb, tmp_path):
     """Help needs nothing and writes nothing."""
     done = run(verb, "--help")
-    assert done.returncode == 0 and "usage: dayleaf " + verb in done.stdout and "--json" in done.stdout
+    assert (
+        done.returncode == 0 and "usage: dayleaf " + verb in done.stdout and "--json" in done.stdout
+    )
     assert sum(line.startswith("  %s " % verb) for line in run("help").stdout.splitlines()) == 1
 
 
 def test_the_help_is_by_task(run):
-    """What a person wants to do comes first, each verb once under it; a task, a verb and a word of one have help of their own."""
+    """What a person wants to do comes first, each verb once under it; a task, a verb and a word of
+    one have help of their own.
+    """
     lines = run("help").stdout.splitlines()
     tasks = [line for line in lines if line.endswith(":") and line[0] != " "]
-    assert tasks[0] == "Pick up where you left off:" and lines[5].split()[0] == "today" and len(tasks) >= 7
+    assert (
+        tasks[0] == "Pick up where you left off:"
+        and lines[5].split()[0] == "today"
+        and len(tasks) >= 7
+    )
     assert max(map(len, lines)) <= 100
-    for words, said in (["error"], "dayleaf fix"), (["resource"], "run ID [-- ARGS]"), (["resource", "run"], "--timeout"):
+    for words, said in (
+        (["error"], "dayleaf fix"),
+        (["resource"], "run ID [-- ARGS]"),
+        (["resource", "run"], "--timeout"),
+    ):
         assert said in run("help", *words).stdout
     assert "--kind" not in run("resource", "list", "--help").stdout + run("help", "resource").stdout
     assert "did you mean 'recall'?" in one_line_error(run("help", "list"), 2)
 
 
 def test_the_version_is_the_packages(ok):
-    """`--version` prints one line, with the versions of what is kept, which the modules that own the formats say too."""
+    """`--version` prints one line, with the versions of what is kept, which the modules that own
+    the formats say too.
+    """
     from memory import __version__
     from memory.core import approvals, records
     from memory.health import bundle
     from memory.hook import receipts, segment
     from memory.store import ledger
 
-    assert ok("--version").startswith("dayleaf %s (formats: record 1, " % __version__) and ok("--version").count("\n") == 1
+    assert (
+        ok("--version").startswith("dayleaf %s (formats: record 1, " % __version__)
+        and ok("--version").count("\n") == 1
+    )
     kept = json.loads(ok("--version", "--json"))
     assert kept.pop("dayleaf") == __version__ and kept == main.FORMATS_KEPT
-    said = {name: int(re.search(r"[Ss]chema, version (\d+)", module.__doc__)[1])
-            for name, module in (("record", records), ("trust", approvals), ("ledger", ledger), ("receipts", receipts))}
+    said = {
+        name: int(re.search(r"[Ss]chema, version (\d+)", module.__doc__)[1])
+        for name, module in (
+            ("record", records),
+            ("trust", approvals),
+            ("ledger", ledger),
+            ("receipts", receipts),
+        )
+    }
     assert {**said, "index": int(segment.MAGIC[-3:]), "backup": bundle.VERSION, "json": 1} == kept
 
 
 def test_words_that_mean_a_verb_lead_to_it(run):
     """By what people call it elsewhere; each word leads to a verb that is there."""
-    for name, verb in (("list", "recall"), ("add", "learn"), ("ask", "distill"), ("todo", "plan"), ("cat", "show"), ("log", "standup"),
-                       ("delete", "forget"), ("tui", "view"), ("serve", "mcp"), ("init", "doctor"), ("lern", "learn")):
+    for name, verb in (
+        ("list", "recall"),
+        ("add", "learn"),
+        ("ask", "distill"),
+        ("todo", "plan"),
+        ("cat", "show"),
+        ("log", "standup"),
+        ("delete", "forget"),
+        ("tui", "view"),
+        ("serve", "mcp"),
+        ("init", "doctor"),
+        ("lern", "learn"),
+    ):
         assert "did you mean '%s'?" % verb in one_line_error(run(name, "x"), 2)
     assert {verb.split()[0] for verb in arguments.SAID_FOR.values()} <= set(main.VERBS)
     assert not set(arguments.SAID_FOR) & set(main.VERBS)
 
 
 def test_without_words_it_shows_where_the_work_stands(ok, home, place):
-    """An empty store says how to begin; then sessions with their outcome, the plan, what waits; as JSON too."""
+    """An empty store says how to begin; then sessions with their outcome, the plan, what waits; as
+    JSON too.
+    """
     assert "no sessions here yet" in ok() and "dayleaf help" in ok()
     ok("checkpoint", "Retries half moved to the worker.")
     ok("plan", "Move the retries", "--step", "queue", "--step", "worker")
     ok("rule", "suggest", "Pin versions", "--rationale", "a break")
     said = ok()
-    assert said.startswith(place.key) and "Retries half moved" in said and "Move the retries (0 of 2 steps done)" in said
+    assert (
+        said.startswith(place.key)
+        and "Retries half moved" in said
+        and "Move the retries (0 of 2 steps done)" in said
+    )
     assert "1 note waits for review" in said and said == ok("today")
     seen = json.loads(ok("--json"))
-    assert seen["plan"]["title"] == "Move the retries" and seen["sessions"][0]["kind"] == "checkpoint" and seen["waiting"] == 1
+    assert (
+        seen["plan"]["title"] == "Move the retries"
+        and seen["sessions"][0]["kind"] == "checkpoint"
+        and seen["waiting"] == 1
+    )
 
 
 def test_every_answer_is_available_as_json(ok, home):
     """Each verb prints one line of JSON with --json."""
     id = json.loads(ok("learn", TEXT, "--json"))["id"]
-    for words in (["recall"], ["recall", "jwt", "--explain"], ["show", id], ["status"], ["stats"], ["stats", "--spend"],
-                  ["workspace"], ["index", "build"], ["index", "refresh"], ["index", "--verify"], ["index", "status"],
-                  ["config", "list"], ["config", "get", "load.top"], ["rule", "list"], ["why"], ["load", "jwt issuer"],
-                  ["distill", "jwt issuer", "--provider", "extract"], ["off", "--project"], ["forget", id]):
+    for words in (
+        ["recall"],
+        ["recall", "jwt", "--explain"],
+        ["show", id],
+        ["status"],
+        ["stats"],
+        ["stats", "--spend"],
+        ["workspace"],
+        ["index", "build"],
+        ["index", "refresh"],
+        ["index", "--verify"],
+        ["index", "status"],
+        ["config", "list"],
+        ["config", "get", "load.top"],
+        ["rule", "list"],
+        ["why"],
+        ["load", "jwt issuer"],
+        ["distill", "jwt issuer", "--provider", "extract"],
+        ["off", "--project"],
+        ["forget", id],
+    ):
         said = ok(*words, "--json")
         assert said.count("\n") == 1, words
         json.loads(said)
@@ -137,7 +202,14 @@ def test_every_answer_is_available_as_json(ok, home):
 def test_a_hostile_working_directory_changes_nothing(process, project):
     """Modules of the same names in the current directory are not imported."""
     (Path(project) / "memory").mkdir()
-    for name in ("memory/__init__.py", "memory/cli.py", "json.py", "argparse.py", "sitecustomize.py", "re.py"):
+    for name in (
+        "memory/__init__.py",
+        "memory/cli.py",
+        "json.py",
+        "argparse.py",
+        "sitecustomize.py",
+        "re.py",
+    ):
         (Path(project) / name).write_text("import sys; sys.stderr.write('HIJACKED'); sys.exit(9)\n")
     for words in (["workspace"], ["learn", TEXT]):
         done = process(*words, PYTHONPATH=project)
@@ -150,19 +222,28 @@ def test_a_closed_pipe_is_quiet(env, project, run):
         run("learn", TEXT)
     command = '"%s" -I "%s"' % (sys.executable, ROOT / "memory")
     command = "%s config list | head -n 1; %s help | true" % (command, command)
-    done = subprocess.run(["sh", "-c", command], capture_output=True, cwd=project, env=env, encoding="utf-8")
+    done = subprocess.run(
+        ["sh", "-c", command], capture_output=True, cwd=project, env=env, encoding="utf-8"
+    )
     assert done.stderr == ""
 
 
 @pytest.mark.parametrize("redirect", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
 def test_closed_streams_are_survived(env, project, redirect):
     """A standard stream that is closed is no fault of ours."""
-    done = subprocess.run(["sh", "-c", '"%s" -I "%s" learn "x y z" %s' % (sys.executable, ROOT / "memory", redirect)],
-                          capture_output=True, cwd=project, env=env, encoding="utf-8")
+    done = subprocess.run(
+        ["sh", "-c", '"%s" -I "%s" learn "x y z" %s' % (sys.executable, ROOT / "memory", redirect)],
+        capture_output=True,
+        cwd=project,
+        env=env,
+        encoding="utf-8",
+    )
     assert done.returncode == 0 and "fault" not in done.stderr
 
 
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write everywhere")
+@pytest.mark.skipif(
+    not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write everywhere"
+)
 def test_a_read_only_home_is_one_line(run, ok, home):
     """Reading goes on, writing says what is wrong."""
     ok("learn", TEXT)
@@ -190,7 +271,10 @@ def test_a_home_that_is_a_file_is_one_line(run, tmp_path):
 
 
 def test_a_fault_of_our_own_is_kept_in_a_file(monkeypatch, capsys, home):
-    """An unexpected error ends with 3, one line and a trace in the log; nothing of it goes to the terminal."""
+    """An unexpected error ends with 3, one line and a trace in the log; nothing of it goes to the
+    terminal.
+    """
+
     def fail(call):
         raise ZeroDivisionError("boom")
 
@@ -199,21 +283,35 @@ def test_a_fault_of_our_own_is_kept_in_a_file(monkeypatch, capsys, home):
     said = capsys.readouterr().err
     assert said.count("\n") == 1 and "Traceback" not in said
     (path,) = Path(home, ".dayleaf", "log").glob("bug-*.txt")
-    assert str(path) in said and "ZeroDivisionError: boom" in path.read_text() and stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert (
+        str(path) in said
+        and "ZeroDivisionError: boom" in path.read_text()
+        and stat.S_IMODE(path.stat().st_mode) == 0o600
+    )
 
 
 def test_a_digest_cites_its_records_and_can_be_kept(ok):
-    """distill answers by the extract, says its reduction, and --save keeps it linked to what it was made of."""
+    """distill answers by the extract, says its reduction, and --save keeps it linked to what it was
+    made of.
+    """
     id = json.loads(ok("learn", TEXT, "--json"))["id"]
-    value = json.loads(ok("distill", "why do jwt tests fail", "--provider", "extract", "--save", "--json"))
-    assert value["provider"] == "extract" and value["bullets"][0]["ids"] == [id] and value["sources"] == [id]
+    value = json.loads(
+        ok("distill", "why do jwt tests fail", "--provider", "extract", "--save", "--json")
+    )
+    assert (
+        value["provider"] == "extract"
+        and value["bullets"][0]["ids"] == [id]
+        and value["sources"] == [id]
+    )
     kept = json.loads(ok("show", value["saved"], "--json"))
     assert kept["source"] == "agent" and {"relation": "derived_from", "target": id} in kept["links"]
     assert "tokens (" in ok("distill", "jwt", "--provider", "extract", "--explain")
 
 
 def test_the_launcher_follows_links_through_odd_paths(env, project, tmp_path):
-    """bin/dayleaf finds its repository through relative and absolute links in directories with spaces."""
+    """bin/dayleaf finds its repository through relative and absolute links in directories with
+    spaces.
+    """
     copy = tmp_path / "a copy" / "day leaf"
     shutil.copytree(ROOT / "memory", copy / "memory", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copytree(ROOT / "bin", copy / "bin")
@@ -221,7 +319,13 @@ def test_the_launcher_follows_links_through_odd_paths(env, project, tmp_path):
     (tmp_path / "links here" / "second").symlink_to("../a copy/day leaf/bin/dayleaf")
     (tmp_path / "links here" / "dayleaf").symlink_to(tmp_path / "links here" / "second")
     found = {**env, "PATH": str(tmp_path / "links here") + os.pathsep + os.defpath}
-    done = subprocess.run(["sh", "-c", "dayleaf workspace --json"], capture_output=True, cwd=project, env=found, encoding="utf-8")
+    done = subprocess.run(
+        ["sh", "-c", "dayleaf workspace --json"],
+        capture_output=True,
+        cwd=project,
+        env=found,
+        encoding="utf-8",
+    )
     assert json.loads(done.stdout)["root"] == project, done.stderr
 
 
@@ -231,8 +335,13 @@ def test_the_launcher_prefers_the_runtime_and_passes_words_through(env, project,
     python.parent.mkdir(parents=True)
     python.write_text("#!/bin/sh\nfor word; do printf '%s|' \"$word\"; done\n")
     python.chmod(0o755)
-    done = subprocess.run([str(ROOT / "bin" / "dayleaf"), "recall", "a b", "", "$x"], capture_output=True, cwd=project, env=env,
-                          encoding="utf-8")
+    done = subprocess.run(
+        [str(ROOT / "bin" / "dayleaf"), "recall", "a b", "", "$x"],
+        capture_output=True,
+        cwd=project,
+        env=env,
+        encoding="utf-8",
+    )
     assert done.stdout == "-I|%s|recall|a b||$x|" % (ROOT / "memory")
 
 
@@ -248,27 +357,44 @@ def test_help_fits_the_columns_that_there_are(ok, columns):
     """The list of verbs, and the help of each; a verb with many words sets no column."""
     listed = ok("help", COLUMNS=str(columns))
     assert max(map(plaintext.width, listed.splitlines())) <= columns
-    starts = {line.index(main.VERBS[line.split()[0]].purpose[:20]) for line in listed.splitlines() if line[:2] == "  " and line[2] != " "}
+    starts = {
+        line.index(main.VERBS[line.split()[0]].purpose[:20])
+        for line in listed.splitlines()
+        if line[:2] == "  " and line[2] != " "
+    }
     assert len(starts) == 1
     for verb in ("resource", "import", "rule", "harvest", "recall", "plan"):
-        assert max(map(plaintext.width, ok(verb, "--help", COLUMNS=str(columns)).splitlines())) <= columns, verb
+        assert (
+            max(map(plaintext.width, ok(verb, "--help", COLUMNS=str(columns)).splitlines()))
+            <= columns
+        ), verb
 
 
 @pytest.mark.parametrize("verb", ["status", "recall"])
 def test_a_full_disk_behind_stdout_is_one_line(ok, env, project, place, verb):
-    """Not a trace, and not a second try at the interpreter's end, nor before a refresh of the index."""
+    """Not a trace, and not a second try at the interpreter's end, nor before a refresh of the
+    index.
+    """
     if not os.path.exists("/dev/full"):
         pytest.skip("no /dev/full here")
     ok("learn", TEXT)
     Path(place.folder("p", "learning"), "by-hand.md").write_text("walrus facts\n", encoding="utf-8")
     with open("/dev/full", "w") as full:
-        done = subprocess.run([sys.executable, "-I", str(ROOT / "memory"), verb], stdout=full, stderr=subprocess.PIPE, text=True,
-                              env=env, cwd=project)
+        done = subprocess.run(
+            [sys.executable, "-I", str(ROOT / "memory"), verb],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=env,
+            cwd=project,
+        )
     assert done.returncode == 1 and done.stderr.count("\n") == 1 and "No space left" in done.stderr
 
 
 def test_a_slip_of_the_finger_never_leads_to_what_deletes(run):
-    """`export` is a word of `index`; `forgt` and `delte` are nothing, and so is what merely looks alike."""
+    """`export` is a word of `index`; `forgt` and `delte` are nothing, and so is what merely looks
+    alike.
+    """
     assert "index export" in one_line_error(run("export"), 2)
     for name in ("forgt", "delte", "zebra", "upgrade"):
         assert "`dayleaf help` lists them" in one_line_error(run(name), 2), name
@@ -276,16 +402,23 @@ def test_a_slip_of_the_finger_never_leads_to_what_deletes(run):
 
 def test_an_option_that_is_a_text_keeps_its_dash(ok):
     """In the title as in the text; the mark of a list goes."""
-    assert json.loads(ok("learn", "-x makes bash print each command", "--json"))["title"] == "-x makes bash print each command"
+    assert (
+        json.loads(ok("learn", "-x makes bash print each command", "--json"))["title"]
+        == "-x makes bash print each command"
+    )
     assert json.loads(ok("learn", "- quote every path", "--json"))["title"] == "quote every path"
-    assert json.loads(ok("learn", "## Paths of the build", "--json"))["title"] == "Paths of the build"
+    assert (
+        json.loads(ok("learn", "## Paths of the build", "--json"))["title"] == "Paths of the build"
+    )
 
 
 def test_a_query_as_long_as_a_log_is_answered_at_once(ok):
     """Of 100,000 characters the first count, and an answer repeats a line of them."""
     ok("learn", "Zebra crossings are painted at night.")
     said = ok("recall", "zebra crossing red " * 5300)
-    assert "painted at night" in said and "only the first 8000 characters" in said and len(said) < 2000
+    assert (
+        "painted at night" in said and "only the first 8000 characters" in said and len(said) < 2000
+    )
     assert len(ok("recall", "walrus " * 14000)) < 2000
 
 
@@ -310,25 +443,38 @@ def test_switches_that_exclude_one_another_are_refused(run):
 
 def test_a_second_set_up_of_the_same_place_is_the_same_machine(ok, tmp_path):
     (tmp_path / "m").mkdir()
-    first, second = (json.loads(ok("sync", "setup", str(tmp_path / "m"), "--json")) for _ in range(2))
+    first, second = (
+        json.loads(ok("sync", "setup", str(tmp_path / "m"), "--json")) for _ in range(2)
+    )
     assert first == second
 
 
 def test_a_digest_does_not_feed_on_itself(ok):
     """A kept digest is left out where its sources are at hand."""
     id = json.loads(ok("learn", TEXT, "--json"))["id"]
-    kept = json.loads(ok("distill", "jwt issuer", "--provider", "extract", "--save", "--json"))["saved"]
+    kept = json.loads(ok("distill", "jwt issuer", "--provider", "extract", "--save", "--json"))[
+        "saved"
+    ]
     again = json.loads(ok("distill", "jwt issuer", "--provider", "extract", "--no-cache", "--json"))
     assert {cited for bullet in again["bullets"] for cited in bullet["ids"]} == {id} and kept != id
 
 
 def test_verbs_import_one_another_in_one_direction():
     """Not even within functions is there a circle."""
-    graph = {path.stem: {alias.name for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-                         if isinstance(node, ast.ImportFrom) and node.module == "memory.cli" for alias in node.names}
-             | {node.module.split(".")[2] for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-                if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("memory.cli.")}
-             for path in (ROOT / "memory" / "cli").glob("*.py")}
+    graph = {
+        path.stem: {
+            alias.name
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+            if isinstance(node, ast.ImportFrom) and node.module == "memory.cli"
+            for alias in node.names
+        }
+        | {
+            node.module.split(".")[2]
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("memory.cli.")
+        }
+        for path in (ROOT / "memory" / "cli").glob("*.py")
+    }
     while graph:
         free = {name for name, others in graph.items() if not others & set(graph)}
         assert free, graph
@@ -345,13 +491,26 @@ def test_a_verbs_function_bears_its_word(verb):
 
 def test_the_help_names_the_words_that_a_verb_knows():
     """The table names them, so that it need not load the verbs."""
-    assert tuple(index.WORDS) == main.INDEX and main.VERBS["resource"].words == "|".join(resource.WORDS)
+    assert tuple(index.WORDS) == main.INDEX and main.VERBS["resource"].words == "|".join(
+        resource.WORDS
+    )
     assert main.VERBS["import"].words == "|".join(imports.KINDS) + " [DIR]"
     assert set(plan.WORDS) <= set(re.findall(r"\w+", main.VERBS["plan"].words))
 
 
 def test_a_command_loads_the_verbs_that_it_needs(process, project):
     """Seventeen modules of verbs would cost each command as much as its own work."""
-    code = "import sys; sys.path.insert(0, sys.argv.pop(1)); from memory.cli import main; main.main(); print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-I", "-c", code, str(ROOT), "config", "list"], capture_output=True, text=True, cwd=project)
-    assert {name for name in done.stdout.split() if name.startswith("memory.cli.")} == {"memory.cli.main", "memory.cli.index"}
+    code = (
+        "import sys; sys.path.insert(0, sys.argv.pop(1)); from memory.cli import main; "
+        "main.main(); print(*sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", code, str(ROOT), "config", "list"],
+        capture_output=True,
+        text=True,
+        cwd=project,
+    )
+    assert {name for name in done.stdout.split() if name.startswith("memory.cli.")} == {
+        "memory.cli.main",
+        "memory.cli.index",
+    }

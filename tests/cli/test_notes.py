@@ -1,4 +1,6 @@
-"""`dayleaf notes`: who may write them, what that costs, those of past sessions; and a note by the session's own model."""
+"""`dayleaf notes`: who may write them, what that costs, those of past sessions; and a note by the
+session's own model.
+"""
 
 from __future__ import annotations
 
@@ -30,17 +32,27 @@ def test_on_says_what_it_costs_and_what_leaves_the_machine(session, run, tmp_pat
     """Measured on this user's sessions; `off` ends it."""
     noted.spoken(session).end()
     done = run("notes", "on", "--provider", "ollama", "--model", "small")
-    assert done.returncode == 0 and "tokens in and 400 out a session, measured on your last sessions here" in done.stdout
+    assert (
+        done.returncode == 0
+        and "tokens in and 400 out a session, measured on your last sessions here" in done.stdout
+    )
     assert "what leaves this machine" in done.stdout and "! it cannot be asked now: " in done.stdout
-    assert config(session)["notes.provider"] == "ollama" and config(session)["notes.model"] == "small"
-    assert "no model writes notes" in run("notes", "off").stdout and config(session)["notes.provider"] == "off"
+    assert (
+        config(session)["notes.provider"] == "ollama" and config(session)["notes.model"] == "small"
+    )
+    assert (
+        "no model writes notes" in run("notes", "off").stdout
+        and config(session)["notes.provider"] == "off"
+    )
 
 
 def test_only_a_person_switches_it(session, run):
     """A session's model reads how it stands."""
     for words in (("on",), ("off",), ("write", "--yes")):
         done = run("notes", *words, CLAUDECODE="1")
-        assert done.returncode == 2 and "only a person decides on what a model writes" in done.stderr
+        assert (
+            done.returncode == 2 and "only a person decides on what a model writes" in done.stderr
+        )
     assert run("notes", "status", CLAUDECODE="1").returncode == 0
 
 
@@ -49,7 +61,12 @@ def test_past_sessions_get_theirs_after_a_plan(session, run, tmp_path):
     noted.spoken(session).end()
     other = Ending(session.env, session.project, session.now + 90, "sess-2")
     noted.spoken(other).end()
-    noted.allow(session, noted.model(tmp_path, extra="import os\nif os.path.exists(%r): sys.exit(3)" % str(tmp_path / "stop")))
+    noted.allow(
+        session,
+        noted.model(
+            tmp_path, extra="import os\nif os.path.exists(%r): sys.exit(3)" % str(tmp_path / "stop")
+        ),
+    )
     plan = run("notes", "write", "--since", "3650d", "--dry-run")
     assert "2 sessions without a note, some " in plan.stdout and noted.asked(tmp_path) == 0
     assert run("notes", "write", "--since", "3650d").returncode == 2, "nobody said yes"
@@ -57,11 +74,17 @@ def test_past_sessions_get_theirs_after_a_plan(session, run, tmp_path):
     failed = run("notes", "write", "--since", "3650d", "--yes")
     assert failed.returncode == 1 and "2 left: exit 3; the same command goes on" in failed.stdout
     (tmp_path / "stop").unlink()
-    assert run("notes", "write", "--since", "3650d", "--yes", "--limit", "1").stdout.startswith("1 note written")
+    assert run("notes", "write", "--since", "3650d", "--yes", "--limit", "1").stdout.startswith(
+        "1 note written"
+    )
     assert run("notes", "write", "--since", "3650d", "--yes").stdout.startswith("1 note written")
-    assert run("notes", "write", "--since", "3650d", "--dry-run").stdout.startswith("0 sessions without a note")
+    assert run("notes", "write", "--since", "3650d", "--dry-run").stdout.startswith(
+        "0 sessions without a note"
+    )
     value = json.loads(run("notes", "status", "--json").stdout)
-    assert (value["notes"], value["dropped"], value["provider"]) == (2, 0, "command") and value["calls"] >= 3
+    assert (value["notes"], value["dropped"], value["provider"]) == (2, 0, "command") and value[
+        "calls"
+    ] >= 3
 
 
 def test_off_in_one_project_leaves_the_others(session, run):
@@ -80,16 +103,39 @@ def test_write_needs_leave(run):
 def test_the_sessions_own_model_writes_the_same_note(session, run):
     """Checked the same way; what does not stand is said."""
     noted.spoken(session)
-    answer = {**noted.ANSWER, "open": [{"text": "Whether `cache.py` fails", "quote": "Are 40 retries enough?", "turn": "#2"}]}
-    done = run("checkpoint", "--note", "--session", session.name, "--transcript", str(session.path), stdin=json.dumps(answer))
+    answer = {
+        **noted.ANSWER,
+        "open": [
+            {"text": "Whether `cache.py` fails", "quote": "Are 40 retries enough?", "turn": "#2"}
+        ],
+    }
+    done = run(
+        "checkpoint",
+        "--note",
+        "--session",
+        session.name,
+        "--transcript",
+        str(session.path),
+        stdin=json.dumps(answer),
+    )
     assert done.returncode == 0 and "written n-" in done.stdout, done.stderr
     assert "left out, not in the conversation: Whether `cache.py` fails" in done.stderr
     (path,) = noted.notes(session)
-    assert 'by: "the session\'s model"' in path.read_text("utf-8") or "by: the session's model" in path.read_text("utf-8")
+    assert 'by: "the session\'s model"' in path.read_text(
+        "utf-8"
+    ) or "by: the session's model" in path.read_text("utf-8")
 
 
 def test_a_note_that_is_none_is_refused(session, run):
     """With a word on what is wrong."""
     noted.spoken(session)
-    done = run("checkpoint", "--note", "--session", session.name, "--transcript", str(session.path), stdin="all fine")
+    done = run(
+        "checkpoint",
+        "--note",
+        "--session",
+        session.name,
+        "--transcript",
+        str(session.path),
+        stdin="all fine",
+    )
     assert done.returncode == 1 and "no JSON object" in done.stderr

@@ -14,7 +14,14 @@ TEXT = "Pin the JWT issuer in tests; the verifier in src/auth/jwt.py rejects tok
 
 def test_what_a_heading_names_is_shown_from_below_it(project, run, ok):
     """The line under the heading that the query names says more than the first line of the body."""
-    ok("learn", "-", stdin="Notes on money\n\n## Rounding\n\nHalf to even.\n\n## Überweisung\n\nSEPA takes a day.\n")
+    ok(
+        "learn",
+        "-",
+        stdin=(
+            "Notes on money\n\n## Rounding\n\nHalf to even.\n\n"
+            "## Überweisung\n\nSEPA takes a day.\n"
+        ),
+    )
     assert "SEPA takes a day." in ok("recall", "überweisung")
     assert "Half to even." in ok("recall", "rounding")
 
@@ -36,11 +43,17 @@ def test_explaining_a_recall_prints_every_part(ok):
 def test_a_batch_answers_line_by_line(ok):
     """JSONL in, ranked ids out, in the order of the queries; a bad line is an error of its own."""
     id = json.loads(ok("learn", TEXT, "--json"))["id"]
-    lines = [{"id": 1, "query": "jwt"}, {"id": 2, "query": "kafka"}, {"id": 3, "query": "jwt", "kind": "plan"}]
+    lines = [
+        {"id": 1, "query": "jwt"},
+        {"id": 2, "query": "kafka"},
+        {"id": 3, "query": "jwt", "kind": "plan"},
+    ]
     said = ok("recall", "--batch", stdin="\n".join(map(json.dumps, lines)) + "\nnot json\n")
     rows = [json.loads(row) for row in said.splitlines()]
     assert [row.get("id") for row in rows] == [1, 2, 3, None]
-    assert [hit["id"] for hit in rows[0]["hits"]] == [id] and rows[1]["hits"] == rows[2]["hits"] == []
+    assert [hit["id"] for hit in rows[0]["hits"]] == [id] and rows[1]["hits"] == rows[2][
+        "hits"
+    ] == []
     assert "error" in rows[3]
 
 
@@ -66,12 +79,21 @@ def test_a_filter_that_leaves_nothing_is_said(ok):
 def test_what_was_done_after_an_error_is_asked_for_as_words_or_on_stdin(place, ok):
     """The error's text may be one argument, or what was printed."""
     conversations.week(place)
-    for said in (ok("fix", "unknown flag: --open"), ok("fix", "-", stdin="Exit code 2\nunknown flag: --open\n"),
-                 ok("fix", "unknown flag: --open", "--since", "2026-11-18", "--limit", "1")):
+    for said in (
+        ok("fix", "unknown flag: --open"),
+        ok("fix", "-", stdin="Exit code 2\nunknown flag: --open\n"),
+        ok("fix", "unknown flag: --open", "--since", "2026-11-18", "--limit", "1"),
+    ):
         assert "worked    `acme issue list --state open`" in said
     value = json.loads(ok("fix", "unknown flag: --open", "--json"))
-    assert value["lines"][0]["met"][0]["worked"] == "acme issue list --state open" and value["nearest"] == value["notes"] == []
-    assert ok("fix", "unknown flag: --open", "--since", "2026-11-19") == "nothing here has failed like that before\n"
+    assert (
+        value["lines"][0]["met"][0]["worked"] == "acme issue list --state open"
+        and value["nearest"] == value["notes"] == []
+    )
+    assert (
+        ok("fix", "unknown flag: --open", "--since", "2026-11-19")
+        == "nothing here has failed like that before\n"
+    )
 
 
 def test_an_error_that_nobody_met_brings_the_nearest_records(ok):
@@ -79,32 +101,54 @@ def test_an_error_that_nobody_met_brings_the_nearest_records(ok):
     id = json.loads(ok("learn", TEXT, "--json"))["id"]
     said = ok("fix", "error: the JWT issuer was rejected")
     assert said.startswith("nothing here has failed like that before\n") and id in said
-    assert [hit["id"] for hit in json.loads(ok("fix", "error: the JWT issuer was rejected", "--json"))["nearest"]] == [id]
+    assert [
+        hit["id"]
+        for hit in json.loads(ok("fix", "error: the JWT issuer was rejected", "--json"))["nearest"]
+    ] == [id]
 
 
 def test_how_blame_and_friction_answer_from_the_sessions(place, ok):
     conversations.week(place)
-    assert "acme issue list --state open  ×2" in ok("how", "acme") and "acme" in ok("how", "acme issue")
+    assert "acme issue list --state open  ×2" in ok("how", "acme") and "acme" in ok(
+        "how", "acme issue"
+    )
     assert json.loads(ok("how", "acme", "issue", "--json"))["forms"][0]["times"] == 2
     assert "k-two  Work of two" in ok("blame", "src/cache.c")
-    assert [one["how"] for one in json.loads(ok("blame", "cache.c", "--json"))["sessions"]] == ["created", "discussed"]
+    assert [one["how"] for one in json.loads(ok("blame", "cache.c", "--json"))["sessions"]] == [
+        "created",
+        "discussed",
+    ]
     assert json.loads(ok("blame", "cache.c", "--limit", "1", "--json"))["left_out"] == 1
-    assert "3 sessions, 3 times" in ok("friction") and ok("friction", "--since", "2026-11-18").startswith("no error here")
+    assert "3 sessions, 3 times" in ok("friction") and ok(
+        "friction", "--since", "2026-11-18"
+    ).startswith("no error here")
     assert json.loads(ok("friction", "--json"))["walls"][0]["remedy"]["edited"] == ["src/cache.c"]
 
 
 def test_a_handle_without_its_word_says_what_it_wants(run):
-    for words, said in ((["fix", ""], "fix needs the text of an error"), (["how"], "how needs a tool"), (["blame"], "blame takes one PATH"),
-                        (["blame", "/"], "blame needs the path of a file"), (["friction", "x"], "friction takes no words"),
-                        (["how", "gh", "--since", "neverwhen"], "neverwhen"), (["how", "gh", "--workspace", "nope"], "no workspace 'nope'")):
+    for words, said in (
+        (["fix", ""], "fix needs the text of an error"),
+        (["how"], "how needs a tool"),
+        (["blame"], "blame takes one PATH"),
+        (["blame", "/"], "blame needs the path of a file"),
+        (["friction", "x"], "friction takes no words"),
+        (["how", "gh", "--since", "neverwhen"], "neverwhen"),
+        (["how", "gh", "--workspace", "nope"], "no workspace 'nope'"),
+    ):
         assert said in one_line_error(run(*words), 2), words
 
 
 def test_four_hundred_sessions_answer_at_once(place, ok, now):
     """A question by handle reads them all, and takes apart those alone that may answer."""
-    page = "".join("## %02d:00 do thing %d\n\n%s\n\n- ✓ `make thing%d`\n- edited `src/f%d.c`\n\n" % (8 + n, n, "It stands now. " * 90, n, n) for n in range(10))
+    page = "".join(
+        "## %02d:00 do thing %d\n\n%s\n\n- ✓ `make thing%d`\n- edited `src/f%d.c`\n\n"
+        % (8 + n, n, "It stands now. " * 90, n, n)
+        for n in range(10)
+    )
     for n in range(400):
-        conversations.held(place, "s%03d" % n, "2026-%02d-%02d" % (1 + n // 28 % 11, 1 + n % 28), page)
+        conversations.held(
+            place, "s%03d" % n, "2026-%02d-%02d" % (1 + n // 28 % 11, 1 + n % 28), page
+        )
     conversations.week(place)
     began = time.process_time()
     assert "worked" in ok("fix", "unknown flag: --open")

@@ -8,7 +8,10 @@ from pathlib import Path
 import pytest
 from harness.command import on_terminal, one_line_error
 
-RULE = "---\nid: r-1\nkind: rule\ntitle: Never push to main\nrationale: it deploys\ntags: [git]\n---\nAsk first.\n"
+RULE = (
+    "---\nid: r-1\nkind: rule\ntitle: Never push to main\nrationale: it deploys\n"
+    "tags: [git]\n---\nAsk first.\n"
+)
 
 
 @pytest.fixture
@@ -21,9 +24,15 @@ def rule(place):
 
 
 def test_only_a_person_at_a_terminal_approves_a_rule(run, ok, env, project, rule):
-    """Without a terminal, or inside the client, there is no approval; with one, the content is shown and a yes is typed."""
-    assert "only a person decides" in one_line_error(run("rule", "approve", "r-1", stdin="yes\n"), 2)
-    status, shown = on_terminal(["rule", "approve", "r-1"], {**env, "CLAUDECODE": "1"}, project, ["yes"])
+    """Without a terminal, or inside the client, there is no approval; with one, the content is
+    shown and a yes is typed.
+    """
+    assert "only a person decides" in one_line_error(
+        run("rule", "approve", "r-1", stdin="yes\n"), 2
+    )
+    status, shown = on_terminal(
+        ["rule", "approve", "r-1"], {**env, "CLAUDECODE": "1"}, project, ["yes"]
+    )
     assert status == 2 and "only a person decides" in shown
     status, shown = on_terminal(["rule", "approve", "r-1"], env, project, ["no"])
     assert status == 2 and "Ask first." in shown and "sha256 " in shown
@@ -44,14 +53,20 @@ def test_a_faulty_rule_cannot_be_approved(env, project, rule):
 
 
 def test_a_rejected_rule_is_neither_approved_nor_pending(run, ok, env, project, rule):
-    """The list has three states; --pending leaves only what waits; an unknown rule points to the list."""
+    """The list has three states; --pending leaves only what waits; an unknown rule points to the
+    list.
+    """
     assert "r-1" in ok("rule", "list", "--pending")
     status, shown = on_terminal(["rule", "reject", "r-1"], env, project, ["yes"])
     assert status == 0 and "rejected r-1  Never push to main" in shown
-    assert [(row["id"], row["state"]) for row in json.loads(ok("rule", "list", "--json"))] == [("r-1", "rejected")]
+    assert [(row["id"], row["state"]) for row in json.loads(ok("rule", "list", "--json"))] == [
+        ("r-1", "rejected")
+    ]
     assert ok("rule", "list", "--pending") == "no rule is waiting\n" and "rejected" in ok("rule")
     status, shown = on_terminal(["rule", "approve", "r-1"], env, project, ["yes"])
     assert "approved r-1  Never push to main" in shown and "approved" in ok("rule")
     rule.write_text(RULE + "Always.\n")
     assert "pending" in ok("rule")
-    assert "`dayleaf rule list` names the rules" in one_line_error(run("rule", "approve", "r-77"), 1)
+    assert "`dayleaf rule list` names the rules" in one_line_error(
+        run("rule", "approve", "r-77"), 1
+    )

@@ -16,9 +16,12 @@ def test_a_section_of_a_record_is_shown_alone(run, ok):
     body = "# Setup\nintro\n## Docker\nuse compose\n```\n# not a heading\n```\n## Local\nuse make\n"
     id = json.loads(ok("learn", "-", "--title", "How to set up", "--json", stdin=body))["id"]
     assert json.loads(ok("show", id, "--section", "docker", "--json"))["body"] == (
-        "## Docker\nuse compose\n```\n# not a heading\n```\n")
+        "## Docker\nuse compose\n```\n# not a heading\n```\n"
+    )
     assert "use make" in ok("show", id, "--section", "Setup > Local")
-    assert "did you mean 'Setup > Docker'" in one_line_error(run("show", id, "--section", "Setup > Dokcer"), 2)
+    assert "did you mean 'Setup > Docker'" in one_line_error(
+        run("show", id, "--section", "Setup > Dokcer"), 2
+    )
 
 
 def test_an_unknown_id_names_near_ones(run, ok):
@@ -28,7 +31,9 @@ def test_an_unknown_id_names_near_ones(run, ok):
 
 
 def test_a_record_is_found_by_what_a_person_calls_it(ok, run, place, project):
-    """Its whole title in any case, its file without the digits at the end, a resource by its path or file; ids before all."""
+    """Its whole title in any case, its file without the digits at the end, a resource by its path
+    or file; ids before all.
+    """
     prices = json.loads(ok("learn", "Prices are integers", "--json"))["id"]
     korean = json.loads(ok("learn", "버튼은 저장한다", "--json"))["id"]
     for said in ("prices ARE integers", "prices-are-integers", "prices-are-integers.md"):
@@ -46,7 +51,10 @@ def test_a_record_is_found_by_what_a_person_calls_it(ok, run, place, project):
 
 def test_what_several_records_are_called_is_listed(ok, run):
     """Up to three, by id; nothing is chosen."""
-    found = sorted(json.loads(ok("learn", "text %d" % i, "--title", "Prices", "--json"))["id"] for i in range(4))
+    found = sorted(
+        json.loads(ok("learn", "text %d" % i, "--title", "Prices", "--json"))["id"]
+        for i in range(4)
+    )
     said = one_line_error(run("show", "prices"), 1)
     assert said.startswith("dayleaf: 'prices' could be ") and sum(id in said for id in found) == 3
     assert "no record 'price'" in one_line_error(run("show", "price"), 1)
@@ -62,24 +70,43 @@ def test_a_record_of_another_workspace_is_shown(ok, tmp_path):
 
 # ---- turns of a conversation
 
+
 def told(place):
     """A conversation of three turns, and the checkpoint of its session."""
     talks.put(place)
-    vault.put(place, "p/checkpoints/2026-01-23/n.md", "Resume", "It resumes.", id="c-n", session=talks.SESSION, source="auto",
-              conversation="c-7a1c0001")
+    vault.put(
+        place,
+        "p/checkpoints/2026-01-23/n.md",
+        "Resume",
+        "It resumes.",
+        id="c-n",
+        session=talks.SESSION,
+        source="auto",
+        conversation="c-7a1c0001",
+    )
 
 
 def test_a_turn_is_shown_by_its_number_or_its_time(ok, place):
-    """By the conversation's id or that of a checkpoint of its session; the turns beside it are named."""
+    """By the conversation's id or that of a checkpoint of its session; the turns beside it are
+    named.
+    """
     told(place)
     said = ok("show", "c-7a1c0001#2")
-    assert said.startswith("turn 2 of 3  2026-01-23 14:31 UTC  c-7a1c0001  Resume on fresh clones\n\n## 14:31 how many retries")
+    assert said.startswith(
+        "turn 2 of 3  2026-01-23 14:31 UTC  c-7a1c0001  Resume on fresh clones\n\n"
+        "## 14:31 how many retries"
+    )
     assert "before: why does resume fail on a fresh clone?  `dayleaf show c-7a1c0001#1`" in said
     assert "after: run the linter  `dayleaf show c-7a1c0001#3`" in said and "noctx" not in said
     for asked in ("c-n#2", "c-7a1c0001#14:31", "c-7a1c0001#14:58", "c-n#2026-01-23 14:31"):
         assert ok("show", asked) == said, asked
     value = json.loads(ok("show", "c-n#3", "--json"))
-    assert (value["id"], value["turn"], value["turns"], value["at"]) == ("c-7a1c0001", 3, 3, "2026-01-24T09:10Z")
+    assert (value["id"], value["turn"], value["turns"], value["at"]) == (
+        "c-7a1c0001",
+        3,
+        3,
+        "2026-01-24T09:10Z",
+    )
     assert value["request"] == "run the linter" and "noctx" in value["body"]
 
 
@@ -88,16 +115,30 @@ def test_a_turn_that_is_none_is_told_with_those_there_are(run, place):
     told(place)
     for asked in ("c-7a1c0001#4", "c-n#0", "c-7a1c0001#2026-01-22 08:00"):
         said = one_line_error(run("show", asked), 2)
-        assert "conversation c-7a1c0001 has 3 turns and no #%s" % asked.partition("#")[2].replace(" ", "T") in said
+        assert (
+            "conversation c-7a1c0001 has 3 turns and no #%s"
+            % asked.partition("#")[2].replace(" ", "T")
+            in said
+        )
         assert "`dayleaf show c-7a1c0001 --outline` lists them" in said
-    vault.put(place, "p/checkpoints/2026-01-25/m.md", "Other", "Nothing.", id="c-m", session="s-9", source="auto")
+    vault.put(
+        place,
+        "p/checkpoints/2026-01-25/m.md",
+        "Other",
+        "Nothing.",
+        id="c-m",
+        session="s-9",
+        source="auto",
+    )
     assert "the session of c-m has no conversation" in one_line_error(run("show", "c-m#1"), 1)
 
 
 def test_a_checkpoint_names_its_conversation(ok, place):
     """With the number of turns; the conversation itself says how many it has."""
     told(place)
-    assert "conversation  c-7a1c0001, 3 turns: `dayleaf show c-n#3` prints the last\n" in ok("show", "c-n")
+    assert "conversation  c-7a1c0001, 3 turns: `dayleaf show c-n#3` prints the last\n" in ok(
+        "show", "c-n"
+    )
     assert "3 turns: `dayleaf show c-7a1c0001#3` prints the last\n" in ok("show", "c-7a1c0001")
 
 
@@ -109,13 +150,19 @@ def test_a_title_with_a_number_sign_is_still_found(ok, place):
 
 
 def test_a_records_file_or_folder_is_opened_by_the_desktop(run, ok, place, tmp_path, env):
-    """Its program gets the path alone; where there is none the path is said, and the model opens nothing."""
+    """Its program gets the path alone; where there is none the path is said, and the model opens
+    nothing.
+    """
     vault.put(place, "p/learnings/jwt.md", "JWT issuer", "It must match.")
     opener = tmp_path / "desk" / "xdg-open"
     opener.parent.mkdir()
     opener.write_text("#!/bin/sh\nprintf '%%s' \"$*\" > '%s/opened'\n" % tmp_path)
     opener.chmod(0o755)
-    for words, path in ((("jwt",), "/learnings/jwt.md"), (("jwt", "--folder"), "/learnings"), ((), place.private)):
+    for words, path in (
+        (("jwt",), "/learnings/jwt.md"),
+        (("jwt", "--folder"), "/learnings"),
+        ((), place.private),
+    ):
         ok("open", *words, PATH="%s:%s" % (opener.parent, env["PATH"]))
         assert (tmp_path / "opened").read_text().endswith(path)
     assert one_line_error(run("open", "jwt", PATH=str(tmp_path)), 1).endswith("use your editor")
@@ -123,7 +170,11 @@ def test_a_records_file_or_folder_is_opened_by_the_desktop(run, ok, place, tmp_p
 
 
 def test_feedback_takes_a_title_of_several_words(ok, run):
-    """All words before up or down are the title, those behind them the reason; without either one line says what is wanted."""
+    """All words before up or down are the title, those behind them the reason; without either one
+    line says what is wanted.
+    """
     id = json.loads(ok("learn", TEXT, "--title", "Pin the issuer", "--json"))["id"]
     assert "up 1" in ok("feedback", "Pin", "the", "issuer", "up", "it", "went", "up")
-    assert "it went up" in ok("show", id) and "did you mean" not in one_line_error(run("feedback", "Pin"), 2)
+    assert "it went up" in ok("show", id) and "did you mean" not in one_line_error(
+        run("feedback", "Pin"), 2
+    )

@@ -29,67 +29,139 @@ def test_in_a_terminal_it_is_made_of_the_newest_checkpoint(ok, place):
     for _ in range(2):
         made = json.loads(ok("handoff", "--json"))
         body = json.loads(ok("show", made["id"], "--json"))["body"]
-        assert body.startswith("## Notes\n\n- Moved the session store to Redis. Next: drop the old table.\n\nFrom [c-")
+        assert body.startswith(
+            "## Notes\n\n- Moved the session store to Redis. Next: drop the old table.\n\nFrom [c-"
+        )
         assert re.sub(r" \(\S+\)", "", made["title"]) == "Handoff: Moved the session store to Redis"
 
 
 def test_a_session_is_made_of_its_own_checkpoints_alone(ok, place):
-    """All of them, whether it is named whole, by its start, or is the newest one; `s-1` is not `s-10`."""
-    for at, (session, said) in enumerate((("s-1", "First"), ("s-10", "Other"), ("s-1", "Second"), ("", "Alone"))):
-        vault.put(place, "p/checkpoints/2026-11-21/%d.md" % at, said, "## Decisions\n\n- %s choice." % said, kind="checkpoint",
-                  created="2026-11-21T0%d:00:00Z" % at, **({"session": session} if session else {}))
+    """All of them, whether it is named whole, by its start, or is the newest one; `s-1` is not
+    `s-10`.
+    """
+    for at, (session, said) in enumerate(
+        (("s-1", "First"), ("s-10", "Other"), ("s-1", "Second"), ("", "Alone"))
+    ):
+        vault.put(
+            place,
+            "p/checkpoints/2026-11-21/%d.md" % at,
+            said,
+            "## Decisions\n\n- %s choice." % said,
+            kind="checkpoint",
+            created="2026-11-21T0%d:00:00Z" % at,
+            **({"session": session} if session else {}),
+        )
 
     def decided(*words):
-        return re.findall(r"- (\w+) choice", ok("show", json.loads(ok("handoff", "--json", *words))["id"]))
+        return re.findall(
+            r"- (\w+) choice", ok("show", json.loads(ok("handoff", "--json", *words))["id"])
+        )
 
     assert decided() == ["Alone"]
-    assert decided("--session", "s-1") == ["Second", "First"] and decided("--session", "s-10") == ["Other"]
+    assert decided("--session", "s-1") == ["Second", "First"] and decided("--session", "s-10") == [
+        "Other"
+    ]
     assert decided("--session", "s-") == ["Second", "First"]
     Path(place.path("p/checkpoints/2026-11-21/3.md")).unlink()
     assert decided() == ["Second", "First"]
 
 
 def test_the_branch_that_is_checked_out_goes_before_what_is_newer(ok, place, project):
-    """And what the next session is told is shown; where nothing was done on it the newest of all is handed off."""
+    """And what the next session is told is shown; where nothing was done on it the newest of all is
+    handed off.
+    """
     for at, branch in enumerate(("retries", "docs")):
-        vault.put(place, "p/checkpoints/2026-11-21/%d.md" % at, "Work on " + branch, "## Outcome\n\n- The %s are done." % branch, kind="checkpoint",
-                  created="2026-11-21T0%d:00:00Z" % at, session="s-%d" % at, branch=branch)
+        vault.put(
+            place,
+            "p/checkpoints/2026-11-21/%d.md" % at,
+            "Work on " + branch,
+            "## Outcome\n\n- The %s are done." % branch,
+            kind="checkpoint",
+            created="2026-11-21T0%d:00:00Z" % at,
+            session="s-%d" % at,
+            branch=branch,
+        )
     for branch, told in (("retries", "retries"), ("metrics", "docs")):
         Path(project, ".git", "HEAD").write_text("ref: refs/heads/%s\n" % branch)
         said = ok("handoff")
-        assert "  Handoff (%s): Work on %s\n" % (told, told) in said and "\n\n## Where it stands\n\n- The %s are done.\n" % told in said
+        assert (
+            "  Handoff (%s): Work on %s\n" % (told, told) in said
+            and "\n\n## Where it stands\n\n- The %s are done.\n" % told in said
+        )
 
 
 def test_a_branch_is_handed_off_without_what_the_session_did_on_others(ok, place, project):
     """The turns of its stretches alone; what was begun on a trunk goes along."""
-    told = (("main", "09", "Dead letters are kept for a week now."), ("paths", "10", "Paths are now relative to the root."),
-            ("retries", "11", "The counter of retries now starts at zero."))
-    talk = "".join("## %s:00 Let it be so\n\n- edited `%s.py`\n\n%s\n\n" % (at, branch, said) for branch, at, said in told)
-    vault.put(place, "p/conversations/2026-11-21/s-1.md", "Retries", talk, kind="conversation", session="s-1",
-              created="2026-11-21T09:00:00Z", id="c-0000aaaa")
+    told = (
+        ("main", "09", "Dead letters are kept for a week now."),
+        ("paths", "10", "Paths are now relative to the root."),
+        ("retries", "11", "The counter of retries now starts at zero."),
+    )
+    talk = "".join(
+        "## %s:00 Let it be so\n\n- edited `%s.py`\n\n%s\n\n" % (at, branch, said)
+        for branch, at, said in told
+    )
+    vault.put(
+        place,
+        "p/conversations/2026-11-21/s-1.md",
+        "Retries",
+        talk,
+        kind="conversation",
+        session="s-1",
+        created="2026-11-21T09:00:00Z",
+        id="c-0000aaaa",
+    )
     for branch, at, said in told:
-        vault.put(place, "p/checkpoints/2026-11-21/%s.md" % branch, said, "## Outcome\n\n- %s\n" % said, kind="checkpoint", session="s-1",
-                  created="2026-11-21T%s:30:00Z" % at, until="2026-11-21T%s:30:00Z" % at, branch=branch, conversation="c-0000aaaa")
-    for branch, own, other in (("paths", "relative to the root", "retries.py"), ("retries", "starts at zero", "paths.py")):
+        vault.put(
+            place,
+            "p/checkpoints/2026-11-21/%s.md" % branch,
+            said,
+            "## Outcome\n\n- %s\n" % said,
+            kind="checkpoint",
+            session="s-1",
+            created="2026-11-21T%s:30:00Z" % at,
+            until="2026-11-21T%s:30:00Z" % at,
+            branch=branch,
+            conversation="c-0000aaaa",
+        )
+    for branch, own, other in (
+        ("paths", "relative to the root", "retries.py"),
+        ("retries", "starts at zero", "paths.py"),
+    ):
         Path(project, ".git", "HEAD").write_text("ref: refs/heads/%s\n" % branch)
         said = ok("handoff")
-        assert own in said and "not committed: main.py, %s.py\n" % branch in said and other not in said
+        assert (
+            own in said and "not committed: main.py, %s.py\n" % branch in said and other not in said
+        )
 
 
 def test_a_handoff_that_was_made_of_checkpoints_is_no_source_of_a_digest(ok, place, now):
     """It says what they say, glued and cut; what a person wrote for the next session is one."""
-    vault.put(place, "p/checkpoints/2026-11-21/1.md", "Retries", "## Outcome\n\n- The retries of the queue start at zero now.",
-              kind="checkpoint", session="s-1", created="2026-11-21T09:00:00Z", branch="retries", id="c-0000aaaa")
+    vault.put(
+        place,
+        "p/checkpoints/2026-11-21/1.md",
+        "Retries",
+        "## Outcome\n\n- The retries of the queue start at zero now.",
+        kind="checkpoint",
+        session="s-1",
+        created="2026-11-21T09:00:00Z",
+        branch="retries",
+        id="c-0000aaaa",
+    )
 
     def sources():
-        found = search.recall(place, vault.settings(), question.Query("retries of the queue"), now, 0.0)
+        found = search.recall(
+            place, vault.settings(), question.Query("retries of the queue"), now, 0.0
+        )
         return {source.id for source in digests.of_found(found)}
 
     ok("handoff")
     assert sources() == {"c-0000aaaa"}
     Path(place.path("p/checkpoints/2026-11-21/1.md")).unlink()
     assert sources() == set()
-    written = json.loads(ok("handoff", "The retries of the queue start in the worker", "--json"))["id"]
+    written = json.loads(ok("handoff", "The retries of the queue start in the worker", "--json"))[
+        "id"
+    ]
     assert sources() == {written}
 
 
@@ -97,7 +169,11 @@ def test_nothing_to_hand_off_is_one_line(run, ok):
     """Exit 1 for making one of nothing; showing or clearing none is no failure."""
     for words in ((), ("--session", "none")):
         done = run("handoff", *words)
-        assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1) and "nothing to hand off" in done.stderr
+        assert (done.returncode, done.stdout, done.stderr.count("\n")) == (
+            1,
+            "",
+            1,
+        ) and "nothing to hand off" in done.stderr
     assert "has no handoff" in ok("handoff", "--show") == ok("handoff", "--clear")
     assert ok("handoff", "--show", "--json") == "null\n"
     for words in (("--show", "x"), ("--show", "--clear"), ("<private>all of it</private>",)):
@@ -106,7 +182,9 @@ def test_nothing_to_hand_off_is_one_line(run, ok):
 
 def test_a_handoff_is_kept_without_secrets_for_its_owner_alone(ok, place):
     """As every record is."""
-    path = json.loads(ok("handoff", "The key is %s; rotate it. <private>Not this.</private>" % KEY, "--json"))["path"]
+    path = json.loads(
+        ok("handoff", "The key is %s; rotate it. <private>Not this.</private>" % KEY, "--json")
+    )["path"]
     said = Path(path).read_text()
     assert KEY not in said and "rotate it" in said and "Not this" not in said
     assert os.stat(path).st_mode & 0o777 == 0o600
@@ -120,8 +198,13 @@ def test_a_note_may_come_from_stdin(ok):
 
 def test_what_dayleaf_put_before_the_model_is_no_part_of_a_note(ok):
     """A model that pastes its brief along hands off its own words alone."""
-    ok("handoff", 'Mind the queue. <dayleaf-memory part="brief" tag="1a2b3c4d">old news</dayleaf-memory>')
-    assert "old news" not in ok("handoff", "--show") and "Mind the queue." in ok("handoff", "--show")
+    ok(
+        "handoff",
+        'Mind the queue. <dayleaf-memory part="brief" tag="1a2b3c4d">old news</dayleaf-memory>',
+    )
+    assert "old news" not in ok("handoff", "--show") and "Mind the queue." in ok(
+        "handoff", "--show"
+    )
 
 
 def test_an_empty_note_replaces_nothing(ok, run):
@@ -129,6 +212,11 @@ def test_an_empty_note_replaces_nothing(ok, run):
     ok("handoff", "Do not deploy before the audit.")
     for words in ((""), ("-",)):
         done = run("handoff", *([words] if isinstance(words, str) else words))
-        assert (done.returncode, done.stderr.count("\n")) == (2, 1) and "the handoff is empty" in done.stderr
+        assert (done.returncode, done.stderr.count("\n")) == (
+            2,
+            1,
+        ) and "the handoff is empty" in done.stderr
     assert "Do not deploy" in ok("handoff", "--show")
-    assert "Do not deploy before the audit is yet to arrive: the next session gets both" in ok("handoff", "The audit is done.")
+    assert "Do not deploy before the audit is yet to arrive: the next session gets both" in ok(
+        "handoff", "The audit is done."
+    )

@@ -24,13 +24,19 @@ def test_a_merged_record_comes_back_where_the_kept_one_is_gone_for_good(place, n
     ok("upkeep", "--apply")
     ok("forget", "--hard", "b0", "--yes")
     done = run("show", "a0")
-    assert done.returncode == 1 and "'a0' was merged into b0, which is gone; `dayleaf restore a0` brings it back" in done.stderr
+    assert (
+        done.returncode == 1
+        and "'a0' was merged into b0, which is gone; `dayleaf restore a0` brings it back"
+        in done.stderr
+    )
     ok("restore", "a0")
     assert ok("show", "a0").startswith("Quote paths 0  a0")
 
 
 def test_the_one_that_helped_more_stays_and_counts_for_both(store, place, now, ok):
-    """Feedback decides who is kept; show and a later upkeep count both; an undo parts them again."""
+    """Feedback decides who is kept; show and a later upkeep count both; an undo parts them
+    again.
+    """
     twins(place, now)
     for number, id in enumerate(("a0", "a0", "b0")):
         ok("feedback", id, "up", CLAUDE_CODE_SESSION_ID="s%d" % number)
@@ -72,6 +78,11 @@ def test_doctor_and_status_suggest_a_run_that_is_worth_it(place, now, ok, run):
 def test_wrong_words_change_nothing(place, now, run):
     """Words, an unknown way, an option with a slip: status 2, one line, nothing done."""
     twins(place, now)
-    for words in (("upkeep", "now"), ("upkeep", "--only", "dups"), ("upkeep", "--aply"), ("undo", "b0")):
+    for words in (
+        ("upkeep", "now"),
+        ("upkeep", "--only", "dups"),
+        ("upkeep", "--aply"),
+        ("undo", "b0"),
+    ):
         done = run(*words)
         assert done.returncode == 2 and done.stderr.count("\n") == 1 and len(texts(place)) == 2

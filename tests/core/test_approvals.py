@@ -29,14 +29,26 @@ def test_an_approval_is_of_one_workspace_id_and_checksum(base, now):
     approvals.decide(base, "api-1a2b3c4d", "r-1", ONE, "approve", "alex", now)
     assert approvals.approved(base) == {("api-1a2b3c4d", "r-1", ONE)}
     line = json.loads(Path(base, "trust.jsonl").read_text())
-    assert line == {"v": 1, "t": "2026-11-21T14:30:52Z", "workspace": "api-1a2b3c4d", "id": "r-1", "sha256": ONE,
-                    "decision": "approve", "by": "alex"}
+    assert line == {
+        "v": 1,
+        "t": "2026-11-21T14:30:52Z",
+        "workspace": "api-1a2b3c4d",
+        "id": "r-1",
+        "sha256": ONE,
+        "decision": "approve",
+        "by": "alex",
+    }
 
 
 def test_the_last_decision_wins(base, now):
     """Approve, reject and approve again; a decision on other content changes nothing."""
-    for decision, sha256, expected in (("approve", ONE, {ONE}), ("approve", TWO, {ONE, TWO}), ("reject", ONE, {TWO}),
-                                       ("reject", "3" * 64, {TWO}), ("approve", ONE, {ONE, TWO})):
+    for decision, sha256, expected in (
+        ("approve", ONE, {ONE}),
+        ("approve", TWO, {ONE, TWO}),
+        ("reject", ONE, {TWO}),
+        ("reject", "3" * 64, {TWO}),
+        ("approve", ONE, {ONE, TWO}),
+    ):
         approvals.decide(base, "w", "r-1", sha256, decision, "alex", now)
         assert {approval[2] for approval in approvals.approved(base)} == expected
 
@@ -51,13 +63,27 @@ def test_what_was_rejected_is_told_from_what_waits(base, now):
 def test_global_records_share_one_workspace():
     """A record of the global tier is approved for every project."""
     assert approvals.workspace_of("g/rules/x.md", "api-1") == "global"
-    assert approvals.workspace_of("p/rules/x.md", "api-1") == approvals.workspace_of("s/rules/x.md", "api-1") == "api-1"
+    assert (
+        approvals.workspace_of("p/rules/x.md", "api-1")
+        == approvals.workspace_of("s/rules/x.md", "api-1")
+        == "api-1"
+    )
 
 
-@pytest.mark.parametrize("torn", [b'{"v":1,"t":"2026', b"\xff\xfe", b"[]", b"{}", b'{"v":1,"decision":"approve"}',
-                                  b"null", b"[" * 5000,
-                                  b'{"v":2,"workspace":"w","id":"x","sha256":"1","decision":"approve"}',
-                                  b'{"v":1,"workspace":"w","id":"x","sha256":"1","decision":["approve"]}'])
+@pytest.mark.parametrize(
+    "torn",
+    [
+        b'{"v":1,"t":"2026',
+        b"\xff\xfe",
+        b"[]",
+        b"{}",
+        b'{"v":1,"decision":"approve"}',
+        b"null",
+        b"[" * 5000,
+        b'{"v":2,"workspace":"w","id":"x","sha256":"1","decision":"approve"}',
+        b'{"v":1,"workspace":"w","id":"x","sha256":"1","decision":["approve"]}',
+    ],
+)
 def test_a_torn_line_costs_only_itself(base, now, torn):
     """What a killed writer left is passed over, and the next decision does not join it."""
     approvals.decide(base, "w", "r-1", ONE, "approve", "alex", now)
@@ -68,9 +94,17 @@ def test_a_torn_line_costs_only_itself(base, now, torn):
     assert approvals.approved(base) == {("w", "r-1", ONE), ("w", "r-2", TWO)}
 
 
-@pytest.mark.parametrize(("decision", "sha256"), [("yes", ONE), ("", ONE), ("approve", ""), ("approve", "1" * 63),
-                                                  ("approve", "G" * 64),
-                                                  ("approve", ONE.replace("1", "A"))])
+@pytest.mark.parametrize(
+    ("decision", "sha256"),
+    [
+        ("yes", ONE),
+        ("", ONE),
+        ("approve", ""),
+        ("approve", "1" * 63),
+        ("approve", "G" * 64),
+        ("approve", ONE.replace("1", "A")),
+    ],
+)
 def test_a_decision_that_is_none_is_refused(base, now, decision, sha256):
     """No line is written for a wrong word or checksum."""
     with pytest.raises(UsageError):
@@ -80,9 +114,19 @@ def test_a_decision_that_is_none_is_refused(base, now, decision, sha256):
 
 def test_what_a_person_is_called_cannot_forge_a_line(base, now):
     """Line ends and quotes in an id or a name stay inside their text."""
-    approvals.decide(base, "w", 'r-1"}\n{"v":1', ONE, "reject",
-                 'x\n{"v":1,"workspace":"w","id":"r-9","sha256":"' + ONE + '"}', now)
-    assert approvals.approved(base) == frozenset() and Path(base, "trust.jsonl").read_bytes().count(b"\n") == 1
+    approvals.decide(
+        base,
+        "w",
+        'r-1"}\n{"v":1',
+        ONE,
+        "reject",
+        'x\n{"v":1,"workspace":"w","id":"r-9","sha256":"' + ONE + '"}',
+        now,
+    )
+    assert (
+        approvals.approved(base) == frozenset()
+        and Path(base, "trust.jsonl").read_bytes().count(b"\n") == 1
+    )
 
 
 @posix_only
@@ -115,18 +159,30 @@ def test_a_ledger_that_cannot_be_written_is_an_error(base, now):
 
 def test_decisions_of_several_processes_all_count(base):
     """Lines written at once do not mix."""
-    code = ("import sys; sys.path.insert(0, sys.argv[1]); from memory.core import approvals as trust\n"
-            "for i in range(50):\n"
-            "    trust.decide(sys.argv[2], 'w', 'r-%s-%d' % (sys.argv[3], i), '1' * 64, 'approve', 'x', 0.0)")
-    children = [subprocess.Popen([sys.executable, "-I", "-S", "-c", code, ROOT, base, str(i)]) for i in range(4)]
+    code = (
+        "import sys; sys.path.insert(0, sys.argv[1]); from memory.core import approvals as trust\n"
+        "for i in range(50):\n"
+        "    trust.decide(sys.argv[2], 'w', 'r-%s-%d' % (sys.argv[3], i), '1' * 64, "
+        "'approve', 'x', 0.0)"
+    )
+    children = [
+        subprocess.Popen([sys.executable, "-I", "-S", "-c", code, ROOT, base, str(i)])
+        for i in range(4)
+    ]
     assert [child.wait(60) for child in children] == [0] * 4
     assert len(approvals.approved(base)) == 200
 
 
 def test_reading_is_light():
     """The blocking path asks: built-in modules only."""
-    code = ("import sys; before = set(sys.modules); sys.path.insert(0, sys.argv[1]); from memory.core import approvals as trust\n"
-            "trust.approved('/nowhere')\n"
-            "print(sorted(m for m in set(sys.modules) - before if not m.startswith(('memory', '__future__'))))")
-    run = subprocess.run([sys.executable, "-I", "-S", "-c", code, ROOT], capture_output=True, text=True, check=True)
+    code = (
+        "import sys; before = set(sys.modules); sys.path.insert(0, sys.argv[1]); from memory.core "
+        "import approvals as trust\n"
+        "trust.approved('/nowhere')\n"
+        "print(sorted(m for m in set(sys.modules) - before if not "
+        "m.startswith(('memory', '__future__'))))"
+    )
+    run = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", code, ROOT], capture_output=True, text=True, check=True
+    )
     assert set(json.loads(run.stdout.replace("'", '"'))) <= {"fcntl"}

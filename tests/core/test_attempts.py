@@ -17,7 +17,10 @@ def log(place):
 def test_a_capture_that_is_still_running_is_not_lost(place, now):
     """Its process lives; after an hour its number is another's."""
     attempts.begin(place, "s", "stop", now)
-    assert attempts.unfinished(place, now + 60) == [] and len(attempts.unfinished(place, now + 7200)) == 1
+    assert (
+        attempts.unfinished(place, now + 60) == []
+        and len(attempts.unfinished(place, now + 7200)) == 1
+    )
     event = {}
     assert signs.unwritten(place, event, now + 60) == [] and event == {}
 
@@ -31,7 +34,9 @@ def test_the_log_of_captures_stays_small(place, now, monkeypatch):
     for i in range(40):
         attempts.end(place, attempts.begin(place, "s", "stop", now + 1 + i), "stop", "", now, now)
     attempts.say(place, [], now)
-    assert len(log(place)) == 11 and [row["session"] for row in attempts.unfinished(place, now)] == ["cut"]
+    assert len(log(place)) == 11 and [
+        row["session"] for row in attempts.unfinished(place, now)
+    ] == ["cut"]
     data = Path(attempts.path_of(place)).read_bytes()
     assert data.count(b'"asked"') == data.count(b'"done"') + 1
 
@@ -40,6 +45,9 @@ def test_what_is_no_line_of_the_log_harms_no_start(place, now):
     """Torn lines and other shapes."""
     path = Path(attempts.path_of(place))
     path.parent.mkdir(parents=True)
-    path.write_text('{"do":"asked"}\n{"v":1,"do":"asked","run":5,"t":[]}\n[]\n{"v":1,"do":"asked","run":"x","t":[]}\n"do":"asked" torn')
+    path.write_text(
+        '{"do":"asked"}\n{"v":1,"do":"asked","run":5,"t":[]}\n[]\n'
+        '{"v":1,"do":"asked","run":"x","t":[]}\n"do":"asked" torn'
+    )
     event = {}
     assert len(signs.unwritten(place, event, now)) == 1 and event == {signs.UNWRITTEN: ["x"]}

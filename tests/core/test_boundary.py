@@ -24,14 +24,23 @@ def test_a_hook_that_hung_is_said_at_the_next_start(tmp_path, world):
     """It ends itself, and leaves word of it; the next prompt is served."""
     plugin = tmp_path / "plugin copy"
     for folder in ("hooks", "memory"):
-        shutil.copytree(ROOT / folder, plugin / folder, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(
+            ROOT / folder, plugin / folder, ignore=shutil.ignore_patterns("__pycache__")
+        )
     source = plugin / "memory" / "core" / "boundary.py"
     source.write_text(source.read_text().replace("DEADLINE = 10", "DEADLINE = 1"))
     with (plugin / "memory" / "hook" / "loader.py").open("a") as file:
         file.write("\ndef choose(*_):\n    import time\n    time.sleep(60)\n")
     place = layout.locate(world, world["CLAUDE_PROJECT_DIR"])
     vault.put(place, "p/learnings/a.md", "The kafka rebalance trap", "x")
-    answer = harmless(fire("prompt", payload("UserPromptSubmit", prompt="why the kafka rebalance?"), world, plugin=plugin))
+    answer = harmless(
+        fire(
+            "prompt",
+            payload("UserPromptSubmit", prompt="why the kafka rebalance?"),
+            world,
+            plugin=plugin,
+        )
+    )
     assert answer.out == b"" and answer.seconds < 6
     until(lambda: bool(errors(place)))
     message = harmless(fire("session_start", payload("SessionStart", "startup"), world)).message

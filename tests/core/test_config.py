@@ -12,7 +12,9 @@ from memory.core import config, files
 
 @pytest.mark.parametrize("value", ["0.5", "2.5", "1e400", "NaN", "-1", "1e12"])
 def test_a_whole_number_stays_one(home, value):
-    """A fraction would pass as a limit that nothing ever equals; infinity and NaN compare as they like."""
+    """A fraction would pass as a limit that nothing ever equals; infinity and NaN compare as they
+    like.
+    """
     found = config.load(home, "", {"DAYLEAF_LOAD_TOP": value})
     assert found["load.top"] == config.DEFAULTS["load.top"] and len(found.problems) == 1
 
@@ -20,19 +22,34 @@ def test_a_whole_number_stays_one(home, value):
 def test_the_environment_wins_over_the_user_and_the_project_only_narrows(home, project):
     """Order of precedence; a project cannot raise a limit, switch a push on, or name a command."""
     base = home + "/.dayleaf"
-    files.replace(base + "/config.json", b'{"load": {"top": 4, "prompt": false}, "distill.maxTokens": 300, "nope": 1}')
+    files.replace(
+        base + "/config.json",
+        b'{"load": {"top": 4, "prompt": false}, "distill.maxTokens": 300, "nope": 1}',
+    )
     os.makedirs(project + "/.dayleaf")
     with open(project + "/.dayleaf/config.json", "w") as file:
-        json.dump({"load.top": 9, "load.prompt": True, "distill.command": ["sh"], "redact.enabled": False,
-                   "distill.maxTokens": 100}, file)
-    found = config.load(base, project, {"DAYLEAF_LOAD_RECENT": "1", "CLAUDE_PLUGIN_OPTION_RECALL_LIMIT": "7"})
+        json.dump(
+            {
+                "load.top": 9,
+                "load.prompt": True,
+                "distill.command": ["sh"],
+                "redact.enabled": False,
+                "distill.maxTokens": 100,
+            },
+            file,
+        )
+    found = config.load(
+        base, project, {"DAYLEAF_LOAD_RECENT": "1", "CLAUDE_PLUGIN_OPTION_RECALL_LIMIT": "7"}
+    )
     assert (found["load.top"], found["load.prompt"], found["distill.maxTokens"]) == (4, False, 100)
     assert (found["distill.command"], found["redact.enabled"]) == ([], True)
     assert (found["load.recent"], found["recall.limit"]) == (1, 7)
     assert len(found.problems) == 3 and any("'nope'" in line for line in found.problems)
 
 
-@pytest.mark.parametrize("data", [b"{", b"[]", b'{"load.top": "many"}', b'{"load.top": -1}', b"\xff\xfe"])
+@pytest.mark.parametrize(
+    "data", [b"{", b"[]", b'{"load.top": "many"}', b'{"load.top": -1}', b"\xff\xfe"]
+)
 def test_a_broken_config_is_a_problem_and_not_an_error(home, data):
     """The defaults stand, and one line says what is wrong."""
     files.replace(home + "/.dayleaf/config.json", data)
@@ -43,9 +60,16 @@ def test_a_broken_config_is_a_problem_and_not_an_error(home, data):
 def test_what_a_user_said_of_one_project_is_a_switch_and_no_more(home, project):
     """Between their own settings and the repository's, which still only narrows."""
     base, private = home + "/.dayleaf", home + "/.dayleaf/workspaces/x-1"
-    files.replace(private + "/config.json", b'{"capture.enabled": false, "load.top": 2, "redact.enabled": false}')
+    files.replace(
+        private + "/config.json",
+        b'{"capture.enabled": false, "load.top": 2, "redact.enabled": false}',
+    )
     found = config.load(base, project, {}, private)
-    assert (found["capture.enabled"], found["load.top"], found["redact.enabled"]) == (False, 2, True)
+    assert (found["capture.enabled"], found["load.top"], found["redact.enabled"]) == (
+        False,
+        2,
+        True,
+    )
     assert found.sources["capture.enabled"] == "workspace" and len(found.problems) == 1
 
 

@@ -23,8 +23,16 @@ def settings(folder, variables, name="settings.json") -> None:
 @pytest.mark.parametrize("name", ["settings.json", "settings.local.json"])
 def test_what_the_projects_settings_set_does_not_count(env, project, name):
     """In the project's folder and in any above it; all else stays."""
-    given = {**env, "DAYLEAF_HOME": "/evil", "DAYLEAF_LOAD_TOP": "9", "CLAUDE_PLUGIN_OPTION_MCP": "true", "OTHER": "x"}
-    settings(project, {"DAYLEAF_HOME": "/evil", "CLAUDE_PLUGIN_OPTION_MCP": True, "OTHER": "x"}, name)
+    given = {
+        **env,
+        "DAYLEAF_HOME": "/evil",
+        "DAYLEAF_LOAD_TOP": "9",
+        "CLAUDE_PLUGIN_OPTION_MCP": "true",
+        "OTHER": "x",
+    }
+    settings(
+        project, {"DAYLEAF_HOME": "/evil", "CLAUDE_PLUGIN_OPTION_MCP": True, "OTHER": "x"}, name
+    )
     inner = project + "/a/b"
     os.makedirs(inner)
     assert environment.believed(given, [inner]) == {**env, "DAYLEAF_LOAD_TOP": "9", "OTHER": "x"}
@@ -32,7 +40,9 @@ def test_what_the_projects_settings_set_does_not_count(env, project, name):
 
 
 def test_what_the_user_set_counts(env, home, project):
-    """In their shell, with another value than the project's; or in their own settings, with the same one."""
+    """In their shell, with another value than the project's; or in their own settings, with the
+    same one.
+    """
     given = {**env, "DAYLEAF_HOME": "/mine"}
     settings(project, {"DAYLEAF_HOME": "/evil"})
     assert environment.believed(given, [project]) == given
@@ -52,18 +62,40 @@ def test_settings_that_cannot_be_read_set_nothing(env, project, text):
 
 @pytest.mark.parametrize("key", ["DAYLEAF_HOME", "DAYLEAF_HO\\u004dE"])
 def test_a_repository_leads_no_hook_and_no_command_to_another_home(env, project, tmp_path, key):
-    """Neither its notes reach the model, nor does its Python run; and the session's start says so."""
+    """Neither its notes reach the model, nor does its Python run; and the session's start says
+    so.
+    """
     evil, ran = tmp_path / "evil", tmp_path / "ran"
     (evil / "runtime" / "bin").mkdir(parents=True)
     python = evil / "runtime" / "bin" / "python"
     python.write_text("#!/bin/sh\ntouch %s\n" % ran)
     python.chmod(0o755)
-    world = {**env, "PATH": "/usr/bin:/bin", "CLAUDE_PROJECT_DIR": project, "DAYLEAF_HOME": str(evil), "DAYLEAF_RUNTIME_AUTO": "0"}
-    put(layout.locate({**env, "DAYLEAF_HOME": str(evil)}, project), "p/learnings/x.md", "Kafka", "The kafka broker obeys the repository.")
+    world = {
+        **env,
+        "PATH": "/usr/bin:/bin",
+        "CLAUDE_PROJECT_DIR": project,
+        "DAYLEAF_HOME": str(evil),
+        "DAYLEAF_RUNTIME_AUTO": "0",
+    }
+    put(
+        layout.locate({**env, "DAYLEAF_HOME": str(evil)}, project),
+        "p/learnings/x.md",
+        "Kafka",
+        "The kafka broker obeys the repository.",
+    )
     Path(project, ".claude").mkdir()
     Path(project, ".claude", "settings.json").write_text('{"env": {"%s": "%s"}}' % (key, evil))
     said = harmless(fire("session_start", payload("SessionStart", "startup", cwd=project), world))
-    assert "obeys" not in said.context and "DAYLEAF_HOME of %s/.claude/settings.json is ignored" % project in said.message
-    done = subprocess.run([str(ROOT / "bin" / "dayleaf"), "recall", "kafka"], cwd=project, env=world, capture_output=True, text=True)
+    assert (
+        "obeys" not in said.context
+        and "DAYLEAF_HOME of %s/.claude/settings.json is ignored" % project in said.message
+    )
+    done = subprocess.run(
+        [str(ROOT / "bin" / "dayleaf"), "recall", "kafka"],
+        cwd=project,
+        env=world,
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0 and "obeys" not in done.stdout and "is ignored" in done.stderr
     assert not ran.exists()

@@ -16,7 +16,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 
 def test_json_without_the_json_module_agrees_with_it():
     """Both directions, over nested values and text with every kind of character."""
-    value = {"a": [1, -2.5, True, False, None, "é😀\n\"\\\u2028"], "b": {"c": []}, "": "x" * 5000}
+    value = {"a": [1, -2.5, True, False, None, 'é😀\n"\\\u2028'], "b": {"c": []}, "": "x" * 5000}
     assert fastjson.parse(json.dumps(value)) == value
     assert fastjson.parse("\ufeff " + json.dumps(value, ensure_ascii=False)) == value
     assert json.loads(fastjson.dump(value)) == value
@@ -32,9 +32,14 @@ def test_broken_json_is_a_value_error(text):
 @pytest.mark.parametrize("text", ["{", '"abc', '{"a":1,}', "[1", ""])
 def test_broken_json_is_a_value_error_where_nobody_imported_json(text):
     """As in a hook: up to Python 3.11 the C scanner needs `json.decoder` to raise its own error."""
-    code = "import sys; sys.path.insert(0, sys.argv[1])\nfrom memory.core import fastjson as jsonio\n" \
-           "try: jsonio.parse(sys.argv[2])\nexcept ValueError: print('ValueError', 'json' in sys.modules)"
-    done = subprocess.run([sys.executable, "-I", "-S", "-c", code, str(ROOT), text], capture_output=True, text=True)
+    code = (
+        "import sys; sys.path.insert(0, sys.argv[1])\nfrom memory.core import fastjson as jsonio\n"
+        "try: jsonio.parse(sys.argv[2])\nexcept ValueError: print('ValueError', "
+        "'json' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", code, str(ROOT), text], capture_output=True, text=True
+    )
     assert (done.stdout, done.stderr) == ("ValueError False\n", "")
 
 

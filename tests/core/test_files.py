@@ -36,10 +36,14 @@ def test_create_never_overwrites(tmp_path):
 def test_a_lock_is_held_by_one_process(tmp_path):
     """A second process is refused while the first lives, and gets it when the first is killed."""
     path = str(tmp_path / "lock")
-    code = ("import sys; sys.path.insert(0, sys.argv[1]); from memory.core import files\n"
-            "with files.Lock(sys.argv[2]) as held: print(held, flush=True); sys.stdin.read()")
+    code = (
+        "import sys; sys.path.insert(0, sys.argv[1]); from memory.core import files\n"
+        "with files.Lock(sys.argv[2]) as held: print(held, flush=True); sys.stdin.read()"
+    )
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(files.__file__))))
-    child = subprocess.Popen([sys.executable, "-c", code, root, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    child = subprocess.Popen(
+        [sys.executable, "-c", code, root, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
     assert child.stdout.readline() == b"True\n"
     with files.Lock(path) as held:
         assert not held

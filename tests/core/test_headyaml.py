@@ -16,8 +16,13 @@ ROOT = str(Path(__file__).resolve().parents[2])
 
 def test_duplicates_are_named_however_they_are_quoted():
     """A key that stands twice is reported, so that nothing with authority is read from it."""
-    for lines in ("approved: a\napproved: b\n", 'approved: a\n"approved": b\n', "{approved: a, approved: b}\n",
-                  "approved: a\nx: [[1]]\n'approved': b\n", "approved: a\n? approved\n: b\n"):
+    for lines in (
+        "approved: a\napproved: b\n",
+        'approved: a\n"approved": b\n',
+        "{approved: a, approved: b}\n",
+        "approved: a\nx: [[1]]\n'approved': b\n",
+        "approved: a\n? approved\n: b\n",
+    ):
         page = frontmatter.parse(("---\n" + lines + "---\n").encode())
         assert page.duplicates == ["approved"], lines
 
@@ -39,8 +44,10 @@ BOMBS = {
     "dashes": "a:\n" + "- " * 30000,
     "questions": "? " * 30000,
     "indents": "\n".join(" " * i + "a:" for i in range(350)),
-    "merge keys": "a: &a {x: 1}\n" + "\n".join("%s: &%s {<<: [*%s, *%s]}" % (b, b, a, a) for a, b in PAIRS),
-    "laughs": "a: &a [x, x]\n" + "\n".join("%s: &%s [*%s, *%s, *%s]" % (b, b, a, a, a) for a, b in PAIRS),
+    "merge keys": "a: &a {x: 1}\n"
+    + "\n".join("%s: &%s {<<: [*%s, *%s]}" % (b, b, a, a) for a, b in PAIRS),
+    "laughs": "a: &a [x, x]\n"
+    + "\n".join("%s: &%s [*%s, *%s, *%s]" % (b, b, a, a, a) for a, b in PAIRS),
     "anchor": "a: &x 1\nb: *x",
     "tag": "a: !!python/object/apply:os.system ['true']",
     "local tag": "a: !x y",
@@ -92,23 +99,43 @@ print(json.dumps(took))
 def test_bombs_cost_nothing():
     """No head, however hostile, raises, kills the process, takes 100 ms or loses the body."""
     pytest.importorskip("yaml")
-    run = subprocess.run([sys.executable, "-c", CHILD, ROOT], input=json.dumps(BOMBS).encode(), capture_output=True,
-                         timeout=120)
+    run = subprocess.run(
+        [sys.executable, "-c", CHILD, ROOT],
+        input=json.dumps(BOMBS).encode(),
+        capture_output=True,
+        timeout=120,
+    )
     assert run.returncode == 0, run.stderr.decode()[-2000:]
     took = json.loads(run.stdout)
     assert len(took) >= 30
     assert {name: seconds for name, (seconds, _, _) in took.items() if seconds > 0.1} == {}
-    for name in ("brackets", "merge keys", "laughs", "anchor", "tag", "local tag", "merge", "huge", "many keys",
-                 "dashes"):
+    for name in (
+        "brackets",
+        "merge keys",
+        "laughs",
+        "anchor",
+        "tag",
+        "local tag",
+        "merge",
+        "huge",
+        "many keys",
+        "dashes",
+    ):
         assert took[name][1], name
     assert took["many keys"][2] == 256
 
 
 def test_labels_are_no_comments_where_another_line_is_unsure():
-    """`tags: #auth` names a label, whichever of the two readers decides; elsewhere `#` starts a comment."""
+    """`tags: #auth` names a label, whichever of the two readers decides; elsewhere `#` starts a
+    comment.
+    """
     pytest.importorskip("yaml")
     head = "tags: #auth #it's\ntopics:\n- #build\n- plain # why\nother: #no\n"
     for last in ("", "deep:\n  a:\n    b: c\n"):
         page = frontmatter.parse(("---\n" + head + last + "---\n").encode())
         assert bool(page.unsure) == bool(last) and not page.problems
-        assert (page.meta["tags"], page.meta["topics"], page.meta["other"]) == ("#auth #it's", ["#build", "plain"], "")
+        assert (page.meta["tags"], page.meta["topics"], page.meta["other"]) == (
+            "#auth #it's",
+            ["#build", "plain"],
+            "",
+        )

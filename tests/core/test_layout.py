@@ -12,9 +12,14 @@ from memory.core import layout
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
-@pytest.mark.parametrize(("one", "other"), [
-    ("git@example.com:team/api.git", "https://user:pw@Example.com/team/api"), ("ssh://git@example.com:22/team/api.git", "https://example.com/team/api/"),
-    ("/srv/git/api.git", "file:///srv/git/api")])
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("git@example.com:team/api.git", "https://user:pw@Example.com/team/api"),
+        ("ssh://git@example.com:22/team/api.git", "https://example.com/team/api/"),
+        ("/srv/git/api.git", "file:///srv/git/api"),
+    ],
+)
 def test_two_spellings_of_a_remote_are_one_repository(one, other):
     """The scheme, credentials, port and `.git` do not count."""
     assert layout.normalise_remote(one) == layout.normalise_remote(other) != ""
@@ -25,17 +30,37 @@ def test_the_plugins_folder_is_that_of_this_copy():
 
 
 def git(cwd, env, *args):
-    subprocess.run(["git", *args], cwd=cwd, env={**env, "GIT_CONFIG_GLOBAL": "/dev/null"}, check=True, capture_output=True)
+    subprocess.run(
+        ["git", *args],
+        cwd=cwd,
+        env={**env, "GIT_CONFIG_GLOBAL": "/dev/null"},
+        check=True,
+        capture_output=True,
+    )
 
 
 def test_clones_with_one_basename_do_not_share_and_worktrees_do(tmp_path, env):
-    """Two repositories named `api` are two workspaces; a worktree and a subdirectory belong to their repository's."""
+    """Two repositories named `api` are two workspaces; a worktree and a subdirectory belong to
+    their repository's.
+    """
     keys = []
     for side in ("one", "two"):
         repo = tmp_path / side / "api"
         repo.mkdir(parents=True)
         git(repo, env, "init", "-q")
-        git(repo, env, "-c", "user.name=t", "-c", "user.email=t@example.invalid", "commit", "-q", "--allow-empty", "-m", "x")
+        git(
+            repo,
+            env,
+            "-c",
+            "user.name=t",
+            "-c",
+            "user.email=t@example.invalid",
+            "commit",
+            "-q",
+            "--allow-empty",
+            "-m",
+            "x",
+        )
         keys.append(layout.locate(env, str(repo)).key)
     assert keys[0] != keys[1] and keys[0].startswith("api-")
     repo = tmp_path / "one" / "api"
@@ -52,7 +77,9 @@ def test_the_home_directory_is_no_shared_tier(env):
     assert layout.locate(env, env["HOME"]).shared == ""
 
 
-@pytest.mark.parametrize("text", ["../x", "a/b", ".hidden", "", "x" * 200, "a b", "é", 5, None, "a\0b"])
+@pytest.mark.parametrize(
+    "text", ["../x", "a/b", ".hidden", "", "x" * 200, "a b", "é", 5, None, "a\0b"]
+)
 def test_an_id_from_outside_is_checked(text):
     """Nothing that could leave a folder passes."""
     assert layout.safe_id(text) == ""

@@ -10,7 +10,10 @@ def test_a_word_holds_a_term_by_its_stem():
     """With the place of the term in the word; what cannot match is not stemmed."""
     expansion = Expansion()
     matches = Matches({"retri": 1.0, "upload": 1.0}, expansion)
-    assert matches["retries"] == (1, ((0, "retri"),)) and matches["Uploads"] == (1, ((0, "upload"),))
+    assert matches["retries"] == (1, ((0, "retri"),)) and matches["Uploads"] == (
+        1,
+        ((0, "upload"),),
+    )
     assert matches["kafka"] == (1, ()) and "kafka" not in expansion
     assert matches["the"] == (0, ())
 
@@ -18,8 +21,9 @@ def test_a_word_holds_a_term_by_its_stem():
 def test_an_identifier_holds_its_parts():
     """Each term of it counts."""
     matches = Matches({"token": 1.0}, Expansion())
-    assert matches["getUserToken"] == (3, ((2, "token"),)) and matches.terms("getUserToken") == tuple(
-        term for term, _ in tokeniser.expand("getUserToken"))
+    assert matches["getUserToken"] == (3, ((2, "token"),)) and matches.terms(
+        "getUserToken"
+    ) == tuple(term for term, _ in tokeniser.expand("getUserToken"))
 
 
 def test_an_expansion_works_a_word_out_once():

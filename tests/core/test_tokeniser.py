@@ -36,10 +36,20 @@ def test_a_word_gives_its_terms(word, terms):
     assert tokeniser.tokens(word) == terms
 
 
-@pytest.mark.parametrize(("query", "body"), [
-    ("버튼", "버튼을 누르면"), ("버튼을", "버튼이 없다"), ("get_user_token", "call getUserToken()"), ("no-cache", "the noCache flag"),
-    ("jwt.py", "see src/auth/jwt.py:42"), ("cafe", "Café"), ("ＪＷＴ", "jwt"), ("検索", "全文検索の設定"), ("缓存", "清除缓存文件"),
-])
+@pytest.mark.parametrize(
+    ("query", "body"),
+    [
+        ("버튼", "버튼을 누르면"),
+        ("버튼을", "버튼이 없다"),
+        ("get_user_token", "call getUserToken()"),
+        ("no-cache", "the noCache flag"),
+        ("jwt.py", "see src/auth/jwt.py:42"),
+        ("cafe", "Café"),
+        ("ＪＷＴ", "jwt"),
+        ("検索", "全文検索の設定"),
+        ("缓存", "清除缓存文件"),
+    ],
+)
 def test_what_people_write_meets_what_is_written(query, body):
     """A query and a text in another spelling share a term."""
     assert {t for t, _ in tokeniser.terms(query)} & set(tokeniser.tokens(body))
@@ -64,10 +74,26 @@ def test_parts_of_an_identifier_weigh_half_in_a_query():
     assert dict(tokeniser.terms("parseHeader")) == {"parseheader": 1.0, "pars": 0.5, "header": 0.5}
 
 
-@pytest.mark.parametrize(("word", "stem"), [
-    ("caresses", "caress"), ("ponies", "poni"), ("agreed", "agre"), ("plastered", "plaster"), ("motoring", "motor"),
-    ("hopping", "hop"), ("filing", "file"), ("happy", "happi"), ("relational", "relat"), ("vietnamization", "vietnam"),
-    ("triplicate", "triplic"), ("adjustment", "adjust"), ("controll", "control"), ("sky", "sky"), ("is", "is")])
+@pytest.mark.parametrize(
+    ("word", "stem"),
+    [
+        ("caresses", "caress"),
+        ("ponies", "poni"),
+        ("agreed", "agre"),
+        ("plastered", "plaster"),
+        ("motoring", "motor"),
+        ("hopping", "hop"),
+        ("filing", "file"),
+        ("happy", "happi"),
+        ("relational", "relat"),
+        ("vietnamization", "vietnam"),
+        ("triplicate", "triplic"),
+        ("adjustment", "adjust"),
+        ("controll", "control"),
+        ("sky", "sky"),
+        ("is", "is"),
+    ],
+)
 def test_the_stemmer_gives_what_porter_wrote(word, stem):
     """Examples of the paper (M. Porter, 1980)."""
     assert tokeniser.stem(word) == stem
@@ -75,7 +101,13 @@ def test_the_stemmer_gives_what_porter_wrote(word, stem):
 
 def test_tokens_are_bytes_over_four_rounded_up():
     """One rule for every estimate."""
-    assert [tokeniser.count_tokens(t) for t in ("", "a", "abcd", "abcde", "버튼")] == [0, 1, 1, 2, 2]
+    assert [tokeniser.count_tokens(t) for t in ("", "a", "abcd", "abcde", "버튼")] == [
+        0,
+        1,
+        1,
+        2,
+        2,
+    ]
 
 
 def test_utf16_counts_what_the_host_counts():
@@ -90,11 +122,20 @@ def test_hostile_text_is_no_error():
 
 
 def test_a_long_path_or_sentence_is_found_by_its_parts():
-    """A token of more than 64 characters has no whole, but its parts, its file's name and its bigrams are terms."""
+    """A token of more than 64 characters has no whole, but its parts, its file's name and its
+    bigrams are terms.
+    """
     path = "src/main/java/com/company/product/module/service/impl/AuthenticationServiceImpl.java"
-    assert {"authenticationserviceimpl", "authenticationserviceimpl.java", "authent", "modul"} <= set(tokeniser.tokens(path))
+    assert {
+        "authenticationserviceimpl",
+        "authenticationserviceimpl.java",
+        "authent",
+        "modul",
+    } <= set(tokeniser.tokens(path))
     sentence = "これは再試行の問題についての長い文章でありまして" * 4
-    assert {"再試", "試行"} <= set(tokeniser.tokens(sentence)) and {t for t, _ in tokeniser.terms("再試行")} & set(tokeniser.tokens(sentence))
+    assert {"再試", "試行"} <= set(tokeniser.tokens(sentence)) and {
+        t for t, _ in tokeniser.terms("再試行")
+    } & set(tokeniser.tokens(sentence))
 
 
 def test_base64_gives_no_terms():
@@ -103,24 +144,51 @@ def test_base64_gives_no_terms():
     assert tokeniser.tokens(blob) == [] and tokeniser.tokens("x" * 65) == []
 
 
-@pytest.mark.parametrize(("body", "code"), [
-    ("a\n```\nb\n```\nc", "01110"), ("````\n```\n````\nc", "1110"), ("~~~ sh\n```\n~~~\nc", "1110"),
-    ("  ```py\n# b\n  ```\nc", "1110"), ("``` `x` ```\nc", "00"), ("```\nnever closed", "11"), ("```\n``` b\n```\nc", "1110")])
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        ("a\n```\nb\n```\nc", "01110"),
+        ("````\n```\n````\nc", "1110"),
+        ("~~~ sh\n```\n~~~\nc", "1110"),
+        ("  ```py\n# b\n  ```\nc", "1110"),
+        ("``` `x` ```\nc", "00"),
+        ("```\nnever closed", "11"),
+        ("```\n``` b\n```\nc", "1110"),
+    ],
+)
 def test_code_is_what_stands_in_a_fence(body, code):
     """A fence is closed by one of its own marks, at least as long, alone on its line."""
     assert "".join("01"[inside] for _, inside in tokeniser.coded(body.split("\n"))) == code
 
 
-@pytest.mark.parametrize(("line", "level", "said"), [
-    ("# A", 1, "A"), ("###\tA b ##", 3, "A b"), ("#A", 0, ""), ("####### A", 0, ""), (" # A", 0, ""), ("#", 0, ""), ("## ", 2, "")])
+@pytest.mark.parametrize(
+    ("line", "level", "said"),
+    [
+        ("# A", 1, "A"),
+        ("###\tA b ##", 3, "A b"),
+        ("#A", 0, ""),
+        ("####### A", 0, ""),
+        (" # A", 0, ""),
+        ("#", 0, ""),
+        ("## ", 2, ""),
+    ],
+)
 def test_a_heading_has_its_marks_before_a_blank(line, level, said):
     """One to six of them."""
     assert tokeniser.heading(line) == (level, said)
 
 
-@pytest.mark.parametrize(("line", "bold"), [
-    ("**Root cause**", True), ("**Root cause:**", True), ("**Root cause**:", True), ("**Root** cause", False), ("**a** and **b**", False),
-    ("Root cause", False)])
+@pytest.mark.parametrize(
+    ("line", "bold"),
+    [
+        ("**Root cause**", True),
+        ("**Root cause:**", True),
+        ("**Root cause**:", True),
+        ("**Root** cause", False),
+        ("**a** and **b**", False),
+        ("Root cause", False),
+    ],
+)
 def test_a_line_is_bold_where_all_of_it_is(line, bold):
     """A colon may follow; two parts are no heading."""
     assert tokeniser.is_bold(line) is bold

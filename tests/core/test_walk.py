@@ -13,7 +13,9 @@ from memory.index import builder
 
 @pytest.mark.parametrize("link", [".dayleaf", ".dayleaf/learnings"])
 def test_a_shared_tier_that_leads_elsewhere_is_never_read(place, now, tmp_path, link):
-    """A cloned repository could pass off any directory of markdown as shared: not built, not watched, not by an old index."""
+    """A cloned repository could pass off any directory of markdown as shared: not built, not
+    watched, not by an old index.
+    """
     builder.build(place, now)
     secret = tmp_path / "elsewhere"
     (secret / "learnings").mkdir(parents=True)
@@ -32,7 +34,9 @@ def test_a_shared_tier_that_leads_elsewhere_is_never_read(place, now, tmp_path, 
 
 
 def test_any_directory_is_walked_in_one_way(tmp_path):
-    """In the order of names, a folder before what it holds; a link, a loop and a pipe are named and not followed."""
+    """In the order of names, a folder before what it holds; a link, a loop and a pipe are named and
+    not followed.
+    """
     root = tmp_path / "walked"
     (root / "b" / "deep").mkdir(parents=True)
     (root / "b" / "deep" / "x").write_text("x")
@@ -43,9 +47,24 @@ def test_any_directory_is_walked_in_one_way(tmp_path):
     os.symlink("loop", root / "loop")
     os.mkfifo(root / "pipe")
     found = list(walk.below(str(root), lambda name: name != "passed"))
-    assert [name for name, _, _ in found] == ["", "a", "b", "b/deep", "b/deep/x", "b/up", "loop", "passed", "pipe"]
+    assert [name for name, _, _ in found] == [
+        "",
+        "a",
+        "b",
+        "b/deep",
+        "b/deep/x",
+        "b/up",
+        "loop",
+        "passed",
+        "pipe",
+    ]
     assert [name for name, path, stat in found if walk.is_regular(stat)] == ["a", "b/deep/x"]
-    assert [name for name, path, stat in found if walk.is_folder(stat)] == ["", "b", "b/deep", "passed"]
+    assert [name for name, path, stat in found if walk.is_folder(stat)] == [
+        "",
+        "b",
+        "b/deep",
+        "passed",
+    ]
     assert [path for _, path, _ in found[:2]] == [str(root), str(root / "a")]
 
 
@@ -54,7 +73,12 @@ def test_a_directory_that_is_not_one_gives_its_error(tmp_path):
     (tmp_path / "file").write_text("x")
     for name in ("file", "gone"):
         [(inner, _, error)] = walk.below(str(tmp_path / name))
-        assert inner == "" and isinstance(error, OSError) and not walk.is_regular(error) and not walk.is_folder(error)
+        assert (
+            inner == ""
+            and isinstance(error, OSError)
+            and not walk.is_regular(error)
+            and not walk.is_folder(error)
+        )
 
 
 def test_a_folder_that_may_not_be_read_is_an_error_among_the_rest(tmp_path, monkeypatch):

@@ -16,7 +16,9 @@ from memory.distill import cache, digests
 
 @pytest.mark.alone
 def test_a_second_question_alike_is_answered_from_the_cache(world):
-    """No call, no ledger line, under 10 ms, private files; any change of question, budget or provider asks anew."""
+    """No call, no ledger line, under 10 ms, private files; any change of question, budget or
+    provider asks anew.
+    """
     world.claude(GOOD)
     first = world.distill()
     again = world.distill()
@@ -52,7 +54,9 @@ def test_a_record_without_a_checksum_is_known_by_its_body(world):
 
 
 def test_a_digest_is_kept_for_a_day(world):
-    """Neither a second longer nor from the future; what is past is deleted with the next one kept."""
+    """Neither a second longer nor from the future; what is past is deleted with the next one
+    kept.
+    """
     world.distill(provider="extract")
     assert world.distill(provider="extract", now=world.now + 86399).cached
     assert not world.distill(provider="extract", now=world.now - 10).cached
@@ -62,8 +66,17 @@ def test_a_digest_is_kept_for_a_day(world):
     assert len(list(Path(world.cache, "digests").iterdir())) == 1
 
 
-@pytest.mark.parametrize("damage", [lambda data: b"", lambda data: data[:-5], lambda data: b"\xff" + data,
-                                    lambda data: data.replace(b"504", b"505"), lambda data: b"{}\n{}", lambda data: b"\0" * 99])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda data: b"",
+        lambda data: data[:-5],
+        lambda data: b"\xff" + data,
+        lambda data: data.replace(b"504", b"505"),
+        lambda data: b"{}\n{}",
+        lambda data: b"\0" * 99,
+    ],
+)
 def test_a_damaged_entry_is_absent(world, damage):
     """A lie in the cache is never served; the entry is made anew."""
     world.claude(GOOD)

@@ -1,4 +1,6 @@
-"""`dayleaf distill` as a process of its own, with stub clients on PATH: its account, its caps, wrong words, progress."""
+"""`dayleaf distill` as a process of its own, with stub clients on PATH: its account, its caps,
+wrong words, progress.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +22,10 @@ from harness.models import CLAUDE, READER, SAY, STUB
 
 ROOT = Path(__file__).resolve().parents[2]
 QUESTION = "why did the uploads fail?"
-GOOD = ["- Uploads failed since nginx closed the socket after 60 s [up1]",
-        "- The limit went to 1200 s in deploy/nginx.conf [up1]"]
+GOOD = [
+    "- Uploads failed since nginx closed the socket after 60 s [up1]",
+    "- The limit went to 1200 s in deploy/nginx.conf [up1]",
+]
 
 
 class Shell:
@@ -31,9 +35,21 @@ class Shell:
         self.place, self.env, self.project, self.folder = place, env, project, folder
         env["PATH"] = "%s%s/usr/bin:/bin" % (folder / "bin", os.pathsep)
         (folder / "bin").mkdir()
-        vault.put(place, "p/learnings/up1.md", "Uploads and nginx", (
-            "Uploads failed since nginx closed the socket after 60 s; the limit went to 1200 s in deploy/nginx.conf."))
-        vault.put(place, "p/learnings/up2.md", "Uploads and retries", "A retry of the uploads hid the failure for days.")
+        vault.put(
+            place,
+            "p/learnings/up1.md",
+            "Uploads and nginx",
+            (
+                "Uploads failed since nginx closed the socket after 60 s; the limit went to 1200 s "
+                "in deploy/nginx.conf."
+            ),
+        )
+        vault.put(
+            place,
+            "p/learnings/up2.md",
+            "Uploads and retries",
+            "A retry of the uploads hid the failure for days.",
+        )
 
     def stub(self, name, code):
         path = self.folder / "bin" / name
@@ -64,12 +80,24 @@ def shell(place, env, project, tmp_path):
 
 # ---- the account
 
+
 def test_json_counts_what_the_check_kept_and_cut(shell):
-    """`checked` has every bullet, with the word that no record holds; `chain` and `calls` say who answered."""
-    shell.stub("claude", CLAUDE % "\n".join([*GOOD, "- It was fixed in src/ghost.py [up1]", "- No record at all"]))
+    """`checked` has every bullet, with the word that no record holds; `chain` and `calls` say who
+    answered.
+    """
+    shell.stub(
+        "claude",
+        CLAUDE % "\n".join([*GOOD, "- It was fixed in src/ghost.py [up1]", "- No record at all"]),
+    )
     value = shell.value()
-    assert value["checked"] == {"bullets": 4, "kept": 2, "cut": [{"why": "no record holds it", "what": "src/ghost.py"},
-                                                                 {"why": "no id", "what": "No record at all"}]}
+    assert value["checked"] == {
+        "bullets": 4,
+        "kept": 2,
+        "cut": [
+            {"why": "no record holds it", "what": "src/ghost.py"},
+            {"why": "no id", "what": "No record at all"},
+        ],
+    }
     assert (value["chain"], value["calls"]) == ([{"provider": "claude", "outcome": "answered"}], 1)
     assert len(value["scores"]) == len(value["sources"]) == 2
     again = shell.value()
@@ -79,16 +107,31 @@ def test_json_counts_what_the_check_kept_and_cut(shell):
 def test_explain_shows_the_chain_the_calls_the_cuts_and_the_sources(shell):
     """Each step with its reason, each cut bullet with its word, each record with its score."""
     shell.stub("claude", "sys.exit(1)")
-    shell.stub("gemini", "print(json.dumps(dict(response=%r)))" % "\n".join([*GOOD, "- See src/ghost.py [up1]"]))
+    shell.stub(
+        "gemini",
+        "print(json.dumps(dict(response=%r)))" % "\n".join([*GOOD, "- See src/ghost.py [up1]"]),
+    )
     said = shell.ok("distill", QUESTION, "--explain")
-    for line in (r"  claude +failed: exit 1", r"  gemini +answered", r"  model calls +2", r"  bullets +3, 2 kept",
-                 r"  cut +no record holds it: src/ghost\.py", r"  up1  \d\.\d\d  Uploads and nginx"):
+    for line in (
+        r"  claude +failed: exit 1",
+        r"  gemini +answered",
+        r"  model calls +2",
+        r"  bullets +3, 2 kept",
+        r"  cut +no record holds it: src/ghost\.py",
+        r"  up1  \d\.\d\d  Uploads and nginx",
+    ):
         assert re.search("^%s$" % line, said, re.M), (line, said)
 
 
 def test_terminal_escapes_of_a_client_reach_no_terminal(shell):
     """Neither through a bullet, nor a note, nor the account."""
-    shell.stub("claude", CLAUDE % "\n".join([*GOOD, "- \x1b]0;owned\x07Nothing \u202e[up1]", "- \x1b[31mbad \u202ex.py [up1]"]))
+    shell.stub(
+        "claude",
+        CLAUDE
+        % "\n".join(
+            [*GOOD, "- \x1b]0;owned\x07Nothing \u202e[up1]", "- \x1b[31mbad \u202ex.py [up1]"]
+        ),
+    )
     assert not set("\x1b\x07\u202e") & set(shell.ok("distill", QUESTION, "--explain"))
     shell.stub("claude", "print('\\x1b[2J\\u202eboom', file=sys.stderr)\nsys.exit(7)")
     assert not set("\x1b\u202e") & set(shell.ok("distill", QUESTION, "--explain", "--no-cache"))
@@ -97,8 +140,15 @@ def test_terminal_escapes_of_a_client_reach_no_terminal(shell):
 def test_two_hundred_records_are_read_where_the_limit_says_so(shell):
     """--limit 200 reaches every one of them, in parts, through the real command."""
     for i in range(205):
-        vault.put(shell.place, "p/checkpoints/2026-11-20/w%03d.md" % i, "Worker %d" % i, (
-            "The uploads of worker %d failed in queue/worker_w%03d.py.\n" % (i, i) + "It went on and on. " * 160))
+        vault.put(
+            shell.place,
+            "p/checkpoints/2026-11-20/w%03d.md" % i,
+            "Worker %d" % i,
+            (
+                "The uploads of worker %d failed in queue/worker_w%03d.py.\n" % (i, i)
+                + "It went on and on. " * 160
+            ),
+        )
     shell.stub("claude", READER + SAY)
     value = shell.value("--limit", "200", "--kind", "checkpoint")
     assert len(value["sources"]) == 200
@@ -109,8 +159,11 @@ def test_two_hundred_records_are_read_where_the_limit_says_so(shell):
 
 # ---- caps and spending
 
+
 def test_the_caps_of_a_day_end_in_the_extract_and_stats_shows_both(shell):
-    """Two calls a day: the third question is answered without a model; the table has day, provider and what is left."""
+    """Two calls a day: the third question is answered without a model; the table has day, provider
+    and what is left.
+    """
     shell.stub("claude", CLAUDE % "\n".join(GOOD))
     for most, provider in ((1, "claude"), (1, "claude"), (0, "extract")):
         value = shell.value("--no-cache", DAYLEAF_DISTILL_DAILYCALLS="2")
@@ -120,7 +173,13 @@ def test_the_caps_of_a_day_end_in_the_extract_and_stats_shows_both(shell):
     assert (spent["today"]["calls"], spent["today"]["callsLeft"]) == (2, 0)
     assert spent["today"]["tokensLeft"] == 500_000 - 2 * 990
     (day,) = spent["days"]
-    assert (day["provider"], day["calls"], day["failed"], day["tokensIn"], day["dollars"]) == ("claude", 2, 0, 1800, 0.002)
+    assert (day["provider"], day["calls"], day["failed"], day["tokensIn"], day["dollars"]) == (
+        "claude",
+        2,
+        0,
+        1800,
+        0.002,
+    )
     said = shell.ok("stats", "--spend", DAYLEAF_DISTILL_DAILYCALLS="2")
     assert "2 of 2, 0 left" in said
     assert re.search(r"^\d{4}-\d\d-\d\d +claude +2 +0 +1,800 +180 +\$0\.0020$", said, re.M), said
@@ -148,8 +207,14 @@ def test_no_cache_asks_anew_and_keeps_nothing(shell):
 
 def test_a_command_shaped_like_ollama_answers(shell):
     """Prompt on stdin, a thinking preamble, an answer on stdout."""
-    shell.stub("local-model", "print('<think>The user wants bullets.\\n</think>\\n\\n' + %r)" % "\n".join(GOOD))
-    assert shell.run("config", "set", "distill.command", '["local-model","run","small"]').returncode == 0
+    shell.stub(
+        "local-model",
+        "print('<think>The user wants bullets.\\n</think>\\n\\n' + %r)" % "\n".join(GOOD),
+    )
+    assert (
+        shell.run("config", "set", "distill.command", '["local-model","run","small"]').returncode
+        == 0
+    )
     value = shell.value("--provider", "command")
     assert (value["provider"], value["checked"]["kept"]) == ("command", 2)
     day = json.loads(shell.ok("stats", "--spend", "--json"))["days"][0]
@@ -158,15 +223,23 @@ def test_a_command_shaped_like_ollama_answers(shell):
 
 # ---- wrong words, bad surroundings
 
-@pytest.mark.parametrize(("words", "env", "said"), [
-    (["--provider", "gpt"], {}, "unknown value 'gpt'"),
-    (["--max-tokens", "49"], {}, "at least 50 tokens, not 49; set --max-tokens"),
-    (["--max-tokens", "0"], {}, "'0' is not a whole number above 0"),
-    (["--max-tokens", "-5"], {}, "--max-tokens"),
-    ([], {"DAYLEAF_DISTILL_MAXTOKENS": "10"}, "at least 50 tokens, not 10; set distill.maxTokens"),
-    ([], {"DAYLEAF_DISTILL_PROVIDER": "gpt"}, "unknown provider 'gpt'; use one of auto"),
-    (["--limit", "many"], {}, "not a whole number"),
-])
+
+@pytest.mark.parametrize(
+    ("words", "env", "said"),
+    [
+        (["--provider", "gpt"], {}, "unknown value 'gpt'"),
+        (["--max-tokens", "49"], {}, "at least 50 tokens, not 49; set --max-tokens"),
+        (["--max-tokens", "0"], {}, "'0' is not a whole number above 0"),
+        (["--max-tokens", "-5"], {}, "--max-tokens"),
+        (
+            [],
+            {"DAYLEAF_DISTILL_MAXTOKENS": "10"},
+            "at least 50 tokens, not 10; set distill.maxTokens",
+        ),
+        ([], {"DAYLEAF_DISTILL_PROVIDER": "gpt"}, "unknown provider 'gpt'; use one of auto"),
+        (["--limit", "many"], {}, "not a whole number"),
+    ],
+)
 def test_wrong_words_are_one_line_and_status_two(shell, words, env, said):
     """Before anything is searched or asked."""
     shell.stub("claude", CLAUDE % "\n".join(GOOD))
@@ -188,7 +261,9 @@ def test_a_question_as_long_as_a_file_is_refused_at_once(shell):
 
 def test_a_question_of_twenty_thousand_characters_is_answered(shell):
     """The longest that is taken."""
-    done = shell.run("distill", ("why did the uploads fail? " * 800)[:20_000], "--provider", "extract")
+    done = shell.run(
+        "distill", ("why did the uploads fail? " * 800)[:20_000], "--provider", "extract"
+    )
     assert (done.returncode, done.stderr) == (0, "")
     assert "[up1]" in done.stdout
 
@@ -197,10 +272,24 @@ def test_nothing_found_is_no_failure(shell):
     """Status 0, no call, and a note that says so."""
     shell.stub("claude", CLAUDE % "\n".join(GOOD))
     value = shell.value("--since", "2099-01-01")
-    assert (value["bullets"], value["notes"], value["calls"], shell.calls()) == ([], ["no record to distil"], 0, 0)
+    assert (value["bullets"], value["notes"], value["calls"], shell.calls()) == (
+        [],
+        ["no record to distil"],
+        0,
+        0,
+    )
 
 
-@pytest.mark.parametrize("code", ["print('{\"is_error\": fal')", "print('[]')", "print('null')", "print('\\x00' * 500)", "print('{}')"])
+@pytest.mark.parametrize(
+    "code",
+    [
+        "print('{\"is_error\": fal')",
+        "print('[]')",
+        "print('null')",
+        "print('\\x00' * 500)",
+        "print('{}')",
+    ],
+)
 def test_broken_json_of_a_client_loses_nothing(shell, code):
     """The extract answers, no trace is written, the records stand."""
     shell.stub("claude", code)
@@ -213,11 +302,18 @@ def test_broken_json_of_a_client_loses_nothing(shell, code):
 
 # ---- progress
 
+
 def seen(shell, *words) -> str:
     """Run `dayleaf` with stderr on a terminal and return what that showed."""
     main, side = pty.openpty()
-    child = subprocess.Popen([sys.executable, "-I", str(ROOT / "memory"), *words], cwd=shell.project, stderr=side,
-                             env={**shell.env, "TERM": "xterm"}, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    child = subprocess.Popen(
+        [sys.executable, "-I", str(ROOT / "memory"), *words],
+        cwd=shell.project,
+        stderr=side,
+        env={**shell.env, "TERM": "xterm"},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+    )
     os.close(side)
     said = b""
     while child.poll() is None or select.select([main], [], [], 0.2)[0]:
@@ -243,8 +339,15 @@ def test_a_slow_client_is_waited_for_with_the_step_on_a_terminal(shell):
 def test_the_parts_are_counted_on_a_terminal(shell):
     """`asking claude: part 2 of 3`, then the putting together."""
     for i in range(80):
-        vault.put(shell.place, "p/checkpoints/2026-11-20/w%03d.md" % i, "Worker %d" % i, (
-            "The uploads of worker %d failed in queue/worker_w%03d.py.\n" % (i, i) + "It went on and on. " * 200))
+        vault.put(
+            shell.place,
+            "p/checkpoints/2026-11-20/w%03d.md" % i,
+            "Worker %d" % i,
+            (
+                "The uploads of worker %d failed in queue/worker_w%03d.py.\n" % (i, i)
+                + "It went on and on. " * 200
+            ),
+        )
     shell.stub("claude", "import time\ntime.sleep(1.3)\n" + READER + SAY)
     said = seen(shell, "distill", QUESTION, "--limit", "80", "--kind", "checkpoint")
     assert "asking claude: part 3 of 3" in said
@@ -253,6 +356,7 @@ def test_the_parts_are_counted_on_a_terminal(shell):
 
 # ---- the same command again
 
+
 def test_the_same_command_over_the_same_files_searches_nothing(shell):
     """It prints what it printed, says that it was kept, and loads neither search nor digest."""
     shell.stub("claude", CLAUDE % "\n".join(GOOD))
@@ -260,16 +364,30 @@ def test_the_same_command_over_the_same_files_searches_nothing(shell):
     assert "· claude\n" in first and "· claude · cached\n" in again
     assert first.split("tokens (")[0] == again.split("tokens (")[0]
     assert "kept from an earlier call" in again and "model calls  0" in again
-    code = ("import sys; sys.path.insert(0, sys.argv.pop(1)); from memory.cli import main as cli; cli.main(); "
-            "print(sorted(m for m in sys.modules if m in ('memory.recall.search', 'memory.distill.providerchain', 'memory.distill.digests', 'dataclasses')))")
-    done = subprocess.run([sys.executable, "-I", "-c", code, str(ROOT), "distill", QUESTION, "--explain"], cwd=shell.project,
-                          env=shell.env, capture_output=True, text=True, timeout=60, check=True)
+    code = (
+        "import sys; sys.path.insert(0, sys.argv.pop(1)); from memory.cli import main as cli; "
+        "cli.main(); print(sorted(m for m in sys.modules if m in ('memory.recall.search', "
+        "'memory.distill.providerchain', 'memory.distill.digests', 'dataclasses')))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", code, str(ROOT), "distill", QUESTION, "--explain"],
+        cwd=shell.project,
+        env=shell.env,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
     assert done.stdout == again + "[]\n"
 
 
-@pytest.mark.parametrize("change", ["edit", "quiet edit", "new record", "gone", "setting", "option", "damage"])
+@pytest.mark.parametrize(
+    "change", ["edit", "quiet edit", "new record", "gone", "setting", "option", "damage"]
+)
 def test_whatever_changes_is_asked_anew(shell, change):
-    """An edit, also one that hides its time and size; a record more or less; a setting; an option; a damaged entry."""
+    """An edit, also one that hides its time and size; a record more or less; a setting; an option;
+    a damaged entry.
+    """
     shell.stub("claude", CLAUDE % "\n".join(GOOD))
     shell.ok("distill", QUESTION)
     path = Path(shell.place.path("p/learnings/up1.md"))
@@ -299,7 +417,9 @@ def test_a_question_about_a_time_is_searched_for_each_time(shell):
     """`the last hour` is another hour later on: only the digest is kept, not what was found."""
     for words in (["what failed in the uploads in the last hour?"], [QUESTION, "--since", "7d"]):
         shell.ok("distill", *words, "--provider", "extract")
-        assert not any('"said":"' in path.read_text() for path in Path(shell.place.cache, "digests").iterdir())
+        assert not any(
+            '"said":"' in path.read_text() for path in Path(shell.place.cache, "digests").iterdir()
+        )
 
 
 def test_an_extract_in_a_models_place_is_no_answer_to_repeat(shell):
@@ -310,19 +430,29 @@ def test_an_extract_in_a_models_place_is_no_answer_to_repeat(shell):
 
 
 def test_a_price_beyond_all_numbers_is_unknown(shell):
-    """An integer that no float holds is broken output of a client, and no fault of the program's."""
-    shell.stub("claude", "import json\nprint(json.dumps(dict(is_error=False, num_turns=1, result=%r, total_cost_usd=10 ** 400, "
-               "usage={}, modelUsage={'m' * 9000: {}})))" % "\n".join(GOOD))
+    """An integer that no float holds is broken output of a client, and no fault of the
+    program's.
+    """
+    shell.stub(
+        "claude",
+        "import json\nprint(json.dumps(dict(is_error=False, num_turns=1, result=%r, "
+        "total_cost_usd=10 ** 400, usage={}, modelUsage={'m' * 9000: {}})))" % "\n".join(GOOD),
+    )
     assert shell.value()["provider"] == "claude"
     (line,) = Path(shell.place.home, "spend.jsonl").read_text().splitlines()
     assert json.loads(line)["cost"] is None and len(line) < 400
 
 
 def test_an_edit_while_a_model_answers_is_seen(shell):
-    """What is kept for the same command belongs to the files from before the search, not to those of the answer's time."""
+    """What is kept for the same command belongs to the files from before the search, not to those
+    of the answer's time.
+    """
     path = shell.place.path("p/learnings/up2.md")
-    shell.stub("claude", "import pathlib\np = pathlib.Path(%r)\nif 'days' in p.read_text():\n    p.write_text('Weeks.')\n" % path
-               + CLAUDE % "\n".join(GOOD))
+    shell.stub(
+        "claude",
+        "import pathlib\np = pathlib.Path(%r)\nif 'days' in p.read_text():\n"
+        "    p.write_text('Weeks.')\n" % path + CLAUDE % "\n".join(GOOD),
+    )
     shell.ok("distill", QUESTION)
     assert "cached" not in shell.ok("distill", QUESTION)
     assert "cached" in shell.ok("distill", QUESTION)
@@ -330,9 +460,16 @@ def test_an_edit_while_a_model_answers_is_seen(shell):
 
 
 def test_what_holds_a_secret_is_not_kept_for_the_same_command(shell):
-    """A title edited by hand and the words of the question reach the terminal as they are, and no file."""
+    """A title edited by hand and the words of the question reach the terminal as they are, and no
+    file.
+    """
     secret = "gh" + "p_A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
-    vault.put(shell.place, "p/learnings/up3.md", "Uploads and nginx of " + secret, "Uploads failed under nginx.")
+    vault.put(
+        shell.place,
+        "p/learnings/up3.md",
+        "Uploads and nginx of " + secret,
+        "Uploads failed under nginx.",
+    )
     for words in ([QUESTION], ["uploads nginx " + secret]):
         shell.ok("distill", *words, "--provider", "extract", "--explain")
     shell.ok("distill", "uploads", "--provider", "extract")
@@ -345,27 +482,44 @@ def test_a_digest_saved_again_takes_the_place_of_the_one_before(shell):
     ask = ("--provider", "extract", "--save")
     first, second = (shell.value(*ask)["saved"] for _ in range(2))
     assert first == second
-    vault.put(shell.place, "p/learnings/up3.md", "Uploads again", "The uploads failed again since the disk of the proxy was full.")
+    vault.put(
+        shell.place,
+        "p/learnings/up3.md",
+        "Uploads again",
+        "The uploads failed again since the disk of the proxy was full.",
+    )
     third = shell.value(*ask)["saved"]
     assert third != first
     assert shell.run("show", first).returncode == 1 and shell.run("restore", first).returncode == 0
 
 
 def test_a_digest_saved_from_every_workspace_leaves_those_of_others_alone(shell, tmp_path):
-    """The same question was answered in another workspace too: that answer is not this one's to replace."""
+    """The same question was answered in another workspace too: that answer is not this one's to
+    replace.
+    """
     other = tmp_path / "other"
     other.mkdir()
     ask = ("distill", QUESTION, "--provider", "extract", "--save", "--workspace", "all", "--json")
     kept = json.loads(dayleaf(shell.env, str(other))(*ask).stdout)["saved"]
-    vault.put(shell.place, "p/learnings/up3.md", "Uploads again", "The uploads failed again since the disk of the proxy was full.")
+    vault.put(
+        shell.place,
+        "p/learnings/up3.md",
+        "Uploads again",
+        "The uploads failed again since the disk of the proxy was full.",
+    )
     assert json.loads(shell.ok(*ask))["saved"] not in (None, kept)
     assert shell.run("show", kept).returncode == 0
 
 
 def test_where_no_client_is_there_the_same_command_is_answered_at_once(shell):
-    """One line says why no model was asked; another record makes it search again, and a client that appears is asked."""
+    """One line says why no model was asked; another record makes it search again, and a client that
+    appears is asked.
+    """
     said = shell.ok("distill", QUESTION)
-    assert said.count("note: ") == 1 and "note: no model was asked: claude and gemini are not on PATH" in said
+    assert (
+        said.count("note: ") == 1
+        and "note: no model was asked: claude and gemini are not on PATH" in said
+    )
     entries = len(list(Path(shell.place.cache, "digests").iterdir()))
     assert entries == 2  # the digest, and what was printed
     shell.ok("learn", "Something else altogether.")
@@ -376,23 +530,40 @@ def test_where_no_client_is_there_the_same_command_is_answered_at_once(shell):
 
 
 def test_of_a_conversation_the_turn_that_was_found_is_distilled(shell):
-    """Not the whole session, of which most says nothing of the question; the digest names the conversation."""
+    """Not the whole session, of which most says nothing of the question; the digest names the
+    conversation.
+    """
     os.remove(shell.place.path("p/learnings/up1.md"))
     os.remove(shell.place.path("p/learnings/up2.md"))
-    turn = ("## 14:40 why did the uploads fail?\n\n"
-            "Uploads failed since nginx closed the socket after 60 s; the limit went to 1200 s in deploy/nginx.conf.\n\n")
-    other = "## 15:%02d what is left?\n\nThe queue of module %d is left open, and its tests are slow.\n\n"
+    turn = (
+        "## 14:40 why did the uploads fail?\n\n"
+        "Uploads failed since nginx closed the socket after 60 s; the limit went to 1200 s in "
+        "deploy/nginx.conf.\n\n"
+    )
+    other = (
+        "## 15:%02d what is left?\n\nThe queue of module %d is left open, and "
+        "its tests are slow.\n\n"
+    )
     talks.put(shell.place, (talks.RESUME, turn, *(other % (n, n) for n in range(20))))
     shell.stub("claude", CLAUDE % "\n".join(line.replace("up1", "c-7a1c0001") for line in GOOD))
     value = shell.value("--no-cache")
     asked = (shell.folder / "calls").read_text()
     assert value["sources"] == ["c-7a1c0001"] and value["checked"]["kept"] == 2
-    assert "nginx closed the socket" in asked and "queue of module" not in asked and "never committed" not in asked
+    assert (
+        "nginx closed the socket" in asked
+        and "queue of module" not in asked
+        and "never committed" not in asked
+    )
     said = shell.ok("distill", "why did the uploads fail?", "--provider", "extract", "--no-cache")
-    assert "nginx closed the socket" in said and "queue of module" not in said and "never committed" not in said
+    assert (
+        "nginx closed the socket" in said
+        and "queue of module" not in said
+        and "never committed" not in said
+    )
 
 
 # ---- in a session
+
 
 @pytest.mark.parametrize("words", [[], ["--provider", "extract"]])
 def test_a_session_asks_no_model_that_nobody_configured(shell, words):
@@ -404,8 +575,14 @@ def test_a_session_asks_no_model_that_nobody_configured(shell, words):
     assert shell.value("--no-cache")["provider"] == "claude" and shell.calls() == 1
 
 
-@pytest.mark.parametrize("words", [
-    ["distill", QUESTION, "--provider", "gemini"], ["distill", QUESTION, "--provider=auto"], ["harvest", "--provider", "claude"]])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["distill", QUESTION, "--provider", "gemini"],
+        ["distill", QUESTION, "--provider=auto"],
+        ["harvest", "--provider", "claude"],
+    ],
+)
 def test_a_session_names_no_provider(shell, words):
     """Whatever the user configured, and whatever else is said before it."""
     for name in ("claude", "gemini"):
@@ -429,5 +606,8 @@ def test_a_session_asks_the_model_that_its_user_configured(shell):
 def test_an_option_that_is_given_twice_is_refused(shell):
     """The last one would win over one that was allowed beforehand."""
     done = shell.run("distill", "--max-tokens", "100", "--max-tokens=200", "--", QUESTION)
-    assert (done.returncode, done.stderr) == (2, "dayleaf: --max-tokens is given twice; say it once\n")
+    assert (done.returncode, done.stderr) == (
+        2,
+        "dayleaf: --max-tokens is given twice; say it once\n",
+    )
     assert shell.run("recall", "--tag", "a", "--tag", "b", "--json", "uploads").returncode == 0

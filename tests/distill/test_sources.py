@@ -9,16 +9,21 @@ from harness.sources import source
 from memory.distill import sources
 from memory.distill.digests import Source
 
-TURNS = ("## 14:03 why does it fail on a fresh clone of the repo…\n> why does it fail on a fresh clone\n"
-         "> of the repository?\n\nThe ledger is locked.\n",
-         "## 2026-11-23 09:10 yes\n\n> (while working) also check windows\n\nDone there.\n")
+TURNS = (
+    "## 14:03 why does it fail on a fresh clone of the repo…\n> why does it fail on a fresh clone\n"
+    "> of the repository?\n\nThe ledger is locked.\n",
+    "## 2026-11-23 09:10 yes\n\n> (while working) also check windows\n\nDone there.\n",
+)
 TALK = Source("c-1a2b3c4d", "conversation", "A session", 1795271452.0, TURNS[1], "p", turns=TURNS)
 
 
 def test_a_conversation_is_its_turns_with_requests_days_and_answers():
     """The request is the quoted one where there is one; what came later is of the answer."""
     first, second = sources.read([TALK])
-    assert (first.request, first.day) == ("why does it fail on a fresh clone of the repository?", "2026-11-21")
+    assert (first.request, first.day) == (
+        "why does it fail on a fresh clone of the repository?",
+        "2026-11-21",
+    )
     assert first.passage.text == "The ledger is locked.\n"
     assert (second.request, second.day) == ("yes", "2026-11-23")
     assert second.passage.text.startswith("> (while working) also check windows")
@@ -34,11 +39,18 @@ def test_a_conversation_that_two_hits_lead_to_is_read_once():
 def test_a_checkpoint_is_left_out_where_its_conversation_is_there():
     """Else it stands for its session."""
     told = dataclasses.replace(source("The ledger was locked."), retold="c-1a2b3c4d")
-    assert [one.source.kind for one in sources.read([told, TALK])] == ["conversation", "conversation"]
+    assert [one.source.kind for one in sources.read([told, TALK])] == [
+        "conversation",
+        "conversation",
+    ]
     assert [one.passage.session for one in sources.read([told])] == ["c-1a2b3c4d"]
 
 
 def test_any_other_record_is_one_passage_under_its_title():
     """Without a request."""
     (one,) = sources.read([source("The queue is in `jobs.py`.", "a1b2", "Queue")])
-    assert (one.passage.head, one.passage.text, one.request) == ("Queue", "The queue is in `jobs.py`.", "")
+    assert (one.passage.head, one.passage.text, one.request) == (
+        "Queue",
+        "The queue is in `jobs.py`.",
+        "",
+    )

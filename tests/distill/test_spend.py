@@ -29,7 +29,9 @@ with spend.slot(sys.argv[2], settings, float(sys.argv[3])) as declined:
 
 
 def settings(**over) -> config.Config:
-    return config.Config({**config.DEFAULTS, **{"distill." + key: value for key, value in over.items()}}, {}, [])
+    return config.Config(
+        {**config.DEFAULTS, **{"distill." + key: value for key, value in over.items()}}, {}, []
+    )
 
 
 @pytest.fixture
@@ -38,7 +40,9 @@ def base(tmp_path) -> str:
 
 
 def hold(base: str, now: float) -> subprocess.Popen:
-    child = subprocess.Popen([sys.executable, "-c", HOLD, ROOT, base, str(now)], stdout=subprocess.PIPE, text=True)
+    child = subprocess.Popen(
+        [sys.executable, "-c", HOLD, ROOT, base, str(now)], stdout=subprocess.PIPE, text=True
+    )
     assert child.stdout is not None
     child.said = child.stdout.readline().strip()
     return child
@@ -49,8 +53,18 @@ def test_a_line_holds_what_the_call_cost_and_no_text(base, now):
     spend.record(base, now, "claude", "haiku", 100, 20, 0.5)
     spend.record(base, now, "ollama", "", None, None, None, "timeout")
     lines = [json.loads(line) for line in Path(base, "spend.jsonl").read_text().splitlines()]
-    assert lines[0] == {"v": 1, "t": "2026-11-21T14:30:52Z", "provider": "claude", "model": "haiku", "in": 100, "out": 20,
-                        "plan": 0, "cost": 0.5, "ok": True, "why": ""}
+    assert lines[0] == {
+        "v": 1,
+        "t": "2026-11-21T14:30:52Z",
+        "provider": "claude",
+        "model": "haiku",
+        "in": 100,
+        "out": 20,
+        "plan": 0,
+        "cost": 0.5,
+        "ok": True,
+        "why": "",
+    }
     assert lines[1]["in"] is lines[1]["out"] is lines[1]["cost"] is None
     assert (lines[1]["ok"], lines[1]["why"]) == (False, "timeout")
     assert stat.S_IMODE(os.stat(base + "/spend.jsonl").st_mode) == 0o600
@@ -63,7 +77,10 @@ def test_totals_are_of_the_utc_day(base, now):
         spend.record(base, instant, "claude", "haiku", 10, 1, 0.25)
     spend.record(base, now, "claude", "haiku", None, None, None, "exit 1")
     with open(base + "/spend.jsonl", "a") as file:
-        file.write('{"t": "2026-11-2\nnull\n{"v":1,"t":5}\n[]\n\n{"t":"2026-11-21","in":true,"out":-4,"ok":1}\n')
+        file.write(
+            '{"t": "2026-11-2\nnull\n{"v":1,"t":5}\n[]\n\n'
+            '{"t":"2026-11-21","in":true,"out":-4,"ok":1}\n'
+        )
     assert spend.today(base, now) == spend.Totals(5, 2, 2, 30, 3, 0.75)
     assert spend.today(base + "/none", now) == spend.Totals()
 
@@ -121,7 +138,9 @@ def test_four_calls_live_and_a_killed_one_frees_its_slot(base, now):
 
 
 def test_twelve_calls_start_in_a_minute(base, now):
-    """The thirteenth waits until the first is a minute old; a clock set back a little opens nothing."""
+    """The thirteenth waits until the first is a minute old; a clock set back a little opens
+    nothing.
+    """
     for i in range(12):
         with spend.slot(base, settings(), now + i) as declined:
             assert declined == ""
@@ -147,9 +166,15 @@ def test_starts_count_for_the_day_even_without_ledger_lines(base, now):
 
 def test_processes_at_the_same_instant_do_not_pass_the_cap_together(base, now):
     """Of twelve at once exactly as many start as may."""
-    code = HOLD.replace("dict(config.DEFAULTS)", "{**config.DEFAULTS, 'distill.dailyCalls': 3}").replace("60)", "0.2)")
-    children = [subprocess.Popen([sys.executable, "-c", code, ROOT, base, str(now)], stdout=subprocess.PIPE, text=True)
-                for _ in range(12)]
+    code = HOLD.replace(
+        "dict(config.DEFAULTS)", "{**config.DEFAULTS, 'distill.dailyCalls': 3}"
+    ).replace("60)", "0.2)")
+    children = [
+        subprocess.Popen(
+            [sys.executable, "-c", code, ROOT, base, str(now)], stdout=subprocess.PIPE, text=True
+        )
+        for _ in range(12)
+    ]
     said = [child.communicate()[0].strip() for child in children]
     assert said.count("in") == 3
 
@@ -157,7 +182,10 @@ def test_processes_at_the_same_instant_do_not_pass_the_cap_together(base, now):
 def test_a_long_ledger_is_read_from_its_end(base, now):
     """Years of lines cost no more than the last ones."""
     os.makedirs(base)
-    line = '{"v":1,"t":"2020-01-01T00:00:00Z","provider":"claude","model":"haiku","in":1,"out":1,"cost":0,"ok":true,"why":""}\n'
+    line = (
+        '{"v":1,"t":"2020-01-01T00:00:00Z","provider":"claude","model":"haiku","in":1,"out":1,'
+        '"cost":0,"ok":true,"why":""}\n'
+    )
     Path(base, "spend.jsonl").write_text(line * 100_000)
     spend.record(base, now, "claude", "haiku", 5, 5, 0.0)
     start = time.process_time()

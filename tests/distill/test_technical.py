@@ -7,10 +7,21 @@ from memory.distill.technical import technical
 
 def test_paths_identifiers_options_hashes_versions_and_numbers_are_technical():
     """Each once, as it stands; plain words are none."""
-    said = ("Set `proxy_read_timeout` in deploy/nginx.conf to 60s with --reload, commit 3f9a1c2, v2.1.0, "
-            "getUserToken, jwt.InvalidIssuerError, E0382: and/or again --reload.")
+    said = (
+        "Set `proxy_read_timeout` in deploy/nginx.conf to 60s with --reload, commit 3f9a1c2, "
+        "v2.1.0, getUserToken, jwt.InvalidIssuerError, E0382: and/or again --reload."
+    )
     found = technical(said)
     assert [word.strip("`") for word in found] == [
-        "proxy_read_timeout", "deploy/nginx.conf", "60s", "--reload", "3f9a1c2", "v2.1.0", "getUserToken",
-        "jwt.InvalidIssuerError", "E0382", "and/or"]
+        "proxy_read_timeout",
+        "deploy/nginx.conf",
+        "60s",
+        "--reload",
+        "3f9a1c2",
+        "v2.1.0",
+        "getUserToken",
+        "jwt.InvalidIssuerError",
+        "E0382",
+        "and/or",
+    ]
     assert technical("the upload of the report failed again") == []

@@ -21,5 +21,6 @@ def pytest_collection_modifyitems(items):
 def scene(tmp_path, env, project, place, run, now, monkeypatch) -> scenes.Scene:
     """A home with records of every kind, whose clock stands."""
     monkeypatch.setattr(clock, "now", lambda: now)
-    monkeypatch.setattr(recall, "freshen", lambda call, stale: None)  # it outlives its command, and would write into the next home
+    # it outlives its command, and would write into the next home
+    monkeypatch.setattr(recall, "freshen", lambda call, stale: None)
     return scenes.made(tmp_path, env, project, place, run, now)

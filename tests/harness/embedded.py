@@ -24,7 +24,10 @@ def contents(place) -> dict:
     """Return what is kept of every record, merged or not."""
     side = Sidecar(place)
     try:
-        return {name: (kept.ordinals, kept.digests, kept.scales, kept.numbers) for name, kept in side.each()}
+        return {
+            name: (kept.ordinals, kept.digests, kept.scales, kept.numbers)
+            for name, kept in side.each()
+        }
     finally:
         side.close()
 

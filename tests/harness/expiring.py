@@ -11,16 +11,29 @@ from memory.knowledge import housekeeping
 def checkpoint(place, now, days: float, name: str, body: str = "Worked on it.", **keys: str) -> str:
     """Write an automatic checkpoint of some days ago and return its name."""
     said = "p/checkpoints/%s/%s.md" % (clock.day(now - days * DAY), name)
-    vault.put(place, said, "Checkpoint " + name, body, created=clock.iso(now - days * DAY), source="auto", **keys)
+    vault.put(
+        place,
+        said,
+        "Checkpoint " + name,
+        body,
+        created=clock.iso(now - days * DAY),
+        source="auto",
+        **keys,
+    )
     return said
 
 
 def recent(place, now, count: int = 12) -> None:
     """Write what was noted lately, so that the clock is believed."""
     for number in range(count):
-        checkpoint(place, now, number, "recent%d" % number, "Something else happened, number %d." % number)
+        checkpoint(
+            place, now, number, "recent%d" % number, "Something else happened, number %d." % number
+        )
 
 
 def planned(store, **more) -> list[tuple[str, str]]:
     """(id, id it goes into or "") of each change."""
-    return [(c.record.id, c.kept.id if c.kept else "") for c in housekeeping.plan(store, {}, **more).changes]
+    return [
+        (c.record.id, c.kept.id if c.kept else "")
+        for c in housekeeping.plan(store, {}, **more).changes
+    ]

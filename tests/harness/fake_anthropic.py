@@ -27,6 +27,7 @@ REPLY: a string (text), or {
     "delay": 0.2, "chunk": 40, "chunk_delay": 0.0,
     "error": {"status": 529, "type": "overloaded_error", "message": "Overloaded"} }
 """
+
 from __future__ import annotations
 
 import json
@@ -40,11 +41,20 @@ from typing import Any
 from harness.loopback import Fake, FakeServer
 
 BUILTIN_RULES = [
-    {"when": {"text": r"create a detailed summary of (the|this) conversation"
-                      r"|detailed summary of the conversation so far"},
-     "reply": "<analysis>scripted</analysis>\n<summary>FAKE-COMPACT-SUMMARY: the user and the assistant worked on "
-              "the scripted task.</summary>"},
-    {"when": {"tools": False, "system": r"(?i)title"}, "reply": '{"title": "Fake session title", "isNewTopic": true}'},
+    {
+        "when": {
+            "text": r"create a detailed summary of (the|this) conversation"
+            r"|detailed summary of the conversation so far"
+        },
+        "reply": (
+            "<analysis>scripted</analysis>\n<summary>FAKE-COMPACT-SUMMARY: the user and the "
+            "assistant worked on the scripted task.</summary>"
+        ),
+    },
+    {
+        "when": {"tools": False, "system": r"(?i)title"},
+        "reply": '{"title": "Fake session title", "isNewTopic": true}',
+    },
 ]
 
 
@@ -92,7 +102,9 @@ class Script:
     def _pick(self, body: dict[str, Any]) -> tuple[Any, str]:
         for name, rules in (("rule", self.rules), ("builtin", self.builtin)):
             for i, rule in enumerate(rules):
-                if rule.get("used", 0) < rule.get("times", float("inf")) and self._match(rule, body):
+                if rule.get("used", 0) < rule.get("times", float("inf")) and self._match(
+                    rule, body
+                ):
                     rule["used"] = rule.get("used", 0) + 1
                     return rule["reply"], f"{name}:{i}"
         if self.turns and body.get("tools"):
@@ -105,8 +117,12 @@ class Script:
         tools = body.get("tools") or []
         last = max((i for i, m in enumerate(messages) if m.get("role") == "assistant"), default=-1)
         checks = {
-            "text": lambda v: re.search(v, "\n".join(block_text(m.get("content", "")) for m in messages[last + 1:])),
-            "any_text": lambda v: re.search(v, "\n".join(block_text(m.get("content", "")) for m in messages)),
+            "text": lambda v: re.search(
+                v, "\n".join(block_text(m.get("content", "")) for m in messages[last + 1 :])
+            ),
+            "any_text": lambda v: re.search(
+                v, "\n".join(block_text(m.get("content", "")) for m in messages)
+            ),
             "system": lambda v: re.search(v, block_text(body.get("system", ""))),
             "model": lambda v: re.search(v, body.get("model", "")),
             "tools": lambda v: bool(tools) == v,
@@ -127,51 +143,91 @@ def build_message(reply: dict[str, Any], body: dict[str, Any]) -> dict[str, Any]
     if content is None:
         content = []
         if reply.get("thinking"):
-            content.append({"type": "thinking", "thinking": reply["thinking"], "signature": "ZmFrZQ=="})
+            content.append(
+                {"type": "thinking", "thinking": reply["thinking"], "signature": "ZmFrZQ=="}
+            )
         if reply.get("text"):
             content.append({"type": "text", "text": reply["text"]})
         for tool in reply.get("tool_use", []):
-            content.append({"type": "tool_use", "id": tool.get("id") or "toolu_" + uuid.uuid4().hex[:24],
-                            "name": tool["name"], "input": tool.get("input", {})})
+            content.append(
+                {
+                    "type": "tool_use",
+                    "id": tool.get("id") or "toolu_" + uuid.uuid4().hex[:24],
+                    "name": tool["name"],
+                    "input": tool.get("input", {}),
+                }
+            )
     has_tool = any(b.get("type") == "tool_use" for b in content)
-    usage = {"input_tokens": max(1, len(json.dumps(body)) // 4), "cache_creation_input_tokens": 0,
-             "cache_read_input_tokens": 0, "output_tokens": max(1, len(json.dumps(content)) // 4),
-             "service_tier": "standard"}
+    usage = {
+        "input_tokens": max(1, len(json.dumps(body)) // 4),
+        "cache_creation_input_tokens": 0,
+        "cache_read_input_tokens": 0,
+        "output_tokens": max(1, len(json.dumps(content)) // 4),
+        "service_tier": "standard",
+    }
     usage.update(reply.get("usage", {}))
-    return {"id": "msg_" + uuid.uuid4().hex[:24], "type": "message", "role": "assistant",
-            "model": reply.get("model") or body.get("model", "claude-fake"), "content": content,
-            "stop_reason": reply.get("stop_reason") or ("tool_use" if has_tool else "end_turn"),
-            "stop_sequence": None, "usage": usage}
+    return {
+        "id": "msg_" + uuid.uuid4().hex[:24],
+        "type": "message",
+        "role": "assistant",
+        "model": reply.get("model") or body.get("model", "claude-fake"),
+        "content": content,
+        "stop_reason": reply.get("stop_reason") or ("tool_use" if has_tool else "end_turn"),
+        "stop_sequence": None,
+        "usage": usage,
+    }
 
 
 def sse_events(message: dict[str, Any], chunk: int = 40):
     """The SSE event sequence of a message, as (event name, data) pairs."""
-    head = dict(message, content=[], stop_reason=None, usage=dict(message["usage"], output_tokens=1))
+    head = dict(
+        message, content=[], stop_reason=None, usage=dict(message["usage"], output_tokens=1)
+    )
     yield "message_start", {"type": "message_start", "message": head}
     for index, block in enumerate(message["content"]):
         kind = block["type"]
-        empty: dict[str, Any] = {"text": {"type": "text", "text": ""},
-                                 "thinking": {"type": "thinking", "thinking": "", "signature": ""},
-                                 "tool_use": {**block, "input": {}}}.get(kind, block)
-        yield "content_block_start", {"type": "content_block_start", "index": index, "content_block": empty}
+        empty: dict[str, Any] = {
+            "text": {"type": "text", "text": ""},
+            "thinking": {"type": "thinking", "thinking": "", "signature": ""},
+            "tool_use": {**block, "input": {}},
+        }.get(kind, block)
+        yield (
+            "content_block_start",
+            {"type": "content_block_start", "index": index, "content_block": empty},
+        )
         if index == 0:
             yield "ping", {"type": "ping"}
         deltas: list[dict[str, Any]] = []
         if kind == "text":
-            deltas = [{"type": "text_delta", "text": block["text"][i:i + chunk]}
-                      for i in range(0, len(block["text"]), chunk)]
+            deltas = [
+                {"type": "text_delta", "text": block["text"][i : i + chunk]}
+                for i in range(0, len(block["text"]), chunk)
+            ]
         elif kind == "thinking":
-            deltas = [{"type": "thinking_delta", "thinking": block["thinking"]},
-                      {"type": "signature_delta", "signature": block.get("signature", "ZmFrZQ==")}]
+            deltas = [
+                {"type": "thinking_delta", "thinking": block["thinking"]},
+                {"type": "signature_delta", "signature": block.get("signature", "ZmFrZQ==")},
+            ]
         elif kind == "tool_use":
             raw = json.dumps(block["input"])
-            deltas = [{"type": "input_json_delta", "partial_json": raw[i:i + chunk]}
-                      for i in range(0, len(raw), chunk)]
+            deltas = [
+                {"type": "input_json_delta", "partial_json": raw[i : i + chunk]}
+                for i in range(0, len(raw), chunk)
+            ]
         for delta in deltas:
-            yield "content_block_delta", {"type": "content_block_delta", "index": index, "delta": delta}
+            yield (
+                "content_block_delta",
+                {"type": "content_block_delta", "index": index, "delta": delta},
+            )
         yield "content_block_stop", {"type": "content_block_stop", "index": index}
-    yield "message_delta", {"type": "message_delta", "usage": message["usage"],
-                            "delta": {"stop_reason": message["stop_reason"], "stop_sequence": None}}
+    yield (
+        "message_delta",
+        {
+            "type": "message_delta",
+            "usage": message["usage"],
+            "delta": {"stop_reason": message["stop_reason"], "stop_sequence": None},
+        },
+    )
     yield "message_stop", {"type": "message_stop"}
 
 
@@ -191,7 +247,9 @@ class Handler(BaseHTTPRequestHandler):
         if path == "/v1/models":
             self._json(200, {"data": [], "has_more": False, "first_id": None, "last_id": None})
         else:
-            self._json(404, {"type": "error", "error": {"type": "not_found_error", "message": path}})
+            self._json(
+                404, {"type": "error", "error": {"type": "not_found_error", "message": path}}
+            )
 
     def do_POST(self) -> None:
         raw = self.rfile.read(int(self.headers.get("content-length") or 0))
@@ -205,20 +263,34 @@ class Handler(BaseHTTPRequestHandler):
             return self._json(200, {"input_tokens": max(1, len(raw) // 4)})
         if path != "/v1/messages":
             self.server.record(self, body, "unknown-path")
-            return self._json(404, {"type": "error", "error": {"type": "not_found_error", "message": path}})
+            return self._json(
+                404, {"type": "error", "error": {"type": "not_found_error", "message": path}}
+            )
         reply, why = self.server.script.reply(body)
         message = build_message(reply, body)
         self.server.record(self, body, why, reply.get("error", message))
         time.sleep(reply.get("delay", 0))
         if "error" in reply:
             err = reply["error"]
-            return self._json(err.get("status", 500), {"type": "error", "error": {
-                "type": err.get("type", "api_error"), "message": err.get("message", "scripted error")}})
+            return self._json(
+                err.get("status", 500),
+                {
+                    "type": "error",
+                    "error": {
+                        "type": err.get("type", "api_error"),
+                        "message": err.get("message", "scripted error"),
+                    },
+                },
+            )
         if not body.get("stream"):
             return self._json(200, message)
         self.send_response(200)
-        for key, value in (("content-type", "text/event-stream; charset=utf-8"), ("cache-control", "no-cache"),
-                           ("request-id", "req_" + uuid.uuid4().hex[:20]), ("transfer-encoding", "chunked")):
+        for key, value in (
+            ("content-type", "text/event-stream; charset=utf-8"),
+            ("cache-control", "no-cache"),
+            ("request-id", "req_" + uuid.uuid4().hex[:20]),
+            ("transfer-encoding", "chunked"),
+        ):
             self.send_header(key, value)
         self.end_headers()
         try:
@@ -251,9 +323,15 @@ class FakeAnthropic(Fake):
         super().__init__(Handler, Script(script), port, log)
 
     def messages(self, tools: bool | None = None) -> list[dict[str, Any]]:
-        """Bodies of the /v1/messages calls; tools=True keeps the agent loop, False the side calls."""
-        return [r["body"] for r in self.requests if r["path"].split("?")[0] == "/v1/messages"
-                and (tools is None or bool(r["body"].get("tools")) == tools)]
+        """Bodies of the /v1/messages calls; tools=True keeps the agent loop, False the side
+        calls.
+        """
+        return [
+            r["body"]
+            for r in self.requests
+            if r["path"].split("?")[0] == "/v1/messages"
+            and (tools is None or bool(r["body"].get("tools")) == tools)
+        ]
 
     def set_script(self, script: dict[str, Any]) -> None:
         self.server.script = Script(script)

@@ -1,14 +1,20 @@
-"""Scripted fake of the Gemini API (generateContent / streamGenerateContent / countTokens), loopback only.
+"""Scripted fake of the Gemini API (generateContent / streamGenerateContent / countTokens), loopback
+only.
 
     with FakeGemini(script) as api: api.url, api.requests
 
 SCRIPT: {"rules": [{"when": {...}, "times": 1, "reply": R}], "turns": [R, ...], "default": R}
-WHEN:   "text" (regex on the last content's text), "any_text", "system", "model", "stream", "tools" (true/false)
-REPLY:  a string, or {"text": "...", "function_call": [{"name": "...", "args": {...}}], "finish": "STOP",
-        "usage": {...}, "delay": 0.1, "error": {"status": 429, "message": "...", "code": "RESOURCE_EXHAUSTED"}}
-Turns are consumed by requests that offer tools and match no rule.  A request for structured output (a response
-schema, e.g. the CLI's model router) that matches no rule gets a minimal instance of its schema.
+WHEN:   "text" (regex on the last content's text), "any_text", "system", "model", "stream", "tools"
+        (true/false)
+REPLY:  a string, or {"text": "...", "function_call": [{"name": "...", "args": {...}}], "finish":
+"STOP",
+        "usage": {...}, "delay": 0.1, "error": {"status": 429, "message": "...", "code":
+        "RESOURCE_EXHAUSTED"}}
+Turns are consumed by requests that offer tools and match no rule.  A request for structured output
+(a response schema, e.g. the CLI's model router) that matches no rule gets a minimal instance of its
+schema.
 """
+
 from __future__ import annotations
 
 import json
@@ -66,8 +72,9 @@ class Script:
         with self.lock:
             picked, why = self.default, "default"
             for i, rule in enumerate(self.rules):
-                if rule.get("used", 0) < rule.get("times", float("inf")) and \
-                        all(checks[k](v) for k, v in rule.get("when", {}).items()):
+                if rule.get("used", 0) < rule.get("times", float("inf")) and all(
+                    checks[k](v) for k, v in rule.get("when", {}).items()
+                ):
                     rule["used"] = rule.get("used", 0) + 1
                     picked, why = rule["reply"], f"rule:{i}"
                     break
@@ -85,13 +92,25 @@ def build_response(reply: dict[str, Any], model: str, body: dict[str, Any]) -> d
     parts: list[dict[str, Any]] = []
     if reply.get("text"):
         parts.append({"text": reply["text"]})
-    parts += [{"functionCall": {"name": c["name"], "args": c.get("args", {})}} for c in reply.get("function_call", [])]
+    parts += [
+        {"functionCall": {"name": c["name"], "args": c.get("args", {})}}
+        for c in reply.get("function_call", [])
+    ]
     used, made = max(1, len(json.dumps(body)) // 4), max(1, len(json.dumps(parts)) // 4)
     usage = {"promptTokenCount": used, "candidatesTokenCount": made, "totalTokenCount": used + made}
     usage.update(reply.get("usage", {}))
-    return {"candidates": [{"index": 0, "finishReason": reply.get("finish", "STOP"),
-                            "content": {"role": "model", "parts": parts}}],
-            "usageMetadata": usage, "modelVersion": model, "responseId": "fake"}
+    return {
+        "candidates": [
+            {
+                "index": 0,
+                "finishReason": reply.get("finish", "STOP"),
+                "content": {"role": "model", "parts": parts},
+            }
+        ],
+        "usageMetadata": usage,
+        "modelVersion": model,
+        "responseId": "fake",
+    }
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -113,7 +132,11 @@ class Handler(BaseHTTPRequestHandler):
             body = {"_unparsed": raw[:2000].decode("utf8", "replace")}
         path, _, query = self.path.partition("?")
         match = METHOD.match(path)
-        if not match or match.group(2) not in ("generateContent", "streamGenerateContent", "countTokens"):
+        if not match or match.group(2) not in (
+            "generateContent",
+            "streamGenerateContent",
+            "countTokens",
+        ):
             self.server.record(self, body, "unknown-path")
             return self._send(404, {"error": {"code": 404, "message": path, "status": "NOT_FOUND"}})
         model, verb = match.groups()
@@ -126,12 +149,21 @@ class Handler(BaseHTTPRequestHandler):
         time.sleep(reply.get("delay", 0))
         if "error" in reply:
             err = reply["error"]
-            return self._send(err.get("status", 500), {"error": {
-                "code": err.get("status", 500), "message": err.get("message", "scripted error"),
-                "status": err.get("code", "INTERNAL")}})
+            return self._send(
+                err.get("status", 500),
+                {
+                    "error": {
+                        "code": err.get("status", 500),
+                        "message": err.get("message", "scripted error"),
+                        "status": err.get("code", "INTERNAL"),
+                    }
+                },
+            )
         response = build_response(reply, model, body)
         if stream and "alt=sse" in query:
-            self._send(200, b"data: " + json.dumps(response).encode() + b"\r\n\r\n", "text/event-stream")
+            self._send(
+                200, b"data: " + json.dumps(response).encode() + b"\r\n\r\n", "text/event-stream"
+            )
         else:
             self._send(200, [response] if stream else response)
 

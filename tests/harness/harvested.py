@@ -14,10 +14,24 @@ YAML = "`pytest` fails without `pyyaml`, which the requirements do not name."
 
 def notes(place):
     """Two checkpoints of two sessions, with three things worth keeping, one of them in both."""
-    put(place, "p/checkpoints/c-1.md", "One", "Decision: %s\n\nRoot cause: %s\n" % (CLICK, YAML), "python", session="s-1",
-        created="2026-11-10")
-    put(place, "p/checkpoints/c-2.md", "Two", "Decision: %s\n\nRoot cause: %s\n" % (CACHE, YAML), "python", session="s-2",
-        created="2026-11-20")
+    put(
+        place,
+        "p/checkpoints/c-1.md",
+        "One",
+        "Decision: %s\n\nRoot cause: %s\n" % (CLICK, YAML),
+        "python",
+        session="s-1",
+        created="2026-11-10",
+    )
+    put(
+        place,
+        "p/checkpoints/c-2.md",
+        "Two",
+        "Decision: %s\n\nRoot cause: %s\n" % (CACHE, YAML),
+        "python",
+        session="s-2",
+        created="2026-11-20",
+    )
 
 
 def kept(place):
@@ -27,4 +41,7 @@ def kept(place):
 
 def proposed(ok, *words):
     """Return what `harvest --json` proposes, by the first words of the titles."""
-    return {one["title"].split()[0]: one for one in json.loads(ok("harvest", *words, "--json"))["proposals"]}
+    return {
+        one["title"].split()[0]: one
+        for one in json.loads(ok("harvest", *words, "--json"))["proposals"]
+    }

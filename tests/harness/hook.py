@@ -1,4 +1,6 @@
-"""Hooks started as the client starts them: a bare environment, a payload on stdin, detached work waited for."""
+"""Hooks started as the client starts them: a bare environment, a payload on stdin, detached work
+waited for.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +17,17 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 PAYLOADS = ROOT / "tests" / "data" / "payloads"
 # The client's events and the hooks that answer them.
-HOOKS = {"SessionStart": "session_start", "UserPromptSubmit": "prompt", "UserPromptExpansion": "expansion",
-         "PreToolUse": "agent", "PostToolUseFailure": "failure", "PostToolUse": "masked", "PreCompact": "pre_compact", "Stop": "stop",
-         "SessionEnd": "session_end"}
+HOOKS = {
+    "SessionStart": "session_start",
+    "UserPromptSubmit": "prompt",
+    "UserPromptExpansion": "expansion",
+    "PreToolUse": "agent",
+    "PostToolUseFailure": "failure",
+    "PostToolUse": "masked",
+    "PreCompact": "pre_compact",
+    "Stop": "stop",
+    "SessionEnd": "session_end",
+}
 CAP = 10_000  # UTF-16 units of a hook's text; above, the client shows a preview of 2,000
 
 
@@ -53,18 +63,37 @@ def payload(event: str, variant: str = "", **changes: Any) -> dict[str, Any]:
     return {**json.loads((PAYLOADS / name).read_text()), **changes}
 
 
-def fire(hook: str, event: dict[str, Any] | bytes, env: dict[str, str], *, plugin: Path = ROOT, cwd: str | Path = "/",
-         prefix: tuple[str, ...] = (), settle: float = 30.0, **popen: Any) -> Answer:
+def fire(
+    hook: str,
+    event: dict[str, Any] | bytes,
+    env: dict[str, str],
+    *,
+    plugin: Path = ROOT,
+    cwd: str | Path = "/",
+    prefix: tuple[str, ...] = (),
+    settle: float = 30.0,
+    **popen: Any,
+) -> Answer:
     """Run one hook process.
 
-    hook: its word, "" for none: a client below 2.1.139 drops it.  event: the payload, or raw bytes for stdin.  env: the whole environment.  prefix: words before the command, such as
-    setpriv's.  settle: seconds to wait for the detached work: it holds a pipe of ours, whose end tells that it is over.
+    hook: its word, "" for none: a client below 2.1.139 drops it.  event: the payload, or raw bytes
+    for stdin.  env: the whole environment.  prefix: words before the command, such as setpriv's.
+    settle: seconds to wait for the detached work: it holds a pipe of ours, whose end tells that it
+    is over.
     """
     data = event if isinstance(event, bytes) else json.dumps(event).encode()
     read, write = os.pipe()
     start = time.monotonic()
-    process = subprocess.Popen([*prefix, str(plugin / "hooks" / "run"), *filter(None, [hook])], env=env, cwd=cwd, stdin=subprocess.PIPE,
-                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, pass_fds=(write,), **popen)
+    process = subprocess.Popen(
+        [*prefix, str(plugin / "hooks" / "run"), *filter(None, [hook])],
+        env=env,
+        cwd=cwd,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        pass_fds=(write,),
+        **popen,
+    )
     os.close(write)
     try:
         out, err = process.communicate(data, timeout=60)
@@ -84,14 +113,25 @@ def harmless(answer: Answer) -> Answer:
         assert isinstance(value, dict), answer
         assert "decision" not in value and value.get("continue", True), answer
         for text in (answer.context, answer.message):
-            assert len(text.encode("utf-16-le", "surrogatepass")) // 2 <= CAP, "the client would cut this"
+            assert len(text.encode("utf-16-le", "surrogatepass")) // 2 <= CAP, (
+                "the client would cut this"
+            )
     return answer
 
 
-def push(env: dict[str, str], project: str, name: str, session: str, **fields: Any) -> dict[str, Any]:
-    """Run the hook of an event in a project and return its answer, {} for none.  fields: more of the event."""
+def push(
+    env: dict[str, str], project: str, name: str, session: str, **fields: Any
+) -> dict[str, Any]:
+    """Run the hook of an event in a project and return its answer, {} for none.  fields: more of
+    the event.
+    """
     event = {"hook_event_name": name, "session_id": session, "cwd": project, **fields}
-    done = subprocess.run([sys.executable, "-I", "-S", str(ROOT / "hooks" / (HOOKS[name] + ".py"))], input=json.dumps(event),
-                          capture_output=True, cwd=project, encoding="utf-8",
-                          env={**env, "CLAUDE_PROJECT_DIR": project, "DAYLEAF_RUNTIME_AUTO": "0"})
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", str(ROOT / "hooks" / (HOOKS[name] + ".py"))],
+        input=json.dumps(event),
+        capture_output=True,
+        cwd=project,
+        encoding="utf-8",
+        env={**env, "CLAUDE_PROJECT_DIR": project, "DAYLEAF_RUNTIME_AUTO": "0"},
+    )
     return json.loads(done.stdout) if done.stdout else {}

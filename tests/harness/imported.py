@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import subprocess
 
-# Everything a blocking hook may import beyond a bare interpreter's own: built-in modules, or a single small one.  An import
-# of re, json, os, pathlib, datetime or typing costs a good part of a bare start, on every prompt.
+# Everything a blocking hook may import beyond a bare interpreter's own: built-in modules, or a
+# single small one.  An import of re, json, os, pathlib, datetime or typing costs a good part of a
+# bare start, on every prompt.
 FREE = set("__future__ _bisect _json _sha256 _sha2 _struct fcntl gc math zlib".split())
-OURS = set("""
+OURS = set(
+    """
 memory
 memory.core
 memory.core.approvals
@@ -46,12 +48,19 @@ memory.hook.announcements
 memory.hook.signs
 memory.index
 memory.index.postings
-""".split())
+""".split()
+)
 
 
 def imported(python: str, world: dict, script: str, event: dict, *words: str) -> set[str]:
     """Names of the modules that a process imports before it detaches (which closes its stderr)."""
-    done = subprocess.run([python, "-I", "-S", "-X", "importtime", script, *words], env=world, capture_output=True,
-                          input=json.dumps(event).encode(), timeout=30, check=True)
+    done = subprocess.run(
+        [python, "-I", "-S", "-X", "importtime", script, *words],
+        env=world,
+        capture_output=True,
+        input=json.dumps(event).encode(),
+        timeout=30,
+        check=True,
+    )
     lines = done.stderr.decode().splitlines()
     return {line.rpartition("|")[2].strip() for line in lines if line.startswith("import time:")}

@@ -9,7 +9,9 @@ from memory.core import frontmatter
 
 
 def tree(project):
-    """A tree of reference material in the project, in a directory with a space: put(path, text) writes a file of it."""
+    """A tree of reference material in the project, in a directory with a space: put(path, text)
+    writes a file of it.
+    """
     root = Path(project, "my ref")
 
     def put(name, text="# A page\n\nIt says something.\n"):
@@ -29,5 +31,8 @@ def took(ok):
 
 def kept(place, folder="resources", tier="private"):
     """Every record file of a folder by its title: (frontmatter, body)."""
-    pages = [frontmatter.parse(path.read_bytes()) for path in Path(getattr(place, tier), folder).rglob("*.md")]
+    pages = [
+        frontmatter.parse(path.read_bytes())
+        for path in Path(getattr(place, tier), folder).rglob("*.md")
+    ]
     return {page.meta.get("title"): page for page in pages}

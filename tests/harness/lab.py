@@ -1,4 +1,5 @@
-"""A throw-away world for the real client: HOME, git repository, scripted API; headless runs and sessions in tmux.
+"""A throw-away world for the real client: HOME, git repository, scripted API; headless runs and
+sessions in tmux.
 
     with Lab(tmp_path, client, {"turns": ["hello"]}) as lab:
         run = lab.claude("-p", "hi", "--plugin-dir", PLUGIN)
@@ -43,11 +44,14 @@ class Run:
 class Lab:
     """One HOME, one repository and one scripted API.
 
-    root: an empty directory.  client: path of the client's program.  script: see fake_anthropic.  runtime: whether
-    dayleaf's runtime stands in the HOME (the environment that runs the tests, which has the packages).
+    root: an empty directory.  client: path of the client's program.  script: see fake_anthropic.
+    runtime: whether dayleaf's runtime stands in the HOME (the environment that runs the tests,
+    which has the packages).
     """
 
-    def __init__(self, root: Path, client: str, script: dict[str, Any] | None = None, runtime: bool = True):
+    def __init__(
+        self, root: Path, client: str, script: dict[str, Any] | None = None, runtime: bool = True
+    ):
         self.root, self.client = root, client
         self.home, self.repo = root / "home", root / "repo"
         self.store = self.home / ".dayleaf"
@@ -74,26 +78,60 @@ class Lab:
     def env(self, extra: dict[str, str] | None = None) -> dict[str, str]:
         """The whole environment of a client: nothing is inherited."""
         return {
-            "HOME": str(self.home), "PATH": PATH, "TERM": "xterm-256color", "LANG": "C.UTF-8",
-            "ANTHROPIC_API_KEY": KEY, "ANTHROPIC_BASE_URL": f"http://127.0.0.1:{self.api.port}",
-            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "CLAUDE_CODE_MAX_RETRIES": "1", "DISABLE_TELEMETRY": "1",
-            "DISABLE_AUTOUPDATER": "1", "DISABLE_ERROR_REPORTING": "1", "IS_SANDBOX": "1",
+            "HOME": str(self.home),
+            "PATH": PATH,
+            "TERM": "xterm-256color",
+            "LANG": "C.UTF-8",
+            "ANTHROPIC_API_KEY": KEY,
+            "ANTHROPIC_BASE_URL": f"http://127.0.0.1:{self.api.port}",
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+            "CLAUDE_CODE_MAX_RETRIES": "1",
+            "DISABLE_TELEMETRY": "1",
+            "DISABLE_AUTOUPDATER": "1",
+            "DISABLE_ERROR_REPORTING": "1",
+            "IS_SANDBOX": "1",
             **(extra or {}),
         }
 
-    def claude(self, *args: str, stdin: str = "", cwd: Path | None = None, env: dict[str, str] | None = None,
-               timeout: float = 120) -> Run:
+    def claude(
+        self,
+        *args: str,
+        stdin: str = "",
+        cwd: Path | None = None,
+        env: dict[str, str] | None = None,
+        timeout: float = 120,
+    ) -> Run:
         """Run the client once, without a terminal."""
         start = time.monotonic()
-        done = subprocess.run([self.client, *args], input=stdin, text=True, capture_output=True, timeout=timeout,
-                              cwd=cwd or self.repo, env=self.env(env))
+        done = subprocess.run(
+            [self.client, *args],
+            input=stdin,
+            text=True,
+            capture_output=True,
+            timeout=timeout,
+            cwd=cwd or self.repo,
+            env=self.env(env),
+        )
         return Run(done.returncode, done.stdout, done.stderr, time.monotonic() - start)
 
-    def dayleaf(self, *args: str, stdin: str = "", cwd: Path | None = None, env: dict[str, str] | None = None) -> Run:
+    def dayleaf(
+        self,
+        *args: str,
+        stdin: str = "",
+        cwd: Path | None = None,
+        env: dict[str, str] | None = None,
+    ) -> Run:
         """Run dayleaf's own command in this world."""
         start = time.monotonic()
-        done = subprocess.run([PLUGIN + "/bin/dayleaf", *args], input=stdin, text=True, capture_output=True, timeout=60,
-                              cwd=cwd or self.repo, env=self.env(env))
+        done = subprocess.run(
+            [PLUGIN + "/bin/dayleaf", *args],
+            input=stdin,
+            text=True,
+            capture_output=True,
+            timeout=60,
+            cwd=cwd or self.repo,
+            env=self.env(env),
+        )
         return Run(done.returncode, done.stdout, done.stderr, time.monotonic() - start)
 
     def transcripts(self) -> list[Path]:
@@ -109,35 +147,69 @@ class Lab:
         return sorted((self.store / "workspaces").glob(f"*/{kind}/**/*.md"))
 
     def init_home(self) -> None:
-        """Answer the first-run dialogs (theme, key approval, folder trust) of interactive sessions."""
+        """Answer the first-run dialogs (theme, key approval, folder trust) of interactive
+        sessions.
+        """
         path = self.home / ".claude.json"
         state = json.loads(path.read_text()) if path.exists() else {}
-        state.update(hasCompletedOnboarding=True, theme="dark", lastOnboardingVersion="99.0.0",
-                     bypassPermissionsModeAccepted=True,
-                     customApiKeyResponses={"approved": [KEY[-20:]], "rejected": []})
+        state.update(
+            hasCompletedOnboarding=True,
+            theme="dark",
+            lastOnboardingVersion="99.0.0",
+            bypassPermissionsModeAccepted=True,
+            customApiKeyResponses={"approved": [KEY[-20:]], "rejected": []},
+        )
         state.setdefault("projects", {}).setdefault(str(self.repo.resolve()), {}).update(
-            hasTrustDialogAccepted=True, hasCompletedProjectOnboarding=True)
+            hasTrustDialogAccepted=True, hasCompletedProjectOnboarding=True
+        )
         path.write_text(json.dumps(state))
 
 
 class Tui:
-    """An interactive session in a tmux server of its own: `with Tui(lab, "--plugin-dir", P) as t: t.type("/help")`."""
+    """An interactive session in a tmux server of its own: `with Tui(lab, "--plugin-dir", P) as t:
+    t.type("/help")`.
+    """
 
     def __init__(self, lab: Lab, *args: str, size: tuple[int, int] = (160, 50)):
-        # A socket's path may hold 107 bytes, and a test's directory is long: the socket stands in the shared one.
+        # A socket's path may hold 107 bytes, and a test's directory is long: the socket stands in
+        # the shared one.
         self.sock = f"/tmp/dayleaf-test-{os.getpid()}-{time.monotonic_ns()}"
         lab.init_home()
         env = [f"{key}={value}" for key, value in lab.env().items()]
-        self._tmux("-f", "/dev/null", "new-session", "-d", "-x", str(size[0]), "-y", str(size[1]), "-s", "c", "-c",
-                   str(lab.repo), "env", "-i", *env, lab.client, *args)
+        self._tmux(
+            "-f",
+            "/dev/null",
+            "new-session",
+            "-d",
+            "-x",
+            str(size[0]),
+            "-y",
+            str(size[1]),
+            "-s",
+            "c",
+            "-c",
+            str(lab.repo),
+            "env",
+            "-i",
+            *env,
+            lab.client,
+            *args,
+        )
 
     def _tmux(self, *args: str) -> str:
-        return subprocess.run(["tmux", "-S", self.sock, *args], capture_output=True, text=True, check=False, env={
-            "PATH": PATH, "TERM": "xterm-256color", "LANG": "C.UTF-8", "HOME": "/nonexistent"}).stdout
+        return subprocess.run(
+            ["tmux", "-S", self.sock, *args],
+            capture_output=True,
+            text=True,
+            check=False,
+            env={"PATH": PATH, "TERM": "xterm-256color", "LANG": "C.UTF-8", "HOME": "/nonexistent"},
+        ).stdout
 
     def screen(self, history: int = 0) -> str:
         """What the terminal shows, with `history` lines above it."""
-        return self._tmux("capture-pane", "-p", "-t", "c", *(["-S", str(-history)] if history else []))
+        return self._tmux(
+            "capture-pane", "-p", "-t", "c", *(["-S", str(-history)] if history else [])
+        )
 
     def wait(self, text: str, timeout: float = 30) -> str:
         """Wait until a text is on the screen; raises TimeoutError with the screen."""

@@ -1,4 +1,6 @@
-"""Servers on loopback for tests: one that keeps what it was asked, and what starts and ends with a `with`."""
+"""Servers on loopback for tests: one that keeps what it was asked, and what starts and ends with a
+`with`.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +16,16 @@ SECRET_HEADERS = {"x-api-key", "x-goog-api-key", "authorization", "cookie"}
 
 
 class FakeServer(ThreadingHTTPServer):
-    """Answers by a script and keeps each request without its secrets; `log`: a file for them too."""
+    """Answers by a script and keeps each request without its secrets; `log`: a file for them
+    too.
+    """
 
     daemon_threads = True
     allow_reuse_address = True
 
-    def __init__(self, port: int, handler: type[BaseHTTPRequestHandler], script: Any, log: str | None):
+    def __init__(
+        self, port: int, handler: type[BaseHTTPRequestHandler], script: Any, log: str | None
+    ):
         self.script, self.log_path = script, log
         self.requests: list[dict[str, Any]] = []
         self.log_lock = threading.Lock()
@@ -29,12 +35,25 @@ class FakeServer(ThreadingHTTPServer):
         if not isinstance(sys.exc_info()[1], (BrokenPipeError, ConnectionResetError)):
             super().handle_error(request, client_address)
 
-    def record(self, handler: BaseHTTPRequestHandler, body: Any, why: str, response: Any = None) -> None:
-        headers = {k.lower(): ("<redacted>" if k.lower() in SECRET_HEADERS else v) for k, v in handler.headers.items()}
+    def record(
+        self, handler: BaseHTTPRequestHandler, body: Any, why: str, response: Any = None
+    ) -> None:
+        headers = {
+            k.lower(): ("<redacted>" if k.lower() in SECRET_HEADERS else v)
+            for k, v in handler.headers.items()
+        }
         path = re.sub(r"([?&]key=)[^&]*", r"\1<redacted>", handler.path)
         with self.log_lock:
-            entry = {"n": len(self.requests) + 1, "ts": time.time(), "method": handler.command, "path": path,
-                     "why": why, "headers": headers, "body": body, "response": response}
+            entry = {
+                "n": len(self.requests) + 1,
+                "ts": time.time(),
+                "method": handler.command,
+                "path": path,
+                "why": why,
+                "headers": headers,
+                "body": body,
+                "response": response,
+            }
             self.requests.append(entry)
             if self.log_path:
                 with open(self.log_path, "a", encoding="utf8") as f:
@@ -50,7 +69,9 @@ class Served:
         self.url = f"http://127.0.0.1:{self.port}"
 
     def __enter__(self):
-        threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+        threading.Thread(
+            target=self.server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True
+        ).start()
         return self
 
     def __exit__(self, *exc: Any) -> None:
@@ -61,7 +82,13 @@ class Served:
 class Fake(Served):
     """A `FakeServer` that runs inside `with`."""
 
-    def __init__(self, handler: type[BaseHTTPRequestHandler], script: Any, port: int = 0, log: str | None = None):
+    def __init__(
+        self,
+        handler: type[BaseHTTPRequestHandler],
+        script: Any,
+        port: int = 0,
+        log: str | None = None,
+    ):
         super().__init__(FakeServer(port, handler, script, log))
 
     @property

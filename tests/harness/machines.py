@@ -1,6 +1,8 @@
-"""A person's machines: homes that sync, work on them at random, and what must be true of them afterwards.
+"""A person's machines: homes that sync, work on them at random, and what must be true of them
+afterwards.
 
-Every edit adds a line of its own to what it found, so that a text is lost exactly where its line stands nowhere any more.
+Every edit adds a line of its own to what it found, so that a text is lost exactly where its line
+stands nowhere any more.
 """
 
 from __future__ import annotations
@@ -42,11 +44,15 @@ class Machine:
         """Sync as `dayleaf sync` does."""
         state = syncing.load(self.place.home)
         carrier = machines.meeting(self.place.home, state.value["where"], self.env)
-        return machines.sync(state, carrier, Tiers(self.place), agefile.identities(self.key)[0], **more)
+        return machines.sync(
+            state, carrier, Tiers(self.place), agefile.identities(self.key)[0], **more
+        )
 
     def learn(self, title: str, body: str = "x", **more: str) -> records.Record:
         self.now += 1
-        return Store(self.place, vault.settings(), self.now).add("learning", title, body + "\n", **more)
+        return Store(self.place, vault.settings(), self.now).add(
+            "learning", title, body + "\n", **more
+        )
 
     def edit(self, name: str, line: str) -> None:
         """Add a line to a record by hand."""
@@ -64,7 +70,9 @@ class Machine:
         return list(self.store.names())
 
     def files(self) -> dict[str, bytes]:
-        """All that is synced, by name; of the ledgers the lines, sorted; without what stays on this machine alone."""
+        """All that is synced, by name; of the ledgers the lines, sorted; without what stays on this
+        machine alone.
+        """
         root, found, held = Path(self.place.home), {}, syncing.load(self.place.home).value["held"]
         for path in sorted(root.rglob("*")):
             name = path.relative_to(root).as_posix()
@@ -78,7 +86,9 @@ class Machine:
 
 
 def quiet(every: list[Machine], rounds: int = 6) -> int:
-    """Sync all machines until none has anything to send or take; returns how many rounds that took."""
+    """Sync all machines until none has anything to send or take; returns how many rounds that
+    took.
+    """
     for number in range(1, rounds + 1):
         done = [one.sync() for one in every]
         if not any(report.sent or report.taken for report in done):
@@ -87,7 +97,9 @@ def quiet(every: list[Machine], rounds: int = 6) -> int:
 
 
 class Work:
-    """Random work on machines.  lines: each edit's line.  gone: lines of what was removed for good, which may be nowhere."""
+    """Random work on machines.  lines: each edit's line.  gone: lines of what was removed for good,
+    which may be nowhere.
+    """
 
     def __init__(self, every: list[Machine], seed: int):
         self.every, self.chance = every, random.Random(seed)
@@ -104,11 +116,15 @@ class Work:
         one = self.chance.choice(self.every)
         one.now += self.chance.choice((1, 60, -3600, 86400 * 400, -86400 * 400))
         names = [name for name in one.names() if name[0] in "pg"]
-        what = self.chance.choices(("learn", "edit", "forget", "restore", "rename", "hard", "use", "sync"),
-                                   (20, 45, 8, 4, 5, 2 if hard else 0, 6, 10))[0]
+        what = self.chance.choices(
+            ("learn", "edit", "forget", "restore", "rename", "hard", "use", "sync"),
+            (20, 45, 8, 4, 5, 2 if hard else 0, 6, 10),
+        )[0]
         if what == "learn" or not names:
             self.made += 1
-            one.learn("Note %d of %s" % (self.made, one.name), self.line(), tier=self.chance.choice("ppg"))
+            one.learn(
+                "Note %d of %s" % (self.made, one.name), self.line(), tier=self.chance.choice("ppg")
+            )
         elif what == "edit":
             one.edit(self.chance.choice(names), self.line())
         elif what == "forget":
@@ -126,7 +142,13 @@ class Work:
         elif what == "use":
             self.uses += 1
             found = one.store.read(self.chance.choice(names))
-            ledger.note(ledger.ledgers(one.place)[0], found.id, "up", one.now + self.uses, "session%d" % self.uses)
+            ledger.note(
+                ledger.ledgers(one.place)[0],
+                found.id,
+                "up",
+                one.now + self.uses,
+                "session%d" % self.uses,
+            )
         else:
             one.sync()
 
@@ -140,7 +162,11 @@ class Work:
 
     def lost(self) -> list[str]:
         """The lines that stand on no machine although nobody removed them for good."""
-        text = "\n".join(path.read_text("utf-8") for one in self.every for path in Path(one.place.home).rglob("*.md"))
+        text = "\n".join(
+            path.read_text("utf-8")
+            for one in self.every
+            for path in Path(one.place.home).rglob("*.md")
+        )
         return [line for line in self.lines if line not in text and line not in self.gone]
 
     def doubled(self) -> list[str]:
@@ -149,7 +175,12 @@ class Work:
         for one in self.every:
             found = [one.store.read(name) for name in one.names()]
             out += [id for id, count in Counter(record.id for record in found).items() if count > 1]
-            lines = Counter(line for record in found for line in set(record.body.split()) if line.startswith("line"))
+            lines = Counter(
+                line
+                for record in found
+                for line in set(record.body.split())
+                if line.startswith("line")
+            )
             out += [line for line, count in lines.items() if count > 1]
             up = sum(row[1] for row in ledger.whole(ledger.ledgers(one.place)[0]).rows.values())
             out += ["uses %d of %d" % (up, self.uses)] * (up != self.uses)
@@ -162,7 +193,9 @@ def agree(every: list[Machine]) -> list[str]:
     out = []
     for other in every[1:]:
         found = other.files()
-        out += [name for name in sorted(first.keys() | found.keys()) if first.get(name) != found.get(name)]
+        out += [
+            name
+            for name in sorted(first.keys() | found.keys())
+            if first.get(name) != found.get(name)
+        ]
     return out
-
-

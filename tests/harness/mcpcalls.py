@@ -17,7 +17,9 @@ def call_of(env: dict[str, str], now: float) -> Call:
 
 
 class Desk:
-    """Tools in a project: desk("recall", query="x") -> what is in the fence; desk.text(…) -> the whole answer."""
+    """Tools in a project: desk("recall", query="x") -> what is in the fence; desk.text(…) -> the
+    whole answer.
+    """
 
     def __init__(self, env: dict[str, str], now: float, tools: Any = mcpserver.TOOLS):
         self.env, self.now, self.tools = {**env, mcpserver.MARK: "mcp"}, now, tools
@@ -26,7 +28,9 @@ class Desk:
         return mcpserver.called(tool, given, self.tools, call_of(self.env, self.now)).text()
 
     def __call__(self, tool: str, /, **given: Any) -> dict[str, Any]:
-        return json.loads(next(line for line in self.text(tool, **given).split("\n") if line.startswith("{")))
+        return json.loads(
+            next(line for line in self.text(tool, **given).split("\n") if line.startswith("{"))
+        )
 
 
 def desk(env: dict[str, str], project: str, now: float, monkeypatch: Any) -> Desk:

@@ -11,19 +11,35 @@ from memory.distill import providerchain
 from memory.distill.digests import Source
 
 SOURCES = [
-    Source("k3m9", "checkpoint", "Upload timeouts", 1795271452.0,
-           "Uploads over 5 MB failed with 504 because nginx closed the socket after 60 s.\n\n"
-           "Raised `proxy_read_timeout` to 1,200 s in deploy/nginx.conf, commit 3f9a1c2d4e5f.\n\n"
-           "`pytest -q tests/test_upload.py` passes. The error was jwt.InvalidIssuerError in src/auth/jwt.py:48.\n",
-           "p", "c" * 64),
-    Source("a1b2", "learning", "Retries hide it", 1795171452.0,
-           "The retry of getUserToken hid the 504 for 3 weeks. Decided to log every retry, since silence cost days.\n",
-           "s", "d" * 64),
+    Source(
+        "k3m9",
+        "checkpoint",
+        "Upload timeouts",
+        1795271452.0,
+        "Uploads over 5 MB failed with 504 because nginx closed the socket after 60 s.\n\n"
+        "Raised `proxy_read_timeout` to 1,200 s in deploy/nginx.conf, commit 3f9a1c2d4e5f.\n\n"
+        "`pytest -q tests/test_upload.py` passes. The error was jwt.InvalidIssuerError in "
+        "src/auth/jwt.py:48.\n",
+        "p",
+        "c" * 64,
+    ),
+    Source(
+        "a1b2",
+        "learning",
+        "Retries hide it",
+        1795171452.0,
+        "The retry of getUserToken hid the 504 for 3 weeks. Decided to log every retry, since "
+        "silence cost days.\n",
+        "s",
+        "d" * 64,
+    ),
 ]
 QUESTION = "why did uploads fail with 504?"
-GOOD = ["- Uploads over 5 MB failed with 504 since nginx closed the socket after 60 s [k3m9]",
-        "- `proxy_read_timeout` went to 1200 s in deploy/nginx.conf (3f9a1c2) [k3m9]",
-        "- Every retry is logged now, because getUserToken hid the 504 [a1b2, k3m9]"]
+GOOD = [
+    "- Uploads over 5 MB failed with 504 since nginx closed the socket after 60 s [k3m9]",
+    "- `proxy_read_timeout` went to 1200 s in deploy/nginx.conf (3f9a1c2) [k3m9]",
+    "- Every retry is logged now, because getUserToken hid the 504 [a1b2, k3m9]",
+]
 STUB = """#!{python}
 import json, os, sys
 if "--help" in sys.argv:
@@ -33,9 +49,12 @@ said = sys.stdin.read()
 open({calls!r}, "a").write(json.dumps(said) + "\\n")
 {code}
 """
-CLAUDE = "print(json.dumps(dict(is_error=False, num_turns=1, result=%r, total_cost_usd=0.001, " \
-         "usage=dict(input_tokens=900, output_tokens=90), modelUsage=dict(haiku={}))))"
-# A model that reads the fences: one bullet for each of the first three records of a part, or the bullets of the parts.
+CLAUDE = (
+    "print(json.dumps(dict(is_error=False, num_turns=1, result=%r, total_cost_usd=0.001, "
+    "usage=dict(input_tokens=900, output_tokens=90), modelUsage=dict(haiku={}))))"
+)
+# A model that reads the fences: one bullet for each of the first three records of a part, or the
+# bullets of the parts.
 READER = """
 import re
 rows = [json.loads(line) for line in re.findall("```json\\n(.*)\\n```", said)]
@@ -44,7 +63,8 @@ number = int(number[1]) if number else 0
 if rows and "bullets" in rows[0]:
     out = ["- " + row["bullets"][0]["text"] for row in rows][:5]
 else:
-    out = ["- Worker %s stopped in queue/worker_%s.py [%s]" % (r["id"], r["id"], r["id"]) for r in rows[:3]]
+    out = ["- Worker %s stopped in queue/worker_%s.py [%s]" % (r["id"], r["id"], r["id"]) for r in \
+rows[:3]]
 """
 SAY = "\n" + CLAUDE.replace("%r", "'\\n'.join(out)")
 
@@ -74,16 +94,39 @@ class World:
         return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
     def distill(self, question=QUESTION, sources=SOURCES, now=None, **over):
-        return providerchain.distill(question, sources, config.Config(self.values, {}, []), self.env, self.home, self.cache,
-                               self.now if now is None else now, **over)
+        return providerchain.distill(
+            question,
+            sources,
+            config.Config(self.values, {}, []),
+            self.env,
+            self.home,
+            self.cache,
+            self.now if now is None else now,
+            **over,
+        )
 
 
 def records(count: int, size: int = 3000) -> list[Source]:
-    """Checkpoints of a size in characters, each with a path of its own, best first and newest first."""
-    return [Source("c%03d" % i, "checkpoint", "Day %d" % i, 1795271452.0 - 3600 * i, (
-        "The worker stopped in queue/worker_c%03d.py since the broker closed the channel.\n" % i
-        + "It went on for a while with what was left of the letters, and nobody looked. " * 40)[:size],
-        "p", "%064d" % i) for i in range(count)]
+    """Checkpoints of a size in characters, each with a path of its own, best first and newest
+    first.
+    """
+    return [
+        Source(
+            "c%03d" % i,
+            "checkpoint",
+            "Day %d" % i,
+            1795271452.0 - 3600 * i,
+            (
+                "The worker stopped in queue/worker_c%03d.py since the broker closed the channel.\n"
+                % i
+                + "It went on for a while with what was left of the letters, and nobody looked. "
+                * 40
+            )[:size],
+            "p",
+            "%064d" % i,
+        )
+        for i in range(count)
+    ]
 
 
 def said(digest) -> list[str]:

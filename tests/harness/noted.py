@@ -10,31 +10,71 @@ REQUEST = "Move the retry budget into the queue, and never touch the generated f
 ANSWER = {
     "title": "Retry budget moved into the queue",
     "summary": "The user wanted the retry budget in the queue. `queue.py` holds it now.",
-    "decisions": [{"text": "Keep the budget in `queue.py`", "why": "the worker restarts", "by": "agent",
-                   "quote": "The budget stands in queue.py", "turn": "#1"}],
-    "lessons": [{"text": "When the worker restarts, its budget is lost; keep it in the queue", "kind": "pitfall",
-                 "quote": "the worker loses it with each restart", "turn": "#1"}],
-    "standing": [{"text": "The generated folder stays as it is", "quote": "never touch the generated folder", "turn": "#1"}],
+    "decisions": [
+        {
+            "text": "Keep the budget in `queue.py`",
+            "why": "the worker restarts",
+            "by": "agent",
+            "quote": "The budget stands in queue.py",
+            "turn": "#1",
+        }
+    ],
+    "lessons": [
+        {
+            "text": "When the worker restarts, its budget is lost; keep it in the queue",
+            "kind": "pitfall",
+            "quote": "the worker loses it with each restart",
+            "turn": "#1",
+        }
+    ],
+    "standing": [
+        {
+            "text": "The generated folder stays as it is",
+            "quote": "never touch the generated folder",
+            "turn": "#1",
+        }
+    ],
     "next": [{"text": "Run the load test", "quote": "the load test is next", "turn": "#2"}],
-    "open": [{"text": "Whether 40 retries are enough", "quote": "Are 40 retries enough?", "turn": "#2"}],
-    "dead_ends": [{"text": "A budget in `redis.py`", "why": "it was slow", "quote": "redis.py was too slow", "turn": "#1"}],
+    "open": [
+        {"text": "Whether 40 retries are enough", "quote": "Are 40 retries enough?", "turn": "#2"}
+    ],
+    "dead_ends": [
+        {
+            "text": "A budget in `redis.py`",
+            "why": "it was slow",
+            "quote": "redis.py was too slow",
+            "turn": "#1",
+        }
+    ],
 }
 
 
 def spoken(session):
     """Say what a note can be made of: two turns, 1,500 characters."""
     session.ask(REQUEST).edit("queue.py").say(
-        "The budget stands in queue.py, since the worker loses it with each restart; redis.py was too slow. " + "It was slow. " * 60)
-    session.ask("Are 40 retries enough?").say("I do not know yet; the load test is next. " + "We shall see. " * 60)
+        (
+            "The budget stands in queue.py, since the worker loses it with each restart; "
+            "redis.py was too slow. "
+        )
+        + "It was slow. " * 60
+    )
+    session.ask("Are 40 retries enough?").say(
+        "I do not know yet; the load test is next. " + "We shall see. " * 60
+    )
     return session
 
 
 def model(folder: Path, answer: object = ANSWER, extra: str = "") -> list[str]:
-    """Write a command that gives an answer and keeps each prompt in `asked`; return its words.  extra: code before."""
+    """Write a command that gives an answer and keeps each prompt in `asked`; return its words.
+    extra: code before.
+    """
     path = folder / "model.py"
     said = answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
-    path.write_text("import sys, time\nprompt = sys.stdin.read()\nopen(%r, 'a').write(prompt + '\\0')\n%s\nsys.stdout.write(%r)\n" % (
-        str(folder / "asked"), extra, said), encoding="utf-8")
+    path.write_text(
+        "import sys, time\nprompt = sys.stdin.read()\nopen(%r, 'a').write(prompt + '\\0')\n%s\n"
+        "sys.stdout.write(%r)\n" % (str(folder / "asked"), extra, said),
+        encoding="utf-8",
+    )
     return [sys.executable, "-I", str(path)]
 
 

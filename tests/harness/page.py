@@ -1,4 +1,6 @@
-"""The local page for tests: a store with something for each page, a server in a thread, requests as bytes."""
+"""The local page for tests: a store with something for each page, a server in a thread, requests as
+bytes.
+"""
 
 from __future__ import annotations
 
@@ -18,22 +20,72 @@ from memory.terminal import pages, web
 
 SECRET = "the zebra deploys on Tuesdays"
 RULE = "Check the migration"
-OUTCOME = "## Outcome\n\n- The cache keeps `100` answers.\n\n## Next\n\n- Measure it.\n\n## Done\n\n- commit 1a2b3c4: Add a cache\n"
+OUTCOME = (
+    "## Outcome\n\n- The cache keeps `100` answers.\n\n## Next\n\n- Measure it.\n\n## Done\n\n"
+    "- commit 1a2b3c4: Add a cache\n"
+)
 
 
 def stored(home: str, project: str, now: float) -> layout.Place:
-    """Write records of every kind and build the index; returns the place.  home: HOME.  now: seconds since the epoch."""
+    """Write records of every kind and build the index; returns the place.  home: HOME.  now:
+    seconds since the epoch.
+    """
     os.makedirs(project, exist_ok=True)
     place = layout.locate({"HOME": home}, project)
     conversations.week(place)
-    conversations.noted(place, "two", "2026-11-17", OUTCOME, branch="cache", conversation="k-two", files="[src/cache.c]")
-    vault.put(place, "p/learnings/zebra.md", "Zebra", SECRET + ".\n\nSee [[cache]] and [[gone]].\n\n<script>alert(1)</script>",
-              id="l-zebra", tags="[deploy]")
-    vault.put(place, "p/learnings/cache.md", "Docker cache", "Use --no-cache.", id="l-cache", tags="[build]")
-    vault.put(place, "s/learnings/told.md", "Told to all", "The token is " + "ghp_" + "Kq8TzR3vY1nW7xB5" + "mD2cF9hJ4pL6sG0aQeUi", id="l-told")
-    vault.put(place, "p/learnings/maybe.md", "Maybe so", "It may be.", id="l-maybe", source="auto", links="[l-cache]")
-    vault.put(place, "p/plans/move.md", "Move the cache", "- [ ] measure", id="p-move", status="active")
-    rule = vault.put(place, "p/rules/check.md", RULE, "By hand.", id="r-check", kind="rule", rationale="it broke once")
+    conversations.noted(
+        place,
+        "two",
+        "2026-11-17",
+        OUTCOME,
+        branch="cache",
+        conversation="k-two",
+        files="[src/cache.c]",
+    )
+    vault.put(
+        place,
+        "p/learnings/zebra.md",
+        "Zebra",
+        SECRET + ".\n\nSee [[cache]] and [[gone]].\n\n<script>alert(1)</script>",
+        id="l-zebra",
+        tags="[deploy]",
+    )
+    vault.put(
+        place,
+        "p/learnings/cache.md",
+        "Docker cache",
+        "Use --no-cache.",
+        id="l-cache",
+        tags="[build]",
+    )
+    vault.put(
+        place,
+        "s/learnings/told.md",
+        "Told to all",
+        "The token is " + "ghp_" + "Kq8TzR3vY1nW7xB5" + "mD2cF9hJ4pL6sG0aQeUi",
+        id="l-told",
+    )
+    vault.put(
+        place,
+        "p/learnings/maybe.md",
+        "Maybe so",
+        "It may be.",
+        id="l-maybe",
+        source="auto",
+        links="[l-cache]",
+    )
+    vault.put(
+        place, "p/plans/move.md", "Move the cache", "- [ ] measure", id="p-move", status="active"
+    )
+    rule = vault.put(
+        place,
+        "p/rules/check.md",
+        RULE,
+        "By hand.",
+        id="r-check",
+        kind="rule",
+        rationale="it broke once",
+    )
     with open(rule, "rb") as file:
         before = file.read()
     approvals.decide(place.home, place.key, "r-check", files.sha256(before), "approve", "alex", now)
@@ -46,7 +98,9 @@ def stored(home: str, project: str, now: float) -> layout.Place:
 
 
 @contextlib.contextmanager
-def served(made: pages.Pages, idle: float = 600.0, clock: Any = time.monotonic) -> Iterator[web.Site]:
+def served(
+    made: pages.Pages, idle: float = 600.0, clock: Any = time.monotonic
+) -> Iterator[web.Site]:
     """Serve pages in a thread."""
     site = web.Site(made, web.listen(0), idle, clock)
     thread = threading.Thread(target=site.run, daemon=True)
@@ -79,19 +133,30 @@ def rest(link: socket.socket) -> bytes:
 
 
 class Browser:
-    """One that was let in: gets pages with its cookie.  base: the page's folder.  method: by which it opened the address."""
+    """One that was let in: gets pages with its cookie.  base: the page's folder.  method: by which
+    it opened the address.
+    """
 
     def __init__(self, site: web.Site, method: str = "GET"):
         self.address = site.gate.address()
         self.port, path = re.match(r"http://127\.0\.0\.1:(\d+)(/.*)", self.address).groups()
         self.base = path.partition("/open/")[0]
-        self.opened = told(int(self.port), ("%s %s HTTP/1.1\r\nHost: 127.0.0.1:%s\r\n\r\n" % (method, path, self.port)).encode())
+        self.opened = told(
+            int(self.port),
+            ("%s %s HTTP/1.1\r\nHost: 127.0.0.1:%s\r\n\r\n" % (method, path, self.port)).encode(),
+        )
         found = re.search(rb"set-cookie: (\w+=[^;]*)", self.opened)
         self.cookie = found[1].decode() if found else ""
 
     def head(self, path: str, method: str = "GET", **more: str) -> bytes:
-        """Return a request that is in order but for some headers: `Sec_Fetch_Site="cross-site"`; "" leaves one out."""
-        heads = {"Host": "127.0.0.1:" + self.port, "Cookie": self.cookie, **{k.replace("_", "-"): v for k, v in more.items()}}
+        """Return a request that is in order but for some headers: `Sec_Fetch_Site="cross-site"`; ""
+        leaves one out.
+        """
+        heads = {
+            "Host": "127.0.0.1:" + self.port,
+            "Cookie": self.cookie,
+            **{k.replace("_", "-"): v for k, v in more.items()},
+        }
         lines = "".join("%s: %s\r\n" % row for row in heads.items() if row[1])
         return ("%s %s%s HTTP/1.1\r\n%s\r\n" % (method, self.base, path, lines)).encode()
 

@@ -15,11 +15,22 @@ def twins(place, now, count: int = 1) -> None:
     """Write pairs of learnings that say the same."""
     for number in range(count):
         for side, tag in (("a", "shell"), ("b", "paths")):
-            vault.put(place, "p/learnings/%s%d.md" % (side, number), "Quote paths %d" % number, SAME + " Case %d." % number, tag,
-                      created=clock.iso(now - DAY), updated=clock.iso(now - DAY + (side == "b")))
+            vault.put(
+                place,
+                "p/learnings/%s%d.md" % (side, number),
+                "Quote paths %d" % number,
+                SAME + " Case %d." % number,
+                tag,
+                created=clock.iso(now - DAY),
+                updated=clock.iso(now - DAY + (side == "b")),
+            )
 
 
 def texts(place) -> dict[str, bytes]:
     """Every record in the store by its path, without the archive."""
-    return {str(path): path.read_bytes() for _, root in place.tiers() for path in Path(root).rglob("*.md")
-            if "/archive/" not in str(path)}
+    return {
+        str(path): path.read_bytes()
+        for _, root in place.tiers()
+        for path in Path(root).rglob("*.md")
+        if "/archive/" not in str(path)
+    }

@@ -1,4 +1,6 @@
-"""The part of `docs/reference.md` that is made of the tables: `PYTHONPATH=.:tests python -m harness.reference` writes it anew."""
+"""The part of `docs/reference.md` that is made of the tables: `PYTHONPATH=.:tests python -m
+harness.reference` writes it anew.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,11 @@ from memory.terminal.arguments import TASKS
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENT = ROOT / "docs" / "reference.md"
 BEGIN, END = "<!-- %s: made of the tables -->\n", "<!-- end of %s -->\n"
-WHO = {authority.SESSION: "anyone", authority.TYPED: "you, also by a slash command", authority.PERSON: "you, in a terminal"}
+WHO = {
+    authority.SESSION: "anyone",
+    authority.TYPED: "you, also by a slash command",
+    authority.PERSON: "you, in a terminal",
+}
 
 
 def commands() -> str:
@@ -23,7 +29,9 @@ def commands() -> str:
     listed = {name for _, names, _ in TASKS for name in names.split()}
     out = []
     for heading, names, _ in TASKS:
-        more = [name for name in main.VERBS if name not in listed] if heading == TASKS[-1][0] else []
+        more = (
+            [name for name in main.VERBS if name not in listed] if heading == TASKS[-1][0] else []
+        )
         known = [name for name in [*names.split(), *more] if name in main.VERBS]
         out += ["### " + heading, ""] if known else []
         for name in known:
@@ -32,23 +40,49 @@ def commands() -> str:
 
 
 def _command(name: str, verb: main.Verb) -> list[str]:
-    out = ["**`dayleaf %s`**  %s.  Who: %s%s." % ((name + " " + verb.words).strip(), verb.purpose, WHO[authority.least(name)], _decided(name)), ""]
-    rows = ["- `%s`: %s%s" % ((word + " " + part.words).strip(), part.purpose, "; takes `%s`" % part.flags.replace(" ", "` `") * bool(
-        part.flags and word != "search")) for word, part in verb.parts.items()]
+    out = [
+        "**`dayleaf %s`**  %s.  Who: %s%s."
+        % (
+            (name + " " + verb.words).strip(),
+            verb.purpose,
+            WHO[authority.least(name)],
+            _decided(name),
+        ),
+        "",
+    ]
+    rows = [
+        "- `%s`: %s%s"
+        % (
+            (word + " " + part.words).strip(),
+            part.purpose,
+            "; takes `%s`" % part.flags.replace(" ", "` `") * bool(part.flags and word != "search"),
+        )
+        for word, part in verb.parts.items()
+    ]
     out += [*rows, ""] if rows else []
-    options = [(flags, given) for flags, given in verb.options if given.get("help") is not argparse.SUPPRESS]
+    options = [
+        (flags, given)
+        for flags, given in verb.options
+        if given.get("help") is not argparse.SUPPRESS
+    ]
     filtered = name != "recall" and all(one in verb.options for one in main.FILTERS)
     if filtered:
         options = [one for one in options if one not in main.FILTERS]
         out += ["- the filters of `recall`, from `--since` to `--explain`"]
     if options or filtered:
-        out += ["- %s: %s" % (_shown(flags, given), given.get("help", "")) for flags, given in options] + [""]
+        out += [
+            "- %s: %s" % (_shown(flags, given), given.get("help", "")) for flags, given in options
+        ] + [""]
     return out
 
 
 def _decided(name: str) -> str:
     words = authority.VERBS[name].words
-    return "; %s: %s" % (", ".join("`%s`" % word for word in words), WHO[next(iter(words.values()))]) if words else ""
+    return (
+        "; %s: %s" % (", ".join("`%s`" % word for word in words), WHO[next(iter(words.values()))])
+        if words
+        else ""
+    )
 
 
 def _shown(flags: tuple[str, ...], given: dict) -> str:
@@ -58,17 +92,43 @@ def _shown(flags: tuple[str, ...], given: dict) -> str:
 def settings() -> str:
     """Return every setting with its default and what its line in `core/config.py` says of it."""
     source = (ROOT / "memory" / "core" / "config.py").read_text(encoding="utf-8")
-    said = dict(re.findall(r'(?m)^    "([\w.]+)": .*?,  # (.*)$', source))
-    rows = ["| `%s` | `%s` | %s | %s |" % (key, json.dumps(default), said[key].replace("|", "or"), "yes" if key in config.PROJECT_KEYS else "")
-            for key, default in config.DEFAULTS.items()]
-    return "\n".join(["| key | default | what it is | a project may narrow it |", "| --- | --- | --- | --- |", *rows, ""])
+    said = {
+        key: beside or " ".join(line.strip(" #") for line in above.splitlines())
+        for above, key, beside in re.findall(
+            r'(?m)^((?:    # .*\n)*)    "([\w.]+)": .*?,(?:  # (.*))?$', source
+        )
+        if above or beside
+    }
+    rows = [
+        "| `%s` | `%s` | %s | %s |"
+        % (
+            key,
+            json.dumps(default),
+            said[key].replace("|", "or"),
+            "yes" if key in config.PROJECT_KEYS else "",
+        )
+        for key, default in config.DEFAULTS.items()
+    ]
+    return "\n".join(
+        [
+            "| key | default | what it is | a project may narrow it |",
+            "| --- | --- | --- | --- |",
+            *rows,
+            "",
+        ]
+    )
 
 
 def renewed(text: str) -> str:
     """Return the document with the parts that are made of the tables as they are now."""
     for name, made in (("commands", commands()), ("settings", settings())):
         begin, end = BEGIN % name, END % name
-        text = re.sub(re.escape(begin) + ".*?" + re.escape(end), lambda _, now=begin + "\n" + made + "\n" + end: now, text, flags=re.S)
+        text = re.sub(
+            re.escape(begin) + ".*?" + re.escape(end),
+            lambda _, now=begin + "\n" + made + "\n" + end: now,
+            text,
+            flags=re.S,
+        )
     return text
 
 

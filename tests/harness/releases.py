@@ -8,7 +8,16 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PLUGIN = ("memory", "hooks", "commands", "skills", "bin", ".claude-plugin", "install.sh", "pyproject.toml")
+PLUGIN = (
+    "memory",
+    "hooks",
+    "commands",
+    "skills",
+    "bin",
+    ".claude-plugin",
+    "install.sh",
+    "pyproject.toml",
+)
 
 
 def built(folder: Path, *kinds: str) -> tuple[Path, ...]:
@@ -24,9 +33,16 @@ def built(folder: Path, *kinds: str) -> tuple[Path, ...]:
             shutil.copy(ROOT / name, to)
     for kind in kinds:
         code = "from setuptools import setup; setup()"
-        done = subprocess.run([sys.executable, "-c", code, "-q", kind, "-d", str(folder)], cwd=copy, capture_output=True, text=True)
+        done = subprocess.run(
+            [sys.executable, "-c", code, "-q", kind, "-d", str(folder)],
+            cwd=copy,
+            capture_output=True,
+            text=True,
+        )
         assert done.returncode == 0, done.stderr
-    return tuple(next(folder.glob({"bdist_wheel": "*.whl", "sdist": "*.tar.gz"}[kind])) for kind in kinds)
+    return tuple(
+        next(folder.glob({"bdist_wheel": "*.whl", "sdist": "*.tar.gz"}[kind])) for kind in kinds
+    )
 
 
 def tree(target: Path) -> Path:

@@ -1,4 +1,6 @@
-"""A repository whose history is written as a test goes on, and a record that names what is in it."""
+"""A repository whose history is written as a test goes on, and a record that names what is in
+it.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ from memory.project import claims
 
 def note(body, meta=""):
     """A record with a body and lines of frontmatter."""
-    return records.from_bytes("p/learnings/x.md", ("---\ntitle: t\n%s---\n\n%s\n" % (meta, body)).encode(), 0.0)
+    return records.from_bytes(
+        "p/learnings/x.md", ("---\ntitle: t\n%s---\n\n%s\n" % (meta, body)).encode(), 0.0
+    )
 
 
 JWT = """import json
@@ -28,7 +32,11 @@ LIMIT_OF_TOKENS = 5
 def received(root, env):
     """Commit all that stands in a repository as somebody else, as if it had come with a pull."""
     subprocess.run(["git", "-C", root, "add", "-A"], env=env, check=True)
-    subprocess.run(["git", "-C", root, "commit", "-qm", "theirs", "--author", "Kim <kim@example.invalid>"], env=env, check=True)
+    subprocess.run(
+        ["git", "-C", root, "commit", "-qm", "theirs", "--author", "Kim <kim@example.invalid>"],
+        env=env,
+        check=True,
+    )
 
 
 class Repository:
@@ -38,7 +46,9 @@ class Repository:
         self.root, self.env, self.now = root, env, now
 
     def write(self, **texts):
-        """Write files by path (`__` stands for a slash, None deletes) and commit them; returns the hash."""
+        """Write files by path (`__` stands for a slash, None deletes) and commit them; returns the
+        hash.
+        """
         for name, text in texts.items():
             path = Path(self.root, name.replace("__", "/") + ".py")
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -50,8 +60,14 @@ class Repository:
 
     def __call__(self, *words):
         stamp = "%d +0000" % self.now
-        done = subprocess.run(["git", *words], cwd=self.root, check=True, capture_output=True, text=True,
-                              env={**self.env, "GIT_AUTHOR_DATE": stamp, "GIT_COMMITTER_DATE": stamp})
+        done = subprocess.run(
+            ["git", *words],
+            cwd=self.root,
+            check=True,
+            capture_output=True,
+            text=True,
+            env={**self.env, "GIT_AUTHOR_DATE": stamp, "GIT_COMMITTER_DATE": stamp},
+        )
         return done.stdout.strip()
 
     def check(self, body, meta="", when=None):

@@ -1,4 +1,6 @@
-"""A store with something of everything, the operations that change it, and what must hold however one of them ended."""
+"""A store with something of everything, the operations that change it, and what must hold however
+one of them ended.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +19,11 @@ from memory.hook import indexview
 from memory.store import ledger
 from memory.store.store import Store
 
-WHOLE = os.environ.get("DAYLEAF_TEST_FAULTS") == "all"  # read here: the fixtures give every test an environment of its own
+# read here: the fixtures give every test an environment of its own
+WHOLE = os.environ.get("DAYLEAF_TEST_FAULTS") == "all"
 MARK = "MARK-%s"
-NOTES, TREE, TWINS, DEAD = (40, 15, 8, 3) if WHOLE else (3, 2, 1, 0)  # what there is to import, to merge, to recover
+# what there is to import, to merge, to recover
+NOTES, TREE, TWINS, DEAD = (40, 15, 8, 3) if WHOLE else (3, 2, 1, 0)
 LEARNINGS = ("pool", "cache", "retry", "shell")
 
 
@@ -51,45 +55,76 @@ class Scene(NamedTuple):
             return OPERATIONS[name](self)
         except DayleafError as error:
             return error.status, "", str(error)
-        except OSError as error:  # an engine that is called without the command line, which says it in one line
+        # an engine that is called without the command line, which says it in one line
+        except OSError as error:
             return 1, "", str(error)
 
     def bodies(self) -> set[str]:
         """What every record says, in the store or as `restore` would bring it back."""
         store = Store(self.place, vault.settings(), self.now)
-        return {r.body.strip() for r in store.each()} | {store.read(t + "/" + m.away).body.strip() for t, m in store.away().values()}
+        return {r.body.strip() for r in store.each()} | {
+            store.read(t + "/" + m.away).body.strip() for t, m in store.away().values()
+        }
 
     def marks(self) -> set[str]:
         """The marks of the records that can be found, in the store or its archive."""
         text = "\n".join(self.bodies())
-        return {name for name in (*LEARNINGS, "gone", "twin", "rule", "plan", "doc", "checkpoint") if MARK % name in text}
+        return {
+            name
+            for name in (*LEARNINGS, "gone", "twin", "rule", "plan", "doc", "checkpoint")
+            if MARK % name in text
+        }
 
 
 def _run(*words: str, **env: str) -> Callable[[Scene], Any]:
     """Return what runs a command; TOP in its words is the home, WORKSPACE its key."""
+
     def act(scene: Scene) -> Any:
-        done = scene.call(*(word.replace("TOP", scene.top).replace("WORKSPACE", scene.place.key) for word in words), **env)
+        done = scene.call(
+            *(
+                word.replace("TOP", scene.top).replace("WORKSPACE", scene.place.key)
+                for word in words
+            ),
+            **env,
+        )
         return done.returncode, done.stdout, done.stderr
+
     return act
 
 
 def _work(name: str) -> Callable[[Scene], Any]:
     def act(scene: Scene) -> Any:
-        event = {"hook_event_name": name, "session_id": scene.session.name, "transcript_path": str(scene.session.path), "cwd": scene.project}
+        event = {
+            "hook_event_name": name,
+            "session_id": scene.session.name,
+            "transcript_path": str(scene.session.path),
+            "cwd": scene.project,
+        }
         worker.work(event, {**scene.env, "DAYLEAF_RUNTIME_AUTO": "0"}, scene.now)
         return 0, "", ""
+
     return act
 
 
 def _prompt(scene: Scene) -> Any:
-    event = {"hook_event_name": "UserPromptSubmit", "session_id": "later", "prompt": "why does the pool want jitter?", "cwd": scene.project}
+    event = {
+        "hook_event_name": "UserPromptSubmit",
+        "session_id": "later",
+        "prompt": "why does the pool want jitter?",
+        "cwd": scene.project,
+    }
     worker.after_prompt(event, {**scene.env, "DAYLEAF_RUNTIME_AUTO": "0"}, scene.now)
     return 0, "", ""
 
 
 def _start(scene: Scene) -> Any:
-    event = {"hook_event_name": "SessionStart", "session_id": "later", "source": "startup", "cwd": scene.project,
-             "transcript_path": str(scene.session.path.with_name("later.jsonl"))}
+    event = {
+        "hook_event_name": "SessionStart",
+        "session_id": "later",
+        "source": "startup",
+        "cwd": scene.project,
+        "transcript_path": str(scene.session.path.with_name("later.jsonl")),
+    }
     worker.after_start(event, {**scene.env, "DAYLEAF_RUNTIME_AUTO": "0"}, scene.now)
     return 0, "", ""
 
@@ -101,7 +136,9 @@ def _note(scene: Scene) -> Any:
 
 
 OPERATIONS: dict[str, Callable[[Scene], Any]] = {
-    "learn": _run("learn", "The importer must hold one connection open, else the proxy cuts it. MARK-new"),
+    "learn": _run(
+        "learn", "The importer must hold one connection open, else the proxy cuts it. MARK-new"
+    ),
     "capture": _work("SessionEnd"),
     "start": _start,
     "forget": _run("forget", "pool"),
@@ -143,36 +180,78 @@ OPERATIONS: dict[str, Callable[[Scene], Any]] = {
     "backup part": _run("backup", "TOP/part.dayleaf", "--workspace", "WORKSPACE"),
 }
 REMOVES = {"forget --hard": "pool"}  # what an operation may take away for good
-AGAIN = {"restore into": (0, 2)}  # its status when it is done again, where that is not 0 or 1: a directory that is no longer empty
+# its status when it is done again, where that is not 0 or 1: a directory that is no longer empty
+AGAIN = {"restore into": (0, 2)}
 
 
-def made(tmp_path: Path, env: dict[str, str], project: str, place: Any, run: Callable[..., Any], now: float) -> Scene:
-    """Make a home with records of every kind, an index, an archive with one record, and a finished session nobody captured."""
+def made(
+    tmp_path: Path,
+    env: dict[str, str],
+    project: str,
+    place: Any,
+    run: Callable[..., Any],
+    now: float,
+) -> Scene:
+    """Make a home with records of every kind, an index, an archive with one record, and a finished
+    session nobody captured.
+    """
     stamp = clock.iso(now - clock.DAY)
     for name in LEARNINGS:
-        vault.put(place, "p/learnings/%s.md" % name, "About the " + name + " quokka" * (name == "pool"), "The %s wants jitter%s. %s" % (name, " zebra-seventy" * (name == "retry"), MARK % name),
-                  name, created=stamp, links="[{relation: related_to, target: pool}]" if name == "cache" else "[]")
-    same = "Quote every path that is given to the shell, since some hold a space. Case %d. " + MARK % "twin"
+        vault.put(
+            place,
+            "p/learnings/%s.md" % name,
+            "About the " + name + " quokka" * (name == "pool"),
+            "The %s wants jitter%s. %s" % (name, " zebra-seventy" * (name == "retry"), MARK % name),
+            name,
+            created=stamp,
+            links="[{relation: related_to, target: pool}]" if name == "cache" else "[]",
+        )
+    same = (
+        "Quote every path that is given to the shell, since some hold a space. Case %d. "
+        + MARK % "twin"
+    )
     for number in range(TWINS):
         for side in "ab":
-            vault.put(place, "p/learnings/twin%s%d.md" % (side, number), "Quote paths %d" % number, same % number, "shell",
-                      created=stamp)
+            vault.put(
+                place,
+                "p/learnings/twin%s%d.md" % (side, number),
+                "Quote paths %d" % number,
+                same % number,
+                "shell",
+                created=stamp,
+            )
     vault.put(place, "p/learnings/gone.md", "About the gone", MARK % "gone", created=stamp)
     vault.put(place, "p/rules/rule.md", "Never force push", MARK % "rule", created=stamp)
-    vault.put(place, "p/plans/plan.md", "Ship it", "- [ ] one\n- [ ] two\n\n" + MARK % "plan", status="active", created=stamp)
+    vault.put(
+        place,
+        "p/plans/plan.md",
+        "Ship it",
+        "- [ ] one\n- [ ] two\n\n" + MARK % "plan",
+        status="active",
+        created=stamp,
+    )
     vault.put(place, "p/resources/doc.md", "The manual", MARK % "doc", type="doc", created=stamp)
     for number in range(12):
-        vault.put(place, "p/checkpoints/%s/c%d.md" % (clock.day(now - number * clock.DAY), number), "Checkpoint %d" % number,
-                  "Worked on part %d. %s" % (number, MARK % "checkpoint"), created=clock.iso(now - number * clock.DAY))
+        vault.put(
+            place,
+            "p/checkpoints/%s/c%d.md" % (clock.day(now - number * clock.DAY), number),
+            "Checkpoint %d" % number,
+            "Worked on part %d. %s" % (number, MARK % "checkpoint"),
+            created=clock.iso(now - number * clock.DAY),
+        )
     Path(project, "tree", "docs").mkdir(parents=True)
     for number in range(NOTES):
         path = Path(project, "notes", "n%d.md" % number)
         path.parent.mkdir(exist_ok=True)
         path.write_text("# Note %d\n\nOf the import, number %d.\n" % (number, number))
-        shutil.copy(path, Path(project, "tree", "docs").joinpath(path.name)) if number < TREE else None
+        shutil.copy(
+            path, Path(project, "tree", "docs").joinpath(path.name)
+        ) if number < TREE else None
     session = Ending(env, project, now).copy("tools-headless")
     for number in range(DEAD):
-        Ending(env, project, now, "dead-%d" % number).copy(("tools-interactive", "compact-interactive", "subagent-interactive")[number])
+        Ending(env, project, now, "dead-%d" % number).copy(
+            ("tools-interactive", "compact-interactive", "subagent-interactive")[number]
+        )
     for words in (("index", "build"), ("forget", "gone"), ("feedback", "retry", "up")):
         done = run(*words)
         assert (done.returncode, done.stderr) == (0, ""), done
@@ -189,7 +268,9 @@ def prepare(scene: Scene, operation: str) -> None:
     if operation == "resource refresh":
         assert _run("resource", "add", "--path", "notes/n1.md")(scene)[0] == 0
         assert _run("forget", "doc")(scene)[0] == 0  # it has no file to be refreshed from
-        Path(scene.project, "notes", "n1.md").write_text("# Note 1\n\nIt says something else by now.\n")
+        Path(scene.project, "notes", "n1.md").write_text(
+            "# Note 1\n\nIt says something else by now.\n"
+        )
         scene.save()
     if operation == "doctor":
         Path(scene.place.path("p/learnings/pool.md")).chmod(0o644)
@@ -210,8 +291,12 @@ def prepare(scene: Scene, operation: str) -> None:
 def visible(scene: Scene) -> dict[str, bytes]:
     """Every file of the home that is no temporary one and not derived, with its bytes."""
     homes = [home for home in (scene.place.home, scene.top + "/other") if os.path.isdir(home)]
-    return {path: data for home in homes for path, data in vault.snapshot(home).items()
-            if "/cache/" not in path and "/" + files.TEMP not in path}
+    return {
+        path: data
+        for home in homes
+        for path, data in vault.snapshot(home).items()
+        if "/cache/" not in path and "/" + files.TEMP not in path
+    }
 
 
 def blobs(steps: list[tracer.Step]) -> set[bytes]:
@@ -227,9 +312,11 @@ def blobs(steps: list[tracer.Step]) -> set[bytes]:
 
 
 def untorn(scene: Scene, before: dict[str, bytes], written: set[bytes], case: Any = "") -> None:
-    """Check that every visible record is one that was there or that was written whole, and every ledger line complete.
+    """Check that every visible record is one that was there or that was written whole, and every
+    ledger line complete.
 
-    written: what the operation writes into its files when it is left alone.  case: named where the check fails.
+    written: what the operation writes into its files when it is left alone.  case: named where the
+    check fails.
     """
     known = set(before.values()) | written
     for path, data in visible(scene).items():
@@ -239,14 +326,22 @@ def untorn(scene: Scene, before: dict[str, bytes], written: set[bytes], case: An
             json.loads(data)
         elif path.endswith(".jsonl"):
             for line in data.splitlines(keepends=True):
-                if "short" in case:  # what a half write left is ended by the next line's writer, and passed over by readers
+                # what a half write left is ended by the next line's writer, and passed over by
+                # readers
+                if "short" in case:
                     assert not line.strip() or line.startswith(b"{"), (path, case)
                     continue
-                assert not line.endswith(b"\n") or not line.strip() or isinstance(json.loads(line), dict), (path, case)
+                assert (
+                    not line.endswith(b"\n")
+                    or not line.strip()
+                    or isinstance(json.loads(line), dict)
+                ), (path, case)
 
 
 def healed(scene: Scene, operation: str, marks: set[str]) -> None:
-    """Check that the next commands work as if nothing had been, and that everything is still there after them."""
+    """Check that the next commands work as if nothing had been, and that everything is still there
+    after them.
+    """
     first = scene.call("recall", "jitter")
     assert (first.returncode, first.stderr) == (0, ""), first
     again = scene.act(operation)
@@ -265,14 +360,18 @@ def holding(scene: Scene, text: bytes) -> list[str]:
 
 
 def sampled(total: int, most: int) -> list[int]:
-    """Return the points to visit of 1 to total: all of them on demand, else the first, the last and some between."""
+    """Return the points to visit of 1 to total: all of them on demand, else the first, the last and
+    some between.
+    """
     if WHOLE or total <= most:
         return list(range(1, total + 1))
     return sorted({1 + round(number * (total - 1) / max(1, most - 1)) for number in range(most)})
 
 
 def nothing_but_words(answer: Any, case: Any = "") -> None:
-    """Check how a command speaks of a fault: status 0 to 2, and a line on stderr, or one for each record that stays."""
+    """Check how a command speaks of a fault: status 0 to 2, and a line on stderr, or one for each
+    record that stays.
+    """
     status, _, err = answer
     lines = err.splitlines()
     assert status in (0, 1, 2) and "fault of dayleaf" not in err, (case, answer)

@@ -13,8 +13,13 @@ SAYS = "#!/bin/sh\necho GOOD\n"
 
 
 def keeper(place, project, now):
-    """Return what keeps a script as a resource, approved if wanted: kept(text, approve=True, name=...) -> its record."""
-    def call(text: str | bytes = SAYS, approve: bool = True, name: str = "do it.sh", tier: str = "p"):
+    """Return what keeps a script as a resource, approved if wanted: kept(text, approve=True,
+    name=...) -> its record.
+    """
+
+    def call(
+        text: str | bytes = SAYS, approve: bool = True, name: str = "do it.sh", tier: str = "p"
+    ):
         path = Path(project, name)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(text if isinstance(text, bytes) else text.encode())
@@ -23,9 +28,18 @@ def keeper(place, project, now):
         if approve:
             allow(place, found, path.read_bytes(), now)
         return found
+
     return call
 
 
 def allow(place, record, data: bytes, now: float) -> None:
     """Approve bytes, as the user did on a terminal."""
-    approvals.decide(place.home, approvals.script_workspace(record.name, place.key), record.id, material.files.sha256(data), "approve", "t", now)
+    approvals.decide(
+        place.home,
+        approvals.script_workspace(record.name, place.key),
+        record.id,
+        material.files.sha256(data),
+        "approve",
+        "t",
+        now,
+    )

@@ -27,7 +27,12 @@ class Session:
     """A host session in the test's home: appends lines to its transcript and fires hooks."""
 
     def __init__(self, env, project, now, name="sess-1"):
-        self.env, self.project, self.now, self.name = {**env, "CLAUDE_PROJECT_DIR": project}, project, now, name
+        self.env, self.project, self.now, self.name = (
+            {**env, "CLAUDE_PROJECT_DIR": project},
+            project,
+            now,
+            name,
+        )
         self.path = Path(env["HOME"], ".claude", "projects", "-w", name + ".jsonl")
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self.place = layout.locate(self.env, project)
@@ -37,7 +42,9 @@ class Session:
         """Take over a recorded session with its subagents."""
         shutil.copy(DATA / (fixture + ".jsonl"), self.path)
         if (DATA / (fixture + ".subagents")).is_dir():
-            shutil.copytree(DATA / (fixture + ".subagents"), self.path.with_suffix("") / "subagents")
+            shutil.copytree(
+                DATA / (fixture + ".subagents"), self.path.with_suffix("") / "subagents"
+            )
         return self
 
     def line(self, kind, content, **more):
@@ -93,18 +100,35 @@ class Session:
         )
 
     def fire(self, event, **more):
-        """Capture as an event of the host asks for; a failure is raised.  Returns the texts of all checkpoints."""
+        """Capture as an event of the host asks for; a failure is raised.  Returns the texts of all
+        checkpoints.
+        """
         self.capture(event, **more)
         return self.files()
 
     def capture(self, event, on_change=None, **more):
-        payload = {"hook_event_name": event, "session_id": self.name, "transcript_path": str(self.path), "cwd": "/elsewhere", **more}
+        payload = {
+            "hook_event_name": event,
+            "session_id": self.name,
+            "transcript_path": str(self.path),
+            "cwd": "/elsewhere",
+            **more,
+        }
         session, path = stretches.subject(payload, self.env)
         place = layout.locate(self.env, boundary.project_dir(payload, self.env))
         settings = config.load(place.home, place.root, self.env)
         if session and settings["capture.enabled"]:
-            stretches.capture(place, settings, self.env, self.now, session, path, worker.TRIGGERS[event],
-                              payload.get("last_assistant_message", ""), on_change)
+            stretches.capture(
+                place,
+                settings,
+                self.env,
+                self.now,
+                session,
+                path,
+                worker.TRIGGERS[event],
+                payload.get("last_assistant_message", ""),
+                on_change,
+            )
 
     def files(self):
         """The texts of all checkpoints, oldest first."""
@@ -112,7 +136,9 @@ class Session:
 
     def where(self):
         found = Path(self.place.private, "checkpoints").glob("*/*.md")
-        return sorted(found, key=lambda path: (frontmatter.parse(path.read_bytes()).meta["until"], path.name))
+        return sorted(
+            found, key=lambda path: (frontmatter.parse(path.read_bytes()).meta["until"], path.name)
+        )
 
     def talks(self):
         """The files of all conversations."""
@@ -133,8 +159,17 @@ class Ending(Session):
 
     def end(self, event="SessionEnd", **more):
         """Serve an event as the detached worker does and return the learnings there are."""
-        worker.work({"hook_event_name": event, "session_id": self.name, "transcript_path": str(self.path), "cwd": self.project,
-                     **more}, {**self.env, "DAYLEAF_RUNTIME_AUTO": "0"}, self.now)
+        worker.work(
+            {
+                "hook_event_name": event,
+                "session_id": self.name,
+                "transcript_path": str(self.path),
+                "cwd": self.project,
+                **more,
+            },
+            {**self.env, "DAYLEAF_RUNTIME_AUTO": "0"},
+            self.now,
+        )
         return self.learnings()
 
     def learnings(self):
@@ -143,14 +178,24 @@ class Ending(Session):
 
     def change(self, path, old, new):
         """Edit a file as the host's structured result tells it."""
-        return self.tool("Edit", {"file_path": self.project + "/" + path, "old_string": old, "new_string": new}, "updated", result={
-            "filePath": path, "originalFile": old, "structuredPatch": [{"lines": ["-" + old, "+" + new]}]})
+        return self.tool(
+            "Edit",
+            {"file_path": self.project + "/" + path, "old_string": old, "new_string": new},
+            "updated",
+            result={
+                "filePath": path,
+                "originalFile": old,
+                "structuredPatch": [{"lines": ["-" + old, "+" + new]}],
+            },
+        )
 
 
 def work(session, count=4, name="m"):
     """Let a session edit and test some files."""
     for number in range(count):
-        session.edit("src/%s%d.py" % (name, number)).bash("pytest -q tests/t%d.py" % number, "1 passed in 0.1s")
+        session.edit("src/%s%d.py" % (name, number)).bash(
+            "pytest -q tests/t%d.py" % number, "1 passed in 0.1s"
+        )
     return session
 
 
@@ -161,52 +206,125 @@ def section(text, name):
 
 
 def secret_of(n):
-    """Return a token that no scanner of this repository should find; another one for each number."""
-    return "gh" + "p_" + "".join(random.Random(n).choices("abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789", k=36))
+    """Return a token that no scanner of this repository should find; another one for each
+    number.
+    """
+    return (
+        "gh"
+        + "p_"
+        + "".join(
+            random.Random(n).choices(
+                "abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789", k=36
+            )
+        )
+    )
 
 
 def big(path, size):
-    """Write a transcript of `size` bytes: prompts, words, edits, runs, and the snapshots that dominate real ones."""
+    """Write a transcript of `size` bytes: prompts, words, edits, runs, and the snapshots that
+    dominate real ones.
+    """
     rng = random.Random(1)
-    words = "the pool was exhausted because connections were never returned so use a manager in src/db/pool.py".split()
+    words = (
+        "the pool was exhausted because connections were never returned so use a "
+        "manager in src/db/pool.py"
+    ).split()
     tick = 0
 
     def line(kind, content, **more):
         nonlocal tick
         tick += 1
         stamp = clock.iso(1795000000 + tick).replace("Z", ".000Z")
-        return json.dumps({"type": kind, "uuid": str(uuid.UUID(int=rng.getrandbits(128))), "timestamp": stamp, "cwd": "/w",
-                           "message": {"content": content}, **more}, separators=(",", ":")) + "\n"
+        return (
+            json.dumps(
+                {
+                    "type": kind,
+                    "uuid": str(uuid.UUID(int=rng.getrandbits(128))),
+                    "timestamp": stamp,
+                    "cwd": "/w",
+                    "message": {"content": content},
+                    **more,
+                },
+                separators=(",", ":"),
+            )
+            + "\n"
+        )
 
     with path.open("w", encoding="utf-8") as file:
         number = 0
         while file.tell() < size:
             number += 1
-            file.write(line("user", "request %d: " % number + " ".join(rng.choices(words, k=30)), promptSource="typed"))
-            file.write(line("assistant", [{"type": "text", "text": " ".join(rng.choices(words, k=120)) + "."}]))
+            file.write(
+                line(
+                    "user",
+                    "request %d: " % number + " ".join(rng.choices(words, k=30)),
+                    promptSource="typed",
+                )
+            )
+            file.write(
+                line(
+                    "assistant",
+                    [{"type": "text", "text": " ".join(rng.choices(words, k=120)) + "."}],
+                )
+            )
             for name, given, output in (
-                    ("Read", {"file_path": "/w/x"}, "line of code\n" * 400),
-                    ("Bash", {"command": "pytest tests/t%d.py" % number}, "out\n" * 200 + "1 passed in 1s"),
-                    ("Edit", {"file_path": "/w/src/f%d.py" % (number % 50)}, "updated")):
+                ("Read", {"file_path": "/w/x"}, "line of code\n" * 400),
+                (
+                    "Bash",
+                    {"command": "pytest tests/t%d.py" % number},
+                    "out\n" * 200 + "1 passed in 1s",
+                ),
+                ("Edit", {"file_path": "/w/src/f%d.py" % (number % 50)}, "updated"),
+            ):
                 call = "t%d%s" % (number, name)
-                file.write(line("assistant", [{"type": "tool_use", "id": call, "name": name, "input": given}]))
-                file.write(line("user", [{"type": "tool_result", "tool_use_id": call, "content": output}],
-                                toolUseResult={"stdout": output}))
-            file.write('{"type":"api-request-blob","body":"%s"}\n' % ('\\"role\\":\\"user\\" ' * 300))
+                file.write(
+                    line(
+                        "assistant",
+                        [{"type": "tool_use", "id": call, "name": name, "input": given}],
+                    )
+                )
+                file.write(
+                    line(
+                        "user",
+                        [{"type": "tool_result", "tool_use_id": call, "content": output}],
+                        toolUseResult={"stdout": output},
+                    )
+                )
+            file.write(
+                '{"type":"api-request-blob","body":"%s"}\n' % ('\\"role\\":\\"user\\" ' * 300)
+            )
     return path
 
 
-CAPTURE = ("import sys,json;sys.path.insert(0,sys.argv[1]);from memory.core import files;from memory.health import worker;"
-           "worker.work(json.loads(sys.argv[2]),files.environ(),float(sys.argv[3]))")
+CAPTURE = (
+    "import sys,json;sys.path.insert(0,sys.argv[1]);from memory.core import files;from "
+    "memory.health import worker;worker.work(json.loads(sys.argv[2]),"
+    "files.environ(),float(sys.argv[3]))"
+)
 
 
 def starting(session, event, now=0.0, **more):
     """Start a capture as the hook does, in a process of its own."""
-    payload = {"hook_event_name": event, "session_id": session.name, "transcript_path": str(session.path), **more}
+    payload = {
+        "hook_event_name": event,
+        "session_id": session.name,
+        "transcript_path": str(session.path),
+        **more,
+    }
     env = {**os.environ, **session.env}
     env.pop("DAYLEAF_HOME", None)
-    return subprocess.Popen([sys.executable, "-I", "-c", CAPTURE, str(ROOT), json.dumps(payload), str(now or session.now)],
-                            env=env)
+    return subprocess.Popen(
+        [
+            sys.executable,
+            "-I",
+            "-c",
+            CAPTURE,
+            str(ROOT),
+            json.dumps(payload),
+            str(now or session.now),
+        ],
+        env=env,
+    )
 
 
 def serve(session, event="SessionEnd"):

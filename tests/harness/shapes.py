@@ -1,6 +1,8 @@
-"""The shapes of what `--json` prints, as JSON Schema: found in examples, joined, checked, and written out for a reader.
+"""The shapes of what `--json` prints, as JSON Schema: found in examples, joined, checked, and
+written out for a reader.
 
-Of JSON Schema these keywords are used: type, properties, required, additionalProperties, items, description.
+Of JSON Schema these keywords are used: type, properties, required, additionalProperties, items,
+description.
 """
 
 from __future__ import annotations
@@ -8,17 +10,46 @@ from __future__ import annotations
 from typing import Any
 
 Shape = dict[str, Any]
-NAMES = {str: "string", bool: "boolean", int: "integer", float: "number", type(None): "null", list: "array", dict: "object"}
-WORDS = {"string": "text", "boolean": "true or false", "integer": "number", "number": "number", "null": "null"}
+NAMES = {
+    str: "string",
+    bool: "boolean",
+    int: "integer",
+    float: "number",
+    type(None): "null",
+    list: "array",
+    dict: "object",
+}
+WORDS = {
+    "string": "text",
+    "boolean": "true or false",
+    "integer": "number",
+    "number": "number",
+    "null": "null",
+}
 
 
 def of(value: Any, path: str = "", maps: frozenset[str] = frozenset()) -> Shape:
-    """Return the shape of a value.  maps: paths (`records.*`) of objects whose keys are data, such as ids."""
+    """Return the shape of a value.  maps: paths (`records.*`) of objects whose keys are data, such
+    as ids.
+    """
     if isinstance(value, dict) and path in maps:
-        return {"type": "object", "additionalProperties": joined([of(each, path + ".*", maps) for each in value.values()])}
+        return {
+            "type": "object",
+            "additionalProperties": joined(
+                [of(each, path + ".*", maps) for each in value.values()]
+            ),
+        }
     if isinstance(value, dict):
-        inner = {key: of(each, "%s.%s" % (path, key) if path else key, maps) for key, each in value.items()}
-        return {"type": "object", "properties": inner, "required": sorted(inner), "additionalProperties": False}
+        inner = {
+            key: of(each, "%s.%s" % (path, key) if path else key, maps)
+            for key, each in value.items()
+        }
+        return {
+            "type": "object",
+            "properties": inner,
+            "required": sorted(inner),
+            "additionalProperties": False,
+        }
     if isinstance(value, list):
         return {"type": "array", "items": joined([of(each, path + "[]", maps) for each in value])}
     return {"type": NAMES[type(value)]}
@@ -33,7 +64,10 @@ def joined(shapes: list[Shape]) -> Shape:
 
 
 def _both(one: Shape, other: Shape) -> Shape:
-    types = sorted({*_types(one), *_types(other)} - ({"integer"} if "number" in (*_types(one), *_types(other)) else set()))
+    types = sorted(
+        {*_types(one), *_types(other)}
+        - ({"integer"} if "number" in (*_types(one), *_types(other)) else set())
+    )
     out: Shape = {"type": types[0] if len(types) == 1 else types}
     for key in ("description", "items"):
         if key in one or key in other:
@@ -42,12 +76,24 @@ def _both(one: Shape, other: Shape) -> Shape:
     objects = [shape for shape in (one, other) if "object" in _types(shape)]
     if any("properties" in shape for shape in objects):
         names = {name for shape in objects for name in shape.get("properties", {})}
-        out["properties"] = {name: joined([shape["properties"][name] for shape in objects if name in shape.get("properties", {})])
-                             for name in sorted(names)}
-        out["required"] = sorted(name for name in names if all(name in shape.get("required", ()) for shape in objects))
+        out["properties"] = {
+            name: joined(
+                [
+                    shape["properties"][name]
+                    for shape in objects
+                    if name in shape.get("properties", {})
+                ]
+            )
+            for name in sorted(names)
+        }
+        out["required"] = sorted(
+            name for name in names if all(name in shape.get("required", ()) for shape in objects)
+        )
         out["additionalProperties"] = False
     elif objects:
-        out["additionalProperties"] = joined([shape["additionalProperties"] for shape in objects if shape["additionalProperties"]])
+        out["additionalProperties"] = joined(
+            [shape["additionalProperties"] for shape in objects if shape["additionalProperties"]]
+        )
     return out
 
 
@@ -64,7 +110,11 @@ def faults(value: Any, shape: Shape, path: str = "$") -> list[str]:
     if name not in _types(shape) and not (name == "integer" and "number" in _types(shape)):
         return ["%s is %s, not %s" % (path, name, " or ".join(_types(shape)))]
     if isinstance(value, list):
-        return [fault for at, each in enumerate(value) for fault in faults(each, shape["items"], "%s[%d]" % (path, at))]
+        return [
+            fault
+            for at, each in enumerate(value)
+            for fault in faults(each, shape["items"], "%s[%d]" % (path, at))
+        ]
     if not isinstance(value, dict):
         return []
     known, more = shape.get("properties", {}), shape["additionalProperties"]
@@ -78,7 +128,9 @@ def faults(value: Any, shape: Shape, path: str = "$") -> list[str]:
 
 
 def lines(shape: Shape, record: frozenset[str], indent: str = "") -> list[str]:
-    """Write a shape for a reader, a key a line.  record: the keys of every record's head, which are told in one word."""
+    """Write a shape for a reader, a key a line.  record: the keys of every record's head, which are
+    told in one word.
+    """
     out = []
     known = shape.get("properties", {})
     if record and record <= set(known):
@@ -104,10 +156,16 @@ def said(shape: Shape) -> str:
     words = []
     for name in _types(shape):
         if name == "array":
-            words.append("list of %s" % (said(shape["items"]) if shape.get("items") else "anything"))
+            words.append(
+                "list of %s" % (said(shape["items"]) if shape.get("items") else "anything")
+            )
         elif name == "object":
             more = shape.get("additionalProperties")
-            words.append("object" if "properties" in shape else "map to %s" % (said(more) if more else "anything"))
+            words.append(
+                "object"
+                if "properties" in shape
+                else "map to %s" % (said(more) if more else "anything")
+            )
         else:
             words.append(WORDS[name])
     return " or ".join(dict.fromkeys(words)) or "anything"

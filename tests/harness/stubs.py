@@ -17,7 +17,8 @@ def vector(text, dims=64):
 def answer(ident, numbers):
     print(json.dumps({"id": ident, "vector": numbers}))
 """
-# A bag of words by their hashes, and a line for every text in the file named by its argument, if there is one.
+# A bag of words by their hashes, and a line for every text in the file named by its argument, if
+# there is one.
 GOOD = """
 seen = open(sys.argv[1], "a") if len(sys.argv) > 1 else open(os.devnull, "w")
 for line in sys.stdin:
@@ -27,7 +28,9 @@ for line in sys.stdin:
 """
 
 
-def provider(folder: Path, body: str = GOOD, *args: str, label: str = "words", timeout: float = 20.0) -> embedder.Provider:
+def provider(
+    folder: Path, body: str = GOOD, *args: str, label: str = "words", timeout: float = 20.0
+) -> embedder.Provider:
     """Write a script and return the provider that runs it under this interpreter."""
     path = folder / f"provider-{len(list(folder.glob('provider-*')))}.py"
     path.write_text(START + body, encoding="utf-8")

@@ -44,21 +44,48 @@ TURNS = (RESUME, RETRIES, LINT)
 SESSION = "5e551011-aaaa-4bbb-8ccc-000000000001"
 
 
-def page(turns=TURNS, *, id="c-7a1c0001", title="Resume on fresh clones", created="2026-01-23T14:03:00Z", session=SESSION,
-         written=True, **more) -> bytes:
-    """Return the bytes of a conversation's file.  written: whether the key `written` fits the body.  more: frontmatter."""
+def page(
+    turns=TURNS,
+    *,
+    id="c-7a1c0001",
+    title="Resume on fresh clones",
+    created="2026-01-23T14:03:00Z",
+    session=SESSION,
+    written=True,
+    **more,
+) -> bytes:
+    """Return the bytes of a conversation's file.  written: whether the key `written` fits the body.
+    more: frontmatter.
+    """
     body = "".join(turns)
     mark = writer.body_mark(body) if written else "0" * 12
-    head = {"id": id, "kind": "conversation", "title": title, "created": created, "updated": created, "source": "auto",
-            "session": session, "branch": "main", "until": "2026-01-24T09:12:30.125Z", **more, "written": mark}
+    head = {
+        "id": id,
+        "kind": "conversation",
+        "title": title,
+        "created": created,
+        "updated": created,
+        "source": "auto",
+        "session": session,
+        "branch": "main",
+        "until": "2026-01-24T09:12:30.125Z",
+        **more,
+        "written": mark,
+    }
     lines = "".join("%s: %s\n" % pair for pair in head.items() if pair[1])
     return ("---\n%s---\n\n%s" % (lines, body)).encode("utf-8", "surrogateescape")
 
 
 def put(place: Place, turns=TURNS, *, file="", tier="p", **more) -> str:
-    """Write a conversation where capture would and return its name; arguments as for `page`.  file: path below its folder."""
+    """Write a conversation where capture would and return its name; arguments as for `page`.  file:
+    path below its folder.
+    """
     created = clock.parse(more.get("created", "2026-01-23T14:03:00Z"))
-    file = file or "%s/%s-%s.md" % (clock.day(created), clock.iso(created)[11:19].replace(":", ""), more.get("id", "talk")[-4:])
+    file = file or "%s/%s-%s.md" % (
+        clock.day(created),
+        clock.iso(created)[11:19].replace(":", ""),
+        more.get("id", "talk")[-4:],
+    )
     name = "%s/conversations/%s" % (tier, file)
     path = Path(dict(place.tiers())[tier] + name[1:])
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,6 @@
-"""A team: clones of one repository, each with a user and a home of its own, that work on shared records through real git."""
+"""A team: clones of one repository, each with a user and a home of its own, that work on shared
+records through real git.
+"""
 
 from __future__ import annotations
 
@@ -21,15 +23,30 @@ class Member:
         self.env = {**env, "HOME": str(root / name), "GIT_CONFIG_GLOBAL": "/dev/null"}
         Path(self.env["HOME"]).mkdir()
         if not (root / "team.git").exists():
-            subprocess.run(["git", "init", "-q", "--bare", "-b", "main", str(root / "team.git")], env=self.env, check=True)
-        subprocess.run(["git", "clone", "-q", str(root / "team.git"), self.clone], env=self.env, check=True, capture_output=True)
-        for key, value in (("user.name", name), ("user.email", name + "@example.invalid"), ("pull.rebase", "false")):
+            subprocess.run(
+                ["git", "init", "-q", "--bare", "-b", "main", str(root / "team.git")],
+                env=self.env,
+                check=True,
+            )
+        subprocess.run(
+            ["git", "clone", "-q", str(root / "team.git"), self.clone],
+            env=self.env,
+            check=True,
+            capture_output=True,
+        )
+        for key, value in (
+            ("user.name", name),
+            ("user.email", name + "@example.invalid"),
+            ("pull.rebase", "false"),
+        ):
             self.git("config", key, value)
         self.git("checkout", "-q", "-B", "main")
 
     def git(self, *words: str, fails: bool = False) -> str:
         """Run git in the clone.  fails: it may."""
-        done = subprocess.run(["git", *words], cwd=self.clone, env=self.env, capture_output=True, text=True)
+        done = subprocess.run(
+            ["git", *words], cwd=self.clone, env=self.env, capture_output=True, text=True
+        )
         assert fails or not done.returncode, (words, done.stdout, done.stderr)
         return done.stdout
 
@@ -59,7 +76,9 @@ class Member:
         self.commit()
         self.git("fetch", "-q")
         if self.git("branch", "-r").strip():
-            self.git("merge", "-q", "--no-edit", "origin/main", "--allow-unrelated-histories", fails=True)
+            self.git(
+                "merge", "-q", "--no-edit", "origin/main", "--allow-unrelated-histories", fails=True
+            )
         torn = sorted({line.split("\t")[1] for line in self.git("ls-files", "-u").splitlines()})
         return torn
 
@@ -71,34 +90,50 @@ class Member:
 
 
 def resolve(one: Member, torn: list[str]) -> None:
-    """Resolve conflicts as a person does: keep the lines of both sides; of a record that one side moved or forgot, the text."""
+    """Resolve conflicts as a person does: keep the lines of both sides; of a record that one side
+    moved or forgot, the text.
+    """
     for path in torn:
         file = Path(one.clone, path)
         if file.exists():
-            file.write_text("".join(line for line in file.read_text().splitlines(True)
-                                    if not line.startswith(("<<<<<<< ", ">>>>>>> ", "======="))))
+            file.write_text(
+                "".join(
+                    line
+                    for line in file.read_text().splitlines(True)
+                    if not line.startswith(("<<<<<<< ", ">>>>>>> ", "======="))
+                )
+            )
             one.git("add", "--", path)
         else:
             one.git("rm", "-q", "--cached", "--", path, fails=True)
     first: dict[str, Path] = {}
     for file in (file for path in torn if (file := Path(one.clone, path)).exists()):
         id = next(line for line in file.read_text().splitlines() if line.startswith("id: "))
-        if first.setdefault(id, file) != file:  # both renamed it: one name is kept, with the lines of both
+        # both renamed it: one name is kept, with the lines of both
+        if first.setdefault(id, file) != file:
             lines = first[id].read_text().splitlines()
             with first[id].open("a") as kept:
-                kept.writelines(line + "\n" for line in file.read_text().splitlines() if line not in lines)
+                kept.writelines(
+                    line + "\n" for line in file.read_text().splitlines() if line not in lines
+                )
             file.unlink()
             one.git("add", "-A", "--", ".dayleaf")
     one.git("commit", "-qm", "merged")
 
 
 def work(team: list[Member], edits: int, seed: int) -> tuple[list[str], int]:
-    """Let a team edit at random, pulling and pushing now and then; returns (the lines written, how many conflicts there were)."""
+    """Let a team edit at random, pulling and pushing now and then; returns (the lines written, how
+    many conflicts there were).
+    """
     chance, lines, torn, made = random.Random(seed), list[str](), 0, 0
     for number in range(edits):
         one = chance.choice(team)
         names = [name for name in one.store.names() if name[0] == "s"]
-        what = chance.choices(("learn", "edit", "forget", "rename"), (30, 55, 8, 7))[0] if names else "learn"
+        what = (
+            chance.choices(("learn", "edit", "forget", "rename"), (30, 55, 8, 7))[0]
+            if names
+            else "learn"
+        )
         name = chance.choice(names) if names else ""
         lines.append("line%05d." % number)
         if what == "learn":
@@ -117,7 +152,9 @@ def work(team: list[Member], edits: int, seed: int) -> tuple[list[str], int]:
 
 
 def meet(team: list[Member]) -> int:
-    """Let members pull, resolve and push, one after the other; returns how many conflicts there were."""
+    """Let members pull, resolve and push, one after the other; returns how many conflicts there
+    were.
+    """
     found = 0
     for one in team:
         torn = one.pull()
@@ -129,13 +166,19 @@ def meet(team: list[Member]) -> int:
 
 
 def judged(team: list[Member], lines: list[str]) -> tuple[list[str], list[str]]:
-    """Return (lines that stand in no file of a clone, ids and lines that stand in two records of it)."""
+    """Return (lines that stand in no file of a clone, ids and lines that stand in two records of
+    it).
+    """
     lost, doubled = list[str](), list[str]()
     for one in team:
-        text = "\n".join(path.read_text("utf-8") for path in Path(one.clone, ".dayleaf").rglob("*.md"))
+        text = "\n".join(
+            path.read_text("utf-8") for path in Path(one.clone, ".dayleaf").rglob("*.md")
+        )
         lost += [line for line in lines if line not in text]
         found = [one.store.read(name) for name in one.store.names() if name[0] == "s"]
         doubled += [id for id, count in Counter(record.id for record in found).items() if count > 1]
-        counts = Counter(line for record in found for line in record.body.split() if line.startswith("line"))
+        counts = Counter(
+            line for record in found for line in record.body.split() if line.startswith("line")
+        )
         doubled += [line for line, count in counts.items() if count > 1]
     return lost, doubled

@@ -6,9 +6,11 @@ import time
 
 
 def spent(work, enough, tries=4):
-    """Return the seconds of CPU that a call of `work` takes: of some runs the least, and no further run once one took less than `enough`.
+    """Return the seconds of CPU that a call of `work` takes: of some runs the least, and no further
+    run once one took less than `enough`.
 
-    A shared machine makes one run in a hundred take twice its time; what is slow by nature is slow each time.
+    A shared machine makes one run in a hundred take twice its time; what is slow by nature is slow
+    each time.
     """
     least = float("inf")
     for _ in range(tries):

@@ -1,7 +1,8 @@
-"""A child under ptrace: which system calls change its files, and what becomes of them when one is killed, refused or cut.
+"""A child under ptrace: which system calls change its files, and what becomes of them when one is
+killed, refused or cut.
 
-Counted are the calls below one directory, in their order, whatever made them: our own code, sqlite, the interpreter.  Linux on
-x86-64 alone: elsewhere AVAILABLE is False.
+Counted are the calls below one directory, in their order, whatever made them: our own code, sqlite,
+the interpreter.  Linux on x86-64 alone: elsewhere AVAILABLE is False.
 """
 
 from __future__ import annotations
@@ -28,26 +29,58 @@ _CREAT, _TRUNC, _APPEND = 0o100, 0o1000, 0o2000
 
 # Number of the call: its name, where its paths stand, where its descriptor stands (-1: none).
 _CALLS = {
-    1: ("write", (), 0), 18: ("pwrite64", (), 0), 20: ("writev", (), 0), 2: ("open", (0,), -1), 257: ("openat", (1,), -1),
-    74: ("fsync", (), 0), 75: ("fdatasync", (), 0), 77: ("ftruncate", (), 0), 76: ("truncate", (0,), -1),
-    82: ("rename", (0, 1), -1), 264: ("renameat", (1, 3), -1), 316: ("renameat2", (1, 3), -1),
-    86: ("link", (0, 1), -1), 265: ("linkat", (1, 3), -1), 88: ("symlink", (1,), -1), 266: ("symlinkat", (2,), -1),
-    87: ("unlink", (0,), -1), 263: ("unlinkat", (1,), -1), 83: ("mkdir", (0,), -1), 258: ("mkdirat", (1,), -1),
-    84: ("rmdir", (0,), -1), 85: ("creat", (0,), -1), 90: ("chmod", (0,), -1), 91: ("fchmod", (), 0),
-    268: ("fchmodat", (1,), -1), 280: ("utimensat", (1,), -1), 235: ("utimes", (0,), -1), 285: ("fallocate", (), 0),
-    326: ("copy_file_range", (), 2), 40: ("sendfile", (), 0),
+    1: ("write", (), 0),
+    18: ("pwrite64", (), 0),
+    20: ("writev", (), 0),
+    2: ("open", (0,), -1),
+    257: ("openat", (1,), -1),
+    74: ("fsync", (), 0),
+    75: ("fdatasync", (), 0),
+    77: ("ftruncate", (), 0),
+    76: ("truncate", (0,), -1),
+    82: ("rename", (0, 1), -1),
+    264: ("renameat", (1, 3), -1),
+    316: ("renameat2", (1, 3), -1),
+    86: ("link", (0, 1), -1),
+    265: ("linkat", (1, 3), -1),
+    88: ("symlink", (1,), -1),
+    266: ("symlinkat", (2,), -1),
+    87: ("unlink", (0,), -1),
+    263: ("unlinkat", (1,), -1),
+    83: ("mkdir", (0,), -1),
+    258: ("mkdirat", (1,), -1),
+    84: ("rmdir", (0,), -1),
+    85: ("creat", (0,), -1),
+    90: ("chmod", (0,), -1),
+    91: ("fchmod", (), 0),
+    268: ("fchmodat", (1,), -1),
+    280: ("utimensat", (1,), -1),
+    235: ("utimes", (0,), -1),
+    285: ("fallocate", (), 0),
+    326: ("copy_file_range", (), 2),
+    40: ("sendfile", (), 0),
 }
 _FLAGS = {"open": 1, "openat": 2}
 WRITES = ("write", "pwrite64", "writev")
 
 
 class _Info(ctypes.Structure):
-    _fields_ = (("op", ctypes.c_uint8), ("pad", ctypes.c_uint8 * 3), ("arch", ctypes.c_uint32), ("ip", ctypes.c_uint64),
-                ("sp", ctypes.c_uint64), ("number", ctypes.c_uint64), ("given", ctypes.c_uint64 * 6), ("more", ctypes.c_uint64 * 2))
+    _fields_ = (
+        ("op", ctypes.c_uint8),
+        ("pad", ctypes.c_uint8 * 3),
+        ("arch", ctypes.c_uint32),
+        ("ip", ctypes.c_uint64),
+        ("sp", ctypes.c_uint64),
+        ("number", ctypes.c_uint64),
+        ("given", ctypes.c_uint64 * 6),
+        ("more", ctypes.c_uint64 * 2),
+    )
 
 
 class Step(NamedTuple):
-    """One call that changes a file: its name, its paths (a descriptor's own), the bytes and offset of a write, its flags or size."""
+    """One call that changes a file: its name, its paths (a descriptor's own), the bytes and offset
+    of a write, its flags or size.
+    """
 
     name: str
     paths: tuple[str, ...]
@@ -59,9 +92,10 @@ class Step(NamedTuple):
 class Fault(NamedTuple):
     """What happens at the calls from `first` on, counted from 1.
 
-    what: "kill" (before the call), "cut" (half of a write, then the kill), "short" (half of a write and on), or the name of an
-    errno.  names: the calls that count, all that change a file where empty; "opens" counts every opening for reading too.
-    again: every call from there on, not that one alone.
+    what: "kill" (before the call), "cut" (half of a write, then the kill), "short" (half of a write
+    and on), or the name of an errno.  names: the calls that count, all that change a file where
+    empty; "opens" counts every opening for reading too.  again: every call from there on, not that
+    one alone.
     """
 
     what: str
@@ -71,7 +105,9 @@ class Fault(NamedTuple):
 
 
 class Run(NamedTuple):
-    """How a child ended: its status (a negative signal where it was killed), what `work` returned, its steps, the faults it met."""
+    """How a child ended: its status (a negative signal where it was killed), what `work` returned,
+    its steps, the faults it met.
+    """
 
     status: int
     value: Any
@@ -174,10 +210,16 @@ class _Tracer:
             return None
         if self.fault.names and not opens and step.name not in self.fault.names:
             return None
-        if self.fault.what in ("cut", "short") and (step.name not in ("write", "pwrite64") or info.given[2] < 2):
+        if self.fault.what in ("cut", "short") and (
+            step.name not in ("write", "pwrite64") or info.given[2] < 2
+        ):
             return None
         self.counted += 1
-        due = self.counted >= self.fault.first if self.fault.again else self.counted == self.fault.first
+        due = (
+            self.counted >= self.fault.first
+            if self.fault.again
+            else self.counted == self.fault.first
+        )
         return self._strike(step) if due else None
 
     def _strike(self, step: Step) -> str | None:
@@ -235,4 +277,8 @@ class _Tracer:
                 memory.seek(address + len(found))
                 found += memory.read(4096 - (address + len(found)) % 4096)
         path = os.fsdecode(found.partition(b"\0")[0])
-        return path if path.startswith("/") else os.path.normpath(os.path.join(os.readlink("/proc/%d/cwd" % self.pid), path))
+        return (
+            path
+            if path.startswith("/")
+            else os.path.normpath(os.path.join(os.readlink("/proc/%d/cwd" % self.pid), path))
+        )

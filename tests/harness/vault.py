@@ -11,7 +11,9 @@ from memory.index import builder
 
 
 def put(place, name: str, title: str, body: str = "", tags: str = "", **keys: str) -> str:
-    """Write one record file under its name in the index (`p/learnings/x.md`) and return its path."""
+    """Write one record file under its name in the index (`p/learnings/x.md`) and return its
+    path.
+    """
     path = Path(place.path(name))
     path.parent.mkdir(parents=True, exist_ok=True)
     head = {"id": path.stem, "title": title, **({"tags": tags} if tags else {}), **keys}
@@ -24,15 +26,45 @@ def learnings(place, count: int, words: int = 8) -> None:
     """Write learnings that share no word with each other but `note`."""
     for i in range(count):
         body = " ".join(f"word{i:03d}x{w}" for w in range(words))
-        put(place, f"p/learnings/l{i:03d}.md", f"Note topic{i:03d}", body, created=f"2026-10-{1 + i % 28:02d}")
+        put(
+            place,
+            f"p/learnings/l{i:03d}.md",
+            f"Note topic{i:03d}",
+            body,
+            created=f"2026-10-{1 + i % 28:02d}",
+        )
 
 
 def mixed(place):
     """Write five records, in all tiers and of several kinds; returns the place."""
-    put(place, "p/learnings/jwt.md", "JWT issuer", "The issuer must match; see src/auth/jwt.py.", tags="[auth]")
-    put(place, "p/learnings/cache.md", "Docker cache", "Use --no-cache when the layer is stale.", tags="[build]")
-    put(place, "p/checkpoints/2026-11-20/101500-fix.md", "Fixed the JWT issuer", "Edited src/auth/jwt.py.")
-    put(place, "s/rules/style.md", "Style", "Prefer plain functions.", rationale="they read well", tags="[python]")
+    put(
+        place,
+        "p/learnings/jwt.md",
+        "JWT issuer",
+        "The issuer must match; see src/auth/jwt.py.",
+        tags="[auth]",
+    )
+    put(
+        place,
+        "p/learnings/cache.md",
+        "Docker cache",
+        "Use --no-cache when the layer is stale.",
+        tags="[build]",
+    )
+    put(
+        place,
+        "p/checkpoints/2026-11-20/101500-fix.md",
+        "Fixed the JWT issuer",
+        "Edited src/auth/jwt.py.",
+    )
+    put(
+        place,
+        "s/rules/style.md",
+        "Style",
+        "Prefer plain functions.",
+        rationale="they read well",
+        tags="[python]",
+    )
     put(place, "g/learnings/korean.md", "버튼 접근성", "버튼을 누르면 초점이 사라진다.")
     return place
 
@@ -47,7 +79,10 @@ def found(place, words, now, **options) -> list[str]:
     """Return the ids that a query finds, best first."""
     opened = indexview.open_index(place)
     try:
-        return [opened.doc(number).id for _, number in loader.search(opened, tokeniser.terms(words), 10, **options)]
+        return [
+            opened.doc(number).id
+            for _, number in loader.search(opened, tokeniser.terms(words), 10, **options)
+        ]
     finally:
         opened.close()
 
@@ -82,7 +117,9 @@ def snapshot(folder) -> dict[str, bytes]:
 def chain(place):
     """a -> b -> c -> a, b has a script, c names what is not there, and one record stands alone."""
     put(place, "p/learnings/a.md", "Alpha", "x", id="l-a", links="[related_to: l-b]")
-    put(place, "p/learnings/b.md", "Beta", "x", id="l-b", links="[related_to: l-c, has_script: s-1]")
+    put(
+        place, "p/learnings/b.md", "Beta", "x", id="l-b", links="[related_to: l-c, has_script: s-1]"
+    )
     put(place, "p/learnings/c.md", "Gamma", "[[Alpha]] [[Alfa beta]]", id="l-c")
     put(place, "p/resources/s.md", "Script", "x", id="s-1", type="script", path="bin/x")
     put(place, "p/learnings/lone.md", "Lone", "x", id="l-lone")
@@ -90,4 +127,12 @@ def chain(place):
 
 def approve(place, path, id, now):
     """Approve what a file holds."""
-    approvals.decide(place.home, place.key, id, approvals.files.sha256(Path(path).read_bytes()), "approve", "t", now)
+    approvals.decide(
+        place.home,
+        place.key,
+        id,
+        approvals.files.sha256(Path(path).read_bytes()),
+        "approve",
+        "t",
+        now,
+    )

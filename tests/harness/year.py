@@ -1,4 +1,6 @@
-"""A year of a store in an hour: work, hand edits, branches, clocks that jump, upkeep every day; and what is left at the end."""
+"""A year of a store in an hour: work, hand edits, branches, clocks that jump, upkeep every day; and
+what is left at the end.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ START = 1763733600.0  # 2025-11-21
 
 
 class Year(NamedTuple):
-    """What was written in a year, and what became of it: lines that are in no record and cannot be restored are lost."""
+    """What was written in a year, and what became of it: lines that are in no record and cannot be
+    restored are lost.
+    """
 
     written: int
     facts: int
@@ -40,8 +44,22 @@ class _Simulation:
 
     def git(self, *words: str) -> str:
         """Run git in the project."""
-        done = subprocess.run(["git", "-C", self.place.root, "-c", "user.name=T", "-c", "user.email=t@example.invalid", *words],
-                              env=self.env, capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            [
+                "git",
+                "-C",
+                self.place.root,
+                "-c",
+                "user.name=T",
+                "-c",
+                "user.email=t@example.invalid",
+                *words,
+            ],
+            env=self.env,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
         return done.stdout
 
     def store(self, now: float) -> Store:
@@ -63,16 +81,32 @@ class _Simulation:
                 body = self.say([sentence(chance) for _ in range(3)])
                 if chance.random() < 0.05 and self.learnt:
                     body += "See [[%s]].\n" % chance.choice(self.learnt)
-                store.add("checkpoint", "Day's work", body, source="auto", session="s%d" % (now // clock.DAY),
-                          extra={"created": clock.iso(instant)})
+                store.add(
+                    "checkpoint",
+                    "Day's work",
+                    body,
+                    source="auto",
+                    session="s%d" % (now // clock.DAY),
+                    extra={"created": clock.iso(instant)},
+                )
             elif form < 0.9 or not self.learnt:
                 lines = [sentence(chance) for _ in range(chance.choice((1, 2, 12)))]
                 tier = layout.SHARED if chance.random() < 0.1 else layout.PRIVATE
                 extra: dict[str, object] = {"created": clock.iso(instant)}
                 if chance.random() < 0.1:
-                    extra["links"] = records.derived_links(r.id for r in [*store.each(("checkpoint",))][:1])
-                self.learnt.append(store.add("learning", lines[0], self.say(lines), tier=tier, tags=["t%d" % (number % 5)],
-                                             extra=extra).id)
+                    extra["links"] = records.derived_links(
+                        r.id for r in [*store.each(("checkpoint",))][:1]
+                    )
+                self.learnt.append(
+                    store.add(
+                        "learning",
+                        lines[0],
+                        self.say(lines),
+                        tier=tier,
+                        tags=["t%d" % (number % 5)],
+                        extra=extra,
+                    ).id
+                )
             else:
                 self.again(store, instant)
 
@@ -83,14 +117,23 @@ class _Simulation:
             lines = record.body.strip().split("\n")
             form = self.chance.randrange(4)
             if form == 0:
-                lines = [line.replace("The ", "the ", 1).replace(" the ", "  the ", 1) for line in lines]
+                lines = [
+                    line.replace("The ", "the ", 1).replace(" the ", "  the ", 1) for line in lines
+                ]
             elif form == 1:
                 lines[0] = lines[0].replace("1", "2") + " Not before noon."
             elif form == 2:
                 lines.append(self.chance.choice(LATER))
             title = record.title if form != 3 else record.title.upper()
-            made = store.add("learning", title, self.say(lines), tier=record.tier, source=self.chance.choice(("human", "auto")),
-                             tags=["again"], extra={"created": clock.iso(instant)})
+            made = store.add(
+                "learning",
+                title,
+                self.say(lines),
+                tier=record.tier,
+                source=self.chance.choice(("human", "auto")),
+                tags=["again"],
+                extra={"created": clock.iso(instant)},
+            )
             self.learnt.append(made.id)
 
     def by_hand(self, now: float) -> None:
@@ -129,7 +172,9 @@ class _Simulation:
             self.undone += 1
 
     def restorable(self, now: float) -> set[str]:
-        """Every line of every record: in the store, as restore would bring it back, on another branch."""
+        """Every line of every record: in the store, as restore would bring it back, on another
+        branch.
+        """
         store = self.store(now)
         found = {line for record in store.each() for line in record.body.split("\n")}
         for letter, move in store.away().values():
@@ -142,8 +187,12 @@ class _Simulation:
         return found
 
 
-def simulate(place: layout.Place, env: dict[str, str], count: int, days: int = 365, seed: int = 1) -> Year:
-    """Live through some days with about `count` records, upkeep every day; `place` is a git repository without a commit."""
+def simulate(
+    place: layout.Place, env: dict[str, str], count: int, days: int = 365, seed: int = 1
+) -> Year:
+    """Live through some days with about `count` records, upkeep every day; `place` is a git
+    repository without a commit.
+    """
     chance = random.Random(seed)
     year = _Simulation(place, env, chance)
     year.git("commit", "-q", "--allow-empty", "-m", "start")
@@ -162,5 +211,13 @@ def simulate(place: layout.Place, env: dict[str, str], count: int, days: int = 3
     now = START + days * clock.DAY
     left = year.restorable(now)
     store = year.store(now)
-    return Year(year.written, len(year.facts), sorted(year.facts - left), len(list(store.each())), len(store.away()), year.merged,
-                year.undone, year.doubts)
+    return Year(
+        year.written,
+        len(year.facts),
+        sorted(year.facts - left),
+        len(list(store.each())),
+        len(store.away()),
+        year.merged,
+        year.undone,
+        year.doubts,
+    )

@@ -21,7 +21,8 @@ def test_why_tells_what_was_put_into_which_prompt(ok, run, env, project):
     hooked(env, project, "UserPromptSubmit", "s-1", prompt="jwt issuer", prompt_id="p-77")
     (start, prompt) = json.loads(ok("why", "--json"))["events"]
     assert [(item["id"], item["title"], item["reason"]) for item in start["chosen"]] == [
-        (id, "Pin the JWT issuer in tests", "load_all")]
+        (id, "Pin the JWT issuer in tests", "load_all")
+    ]
     assert prompt["event"] == "prompt" and prompt["chosen"] == []
     said = ok("why", "s-1")
     assert "load_all" in said and "1 prompt got nothing" in said and "Pin the JWT issuer" in said
@@ -29,27 +30,57 @@ def test_why_tells_what_was_put_into_which_prompt(ok, run, env, project):
     ok("forget", id)
     assert "(no longer there)" in ok("why", "s-1")
     done = run("why", "x")
-    assert done.returncode == 2 and "no receipts for session or prompt 'x'" in done.stderr and done.stderr.count("\n") == 1
+    assert (
+        done.returncode == 2
+        and "no receipts for session or prompt 'x'" in done.stderr
+        and done.stderr.count("\n") == 1
+    )
 
 
 def test_why_tells_the_moment_of_each_prompt_and_what_was_then_used(ok, env, project, place, now):
     """The hook's own receipts say it: first, after a compaction, later."""
     for i in range(12):
         ok("learn", "The %s service number %d needs its own flag." % (["kafka", "redis"][i % 2], i))
-    id = json.loads(ok("learn", "Rotate the JWT signing key with scripts/rotate_key.sh, or logins fail.", "--json"))["id"]
-    for source, prompt, number in (("startup", "jwt signing key rotate", "p-1"), ("", "thanks", "p-2"),
-                                   ("compact", "jwt signing key rotate", "p-3")):
+    id = json.loads(
+        ok(
+            "learn",
+            "Rotate the JWT signing key with scripts/rotate_key.sh, or logins fail.",
+            "--json",
+        )
+    )["id"]
+    for source, prompt, number in (
+        ("startup", "jwt signing key rotate", "p-1"),
+        ("", "thanks", "p-2"),
+        ("compact", "jwt signing key rotate", "p-3"),
+    ):
         if source:
             hooked(env, project, "SessionStart", "s-1", source=source)
         hooked(env, project, "UserPromptSubmit", "s-1", prompt=prompt, prompt_id=number)
     ledger.note(ledger.ledgers(place)[0], id, "use", now, "s-1", "p-3")
     value = json.loads(ok("why", "s-1", "--json"))
-    assert [event["moment"] for event in value["events"]] == ["start", "first", "later", "start", "reset"]
-    used = [(one["id"], one["used"]) for event in value["events"] for one in event["chosen"] if event["event"] == "prompt"]
+    assert [event["moment"] for event in value["events"]] == [
+        "start",
+        "first",
+        "later",
+        "start",
+        "reset",
+    ]
+    used = [
+        (one["id"], one["used"])
+        for event in value["events"]
+        for one in event["chosen"]
+        if event["event"] == "prompt"
+    ]
     assert used == [(id, False), (id, True)]
     said = ok("why", "s-1")
-    assert "prompt p-1, the session's first" in said and "prompt p-3, the first after a clear or compaction" in said
-    assert "at the first prompt after a clear or compaction: 1 pushed, 1 used; 1 of 1 got something" in said
+    assert (
+        "prompt p-1, the session's first" in said
+        and "prompt p-3, the first after a clear or compaction" in said
+    )
+    assert (
+        "at the first prompt after a clear or compaction: 1 pushed, 1 used; 1 of 1 got something"
+        in said
+    )
     assert said.count(", then used") == 1
     (only,) = json.loads(ok("why", "p-3", "--json"))["events"]
     assert only["moment"] == "reset"
@@ -58,23 +89,39 @@ def test_why_tells_the_moment_of_each_prompt_and_what_was_then_used(ok, env, pro
 def test_load_shows_what_a_prompt_would_get(ok):
     """Strategy, picks with relevance and reason, every candidate with its terms, tokens saved."""
     for i in range(12):
-        ok("learn", "The %s service number %d needs its own flag." % (["kafka", "redis", "nginx"][i % 3], i))
+        ok(
+            "learn",
+            "The %s service number %d needs its own flag."
+            % (["kafka", "redis", "nginx"][i % 3], i),
+        )
     ok("learn", "Rotate the JWT signing key with scripts/rotate_key.sh, or logins fail.")
     value = json.loads(ok("load", "jwt signing key rotate", "--json"))
     assert value["strategy"] == "index_filter" and value["learnings"] == 13
-    assert value["picks"][0]["title"].startswith("Rotate the JWT signing key") and value["picks"][0]["relevance"] > 1
+    assert (
+        value["picks"][0]["title"].startswith("Rotate the JWT signing key")
+        and value["picks"][0]["relevance"] > 1
+    )
     assert value["saved"] > 0 and value["considered"][0]["terms"]
     said = ok("load", "jwt signing key rotate", "--explain")
     assert "index_filter" in said and "candidates (" in said and "<dayleaf-memory" in said
-    assert "pushes: off by the environment; remove DAYLEAF_LOAD_ENABLED" in ok("load", "x", DAYLEAF_LOAD_ENABLED="false")
+    assert "pushes: off by the environment; remove DAYLEAF_LOAD_ENABLED" in ok(
+        "load", "x", DAYLEAF_LOAD_ENABLED="false"
+    )
 
 
 def test_a_record_tells_what_it_was_put_into(place, now):
-    """The latest sessions first, no more than asked for; a session that only names it elsewhere counts for nothing."""
+    """The latest sessions first, no more than asked for; a session that only names it elsewhere
+    counts for nothing.
+    """
     for session, at in (("s1", now - 60), ("s2", now)):
         push(place, session, at, "l-other", "l-1")
         touch(place.receipts(session), at)
     push(place, "s3", now, "l-12")
     found = accounts.pushes_of(place, "l-1", 5)
-    assert [(row["session"], row["event"], row["reason"]) for row in found] == [("s2", "prompt", "why"), ("s1", "prompt", "why")]
-    assert len(accounts.pushes_of(place, "l-1", 1)) == 1 and accounts.pushes_of(place, "l-2", 5) == []
+    assert [(row["session"], row["event"], row["reason"]) for row in found] == [
+        ("s2", "prompt", "why"),
+        ("s1", "prompt", "why"),
+    ]
+    assert (
+        len(accounts.pushes_of(place, "l-1", 1)) == 1 and accounts.pushes_of(place, "l-2", 5) == []
+    )

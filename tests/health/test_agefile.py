@@ -1,4 +1,6 @@
-"""Encrypted backups: to one recipient, opened by the file of its key, and never left open on the disk."""
+"""Encrypted backups: to one recipient, opened by the file of its key, and never left open on the
+disk.
+"""
 
 from __future__ import annotations
 
@@ -20,13 +22,18 @@ def key(tmp_path):
 
 
 def test_an_encrypted_backup_comes_back(run, ok, place, tmp_path, key):
-    """Its owner's alone, without a readable word; a name by itself ends in .age; nothing open is left."""
+    """Its owner's alone, without a readable word; a name by itself ends in .age; nothing open is
+    left.
+    """
     put(place, "g/learnings/a.md", "Retries need a jitter")
     (tmp_path / "away").mkdir()
     assert "encrypted" in ok("backup", "--age", key[0], cwd=str(tmp_path / "away"))
-    path, = (tmp_path / "away").iterdir()
+    (path,) = (tmp_path / "away").iterdir()
     assert path.name.endswith(".tar.gz.age") and path.stat().st_mode & 0o777 == 0o600
-    assert path.read_bytes().startswith(b"age-encryption.org/v1") and b"jitter" not in path.read_bytes()
+    assert (
+        path.read_bytes().startswith(b"age-encryption.org/v1")
+        and b"jitter" not in path.read_bytes()
+    )
     Path(place.everyone, "learnings/a.md").unlink()
     done = run("restore", str(path))
     assert done.returncode == 2 and "--identity" in done.stderr
@@ -56,7 +63,11 @@ def test_another_key_or_none_opens_nothing(run, ok, place, tmp_path, key):
 @pytest.mark.parametrize("word", ["nobody", "age1", "ssh-ed25519 x", ""])
 def test_no_recipient(run, tmp_path, key, word):
     done = run("backup", str(tmp_path / "b.age"), "--age", word)
-    assert done.returncode == 2 and "not an age recipient" in done.stderr and not (tmp_path / "b.age").exists()
+    assert (
+        done.returncode == 2
+        and "not an age recipient" in done.stderr
+        and not (tmp_path / "b.age").exists()
+    )
 
 
 def test_without_pyrage_it_says_what_brings_it(run, tmp_path, monkeypatch):
@@ -70,7 +81,11 @@ def test_without_pyrage_it_says_what_brings_it(run, tmp_path, monkeypatch):
 
     monkeypatch.setattr(builtins, "__import__", absent)
     done = run("backup", str(tmp_path / "b.age"), "--age", "age1x")
-    assert done.returncode == 1 and "install.sh --age" in done.stderr and not (tmp_path / "b.age").exists()
+    assert (
+        done.returncode == 1
+        and "install.sh --age" in done.stderr
+        and not (tmp_path / "b.age").exists()
+    )
     (tmp_path / "c.age").write_bytes(b"age-encryption.org/v1\n-> X25519 x\n")
     done = run("restore", str(tmp_path / "c.age"), "--identity", "k")
     assert done.returncode == 1 and "install.sh --age" in done.stderr

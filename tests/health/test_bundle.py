@@ -1,4 +1,6 @@
-"""Backup and restore: one file that holds everything, and comes back exactly, also beside writers."""
+"""Backup and restore: one file that holds everything, and comes back exactly, also beside
+writers.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ FILE = "bäck up.tar.gz"  # a name with a space, beyond ASCII
 
 @pytest.fixture
 def filled(ok, place, home):
-    """A home with records in three tiers, Korean text, an archive, a ledger, settings, an approval, empty folders."""
+    """A home with records in three tiers, Korean text, an archive, a ledger, settings, an approval,
+    empty folders.
+    """
     put(place, "p/learnings/a.md", "Retries need a jitter", "Or all clients come at once.")
     put(place, "g/learnings/ko.md", "버튼은 두 번 눌린다", "디바운스 300 ms")
     put(place, "s/rules/r.md", "Ask first", "Before a migration.", rationale="one locked the table")
@@ -37,35 +41,48 @@ def filled(ok, place, home):
     ok("config", "set", "load.top", "4")
     approvals.decide(place.home, place.key, "r-1", "0" * 64, "approve", "tester", 1795271452.0)
     os.makedirs(place.private + "/plans", exist_ok=True)
-    os.utime(place.private + "/learnings/a.md", ns=(1_600_000_000_123_456_789, 1_600_000_000_123_456_789))
+    os.utime(
+        place.private + "/learnings/a.md", ns=(1_600_000_000_123_456_789, 1_600_000_000_123_456_789)
+    )
     os.chmod(place.private + "/learnings/a.md", 0o600)
     return Path(place.home)
 
 
 def snapshot(root: Path, without=("cache", "runtime", "spawn")) -> dict:
-    """Every file below a directory with its bytes, permissions and time, every folder with its permissions."""
+    """Every file below a directory with its bytes, permissions and time, every folder with its
+    permissions.
+    """
     found = {}
     for path in sorted(root.rglob("*")):
         inner = path.relative_to(root)
         if inner.parts[0] in without or path.name.endswith(".lock"):
             continue
         stat = path.lstat()
-        found[str(inner)] = (stat.st_mode, path.read_bytes(), stat.st_mtime_ns) if path.is_file() else stat.st_mode
+        found[str(inner)] = (
+            (stat.st_mode, path.read_bytes(), stat.st_mtime_ns) if path.is_file() else stat.st_mode
+        )
     return found
 
 
 def closed(found: dict) -> dict:
     """The same, with the permissions that a restore gives: its owner's alone."""
-    return {name: (0o100600, *what[1:]) if isinstance(what, tuple) else 0o40700 for name, what in found.items()}
+    return {
+        name: (0o100600, *what[1:]) if isinstance(what, tuple) else 0o40700
+        for name, what in found.items()
+    }
 
 
 def emptied(home: Path) -> None:
     """Take everything out of a home but the cache."""
-    subprocess.run(["rm", "-rf", *(str(path) for path in home.iterdir() if path.name != "cache")], check=True)
+    subprocess.run(
+        ["rm", "-rf", *(str(path) for path in home.iterdir() if path.name != "cache")], check=True
+    )
 
 
 def test_a_backup_comes_back_byte_for_byte(ok, env, project, filled):
-    """Into an empty home, with its approvals by a person: bytes, times, empty folders, closed to others; recall finds it at once."""
+    """Into an empty home, with its approvals by a person: bytes, times, empty folders, closed to
+    others; recall finds it at once.
+    """
     before = closed(snapshot(filled))
     assert "read back" in ok("backup", FILE, "--here")
     emptied(filled)
@@ -85,11 +102,14 @@ def test_a_backup_is_private_and_the_same_twice(ok, project, filled):
     ok("backup", "two.tar.gz", "--here")
     first, second = (
         {info.name: tar.extractfile(info).read() for info in tar}
-        for tar in (tarfile.open(one), tarfile.open(Path(project, "two.tar.gz"))))
+        for tar in (tarfile.open(one), tarfile.open(Path(project, "two.tar.gz")))
+    )
     assert list(first) == [*sorted(set(first) - {"manifest.json"}), "manifest.json"]
     first.pop("manifest.json"), second.pop("manifest.json")
     assert first == second
-    assert not any("/cache/" in name or "/runtime/" in name or name.endswith(".lock") for name in first)
+    assert not any(
+        "/cache/" in name or "/runtime/" in name or name.endswith(".lock") for name in first
+    )
 
 
 def test_an_existing_file_is_never_overwritten(run, ok, project, filled):
@@ -111,7 +131,9 @@ def test_a_backup_inside_what_it_keeps_is_refused(run, filled):
 
 
 def test_one_workspace_and_the_shared_tier(ok, project, place, filled):
-    """--workspace keeps that alone, --shared the repository's records too, which come back into the repository."""
+    """--workspace keeps that alone, --shared the repository's records too, which come back into the
+    repository.
+    """
     ok("backup", "w.tar.gz", "--workspace", place.key, "--shared", "--here")
     with tarfile.open(Path(project, "w.tar.gz")) as tar:
         names = tar.getnames()
@@ -124,13 +146,20 @@ def test_one_workspace_and_the_shared_tier(ok, project, place, filled):
 
 
 def test_a_home_with_records_is_left_alone(run, ok, place, filled):
-    """Without --merge a plan is printed and nothing is written; --merge adds; only --replace replaces, and keeps the old one."""
+    """Without --merge a plan is printed and nothing is written; --merge adds; only --replace
+    replaces, and keeps the old one.
+    """
     ok("backup", FILE, "--here")
     mine = put(place, "p/learnings/a.md", "Retries need a jitter", "My own words.")
     os.unlink(place.everyone + "/learnings/ko.md")
     before = snapshot(filled)
     done = run("restore", "./" + FILE)
-    assert done.returncode == 1 and "1 new" in done.stdout and "1 different" in done.stdout and "--merge" in done.stderr
+    assert (
+        done.returncode == 1
+        and "1 new" in done.stdout
+        and "1 different" in done.stdout
+        and "--merge" in done.stderr
+    )
     assert "nothing was written" in ok("restore", "./" + FILE, "--merge", "--dry-run")
     assert snapshot(filled) == before
     assert "1 differ and were left" in ok("restore", "./" + FILE, "--merge")
@@ -142,7 +171,9 @@ def test_a_home_with_records_is_left_alone(run, ok, place, filled):
 
 
 def test_a_ledger_gets_the_lines_it_lacks(ok, place, filled):
-    """What was appended since stays, what is missing is added, and a second restore changes nothing."""
+    """What was appended since stays, what is missing is added, and a second restore changes
+    nothing.
+    """
     ok("backup", FILE, "--here")
     ledger = Path(place.private, "ledger.jsonl")
     old = ledger.read_bytes()
@@ -156,7 +187,9 @@ def test_a_ledger_gets_the_lines_it_lacks(ok, place, filled):
 
 
 def test_approvals_come_back_only_with_a_person(run, ok, env, project, place, filled):
-    """In a session of the client nothing does; on a terminal with --trust, never against a decision."""
+    """In a session of the client nothing does; on a terminal with --trust, never against a
+    decision.
+    """
     ok("backup", FILE, "--here")
     path = Path(place.home, "trust.jsonl")
     approved = path.read_text()
@@ -175,18 +208,23 @@ def test_approvals_come_back_only_with_a_person(run, ok, env, project, place, fi
 
 
 def test_an_empty_home_gets_no_approvals_unless_a_person_says_yes(ok, env, project, place, filled):
-    """A file that somebody hands over must not let scripts run: --dry-run says what is held, a terminal asks, Enter is no."""
+    """A file that somebody hands over must not let scripts run: --dry-run says what is held, a
+    terminal asks, Enter is no.
+    """
     ok("backup", FILE, "--here")
     path = Path(place.home, "trust.jsonl")
     approved = path.read_text()
     emptied(filled)
     found = json.loads(ok("restore", "./" + FILE, "--dry-run", "--json"))
     assert (found["approvalsHeld"], found["counts"]["left"], found["held"]) == (1, 1, [])
-    assert "held back its approvals (1 decision): they let rules bind and scripts run" in ok("restore", "./" + FILE, "--dry-run")
+    assert "held back its approvals (1 decision): they let rules bind and scripts run" in ok(
+        "restore", "./" + FILE, "--dry-run"
+    )
     for answers, kept in (((), ""), (["no"], ""), ((), approved), (["yes"], approved)):
         emptied(filled)
         if answers == () and kept:
-            assert "held back its approvals" in ok("restore", "./" + FILE) and not path.exists()  # nobody can be asked
+            # nobody can be asked
+            assert "held back its approvals" in ok("restore", "./" + FILE) and not path.exists()
             continue
         status, said = on_terminal(["restore", "./" + FILE], env, project, answers or [""])
         assert status == 0 and "take it over?" in said
@@ -223,8 +261,18 @@ def archive(path: Path, members: list, manifest: dict | None = None, tail: bytes
                 rows.append([info.name, len(data), 0o600, 0, hashlib.sha256(data).hexdigest()])
             tar.addfile(info, io.BytesIO(data))
         if manifest is not None:
-            line = json.dumps({"v": 1, "dayleaf": "0.1", "made": "2026-11-21T14:30:52Z", "workspace": "", "folders": [],
-                               "files": rows, "left": [], **manifest}).encode()
+            line = json.dumps(
+                {
+                    "v": 1,
+                    "dayleaf": "0.1",
+                    "made": "2026-11-21T14:30:52Z",
+                    "workspace": "",
+                    "folders": [],
+                    "files": rows,
+                    "left": [],
+                    **manifest,
+                }
+            ).encode()
             last = tarfile.TarInfo("manifest.json")
             last.size = len(line)
             tar.addfile(last, io.BytesIO(line))
@@ -259,7 +307,11 @@ def test_a_hostile_backup_writes_nothing(run, project, home, what):
     """One line, status 1, and the home is as it was."""
     archive(Path(project, "evil.tar.gz"), HOSTILE[what], {})
     done = run("restore", "./evil.tar.gz")
-    assert done.returncode == 1 and done.stderr.count("\n") == 1 and "nothing was written" in done.stderr
+    assert (
+        done.returncode == 1
+        and done.stderr.count("\n") == 1
+        and "nothing was written" in done.stderr
+    )
     assert not Path(home, ".dayleaf/global").exists()
 
 
@@ -269,16 +321,23 @@ def test_a_damaged_backup_writes_nothing(run, ok, project, filled):
     good = Path(project, "good.tar.gz").read_bytes()
     emptied(filled)
     bad = Path(project, "bad.tar.gz")
-    cases = [good[:len(good) * part // 20] for part in range(20)]
-    cases += [good[:at] + bytes([good[at] ^ 0xFF]) + good[at + 1:] for at in range(20, len(good), len(good) // 20)]
+    cases = [good[: len(good) * part // 20] for part in range(20)]
+    cases += [
+        good[:at] + bytes([good[at] ^ 0xFF]) + good[at + 1 :]
+        for at in range(20, len(good), len(good) // 20)
+    ]
     cases += [b"", b"not gzip", gzip.compress(b"not tar" * 200)]
     for number, data in enumerate(cases):
         bad.write_bytes(data)
         done = run("restore", "./bad.tar.gz")
         assert done.returncode == 1 and done.stderr.count("\n") == 1, (number, done.stderr)
         assert not (filled / "workspaces").exists()
-    for manifest, said in (({"v": 2}, "newer dayleaf"), ({"files": [["home/x", 1, 1, 1, "0" * 64]]}, "not as its manifest says"),
-                           ({"folders": [["home/../../x", 448, 1]]}, "leads outside"), (None, "no manifest")):
+    for manifest, said in (
+        ({"v": 2}, "newer dayleaf"),
+        ({"files": [["home/x", 1, 1, 1, "0" * 64]]}, "not as its manifest says"),
+        ({"folders": [["home/../../x", 448, 1]]}, "leads outside"),
+        (None, "no manifest"),
+    ):
         archive(bad, [GOOD], manifest)
         done = run("restore", "./bad.tar.gz")
         assert done.returncode == 1 and said in done.stderr
@@ -312,7 +371,8 @@ try:
     bundle.inspect(sys.argv[2])
 except StoreError as error:
     print(error)
-print(next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")))  # ru_maxrss counts the parent's too
+print(next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")))  # \
+ru_maxrss counts the parent's too
 """
 
 
@@ -327,14 +387,26 @@ def bomb(path: Path, name: str, byte: bytes, size: int) -> None:
         out.write(bytes(1024))
 
 
-@pytest.mark.parametrize(("name", "byte", "size"), [
-    ("home/global/learnings/x.md", b"\0", 398 << 20), ("manifest.json", b"[", 398 << 20), ("home/global/learnings/x.md", b"x", 200 << 20),
-    ("manifest.json", b"[", 1 << 20)], ids=["file", "manifest", "within the sum", "nested"])
+@pytest.mark.parametrize(
+    ("name", "byte", "size"),
+    [
+        ("home/global/learnings/x.md", b"\0", 398 << 20),
+        ("manifest.json", b"[", 398 << 20),
+        ("home/global/learnings/x.md", b"x", 200 << 20),
+        ("manifest.json", b"[", 1 << 20),
+    ],
+    ids=["file", "manifest", "within the sum", "nested"],
+)
 def test_a_bomb_costs_no_memory(tmp_path, name, byte, size):
     """It is refused by what its headers say, before it is read: in all 150 MB."""
     bomb(tmp_path / "bomb.tar.gz", name, byte, size)
-    said, used = subprocess.run([sys.executable, "-I", "-c", MEASURED, str(ROOT), str(tmp_path / "bomb.tar.gz")], capture_output=True,
-                                text=True, check=True, timeout=60).stdout.splitlines()
+    said, used = subprocess.run(
+        [sys.executable, "-I", "-c", MEASURED, str(ROOT), str(tmp_path / "bomb.tar.gz")],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    ).stdout.splitlines()
     assert "nothing was written" in said
     assert int(used) >> 10 <= 150
 
@@ -343,22 +415,54 @@ def test_countless_empty_members_are_refused(tmp_path):
     """A backup holds at most as many files as there is room for their checksums."""
     with gzip.open(tmp_path / "bomb.tar.gz", "wb", 1) as out:
         for number in range(60_000):
-            out.write(tarfile.TarInfo("home/global/learnings/%d.md" % number).tobuf(tarfile.PAX_FORMAT))
+            out.write(
+                tarfile.TarInfo("home/global/learnings/%d.md" % number).tobuf(tarfile.PAX_FORMAT)
+            )
         out.write(bytes(1024))
     with pytest.raises(StoreError, match="too many files"):
         bundle.inspect(str(tmp_path / "bomb.tar.gz"))
 
 
-@pytest.mark.parametrize("rows", [
-    {"files": [["home/global/learnings/x.md", 4, 0o600, 10**40, hashlib.sha256(b"# X\n").hexdigest()]]},
-    {"files": [["home/global/learnings/x.md", 4, 0o600, -10**40, hashlib.sha256(b"# X\n").hexdigest()]]},
-    {"folders": [["home/global", 0o700, 10**40]]}, {"folders": [["home/global", 1e999, 1]]}, {"files": 1}],
-    ids=["late", "early", "folder", "endless", "no list"])
+@pytest.mark.parametrize(
+    "rows",
+    [
+        {
+            "files": [
+                [
+                    "home/global/learnings/x.md",
+                    4,
+                    0o600,
+                    10**40,
+                    hashlib.sha256(b"# X\n").hexdigest(),
+                ]
+            ]
+        },
+        {
+            "files": [
+                [
+                    "home/global/learnings/x.md",
+                    4,
+                    0o600,
+                    -(10**40),
+                    hashlib.sha256(b"# X\n").hexdigest(),
+                ]
+            ]
+        },
+        {"folders": [["home/global", 0o700, 10**40]]},
+        {"folders": [["home/global", 1e999, 1]]},
+        {"files": 1},
+    ],
+    ids=["late", "early", "folder", "endless", "no list"],
+)
 def test_a_manifest_of_nonsense_is_refused(run, project, home, rows):
     """A time that no file has, an endless mode: one line, status 1."""
     archive(Path(project, "bad.tar.gz"), [GOOD], rows)
     done = run("restore", "./bad.tar.gz")
-    assert done.returncode == 1 and done.stderr.count("\n") == 1 and "nothing was written" in done.stderr
+    assert (
+        done.returncode == 1
+        and done.stderr.count("\n") == 1
+        and "nothing was written" in done.stderr
+    )
     assert not Path(home, ".dayleaf/global").exists()
 
 
@@ -377,7 +481,11 @@ def test_no_backup_in_a_git_work_tree(run, ok, project, tmp_path, filled):
     Path(project, "sub").mkdir()
     for words in ((), ("all.tar.gz",), ("sub/all.tar.gz",)):
         done = run("backup", *words)
-        assert done.returncode == 1 and "git work tree %s" % project in done.stderr and "--here" in done.stderr
+        assert (
+            done.returncode == 1
+            and "git work tree %s" % project in done.stderr
+            and "--here" in done.stderr
+        )
     assert not list(Path(project).rglob("*.gz"))
     ok("backup", str(tmp_path / "all.tar.gz"))
     ok("backup", "all.tar.gz", "--here")
@@ -407,7 +515,8 @@ def test_a_torn_line_of_a_ledger_is_cut(ok, place, filled):
 
 WRITER = """
 import sys; sys.path.insert(0, sys.argv[1])
-from memory.core import config, layout; from memory.store import store; from memory.store import ledger
+from memory.core import config, layout; from memory.store import store; from memory.store import \
+ledger
 place = layout.locate({"HOME": sys.argv[2]}, sys.argv[3])
 kept = store.Store(place, config.load(place.home, place.root, {}), 1795271452.0)
 for n in range(60):
@@ -420,9 +529,18 @@ for n in range(60):
 
 
 def test_nothing_is_lost_beside_four_writers(run, ok, env, project, place, tmp_path, filled):
-    """Backups while four processes write, archive and count are whole; merged back after a loss, every record is there."""
-    writers = [subprocess.Popen([sys.executable, "-c", WRITER, str(ROOT), env["HOME"], project, str(n)], env=env,
-                                stdout=subprocess.PIPE, text=True) for n in range(4)]
+    """Backups while four processes write, archive and count are whole; merged back after a loss,
+    every record is there.
+    """
+    writers = [
+        subprocess.Popen(
+            [sys.executable, "-c", WRITER, str(ROOT), env["HOME"], project, str(n)],
+            env=env,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for n in range(4)
+    ]
     number = 0
     while any(writer.poll() is None for writer in writers):
         number += 1
@@ -438,7 +556,10 @@ def test_nothing_is_lost_beside_four_writers(run, ok, env, project, place, tmp_p
     there = "".join(path.read_text() for path in Path(place.private).rglob("*.md"))
     assert all(id in there for id in ids)
     assert Path(place.private, "ledger.jsonl").read_text().count('"use"') == 240
-    every = [json.loads(line) for line in Path(place.private, "archive/log.jsonl").read_text().splitlines()]
+    every = [
+        json.loads(line)
+        for line in Path(place.private, "archive/log.jsonl").read_text().splitlines()
+    ]
     assert len([row for row in every if row["reason"] == "test"]) == 80
 
 
@@ -450,7 +571,20 @@ def test_options_of_a_backup_do_not_go_with_an_id(run):
     assert run("restore", "./nothing.tar.gz", "--replace").returncode in (1, 2)
 
 
-@pytest.mark.parametrize("name", ["home", "home/", "home//x", "home/a\\b", "home/a\0b", "home/cache/x", "x/home/a", "shared", ""])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "home",
+        "home/",
+        "home//x",
+        "home/a\\b",
+        "home/a\0b",
+        "home/cache/x",
+        "x/home/a",
+        "shared",
+        "",
+    ],
+)
 def test_a_name_that_leads_elsewhere_is_none(name):
     """Only files below the home, without what is derived, and of the repository's tier."""
     assert not bundle.is_safe(name)

@@ -26,7 +26,9 @@ def test_a_new_home_is_no_fault(examine):
     assert worst(examine("index")) == WARN
 
 
-@pytest.mark.parametrize(("mode", "verdict"), [(0o700, OK), (0o755, WARN), (0o777, FAIL), (0o720, FAIL)])
+@pytest.mark.parametrize(
+    ("mode", "verdict"), [(0o700, OK), (0o755, WARN), (0o777, FAIL), (0o720, FAIL)]
+)
 def test_permissions_of_the_home(examine, record, place, mode, verdict):
     """Others may not write; what they may read is a warning where they get that far."""
     Path(place.path(record.name)).chmod(0o644)
@@ -43,16 +45,27 @@ def test_a_home_of_another_user(examine, record, place, monkeypatch):
 
 
 def test_a_missing_runtime_and_its_packages(examine, place, tmp_path):
-    """Without the runtime this interpreter is asked; a runtime that lacks packages is named with their effects."""
+    """Without the runtime this interpreter is asked; a runtime that lacks packages is named with
+    their effects.
+    """
     assert examine("python")[0][0] == WARN and "install.sh" in examine("python")[0][2]
-    assert "system's Python" in examine("python")[1][1] and "only guessed" in examine("python")[1][1]
+    assert (
+        "system's Python" in examine("python")[1][1] and "only guessed" in examine("python")[1][1]
+    )
     python = Path(place.home, "runtime", "bin", "python")
     python.parent.mkdir(parents=True)
-    python.write_text("#!/bin/sh\necho '{\"\": \"3.12.1\", \"yaml\": \"6.0\"}'\n")
+    python.write_text('#!/bin/sh\necho \'{"": "3.12.1", "yaml": "6.0"}\'\n')
     python.chmod(0o755)
     checks = examine("python")
-    assert checks[0][:2] == (OK, "%s, Python 3.12.1" % python) and checks[1][:2] == (OK, "PyYAML 6.0")
-    assert [check[0] for check in checks[2:]] == [WARN, WARN, WARN] and "counts as a document" in checks[2][1]
+    assert checks[0][:2] == (OK, "%s, Python 3.12.1" % python) and checks[1][:2] == (
+        OK,
+        "PyYAML 6.0",
+    )
+    assert [check[0] for check in checks[2:]] == [
+        WARN,
+        WARN,
+        WARN,
+    ] and "counts as a document" in checks[2][1]
     assert "misspelt words" in checks[3][1]
 
 
@@ -80,7 +93,9 @@ def test_a_session_whose_pushes_are_off_is_named(examine, place):
     receipts.write(place.receipts("aaaa1111"), {"v": 1, "event": "start"})
     assert worst(examine("config")) == OK
     receipts.write(place.receipts("aaaa1111"), {"v": 1, "event": "off"})
-    assert examine("config")[1:] == [(WARN, "pushes: off in session aaaa1111", "`dayleaf on` switches them on")]
+    assert examine("config")[1:] == [
+        (WARN, "pushes: off in session aaaa1111", "`dayleaf on` switches them on")
+    ]
 
 
 def test_files_that_cannot_be_read_are_named_with_line_and_remedy(examine, record, place):
@@ -117,16 +132,26 @@ def test_an_index_that_is_missing_stale_or_damaged(examine, record, place):
     path.unlink()
     assert examine("index")[0][0] == WARN
 
+
 SETTINGS = [
-    (None, WARN, "does not exist"), ("{broken", WARN, "cannot be read"), ("{}", WARN, "does not list dayleaf"),
+    (None, WARN, "does not exist"),
+    ("{broken", WARN, "cannot be read"),
+    ("{}", WARN, "does not list dayleaf"),
     ('{"enabledPlugins": {"dayleaf@dayleaf": true}}', OK, "dayleaf@dayleaf is enabled"),
     ('{"enabledPlugins": {"dayleaf@dayleaf": false}}', WARN, "is switched off"),
-    ('{"enabledPlugins": {"dayleaf@dayleaf": true}, "disableAllHooks": true}', WARN, "disableAllHooks"),
-    ('{"enabledPlugins": ["dayleaf"]}', WARN, "does not list dayleaf"), ("[]", WARN, "does not list dayleaf"),
+    (
+        '{"enabledPlugins": {"dayleaf@dayleaf": true}, "disableAllHooks": true}',
+        WARN,
+        "disableAllHooks",
+    ),
+    ('{"enabledPlugins": ["dayleaf"]}', WARN, "does not list dayleaf"),
+    ("[]", WARN, "does not list dayleaf"),
 ]
 
 
-@pytest.mark.parametrize(("content", "verdict", "said"), SETTINGS, ids=[str(row[0]) for row in SETTINGS])
+@pytest.mark.parametrize(
+    ("content", "verdict", "said"), SETTINGS, ids=[str(row[0]) for row in SETTINGS]
+)
 def test_registration_with_the_client(examine, tmp_path, content, verdict, said):
     """The client's settings say whether the plugin runs."""
     if content is not None:
@@ -136,25 +161,42 @@ def test_registration_with_the_client(examine, tmp_path, content, verdict, said)
 
 
 def written(project, tmp_path, versions):
-    """Transcripts of a directory, oldest first, as clients of these versions write them; the folder of the client."""
+    """Transcripts of a directory, oldest first, as clients of these versions write them; the folder
+    of the client.
+    """
     folder = tmp_path / "host" / "projects" / re.sub("[^A-Za-z0-9]", "-", project)
     folder.mkdir(parents=True)
     for i, version in enumerate(versions):
-        rows = [{"type": "user", "sessionId": "s", "version": "2.0.1"}, {"type": "user", "sessionId": "s", "version": version},
-                {"type": "summary", "version": "9.9.9"}]
+        rows = [
+            {"type": "user", "sessionId": "s", "version": "2.0.1"},
+            {"type": "user", "sessionId": "s", "version": version},
+            {"type": "summary", "version": "9.9.9"},
+        ]
         (folder / f"s{i}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
         os.utime(folder / f"s{i}.jsonl", (i, i))
     return str(tmp_path / "host")
 
 
-@pytest.mark.parametrize(("version", "said"), [
-    ("2.1.329", ["Claude Code 2.1.329"]), ("2.1.116", ["Claude Code 2.1.116"]),
-    ("2.1.112", ["Claude Code 2.1.112: each slash command costs"]), ("2.1.3", ["Claude Code 2.1.3: Bash finds `dayleaf` only", "; each slash"]),
-    ("2.0.9", ["older than the oldest version tested"])])
+@pytest.mark.parametrize(
+    ("version", "said"),
+    [
+        ("2.1.329", ["Claude Code 2.1.329"]),
+        ("2.1.116", ["Claude Code 2.1.116"]),
+        ("2.1.112", ["Claude Code 2.1.112: each slash command costs"]),
+        ("2.1.3", ["Claude Code 2.1.3: Bash finds `dayleaf` only", "; each slash"]),
+        ("2.0.9", ["older than the oldest version tested"]),
+    ],
+)
 def test_what_the_last_client_does_not_give(examine, project, tmp_path, version, said):
-    """The newest transcript of this directory tells the version; what its events cannot do is said, with the remedy."""
-    ((found, text, remedy),) = examine("client", CLAUDE_CONFIG_DIR=written(project, tmp_path, ["2.1.5", version]))
-    assert all(part in text for part in said) and (found, bool(remedy)) == ((WARN, True) if ":" in text else (OK, False))
+    """The newest transcript of this directory tells the version; what its events cannot do is said,
+    with the remedy.
+    """
+    ((found, text, remedy),) = examine(
+        "client", CLAUDE_CONFIG_DIR=written(project, tmp_path, ["2.1.5", version])
+    )
+    assert all(part in text for part in said) and (found, bool(remedy)) == (
+        (WARN, True) if ":" in text else (OK, False)
+    )
 
 
 @pytest.mark.parametrize("versions", [[], ["latest"], ["2.1"]])
@@ -164,7 +206,9 @@ def test_a_client_of_no_known_version_is_passed_over(examine, project, tmp_path,
 
 
 @pytest.mark.parametrize(("version", "stops"), [("2.1.138", True), ("2.1.139", False)])
-def test_a_path_with_a_blank_stops_the_hooks_of_an_older_client(examine, project, tmp_path, monkeypatch, version, stops):
+def test_a_path_with_a_blank_stops_the_hooks_of_an_older_client(
+    examine, project, tmp_path, monkeypatch, version, stops
+):
     """It starts them through a shell, with the path unquoted."""
     monkeypatch.setattr(layout, "plugin", lambda: "/opt/my plugin")
     found = examine("client", CLAUDE_CONFIG_DIR=written(project, tmp_path, [version]))
@@ -201,14 +245,24 @@ def test_a_repositorys_settings_run_nothing(examine, place, env, project, tmp_pa
     folder.mkdir(parents=True)
     (folder / "a.md").write_text("x\n")
     ran = tmp_path / "ran"
-    subprocess.run(["git", "-C", project, "config", "core.fsmonitor", "touch '%s'; false" % ran], env=env, check=True)
+    subprocess.run(
+        ["git", "-C", project, "config", "core.fsmonitor", "touch '%s'; false" % ran],
+        env=env,
+        check=True,
+    )
     examine("shared")
     assert not ran.exists()
 
 
-def test_a_full_disk_a_wrong_clock_and_an_old_handoff(examine, record, place, env, now, monkeypatch, ok):
-    """What makes the next capture fail, nothing expire, and every session begin with an old note."""
-    assert [worst(examine(what)) for what in ("disk", "clock")] == [OK, OK] and examine("handoff") == []
+def test_a_full_disk_a_wrong_clock_and_an_old_handoff(
+    examine, record, place, env, now, monkeypatch, ok
+):
+    """What makes the next capture fail, nothing expire, and every session begin with an old
+    note.
+    """
+    assert [worst(examine(what)) for what in ("disk", "clock")] == [OK, OK] and examine(
+        "handoff"
+    ) == []
     real = os.statvfs(place.home)
     monkeypatch.setattr(os, "statvfs", lambda path: SimpleNamespace(f_bavail=20, f_frsize=1 << 20))
     assert examine("disk")[0][0] == FAIL and "20 MB free" in examine("disk")[0][1]
@@ -217,7 +271,11 @@ def test_a_full_disk_a_wrong_clock_and_an_old_handoff(examine, record, place, en
     assert next(checkup.clock_of(place, found, now + 900 * clock.DAY)).severity == WARN
     ok("handoff", "go on with the parser")
     (late,) = checkup.handed(place, clock.now() + 30 * clock.DAY)
-    assert late.severity == WARN and "--clear" in late.remedy and next(checkup.handed(place, clock.now())).severity == OK
+    assert (
+        late.severity == WARN
+        and "--clear" in late.remedy
+        and next(checkup.handed(place, clock.now())).severity == OK
+    )
 
 
 def test_conversations_are_counted_and_those_by_hand_are_named(examine, record, place):
@@ -228,10 +286,17 @@ def test_conversations_are_counted_and_those_by_hand_are_named(examine, record, 
     talks.put(place, id="c-7a1c0002", written=False)
     checks = examine("records")
     assert worst(checks) == OK and checks[1][1] == "2 conversations kept" and len(checks) == 3
-    assert "7a1c0002" in checks[2][1] and "0002.md: " in checks[2][1] and "edited by hand" in checks[2][1]
+    assert (
+        "7a1c0002" in checks[2][1]
+        and "0002.md: " in checks[2][1]
+        and "edited by hand" in checks[2][1]
+    )
     Path(place.shared).mkdir()
     (Path(place.shared) / "config.json").write_text('{"capture": {"conversations": false}}')
-    assert "capture.conversations is off (project), so none are written; 2 conversations kept" in examine("records")[1][1]
+    assert (
+        "capture.conversations is off (project), so none are written; 2 conversations kept"
+        in examine("records")[1][1]
+    )
 
 
 def test_a_conversation_in_a_repository_is_named_with_its_remedy(examine, record, place):

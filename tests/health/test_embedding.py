@@ -51,7 +51,10 @@ def test_a_sessions_end_makes_the_vectors_of_its_records(armed, place):
     end(armed)
     assert failures(armed) == ""
     assert {name.split("/")[1] for name in contents(place)} == {
-        "learnings", "conversations", "checkpoints"}
+        "learnings",
+        "conversations",
+        "checkpoints",
+    }
 
 
 def test_a_start_makes_the_vectors_of_a_record_written_by_hand(armed, place):

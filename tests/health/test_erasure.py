@@ -1,4 +1,6 @@
-"""`dayleaf redact ID`: a text goes out of everything that is kept, and a search of all bytes proves it."""
+"""`dayleaf redact ID`: a text goes out of everything that is kept, and a search of all bytes proves
+it.
+"""
 
 from __future__ import annotations
 
@@ -29,28 +31,54 @@ WORD = "Falken" + "stein-Übung"  # a name that no finder of secrets knows
 
 
 def holders(place, *texts: str) -> list[str]:
-    """Every file below the home and the shared tier, the runtime apart, that holds a text in any form: by this test's own search."""
+    """Every file below the home and the shared tier, the runtime apart, that holds a text in any
+    form: by this test's own search.
+    """
     found = []
     for root in (place.home, place.shared):
         for path in Path(root).rglob("*"):
-            if not path.is_file() or path.is_symlink() or "runtime" in path.relative_to(root).parts[:1]:
+            if (
+                not path.is_file()
+                or path.is_symlink()
+                or "runtime" in path.relative_to(root).parts[:1]
+            ):
                 continue
             data = path.read_bytes()
             low = data.lower()
             for text in texts:
-                forms = [said.encode(code) for one in (text, text.lower(), text.upper()) for said, code in (
-                    (one, "utf-8"), (json.dumps(one)[1:-1], "ascii"), (one, "utf-16-le"), (one, "utf-16-be"))]
+                forms = [
+                    said.encode(code)
+                    for one in (text, text.lower(), text.upper())
+                    for said, code in (
+                        (one, "utf-8"),
+                        (json.dumps(one)[1:-1], "ascii"),
+                        (one, "utf-16-le"),
+                        (one, "utf-16-be"),
+                    )
+                ]
                 exact = [base64.b64encode(b"x" * n + text.encode())[4:-4] for n in range(3)]
-                if any(form.lower() in low for form in forms) or any(form in data for form in exact) or text.lower() in path.name.lower():
+                if (
+                    any(form.lower() in low for form in forms)
+                    or any(form in data for form in exact)
+                    or text.lower() in path.name.lower()
+                ):
                     found.append(str(path))
     return sorted(set(found))
 
 
 @pytest.fixture
 def planted(ok, place, tmp_path):
-    """A secret everywhere: a hand-written record, its index, vectors, digests, answers, archive, receipts, logs, journal, temps."""
+    """A secret everywhere: a hand-written record, its index, vectors, digests, answers, archive,
+    receipts, logs, journal, temps.
+    """
     good = provider(tmp_path)
-    put(place, "p/learnings/deploy.md", "Deploy key", f"The deploy token is {SECRET} and works.", tags="deploy")
+    put(
+        place,
+        "p/learnings/deploy.md",
+        "Deploy key",
+        f"The deploy token is {SECRET} and works.",
+        tags="deploy",
+    )
     put(place, "p/learnings/deploy-old.md", "Deploy key before", f"Before: {SECRET.upper()}")
     ok("index", "build")
     ok("config", "set", "embeddings.provider.command", good.command)
@@ -64,25 +92,31 @@ def planted(ok, place, tmp_path):
     session.parent.mkdir(exist_ok=True)
     session.write_text('{"v":2}\n' + json.dumps({"facts": f"export T={SECRET}"}))
     receipts.write(place.receipts("s1"), {"v": 1, "event": "start", "transcript": f"/x/{SECRET}"})
-    (home / "log" / "errors.jsonl").write_text(json.dumps({"why": f"line \"{SECRET}\""}) + "\n")
+    (home / "log" / "errors.jsonl").write_text(json.dumps({"why": f'line "{SECRET}"'}) + "\n")
     (home / "log" / "bug-1.txt").write_text(f"Traceback {SECRET}\n")
     before = f"---\nid: deploy\n---\nThe deploy token is {SECRET}.\n".encode()
     kept = approvals.files.sha256(before)
     (Path(place.private) / "archive" / "before").mkdir(parents=True, exist_ok=True)
     (Path(place.private) / "archive" / "before" / f"{kept}.md").write_bytes(before)
-    (Path(place.private) / "journal.jsonl").write_text(json.dumps({"v": 1, "run": "1", "do": "change", "before": kept}) + "\n")
+    (Path(place.private) / "journal.jsonl").write_text(
+        json.dumps({"v": 1, "run": "1", "do": "change", "before": kept}) + "\n"
+    )
     approvals.keep(place.home, before)
     approvals.decide(place.home, place.key, "r-9", kept, "approve", "tester", 1795271452.0)
     ledger.note(ledger.ledgers(place)[0], "deploy", "use", 1795271452.0)
     (Path(place.private) / "learnings" / ".dayleaf-999999-0").write_text(SECRET)
     for name in ("other.walls", "other.met", "other.turned"):
         (Path(place.cache) / name).write_text(json.dumps({"said": [SECRET]}))
-    (Path(place.cache) / "x.seg.damaged").write_bytes(SECRET.encode("utf-16-le") + base64.b64encode(b"12" + SECRET.encode()))
+    (Path(place.cache) / "x.seg.damaged").write_bytes(
+        SECRET.encode("utf-16-le") + base64.b64encode(b"12" + SECRET.encode())
+    )
     return home
 
 
 def test_a_secret_goes_from_everywhere(ok, run, place, planted):
-    """The plan first, which changes nothing; then everything, proven by a search that this test does on its own."""
+    """The plan first, which changes nothing; then everything, proven by a search that this test
+    does on its own.
+    """
     there = holders(place, SECRET)
     assert len(there) >= 10
     assert "nothing was changed" in ok("redact", "deploy")
@@ -96,13 +130,17 @@ def test_a_secret_goes_from_everywhere(ok, run, place, planted):
     assert "The deploy token is [redacted:github-token#" in record.read_text()
     assert record.stat().st_mtime_ns == mtime and record.stat().st_mode & 0o777 == 0o644
     assert "the approval of r-9 contained it" in done.stdout
-    assert not Path(place.home, "cache/queries.db").exists() and not list(Path(place.cache).glob("other.*"))
+    assert not Path(place.home, "cache/queries.db").exists() and not list(
+        Path(place.cache).glob("other.*")
+    )
     assert "Deploy key" in ok("recall", "deploy token")
     assert "index matches its files" in ok("index", "verify")
 
 
 def test_what_is_appended_to_stays_whole(ok, place, planted):
-    """Logs are covered in place: same size, same lines, still JSON; the journal follows its bytes to their new hash."""
+    """Logs are covered in place: same size, same lines, still JSON; the journal follows its bytes
+    to their new hash.
+    """
     log, before = Path(place.home, "log/errors.jsonl"), Path(place.home, "log/errors.jsonl").stat()
     ok("redact", "deploy", "--apply")
     assert log.stat().st_size == before.st_size and log.stat().st_ino == before.st_ino
@@ -110,20 +148,34 @@ def test_what_is_appended_to_stays_whole(ok, place, planted):
     kept = json.loads(Path(place.private, "journal.jsonl").read_text())["before"]
     data = Path(place.private, f"archive/before/{kept}.md").read_bytes()
     assert approvals.files.sha256(data) == kept and b"[redacted:" in data
-    assert json.loads(Path(place.cache, "sessions/s1.json").read_text().split("\n")[1])["facts"].startswith("export T=[redacted:")
+    assert json.loads(Path(place.cache, "sessions/s1.json").read_text().split("\n")[1])[
+        "facts"
+    ].startswith("export T=[redacted:")
     assert "before" in ok("restore", "deploy-old")
 
 
 def test_a_named_text_goes_too(ok, run, place):
-    """From stdin, in any case, escaped, in names of files; other records only where that is asked for."""
-    put(place, "p/learnings/a.md", "Plan " + WORD, "We call it %s." % WORD.lower(), links='[{"relation": "related_to", "target": "b"}]')
+    """From stdin, in any case, escaped, in names of files; other records only where that is asked
+    for.
+    """
+    put(
+        place,
+        "p/learnings/a.md",
+        "Plan " + WORD,
+        "We call it %s." % WORD.lower(),
+        links='[{"relation": "related_to", "target": "b"}]',
+    )
     put(place, "p/learnings/b.md", "Other", "also " + WORD)
     put(place, "g/learnings/c.md", "Third", json.dumps(WORD))
     put(place, "p/learnings/plan-%s.md" % WORD, "Named", "nothing else")
     ok("index", "build")
     done = run("redact", "a", "--text", "-", "--apply", stdin=WORD + "\n")
     assert done.returncode == 1 and "--everywhere" in done.stdout
-    assert [Path(path).name for path in holders(place, WORD) if "/cache/" not in path] == ["c.md", "b.md", "plan-%s.md" % WORD]
+    assert [Path(path).name for path in holders(place, WORD) if "/cache/" not in path] == [
+        "c.md",
+        "b.md",
+        "plan-%s.md" % WORD,
+    ]
     assert WORD.lower() not in (done.stdout + done.stderr).lower()
     done = run("redact", "b", "--text", "-", "--apply", "--everywhere", stdin=WORD)
     assert (done.returncode, done.stderr) == (0, "")
@@ -137,14 +189,21 @@ def test_the_plan_asks_on_a_terminal(ok, env, project, place):
     path = Path(put(place, "p/learnings/a.md", "A", "the " + WORD))
     put(place, "p/learnings/b.md", "B", "the " + WORD)
     status, shown = on_terminal(["redact", "a", "--text", WORD], env, project, ["no"])
-    assert status == 0 and "nothing was changed" in shown and WORD in path.read_text() and "shell's history" in shown
+    assert (
+        status == 0
+        and "nothing was changed" in shown
+        and WORD in path.read_text()
+        and "shell's history" in shown
+    )
     status, shown = on_terminal(["redact", "a", "--text", WORD], env, project, ["yes", "yes"])
     assert status == 0 and holders(place, WORD) == []
 
 
 def test_a_regular_expression_names_several(ok, run, place):
     """What it matches goes, each with its own mark; a broken one is one line."""
-    path = Path(put(place, "p/learnings/a.md", "A", "hosts kestrel-17.corp and osprey-22.corp, not corp"))
+    path = Path(
+        put(place, "p/learnings/a.md", "A", "hosts kestrel-17.corp and osprey-22.corp, not corp")
+    )
     ok("redact", "a", "--text", "-", "--regex", "--apply", stdin=r"\b\w+-\d+\.corp")
     assert path.read_text().count("[redacted:text#") == 2 and "not corp" in path.read_text()
     done = run("redact", "a", "--text", "-", "--regex", stdin="(")
@@ -152,7 +211,9 @@ def test_a_regular_expression_names_several(ok, run, place):
 
 
 def test_what_the_formats_are_made_of_stays(run, ok, place):
-    """A text that would break every file is refused, a short one too, and where no secret is found the way is said."""
+    """A text that would break every file is refused, a short one too, and where no secret is found
+    the way is said.
+    """
     put(place, "p/learnings/a.md", "A", "the session event of 2026")
     for text in ("session", "event", "2026", "abc", "", place.key[:6]):
         done = run("redact", "a", "--text", "-", "--apply", stdin=text)
@@ -164,7 +225,9 @@ def test_what_the_formats_are_made_of_stays(run, ok, place):
 
 
 def test_what_is_not_ours_is_named_and_left(run, place, project, env):
-    """Settings, foreign files, the host's transcripts, git's history: said, with a remedy, and untouched."""
+    """Settings, foreign files, the host's transcripts, git's history: said, with a remedy, and
+    untouched.
+    """
     put(place, "s/learnings/a.md", "A", "the " + WORD)
     Path(place.home).mkdir(exist_ok=True)
     config = Path(place.home, "config.json")
@@ -173,13 +236,21 @@ def test_what_is_not_ours_is_named_and_left(run, place, project, env):
     foreign.write_text(WORD)
     folder = Path(env["HOME"], ".claude/projects/-x")
     folder.mkdir(parents=True)
-    told = {"type": "user", "cwd": project, "timestamp": "2026-11-21T14:00:00Z", "message": {"content": WORD}}
+    told = {
+        "type": "user",
+        "cwd": project,
+        "timestamp": "2026-11-21T14:00:00Z",
+        "message": {"content": WORD},
+    }
     (folder / "0a1b.jsonl").write_text(json.dumps(told) + "\n")
     done = run("redact", "a", "--text", "-", "--apply", stdin=WORD)
     assert done.returncode == 1 and "2 of " in done.stdout
     for said in ("settings are yours", "not dayleaf's file", "0a1b.jsonl", "git filter-repo"):
         assert said in done.stdout
-    assert WORD in config.read_text() + json.loads(config.read_text())["redact.allow"][0] and foreign.read_text() == WORD
+    assert (
+        WORD in config.read_text() + json.loads(config.read_text())["redact.allow"][0]
+        and foreign.read_text() == WORD
+    )
     assert WORD not in Path(place.shared, "learnings/a.md").read_text()
     assert Path(place.shared, "learnings/a.md").stat().st_mode & 0o777 == 0o644
 
@@ -189,26 +260,62 @@ def test_a_log_that_is_written_meanwhile_loses_no_line(ok, place, env):
     put(place, "p/learnings/a.md", "A", "the " + SECRET)
     path = Path(place.receipts("s2"))
     path.parent.mkdir(parents=True)
-    loop = 'i=0; while [ $i -lt 4000 ]; do i=$((i+1)); echo "{\\"v\\":1,\\"n\\":$i,\\"x\\":\\"%s\\"}" >> "%s"; done' % (SECRET, path)
+    loop = (
+        "i=0; while [ $i -lt 4000 ]; do i=$((i+1)); echo "
+        '"{\\"v\\":1,\\"n\\":$i,\\"x\\":\\"%s\\"}" >> "%s"; done'
+    ) % (SECRET, path)
     writer = subprocess.Popen(["sh", "-c", loop], env=env)
     while writer.poll() is None:
-        Path(place.private, "learnings/a.md").write_text("---\nid: a\ntitle: A\n---\n\nthe " + SECRET + "\n")
-        subprocess.run([sys.executable, "-I", str(ROOT / "memory"), "redact", "a", "--apply"], env=env, cwd=place.root, capture_output=True)
+        Path(place.private, "learnings/a.md").write_text(
+            "---\nid: a\ntitle: A\n---\n\nthe " + SECRET + "\n"
+        )
+        subprocess.run(
+            [sys.executable, "-I", str(ROOT / "memory"), "redact", "a", "--apply"],
+            env=env,
+            cwd=place.root,
+            capture_output=True,
+        )
     rows = [json.loads(line) for line in path.read_text().splitlines()]
     assert [row["n"] for row in rows] == list(range(1, 4001))
 
 
-@pytest.mark.parametrize("form", ["plain", "upper", "json", "double", "percent", "utf-16-le", "utf-16-be", "base64", "base64+1",
-                                  "base64+2", "url64", "nfd", "term"])
+@pytest.mark.parametrize(
+    "form",
+    [
+        "plain",
+        "upper",
+        "json",
+        "double",
+        "percent",
+        "utf-16-le",
+        "utf-16-be",
+        "base64",
+        "base64+1",
+        "base64+2",
+        "url64",
+        "nfd",
+        "term",
+    ],
+)
 def test_every_form_is_found(form):
     """Each alone, between other bytes."""
-    text = "Zürich key\"7" if form not in ("term", "percent") else "my_secret-token_v77"
+    text = 'Zürich key"7' if form not in ("term", "percent") else "my_secret-token_v77"
     quoted = json.dumps(text)[1:-1]
-    data = {"plain": text.encode(), "upper": text.upper().encode(), "json": quoted.encode(), "double": json.dumps(quoted)[1:-1].encode(),
-            "percent": urllib.parse.quote(text).encode(), "utf-16-le": text.encode("utf-16-le"), "utf-16-be": text.encode("utf-16-be"),
-            "base64": base64.b64encode(text.encode() + b"--"), "base64+1": base64.b64encode(b"a" + text.encode() + b"--"),
-            "base64+2": base64.b64encode(b"ab" + text.encode() + b"--"), "url64": base64.urlsafe_b64encode(text.encode()),
-            "nfd": unicodedata.normalize("NFD", text).encode(), "term": b"mysecrettokenv77"}[form]
+    data = {
+        "plain": text.encode(),
+        "upper": text.upper().encode(),
+        "json": quoted.encode(),
+        "double": json.dumps(quoted)[1:-1].encode(),
+        "percent": urllib.parse.quote(text).encode(),
+        "utf-16-le": text.encode("utf-16-le"),
+        "utf-16-be": text.encode("utf-16-be"),
+        "base64": base64.b64encode(text.encode() + b"--"),
+        "base64+1": base64.b64encode(b"a" + text.encode() + b"--"),
+        "base64+2": base64.b64encode(b"ab" + text.encode() + b"--"),
+        "url64": base64.urlsafe_b64encode(text.encode()),
+        "nfd": unicodedata.normalize("NFD", text).encode(),
+        "term": b"mysecrettokenv77",
+    }[form]
     found = erasure.finder({text: "[redacted:text#0000]"})
     if form == "term":
         assert found.count(b"my_secret-token_v77")
@@ -229,8 +336,19 @@ def test_past_queries_are_gone(place, ok, planted):
 
 def test_a_conversation_that_was_redacted_is_not_taken_for_a_hand_edit(ok, place):
     """What it says of its own text follows; one that a person changed stays theirs."""
-    paths = [Path(place.path(talks.put(place, (talks.RESUME, "## 15:00 who is it?\n\nIt is %s.\n" % WORD), id=id, written=written)))
-             for id, written in (("c-7a1c0001", True), ("c-7a1c0002", False))]
+    paths = [
+        Path(
+            place.path(
+                talks.put(
+                    place,
+                    (talks.RESUME, "## 15:00 who is it?\n\nIt is %s.\n" % WORD),
+                    id=id,
+                    written=written,
+                )
+            )
+        )
+        for id, written in (("c-7a1c0001", True), ("c-7a1c0002", False))
+    ]
     ok("index", "build")
     ok("redact", "c-7a1c0001", "--text", "-", "--apply", "--everywhere", stdin=WORD)
     assert holders(place, WORD) == []

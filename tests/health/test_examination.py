@@ -1,4 +1,6 @@
-"""doctor on what happened, and --fix: each fault is made, found with its remedy, mended, and then the verdict is OK."""
+"""doctor on what happened, and --fix: each fault is made, found with its remedy, mended, and then
+the verdict is OK.
+"""
 
 from __future__ import annotations
 
@@ -20,11 +22,21 @@ def test_failures_of_hooks_and_faults_of_our_own(examine, place):
     """Recent lines of the log and kept traces are shown, old ones are not."""
     log = Path(place.home, "log")
     log.mkdir(parents=True)
-    row = {"v": 1, "t": "2026-11-20T10:00:00Z", "where": "prompt", "error": "OSError", "detail": "No space left",
-           "at": "files.py:3"}
+    row = {
+        "v": 1,
+        "t": "2026-11-20T10:00:00Z",
+        "where": "prompt",
+        "error": "OSError",
+        "detail": "No space left",
+        "at": "files.py:3",
+    }
     (log / "errors.jsonl").write_text(json.dumps(row) + "\ntorn")
-    (verdict, found, _), = examine("log")
-    assert verdict == WARN and "1 failure" in found and "prompt OSError No space left files.py:3" in found
+    ((verdict, found, _),) = examine("log")
+    assert (
+        verdict == WARN
+        and "1 failure" in found
+        and "prompt OSError No space left files.py:3" in found
+    )
     (log / "errors.jsonl").write_text(json.dumps({**row, "t": "2026-01-01T10:00:00Z"}) + "\n")
     assert worst(examine("log")) == OK
     (log / "bug-2026-11-20T100000Z.txt").write_text("trace")
@@ -37,7 +49,9 @@ def test_ledgers_that_others_may_write_or_that_are_torn(examine, place):
     trust = Path(place.home, "trust.jsonl")
     trust.write_text('{"v":1}\nnot json\n')
     trust.chmod(0o600)
-    assert examine("ledgers")[0][0] == WARN and "1 line that cannot be read" in examine("ledgers")[0][1].replace("has ", "")
+    assert examine("ledgers")[0][0] == WARN and "1 line that cannot be read" in examine("ledgers")[
+        0
+    ][1].replace("has ", "")
     trust.chmod(0o622)
     assert examine("ledgers")[0][0] == FAIL
 
@@ -52,8 +66,12 @@ def test_temporary_files_of_killed_writers(examine, record, place, now):
     assert worst(examine("temps")) == WARN
 
 
-def test_a_temporary_file_of_a_process_that_was_killed_here_is_a_leftover_at_once(examine, record, place, now):
-    """Its name says where its process ran; one that runs keeps its own, one of another machine is left an hour."""
+def test_a_temporary_file_of_a_process_that_was_killed_here_is_a_leftover_at_once(
+    examine, record, place, now
+):
+    """Its name says where its process ran; one that runs keeps its own, one of another machine is
+    left an hour.
+    """
     folder = place.folder("p", "learning")
     names = [os.path.basename(files.temp_name(folder, 0)), ".dayleaf-99999999-0-elsewhere.1"]
     for name in names:
@@ -65,17 +83,23 @@ def test_a_temporary_file_of_a_process_that_was_killed_here_is_a_leftover_at_onc
     os.utime(dead, (now, now))
     assert worst(examine("temps")) == WARN
     assert files.collect_temps(folder, now) == 1 and not dead.exists()
-    assert sorted(names) == sorted(name for name in os.listdir(folder) if name.startswith(".dayleaf-"))
+    assert sorted(names) == sorted(
+        name for name in os.listdir(folder) if name.startswith(".dayleaf-")
+    )
 
 
 def test_a_check_that_fails_is_a_verdict(examine, monkeypatch):
     """One broken check does not hide the others."""
     monkeypatch.setattr(checkup, "index", lambda place, walked: 1 / 0)
-    assert examine("index")[0][:2] == (WARN, "this check failed (ZeroDivisionError: division by zero)")
+    assert examine("index")[0][:2] == (
+        WARN,
+        "this check failed (ZeroDivisionError: division by zero)",
+    )
     assert examine("records")
 
 
 # ---- what happened
+
 
 def test_an_upkeep_that_was_cut_short_and_a_newer_journal(examine, record, place, now):
     """Each with its way on; no journal is no line."""
@@ -89,12 +113,30 @@ def test_an_upkeep_that_was_cut_short_and_a_newer_journal(examine, record, place
 
 
 def test_a_capture_that_was_cut_short(examine, record, place, now):
-    """Until its session is written down or the user has heard; a capture that came to its end is none."""
+    """Until its session is written down or the user has heard; a capture that came to its end is
+    none.
+    """
     attempts.end(place, attempts.begin(place, "fine", "stop", now), "stop", "", now, now)
-    assert examine("captures") == [(OK, "every session whose transcript stands has its checkpoint", "")]
-    files.append_line(attempts.path_of(place), json.dumps({
-        "v": 1, "t": clock.iso(now), "do": "asked", "run": "99999999.1", "session": "cut", "trigger": "stop"}))
-    assert examine("captures")[0][:2] == (WARN, "the capture of %s (session cut) was cut short" % clock.iso(now))
+    assert examine("captures") == [
+        (OK, "every session whose transcript stands has its checkpoint", "")
+    ]
+    files.append_line(
+        attempts.path_of(place),
+        json.dumps(
+            {
+                "v": 1,
+                "t": clock.iso(now),
+                "do": "asked",
+                "run": "99999999.1",
+                "session": "cut",
+                "trigger": "stop",
+            }
+        ),
+    )
+    assert examine("captures")[0][:2] == (
+        WARN,
+        "the capture of %s (session cut) was cut short" % clock.iso(now),
+    )
     attempts.say(place, ["99999999.1"], now)
     assert worst(examine("captures")) == OK
 
@@ -106,36 +148,73 @@ def test_a_session_that_nobody_wrote_down(examine, record, place, env, now):
     path.write_text("{}\n")
     os.utime(path, (now - 600, now - 600))
     receipts.write(place.receipts("lost"), {"v": 1, "event": "start", "transcript": str(path)})
-    assert examine("captures")[0][:2] == (WARN, "1 session whose checkpoints are incomplete, such as lost")
+    assert examine("captures")[0][:2] == (
+        WARN,
+        "1 session whose checkpoints are incomplete, such as lost",
+    )
 
 
 def test_a_session_whose_start_no_hook_saw_is_no_ok(examine, record, place, env, now):
     """Nor is one of before dayleaf passed over in silence, or one that left no transcript."""
+
     def put(name, days):
-        path = Path(env["HOME"], ".claude", "projects", re.sub("[^A-Za-z0-9]", "-", place.project), name + ".jsonl")
+        path = Path(
+            env["HOME"],
+            ".claude",
+            "projects",
+            re.sub("[^A-Za-z0-9]", "-", place.project),
+            name + ".jsonl",
+        )
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps({"type": "user", "cwd": place.project, "timestamp": clock.iso(now - days * clock.DAY)}) + "\n")
+        path.write_text(
+            json.dumps(
+                {
+                    "type": "user",
+                    "cwd": place.project,
+                    "timestamp": clock.iso(now - days * clock.DAY),
+                }
+            )
+            + "\n"
+        )
         os.utime(path, (now - 600, now - 600))
         return path
-    receipts.write(place.receipts("gone"), {"v": 1, "event": "start", "transcript": "/nowhere/gone.jsonl"})
+
+    receipts.write(
+        place.receipts("gone"), {"v": 1, "event": "start", "transcript": "/nowhere/gone.jsonl"}
+    )
     os.utime(place.receipts("gone"), (now - 3600,) * 2)
     put("older", 3)
-    assert examine("captures")[0][:2] == (OK, (
-        "every session whose transcript stands has its checkpoint; 1 session that started here left no transcript, or it is gone; "
-        "1 session ended before dayleaf was there: `dayleaf import transcripts` tells them"))
+    assert examine("captures")[0][:2] == (
+        OK,
+        (
+            "every session whose transcript stands has its checkpoint; 1 session that started here "
+            "left no transcript, or it is gone; 1 session ended before dayleaf was there: `dayleaf "
+            "import transcripts` tells them"
+        ),
+    )
     put("silent", 0.1)
-    assert examine("captures")[0][:2] == (WARN, "1 session whose checkpoints are incomplete, such as silent")
+    assert examine("captures")[0][:2] == (
+        WARN,
+        "1 session whose checkpoints are incomplete, such as silent",
+    )
 
 
 # ---- --fix
 
+
 def bytes_of(place):
     """Return the bytes of every record and ledger."""
-    return {p: p.read_bytes() for p in Path(place.home).rglob("*") if p.is_file() and p.suffix in (".md", ".jsonl")}
+    return {
+        p: p.read_bytes()
+        for p in Path(place.home).rglob("*")
+        if p.is_file() and p.suffix in (".md", ".jsonl")
+    }
 
 
 def test_fix_mends_what_is_safe_and_a_second_run_finds_nothing(record, place, ok, run, now):
-    """Permissions, a torn last line, leftovers, a dead cache, a stale index; each fix is printed and no record touched."""
+    """Permissions, a torn last line, leftovers, a dead cache, a stale index; each fix is printed
+    and no record touched.
+    """
     os.chmod(place.home, 0o755)
     Path(place.path(record.name)).chmod(0o664)
     book = Path(place.private, "ledger.jsonl")
@@ -151,11 +230,19 @@ def test_fix_mends_what_is_safe_and_a_second_run_finds_nothing(record, place, ok
     Path(place.folder("p", "learning"), "new.md").write_text("A note of today.\n")
     before = bytes_of(place)
     said = run("doctor", "--fix").stdout
-    for line in ("closed %s to others (0700, it was 0755)" % place.home, "closed the unfinished last line of %s" % book,
-                 "deleted 2 leftovers of killed processes", "deleted %s, the cache of" % dead, "refreshed the index: 2 records"):
+    for line in (
+        "closed %s to others (0700, it was 0755)" % place.home,
+        "closed the unfinished last line of %s" % book,
+        "deleted 2 leftovers of killed processes",
+        "deleted %s, the cache of" % dead,
+        "refreshed the index: 2 records",
+    ):
         assert line in said, (line, said)
     assert not temp.exists() and not old.exists() and not dead.exists()
-    assert os.stat(place.home).st_mode & 0o777 == 0o700 and os.stat(place.path(record.name)).st_mode & 0o777 == 0o600
+    assert (
+        os.stat(place.home).st_mode & 0o777 == 0o700
+        and os.stat(place.path(record.name)).st_mode & 0o777 == 0o600
+    )
     assert {path: data + b"\n" * (path == book) for path, data in before.items()} == bytes_of(place)
     assert run("doctor", "--fix").stdout.startswith("nothing that --fix")
     assert json.loads(run("doctor", "--fix", "--json").stdout)["fixed"] == []
@@ -167,16 +254,25 @@ def test_fix_builds_an_index_that_is_missing_or_damaged(record, place, run, how)
     (path,) = Path(place.cache).glob("*.seg")
     data = bytearray(path.read_bytes())
     data[-20] ^= 1
-    path.unlink() if how == "missing" else path.write_bytes(data if how == "flipped" else data[:100])
+    path.unlink() if how == "missing" else path.write_bytes(
+        data if how == "flipped" else data[:100]
+    )
     done = run("doctor", "--fix")
     assert "built the index: 1 record" in done.stdout and "OK    index" in done.stdout
 
 
 def test_fix_leaves_what_may_still_be_wanted(record, place, run, env, tmp_path):
-    """A young temporary file, one whose writer lives, the cache of a workspace with notes or receipts, a young cache."""
+    """A young temporary file, one whose writer lives, the cache of a workspace with notes or
+    receipts, a young cache.
+    """
     folder = Path(place.folder("p", "learning"))
-    kept = [folder / ".dayleaf-99999999-1", folder / (".dayleaf-%d-0" % os.getpid()), Path(place.home, "cache", "young-12345678", "x"),
-            Path(place.home, "cache", "noted-12345678", "x"), Path(place.home, "cache", "logged-12345678", "x")]
+    kept = [
+        folder / ".dayleaf-99999999-1",
+        folder / (".dayleaf-%d-0" % os.getpid()),
+        Path(place.home, "cache", "young-12345678", "x"),
+        Path(place.home, "cache", "noted-12345678", "x"),
+        Path(place.home, "cache", "logged-12345678", "x"),
+    ]
     for path in kept:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("x")
@@ -191,12 +287,18 @@ def test_fix_leaves_what_may_still_be_wanted(record, place, run, env, tmp_path):
 
 
 def test_fix_does_not_make_approvals_count_that_others_could_write(record, place, run):
-    """A ledger of approvals that was open stays open, and counts for nothing, until a person has looked."""
+    """A ledger of approvals that was open stays open, and counts for nothing, until a person has
+    looked.
+    """
     trust = Path(place.home, "trust.jsonl")
     trust.write_text('{"v":1}\n')
     trust.chmod(0o666)
     done = run("doctor", "--fix")
-    assert done.returncode == 1 and trust.stat().st_mode & 0o777 == 0o666 and "nothing in it counts" in done.stdout
+    assert (
+        done.returncode == 1
+        and trust.stat().st_mode & 0o777 == 0o666
+        and "nothing in it counts" in done.stdout
+    )
     trust.chmod(0o644)
     Path(place.home, "spend.jsonl").write_text("")
     os.chmod(place.home, 0o755)

@@ -1,4 +1,6 @@
-"""stats: what is there and what happened, as numbers and as charts, from the records, the receipts and the ledgers."""
+"""stats: what is there and what happened, as numbers and as charts, from the records, the receipts
+and the ledgers.
+"""
 
 from __future__ import annotations
 
@@ -21,12 +23,14 @@ from memory.terminal import charts, screen
 
 def told(place, now, columns=80, plain=True, since=0.0):
     """Return the lines for a person."""
-    return charts.lines(figures.figures([place], settings(), now, since), screen.Style(columns), plain)
+    return charts.lines(
+        figures.figures([place], settings(), now, since), screen.Style(columns), plain
+    )
 
 
 def test_a_new_place_says_so_in_one_line(ok):
     """And so does one where nothing happened since a time; neither draws an empty chart."""
-    assert ok("stats") == "nothing to count yet: `dayleaf learn \"…\"` keeps the first note\n"
+    assert ok("stats") == 'nothing to count yet: `dayleaf learn "…"` keeps the first note\n'
     assert ok("stats", "--since", "2026-11-20").count("\n") == 1
     assert json.loads(ok("stats", "--json"))["records"] == {}
 
@@ -37,16 +41,26 @@ def test_records_are_counted_by_kind_topic_and_week(place, now):
         put(place, f"p/learnings/l{i}.md", "t", "x", "auth, 배포", created=day)
     put(place, "p/rules/r.md", "t", "x", rationale="why", created="2026-11-20")
     found = figures.figures([place], settings(), now, clock.parse("2026-11-16") or 0.0)
-    assert found["records"] == {"learning": 5, "rule": 1} and found["new"] == 3 and found["topics"] == {"auth": 5, "배포": 5}
+    assert (
+        found["records"] == {"learning": 5, "rule": 1}
+        and found["new"] == 3
+        and found["topics"] == {"auth": 5, "배포": 5}
+    )
     weeks = found["perWeek"]
-    assert len(weeks) == 26 and weeks[-1] == {"week": "2026-11-16", "records": 3} and weeks[-2]["records"] == 1
+    assert (
+        len(weeks) == 26
+        and weeks[-1] == {"week": "2026-11-16", "records": 3}
+        and weeks[-2]["records"] == 1
+    )
     assert sum(week["records"] for week in weeks) == 5
     said = "\n".join(told(place, now))
     assert "3, most 3 in the week of 2026-11-16" in said and "배포 (5)" in said
 
 
 def test_the_ranks_of_what_was_pushed_and_of_what_was_then_used(place, now):
-    """A use counts at the rank that its own prompt gave the record; the rest stand together from rank 8 on."""
+    """A use counts at the rank that its own prompt gave the record; the rest stand together from
+    rank 8 on.
+    """
     ids = [f"r{i}" for i in range(10)]
     push(place, "s1", now - 60, *ids, prompt="p1")
     push(place, "s1", now - 50, "r1", prompt="p2")
@@ -56,55 +70,102 @@ def test_the_ranks_of_what_was_pushed_and_of_what_was_then_used(place, now):
     ledger.note(book, "r9", "use", now, "s1", "p1")
     ledger.note(book, "r1", "use", now, "s2")
     found = figures.figures([place], settings(), now)["ranks"]
-    assert found[:3] == [{"rank": 1, "pushed": 2, "used": 0}, {"rank": 2, "pushed": 1, "used": 1}, {"rank": 3, "pushed": 1, "used": 0}]
+    assert found[:3] == [
+        {"rank": 1, "pushed": 2, "used": 0},
+        {"rank": 2, "pushed": 1, "used": 1},
+        {"rank": 3, "pushed": 1, "used": 0},
+    ]
     assert found[-1] == {"rank": 8, "pushed": 3, "used": 1}
     assert "3, 1 used" in "\n".join(told(place, now))
 
 
 def test_what_prompts_and_subagents_got_and_what_was_used_in_the_same_turn(place, now):
     """Passages apart; a use in another turn is none of this one."""
-    rows = [{"event": "prompt", "prompt": "p1", "chosen": [["l1", 1.4, "2 of 3 terms"], ["c1", 0.8, "passage: asked before"]]},
-            {"event": "prompt", "prompt": "p2", "chosen": [["c2", 0.7, "passage: asked before"]]},
-            {"event": "agent", "prompt": "p2", "chosen": [["c2", 0.7, "passage: asked before"]]}, {"event": "agent", "chosen": []}]
+    rows = [
+        {
+            "event": "prompt",
+            "prompt": "p1",
+            "chosen": [["l1", 1.4, "2 of 3 terms"], ["c1", 0.8, "passage: asked before"]],
+        },
+        {"event": "prompt", "prompt": "p2", "chosen": [["c2", 0.7, "passage: asked before"]]},
+        {"event": "agent", "prompt": "p2", "chosen": [["c2", 0.7, "passage: asked before"]]},
+        {"event": "agent", "chosen": []},
+    ]
     for row in rows:
-        receipts.write(place.receipts("s1"), {"v": 1, "t": clock.iso(now), "chars": 400, "ms": 9, "saved": 0, **row})
+        receipts.write(
+            place.receipts("s1"),
+            {"v": 1, "t": clock.iso(now), "chars": 400, "ms": 9, "saved": 0, **row},
+        )
     book = ledger.ledgers(place)[0]
     ledger.note(book, "c1", "use", now, "s1", "p1")
     ledger.note(book, "c2", "use", now, "s1", "p1")
     found = figures.figures([place], settings(), now)
-    assert {key: found[key] for key in ("given", "givenUsed", "passages", "passagesUsed", "subagents", "subagentsGiven")} == {
-        "given": 3, "givenUsed": 1, "passages": 2, "passagesUsed": 1, "subagents": 2, "subagentsGiven": 1}
+    assert {
+        key: found[key]
+        for key in ("given", "givenUsed", "passages", "passagesUsed", "subagents", "subagentsGiven")
+    } == {
+        "given": 3,
+        "givenUsed": 1,
+        "passages": 2,
+        "passagesUsed": 1,
+        "subagents": 2,
+        "subagentsGiven": 1,
+    }
     said = " ".join("\n".join(told(place, now)).split())
     assert "2 with prompts, 1 used in the same turn" in said
     assert "with subagents' prompts: 1 pushed; 1 of 2 got something" in said
 
 
 def test_pushes_are_told_by_moment_and_how_many_were_then_used(place, now):
-    """A clear or compaction makes the next prompt a first one; of failed calls no use is noted; a lost block is no push."""
+    """A clear or compaction makes the next prompt a first one; of failed calls no use is noted; a
+    lost block is no push.
+    """
     put(place, "p/learnings/a.md", "a note")
     push(place, "s1", now - 90, "r1", "r2", event="start")
     push(place, "s1", now - 80, "a", "b", prompt="p1")
     push(place, "s1", now - 70, prompt="p2")
-    receipts.write(place.receipts("s1"), {"t": clock.iso(now - 60), "event": "start", "source": "compact"})
+    receipts.write(
+        place.receipts("s1"), {"t": clock.iso(now - 60), "event": "start", "source": "compact"}
+    )
     push(place, "s1", now - 50, "a", prompt="p3")
     push(place, "s1", now - 40, "c", event="wall")
-    receipts.write(place.receipts("s2"), {"t": clock.iso(now - 30), "event": "prompt", "chosen": [["d", 1, "why"]],
-                                          "tag": "ab12cd34", "chars": 9})
-    receipts.write(place.receipts("s2"), {"t": clock.iso(now - 20), "event": "lost", "tag": "ab12cd34"})
+    receipts.write(
+        place.receipts("s2"),
+        {
+            "t": clock.iso(now - 30),
+            "event": "prompt",
+            "chosen": [["d", 1, "why"]],
+            "tag": "ab12cd34",
+            "chars": 9,
+        },
+    )
+    receipts.write(
+        place.receipts("s2"), {"t": clock.iso(now - 20), "event": "lost", "tag": "ab12cd34"}
+    )
     book = ledger.ledgers(place)[0]
     for id, prompt in (("r1", ""), ("a", "p1"), ("b", "p2"), ("a", "p3")):
         ledger.note(book, id, "use", now, "s1", prompt)
     names = "moment", "times", "given", "pushed", "used"
-    found = [tuple(one[name] for name in names) for one in figures.figures([place], settings(), now)["moments"]]
-    assert found == [("start", 2, 1, 2, 1), ("first", 2, 1, 2, 1), ("reset", 1, 1, 1, 1), ("later", 1, 0, 0, 0),
-                     ("wall", 1, 1, 1, None)]
+    found = [
+        tuple(one[name] for name in names)
+        for one in figures.figures([place], settings(), now)["moments"]
+    ]
+    assert found == [
+        ("start", 2, 1, 2, 1),
+        ("first", 2, 1, 2, 1),
+        ("reset", 1, 1, 1, 1),
+        ("later", 1, 0, 0, 0),
+        ("wall", 1, 1, 1, None),
+    ]
     lines = told(place, now)
     assert "  at a session's first prompt: 2 pushed, 1 used; 1 of 2 got something" in lines
     assert "  at failed calls: 1 pushed" in lines
     late = figures.figures([place], settings(), now, now - 45)["moments"]
     assert [one["moment"] for one in late] == ["first", "wall"], "only the pushes since then"
-    assert "  at the first prompt after a clear or compaction: 1 pushed, 1 used; 1 of 1 got something" in told(
-        place, now, since=now - 55, columns=200)
+    assert (
+        "  at the first prompt after a clear or compaction: 1 pushed, 1 used; 1 of 1 got something"
+        in told(place, now, since=now - 55, columns=200)
+    )
 
 
 def test_tokens_of_each_session_oldest_first(place, now):
@@ -114,7 +175,12 @@ def test_tokens_of_each_session_oldest_first(place, now):
     push(place, "s32", now, "b", chars=401)
     found = figures.figures([place], settings(), now)
     assert len(found["perSession"]) == 30 and found["perSession"][0]["tokens"] == 4
-    assert found["perSession"][-1] == {"session": "s32", "began": clock.iso(now - 968), "tokens": 33 + 101, "characters": 801}
+    assert found["perSession"][-1] == {
+        "session": "s32",
+        "began": clock.iso(now - 968),
+        "tokens": 33 + 101,
+        "characters": 801,
+    }
     assert found["sessions"] == 33 and found["tokensSaved"] == 34 * 7
 
 
@@ -125,12 +191,27 @@ def test_times_of_hooks_and_captures(place, now):
     attempts.end(place, attempts.begin(place, "s1", "stop", now), "stop", "", now, now + 0.25)
     hooks = figures.figures([place], settings(), now)["hooks"]
     assert list(hooks) == ["prompt", "start", "capture stop"]
-    assert hooks["prompt"] == {"runs": 3, "p50": 30, "p95": 5000, "histogram": [
-        {"upto": 5, "runs": 1}, {"upto": 10, "runs": 0}, {"upto": 20, "runs": 0}, {"upto": 50, "runs": 1}, {"upto": 100, "runs": 0},
-        {"upto": 200, "runs": 0}, {"upto": 500, "runs": 0}, {"upto": 1000, "runs": 0}, {"upto": None, "runs": 1}]}
+    assert hooks["prompt"] == {
+        "runs": 3,
+        "p50": 30,
+        "p95": 5000,
+        "histogram": [
+            {"upto": 5, "runs": 1},
+            {"upto": 10, "runs": 0},
+            {"upto": 20, "runs": 0},
+            {"upto": 50, "runs": 1},
+            {"upto": 100, "runs": 0},
+            {"upto": 200, "runs": 0},
+            {"upto": 500, "runs": 0},
+            {"upto": 1000, "runs": 0},
+            {"upto": None, "runs": 1},
+        ],
+    }
     assert hooks["capture stop"]["p95"] == 250
     said = told(place, now)
-    assert "  p50 30 ms, p95 5000 ms" in said and any(line.startswith("  > 1000 ms") for line in said)
+    assert "  p50 30 ms, p95 5000 ms" in said and any(
+        line.startswith("  > 1000 ms") for line in said
+    )
 
 
 def test_only_what_happened_since_a_time(place, now):
@@ -140,8 +221,14 @@ def test_only_what_happened_since_a_time(place, now):
     for at, session in ((now - 9 * clock.DAY, "old"), (now - 60, "new")):
         push(place, session, at, "a", ms=10 if session == "new" else 900)
         ledger.note(book, "a", "use", at, session, "p1")
-    both, late = (figures.figures([place], settings(), now, since) for since in (0.0, now - 7 * clock.DAY))
-    assert (both["sessions"], both["mostUsed"], both["hooks"]["prompt"]["p95"]) == (2, {"a": 2}, 900)
+    both, late = (
+        figures.figures([place], settings(), now, since) for since in (0.0, now - 7 * clock.DAY)
+    )
+    assert (both["sessions"], both["mostUsed"], both["hooks"]["prompt"]["p95"]) == (
+        2,
+        {"a": 2},
+        900,
+    )
     assert (late["sessions"], late["mostUsed"], late["hooks"]["prompt"]["p95"]) == (1, {"a": 1}, 10)
     assert late["records"] == {"learning": 1} and late["new"] == 0
 
@@ -155,9 +242,15 @@ def test_every_workspace_together(place, now, tmp_path, env):
     push(place, "s1", now, "a")
     push(other, "s2", now, "b")
     found = figures.figures([place, other], settings(), now)
-    assert found["records"] == {"learning": 3} and found["sessions"] == 2 and found["workspaces"] == [place.key, other.key]
+    assert (
+        found["records"] == {"learning": 3}
+        and found["sessions"] == 2
+        and found["workspaces"] == [place.key, other.key]
+    )
     run = dayleaf(env, place.project)
-    assert json.loads(run("stats", "--workspace", "all", "--json").stdout)["records"] == {"learning": 3}
+    assert json.loads(run("stats", "--workspace", "all", "--json").stdout)["records"] == {
+        "learning": 3
+    }
     assert run("stats", "--workspace", "nowhere").returncode == 2
 
 
@@ -178,12 +271,19 @@ def test_odd_lines_of_logs_are_passed_over(place, now):
     """Torn lines, wrong types and other versions cost no figure."""
     push(place, "s1", now, "a")
     path = Path(place.receipts("s1"))
-    path.write_text(path.read_text() + '{"event":"prompt","t":5,"chosen":{"a":1},"chars":"many","ms":null,"tokens":1e999}\ntorn')
+    path.write_text(
+        path.read_text()
+        + '{"event":"prompt","t":5,"chosen":{"a":1},"chars":"many","ms":null,"tokens":1e999}\ntorn'
+    )
     book = ledger.ledgers(place)[0]
     ledger.note(book, "a", "use", now, "s1", "p1")
     Path(book.path).write_text(Path(book.path).read_text() + '"use" torn\n[1,"use"]\n')
     found = figures.figures([place], settings(), now)
-    assert (found["sessions"], found["prompts"], found["ranks"]) == (1, 2, [{"rank": 1, "pushed": 1, "used": 1}])
+    assert (found["sessions"], found["prompts"], found["ranks"]) == (
+        1,
+        2,
+        [{"rank": 1, "pushed": 1, "used": 1}],
+    )
 
 
 def test_stats_wants_no_words(run):
@@ -195,7 +295,12 @@ def test_stats_wants_no_words(run):
 
 def test_a_real_push_leaves_its_tokens(handled, place, now):
     """What the hook writes is what stats reads."""
-    put(place, "p/learnings/a.md", "The kafka rebalance trap", "Kafka rebalances where a poll takes too long.")
+    put(
+        place,
+        "p/learnings/a.md",
+        "The kafka rebalance trap",
+        "Kafka rebalances where a poll takes too long.",
+    )
     handled("start")
     row = receipts.read(place.receipts("s1"))[0]
     assert row["tokens"] > 0
@@ -209,16 +314,27 @@ def test_status_and_doctor_list_the_files_once(place, env, now, monkeypatch):
     listed, set_ = [], config.load(place.home, place.root, {})
     monkeypatch.setattr(figures, "FEW_FILES", -1)
     monkeypatch.setattr(walk, "walk", lambda *given: listed.append(given) or ([], []))
-    for ask in (lambda: figures.state(place, set_, now), lambda: examination.examine(place, set_, env, now)):
+    for ask in (
+        lambda: figures.state(place, set_, now),
+        lambda: examination.examine(place, set_, env, now),
+    ):
         listed.clear()
         ask()
         assert len(listed) == 1
 
 
 def test_what_is_due_is_counted_by_upkeep_where_it_costs_work(ok, place, now, monkeypatch):
-    """Few files are counted at once; of many the last count is said with its day, and an edit shows that it is not today's."""
+    """Few files are counted at once; of many the last count is said with its day, and an edit shows
+    that it is not today's.
+    """
     for number in range(3):
-        put(place, "p/learnings/n%d.md" % number, "Queue", "The queue drops what it cannot place, and says so once a day.", id="l-n%d" % number)
+        put(
+            place,
+            "p/learnings/n%d.md" % number,
+            "Queue",
+            "The queue drops what it cannot place, and says so once a day.",
+            id="l-n%d" % number,
+        )
     store = Store(place, settings(), now)
     assert figures.outlook(store, lambda: list(store.each())) == ("", 2, "")
     monkeypatch.setattr(figures, "FEW_FILES", 2)

@@ -1,4 +1,6 @@
-"""`dayleaf audit`: what should not stand as it does, found where it was planted, and nothing else."""
+"""`dayleaf audit`: what should not stand as it does, found where it was planted, and nothing
+else.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,8 @@ def test_what_is_unused_waits_for_its_evidence(ok, place):
 def test_a_use_counts_whoever_made_it(ok, planted):
     """A line of the ledger keeps a record that no prompt got."""
     ok("feedback", "unused", "up")
-    assert json.loads(ok("audit", "unused", "--json"))["counts"]["unused"] == 1  # feedback is no use
+    # feedback is no use
+    assert json.loads(ok("audit", "unused", "--json"))["counts"]["unused"] == 1
     ledger.note(ledger.ledgers(planted)[0], "unused", "use", 1795271452.0)
     assert json.loads(ok("audit", "unused", "--json"))["counts"]["unused"] == 0
 
@@ -45,11 +48,17 @@ def test_a_use_counts_whoever_made_it(ok, planted):
 def test_a_conversation_is_searched_for_secrets_and_tells_no_stale_claim(ok, place, project):
     """What was said may hold a key; that a file it names has gone since is no fault of it."""
     key = "gh" + "p_" + "Zk3Qw9LmT7" + "xR2vBn8KcJ4hYd6PfS1gA5uE"
-    talks.put(place, (talks.RESUME, "## 15:00 take this\n\nThe token is %s, see `src/gone.go`.\n" % key), files="[src/gone.go]")
+    talks.put(
+        place,
+        (talks.RESUME, "## 15:00 take this\n\nThe token is %s, see `src/gone.go`.\n" % key),
+        files="[src/gone.go]",
+    )
     found = json.loads(ok("audit", "--json"))
     assert {one["about"] for one in found["findings"] if one["id"] == "c-7a1c0001"} == {"secrets"}
     ok("redact", "c-7a1c0001", "--apply")
-    assert not [one for one in json.loads(ok("audit", "--json"))["findings"] if one["id"] == "c-7a1c0001"]
+    assert not [
+        one for one in json.loads(ok("audit", "--json"))["findings"] if one["id"] == "c-7a1c0001"
+    ]
 
 
 TOKEN = "ghp_" + "0123456789abcdefABCDEF0123456789abcd"
@@ -58,23 +67,30 @@ TOKEN = "ghp_" + "0123456789abcdefABCDEF0123456789abcd"
 @pytest.fixture
 def git(env, project):
     def call(*words):
-        return subprocess.run(["git", "-C", project, *words], env=env, check=True, capture_output=True, text=True).stdout
+        return subprocess.run(
+            ["git", "-C", project, *words], env=env, check=True, capture_output=True, text=True
+        ).stdout
+
     return call
 
 
 @pytest.fixture
 def shared(project):
     """Write a file of the shared tier."""
+
     def write(name, text):
         path = Path(project, ".dayleaf", name)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
         return path
+
     return write
 
 
 def test_a_staged_secret_stops_a_commit(run, ok, git, shared, project):
-    """A line for each, with its file and line; what stands in the file by now does not count, nor what is elsewhere."""
+    """A line for each, with its file and line; what stands in the file by now does not count, nor
+    what is elsewhere.
+    """
     path = shared("learnings/a b.md", "# A\n\nThe token is %s here.\n" % TOKEN)
     Path(project, "other.md").write_text(TOKEN)
     git("add", "-A")
@@ -82,7 +98,11 @@ def test_a_staged_secret_stops_a_commit(run, ok, git, shared, project):
     done = run("check", "--staged")
     assert (done.returncode, done.stderr) == (1, "")
     assert [line for line in done.stdout.splitlines() if "a secret" in line] == [
-        ".dayleaf/learnings/a b.md:3: a secret (github-token); remove it, then replace the secret; `redact.allow` lets a string stay"]
+        (
+            ".dayleaf/learnings/a b.md:3: a secret (github-token); remove it, then replace the "
+            "secret; `redact.allow` lets a string stay"
+        )
+    ]
     assert TOKEN not in done.stdout
     git("add", "-A")
     assert "1 file checked: 0 errors" in ok("check", "--staged")
@@ -126,7 +146,15 @@ def test_it_runs_nothing_of_the_repository(run, git, shared, tmp_path, project):
     Path(project, ".gitattributes").write_text("*.md diff=x filter=x\n")
     shared("learnings/a.md", TOKEN)
     git("add", "-A")
-    for key in ("core.fsmonitor", "diff.external", "diff.x.command", "diff.x.textconv", "filter.x.smudge", "filter.x.clean", "core.pager"):
+    for key in (
+        "core.fsmonitor",
+        "diff.external",
+        "diff.x.command",
+        "diff.x.textconv",
+        "filter.x.smudge",
+        "filter.x.clean",
+        "core.pager",
+    ):
         git("config", key, "touch '%s'; cat" % ran)
     git("config", "core.hooksPath", str(tmp_path))
     (tmp_path / "post-index-change").write_text("#!/bin/sh\ntouch '%s'\n" % ran)
@@ -154,17 +182,29 @@ def test_doctor_offers_the_hook(examine, place, env, git, shared, project):
     shared("learnings/a.md", "# A\n")
     git("add", "-A")
     severity, said, command = examine("shared")[1]
-    assert (severity, said) == ("WARN", "nothing would stop a commit of a secret in %s" % place.shared)
+    assert (severity, said) == (
+        "WARN",
+        "nothing would stop a commit of a secret in %s" % place.shared,
+    )
     hook = Path(project, ".git/hooks/pre-commit")
     hook.parent.mkdir(exist_ok=True)
     hook.write_text("#!/bin/sh\nmake lint\n")
-    assert examine("shared")[1][2] == "let the repository's pre-commit hook run `dayleaf check --staged`"
+    assert (
+        examine("shared")[1][2]
+        == "let the repository's pre-commit hook run `dayleaf check --staged`"
+    )
     hook.unlink()
     subprocess.run(["sh", "-c", command], check=True, cwd=project)
-    assert os.access(hook, os.X_OK) and hook.read_text() == "#!/bin/sh\ncommand -v dayleaf >/dev/null || exit 0\nexec dayleaf check --staged\n"
+    assert (
+        os.access(hook, os.X_OK)
+        and hook.read_text()
+        == "#!/bin/sh\ncommand -v dayleaf >/dev/null || exit 0\nexec dayleaf check --staged\n"
+    )
     assert examine("shared")[1] == ("OK", "a pre-commit hook checks it for secrets", "")
     hook.unlink()
-    Path(project, ".pre-commit-config.yaml").write_text("repos: [{repo: x, hooks: [{id: dayleaf-secrets}]}]\n")
+    Path(project, ".pre-commit-config.yaml").write_text(
+        "repos: [{repo: x, hooks: [{id: dayleaf-secrets}]}]\n"
+    )
     assert sharing.commit_hook(place) == (True, "")
 
 
@@ -173,18 +213,30 @@ def test_the_published_hook_runs_the_check():
     import yaml
 
     hooks = yaml.safe_load((Path(__file__).parents[2] / ".pre-commit-hooks.yaml").read_text())
-    assert [(one["id"], one["entry"], one["pass_filenames"]) for one in hooks] == [("dayleaf-secrets", sharing.COMMAND, False)]
+    assert [(one["id"], one["entry"], one["pass_filenames"]) for one in hooks] == [
+        ("dayleaf-secrets", sharing.COMMAND, False)
+    ]
 
 
 def test_the_worker_finds_out_ahead_what_an_audit_would(ok, planted, env, now, monkeypatch):
-    """Once a day, as far as its time goes; the audit then looks at nothing but the archive, and says the same."""
+    """Once a day, as far as its time goes; the audit then looks at nothing but the archive, and
+    says the same.
+    """
     looked, found_at = [], []
-    for module, name, seen in ((recordfaults, "find", looked), (contradictions, "_claims", found_at)):
+    for module, name, seen in (
+        (recordfaults, "find", looked),
+        (contradictions, "_claims", found_at),
+    ):
         real = getattr(module, name)
-        monkeypatch.setattr(module, name, lambda given, real=real, seen=seen: seen.append(given) or real(given))
+        monkeypatch.setattr(
+            module, name, lambda given, real=real, seen=seen: seen.append(given) or real(given)
+        )
     builder.build(planted, now)
     first = json.loads(ok("audit", "--json"))
-    archived, before = len(looked) - first["records"], sorted(Path(planted.home, "workspaces").rglob("*"))
+    archived, before = (
+        len(looked) - first["records"],
+        sorted(Path(planted.home, "workspaces").rglob("*")),
+    )
     for end in (".facts", ".claims"):
         Path(planted.cache, planted.scope + end).unlink()
 
@@ -194,7 +246,11 @@ def test_the_worker_finds_out_ahead_what_an_audit_would(ok, planted, env, now, m
         dict(worker.AFTER_START)["look ahead"](job)
         return len(looked)
 
-    assert look(0) == first["records"] and found_at and sorted(Path(planted.home, "workspaces").rglob("*")) == before
+    assert (
+        look(0) == first["records"]
+        and found_at
+        and sorted(Path(planted.home, "workspaces").rglob("*")) == before
+    )
     looked.clear(), found_at.clear()
     assert json.loads(ok("audit", "--json")) == first and (len(looked), found_at) == (archived, [])
     put(planted, "p/learnings/new.md", "New", "x")
@@ -210,18 +266,24 @@ def test_the_worker_finds_out_ahead_what_an_audit_would(ok, planted, env, now, m
 
 
 def test_a_second_audit_looks_only_at_what_changed(ok, planted, monkeypatch):
-    """It says the same, and what it kept may be deleted; an edit, a new setting and a new secret are seen."""
+    """It says the same, and what it kept may be deleted; an edit, a new setting and a new secret
+    are seen.
+    """
     looked = []
     real = recordfaults.find
     monkeypatch.setattr(recordfaults, "find", lambda text: looked.append(text) or real(text))
     first = json.loads(ok("audit", "--json"))
     number = len(looked)
-    assert number >= first["records"] and first["counts"]["secrets"] and first["counts"]["contradictions"]
+    assert (
+        number >= first["records"]
+        and first["counts"]["secrets"]
+        and first["counts"]["contradictions"]
+    )
     assert json.loads(ok("audit", "--json")) == first and len(looked) == number
     kept = Path(planted.cache) / (planted.scope + ".facts")
     kept.unlink()
     assert json.loads(ok("audit", "--json")) == first and len(looked) == 2 * number
-    put(planted, "p/learnings/new.md", "New", "password = \"" + "hT7!kQ2_zR9w" + "\"")
+    put(planted, "p/learnings/new.md", "New", 'password = "' + "hT7!kQ2_zR9w" + '"')
     assert json.loads(ok("audit", "--json"))["counts"]["secrets"] == first["counts"]["secrets"] + 1
     assert len(looked) == 2 * number + 1
     ok("config", "set", "redact.allow", '["hT7!kQ2_zR9w"]')

@@ -1,4 +1,6 @@
-"""A person's machines that sync: through a folder and through git, and what goes wrong on the way."""
+"""A person's machines that sync: through a folder and through git, and what goes wrong on the
+way.
+"""
 
 from __future__ import annotations
 
@@ -35,14 +37,19 @@ def two(tmp_path, box, now):
 
 
 def test_random_work_loses_and_doubles_nothing(two):
-    """Edits, renames, what is forgotten, restored and removed, clocks that jump by a year; and at rest nothing changes."""
+    """Edits, renames, what is forgotten, restored and removed, clocks that jump by a year; and at
+    rest nothing changes.
+    """
     work = Work([*two], 4)
     for _ in range(60):
         work.step()
     quiet([*two])
     assert (work.lost(), work.doubled(), agree([*two])) == ([], [], [])
     before = [one.files() for one in two]
-    assert [(report.sent, report.taken) for report in (one.sync() for one in two)] == [(0, 0), (0, 0)]
+    assert [(report.sent, report.taken) for report in (one.sync() for one in two)] == [
+        (0, 0),
+        (0, 0),
+    ]
     assert before == [one.files() for one in two]
 
 
@@ -69,12 +76,16 @@ def test_a_git_repository_carries_it_too(tmp_path, now, monkeypatch):
     lap.sync()
     quiet([desk, lap])
     assert len(desk.names()) == len(lap.names()) == 2 and not agree([desk, lap])
-    said = subprocess.run(["git", "-C", url, "log", "-p", "--text", "--all"], env=BOX, check=True, capture_output=True).stdout
+    said = subprocess.run(
+        ["git", "-C", url, "log", "-p", "--text", "--all"], env=BOX, check=True, capture_output=True
+    ).stdout
     assert b".age" in said and b"etries" not in said and b"jitter" not in said
 
 
 def test_two_texts_of_one_record_both_stay(two, now):
-    """On both machines the same one has the name; the copy is shown to nobody, and a person decides."""
+    """On both machines the same one has the name; the copy is shown to nobody, and a person
+    decides.
+    """
     desk, lap = two
     desk.learn("Alpha")
     quiet([*two])
@@ -87,16 +98,31 @@ def test_two_texts_of_one_record_both_stay(two, now):
     both = desk.text(name) + Path(desk.place.home, copy).read_text()
     assert "of the desk" in both and "of the lap" in both
     kept = Path(desk.place.home, copy).read_text()
-    machines.decide(syncing.load(desk.place.home), machines.Tiers(desk.place), copy[-11:-3], True, now)
+    machines.decide(
+        syncing.load(desk.place.home), machines.Tiers(desk.place), copy[-11:-3], True, now
+    )
     quiet([*two])
-    assert lap.text(name) == desk.text(name) == kept and lap.sync().conflicts == [] and not agree([*two])
+    assert (
+        lap.text(name) == desk.text(name) == kept
+        and lap.sync().conflicts == []
+        and not agree([*two])
+    )
     with pytest.raises(UsageError, match="no copies match"):
-        machines.decide(syncing.load(desk.place.home), machines.Tiers(desk.place), "00000000", False, now)
+        machines.decide(
+            syncing.load(desk.place.home), machines.Tiers(desk.place), "00000000", False, now
+        )
 
 
-def test_a_copy_that_waits_for_a_person_reaches_no_session(tmp_path, box, project, env, now, monkeypatch):
-    """Not by recall, MCP, the brief or a hook, in either home; the index stays fresh, and what was taken is found."""
-    homes = [{**env, "HOME": str(tmp_path / name), "DAYLEAF_RUNTIME_AUTO": "0"} for name in ("desk", "lap")]
+def test_a_copy_that_waits_for_a_person_reaches_no_session(
+    tmp_path, box, project, env, now, monkeypatch
+):
+    """Not by recall, MCP, the brief or a hook, in either home; the index stays fresh, and what was
+    taken is found.
+    """
+    homes = [
+        {**env, "HOME": str(tmp_path / name), "DAYLEAF_RUNTIME_AUTO": "0"}
+        for name in ("desk", "lap")
+    ]
     runs = [command.dayleaf(one, project) for one in homes]
 
     def ok(run, *words, **more):
@@ -108,15 +134,28 @@ def test_a_copy_that_waits_for_a_person_reaches_no_session(tmp_path, box, projec
         """What a person and a session are told of it, by each way."""
         start = payload("SessionStart", "startup", cwd=project, session_id=session)
         desk = mcpcalls.desk(mine, project, now, monkeypatch)
-        found = [json.loads(ok(run, "recall", "retries jitter", "--json", **more))["hits"] for more in ({}, {"CLAUDECODE": "1"})]
-        return [*("".join(Path(hit["path"]).read_text() for hit in hits) for hits in found),
-                desk.text("recall", query="retries jitter"), mcpserver.brief(mcpcalls.call_of(mine, now)),
-                harmless(fire("session_start", start, {**mine, "CLAUDE_PROJECT_DIR": project})).context]
+        found = [
+            json.loads(ok(run, "recall", "retries jitter", "--json", **more))["hits"]
+            for more in ({}, {"CLAUDECODE": "1"})
+        ]
+        return [
+            *("".join(Path(hit["path"]).read_text() for hit in hits) for hits in found),
+            desk.text("recall", query="retries jitter"),
+            mcpserver.brief(mcpcalls.call_of(mine, now)),
+            harmless(fire("session_start", start, {**mine, "CLAUDE_PROJECT_DIR": project})).context,
+        ]
 
     ok(runs[0], "learn", "Retries need a jitter.")
     ok(runs[0], "sync", "setup", str(box))
     ok(runs[0], "sync")
-    ok(runs[1], "sync", "setup", str(box), "--identity", homes[0]["HOME"] + "/.dayleaf/sync/key.txt")
+    ok(
+        runs[1],
+        "sync",
+        "setup",
+        str(box),
+        "--identity",
+        homes[0]["HOME"] + "/.dayleaf/sync/key.txt",
+    )
     ok(runs[1], "sync")
     for run, mine, text in zip(runs, homes, ("Of the desk.", "Of the lap."), strict=True):
         [path] = Path(mine["HOME"], ".dayleaf/workspaces").rglob("learnings/*.md")
@@ -139,7 +178,9 @@ def test_a_copy_that_waits_for_a_person_reaches_no_session(tmp_path, box, projec
 
 
 def test_what_was_forgotten_does_not_come_back(two):
-    """Neither from a machine that changed it meanwhile, whose change stands in the archive; it can be restored there too."""
+    """Neither from a machine that changed it meanwhile, whose change stands in the archive; it can
+    be restored there too.
+    """
     desk, lap = two
     desk.learn("Alpha")
     quiet([*two])
@@ -156,7 +197,9 @@ def test_what_was_forgotten_does_not_come_back(two):
 
 
 def test_what_was_removed_for_good_does_not_come_back(two, box):
-    """Not even where another machine had it in its archive; a change that was made meanwhile stays there alone, and is told."""
+    """Not even where another machine had it in its archive; a change that was made meanwhile stays
+    there alone, and is told.
+    """
     desk, lap = two
     for title in ("Alpha", "Beta"):
         desk.learn(title, "falkenstein")
@@ -171,12 +214,19 @@ def test_what_was_removed_for_good_does_not_come_back(two, box):
     assert report.removed and any("stays on this machine only" in note for note in report.notes)
     quiet([*two])
     assert desk.names() == [] and lap.names() == [beta] and not agree([*two])
-    assert not [name for one in two for name in one.files() if "alpha" in name or name.endswith(beta[2:]) and one is desk]
+    assert not [
+        name
+        for one in two
+        for name in one.files()
+        if "alpha" in name or name.endswith(beta[2:]) and one is desk
+    ]
     key = agefile.identities(desk.key)[0]
     for machine, every in agefile.packs(str(box)).items():  # nor does it stand where they meet
         for number, file in every.items():
             lines = agefile.unsealed((box / machine / file).read_bytes(), machine, number, key)
-            assert not [line for line in lines if "alpha" in line.get("name", "") and line["sha256"]]
+            assert not [
+                line for line in lines if "alpha" in line.get("name", "") and line["sha256"]
+            ]
     lap.edit(beta, "and again")
     quiet([*two])
     assert desk.names() == [beta]
@@ -191,11 +241,15 @@ def test_a_renamed_record_takes_the_change_along(two):
     path.rename(path.with_name("better-name.md"))
     lap.edit(name, "later")
     quiet([*two])
-    assert desk.names() == lap.names() == ["p/learnings/better-name.md"] and "later" in desk.text("p/learnings/better-name.md")
+    assert desk.names() == lap.names() == ["p/learnings/better-name.md"] and "later" in desk.text(
+        "p/learnings/better-name.md"
+    )
 
 
 def test_ledgers_are_joined_and_nothing_else_travels(two, now):
-    """Lines count once, however often it syncs; approvals, settings and what is derived stay where they are."""
+    """Lines count once, however often it syncs; approvals, settings and what is derived stay where
+    they are.
+    """
     desk, lap = two
     found = desk.learn("Alpha")
     for name in ("trust.jsonl", "config.json", "cache/x.md", "log/errors.jsonl"):
@@ -205,11 +259,17 @@ def test_ledgers_are_joined_and_nothing_else_travels(two, now):
     quiet([*two])
     quiet([*two])
     assert [ledger.whole(ledger.ledgers(one.place)[0]).counts(found.id).up for one in two] == [2, 2]
-    assert not [name for name in ("trust.jsonl", "config.json", "cache/x.md", "log") if Path(lap.place.home, name).exists()]
+    assert not [
+        name
+        for name in ("trust.jsonl", "config.json", "cache/x.md", "log")
+        if Path(lap.place.home, name).exists()
+    ]
 
 
 def test_a_folder_that_is_half_copied_waits(two, box):
-    """A file cut short, or one that is not there yet while a later one is: nothing is taken of it, and later all of it."""
+    """A file cut short, or one that is not there yet while a later one is: nothing is taken of it,
+    and later all of it.
+    """
     desk, lap = two
     for title in ("Alpha", "Beta", "Gamma"):
         desk.learn(title)
@@ -219,7 +279,11 @@ def test_a_folder_that_is_half_copied_waits(two, box):
     whole, later = first.read_bytes(), second.read_bytes()
     first.write_bytes(whole[:-20])
     report = lap.sync()
-    assert report.taken == 0 and "not all its files have arrived" in report.notes[0] and not report.problems
+    assert (
+        report.taken == 0
+        and "not all its files have arrived" in report.notes[0]
+        and not report.problems
+    )
     first.write_bytes(whole)
     second.unlink()
     assert lap.sync().taken == 1 and len(lap.names()) == 1
@@ -253,11 +317,33 @@ def test_a_forged_file_and_one_that_leads_elsewhere_are_refused(two, box, tmp_pa
     pyrage = pytest.importorskip("pyrage")
     key = agefile.identities(desk.key)[0]
     (box / "evil").mkdir()
-    (box / "evil" / "000001.age").write_bytes(pyrage.encrypt(b"\x78\x9c\x03\x00\x00\x00\x00\x01", [key.to_public()]))
+    (box / "evil" / "000001.age").write_bytes(
+        pyrage.encrypt(b"\x78\x9c\x03\x00\x00\x00\x00\x01", [key.to_public()])
+    )
     assert any("evil" in note for note in lap.sync().notes)
-    rows = [{"name": name, "version": {"m": 1}, "sha256": files.sha256(b"x"), "id": "x", "mtime": 0, "text": "x"} for name in (
-        "../x.md", "global/../../x.md", "/etc/x.md", "trust.jsonl", "config.json", "global/rules/../../trust.jsonl", "cache/a.md",
-        "workspaces/x/learnings/a.md", "global/conversations/a.md", "global/rules/.a.md", "global/rules/a\nb.md")]
+    rows = [
+        {
+            "name": name,
+            "version": {"m": 1},
+            "sha256": files.sha256(b"x"),
+            "id": "x",
+            "mtime": 0,
+            "text": "x",
+        }
+        for name in (
+            "../x.md",
+            "global/../../x.md",
+            "/etc/x.md",
+            "trust.jsonl",
+            "config.json",
+            "global/rules/../../trust.jsonl",
+            "cache/a.md",
+            "workspaces/x/learnings/a.md",
+            "global/conversations/a.md",
+            "global/rules/.a.md",
+            "global/rules/a\nb.md",
+        )
+    ]
     (box / "evil" / "000001.age").write_bytes(agefile.sealed(rows, "evil", 1, key))
     report = lap.sync()
     assert len(report.problems) == len(rows) and report.taken == 0 and lap.names() == []
@@ -297,7 +383,9 @@ def test_many_records_that_are_gone_at_once_are_asked_about(two):
 
 
 def test_a_sync_that_was_cut_short_goes_on(two, monkeypatch):
-    """After its file arrived, and before: nothing is sent twice under another number, nothing is forgotten."""
+    """After its file arrived, and before: nothing is sent twice under another number, nothing is
+    forgotten.
+    """
     desk, lap = two
     send = machines.Folder.send
     for landed in (True, False):
@@ -313,7 +401,11 @@ def test_a_sync_that_was_cut_short_goes_on(two, monkeypatch):
             desk.sync()
         monkeypatch.setattr(machines.Folder, "send", send)
         quiet([*two])
-    assert len(lap.names()) == 2 and not agree([*two]) and len(agefile.packs(syncing.load(desk.place.home).value["where"])) == 1
+    assert (
+        len(lap.names()) == 2
+        and not agree([*two])
+        and len(agefile.packs(syncing.load(desk.place.home).value["where"])) == 1
+    )
 
 
 def test_the_files_of_a_machine_are_told_anew_now_and_then(two, box, monkeypatch):
@@ -332,12 +424,22 @@ def test_a_repository_that_is_out_of_reach_is_told_with_its_cause(run, env, tmp_
     """Not with the last line of git's general advice; nothing is set up then."""
     ssh = tmp_path / "bin" / "ssh"
     ssh.parent.mkdir()
-    ssh.write_text("#!/bin/sh\necho 'ssh: connect to host 192.0.2.1 port 22: Connection refused' >&2\nexit 255\n")
+    ssh.write_text(
+        "#!/bin/sh\necho 'ssh: connect to host 192.0.2.1 port 22: Connection "
+        "refused' >&2\nexit 255\n"
+    )
     ssh.chmod(0o755)
-    said = one_line_error(run("sync", "setup", "ssh://192.0.2.1/notes.git", PATH="%s:/usr/bin:/bin" % ssh.parent), 1)
-    assert "ssh://192.0.2.1/notes.git: ssh: connect to host 192.0.2.1 port 22: Connection refused; fatal:" in said
+    said = one_line_error(
+        run("sync", "setup", "ssh://192.0.2.1/notes.git", PATH="%s:/usr/bin:/bin" % ssh.parent), 1
+    )
+    assert (
+        "ssh://192.0.2.1/notes.git: ssh: connect to host 192.0.2.1 port 22: "
+        "Connection refused; fatal:"
+    ) in said
     assert "repository exists" not in said and "correct access" not in said
-    assert "does not appear to be a git repository" in one_line_error(run("sync", "setup", str(tmp_path / "none.git")), 1)
+    assert "does not appear to be a git repository" in one_line_error(
+        run("sync", "setup", str(tmp_path / "none.git")), 1
+    )
     assert "not set up" in one_line_error(run("sync"), 1)
 
 

@@ -1,4 +1,6 @@
-"""eval: golden queries drafted from the user's own store, rankers measured by them, and what has changed since."""
+"""eval: golden queries drafted from the user's own store, rankers measured by them, and what has
+changed since.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +23,16 @@ from memory.store.store import Store
 def golden(path, *rows, floor=""):
     """Write a file of golden queries: (query, ids)."""
     path = Path(path)
-    lines = ["queries:", *("  - {query: %s, expect: [%s]}" % (json.dumps(query, ensure_ascii=False), ids) for query, ids in rows)]
-    path.write_text(("floor: %s\n" % floor if floor else "") + "\n".join(lines) + "\n", encoding="utf-8")
+    lines = [
+        "queries:",
+        *(
+            "  - {query: %s, expect: [%s]}" % (json.dumps(query, ensure_ascii=False), ids)
+            for query, ids in rows
+        ),
+    ]
+    path.write_text(
+        ("floor: %s\n" % floor if floor else "") + "\n".join(lines) + "\n", encoding="utf-8"
+    )
     return str(path)
 
 
@@ -34,24 +44,57 @@ def result(ok, *words, **more):
 
 # ---- the measures
 
+
 def test_a_conversation_is_found_with_its_session(place, ok, tmp_path):
-    """A hit of a session names it; whoever wrote its id as the one that answers is not told that it was missed."""
+    """A hit of a session names it; whoever wrote its id as the one that answers is not told that it
+    was missed.
+    """
     talks.put(place, id="c-7a1c0001")
-    put(place, "p/checkpoints/2026-01-23/x.md", "Resume on fresh clones", "The marker was never committed.", id="c-1",
-        conversation="c-7a1c0001", session=talks.SESSION)
-    one = result(ok, golden(tmp_path / "g.yaml", ("resume on fresh clones", "c-7a1c0001"), ("resume marker", "c-1")))
+    put(
+        place,
+        "p/checkpoints/2026-01-23/x.md",
+        "Resume on fresh clones",
+        "The marker was never committed.",
+        id="c-1",
+        conversation="c-7a1c0001",
+        session=talks.SESSION,
+    )
+    one = result(
+        ok,
+        golden(
+            tmp_path / "g.yaml", ("resume on fresh clones", "c-7a1c0001"), ("resume marker", "c-1")
+        ),
+    )
     assert one["misses"] == [] and one["rankers"]["fuzzy"]["recall@5"] == 1.0
     one = result(ok, golden(tmp_path / "h.yaml", ("marker before it reads it", "c-1")))
-    assert one["rankers"]["grep"]["recall@1"] == 1.0, "the conversation, which holds more of the words, is of the same session"
+    assert one["rankers"]["grep"]["recall@1"] == 1.0, (
+        "the conversation, which holds more of the words, is of the same session"
+    )
 
 
 def test_each_ranker_beside_the_baseline(store, ok, tmp_path):
-    """Two spellings that no record holds are found by the fuzzy ranker alone; the best are marked."""
-    path = golden(tmp_path / "g.yaml", ("kafka rebalance", "l00"), ("pytest fixtrue", "l05"), ("thumbnial", "l11"))
+    """Two spellings that no record holds are found by the fuzzy ranker alone; the best are
+    marked.
+    """
+    path = golden(
+        tmp_path / "g.yaml",
+        ("kafka rebalance", "l00"),
+        ("pytest fixtrue", "l05"),
+        ("thumbnial", "l11"),
+    )
     one = result(ok, path)
-    assert one["rankers"]["fuzzy"] == {"recall@1": 1.0, "recall@5": 1.0, "recall@10": 1.0, "mrr": 1.0}
+    assert one["rankers"]["fuzzy"] == {
+        "recall@1": 1.0,
+        "recall@5": 1.0,
+        "recall@10": 1.0,
+        "mrr": 1.0,
+    }
     assert one["rankers"]["lexical"]["recall@10"] == one["rankers"]["grep"]["recall@10"] == 0.6667
-    assert one["main"] == "fuzzy" and "semantic" not in one["rankers"] and "not set up" in one["notes"][0]
+    assert (
+        one["main"] == "fuzzy"
+        and "semantic" not in one["rankers"]
+        and "not set up" in one["notes"][0]
+    )
     said = ok("eval", path)
     row = next(line for line in said.splitlines() if line.split()[:1] == ["fuzzy"])
     assert row.split() == ["fuzzy", "1.00*", "1.00*", "1.00*", "1.00*", "what", "recall", "uses"]
@@ -59,8 +102,12 @@ def test_each_ranker_beside_the_baseline(store, ok, tmp_path):
 
 
 def test_without_misspellings_where_the_user_wants_none(store, ok, tmp_path):
-    """`recall.without` may hold `fuzzy`: then recall does not guess, and eval says that lexical is what recall uses."""
-    assert "l11" in ok("recall", "thumbnial") and "l11" not in ok("recall", "thumbnial", DAYLEAF_RECALL_WITHOUT='["fuzzy"]')
+    """`recall.without` may hold `fuzzy`: then recall does not guess, and eval says that lexical is
+    what recall uses.
+    """
+    assert "l11" in ok("recall", "thumbnial") and "l11" not in ok(
+        "recall", "thumbnial", DAYLEAF_RECALL_WITHOUT='["fuzzy"]'
+    )
     path = golden(tmp_path / "g.yaml", ("thumbnial", "l11"))
     assert result(ok, path, DAYLEAF_RECALL_WITHOUT='["fuzzy"]')["main"] == "lexical"
 
@@ -69,21 +116,33 @@ def test_vectors_are_measured_where_they_are_armed(store, now, env, tmp_path):
     """As a ranker of its own; it is the one that recall uses where the setting says so."""
     made = provider(tmp_path)
     chosen = settings(recall_semantic=True)
-    chosen.values.update({"embeddings.provider.command": made.command, "embeddings.provider.args": list(made.args),
-                          "embeddings.modelLabel": made.label})
+    chosen.values.update(
+        {
+            "embeddings.provider.command": made.command,
+            "embeddings.provider.args": list(made.args),
+            "embeddings.modelLabel": made.label,
+        }
+    )
     vectors.update(store, made, env, now)
     path = golden(tmp_path / "g.yaml", ("kafka rebalance timeout", "l00"))
     records = list(Store(store, chosen, now).each())
-    found = measurements.measure(store, chosen, env, goldens.read(path, now, 0.0), records, {}, now, 0.0, lambda ranker: None)
+    found = measurements.measure(
+        store, chosen, env, goldens.read(path, now, 0.0), records, {}, now, 0.0, lambda ranker: None
+    )
     assert found.main == "semantic" and found.measures["semantic"]["mrr"] == 1.0
 
 
 def test_options_of_recall_stand_beside_a_query(store, ok, tmp_path):
     """A kind, a tag or a time, by their names."""
     path = tmp_path / "g.yaml"
-    path.write_text("queries:\n  - {query: deploy job, kind: learning, expect: c1}\n  - {query: deploy job, expect: 'c1'}\n")
+    path.write_text(
+        "queries:\n  - {query: deploy job, kind: learning, expect: c1}\n"
+        "  - {query: deploy job, expect: 'c1'}\n"
+    )
     one = result(ok, str(path))
-    assert [miss["query"] for miss in one["misses"]] == ["q01"] and one["rankers"]["fuzzy"]["recall@1"] == 0.5
+    assert [miss["query"] for miss in one["misses"]] == ["q01"] and one["rankers"]["fuzzy"][
+        "recall@1"
+    ] == 0.5
 
 
 def test_misses_are_listed_on_request(store, ok, tmp_path):
@@ -95,13 +154,19 @@ def test_misses_are_listed_on_request(store, ok, tmp_path):
 
 # ---- the floor
 
+
 def test_strict_fails_below_the_floor_alone(store, run, tmp_path):
-    """Status 1 and the measure that is below; without a floor there is nothing to be strict about."""
+    """Status 1 and the measure that is below; without a floor there is nothing to be strict
+    about.
+    """
     rows = (("kafka rebalance", "l00"), ("kafka rebalance", "l01"))
     path = golden(tmp_path / "g.yaml", *rows, floor="{recall@5: 0.8, mrr: 0.5}")
     assert run("eval", path).returncode == 0
     done = run("eval", path, "--strict")
-    assert done.returncode == 1 and "! recall@5 is 0.50 with fuzzy, below the floor of 0.80" in done.stdout
+    assert (
+        done.returncode == 1
+        and "! recall@5 is 0.50 with fuzzy, below the floor of 0.80" in done.stdout
+    )
     assert "mrr is" not in done.stdout
     path = golden(tmp_path / "g.yaml", *rows, floor="{recall@5: 0.5}")
     assert run("eval", path, "--strict").returncode == 0
@@ -111,22 +176,39 @@ def test_strict_fails_below_the_floor_alone(store, run, tmp_path):
 
 # ---- what has changed
 
+
 def test_what_has_changed_since_the_last_run(store, ok, place, tmp_path):
     """A record that sank, one that was lost, and why that may be; the same again says so."""
-    path = golden(tmp_path / "g.yaml", ("kafka rebalance", "l00"), ("webpack cache", "l01"), ("login session", "l03"))
+    path = golden(
+        tmp_path / "g.yaml",
+        ("kafka rebalance", "l00"),
+        ("webpack cache", "l01"),
+        ("login session", "l03"),
+    )
     assert "the first run" in ok("eval", path)
     assert ": no change" in ok("eval", path)
     for i in range(12):
-        put(place, f"p/learnings/k{i:02d}.md", "kafka rebalance kafka rebalance", "kafka rebalance", created="2026-11-20")
+        put(
+            place,
+            f"p/learnings/k{i:02d}.md",
+            "kafka rebalance kafka rebalance",
+            "kafka rebalance",
+            created="2026-11-20",
+        )
     put(place, "p/learnings/w.md", "webpack cache", "webpack cache", created="2026-11-20")
     one = result(ok, path)
     assert one["changed"] == ["the records"] and one["before"]["mrr"] == 1.0
-    assert one["moved"] == [{"query": "q01", "id": "l00", "before": 1, "after": 0},
-                            {"query": "q02", "id": "l01", "before": 1, "after": 2}]
+    assert one["moved"] == [
+        {"query": "q01", "id": "l00", "before": 1, "after": 0},
+        {"query": "q02", "id": "l01", "before": 1, "after": 2},
+    ]
     for name in list(Path(place.folder("p", "learning")).glob("k*.md")):
         name.unlink()
     said = ok("eval", path, DAYLEAF_RECALL_RERANK="none")
-    assert "(the settings, the records changed): recall@1 0.33 → 0.67" in said and "q01 found l00 (rank – → 1)" in said
+    assert (
+        "(the settings, the records changed): recall@1 0.33 → 0.67" in said
+        and "q01 found l00 (rank – → 1)" in said
+    )
 
 
 def test_a_query_that_was_edited_is_not_compared(store, ok, tmp_path):
@@ -150,22 +232,39 @@ def test_a_damaged_log_of_runs_is_no_log(store, ok, place, tmp_path):
 
 # ---- what is off
 
+
 def test_records_that_are_gone_are_said_and_left_out(store, ok, place, run, tmp_path):
     """A merged one is looked for as the record that stands for it."""
-    path = golden(tmp_path / "g.yaml", ("kafka rebalance", "l00, gone1"), ("webpack cache", "gone2"), ("postgres", "l02"))
+    path = golden(
+        tmp_path / "g.yaml",
+        ("kafka rebalance", "l00, gone1"),
+        ("webpack cache", "gone2"),
+        ("postgres", "l02"),
+    )
     keeper = Store(place, settings(), 0.0)
     keeper.archive("p/learnings/l02.md", "says the same", into="l00")
     one = result(ok, path)
-    assert one["gone"] == {"q01": ["gone1"], "q02": ["gone2"]} and one["leftOut"] == ["q02"] and one["queries"] == 2
+    assert (
+        one["gone"] == {"q01": ["gone1"], "q02": ["gone2"]}
+        and one["leftOut"] == ["q02"]
+        and one["queries"] == 2
+    )
     assert one["misses"] == [{"query": "q03", "text": "postgres", "missed": ["l00"]}]
     assert "! 2 ids expected but not in the store: gone1, gone2" in ok("eval", path)
     done = run("eval", golden(tmp_path / "h.yaml", ("x", "gone1")))
-    assert done.returncode == 1 and "none of the expected records exists" in done.stderr and "h.yaml" in done.stderr
+    assert (
+        done.returncode == 1
+        and "none of the expected records exists" in done.stderr
+        and "h.yaml" in done.stderr
+    )
 
 
 def test_an_empty_store_and_no_file(run, place, now):
     """Each with the way on."""
-    assert "nothing to find" in run("eval").stderr and "no record to draft" in run("eval", "--template").stderr
+    assert (
+        "nothing to find" in run("eval").stderr
+        and "no record to draft" in run("eval", "--template").stderr
+    )
     put(place, "p/learnings/a.md", "A title", "x")
     assert "dayleaf eval --template" in run("eval").stderr
 
@@ -176,7 +275,9 @@ def test_every_file_of_the_private_and_shared_tier_is_asked(store, ok, place):
         os.makedirs(folder + "/evals")
         golden(folder + "/evals/a.yaml", ("kafka rebalance", "l00"))
     assert [one["path"] for one in json.loads(ok("eval", "--json"))] == [
-        place.private + "/evals/a.yaml", place.shared + "/evals/a.yaml"]
+        place.private + "/evals/a.yaml",
+        place.shared + "/evals/a.yaml",
+    ]
 
 
 def test_asking_changes_no_record_and_no_ledger(store, ok, place, tmp_path):
@@ -184,16 +285,28 @@ def test_asking_changes_no_record_and_no_ledger(store, ok, place, tmp_path):
     book = ledger.ledgers(place)[0].path
     before = {p: p.read_bytes() for p in Path(place.private).rglob("*") if p.is_file()}
     ok("eval", golden(tmp_path / "g.yaml", ("kafka rebalance", "l00")))
-    assert {p: p.read_bytes() for p in Path(place.private).rglob("*") if p.is_file()} == before and not os.path.exists(book)
+    assert {
+        p: p.read_bytes() for p in Path(place.private).rglob("*") if p.is_file()
+    } == before and not os.path.exists(book)
 
 
 def test_what_moved_is_told_losses_first():
     """By how much they weigh in the reciprocal rank."""
+
     def run_of(**ranks):
-        return {"main": "fuzzy", "queries": {query: ["d", {"id": rank}] for query, rank in ranks.items()}}
+        return {
+            "main": "fuzzy",
+            "queries": {query: ["d", {"id": rank}] for query, rank in ranks.items()},
+        }
 
     found = measurements.moved(run_of(a=2, b=1, c=0, d=5), run_of(a=7, b=0, c=3, d=5))
-    assert [(one["query"], one["before"], one["after"]) for one in found] == [("b", 1, 0), ("a", 2, 7), ("c", 0, 3)]
+    assert [(one["query"], one["before"], one["after"]) for one in found] == [
+        ("b", 1, 0),
+        ("a", 2, 7),
+        ("c", 0, 3),
+    ]
     assert measurements.moved({**run_of(a=2), "main": "lexical"}, run_of(a=7)) == []
     assert measurements.present([Golden("q", Query("x"), ("a", "b"))], {"c"}, {"a": "c"}) == (
-        (Golden("q", Query("x"), ("c",)),), {"q": ("b",)})
+        (Golden("q", Query("x"), ("c",)),),
+        {"q": ("b",)},
+    )

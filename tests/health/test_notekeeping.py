@@ -14,14 +14,18 @@ from memory.health import worker
 
 @pytest.fixture
 def sessions(world, env, project, now):
-    made = [Ending(env, project, now + 90 * at, "sess-%d" % at) for at in range(worker.LEAST_SESSIONS)]
+    made = [
+        Ending(env, project, now + 90 * at, "sess-%d" % at) for at in range(worker.LEAST_SESSIONS)
+    ]
     for one in made:
         noted.spoken(one).end()
     return made
 
 
 def start(world, number):
-    answer = harmless(fire("session_start", payload("SessionStart", "startup", session_id="s%d" % number), world))
+    answer = harmless(
+        fire("session_start", payload("SessionStart", "startup", session_id="s%d" % number), world)
+    )
     assert answer.settled
     return answer.message
 

@@ -17,17 +17,33 @@ from harness.hook import ROOT
 
 from memory.core import config
 
-SETTINGS = {"load.top": 4, "distill": {"command": ["/tmp/evil", "it's"], "provider": "command", "maxTokens": 300},
-            "embeddings.provider.command": "/tmp/evil2", "redact.enabled": False}
+SETTINGS = {
+    "load.top": 4,
+    "distill": {"command": ["/tmp/evil", "it's"], "provider": "command", "maxTokens": 300},
+    "embeddings.provider.command": "/tmp/evil2",
+    "redact.enabled": False,
+}
 OURS = {"load.top": 4, "distill.maxTokens": 300}
 
 
 def backup(path: Path, members: dict[str, bytes], mode: int = 0o777) -> str:
     """Write a backup as whoever means harm would."""
     with tarfile.open(path, "w:gz", format=tarfile.PAX_FORMAT) as tar:
-        rows = [[name, len(data), mode, 10**18, hashlib.sha256(data).hexdigest()] for name, data in members.items()]
-        line = json.dumps({"v": 1, "dayleaf": "0.1", "made": "2026-11-21T14:30:52Z", "workspace": "", "files": rows, "left": [],
-                           "folders": [["home/global", 0o777, 10**18]]}).encode()
+        rows = [
+            [name, len(data), mode, 10**18, hashlib.sha256(data).hexdigest()]
+            for name, data in members.items()
+        ]
+        line = json.dumps(
+            {
+                "v": 1,
+                "dayleaf": "0.1",
+                "made": "2026-11-21T14:30:52Z",
+                "workspace": "",
+                "files": rows,
+                "left": [],
+                "folders": [["home/global", 0o777, 10**18]],
+            }
+        ).encode()
         for name, data in {**members, "manifest.json": line}.items():
             info = tarfile.TarInfo(name)
             info.size, info.mode = len(data), mode
@@ -37,9 +53,17 @@ def backup(path: Path, members: dict[str, bytes], mode: int = 0o777) -> str:
 
 @pytest.fixture
 def evil(tmp_path):
-    """A backup with settings that name programs and let secrets through, and a record, all of them open to everybody."""
-    return backup(tmp_path / "evil.tar.gz", {"home/config.json": json.dumps(SETTINGS).encode(),
-                                             "home/global/learnings/x.md": b"# X\n", "home/global/run.sh": b"#!/bin/sh\n"})
+    """A backup with settings that name programs and let secrets through, and a record, all of them
+    open to everybody.
+    """
+    return backup(
+        tmp_path / "evil.tar.gz",
+        {
+            "home/config.json": json.dumps(SETTINGS).encode(),
+            "home/global/learnings/x.md": b"# X\n",
+            "home/global/run.sh": b"#!/bin/sh\n",
+        },
+    )
 
 
 def kept(home: str) -> dict:
@@ -48,14 +72,20 @@ def kept(home: str) -> dict:
 
 @pytest.mark.parametrize("words", [(), ("--merge",), ("--merge", "--replace")])
 def test_commands_and_switches_wait_for_a_person(run, place, evil, words):
-    """The rest of the settings comes back; each that does not is told with the command that sets it."""
+    """The rest of the settings comes back; each that does not is told with the command that sets
+    it.
+    """
     if words:
         run("learn", "Something is there")
     done = run("restore", evil, *words)
     assert (done.returncode, done.stderr) == (0, "")
     assert kept(place.home) == OURS
-    for line in ("""`dayleaf config set distill.command '["/tmp/evil","it\'"\'"\'s"]'`""", "`dayleaf config set distill.provider command`",
-                 "`dayleaf config set embeddings.provider.command /tmp/evil2`", "`dayleaf config set redact.enabled false`"):
+    for line in (
+        """`dayleaf config set distill.command '["/tmp/evil","it\'"\'"\'s"]'`""",
+        "`dayleaf config set distill.provider command`",
+        "`dayleaf config set embeddings.provider.command /tmp/evil2`",
+        "`dayleaf config set redact.enabled false`",
+    ):
         assert line in done.stdout, (line, done.stdout)
     assert "--trust" in done.stdout
 
@@ -63,16 +93,27 @@ def test_commands_and_switches_wait_for_a_person(run, place, evil, words):
 def test_a_dry_run_says_what_would_be_held(ok, place, evil):
     """Each setting with its value, and nothing is written; what would stay as it is is not held."""
     said = ok("restore", evil, "--dry-run")
-    assert "`dayleaf config set redact.enabled false`" in said and "nothing was written" in said and not Path(place.home, "config.json").exists()
+    assert (
+        "`dayleaf config set redact.enabled false`" in said
+        and "nothing was written" in said
+        and not Path(place.home, "config.json").exists()
+    )
     found = json.loads(ok("restore", evil, "--dry-run", "--json"))
-    assert {row["key"]: row["value"] for row in found["held"]} == {key: value for key, value in config.flatten(SETTINGS).items() if key not in OURS}
+    assert {row["key"]: row["value"] for row in found["held"]} == {
+        key: value for key, value in config.flatten(SETTINGS).items() if key not in OURS
+    }
     ok("config", "set", "load.top", "2")
     assert json.loads(ok("restore", evil, "--merge", "--dry-run", "--json"))["held"] == []
-    assert len(json.loads(ok("restore", evil, "--merge", "--replace", "--dry-run", "--json"))["held"]) == 4
+    assert (
+        len(json.loads(ok("restore", evil, "--merge", "--replace", "--dry-run", "--json"))["held"])
+        == 4
+    )
 
 
 def test_a_persons_own_settings_stay_where_a_backups_replace_the_rest(ok, place, evil):
-    """Their command and their exceptions are not taken away, and a second time there is nothing to do."""
+    """Their command and their exceptions are not taken away, and a second time there is nothing to
+    do.
+    """
     ok("config", "set", "distill.command", '["/usr/bin/mine"]')
     ok("config", "set", "load.top", "2")
     ok("restore", evil, "--merge")
@@ -86,7 +127,11 @@ def test_a_persons_own_settings_stay_where_a_backups_replace_the_rest(ok, place,
 def test_a_person_takes_them_over(run, env, project, place, evil):
     """On a terminal, by --trust, and nowhere else."""
     done = run("restore", evil, "--trust")
-    assert done.returncode == 2 and "terminal" in done.stderr and not Path(place.home, "config.json").exists()
+    assert (
+        done.returncode == 2
+        and "terminal" in done.stderr
+        and not Path(place.home, "config.json").exists()
+    )
     status, said = on_terminal(["restore", evil, "--trust"], env, project)
     assert status == 0 and "held back" not in said
     assert kept(place.home) == config.flatten(SETTINGS)
@@ -95,18 +140,28 @@ def test_a_person_takes_them_over(run, env, project, place, evil):
 def test_into_another_directory_they_wait_too(ok, tmp_path, evil):
     """Who uses that home later runs what stands there."""
     there = tmp_path / "an other"
-    assert "`DAYLEAF_HOME='%s' dayleaf config set redact.enabled false`" % there in ok("restore", evil, "--into", str(there))
+    assert "`DAYLEAF_HOME='%s' dayleaf config set redact.enabled false`" % there in ok(
+        "restore", evil, "--into", str(there)
+    )
     assert kept(str(there)) == OURS
 
 
-@pytest.mark.parametrize("data", [b"[1]", b"{", b"[" * 5000, b'{"a":' * 900 + b"1" + b"}" * 900], ids=["list", "torn", "deep", "deep object"])
+@pytest.mark.parametrize(
+    "data",
+    [b"[1]", b"{", b"[" * 5000, b'{"a":' * 900 + b"1" + b"}" * 900],
+    ids=["list", "torn", "deep", "deep object"],
+)
 @pytest.mark.parametrize("name", ["config.json", "Config.JSON"])
 def test_settings_that_are_none_are_not_written(run, place, tmp_path, name, data):
     """Nobody knows what a later reader finds in them; a disk may fold the letters of the name."""
-    evil = backup(tmp_path / "evil.tar.gz", {"home/" + name: data, "home/global/learnings/x.md": b"# X\n"})
+    evil = backup(
+        tmp_path / "evil.tar.gz", {"home/" + name: data, "home/global/learnings/x.md": b"# X\n"}
+    )
     done = run("restore", evil)
     assert done.returncode in (0, 1) and Path(place.everyone, "learnings/x.md").exists()
-    assert not Path(place.home, name).exists() or "a" in json.loads(Path(place.home, name).read_text())
+    assert not Path(place.home, name).exists() or "a" in json.loads(
+        Path(place.home, name).read_text()
+    )
 
 
 def test_what_is_restored_is_closed_and_runs_nothing(ok, place, evil):
@@ -125,8 +180,31 @@ def test_what_a_repository_shares_may_be_read_and_not_run(ok, place, project, tm
 
 def test_a_restore_of_large_files_costs_little(env, project, tmp_path):
     """As many and as large as a small backup may hold: 150 MB in all."""
-    path = backup(tmp_path / "large.tar.gz", {"home/global/learnings/%d.md" % number: bytes(24 << 20) for number in range(3)})
-    code = "import resource, subprocess, sys\nsubprocess.run(sys.argv[1:], check=True)\nprint(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10)"
-    done = subprocess.run([sys.executable, "-I", "-c", code, sys.executable, "-I", str(ROOT / "memory"), "restore", path], env=env,
-                          cwd=project, capture_output=True, text=True, timeout=60, check=True)
+    path = backup(
+        tmp_path / "large.tar.gz",
+        {"home/global/learnings/%d.md" % number: bytes(24 << 20) for number in range(3)},
+    )
+    code = (
+        "import resource, subprocess, sys\nsubprocess.run(sys.argv[1:], check=True)\n"
+        "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10)"
+    )
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-I",
+            "-c",
+            code,
+            sys.executable,
+            "-I",
+            str(ROOT / "memory"),
+            "restore",
+            path,
+        ],
+        env=env,
+        cwd=project,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
     assert int(done.stdout.split()[-1]) <= 150

@@ -1,4 +1,6 @@
-"""What a machine remembers of its syncs: versions, names that travel, and what has changed since."""
+"""What a machine remembers of its syncs: versions, names that travel, and what has changed
+since.
+"""
 
 from __future__ import annotations
 
@@ -15,27 +17,64 @@ KEY = "workspaces/app-1a2b3c4d"
 
 
 def test_versions_contain_one_another_or_do_not():
-    assert syncing.contains({"a": 2, "b": 1}, {"a": 2}) and not syncing.contains({"a": 2}, {"a": 2, "b": 1})
-    assert syncing.contains({}, None) and syncing.joined({"a": 2, "b": 1}, {"b": 3}) == {"a": 2, "b": 3}
+    assert syncing.contains({"a": 2, "b": 1}, {"a": 2}) and not syncing.contains(
+        {"a": 2}, {"a": 2, "b": 1}
+    )
+    assert syncing.contains({}, None) and syncing.joined({"a": 2, "b": 1}, {"b": 3}) == {
+        "a": 2,
+        "b": 3,
+    }
 
 
-@pytest.mark.parametrize(("name", "root", "inner"), [
-    ("global/learnings/x.md", "global", "learnings/x.md"), (KEY + "/archive/rules/x.md", KEY, "archive/rules/x.md"),
-    (KEY + "/checkpoints/2026-11-21/x.md", KEY, "checkpoints/2026-11-21/x.md"), (KEY + "/conversations/d/x.md", KEY, "conversations/d/x.md")])
+@pytest.mark.parametrize(
+    ("name", "root", "inner"),
+    [
+        ("global/learnings/x.md", "global", "learnings/x.md"),
+        (KEY + "/archive/rules/x.md", KEY, "archive/rules/x.md"),
+        (KEY + "/checkpoints/2026-11-21/x.md", KEY, "checkpoints/2026-11-21/x.md"),
+        (KEY + "/conversations/d/x.md", KEY, "conversations/d/x.md"),
+    ],
+)
 def test_records_travel(name, root, inner):
     assert place_of(name) == (root, inner)
 
 
-@pytest.mark.parametrize("name", [
-    "", "x.md", "trust.jsonl", "config.json", "cache/a/learnings/x.md", "global/x.md", "global/learnings/x.txt", "global/learnings/.x.md",
-    "global/learnings/../x.md", "global/conversations/x.md", KEY + "/archive/before/x.md", KEY + "/journal.jsonl", "workspaces/app/learnings/x.md",
-    "/global/learnings/x.md", "global//learnings/x.md", "global/learnings/a\tb.md", "sync/git/global/learnings/x.md"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "",
+        "x.md",
+        "trust.jsonl",
+        "config.json",
+        "cache/a/learnings/x.md",
+        "global/x.md",
+        "global/learnings/x.txt",
+        "global/learnings/.x.md",
+        "global/learnings/../x.md",
+        "global/conversations/x.md",
+        KEY + "/archive/before/x.md",
+        KEY + "/journal.jsonl",
+        "workspaces/app/learnings/x.md",
+        "/global/learnings/x.md",
+        "global//learnings/x.md",
+        "global/learnings/a\tb.md",
+        "sync/git/global/learnings/x.md",
+    ],
+)
 def test_nothing_else_travels(name):
     assert place_of(name) == ("", "") and log_of(name) == ""
 
 
 def test_two_logs_of_a_tier_travel():
-    assert [log_of(name) for name in ("global/ledger.jsonl", KEY + "/archive/log.jsonl", KEY + "/spend.jsonl", "ledger.jsonl")] == ["global", KEY, "", ""]
+    assert [
+        log_of(name)
+        for name in (
+            "global/ledger.jsonl",
+            KEY + "/archive/log.jsonl",
+            KEY + "/spend.jsonl",
+            "ledger.jsonl",
+        )
+    ] == ["global", KEY, "", ""]
 
 
 @pytest.fixture
@@ -56,7 +95,9 @@ def test_a_look_finds_what_changed_and_where_a_file_went(desk):
     assert state.value["clock"] == clock == 1 and state.rows[name].id == made.id
     desk.forget(made.name)
     syncing.scan(state)
-    assert state.rows[name].to == name.replace("/learnings/", "/archive/learnings/") and state.rows[name].of == {state.machine: 1}
+    assert state.rows[name].to == name.replace("/learnings/", "/archive/learnings/") and state.rows[
+        name
+    ].of == {state.machine: 1}
 
 
 def test_a_name_that_others_may_not_have_is_said(desk):

@@ -10,15 +10,32 @@ import pytest
 from memory.health import worker
 from memory.hook import receipts
 
-ASKED = {"v": 1, "event": "prompt", "prompt": "p1", "tag": "a1b2c3", "chars": 90, "chosen": [["l-1", 1]]}
+ASKED = {
+    "v": 1,
+    "event": "prompt",
+    "prompt": "p1",
+    "tag": "a1b2c3",
+    "chars": 90,
+    "chosen": [["l-1", 1]],
+}
 TURN = {"type": "user", "promptId": "p1"}
-BLOCK = {"type": "attachment", "attachment": {"type": "hook_additional_context", "content": ["<dayleaf-memory a1b2c3>"]}}
+BLOCK = {
+    "type": "attachment",
+    "attachment": {"type": "hook_additional_context", "content": ["<dayleaf-memory a1b2c3>"]},
+}
 OTHER = {"type": "attachment", "attachment": {"type": "hook_success"}}
 
 
-@pytest.mark.parametrize(("rows", "lost"), [
-    ([TURN, BLOCK], []), ([TURN, OTHER], ["a1b2c3"]), ([OTHER], []), ([TURN], [])],
-    ids=["it stands there", "the turn does, the block does not", "no turn yet", "a host that notes no hooks"])
+@pytest.mark.parametrize(
+    ("rows", "lost"),
+    [([TURN, BLOCK], []), ([TURN, OTHER], ["a1b2c3"]), ([OTHER], []), ([TURN], [])],
+    ids=[
+        "it stands there",
+        "the turn does, the block does not",
+        "no turn yet",
+        "a host that notes no hooks",
+    ],
+)
 def test_only_a_turn_without_its_block_lost_it(place, now, tmp_path, rows, lost):
     """Said once, with what was chosen, so that a later prompt may have it."""
     receipts.write(place.receipts("s1"), ASKED)
@@ -27,7 +44,9 @@ def test_only_a_turn_without_its_block_lost_it(place, now, tmp_path, rows, lost)
     assert [receipts.tag_of(row) for row in worker.unarrived(place, "s1", str(path), now)] == lost
     assert worker.unarrived(place, "s1", str(path), now) == []
     noted = [row for row in receipts.read(place.receipts("s1")) if row["event"] == "lost"]
-    assert [(row["tag"], row["chosen"]) for row in noted] == [(tag, ASKED["chosen"]) for tag in lost]
+    assert [(row["tag"], row["chosen"]) for row in noted] == [
+        (tag, ASKED["chosen"]) for tag in lost
+    ]
 
 
 def test_a_long_transcript_is_not_looked_through(place, now, tmp_path):

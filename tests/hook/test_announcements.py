@@ -23,7 +23,9 @@ def test_only_an_unknown_content_counts(place, env):
     received(place.root, env)
     announcements.remember_file(place, first)
     os.utime(announcements.seen_path(place), (0, 0))
-    assert line(place) == ["1 record new in this repository's .dayleaf, to be checked; none waits for review"]
+    assert line(place) == [
+        "1 record new in this repository's .dayleaf, to be checked; none waits for review"
+    ]
     announcements.remember_file(place, place.path("s/learnings/deep/b.md"))
     os.utime(announcements.seen_path(place), (time.time() + 9,) * 2)
     assert not announcements.may_have_changed(place) and line(place) == []

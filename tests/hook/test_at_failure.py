@@ -1,4 +1,6 @@
-"""A failed call gets the remedy that an earlier session found, once, and nothing where nothing is known."""
+"""A failed call gets the remedy that an earlier session found, once, and nothing where nothing is
+known.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ COMMAND = "acme issue list --open"
 
 @pytest.fixture
 def place(world) -> layout.Place:
-    """The workspace of the project, with the week of an invented project and what is derived of it."""
+    """The workspace of the project, with the week of an invented project and what is derived of
+    it.
+    """
     place = layout.locate(world, world["CLAUDE_PROJECT_DIR"])
     conversations.week(place)
     return place
@@ -33,11 +37,20 @@ def fails(world, place, now):
 
     def call(error=FLAG, given=COMMAND, tool="Bash", session="s-new", cwd="", **more) -> str:
         held = {"Bash": "command", "Read": "file_path", "Grep": "path"}.get(tool, "skill")
-        event = payload("PostToolUseFailure", "Bash", session_id=session, tool_name=tool, tool_input={held: given}, error=error,
-                        cwd=cwd or world["CLAUDE_PROJECT_DIR"], **more)
+        event = payload(
+            "PostToolUseFailure",
+            "Bash",
+            session_id=session,
+            tool_name=tool,
+            tool_input={held: given},
+            error=error,
+            cwd=cwd or world["CLAUDE_PROJECT_DIR"],
+            **more,
+        )
         answer = harmless(fire("failure", event, world))
         assert not Path(place.home, "log", "errors.jsonl").exists()
         return answer.context
+
     return call
 
 
@@ -54,18 +67,27 @@ def receipts(place, session="s-new") -> list[dict]:
 
 # ---- what is told
 
+
 def test_the_call_that_worked_stands_beside_the_call_that_failed_once(fails, place):
-    assert lines(fails()) == ["failed the same way on 2026-11-18 (k-three, branch main): unknown flag: --open",
-                              "what worked: `acme issue list --state open`"]
+    assert lines(fails()) == [
+        "failed the same way on 2026-11-18 (k-three, branch main): unknown flag: --open",
+        "what worked: `acme issue list --state open`",
+    ]
     assert fails() == ""
     assert fails(session="s-other") != ""
     (row,) = receipts(place)
-    assert (row["event"], row["tool"], row["chosen"]) == ("wall", "Bash", [["k-three", 1.0, "wall: met in 1"]])
+    assert (row["event"], row["tool"], row["chosen"]) == (
+        "wall",
+        "Bash",
+        [["k-three", 1.0, "wall: met in 1"]],
+    )
     assert "--state" not in json.dumps(row) and row["chars"] > 100 and row["tokens"] > 20
 
 
 def test_after_a_compaction_it_may_be_told_again(fails, place):
-    """The client drops what it said; what the session was told five times is enough all the same."""
+    """The client drops what it said; what the session was told five times is enough all the
+    same.
+    """
     assert fails()
     with open(place.receipts("s-new"), "a") as file:
         file.write('{"v":1,"t":"2026-11-21T14:00:00Z","event":"start","source":"compact"}\n')
@@ -82,29 +104,50 @@ def test_the_session_that_met_it_is_not_told_of_itself(fails):
     assert fails(session="three") == ""
 
 
-@pytest.mark.parametrize(("printed", "telling"), [
-    ('npm ERR! Missing script: "test"', 'Missing script: "test"'),
-    ("npm error engine Unsupported engine", "engine Unsupported engine"),
-    ("a.ts(3,5): error TS2345: Argument of this type is not assignable",
-     "a.ts:3:5: TS2345: Argument of this type is not assignable"),
-    ("error[E0382]: borrow of moved value", "src/a.rs:3:5: borrow of moved value (E0382)"),
-    ("  3:5  error  Value of this is never used  no-unused-vars",
-     "a.js:3:5: Value of this is never used (no-unused-vars)"),
-    ("  3:5  error  Unexpected any of a type  @acme/no-any",
-     "a.ts:3:5: Unexpected any of a type (@acme/no-any)"),
-    ("a.py:3: error: Item of this has no attribute  [union-attr]",
-     "a.py:3: Item of this has no attribute  [union-attr]")])
+@pytest.mark.parametrize(
+    ("printed", "telling"),
+    [
+        ('npm ERR! Missing script: "test"', 'Missing script: "test"'),
+        ("npm error engine Unsupported engine", "engine Unsupported engine"),
+        (
+            "a.ts(3,5): error TS2345: Argument of this type is not assignable",
+            "a.ts:3:5: TS2345: Argument of this type is not assignable",
+        ),
+        ("error[E0382]: borrow of moved value", "src/a.rs:3:5: borrow of moved value (E0382)"),
+        (
+            "  3:5  error  Value of this is never used  no-unused-vars",
+            "a.js:3:5: Value of this is never used (no-unused-vars)",
+        ),
+        (
+            "  3:5  error  Unexpected any of a type  @acme/no-any",
+            "a.ts:3:5: Unexpected any of a type (@acme/no-any)",
+        ),
+        (
+            "a.py:3: error: Item of this has no attribute  [union-attr]",
+            "a.py:3: Item of this has no attribute  [union-attr]",
+        ),
+    ],
+)
 def test_a_line_as_printed_has_the_key_of_the_line_on_record(printed, telling):
-    assert at_failure.keys("Bash", "run it", printed)[-1:] == at_failure.keys("Bash", "run it", telling)[-1:] != []
+    assert (
+        at_failure.keys("Bash", "run it", printed)[-1:]
+        == at_failure.keys("Bash", "run it", telling)[-1:]
+        != []
+    )
 
 
 def test_who_looks_for_what_a_session_removed_is_told_so(place, fails, now):
-    conversations.held(place, "gone", "2026-11-15", "## 09:00 tidy\n\n- ✓ `rm -rf src/old`\n"
-                       "- commit 1a2b3c4: Drop the old parts\n")
+    conversations.held(
+        place,
+        "gone",
+        "2026-11-15",
+        "## 09:00 tidy\n\n- ✓ `rm -rf src/old`\n- commit 1a2b3c4: Drop the old parts\n",
+    )
     walls.write(place, vault.settings(), now)
     told = fails("File does not exist.", given=str(Path(place.root) / "src/old/a.c"), tool="Read")
-    assert lines(told) == ["`src/old` was removed on 2026-11-15 (k-gone, branch main): "
-                           "1a2b3c4 Drop the old parts"]
+    assert lines(told) == [
+        "`src/old` was removed on 2026-11-15 (k-gone, branch main): 1a2b3c4 Drop the old parts"
+    ]
 
 
 LINT = "- ✗ `make lint` → exit 1: a.c:1:2: the %s thing is wrong here (%s)"
@@ -114,32 +157,57 @@ CHANGE = "- changed for `the %s thing is wrong here (%s)`: `%s() // NOLINT(%s) o
 def linted(place, now, *rules: tuple[str, str]) -> None:
     """Write a session that met findings of some rules."""
     lines = [LINT % rules[0], *(CHANGE % (word, rule, word, rule) for word, rule in rules)]
-    conversations.held(place, "rules", "2026-11-15",
-                       "## 09:00 lint\n\n" + "\n".join([*lines, "- ✓ `make lint`"]) + "\n")
+    conversations.held(
+        place,
+        "rules",
+        "2026-11-15",
+        "## 09:00 lint\n\n" + "\n".join([*lines, "- ✓ `make lint`"]) + "\n",
+    )
     walls.write(place, vault.settings(), now)
 
 
 def test_the_line_that_met_a_linters_rule_comes_wherever_it_fails(place, fails, now):
     """The rule is known by its name, not by the function that its line names."""
     linted(place, now, ("first", "rule-one"))
-    told = fails("Exit code 1\nsrc/b.c:9:1: another thing is wrong (rule-one)\n    write(1, b, n);\n    ^", "make lint")
-    assert lines(told) == ["the linter's rule `rule-one` on 2026-11-15 (k-rules, branch main): "
-                           "changed to: `first() // NOLINT(rule-one) on purpose`"]
+    told = fails(
+        "Exit code 1\nsrc/b.c:9:1: another thing is wrong (rule-one)\n    write(1, b, n);\n    ^",
+        "make lint",
+    )
+    assert lines(told) == [
+        "the linter's rule `rule-one` on 2026-11-15 (k-rules, branch main): "
+        "changed to: `first() // NOLINT(rule-one) on purpose`"
+    ]
 
 
 def test_a_finding_whose_text_says_its_remedy_gets_nothing(place, fails, now):
     """What was made of the code then is no remedy of the code that was just written."""
-    page = "\n".join([LINT % ("first", "rule-one"), "- changed for `the first thing is wrong here (rule-one)`: `const N = 4`",
-                      "- ✓ `make lint`"])
+    page = "\n".join(
+        [
+            LINT % ("first", "rule-one"),
+            "- changed for `the first thing is wrong here (rule-one)`: `const N = 4`",
+            "- ✓ `make lint`",
+        ]
+    )
     conversations.held(place, "rules", "2026-11-15", "## 09:00 lint\n\n" + page + "\n")
     walls.write(place, vault.settings(), now)
-    assert fails("Exit code 1\nsrc/b.c:9:1: the first thing is wrong here (rule-one)", "make lint") == ""
+    assert (
+        fails("Exit code 1\nsrc/b.c:9:1: the first thing is wrong here (rule-one)", "make lint")
+        == ""
+    )
 
 
 def test_a_report_with_several_rules_brings_what_is_known_of_three(place, fails, now):
-    rules = (("first", "rule-one"), ("second", "rule-two"), ("third", "rule-three"), ("fourth", "rule-four"))
+    rules = (
+        ("first", "rule-one"),
+        ("second", "rule-two"),
+        ("third", "rule-three"),
+        ("fourth", "rule-four"),
+    )
     linted(place, now, *rules)
-    error = "".join("b.c:%d:2: the %s thing is wrong here (%s)\n" % (at, word, rule) for at, (word, rule) in enumerate(rules))
+    error = "".join(
+        "b.c:%d:2: the %s thing is wrong here (%s)\n" % (at, word, rule)
+        for at, (word, rule) in enumerate(rules)
+    )
     told = lines(fails(error, "make lint"))
     assert [line.split("`")[1] for line in told] == ["rule-one", "rule-two", "rule-three"]
     assert "`second() // NOLINT(rule-two)" in told[1]
@@ -147,30 +215,59 @@ def test_a_report_with_several_rules_brings_what_is_known_of_three(place, fails,
 
 # ---- a failure that a pipe hid
 
+
 @pytest.fixture
 def passes(world, fails):
-    """Let a command end well: passes(its output, command) -> what the model gets, "" for nothing."""
+    """Let a command end well: passes(its output, command) -> what the model gets, "" for
+    nothing.
+    """
+
     def call(output=FLAG, given=COMMAND + " 2>&1 | tail -5", **more) -> str:
-        event = payload("PostToolUse", "Bash", session_id="s-new", tool_input={"command": given}, cwd=world["CLAUDE_PROJECT_DIR"],
-                        tool_response={"stdout": output, "stderr": "", "interrupted": False, **more})
+        event = payload(
+            "PostToolUse",
+            "Bash",
+            session_id="s-new",
+            tool_input={"command": given},
+            cwd=world["CLAUDE_PROJECT_DIR"],
+            tool_response={"stdout": output, "stderr": "", "interrupted": False, **more},
+        )
         return harmless(fire("masked", event, world)).context
+
     return call
 
 
 def test_a_failure_that_a_pipe_hid_gets_the_remedy_at_once(passes, fails, place):
     """As a failed call does, once a session both together; the answer is of its own event."""
     assert passes("1 issue shown") == passes(given=COMMAND) == passes(interrupted=True) == ""
-    assert passes(given="cat issues.log | tail -5") == passes(given="cd logs && grep -n flag a.log | head") == ""
+    assert (
+        passes(given="cat issues.log | tail -5")
+        == passes(given="cd logs && grep -n flag a.log | head")
+        == ""
+    )
     assert "what worked: `acme issue list --state open`" in passes()
     assert passes() == fails() == ""
     assert [row["event"] for row in receipts(place)] == ["wall"]
 
 
-@pytest.mark.parametrize("event", [{"tool_response": None}, {"tool_response": "text"}, {"tool_input": None}, {"tool_input": {"command": 7}},
-                                   {"tool_response": {"stdout": 7, "stderr": ["x"]}}])
+@pytest.mark.parametrize(
+    "event",
+    [
+        {"tool_response": None},
+        {"tool_response": "text"},
+        {"tool_input": None},
+        {"tool_input": {"command": 7}},
+        {"tool_response": {"stdout": 7, "stderr": ["x"]}},
+    ],
+)
 def test_odd_results_do_no_harm(event, place, world, handled_masked):
     """Nothing printed."""
-    assert handled_masked({**payload("PostToolUse", "Bash", session_id="s-new"), "tool_input": {"command": "make | tail"}, **event}) == (None, False)
+    assert handled_masked(
+        {
+            **payload("PostToolUse", "Bash", session_id="s-new"),
+            "tool_input": {"command": "make | tail"},
+            **event,
+        }
+    ) == (None, False)
 
 
 @pytest.fixture
@@ -180,11 +277,18 @@ def handled_masked(world):
 
 
 def test_a_tool_whose_program_is_gone_says_so_whatever_it_is_given(place, fails, now):
-    """Two different inputs of one session tell that it is the tool; the path in the error may have changed since."""
+    """Two different inputs of one session tell that it is the tool; the path in the error may have
+    changed since.
+    """
     gone = "ENOENT: no such file or directory, posix_spawn '/opt/acme/%s/agent'"
     for name, given in (("once", ("**/*.go",)), ("often", ("**/*.md", "**/*.c"))):
-        conversations.held(place, name, "2026-11-15", "## 09:00 look\n\n" + "".join(
-            "- ✗ Glob `%s` → failed: %s\n\n" % (one, gone % "2.1.14") for one in given))
+        conversations.held(
+            place,
+            name,
+            "2026-11-15",
+            "## 09:00 look\n\n"
+            + "".join("- ✗ Glob `%s` → failed: %s\n\n" % (one, gone % "2.1.14") for one in given),
+        )
         walls.write(place, vault.settings(), now)
         if name == "once":
             assert fails(gone % "2.1.15", "src/*.py", tool="Glob") == ""
@@ -194,11 +298,18 @@ def test_a_tool_whose_program_is_gone_says_so_whatever_it_is_given(place, fails,
 
 # ---- paths that are not there
 
+
 @pytest.fixture
 def missing(place, now, fails):
     """Sessions that looked for files which are elsewhere."""
-    conversations.held(place, "lost", "2026-11-18", "## 09:00 look around\n\n- ✗ Read `conf/app.yml` → failed: File does not exist.\n"
-                       "- ✗ Grep `main` → failed: Path does not exist: %s/src/commands\n- edited `conf/app.yaml`, edited `src/main.c`\n\nSeen.\n" % place.root)
+    conversations.held(
+        place,
+        "lost",
+        "2026-11-18",
+        "## 09:00 look around\n\n- ✗ Read `conf/app.yml` → failed: File does not exist.\n"
+        "- ✗ Grep `main` → failed: Path does not exist: %s/src/commands\n"
+        "- edited `conf/app.yaml`, edited `src/main.c`\n\nSeen.\n" % place.root,
+    )
     walls.write(place, vault.settings(), now)
     return fails
 
@@ -209,47 +320,95 @@ def test_the_file_that_is_there_is_named(missing, place):
     Path(place.root, "CLAUDE.md").write_text("# Rules\n\nSettings stand in conf/app.yml.\n")
     Path(place.home, "cache", place.key, place.scope + ".met").unlink()
     walls.write(place, vault.settings(), 0.0)
-    (told,) = lines(missing("<tool_use_error>File does not exist.</tool_use_error>", place.root + "/conf/app.yml", "Read"))
-    assert told == ("`conf/app.yml` was missing on 2026-11-18 (k-three, branch main; met in 2 sessions); here is `conf/app.yaml`; "
-                    "CLAUDE.md:3 names the wrong one")
+    (told,) = lines(
+        missing(
+            "<tool_use_error>File does not exist.</tool_use_error>",
+            place.root + "/conf/app.yml",
+            "Read",
+        )
+    )
+    assert told == (
+        "`conf/app.yml` was missing on 2026-11-18 (k-three, branch main; met in 2 sessions); here "
+        "is `conf/app.yaml`; CLAUDE.md:3 names the wrong one"
+    )
     Path(place.root, "CLAUDE.md").write_text("# Rules\n\n\nSettings stand in conf/app.yaml.\n")
-    (told,) = lines(missing("File does not exist.", place.root + "/conf/app.yml", "Read", session="s-2"))
+    (told,) = lines(
+        missing("File does not exist.", place.root + "/conf/app.yml", "Read", session="s-2")
+    )
     assert told.endswith("here is `conf/app.yaml`")
 
 
 def test_what_lies_below_a_folder_that_is_not_there_is_known_by_it(missing, place):
     """Another file below it, by another tool; a file of another folder is no such wall."""
-    (told,) = lines(missing("ls: src/commands/: No such file or directory", "ls src/commands/", "Bash"))
+    (told,) = lines(
+        missing("ls: src/commands/: No such file or directory", "ls src/commands/", "Bash")
+    )
     assert told.startswith("`src/commands` was missing on 2026-11-18 (k-lost")
     assert "`src`" in told
-    assert missing("File does not exist.", place.root + "/src/commands/run.c", "Read") == "", "one wall is told once"
-    assert missing("File does not exist.", place.root + "/src/commands/run.c", "Read", session="s-2")
+    assert missing("File does not exist.", place.root + "/src/commands/run.c", "Read") == "", (
+        "one wall is told once"
+    )
+    assert missing(
+        "File does not exist.", place.root + "/src/commands/run.c", "Read", session="s-2"
+    )
     assert missing("File does not exist.", place.root + "/src/other.c", "Read", session="s-3") == ""
 
 
 def test_a_path_that_is_there_by_now_is_no_wall(missing, place):
     Path(place.root, "src/commands").mkdir(parents=True)
-    assert missing("Path does not exist: %s/src/commands" % place.root, place.root + "/src/commands", "Grep") == ""
+    assert (
+        missing(
+            "Path does not exist: %s/src/commands" % place.root,
+            place.root + "/src/commands",
+            "Grep",
+        )
+        == ""
+    )
 
 
 def test_a_shell_that_stands_in_another_folder_hears_where_the_path_is(fails, place, now):
-    conversations.held(place, "moved", "2026-11-18", "## 09:00 test\n\n- edited `src/cache.c`\n"
-                       "- ✗ `cd src && make check` → exit 1: bash: line 1: cd: src/parts: No such file or directory\n- ✓ `make check`\n\nIt passes.\n")
+    conversations.held(
+        place,
+        "moved",
+        "2026-11-18",
+        "## 09:00 test\n\n- edited `src/cache.c`\n"
+        "- ✗ `cd src && make check` → exit 1: bash: line 1: cd: src/parts: No such file or "
+        "directory\n- ✓ `make check`\n\nIt passes.\n",
+    )
     walls.write(place, vault.settings(), now)
     Path(place.root, "src/parts").mkdir(parents=True)
-    told = lines(fails("Exit code 1\nbash: line 1: cd: src/parts: No such file or directory", "cd src/parts && make check",
-                       cwd=place.root + "/src"))
-    assert told[1:] == ["what worked: `make check`", "`src/parts` exists from the project's root; the shell is elsewhere"]
+    told = lines(
+        fails(
+            "Exit code 1\nbash: line 1: cd: src/parts: No such file or directory",
+            "cd src/parts && make check",
+            cwd=place.root + "/src",
+        )
+    )
+    assert told[1:] == [
+        "what worked: `make check`",
+        "`src/parts` exists from the project's root; the shell is elsewhere",
+    ]
 
 
 @pytest.fixture
 def elsewhere(place, now, fails):
-    """A session that looked for a file, and two others that tell of what is there: one file each."""
-    conversations.held(place, "lost", "2026-11-18", "## 09:00 look\n\n- ✗ Read `src/queue` → failed: File does not exist.\n\nGone.\n")
+    """A session that looked for a file, and two others that tell of what is there: one file
+    each.
+    """
+    conversations.held(
+        place,
+        "lost",
+        "2026-11-18",
+        "## 09:00 look\n\n- ✗ Read `src/queue` → failed: File does not exist.\n\nGone.\n",
+    )
     for name in ("queue_read", "queue_write"):
-        conversations.held(place, name, "2026-11-17", "## 09:00 build\n\n- edited `src/%s.c`\n\nDone.\n" % name)
+        conversations.held(
+            place, name, "2026-11-17", "## 09:00 build\n\n- edited `src/%s.c`\n\nDone.\n" % name
+        )
     walls.write(place, vault.settings(), now)
-    return lambda session: fails("File does not exist.", place.root + "/src/queue", "Read", session=session)
+    return lambda session: fails(
+        "File does not exist.", place.root + "/src/queue", "Read", session=session
+    )
 
 
 def test_a_path_is_named_while_a_record_tells_of_it_or_it_is_there(elsewhere, place):
@@ -273,8 +432,17 @@ def test_a_path_is_named_while_a_record_tells_of_it_or_it_is_there(elsewhere, pl
 
 # ---- what is not told
 
-@pytest.mark.parametrize("error", ["The user doesn't want to proceed with this tool use.\nunknown flag: --open",
-                                   "[Request interrupted by user for tool use]\nunknown flag: --open", "", "\n\n", "Exit code 1"])
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        "The user doesn't want to proceed with this tool use.\nunknown flag: --open",
+        "[Request interrupted by user for tool use]\nunknown flag: --open",
+        "",
+        "\n\n",
+        "Exit code 1",
+    ],
+)
 def test_a_refusal_an_interrupt_and_nothing_at_all_get_nothing(fails, error):
     assert fails(error) == ""
 
@@ -282,7 +450,9 @@ def test_a_refusal_an_interrupt_and_nothing_at_all_get_nothing(fails, error):
 def test_an_interrupted_call_and_tools_that_carry_their_own_remedy_get_nothing(fails):
     assert fails(is_interrupt=True) == ""
     assert fails(tool="Edit") == "" and fails(tool="Task") == ""
-    assert fails(agent_id="a1", agent_type="Explore") != "", "a subagent meets walls like its session"
+    assert fails(agent_id="a1", agent_type="Explore") != "", (
+        "a subagent meets walls like its session"
+    )
 
 
 @pytest.mark.parametrize("off", [{"DAYLEAF_LOAD_WALLS": "false"}, {"DAYLEAF_LOAD_ENABLED": "0"}])
@@ -299,13 +469,21 @@ def test_a_session_that_is_off_gets_nothing(fails, place):
 
 
 def test_what_was_edited_or_deleted_since_is_not_told(fails, place):
-    """The look-up is behind the files: it may be silent, and never says what no longer stands there."""
+    """The look-up is behind the files: it may be silent, and never says what no longer stands
+    there.
+    """
     (path,) = Path(place.private, "conversations").glob("*/*-three.md")
     text = path.read_text()
     path.write_text(text.replace("--state open", "--[redacted:x#1234]"))
     assert fails() == ""
-    path.write_text(text.replace("branch: main", "branch: other").replace("id: k-three", "id: k-3").replace("2026-11-18", "2026-11-17"))
-    assert lines(fails())[0].startswith("failed the same way on 2026-11-17 (k-3, branch other): "), "its head is read as it is"
+    path.write_text(
+        text.replace("branch: main", "branch: other")
+        .replace("id: k-three", "id: k-3")
+        .replace("2026-11-18", "2026-11-17")
+    )
+    assert lines(fails())[0].startswith(
+        "failed the same way on 2026-11-17 (k-3, branch other): "
+    ), "its head is read as it is"
     path.unlink()
     assert fails(session="s-2") == ""
 
@@ -316,7 +494,16 @@ def test_a_conversation_that_goes_on_still_tells(fails, place):
     assert fails()
 
 
-@pytest.mark.parametrize("damage", [b"", b"dayleaf walls 2 5\n", b"dayleaf walls 1 999999\nnonsense", b"dayleaf walls 1 x\n", b"\0" * 4096])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        b"",
+        b"dayleaf walls 2 5\n",
+        b"dayleaf walls 1 999999\nnonsense",
+        b"dayleaf walls 1 x\n",
+        b"\0" * 4096,
+    ],
+)
 def test_a_look_up_that_is_damaged_or_of_another_version_is_silence(fails, place, damage):
     Path(at_failure.path_of(place)).write_bytes(damage)
     assert fails() == ""
@@ -337,6 +524,7 @@ def test_a_flipped_byte_is_silence_or_the_truth(fails, place, at, now):
 
 # ---- bad input
 
+
 def test_an_error_of_a_megabyte_is_looked_up_by_its_ends(fails):
     noise = "\n".join("worker %d says hello to the other workers" % n for n in range(30_000))
     assert len(noise) > 1 << 20
@@ -352,21 +540,41 @@ def test_a_path_without_end_is_looked_up_by_its_begin(fails, given):
     assert time.monotonic() - began < 3
 
 
-@pytest.mark.parametrize("error", ["\0\x01\ud800 unknown flag: --open", "알 수 없는 옵션: --open\n오류: 파일이 없습니다", "‮\u200b" * 500,
-                                   "cd: \0/x/\0: No such file or directory", "No such file or directory: " + "a/" * 5000])
+@pytest.mark.parametrize(
+    "error",
+    [
+        "\0\x01\ud800 unknown flag: --open",
+        "알 수 없는 옵션: --open\n오류: 파일이 없습니다",
+        "‮\u200b" * 500,
+        "cd: \0/x/\0: No such file or directory",
+        "No such file or directory: " + "a/" * 5000,
+    ],
+)
 def test_binary_korean_and_odd_text_do_no_harm(fails, error):
     fails(error)
 
 
 def test_odd_payloads_do_no_harm(world, fails):
-    for event in ({}, {"tool_name": 7}, {"tool_name": "Bash", "error": ["x"]}, {"tool_name": "Bash", "error": "x", "tool_input": "y"},
-                  {"tool_name": "mcp__a__b", "error": FLAG, "tool_input": {"a": 1}, "session_id": "../../x"}):
+    for event in (
+        {},
+        {"tool_name": 7},
+        {"tool_name": "Bash", "error": ["x"]},
+        {"tool_name": "Bash", "error": "x", "tool_input": "y"},
+        {"tool_name": "mcp__a__b", "error": FLAG, "tool_input": {"a": 1}, "session_id": "../../x"},
+    ):
         assert harmless(fire("failure", event, world)).out == b""
 
 
 def test_two_hundred_failures_in_a_row_get_five(place, fails, now):
-    page = "## 09:00 flags\n\n" + "".join(
-        "- ✗ `acme do --f%s` → exit 2: unknown flag: --f%s\n- ✓ `acme do --g%s`\n" % ((chr(97 + n),) * 3) for n in range(20)) + "\nDone.\n"
+    page = (
+        "## 09:00 flags\n\n"
+        + "".join(
+            "- ✗ `acme do --f%s` → exit 2: unknown flag: --f%s\n- ✓ `acme do --g%s`\n"
+            % ((chr(97 + n),) * 3)
+            for n in range(20)
+        )
+        + "\nDone.\n"
+    )
     conversations.held(place, "many", "2026-11-15", page)
     walls.write(place, vault.settings(), now)
     given = [chr(97 + n % 20) for n in range(200)]
@@ -374,16 +582,32 @@ def test_two_hundred_failures_in_a_row_get_five(place, fails, now):
     for letter in given[:8]:
         told.append(bool(fails("unknown flag: --f" + letter, "acme do --f" + letter)))
     assert told == [True] * 5 + [False] * 3
-    event = {"session_id": "s-new", "tool_name": "Bash", "cwd": place.root, "tool_input": {"command": "acme do"}}
-    answers = [at_failure.on_failure({**event, "error": "unknown flag: --f" + letter}, {"HOME": place.home[:-9]}, now) for letter in given]
+    event = {
+        "session_id": "s-new",
+        "tool_name": "Bash",
+        "cwd": place.root,
+        "tool_input": {"command": "acme do"},
+    }
+    answers = [
+        at_failure.on_failure(
+            {**event, "error": "unknown flag: --f" + letter}, {"HOME": place.home[:-9]}, now
+        )
+        for letter in given
+    ]
     assert answers == [(None, False)] * 200
 
 
 def test_a_secret_of_an_error_meets_its_redacted_twin(place, fails, now):
     """The record has the mark of a secret where the error has the secret; neither is said."""
     secret = "ghp_" + "a1B2" * 9
-    conversations.held(place, "key", "2026-11-15", "## 09:00 push\n\n- ✗ `acme push` → exit 1: server refused the token [redacted:github-token#a1f3] of user\n"
-                       "- ✓ `acme push --as bot`\n\nDone.\n")
+    conversations.held(
+        place,
+        "key",
+        "2026-11-15",
+        "## 09:00 push\n\n- ✗ `acme push` → exit 1: server refused the token "
+        "[redacted:github-token#a1f3] of user\n"
+        "- ✓ `acme push --as bot`\n\nDone.\n",
+    )
     walls.write(place, vault.settings(), now)
     told = fails("server refused the token %s of user" % secret, "acme push")
     assert "acme push --as bot" in told and secret not in told
@@ -391,36 +615,69 @@ def test_a_secret_of_an_error_meets_its_redacted_twin(place, fails, now):
 
 # ---- what a wall is known by
 
-@pytest.mark.parametrize(("one", "other"), [
-    ("a.go:12:3: undefined: thing", "other/b.go:7:1: undefined: thing"),
-    ("Error: connect to 10.0.0.1 port 5432 was refused", "error: connect to 10.9.9.9 port 80 was refused"),
-    ("/tmp/x1/run.sh failed to start the broker", "/home/me/run.sh failed to start the broker"),
-    ("got 3 results, expected seven (TestSeven)", "got 9 results, expected seven (TestSeven/sub)"),
-    ("commit 1a2b3c4d5e is not an ancestor", "commit ffee00112233 is not an ancestor"),
-    ("<tool_use_error>Unknown skill: a:b</tool_use_error>", "Unknown skill: a:b"),
-])
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("a.go:12:3: undefined: thing", "other/b.go:7:1: undefined: thing"),
+        (
+            "Error: connect to 10.0.0.1 port 5432 was refused",
+            "error: connect to 10.9.9.9 port 80 was refused",
+        ),
+        ("/tmp/x1/run.sh failed to start the broker", "/home/me/run.sh failed to start the broker"),
+        (
+            "got 3 results, expected seven (TestSeven)",
+            "got 9 results, expected seven (TestSeven/sub)",
+        ),
+        ("commit 1a2b3c4d5e is not an ancestor", "commit ffee00112233 is not an ancestor"),
+        ("<tool_use_error>Unknown skill: a:b</tool_use_error>", "Unknown skill: a:b"),
+    ],
+)
 def test_what_varies_from_run_to_run_does_not_count(one, other):
-    assert at_failure.keys("Bash", "acme do", one) == at_failure.keys("Bash", "acme do", other) != []
+    assert (
+        at_failure.keys("Bash", "acme do", one) == at_failure.keys("Bash", "acme do", other) != []
+    )
 
 
-@pytest.mark.parametrize(("one", "other"), [
-    ("a.go:12:3: undefined: thing", "a.go:12:3: undefined: other"), ("error E0382: moved", "error E0499: moved"),
-    ("gh: Not Found (HTTP 404)", "gh: Not Found (HTTP 403)"),
-])
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("a.go:12:3: undefined: thing", "a.go:12:3: undefined: other"),
+        ("error E0382: moved", "error E0499: moved"),
+        ("gh: Not Found (HTTP 404)", "gh: Not Found (HTTP 403)"),
+    ],
+)
 def test_names_codes_and_states_do_count(one, other):
-    assert not set(at_failure.keys("Bash", "acme do", one)) & set(at_failure.keys("Bash", "acme do", other))
+    assert not set(at_failure.keys("Bash", "acme do", one)) & set(
+        at_failure.keys("Bash", "acme do", other)
+    )
 
 
-@pytest.mark.parametrize(("command", "call"), [
-    ("gh api repos/o/r/pulls/7/comments/12345 --jq .body", "gh api pulls comments"), ("gh pr diff 7 --stat", "gh pr diff"),
-    ("cd a && FOO=1 sudo git show --no-stat x | head", "git show"), ("cat -A x", "cat"), ("/usr/bin/make lint 2>&1", "make lint"),
-])
+@pytest.mark.parametrize(
+    ("command", "call"),
+    [
+        ("gh api repos/o/r/pulls/7/comments/12345 --jq .body", "gh api pulls comments"),
+        ("gh pr diff 7 --stat", "gh pr diff"),
+        ("cd a && FOO=1 sudo git show --no-stat x | head", "git show"),
+        ("cat -A x", "cat"),
+        ("/usr/bin/make lint 2>&1", "make lint"),
+    ],
+)
 def test_a_call_is_known_by_its_program_and_verb(command, call):
     assert "x|bash|unknown|" + call in at_failure.keys("Bash", command, "unknown")
 
 
 def test_two_walls_of_a_session_are_told_each(fails, place, now):
-    conversations.held(place, "push", "2026-11-15", "## 09:00 push\n\n- ✗ `acme push` → exit 1: the broker of the queue is away\n"
-                       "- ✓ `acme push --as bot`\n\nDone.\n")
+    conversations.held(
+        place,
+        "push",
+        "2026-11-15",
+        "## 09:00 push\n\n- ✗ `acme push` → exit 1: the broker of the queue is away\n"
+        "- ✓ `acme push --as bot`\n\nDone.\n",
+    )
     walls.write(place, vault.settings(), now)
-    assert fails() and "--as bot" in fails("the broker of the queue is away", "acme push") and not fails()
+    assert (
+        fails()
+        and "--as bot" in fails("the broker of the queue is away", "acme push")
+        and not fails()
+    )

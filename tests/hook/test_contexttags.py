@@ -1,4 +1,6 @@
-"""Context tags: given, pinned, or derived from what the project's files say; what they weigh, and where they are told."""
+"""Context tags: given, pinned, or derived from what the project's files say; what they weigh, and
+where they are told.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +21,19 @@ from memory.recall import search
 
 # ---- weights
 
-@pytest.mark.parametrize(("said", "tags"), [
-    ("reviewer,jira-api=1.5", (("reviewer", 1.5), ("jira-api", 1.5))), ("a=1,b=2,c", (("a", 1.0), ("b", 2.0), ("c", 1.5))),
-    ("a=3,c", (("a", 3.0), ("c", 3.0))), ("a, b", (("a", 1.5), ("b", 1.5))), ("", ()), ("none", ()), ("none, a = 2", (("a", 2.0),))])
+
+@pytest.mark.parametrize(
+    ("said", "tags"),
+    [
+        ("reviewer,jira-api=1.5", (("reviewer", 1.5), ("jira-api", 1.5))),
+        ("a=1,b=2,c", (("a", 1.0), ("b", 2.0), ("c", 1.5))),
+        ("a=3,c", (("a", 3.0), ("c", 3.0))),
+        ("a, b", (("a", 1.5), ("b", 1.5))),
+        ("", ()),
+        ("none", ()),
+        ("none, a = 2", (("a", 2.0),)),
+    ],
+)
 def test_context_tags_take_the_mean_of_the_given_weights(said, tags):
     """A tag without a weight takes the mean of the given ones, or 1.5."""
     assert context.weighted(said) == tags and context.is_alone(said) is ("none" in said)
@@ -39,9 +51,19 @@ def test_go_on_is_not_about_go():
     assert context.needs("Go") == ("golang",) and context.needs("go-redis") == ("go", "redi")
 
 
-@pytest.mark.parametrize(("one", "other"), [
-    ("Unit Tests", "unit-tests"), ("unit_tests", "unit-tests"), ("PostgreSQL", "postgres"), ("Node.js", "node"), ("golang", "go"),
-    ("#python", "Python"), ("K8s", "kubernetes"), ("버튼", "버튼")])
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Unit Tests", "unit-tests"),
+        ("unit_tests", "unit-tests"),
+        ("PostgreSQL", "postgres"),
+        ("Node.js", "node"),
+        ("golang", "go"),
+        ("#python", "Python"),
+        ("K8s", "kubernetes"),
+        ("버튼", "버튼"),
+    ],
+)
 def test_a_tag_has_one_label_however_it_is_written(one, other):
     """Case, blanks and short names do not keep a rule from its project."""
     assert context.label(one) == context.label(other)
@@ -49,10 +71,26 @@ def test_a_tag_has_one_label_however_it_is_written(one, other):
 
 # ---- what a branch says
 
-@pytest.mark.parametrize(("branch", "words"), [
-    ("feature/JIRA-12-jwt-refresh", "jira-12 jwt refresh"), ("main", ""), ("fix/main-menu", "menu"), ("release/2.1", ""),
-    ("feature/v2.1", ""), ("kim/결제-버튼", "kim 결제 버튼"), ("hotfix/a1b2c3d4e5", ""), ("bugfix_cold_caches", "cold caches"),
-    ("JIRA-12", "jira-12"), ("", ""), ("x/" + "-".join("word%d" % i for i in range(20)), " ".join("word%d" % i for i in range(8)))])
+
+@pytest.mark.parametrize(
+    ("branch", "words"),
+    [
+        ("feature/JIRA-12-jwt-refresh", "jira-12 jwt refresh"),
+        ("main", ""),
+        ("fix/main-menu", "menu"),
+        ("release/2.1", ""),
+        ("feature/v2.1", ""),
+        ("kim/결제-버튼", "kim 결제 버튼"),
+        ("hotfix/a1b2c3d4e5", ""),
+        ("bugfix_cold_caches", "cold caches"),
+        ("JIRA-12", "jira-12"),
+        ("", ""),
+        (
+            "x/" + "-".join("word%d" % i for i in range(20)),
+            " ".join("word%d" % i for i in range(8)),
+        ),
+    ],
+)
 def test_a_branch_says_its_subject(branch, words):
     """Its ticket and its words, none of what every branch is called."""
     assert " ".join(context.branch_words(branch)) == words
@@ -60,15 +98,20 @@ def test_a_branch_says_its_subject(branch, words):
 
 # ---- what is kept for the hooks
 
+
 def test_the_worker_keeps_what_the_manifests_say(place, env, project, now):
-    """After a session's start; a manifest that changed is known after the next one; switched off, nothing is kept."""
+    """After a session's start; a manifest that changed is known after the next one; switched off,
+    nothing is kept.
+    """
     put(project, pyproject_dot_toml=PYPROJECT)
     event, quiet = {"session_id": "s1", "cwd": project}, {**env, "DAYLEAF_RUNTIME_AUTO": "0"}
     worker.after_start(event, quiet, now)
     assert context.kept(place)["django"] == "pyproject.toml"
     before = os.stat(context.path_of(place))
     worker.after_start(event, quiet, now)
-    assert os.stat(context.path_of(place)).st_ino == before.st_ino and before.st_mode & 0o777 == 0o600
+    assert (
+        os.stat(context.path_of(place)).st_ino == before.st_ino and before.st_mode & 0o777 == 0o600
+    )
     put(project, pyproject_dot_toml="[project]\ndependencies = ['flask']\n")
     worker.after_start(event, quiet, now)
     assert "flask" in context.kept(place) and "django" not in context.kept(place)
@@ -83,7 +126,7 @@ def test_a_kept_file_that_is_damaged_counts_as_none(place):
     whole = path.read_bytes()
     assert context.kept(place) == {"python": "pyproject.toml", "버튼": "a b/c"}
     for at in range(len(whole)):
-        for data in (whole[:at], whole[:at] + bytes((whole[at] ^ 1,)) + whole[at + 1:]):
+        for data in (whole[:at], whole[:at] + bytes((whole[at] ^ 1,)) + whole[at + 1 :]):
             path.write_bytes(data)
             assert context.kept(place) == {}
     context.keep(place, {"go": "go.mod"})
@@ -94,10 +137,26 @@ def test_a_kept_file_that_is_damaged_counts_as_none(place):
 
 # ---- rules
 
+
 def rule(place, now, id, tags, tier="p", text="") -> str:
     """Write a rule and approve it; its body names it."""
-    path = vault.put(place, "%s/rules/%s.md" % (tier, id), "Rule " + id, text or "Obey-%s." % id, tags, rationale="x")
-    approvals.decide(place.home, approvals.workspace_of(tier + "/", place.key), id, approvals.files.sha256(Path(path).read_bytes()), "approve", "t", now)
+    path = vault.put(
+        place,
+        "%s/rules/%s.md" % (tier, id),
+        "Rule " + id,
+        text or "Obey-%s." % id,
+        tags,
+        rationale="x",
+    )
+    approvals.decide(
+        place.home,
+        approvals.workspace_of(tier + "/", place.key),
+        id,
+        approvals.files.sha256(Path(path).read_bytes()),
+        "approve",
+        "t",
+        now,
+    )
     return path
 
 
@@ -108,7 +167,10 @@ def block(answer) -> str:
 
 def reasons(place) -> list[str]:
     """The reasons of the newest receipt."""
-    return [item[2] for item in json.loads(Path(place.receipts("s1")).read_text().splitlines()[-1])["chosen"]]
+    return [
+        item[2]
+        for item in json.loads(Path(place.receipts("s1")).read_text().splitlines()[-1])["chosen"]
+    ]
 
 
 @pytest.fixture
@@ -125,19 +187,25 @@ def python(place, project, now):
 
 def test_a_rule_of_the_project_stands_at_the_sessions_start(python, handled):
     """Once: no prompt gets it again, until a compaction drops it."""
-    assert "Obey-py." in block(handled("start", source="startup")) and reasons(python) == ["rule: tag Python (project)"]
+    assert "Obey-py." in block(handled("start", source="startup")) and reasons(python) == [
+        "rule: tag Python (project)"
+    ]
     assert "Obey-go." not in block(handled("start", source="startup"))
     assert "Obey" not in block(handled("prompt", prompt="why do the zebras fail?"))
     assert "Obey-py." in block(handled("start", source="compact"))
 
 
-def test_a_rule_that_the_start_did_not_show_waits_for_a_prompt_that_says_something(python, handled, now):
+def test_a_rule_that_the_start_did_not_show_waits_for_a_prompt_that_says_something(
+    python, handled, now
+):
     """One approved since, or a start before anything was kept: `yes` still gets nothing."""
     handled("start", source="startup")
     rule(python, now, "late", "[django]")
     for prompt in ("yes", "ok, go on", "run the tests", "looks good, commit it"):
         assert "Obey" not in block(handled("prompt", prompt=prompt))
-    assert "Obey-late." in block(handled("prompt", prompt="the zebra is striped")) and "rule: tag django (project)" in reasons(python)
+    assert "Obey-late." in block(
+        handled("prompt", prompt="the zebra is striped")
+    ) and "rule: tag django (project)" in reasons(python)
     assert "Obey" not in block(handled("prompt", prompt="another zebra"))
 
 
@@ -149,22 +217,36 @@ def test_the_branch_that_is_checked_out_counts_at_once(python, handled, now):
     Path(python.git, "HEAD").write_text("ref: refs/heads/fix/cache-zebra\n")
     assert "Obey-b." not in block(handled("prompt", prompt="the keys of zebras"))
     Path(python.git, "HEAD").write_text("ref: refs/heads/fix/cold-cache-keys\n")
-    assert "Obey-b." in block(handled("prompt", prompt="the zebra is striped")) and reasons(python) == ["rule: tag cache keys (branch)"]
+    assert "Obey-b." in block(handled("prompt", prompt="the zebra is striped")) and reasons(
+        python
+    ) == ["rule: tag cache keys (branch)"]
 
 
-def test_a_pinned_tag_is_context_and_a_switched_off_project_is_none(python, handled, now, monkeypatch):
+def test_a_pinned_tag_is_context_and_a_switched_off_project_is_none(
+    python, handled, now, monkeypatch
+):
     """`context.tags` and `context.derive`."""
     Path(python.home, "config.json").write_text('{"context": {"tags": ["go=2"], "derive": false}}')
     shown = block(handled("start", source="startup"))
-    assert "Obey-go." in shown and "Obey-py." not in shown and reasons(python) == ["rule: tag go (pinned)"]
+    assert (
+        "Obey-go." in shown
+        and "Obey-py." not in shown
+        and reasons(python) == ["rule: tag go (pinned)"]
+    )
 
 
 def test_a_repository_can_pin_nothing_and_may_switch_off(place):
     """Its config narrows alone."""
     Path(place.shared).mkdir()
-    Path(place.shared, "config.json").write_text('{"context": {"tags": ["go=100"], "derive": false}}')
+    Path(place.shared, "config.json").write_text(
+        '{"context": {"tags": ["go=100"], "derive": false}}'
+    )
     found = config.load(place.home, place.root, {})
-    assert found["context.tags"] == [] and found["context.derive"] is False and "context.tags" in found.problems[0]
+    assert (
+        found["context.tags"] == []
+        and found["context.derive"] is False
+        and "context.tags" in found.problems[0]
+    )
 
 
 def test_the_rules_of_the_project_leave_the_prompt_its_learnings(python, handled, now):
@@ -190,12 +272,17 @@ def test_a_changed_rule_is_in_no_context_whatever_the_index_says(python, handled
 
 # ---- recall
 
+
 @pytest.fixture
 def notes(place, project, now):
     """Two learnings of one text, the older tagged with what the project is made of."""
     put(project, pyproject_dot_toml=PYPROJECT)
-    vault.put(place, "p/learnings/a.md", "Zebra", "zebra stripes fade", "[django]", created="2026-01-01")
-    vault.put(place, "p/learnings/b.md", "Zebra", "zebra stripes fade", "[rails]", created="2026-01-02")
+    vault.put(
+        place, "p/learnings/a.md", "Zebra", "zebra stripes fade", "[django]", created="2026-01-01"
+    )
+    vault.put(
+        place, "p/learnings/b.md", "Zebra", "zebra stripes fade", "[rails]", created="2026-01-02"
+    )
     builder.build(place, now)
 
 
@@ -206,16 +293,30 @@ def ask(run, *words) -> tuple[list[str], list[dict]]:
 
 
 def test_what_the_project_is_made_of_ranks_higher(run, notes):
-    """Weight 1 each, beside what is given; the given weight of a tag counts; `none` leaves the project out."""
+    """Weight 1 each, beside what is given; the given weight of a tag counts; `none` leaves the
+    project out.
+    """
     ids, tags = ask(run)
     assert ids == ["a", "b"] and {"tag": "django", "weight": 1.0, "from": "pyproject.toml"} in tags
     assert ask(run, "--context-tags", "none") == (["b", "a"], [])
-    assert ask(run, "--context-tags", "none,rails") == (["b", "a"], [{"tag": "rails", "weight": 1.5, "from": "given"}])
+    assert ask(run, "--context-tags", "none,rails") == (
+        ["b", "a"],
+        [{"tag": "rails", "weight": 1.5, "from": "given"}],
+    )
     ids, tags = ask(run, "--context-tags", "rails=3,Django=2")
-    assert ids == ["b", "a"] and tags[:2] == [{"tag": "rails", "weight": 3.0, "from": "given"}, {"tag": "Django", "weight": 2.0, "from": "given"}]
-    assert [tag["tag"] for tag in tags].count("django") == 0 and "pytest" in [tag["tag"] for tag in tags]
+    assert ids == ["b", "a"] and tags[:2] == [
+        {"tag": "rails", "weight": 3.0, "from": "given"},
+        {"tag": "Django", "weight": 2.0, "from": "given"},
+    ]
+    assert [tag["tag"] for tag in tags].count("django") == 0 and "pytest" in [
+        tag["tag"] for tag in tags
+    ]
     run("config", "set", "context.tags", '["rails=4"]')
-    assert ask(run)[0] == ["b", "a"] and ask(run)[1][0] == {"tag": "rails", "weight": 4.0, "from": "pinned"}
+    assert ask(run)[0] == ["b", "a"] and ask(run)[1][0] == {
+        "tag": "rails",
+        "weight": 4.0,
+        "from": "pinned",
+    }
     run("config", "set", "context.derive", "false")
     assert [tag["tag"] for tag in ask(run)[1]] == ["rails"]
 
@@ -223,17 +324,26 @@ def test_what_the_project_is_made_of_ranks_higher(run, notes):
 def test_explain_and_status_name_each_tag_and_its_file(ok, notes):
     """And which of them a hit carries."""
     said = ok("recall", "zebra", "--explain")
-    assert "context tags: python 1 (pyproject.toml), django 1 (pyproject.toml)" in said and "tags 1.100 (django)" in said
+    assert (
+        "context tags: python 1 (pyproject.toml), django 1 (pyproject.toml)" in said
+        and "tags 1.100 (django)" in said
+    )
     assert "context tags" not in ok("recall", "zebra")
     assert "  django    1  pyproject.toml\n" in ok("status")
-    assert {"tag": "jwt", "weight": 1.0, "from": "pyproject.toml"} in json.loads(ok("status", "--json"))["contextTags"]
+    assert {"tag": "jwt", "weight": 1.0, "from": "pyproject.toml"} in json.loads(
+        ok("status", "--json")
+    )["contextTags"]
 
 
 def test_a_tag_that_no_candidate_carries_changes_nothing(place, notes, now):
     """Neither a score nor its parts."""
     with search.Searcher(place, vault.settings()) as searcher:
-        plain, same = (searcher.answer(search.Query("zebra", context_tags=tags, context_alone=True), now, 0.0).hits
-                       for tags in ((), (("absent", 9.0),)))
+        plain, same = (
+            searcher.answer(
+                search.Query("zebra", context_tags=tags, context_alone=True), now, 0.0
+            ).hits
+            for tags in ((), (("absent", 9.0),))
+        )
     assert plain == same and "tags" not in dict(plain[0].parts)
 
 
@@ -244,7 +354,9 @@ def test_load_says_which_tag_brings_a_rule(python, ok):
     assert "rule: tag Python (project), at the start" in said
 
 
-@pytest.mark.parametrize(("value", "said"), [('["a=x"]', "a=1.5"), ('"a"', "JSON"), ('[1, "b=200"]', "b=1.5")])
+@pytest.mark.parametrize(
+    ("value", "said"), [('["a=x"]', "a=1.5"), ('"a"', "JSON"), ('[1, "b=200"]', "b=1.5")]
+)
 def test_a_setting_that_is_no_weight_is_refused(run, value, said):
     """One line; in a file it counts as none."""
     done = run("config", "set", "context.tags", value)
@@ -255,13 +367,16 @@ def test_a_weight_that_is_none_in_a_settings_file_is_told_by_doctor(run, place):
     """And recall goes on without it."""
     Path(place.home).mkdir(parents=True, exist_ok=True)
     Path(place.home, "config.json").write_text('{"context.tags": ["a=x"]}')
-    assert "context.tags has no effect: the context tag 'a=x' needs a weight" in run("doctor").stdout
+    assert (
+        "context.tags has no effect: the context tag 'a=x' needs a weight" in run("doctor").stdout
+    )
     assert json.loads(run("recall", "zebra", "--json").stdout)["contextTags"] == []
 
 
 def test_a_new_manifest_asks_the_same_question_anew(run, place, project, now, notes):
     """A kept answer of distill is one of the project as it was."""
     words = ("distill", "zebra stripes", "--provider", "extract")
+
     def kept() -> int:
         """How many answers and digests are kept once it was asked."""
         assert run(*words).returncode == 0
@@ -279,7 +394,11 @@ def test_context_is_read_once_from_one_small_file(place, now, monkeypatch):
     manifests.remember(place, vault.settings())
     opened = []
     real = at_prompt.files.read
-    monkeypatch.setattr(at_prompt.files, "read", lambda path, *rest, **more: opened.append(path) or real(path, *rest, **more))
+    monkeypatch.setattr(
+        at_prompt.files,
+        "read",
+        lambda path, *rest, **more: opened.append(path) or real(path, *rest, **more),
+    )
     assert context.context_of(place, "zebra", "", vault.settings()).labels["django"] == "project"
     assert opened == [context.path_of(place), place.git + "/HEAD"]
 

@@ -36,7 +36,9 @@ def test_a_torn_delta_is_read_up_to_the_tear(store, now):
 
 
 def test_a_torn_frame_hides_nothing_and_the_next_refresh_builds_anew(place, now):
-    """A writer died in the middle; what others appended after it counts, and the log does not grow for ever."""
+    """A writer died in the middle; what others appended after it counts, and the log does not grow
+    for ever.
+    """
     for name in ("one", "two", "three"):
         vault.put(place, "p/learnings/%s.md" % name, name.title(), name + " kafka")
     builder.build(place, now)
@@ -64,16 +66,26 @@ def test_counts_follow_the_delta(place, now):
     from memory.hook import indexview as index
 
     opened = index.open_index(place)
-    assert hook.suited(opened.learnings, opened.learning_tokens, vault.settings()).name == "index_filter"
+    assert (
+        hook.suited(opened.learnings, opened.learning_tokens, vault.settings()).name
+        == "index_filter"
+    )
     os.unlink(path)
     opened = index.open_index(place)
-    assert hook.suited(opened.learnings, opened.learning_tokens, vault.settings()).name == "load_all"
+    assert (
+        hook.suited(opened.learnings, opened.learning_tokens, vault.settings()).name == "load_all"
+    )
     assert opened.doc(0).flags & segment.ACCEPTED
 
 
 def test_the_frames_of_a_folder_are_left_out_and_what_is_damaged_stays(place, now):
-    """Records and stamps by the start of their names; a torn end is for the next reader to judge."""
-    one, two = delta.encode("p/learnings/a.md", None, ()), delta.encode("p/conversations/b.md", None, ())
+    """Records and stamps by the start of their names; a torn end is for the next reader to
+    judge.
+    """
+    one, two = (
+        delta.encode("p/learnings/a.md", None, ()),
+        delta.encode("p/conversations/b.md", None, ()),
+    )
     stamps = delta.stamp("p/conversations/2026-01-26", 5), delta.stamp("p/learnings", 5)
     whole = two + one + stamps[0] + stamps[1] + two
     assert delta.without(whole, b"p/conversations") == one + stamps[1]
@@ -83,8 +95,13 @@ def test_the_frames_of_a_folder_are_left_out_and_what_is_damaged_stays(place, no
 
 
 def test_of_the_frames_left_out_the_newest_may_stay():
-    """The last one of each record, as far as they fit; what is stamped of their folders goes all the same."""
-    one, rest = delta.encode("p/conversations/a.md", None, ()), delta.encode("p/learnings/a.md", None, ())
+    """The last one of each record, as far as they fit; what is stamped of their folders goes all
+    the same.
+    """
+    one, rest = (
+        delta.encode("p/conversations/a.md", None, ()),
+        delta.encode("p/learnings/a.md", None, ()),
+    )
     two, end = delta.encode("p/conversations/b.md", None, ()), b"torn"
     log = one + two + rest + one + delta.stamp("p/conversations", 5) + end
     assert delta.without(log, b"p/conversations", 1 << 20) == rest + one + two + end

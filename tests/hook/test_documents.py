@@ -17,7 +17,9 @@ from memory.terminal import pastlines
 
 def test_a_hit_in_a_long_record_names_its_section(place, now):
     """Sections carry their heading path."""
-    body = "\n".join(f"# Setup\n## Step {name}\n" + f"text {name} " * 90 for name in ("alpha", "beta", "gamma"))
+    body = "\n".join(
+        f"# Setup\n## Step {name}\n" + f"text {name} " * 90 for name in ("alpha", "beta", "gamma")
+    )
     vault.put(place, "p/learnings/long.md", "Guide", body * 3)
     opened = vault.built(place, now)
     best = opened.doc(loader.search(opened, tokeniser.terms("beta"), 1)[0][1])
@@ -31,25 +33,38 @@ def test_a_file_added_to_a_huge_folder_is_seen_at_once(place, now):
     builder.build(place, now)
     vault.put(place, "p/learnings/added.md", "Added", "quorum")
     os.remove(place.path("p/learnings/n0003.md"))
-    assert set(indexview.open_index(place).delta.names) >= {"p/learnings/added.md", "p/learnings/n0003.md"}
+    assert set(indexview.open_index(place).delta.names) >= {
+        "p/learnings/added.md",
+        "p/learnings/n0003.md",
+    }
 
 
 def test_what_stands_for_a_secret_is_no_topic(now):
     """The topics of a brief are words of people, not of redaction."""
-    record = records.from_bytes("p/learnings/x.md", b"---\ntitle: Key [redacted:cloud-key#7817] opened staging\n---\nx\n", now)
+    record = records.from_bytes(
+        "p/learnings/x.md",
+        b"---\ntitle: Key [redacted:cloud-key#7817] opened staging\n---\nx\n",
+        now,
+    )
     assert documents.topic_names(record) == ("key", "staging")
 
 
 def test_a_learning_without_tags_has_the_topics_of_its_title(place, now):
-    """So that it belongs to a category, and to the map at the session's start; chores and stop words are no topics."""
+    """So that it belongs to a category, and to the map at the session's start; chores and stop
+    words are no topics.
+    """
     vault.learnings(place, 40)
-    vault.put(place, "p/learnings/a.md", "Fix the JWT issuer check of the gateway", "It must match.")
+    vault.put(
+        place, "p/learnings/a.md", "Fix the JWT issuer check of the gateway", "It must match."
+    )
     (Path(place.private) / "learnings" / "redis-cache-keys.md").write_text("Keys have a prefix.\n")
     index = vault.built(place, now)
     topics = {index.doc(n).name: index.doc(n).topics for n in range(index.documents)}
     assert topics["p/learnings/a.md"] == ("jwt", "issuer", "gateway")
     assert topics["p/learnings/redis-cache-keys.md"] == ("redis", "cache", "keys")
-    choice = loader.choose(index, "the login token: is the jwt issuer checked?", "", vault.settings(), set())
+    choice = loader.choose(
+        index, "the login token: is the jwt issuer checked?", "", vault.settings(), set()
+    )
     assert choice.category == "auth" and "topic of auth" in choice.picks[0].reason
 
 
@@ -59,18 +74,28 @@ def test_each_turn_of_a_conversation_is_a_document_of_its_own_whatever_its_size(
     opened = vault.built(place, now)
     found = [opened.doc(n) for n in range(opened.documents)]
     assert [(doc.name, doc.ordinal) for doc in found] == [(name, 0), (name, 1), (name, 2)]
-    assert [doc.section for doc in found] == ["14:03 why does resume fail on a fresh clone?",
-                                              "14:31 how many retries does the uploader make, and …",
-                                              "2026-01-24 09:10 run the linter"]
+    assert [doc.section for doc in found] == [
+        "14:03 why does resume fail on a fresh clone?",
+        "14:31 how many retries does the uploader make, and …",
+        "2026-01-24 09:10 run the linter",
+    ]
     best = opened.doc(loader.search(opened, tokeniser.terms("exponential backoff"), 1)[0][1])
     assert (best.kind, best.ordinal) == ("conversation", 1)
 
 
 def test_only_a_heading_with_its_time_outside_of_code_begins_a_turn():
-    """Neither what is quoted in code, be it a page like this one, nor a heading that a person wrote into a turn."""
-    quoted = "## 10:00 show the page\n\n```\n## Install\n## 14:03 a turn as text\n```\n\n## What I think of it\n\nnothing\n\n"
+    """Neither what is quoted in code, be it a page like this one, nor a heading that a person wrote
+    into a turn.
+    """
+    quoted = (
+        "## 10:00 show the page\n\n```\n## Install\n## 14:03 a turn as text\n```\n\n"
+        "## What I think of it\n\nnothing\n\n"
+    )
     found = documents.turns(quoted + talks.LINT)
-    assert [heading for heading, _ in found] == ["10:00 show the page", "2026-01-24 09:10 run the linter"]
+    assert [heading for heading, _ in found] == [
+        "10:00 show the page",
+        "2026-01-24 09:10 run the linter",
+    ]
     assert "".join(text for _, text in found) == quoted + talks.LINT
 
 
@@ -82,29 +107,51 @@ def test_turns_are_counted_as_the_page_counts_them(now):
         numbers = [documents.turn_number(cut, at) for at in range(len(cut))]
         assert numbers == ([0] if before else []) + [1, 2, 3]
         told = conversationpage.parse(body)
-        assert [turn.request.split()[0] for turn in told] == [text.split()[2 if text[5] == ":" else 3]
-                                                              for (_, text), number in zip(cut, numbers) if number]
+        assert [turn.request.split()[0] for turn in told] == [
+            text.split()[2 if text[5] == ":" else 3]
+            for (_, text), number in zip(cut, numbers)
+            if number
+        ]
 
 
 def test_a_conversation_that_a_person_rewrote_is_still_indexed():
-    """Words before the first turn are a section without a heading, one without a turn is cut as any record is."""
+    """Words before the first turn are a section without a heading, one without a turn is cut as any
+    record is.
+    """
     assert documents.sections("My notes.\n\n" + talks.LINT, "conversation") == [
-        ("", "My notes.\n\n"), ("2026-01-24 09:10 run the linter", talks.LINT)]
+        ("", "My notes.\n\n"),
+        ("2026-01-24 09:10 run the linter", talks.LINT),
+    ]
     for body in ("Only prose is left.\n", "## What I asked\n\nnothing\n", ""):
         assert documents.sections(body, "conversation") == [("", body)]
-    assert len(documents.sections("## One\n\n%s\n## Two\n\n%s\n" % ("word " * 800, "word " * 800), "conversation")) == 2
+    assert (
+        len(
+            documents.sections(
+                "## One\n\n%s\n## Two\n\n%s\n" % ("word " * 800, "word " * 800), "conversation"
+            )
+        )
+        == 2
+    )
 
 
 def test_a_very_long_turn_is_cut_at_blank_lines_and_every_part_knows_its_turn():
     """No part loses the heading, no text is lost, and code stays in one piece."""
-    said = "".join("Step %d is done and verified on the staging cluster.\n\n" % n for n in range(400))
+    said = "".join(
+        "Step %d is done and verified on the staging cluster.\n\n" % n for n in range(400)
+    )
     code = "```\n" + "x = 1\n\n" * 1000 + "```\n\n"
     body = talks.RESUME + "## 15:00 list every step\n\n" + said + code + talks.LINT
     found = documents.sections(body, "conversation")
     assert "".join(text for _, text in found) == body
-    assert len(found) > 6 and [heading for heading, _ in found[1:-1]] == ["15:00 list every step"] * (len(found) - 2)
+    assert len(found) > 6 and [heading for heading, _ in found[1:-1]] == [
+        "15:00 list every step"
+    ] * (len(found) - 2)
     assert sum("```" in text for _, text in found) == 1
-    assert [documents.turn_number(found, at) for at in range(len(found))] == [1, *[2] * (len(found) - 2), 3]
+    assert [documents.turn_number(found, at) for at in range(len(found))] == [
+        1,
+        *[2] * (len(found) - 2),
+        3,
+    ]
 
 
 def test_a_conversation_of_countless_turns_stays_within_the_index(now):
@@ -119,12 +166,16 @@ def test_a_conversation_is_never_pushed(place, now):
     talks.put(place, pinned="true", accepted="true", confidence="high")
     index = vault.built(place, now)
     assert index.documents == 3 and index.learnings == 0
-    choice = loader.choose(index, "why does resume fail on a fresh clone?", "", vault.settings(), set())
+    choice = loader.choose(
+        index, "why does resume fail on a fresh clone?", "", vault.settings(), set()
+    )
     assert not choice.picks
 
 
 def test_a_conversation_in_a_shared_tier_is_not_indexed_by_whatever_way_it_came(place, now):
-    """Neither by a build, nor by the folder that came since, nor by a kind that a file elsewhere says it has."""
+    """Neither by a build, nor by the folder that came since, nor by a kind that a file elsewhere
+    says it has.
+    """
     talks.put(place, tier="s")
     vault.put(place, "s/learnings/said.md", "Said", "hello", kind="conversation")
     vault.put(place, "p/learnings/mine.md", "Mine", "hello")
@@ -134,8 +185,12 @@ def test_a_conversation_in_a_shared_tier_is_not_indexed_by_whatever_way_it_came(
     assert indexview.open_index(place).documents == 1
     builder.refresh(place, now)
     assert indexview.open_index(place).documents == 1
+
+
 def test_a_hook_is_spared_what_changed_in_conversations(place, now, monkeypatch):
-    """A running session changes its own at each turn: neither the log's frames of it nor its files cost a prompt anything."""
+    """A running session changes its own at each turn: neither the log's frames of it nor its files
+    cost a prompt anything.
+    """
     vault.put(place, "p/learnings/mine.md", "Mine", "kafka")
     name = talks.put(place)
     builder.build(place, now)
@@ -154,21 +209,32 @@ def test_a_hook_is_spared_what_changed_in_conversations(place, now, monkeypatch)
 
 
 def test_the_heading_of_a_turn_counts_once(now):
-    """Its request stands in the body already, and its time is no word of a title; any other section's heading is part of the head."""
+    """Its request stands in the body already, and its time is no word of a title; any other
+    section's heading is part of the head.
+    """
     talk = records.from_bytes("p/conversations/x.md", talks.page(), now)
     assert documents.indexed_text(talk, "14:03 why", "## 14:03 why\n").count("14:03") == 1
-    assert documents.indexed_text(talk, "14:03 why", "").count("Resume on fresh clones") == documents.HEAD_WEIGHT
+    assert (
+        documents.indexed_text(talk, "14:03 why", "").count("Resume on fresh clones")
+        == documents.HEAD_WEIGHT
+    )
     note = records.from_bytes("p/learnings/x.md", b"---\ntitle: Guide\n---\nx\n", now)
     assert documents.indexed_text(note, "Setup", "x") == "Guide Setup Guide Setup Guide Setup \nx"
 
 
 def said(handled, prompt):
     """Return the block of a prompt."""
-    return handled("prompt", prompt=prompt, session_id="s")[1].get("hookSpecificOutput", {}).get("additionalContext", "")
+    return (
+        handled("prompt", prompt=prompt, session_id="s")[1]
+        .get("hookSpecificOutput", {})
+        .get("additionalContext", "")
+    )
 
 
 def test_without_an_index_the_files_that_hold_a_prompts_words_are_ranked(handled, place):
-    """An old one among 300, whatever came since; in a session as in what `load` would say, and the receipt has nothing to add."""
+    """An old one among 300, whatever came since; in a session as in what `load` would say, and the
+    receipt has nothing to add.
+    """
     for i in range(300):
         vault.put(place, "p/learnings/n%03d.md" % i, "Note %d" % i, "gamma%03d retries nothing" % i)
     path = vault.put(place, "p/learnings/old.md", "Kafka retries", "Retry the quorum thrice.")
@@ -177,11 +243,15 @@ def test_without_an_index_the_files_that_hold_a_prompts_words_are_ranked(handled
     assert "Retry the quorum thrice" in block and "Note 1" not in block
     [row] = [row for row in receipts.read(place.receipts("s")) if row["event"] == "prompt"]
     assert row["stale"] and "unread" not in row
-    assert [pick["id"] for pick in accounts.load(place, vault.settings(), "kafka quorum", "")["picks"]] == ["old"]
+    assert [
+        pick["id"] for pick in accounts.load(place, vault.settings(), "kafka quorum", "")["picks"]
+    ] == ["old"]
 
 
 def test_what_was_not_looked_at_is_in_the_receipt(handled, place, now, monkeypatch):
-    """Of more files than a prompt has time for, the newest are searched; `why` says how many were not."""
+    """Of more files than a prompt has time for, the newest are searched; `why` says how many were
+    not.
+    """
     monkeypatch.setattr(documents, "LOOKED", documents.LEAST_LOOKED * 80)
     for i in range(200):
         path = vault.put(place, "p/learnings/n%03d.md" % i, "Note %d" % i, "gamma%03d" % i)
@@ -189,4 +259,6 @@ def test_what_was_not_looked_at_is_in_the_receipt(handled, place, now, monkeypat
     assert "gamma130" in said(handled, "what is gamma130?")
     assert "gamma019" not in said(handled, "what is gamma019?")
     assert [row["unread"] for row in receipts.read(place.receipts("s"))] == [120, 120]
-    assert "120 files not searched, because there is no index" in "\n".join(pastlines.pushed(accounts.report(place, "s", "s"), now))
+    assert "120 files not searched, because there is no index" in "\n".join(
+        pastlines.pushed(accounts.report(place, "s", "s"), now)
+    )

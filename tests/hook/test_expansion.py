@@ -1,4 +1,6 @@
-"""Slash commands through the hook as the client starts it: JSON on stdin, one object or nothing on stdout."""
+"""Slash commands through the hook as the client starts it: JSON on stdin, one object or nothing on
+stdout.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +17,11 @@ from memory.core import layout, tokeniser
 from memory.hook import at_prompt, receipts
 
 ROOT = Path(__file__).resolve().parents[2]
-PAYLOAD = json.loads((ROOT / "tests" / "data" / "payloads" / "UserPromptExpansion.json").read_text(encoding="utf-8"))
+PAYLOAD = json.loads(
+    (ROOT / "tests" / "data" / "payloads" / "UserPromptExpansion.json").read_text(encoding="utf-8")
+)
 SESSION = PAYLOAD["session_id"]
-ODD = "what's the \"fix\"?; $(date)"
+ODD = 'what\'s the "fix"?; $(date)'
 
 
 def context(answer):
@@ -32,18 +36,30 @@ def context(answer):
 
 def reason(answer):
     """Return what the user is shown without a model request."""
-    assert answer["decision"] == "block" and set(answer) == {"decision", "reason", "hookSpecificOutput"}
-    assert answer["hookSpecificOutput"] == {"hookEventName": "UserPromptExpansion", "suppressOriginalPrompt": True}
+    assert answer["decision"] == "block" and set(answer) == {
+        "decision",
+        "reason",
+        "hookSpecificOutput",
+    }
+    assert answer["hookSpecificOutput"] == {
+        "hookEventName": "UserPromptExpansion",
+        "suppressOriginalPrompt": True,
+    }
     return answer["reason"]
 
 
 def learnings(place):
     """Return the texts of the learnings there are."""
-    return [path.read_text(encoding="utf-8") for path in sorted(Path(place.folder("p", "learning")).glob("*.md"))]
+    return [
+        path.read_text(encoding="utf-8")
+        for path in sorted(Path(place.folder("p", "learning")).glob("*.md"))
+    ]
 
 
 def test_what_the_user_sees_says_that_no_model_did(expand):
-    """The client heads it with its line on a hook that blocks: the answer's first line says what that is, a failure says itself."""
+    """The client heads it with its line on a hook that blocks: the answer's first line says what
+    that is, a failure says itself.
+    """
     said = reason(expand("status"))
     assert said.startswith("dayleaf status, answered in place of the model:\nworkspace ")
     assert reason(expand("feedback", "l-12345678 up")).startswith("dayleaf: no record 'l-12345678'")
@@ -60,27 +76,41 @@ def test_a_query_with_quotes_and_substitutions_is_text(expand, project):
 
 
 def test_what_is_typed_is_kept_verbatim(expand, place):
-    """A learning typed by the user is the user's, word for word, although the client's environment says agent."""
+    """A learning typed by the user is the user's, word for word, although the client's environment
+    says agent.
+    """
     assert "kept: [l-" in context(expand("learn", ODD))
     (kept,) = learnings(place)
-    assert kept.endswith("\n%s\n" % ODD) and "source: human" in kept and "session: " + SESSION in kept
+    assert (
+        kept.endswith("\n%s\n" % ODD) and "source: human" in kept and "session: " + SESSION in kept
+    )
 
 
 def test_a_note_becomes_a_checkpoint_of_the_session(expand, place):
     """The checkpoint names the session that it was typed in."""
     assert "written: [c-" in context(expand("checkpoint", "Half way through %s" % ODD))
     (path,) = Path(place.folder("p", "checkpoint")).rglob("*.md")
-    assert "Half way through " + ODD in path.read_text(encoding="utf-8") and SESSION in path.read_text(encoding="utf-8")
+    assert "Half way through " + ODD in path.read_text(
+        encoding="utf-8"
+    ) and SESSION in path.read_text(encoding="utf-8")
 
 
-def test_a_checkpoint_without_a_note_is_captured_from_the_transcript(expand, env, home, project, place):
+def test_a_checkpoint_without_a_note_is_captured_from_the_transcript(
+    expand, env, home, project, place
+):
     """No note means: this session's work, now."""
     folder = Path(home, ".claude", "projects", "p")
     folder.mkdir(parents=True)
     transcript = folder / (SESSION + ".jsonl")
     source = ROOT / "tests" / "data" / "transcripts" / "tools-headless.jsonl"
     transcript.write_bytes(source.read_bytes())
-    said = context(expand("checkpoint", event={"transcript_path": str(transcript)}, CLAUDE_CONFIG_DIR=str(Path(home, ".claude"))))
+    said = context(
+        expand(
+            "checkpoint",
+            event={"transcript_path": str(transcript)},
+            CLAUDE_CONFIG_DIR=str(Path(home, ".claude")),
+        )
+    )
     assert "written: [c-" in said, said
     assert list(Path(place.folder("p", "checkpoint")).rglob("*.md"))
 
@@ -96,29 +126,40 @@ def test_a_question_becomes_a_digest(expand):
 def test_what_only_shows_something_asks_no_model(expand, verb, place):
     """The text is the reason of a block, plain and without colours."""
     said = reason(expand(verb))
-    assert "\x1b" not in said and (place.key in said if verb == "status" else "the model has been given nothing" in said)
+    assert "\x1b" not in said and (
+        place.key in said if verb == "status" else "the model has been given nothing" in said
+    )
 
 
 def test_pushes_are_switched_for_this_session(expand, place):
     """off and on write the session's receipts."""
     assert "no more notes in session " + SESSION in reason(expand("off"))
     assert receipts.session(place.receipts(SESSION)).off
-    assert "pushes: off" not in reason(expand("status")), "no receipt of a start: it is no session that ran"
+    assert "pushes: off" not in reason(expand("status")), (
+        "no receipt of a start: it is no session that ran"
+    )
     receipts.write(place.receipts(SESSION), {"v": 1, "event": "start"})
-    assert "pushes: off in session %s; `dayleaf on` switches them on" % SESSION in reason(expand("status"))
+    assert "pushes: off in session %s; `dayleaf on` switches them on" % SESSION in reason(
+        expand("status")
+    )
     reason(expand("on"))
     assert not receipts.session(place.receipts(SESSION)).off
 
 
 def test_other_commands_get_nothing(expand):
-    """Another plugin's command, an unknown verb, a nested run and a broken payload give no output."""
+    """Another plugin's command, an unknown verb, a nested run and a broken payload give no
+    output.
+    """
     assert expand("recall", "x", event={"command_name": "probe:hello"}) == {}
     assert expand("nope", "x") == {}
     assert expand("recall", "x", event={"command_name": None}) == {}
     assert expand("recall", "x", DAYLEAF_NESTED="1") == {}
     assert "hit" in context(expand("recall", "x", event={"command_args": None}))
     event = {**PAYLOAD, "command_name": "dayleaf:recall", "command_args": "x"}
-    assert at_prompt.on_expansion(event, {"HOME": "/nonexistent", "DAYLEAF_NESTED": "1"}, 0.0) == (None, False)
+    assert at_prompt.on_expansion(event, {"HOME": "/nonexistent", "DAYLEAF_NESTED": "1"}, 0.0) == (
+        None,
+        False,
+    )
 
 
 def test_what_fails_is_said_in_one_line(expand, tmp_path):
@@ -177,21 +218,35 @@ def test_quotes_hold_a_value_together(expand, place):
     reason(expand("plan", "drop"))
     said = reason(expand("plan", "Find what's wrong --step 'one thing' --step \"the user's\""))
     assert "Find what's wrong" in said and (said.count("\n") == 2), said
-    assert "[ ] one thing" in reason(expand("plan", "list")) and "[ ] the user's" in reason(expand("plan", "list"))
-    assert "Recall of `what's \"wrong`" in context(expand("recall", 'what\'s "wrong'))
+    assert "[ ] one thing" in reason(expand("plan", "list")) and "[ ] the user's" in reason(
+        expand("plan", "list")
+    )
+    assert "Recall of `what's \"wrong`" in context(expand("recall", "what's \"wrong"))
 
 
 def test_every_shortcut_is_a_verb_with_a_command():
     """The slash commands, the hook and the command line share one word."""
     for verb in at_prompt.SHOWN + at_prompt.GIVEN:
         assert verb in main.VERBS and (ROOT / "commands" / (verb + ".md")).exists()
-    assert {path.stem for path in (ROOT / "commands").glob("*.md")} <= {*at_prompt.SHOWN, *at_prompt.GIVEN}
+    assert {path.stem for path in (ROOT / "commands").glob("*.md")} <= {
+        *at_prompt.SHOWN,
+        *at_prompt.GIVEN,
+    }
 
 
 def test_the_hook_needs_no_package(env, project, tmp_path):
     """Imports of the hook itself are the standard library's alone."""
-    code = ("import sys; sys.path.insert(0, %r); import memory.hook.at_prompt; "
-            "print([m for m in ('yaml', 'numpy', 'rapidfuzz', 'subprocess', 're', 'json') if m in sys.modules])" % str(ROOT))
-    done = subprocess.run([sys.executable, "-I", "-S", "-c", code], capture_output=True, env=env, cwd=tmp_path, encoding="utf-8")
+    code = (
+        "import sys; sys.path.insert(0, %r); import memory.hook.at_prompt; print([m for m in "
+        "('yaml', 'numpy', 'rapidfuzz', 'subprocess', 're', 'json') if m in sys.modules])"
+        % str(ROOT)
+    )
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", code],
+        capture_output=True,
+        env=env,
+        cwd=tmp_path,
+        encoding="utf-8",
+    )
     assert done.stdout == "[]\n"
     assert layout.safe_id(SESSION) == SESSION and os.path.isdir(project)

@@ -27,13 +27,20 @@ def test_a_hand_change_is_seen_by_the_very_next_search(store, now, change):
     if change == "add":
         vault.put(store, "p/learnings/kafka.md", "Kafka offsets", "Commit offsets after the batch.")
     elif change == "edit":
-        vault.put(store, "p/learnings/jwt.md", "Kafka offsets", "Now about kafka, a longer text than before.")
+        vault.put(
+            store,
+            "p/learnings/jwt.md",
+            "Kafka offsets",
+            "Now about kafka, a longer text than before.",
+        )
     elif change == "delete":
         os.unlink(path)
     elif change == "rename":
         os.rename(path, store.path("p/learnings/renamed.md"))
     else:
-        temp = vault.put(store, "p/learnings/.tmp.md", "Kafka offsets", "Saved by rename.", id="jwt")
+        temp = vault.put(
+            store, "p/learnings/.tmp.md", "Kafka offsets", "Saved by rename.", id="jwt"
+        )
         os.replace(temp, path)
     names = {"add": ["kafka"], "edit": ["jwt"], "rename-save": ["jwt"]}
     if change in names:
@@ -42,7 +49,10 @@ def test_a_hand_change_is_seen_by_the_very_next_search(store, now, change):
         assert found(store, "issuer", now) == ["101500-fix"]
     else:
         opened = indexview.open_index(store)
-        hits = [opened.doc(n).name for _, n in loader.search(opened, tokeniser.terms("issuer must match"), 5)]
+        hits = [
+            opened.doc(n).name
+            for _, n in loader.search(opened, tokeniser.terms("issuer must match"), 5)
+        ]
         assert hits[0] == "p/learnings/renamed.md" and "p/learnings/jwt.md" not in hits
 
 

@@ -13,10 +13,34 @@ from memory.hook import loader
 def many(place, now):
     """Forty learnings, of which four are about something."""
     vault.learnings(place, 36)
-    vault.put(place, "p/learnings/jwt.md", "JWT issuer mismatch", "verify_token rejects a trailing slash in the issuer.", tags="[auth]")
-    vault.put(place, "p/learnings/kafka.md", "Kafka offsets", "Commit offsets after the batch, not before.", tags="[queue]")
-    vault.put(place, "p/learnings/docker.md", "Docker layer cache", "Copy pyproject.toml first.", tags="[build]")
-    vault.put(place, "p/learnings/flaky.md", "Flaky clock test", "Freeze the clock fixture in pytest.", tags="[testing]")
+    vault.put(
+        place,
+        "p/learnings/jwt.md",
+        "JWT issuer mismatch",
+        "verify_token rejects a trailing slash in the issuer.",
+        tags="[auth]",
+    )
+    vault.put(
+        place,
+        "p/learnings/kafka.md",
+        "Kafka offsets",
+        "Commit offsets after the batch, not before.",
+        tags="[queue]",
+    )
+    vault.put(
+        place,
+        "p/learnings/docker.md",
+        "Docker layer cache",
+        "Copy pyproject.toml first.",
+        tags="[build]",
+    )
+    vault.put(
+        place,
+        "p/learnings/flaky.md",
+        "Flaky clock test",
+        "Freeze the clock fixture in pytest.",
+        tags="[testing]",
+    )
     return vault.built(place, now)
 
 
@@ -25,17 +49,41 @@ def chosen(index, prompt, shown=(), mode="default", **changes):
     return [index.doc(p.number).id for p in choice.picks]
 
 
-@pytest.mark.parametrize(("prompt", "first"), [
-    ("why does verify_token reject the issuer?", "jwt"), ("kafka commits offsets twice", "kafka"),
-    ("the docker layer cache is never used", "docker"), ("the clock fixture makes tests flaky", "flaky")])
+@pytest.mark.parametrize(
+    ("prompt", "first"),
+    [
+        ("why does verify_token reject the issuer?", "jwt"),
+        ("kafka commits offsets twice", "kafka"),
+        ("the docker layer cache is never used", "docker"),
+        ("the clock fixture makes tests flaky", "flaky"),
+    ],
+)
 def test_a_prompt_gets_what_it_is_about(many, prompt, first):
     """By words, by identifier, in every topic."""
     assert chosen(many, prompt)[0] == first
 
 
-@pytest.mark.parametrize("prompt", [
-    "yes", "go on", "yes, go on", "continue", "run the tests", "fix it", "add a function to the file", "thanks, looks good", "ok", "commit and push",
-    "what about the other one?", "please explain this code", "make the layout responsive on phones", "네", "はい", "😀"])
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "yes",
+        "go on",
+        "yes, go on",
+        "continue",
+        "run the tests",
+        "fix it",
+        "add a function to the file",
+        "thanks, looks good",
+        "ok",
+        "commit and push",
+        "what about the other one?",
+        "please explain this code",
+        "make the layout responsive on phones",
+        "네",
+        "はい",
+        "😀",
+    ],
+)
 def test_most_prompts_get_nothing(many, prompt):
     """Answers, errands and new topics."""
     assert chosen(many, prompt) == []
@@ -64,7 +112,9 @@ def test_the_permission_mode_speaks_where_the_prompt_does_not():
 def test_a_prompt_gets_at_most_the_top_few(place, now):
     """`load.top` is a ceiling."""
     for i in range(12):
-        vault.put(place, f"p/learnings/k{i}.md", f"Kafka offsets {i}", f"kafka offsets rebalance case{i}")
+        vault.put(
+            place, f"p/learnings/k{i}.md", f"Kafka offsets {i}", f"kafka offsets rebalance case{i}"
+        )
     vault.learnings(place, 30)
     index = vault.built(place, now)
     assert len(chosen(index, "kafka offsets rebalance", load_top=5)) == 5
@@ -81,10 +131,19 @@ def test_the_threshold_means_the_same_in_a_small_and_a_large_store(place, now, s
 
 
 def test_a_prompt_about_something_else_gets_nothing(place, now):
-    """Two words of a learning in a prompt whose other words it does not hold, whether the store knows those or not."""
+    """Two words of a learning in a prompt whose other words it does not hold, whether the store
+    knows those or not.
+    """
     vault.learnings(place, 40)
-    vault.put(place, "p/learnings/kafka.md", "Kafka consumer offsets", "Commit the offsets after the batch.")
-    vault.put(place, "p/learnings/charts.md", "Charts", "The dashboard shows revenue by region and week.")
+    vault.put(
+        place,
+        "p/learnings/kafka.md",
+        "Kafka consumer offsets",
+        "Commit the offsets after the batch.",
+    )
+    vault.put(
+        place, "p/learnings/charts.md", "Charts", "The dashboard shows revenue by region and week."
+    )
     index = vault.built(place, now)
     assert chosen(index, "kafka consumer offsets are wrong") == ["kafka"]
     assert chosen(index, "hire a consumer lawyer who knows kafka's novels and prague") == []
@@ -94,20 +153,32 @@ def test_a_prompt_about_something_else_gets_nothing(place, now):
 def test_pasted_text_does_not_hide_what_a_prompt_says(place, now):
     """The first and the last line of a long prompt are matched on their own."""
     vault.learnings(place, 40)
-    vault.put(place, "p/learnings/kafka.md", "Kafka consumer offsets", "Commit the offsets after the batch.")
+    vault.put(
+        place,
+        "p/learnings/kafka.md",
+        "Kafka consumer offsets",
+        "Commit the offsets after the batch.",
+    )
     index = vault.built(place, now)
     pasted = "\n".join("frame %d at 0x%x in module%d" % (n, n * 4096, n) for n in range(60))
     assert chosen(index, pasted) == []
     assert chosen(index, "kafka consumer offsets get lost\n" + pasted) == ["kafka"]
     assert chosen(index, pasted + "\nwhy are the kafka consumer offsets lost?") == ["kafka"]
     assert loader.pieces("short\nprompt") == ["short\nprompt"]
-    assert all(len(piece) <= loader.PIECE for piece in loader.pieces(" ".join(map(str, range(200))))[:2])
+    assert all(
+        len(piece) <= loader.PIECE for piece in loader.pieces(" ".join(map(str, range(200))))[:2]
+    )
 
 
 def test_beside_the_best_learning_only_its_like_are_pushed(place, now):
     """A learning that shares half of the words stays out where another has them all."""
     vault.learnings(place, 40)
-    vault.put(place, "p/learnings/kafka.md", "Kafka consumer offsets", "Commit the offsets after the batch.")
+    vault.put(
+        place,
+        "p/learnings/kafka.md",
+        "Kafka consumer offsets",
+        "Commit the offsets after the batch.",
+    )
     vault.put(place, "p/learnings/rebalance.md", "Kafka consumer rebalancing", "Takes a minute.")
     index = vault.built(place, now)
     assert chosen(index, "kafka consumer offsets") == ["kafka"]
@@ -115,14 +186,17 @@ def test_beside_the_best_learning_only_its_like_are_pushed(place, now):
 
 
 def test_a_learning_weighs_the_same_wherever_the_index_has_it(place, now):
-    """The first one ever written stands alone in the segment, the others in the log: each counts among all of them.
+    """The first one ever written stands alone in the segment, the others in the log: each counts
+    among all of them.
 
     Not to the digit: impacts were laid out for the mean length of that time.
     """
     from memory.hook import indexview
     from memory.index import builder
 
-    vault.put(place, "p/learnings/jwt.md", "JWT issuer", "The issuer must match, or verify_token fails.")
+    vault.put(
+        place, "p/learnings/jwt.md", "JWT issuer", "The issuer must match, or verify_token fails."
+    )
     builder.build(place, now)
     vault.learnings(place, 14)
     builder.refresh(place, now)
@@ -132,19 +206,29 @@ def test_a_learning_weighs_the_same_wherever_the_index_has_it(place, now):
     before = loader.choose(apart, prompt, "", vault.settings(), set()).picks
     builder.build(place, now)
     after = loader.choose(indexview.open_index(place), prompt, "", vault.settings(), set()).picks
-    assert len(before) == len(after) == 1 and before[0].relevance == pytest.approx(after[0].relevance, rel=0.3)
+    assert len(before) == len(after) == 1 and before[0].relevance == pytest.approx(
+        after[0].relevance, rel=0.3
+    )
 
 
 def test_the_routing_table_is_the_users(place, now):
     """A category of their own, other words for one that is there, and one less."""
     vault.learnings(place, 40)
     index = vault.built(place, now)
+
     def category(prompt, *routes):
-        return loader.choose(index, prompt, "", vault.settings(load_routes=list(routes)), set()).category
+        return loader.choose(
+            index, prompt, "", vault.settings(load_routes=list(routes)), set()
+        ).category
 
     assert category("the invoice was refunded twice") == ""
-    assert category("the invoice was refunded twice", "payments: stripe invoices refund") == "payments"
-    assert category("style the button") == "interface" and category("style the button", "interface:") == ""
+    assert (
+        category("the invoice was refunded twice", "payments: stripe invoices refund") == "payments"
+    )
+    assert (
+        category("style the button") == "interface"
+        and category("style the button", "interface:") == ""
+    )
     assert category("style the button", "interface: gtk widget") == ""
     assert category("the widgets of gtk", "interface: gtk widget") == "interface"
     assert category("anything", 5, "", ":", "none") == ""
@@ -156,18 +240,31 @@ def test_a_small_store_pushes_only_what_the_start_did_not_show(place, now):
     index = vault.built(place, now)
     assert chosen(index, "kafka offsets", shown={"kafka"}) == []
     assert chosen(index, "kafka offsets") == ["kafka"]
-    assert loader.choose(index, "kafka offsets", "default", vault.settings(), set()).strategy.name == "load_all"
+    assert (
+        loader.choose(index, "kafka offsets", "default", vault.settings(), set()).strategy.name
+        == "load_all"
+    )
 
 
 def test_a_long_learning_does_not_hide_a_short_one(place, now):
-    """Its sections fill every place; the short one is pushed with it, and alone once the long one was shown."""
+    """Its sections fill every place; the short one is pushed with it, and alone once the long one
+    was shown.
+    """
     section = "\n\n## Part %d\n\n" + "postgres pooling timeout " * 20
-    vault.put(place, "p/learnings/big.md", "Postgres pooling timeout", "".join(section % i for i in range(60)))
+    vault.put(
+        place,
+        "p/learnings/big.md",
+        "Postgres pooling timeout",
+        "".join(section % i for i in range(60)),
+    )
     vault.put(place, "p/learnings/short.md", "Postgres pooling timeout", "It comes from pgbouncer.")
     vault.learnings(place, 900)
     opened = vault.built(place, now)
     prompt = "the postgres pooling timeout is back"
-    picked = [opened.doc(p.number).id for p in loader.choose(opened, prompt, "", vault.settings(load_relevance=0.6), set()).picks]
+    picked = [
+        opened.doc(p.number).id
+        for p in loader.choose(opened, prompt, "", vault.settings(load_relevance=0.6), set()).picks
+    ]
     assert picked[:2] and set(picked) == {"big", "short"}
     later = loader.choose(opened, prompt, "", vault.settings(load_relevance=0.6), {"big"}).picks
     assert [opened.doc(p.number).id for p in later] == ["short"]
@@ -178,7 +275,12 @@ def test_many_long_learnings_do_not_hide_a_short_one(place, now, shown):
     """Candidates are counted in learnings that the session has not seen."""
     section = "\n\n## Part %d\n\n" + "postgres pooling timeout " * 36
     for n in range(26):
-        vault.put(place, "p/learnings/big%d.md" % n, "Postgres pooling timeout", "".join(section % i for i in range(8)))
+        vault.put(
+            place,
+            "p/learnings/big%d.md" % n,
+            "Postgres pooling timeout",
+            "".join(section % i for i in range(8)),
+        )
     vault.put(place, "p/learnings/short.md", "Postgres pooling timeout", "It comes from pgbouncer.")
     vault.learnings(place, 2000)
     opened = vault.built(place, now)
@@ -194,11 +296,16 @@ def test_no_learning_is_pushed_where_the_user_wants_none(place, now):
     """load.top 0 means none, not as many as there are."""
     vault.learnings(place, 40)
     opened = vault.built(place, now)
-    assert loader.choose(opened, "topic003 word003x1", "", vault.settings(load_top=0), set()).picks == []
+    assert (
+        loader.choose(opened, "topic003 word003x1", "", vault.settings(load_top=0), set()).picks
+        == []
+    )
 
 
 def test_an_identifier_in_the_prompt_is_in_every_category():
-    """A learning that names what the prompt names is not outside; words alone are, unless they are many."""
+    """A learning that names what the prompt names is not outside; words alone are, unless they are
+    many.
+    """
     words, named = [("why", 0.7), ("fail", 0.7)], [("verify_token", 1.3), ("fail", 0.1)]
     assert loader.refusal(1.3, words, 1.2, "auth") == "outside auth, below 1.50"
     assert loader.refusal(1.3, named, 1.2, "auth") == ""

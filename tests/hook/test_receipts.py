@@ -15,8 +15,12 @@ from memory.index import builder
 @pytest.fixture
 def session(handled):
     """Send an event to the handlers as the host would; returns the block, or ""."""
+
     def send(event, **keys):
-        return (handled(event, **keys)[1].get("hookSpecificOutput") or {}).get("additionalContext", "")
+        return (handled(event, **keys)[1].get("hookSpecificOutput") or {}).get(
+            "additionalContext", ""
+        )
+
     return send
 
 
@@ -29,8 +33,16 @@ def test_a_receipt_tells_what_why_and_how_much_without_text(session, place, now)
     session("prompt", prompt="kafka offsets are lost")
     raw = open(place.receipts("s1")).read()
     start, prompt = map(json.loads, raw.splitlines())
-    assert (start["event"], start["source"], start["transcript"]) == ("start", "startup", "/nowhere/s1.jsonl")
-    assert prompt["chosen"][0][0] == "kafka" and prompt["chosen"][0][1] > 0.9 and prompt["strategy"] == "index_filter"
+    assert (start["event"], start["source"], start["transcript"]) == (
+        "start",
+        "startup",
+        "/nowhere/s1.jsonl",
+    )
+    assert (
+        prompt["chosen"][0][0] == "kafka"
+        and prompt["chosen"][0][1] > 0.9
+        and prompt["strategy"] == "index_filter"
+    )
     assert prompt["chars"] > 0 and prompt["saved"] >= 0 and len(prompt["query"]) == 8
     assert "lost" not in raw and "Commit" not in raw
     assert oct(os.stat(place.receipts("s1")).st_mode & 0o777) == "0o600"

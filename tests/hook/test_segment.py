@@ -22,7 +22,9 @@ def store(place):
 
 @pytest.mark.parametrize("damage", ["empty", "truncated", "text", "folder", "version", "flip"])
 def test_a_damaged_index_is_noticed_set_aside_and_rebuilt(store, now, damage):
-    """Opening raises IndexFault, never anything else; a refresh builds a new one and keeps the old for a look."""
+    """Opening raises IndexFault, never anything else; a refresh builds a new one and keeps the old
+    for a look.
+    """
     builder.build(store, now)
     path = indexview.segment_path(store)
     data = open(path, "rb").read()
@@ -30,8 +32,13 @@ def test_a_damaged_index_is_noticed_set_aside_and_rebuilt(store, now, damage):
         os.unlink(path)
         os.mkdir(path)
     else:
-        broken = {"empty": b"", "truncated": data[:-20], "text": b"hello" * 100, "version": b"DLSEG999" + data[8:],
-                  "flip": data[:40] + bytes([data[40] ^ 255]) + data[41:]}[damage]
+        broken = {
+            "empty": b"",
+            "truncated": data[:-20],
+            "text": b"hello" * 100,
+            "version": b"DLSEG999" + data[8:],
+            "flip": data[:40] + bytes([data[40] ^ 255]) + data[41:],
+        }[damage]
         with open(path, "wb") as file:
             file.write(broken)
     with pytest.raises(IndexFault):
@@ -42,7 +49,9 @@ def test_a_damaged_index_is_noticed_set_aside_and_rebuilt(store, now, damage):
 
 
 def test_no_bit_flip_does_more_than_misrank(store, now):
-    """400 random damages: an answer, or IndexFault; nothing else is ever raised, and every name exists."""
+    """400 random damages: an answer, or IndexFault; nothing else is ever raised, and every name
+    exists.
+    """
     builder.build(store, now)
     path, rnd = indexview.segment_path(store), random.Random(3)
     data = open(path, "rb").read()

@@ -34,8 +34,10 @@ def test_a_failure_is_said_with_its_place_and_the_remedy(place, env, now):
     boundary.note(env, "prompt", ValueError("no text of the user's"))
     boundary.note(env, "stop", OSError(28, "No space left on device"))
     (line,) = heard(place, env, now)
-    assert line == ("dayleaf: 2 failures since the last session (stop: OSError No space left on device); "
-                    "`dayleaf doctor` says more")
+    assert line == (
+        "dayleaf: 2 failures since the last session (stop: OSError No space left on device); "
+        "`dayleaf doctor` says more"
+    )
 
 
 def test_a_repository_that_brings_records_is_announced(place, env, now):
@@ -44,15 +46,28 @@ def test_a_repository_that_brings_records_is_announced(place, env, now):
     assert heard(place, env, now) == []  # git does not track it: it is the user's own
     received(place.root, env)
     event = {}
-    assert heard(place, env, now, event) == ["dayleaf: 1 record new in this repository's .dayleaf, to be checked; none waits for review"]
+    assert heard(place, env, now, event) == [
+        "dayleaf: 1 record new in this repository's .dayleaf, to be checked; none waits for review"
+    ]
     assert event == {announcements.ANNOUNCED: True}
 
 
-@pytest.mark.parametrize("log, said", [
-    ("", "dayleaf: setting up the runtime in the background"),
-    ("  python3 -> runtime\ninstall.sh: no Python 3.10 or newer found; install one\n",
-     "dayleaf: the runtime could not be set up: no Python 3.10 or newer found; install one; '")])
-def test_a_runtime_that_is_missing_is_said_with_what_became_of_its_set_up(place, env, now, log, said):
+@pytest.mark.parametrize(
+    "log, said",
+    [
+        ("", "dayleaf: setting up the runtime in the background"),
+        (
+            "  python3 -> runtime\ninstall.sh: no Python 3.10 or newer found; install one\n",
+            (
+                "dayleaf: the runtime could not be set up: no Python 3.10 or newer "
+                "found; install one; '"
+            ),
+        ),
+    ],
+)
+def test_a_runtime_that_is_missing_is_said_with_what_became_of_its_set_up(
+    place, env, now, log, said
+):
     """Where only the plugin is there, this is all a user sees of it."""
     Path(place.home, "log").mkdir(parents=True)
     Path(place.home, "log", "setup.log").write_text(log)
@@ -68,16 +83,26 @@ def test_a_runtime_that_was_set_up_is_said_once_with_the_line_for_the_terminal(p
         file.write_text(text)
     event = {}
     assert heard(place, env, now, event) == [
-        "dayleaf: the runtime is ready (it took 12 s); for `dayleaf` in your terminal: ln -sf '%s/bin/dayleaf' ~/.local/bin/dayleaf" % ROOT]
-    worker.AFTER_START[0][1](worker.Job(event, env, now, place, config.load(place.home, place.root, env), []))
+        (
+            "dayleaf: the runtime is ready (it took 12 s); for `dayleaf` in your terminal: ln -sf "
+            "'%s/bin/dayleaf' ~/.local/bin/dayleaf"
+        )
+        % ROOT
+    ]
+    worker.AFTER_START[0][1](
+        worker.Job(event, env, now, place, config.load(place.home, place.root, env), [])
+    )
     assert heard(place, env, now) == []
 
 
 # ---- where the work stands
 
+
 def greeted(world, source="startup", **keys):
     """Return what the user sees at a start."""
-    return harmless(fire("session_start", payload("SessionStart", source, session_id="new-1", **keys), world)).message
+    return harmless(
+        fire("session_start", payload("SessionStart", source, session_id="new-1", **keys), world)
+    ).message
 
 
 def test_the_user_hears_where_the_work_stands(place, project, world, now):
@@ -88,25 +113,48 @@ def test_the_user_hears_where_the_work_stands(place, project, world, now):
     worked.checkout(project, "feature/x")
     assert greeted(world) == "dayleaf: back on feature/x, 2 h ago: Retries half moved"
     assert [greeted(world, source) for source in ("clear", "resume", "compact")] == [
-        "dayleaf: back on feature/x, 2 h ago: Retries half moved"] * 2 + [""]
+        "dayleaf: back on feature/x, 2 h ago: Retries half moved"
+    ] * 2 + [""]
     worked.checkout(project, "fix")
-    assert greeted(world) == "dayleaf: no work on fix yet; newest: Retries half moved (feature/x, 2 h ago)"
+    assert (
+        greeted(world)
+        == "dayleaf: no work on fix yet; newest: Retries half moved (feature/x, 2 h ago)"
+    )
 
 
 def test_a_resumed_session_is_greeted_with_its_own_work(place, project, world, now):
-    worked.checkpoint(place, "mine", clock.iso(clock.now() - 3 * 86400)[:16], "main", "new-1", title="Retries half moved")
+    worked.checkpoint(
+        place,
+        "mine",
+        clock.iso(clock.now() - 3 * 86400)[:16],
+        "main",
+        "new-1",
+        title="Retries half moved",
+    )
     builder.build(place, now)
     worked.checkout(project, "main")
     assert greeted(world, "resume") == "dayleaf: back on main, 3 days ago: Retries half moved"
 
 
 def test_the_work_of_others_is_nothing_to_come_back_to(place, project, world, now):
-    """Younger checkpoints of the repository are left out; the user's own of the branch is found below them."""
-    worked.checkpoint(place, "mine", clock.iso(clock.now() - 3 * 86400)[:16], title="Retries half moved")
+    """Younger checkpoints of the repository are left out; the user's own of the branch is found
+    below them.
+    """
+    worked.checkpoint(
+        place, "mine", clock.iso(clock.now() - 3 * 86400)[:16], title="Retries half moved"
+    )
     told = worked.page(Outcome="The release is out, as it was said long before.")
     for n in range(9):
-        vault.put(place, "s/checkpoints/2026-11-20/1%d1500-other.md" % n, "Of others", told,
-                  id="other%d" % n, branch="main", session="o-%d" % n, created='"%s"' % clock.iso(clock.now() - 86400))
+        vault.put(
+            place,
+            "s/checkpoints/2026-11-20/1%d1500-other.md" % n,
+            "Of others",
+            told,
+            id="other%d" % n,
+            branch="main",
+            session="o-%d" % n,
+            created='"%s"' % clock.iso(clock.now() - 86400),
+        )
     builder.build(place, now)
     worked.checkout(project, "main")
     assert greeted(world).splitlines()[0] == "dayleaf: back on main, 3 days ago: Retries half moved"
@@ -123,40 +171,66 @@ def test_what_waits_for_review_is_counted(place, project, world, now):
     builder.build(place, now)
     assert greeted(world).endswith(": Retries half moved; 1 note waits for review")
     vault.put(place, "p/learnings/c.md", "Another candidate", "x", source="auto")
-    vault.put(place, "p/rules/r.md", "A rule", "Prefer plain functions.", rationale="they read well")
+    vault.put(
+        place, "p/rules/r.md", "A rule", "Prefer plain functions.", rationale="they read well"
+    )
     assert greeted(world).endswith("; 3 notes wait for review")
 
 
 def test_nothing_is_said_where_there_is_nothing_or_it_is_switched_off(place, project, world, now):
-    """An empty store, `load.greeting`, a subagent's start; failures are said all the same, on a line of their own."""
+    """An empty store, `load.greeting`, a subagent's start; failures are said all the same, on a
+    line of their own.
+    """
     assert greeted(world) == ""
     worked.checkpoint(place, "mine", "2026-11-20T10:15", title="Retries\u202e half \x1b[31mmoved")
     builder.build(place, now)
     worked.checkout(project, "main")
     (line,) = greeted(world).splitlines()
-    assert line.startswith("dayleaf: back on main, ") and line.endswith(" ago: Retries half [31mmoved")
-    assert greeted(world, agent_id="a1") == "" and greeted({**world, "DAYLEAF_LOAD_GREETING": "0"}) == ""
+    assert line.startswith("dayleaf: back on main, ") and line.endswith(
+        " ago: Retries half [31mmoved"
+    )
+    assert (
+        greeted(world, agent_id="a1") == ""
+        and greeted({**world, "DAYLEAF_LOAD_GREETING": "0"}) == ""
+    )
     boundary.note(world, "stop", OSError(28, "No space left on device"))
     assert [line.split()[1] for line in greeted(world).splitlines()] == ["back", "1"]
 
 
 # ---- the status line
 
+
 def line(env, given) -> str:
     """Return what the status line's hook prints for the host's JSON."""
     said = given if isinstance(given, str) else json.dumps(given)
-    done = subprocess.run([str(ROOT / "hooks" / "run"), "statusline"], env=env, input=said, capture_output=True, text=True, timeout=30,
-                          check=True)
+    done = subprocess.run(
+        [str(ROOT / "hooks" / "run"), "statusline"],
+        env=env,
+        input=said,
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=True,
+    )
     return done.stdout
 
 
 def test_the_status_line_counts_the_notes_and_what_the_session_was_given(place, env, project, now):
-    """By the project that the host names, wherever the model has gone; what is stale is counted too."""
+    """By the project that the host names, wherever the model has gone; what is stale is counted
+    too.
+    """
     vault.learnings(place, 3)
     vault.built(place, now).close()
-    host = {"session_id": "s1", "cwd": "/", "workspace": {"current_dir": "/", "project_dir": project}}
+    host = {
+        "session_id": "s1",
+        "cwd": "/",
+        "workspace": {"current_dir": "/", "project_dir": project},
+    }
     assert line(env, host) == "dayleaf: 3 notes\n"
-    receipts.write(place.receipts("s1"), {"v": 1, "event": "prompt", "chosen": [["l-1", 1.0, "x"], ["l-2", 1.0, "x"]]})
+    receipts.write(
+        place.receipts("s1"),
+        {"v": 1, "event": "prompt", "chosen": [["l-1", 1.0, "x"], ["l-2", 1.0, "x"]]},
+    )
     assert line(env, host) == "dayleaf: 3 notes, 2 given\n"
     vault.put(place, "p/learnings/new.md", "A candidate", "It waits.", accepted="false")
     vault.built(place, now).close()
@@ -164,7 +238,9 @@ def test_the_status_line_counts_the_notes_and_what_the_session_was_given(place, 
 
 
 @pytest.mark.parametrize("name", ["p/learnings/a.md", "s/learnings/a.md"])
-def test_a_status_line_without_an_index_says_so_where_there_are_notes(place, env, project, now, name):
+def test_a_status_line_without_an_index_says_so_where_there_are_notes(
+    place, env, project, now, name
+):
     """None yet, or a damaged one; notes of every project are none of this one."""
     host = {"cwd": project}
     vault.put(place, "g/learnings/g.md", "For all", "x")
@@ -177,7 +253,9 @@ def test_a_status_line_without_an_index_says_so_where_there_are_notes(place, env
     assert line(env, host) == "dayleaf: no index yet\n"
 
 
-@pytest.mark.parametrize("given", ["", "{}", "[]", "\0", '{"workspace": 3, "cwd": 4, "session_id": []}', "{" * 5000])
+@pytest.mark.parametrize(
+    "given", ["", "{}", "[]", "\0", '{"workspace": 3, "cwd": 4, "session_id": []}', "{" * 5000]
+)
 def test_a_status_line_never_fails(env, given):
     """Whatever the host gives."""
     assert line(env, given) == "dayleaf: no notes yet\n"

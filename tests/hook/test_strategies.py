@@ -1,4 +1,6 @@
-"""The table of strategies: which one suits, what each shows at a start and at a prompt, and what it takes to add one."""
+"""The table of strategies: which one suits, what each shows at a start and at a prompt, and what it
+takes to add one.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +13,20 @@ from memory.hook import at_prompt, at_start, loader, receipts
 from memory.terminal import pastlines
 
 
-@pytest.mark.parametrize(("count", "tokens", "name"), [
-    (0, 0, "load_all"), (10, 4999, "load_all"), (10, 5000, "index_filter"), (11, 100, "index_filter"), (30, 15000, "index_filter"),
-    (31, 100, "topic_filter"), (5, 15001, "topic_filter"), (30, 15001, "topic_filter"), (31, 15001, "topic_filter")])
+@pytest.mark.parametrize(
+    ("count", "tokens", "name"),
+    [
+        (0, 0, "load_all"),
+        (10, 4999, "load_all"),
+        (10, 5000, "index_filter"),
+        (11, 100, "index_filter"),
+        (30, 15000, "index_filter"),
+        (31, 100, "topic_filter"),
+        (5, 15001, "topic_filter"),
+        (30, 15001, "topic_filter"),
+        (31, 15001, "topic_filter"),
+    ],
+)
 def test_the_stricter_of_count_and_tokens_chooses_the_strategy(count, tokens, name):
     """The boundaries of the table: 10/11, 30/31, 5,000, 15,000."""
     assert hook.suited(count, tokens, vault.settings()).name == name
@@ -21,7 +34,10 @@ def test_the_stricter_of_count_and_tokens_chooses_the_strategy(count, tokens, na
 
 def test_the_thresholds_are_settings():
     """A user who wants everything up to 50 gets it."""
-    assert hook.suited(40, 100, vault.settings(load_allCount=50, load_indexCount=60)).name == "load_all"
+    assert (
+        hook.suited(40, 100, vault.settings(load_allCount=50, load_indexCount=60)).name
+        == "load_all"
+    )
 
 
 def started(index):
@@ -30,43 +46,90 @@ def started(index):
 
 def prompted(index, prompt, mode="", state=None):
     choice = loader.choose(index, prompt, mode, vault.settings(), set())
-    return choice, at_prompt.with_prompt(index, choice, prompt, vault.settings(), state or receipts.Session(), mode)
+    return choice, at_prompt.with_prompt(
+        index, choice, prompt, vault.settings(), state or receipts.Session(), mode
+    )
 
 
-@pytest.mark.parametrize(("count", "whole", "topics", "newest", "category"), [
-    (8, 8, False, 0, ""), (12, 0, False, 7, ""), (40, 0, True, 7, "testing")])
+@pytest.mark.parametrize(
+    ("count", "whole", "topics", "newest", "category"),
+    [(8, 8, False, 0, ""), (12, 0, False, 7, ""), (40, 0, True, 7, "testing")],
+)
 def test_each_strategy_shows_what_its_row_says(place, now, count, whole, topics, newest, category):
-    """In full, or a map of topics and seven titles; by the prompt's category; nothing where a prompt matches nothing."""
+    """In full, or a map of topics and seven titles; by the prompt's category; nothing where a
+    prompt matches nothing.
+    """
     vault.learnings(place, count - 1)
-    vault.put(place, "p/learnings/flaky.md", "Flaky clock test", "Freeze the clock fixture in pytest.", tags="[testing]")
+    vault.put(
+        place,
+        "p/learnings/flaky.md",
+        "Flaky clock test",
+        "Freeze the clock fixture in pytest.",
+        tags="[testing]",
+    )
     index = vault.built(place, now)
     block, shown = started(index)
-    assert len(shown) == whole and ("Topics: " in block) == topics and block.count("\n- [") == newest
+    assert (
+        len(shown) == whole and ("Topics: " in block) == topics and block.count("\n- [") == newest
+    )
     assert prompted(index, "a pytest fixture with a mock")[0].category == category
     assert prompted(index, "yes, go on")[1] == ("", [])
 
 
-@pytest.mark.parametrize("prompt", [
-    "can you tell me again why resume writes the marker first", "Remind me which port the proxy takes",
-    "what was the name of the field that holds the agent", "didn't we already fix this?", "explain it to me once more, please",
-    "sag mir nochmal, warum der Proxy den Port wechselt", "wie hieß die Datei mit den Fristen?",
-    "왜 재시도가 다섯 번인지 다시 설명해 줘", "지난번에 포트를 왜 바꿨지?", "設定ファイルの名前は何だっけ", "もう一度教えてください",
-    "再告诉我一次为什么要先写标记", "那个配置文件叫什么来着"])
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "can you tell me again why resume writes the marker first",
+        "Remind me which port the proxy takes",
+        "what was the name of the field that holds the agent",
+        "didn't we already fix this?",
+        "explain it to me once more, please",
+        "sag mir nochmal, warum der Proxy den Port wechselt",
+        "wie hieß die Datei mit den Fristen?",
+        "왜 재시도가 다섯 번인지 다시 설명해 줘",
+        "지난번에 포트를 왜 바꿨지?",
+        "設定ファイルの名前は何だっけ",
+        "もう一度教えてください",
+        "再告诉我一次为什么要先写标记",
+        "那个配置文件叫什么来着",
+    ],
+)
 def test_a_prompt_that_asks_the_memory_is_known(prompt):
     """In the languages of its users, by what people say who were told before."""
     assert hook.is_asking(prompt)
 
 
-@pytest.mark.parametrize("prompt", ["yes", "run the tests again", "can you check again?", "explain this function", "tell me when it is done",
-                                    "Führe die Tests nochmal aus", "테스트를 실행해 줘", "テストを実行して", "再跑一次测试", "add a test"])
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "yes",
+        "run the tests again",
+        "can you check again?",
+        "explain this function",
+        "tell me when it is done",
+        "Führe die Tests nochmal aus",
+        "테스트를 실행해 줘",
+        "テストを実行して",
+        "再跑一次测试",
+        "add a test",
+    ],
+)
 def test_a_prompt_that_asks_for_work_does_not_ask_the_memory(prompt):
     """Doing something again is work."""
     assert not hook.is_asking(prompt)
 
 
 def test_a_new_strategy_is_one_row(place, now, monkeypatch, ok):
-    """It is chosen, shown at a start, picks at a prompt, and `load` and the receipts say its name."""
-    row = hook.Strategy("few_in_full", lambda learnings, tokens, config: learnings > 35, whole=True, newest=2, routed=True)
+    """It is chosen, shown at a start, picks at a prompt, and `load` and the receipts say its
+    name.
+    """
+    row = hook.Strategy(
+        "few_in_full",
+        lambda learnings, tokens, config: learnings > 35,
+        whole=True,
+        newest=2,
+        routed=True,
+    )
     monkeypatch.setattr(hook, "STRATEGIES", (row, *hook.STRATEGIES))
     vault.learnings(place, 39)
     vault.put(place, "p/learnings/kafka.md", "Kafka offsets", "Commit offsets after the batch.")
@@ -76,7 +139,11 @@ def test_a_new_strategy_is_one_row(place, now, monkeypatch, ok):
     assert len(shown) == 40 and {reason for _, _, reason in shown} == {"few_in_full"}
     assert "Newest of 40" in block and block.count("\n- [") == 2 and "Topics: " not in block
     choice, (_, given) = prompted(index, "kafka loses offsets in the pytest fixture")
-    assert choice.strategy is row and choice.category == "testing" and [item[0] for item in given] == ["kafka"]
+    assert (
+        choice.strategy is row
+        and choice.category == "testing"
+        and [item[0] for item in given] == ["kafka"]
+    )
     assert prompted(index, "yes, go on")[1] == ("", [])
     value = accounts.load(place, vault.settings(), "kafka offsets", "")
     assert value["strategy"] == "few_in_full" and value["considered"] == []
@@ -86,14 +153,20 @@ def test_a_new_strategy_is_one_row(place, now, monkeypatch, ok):
 
 
 def test_a_word_that_a_project_is_about_routes_nowhere():
-    """In a project about sessions "session" is no word of auth; where few learnings bear the topic it is."""
+    """In a project about sessions "session" is no word of auth; where few learnings bear the topic
+    it is.
+    """
     stems = frozenset(("session", "lost"))
-    assert hook.category_of(stems, "", hook.categories((), [["session", 4], ["jwt", 9]], 60)) == "auth"
+    assert (
+        hook.category_of(stems, "", hook.categories((), [["session", 4], ["jwt", 9]], 60)) == "auth"
+    )
     assert hook.category_of(stems, "", hook.categories((), [["session", 30], ["jwt", 9]], 60)) == ""
 
 
 def test_a_projects_own_topic_is_a_category():
-    """In its own language too, where enough learnings bear it; beside a word of a built-in one neither rules."""
+    """In its own language too, where enough learnings bear it; beside a word of a built-in one
+    neither rules.
+    """
     table = hook.categories((), [["rewind", 8], ["배포", 7], ["tray", 2], ["login-page", 9]], 60)
     assert hook.category_of(frozenset(("rewind",)), "", table) == "rewind"
     assert hook.category_of(frozenset(("배포",)), "", table) == "배포"

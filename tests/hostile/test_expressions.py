@@ -10,13 +10,25 @@ import pytest
 from harness import expressions
 from harness.expressions import Expression
 
-GROWTH, FLOOR, SHORT, LONG = 2.3, 0.04, 2_000, 6_000  # seconds below which nothing is judged; characters of a text
+# seconds below which nothing is judged; characters of a text
+GROWTH, FLOOR, SHORT, LONG = 2.3, 0.04, 2_000, 6_000
 ENDLESS = 1.0  # seconds after which one is given up
 EVERY = expressions.every()
-# What takes secrets out gives these pieces of at most 4,096 characters; tests/store/test_secretshapes.py doubles whole texts.
-APART = {name for name in expressions.modules() if name in (
-    "memory.store.bylabel", "memory.store.byname", "memory.store.byshape", "memory.store.bytoken", "memory.store.redactor",
-    "memory.store.secretshapes")}
+# What takes secrets out gives these pieces of at most 4,096 characters;
+# tests/store/test_secretshapes.py doubles whole texts.
+APART = {
+    name
+    for name in expressions.modules()
+    if name
+    in (
+        "memory.store.bylabel",
+        "memory.store.byname",
+        "memory.store.byshape",
+        "memory.store.bytoken",
+        "memory.store.redactor",
+        "memory.store.secretshapes",
+    )
+}
 
 
 class Endless(Exception):
@@ -24,7 +36,10 @@ class Endless(Exception):
 
 
 def spent(one: Expression, text: str) -> float:
-    """Return the seconds of CPU that an expression takes to go through a text, ENDLESS at the most."""
+    """Return the seconds of CPU that an expression takes to go through a text, ENDLESS at the
+    most.
+    """
+
     def late(number, frame):
         raise Endless
 
@@ -49,6 +64,7 @@ def spent(one: Expression, text: str) -> float:
 
 def grows(one: Expression, lead: str, part: str, tail: str) -> str:
     """Say how the time of an expression grows with a text; "" where it keeps step."""
+
     def least(length: int, tries: int) -> float:
         return min(spent(one, lead + part * (length // len(part)) + tail) for _ in range(tries))
 
@@ -64,21 +80,39 @@ def grows(one: Expression, lead: str, part: str, tail: str) -> str:
         first, second = least(LONG, 3), least(2 * LONG, 3)
         if second < FLOOR or second / max(first, 1e-4) <= GROWTH:
             return ""
-    return "grows by %.1f (%.3f s) with %r + %r * n + %r" % (second / first, second, lead, part, tail)
+    return "grows by %.1f (%.3f s) with %r + %r * n + %r" % (
+        second / first,
+        second,
+        lead,
+        part,
+        tail,
+    )
 
 
 def slow(every: list[Expression]) -> list[str]:
     """Return what is to be said of the expressions that grow."""
     found = []
     for one in every:
-        told = next(filter(None, (grows(one, lead, part, tail) for lead, part in expressions.pumps(one) for tail in ("\0", ""))), "")
+        told = next(
+            filter(
+                None,
+                (
+                    grows(one, lead, part, tail)
+                    for lead, part in expressions.pumps(one)
+                    for tail in ("\0", "")
+                ),
+            ),
+            "",
+        )
         found += ["%s %s" % (one.where, told)] * bool(told)
     return found
 
 
 @pytest.mark.parametrize("name", sorted({one.where.partition(":")[0] for one in EVERY} - APART))
 def test_an_expression_keeps_step_with_its_text(name):
-    """Texts of one letter, of blanks, brackets, quotes, and of what each of its own repeats takes."""
+    """Texts of one letter, of blanks, brackets, quotes, and of what each of its own repeats
+    takes.
+    """
     assert slow([one for one in EVERY if one.where.partition(":")[0] == name]) == []
 
 
@@ -88,7 +122,9 @@ def test_an_expression_for_secrets_keeps_step_with_its_text(name):
     assert slow([one for one in EVERY if one.where.partition(":")[0] == name]) == []
 
 
-@pytest.mark.parametrize("pattern", [r"\s*x", r"[\w/]*/x", r"<a>.*?</a>", r"(?:a+)+b", r"x.*y", r"'(?:\\.|[^'])*'"])
+@pytest.mark.parametrize(
+    "pattern", [r"\s*x", r"[\w/]*/x", r"<a>.*?</a>", r"(?:a+)+b", r"x.*y", r"'(?:\\.|[^'])*'"]
+)
 def test_an_expression_that_grows_is_found(pattern):
     """What the generated texts are for."""
     assert slow([Expression("here", pattern, 0, frozenset(["finditer"]))])

@@ -1,4 +1,6 @@
-"""What a repository's `.git/config` names never runs, whatever verb or hook meets the repository."""
+"""What a repository's `.git/config` names never runs, whatever verb or hook meets the
+repository.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +16,35 @@ from memory.core import layout
 from memory.project import sharing
 from memory.store import authority, safegit
 
-PROGRAMS = ("fsmonitor", "clean", "smudge", "process", "textconv", "command", "external", "merge", "gpg", "pager", "editor",
-            "ssh", "askpass", "credential", "alias", "hook", "upload", "trailer", "diffpager")
-HOOK_NAMES = ("pre-commit", "post-checkout", "post-index-change", "fsmonitor-watchman", "reference-transaction", "post-merge")
+PROGRAMS = (
+    "fsmonitor",
+    "clean",
+    "smudge",
+    "process",
+    "textconv",
+    "command",
+    "external",
+    "merge",
+    "gpg",
+    "pager",
+    "editor",
+    "ssh",
+    "askpass",
+    "credential",
+    "alias",
+    "hook",
+    "upload",
+    "trailer",
+    "diffpager",
+)
+HOOK_NAMES = (
+    "pre-commit",
+    "post-checkout",
+    "post-index-change",
+    "fsmonitor-watchman",
+    "reference-transaction",
+    "post-merge",
+)
 SIGNED = """tree %s
 author Kim <kim@example.invalid> 1764000000 +0000
 committer Kim <kim@example.invalid> 1764000000 +0000
@@ -61,29 +89,56 @@ class Planted:
         path.write_text(text)
 
     def __call__(self, *words: str, given: str = "") -> str:
-        done = subprocess.run(["git", *words], cwd=self.root, env=self.env, check=True, capture_output=True, text=True, input=given)
+        done = subprocess.run(
+            ["git", *words],
+            cwd=self.root,
+            env=self.env,
+            check=True,
+            capture_output=True,
+            text=True,
+            input=given,
+        )
         return done.stdout.strip()
 
     def _sign(self) -> None:
-        """Commit twice with a signature, so that a branch follows another and a merge seems to have come."""
+        """Commit twice with a signature, so that a branch follows another and a merge seems to have
+        come.
+        """
         for message in ("one", "two"):
-            commit = self("hash-object", "-t", "commit", "-w", "--stdin", given=(SIGNED % self("write-tree")).replace("{blank}", " ") + message)
+            commit = self(
+                "hash-object",
+                "-t",
+                "commit",
+                "-w",
+                "--stdin",
+                given=(SIGNED % self("write-tree")).replace("{blank}", " ") + message,
+            )
             self("update-ref", "-m", "pull: Fast-forward", "HEAD", commit)
         self("update-ref", "refs/remotes/origin/main", "HEAD")
 
     def _inner(self) -> None:
-        """Put a repository of its own, with the same configuration, where a submodule would stand."""
+        """Put a repository of its own, with the same configuration, where a submodule would
+        stand.
+        """
         inner = Path(self.root, ".dayleaf/learnings/inner")
         subprocess.run(["git", "init", "-q", str(inner)], env=self.env, check=True)
-        subprocess.run(["git", "-C", str(inner), "commit", "-q", "--allow-empty", "-m", "x"], env=self.env, check=True)
+        subprocess.run(
+            ["git", "-C", str(inner), "commit", "-q", "--allow-empty", "-m", "x"],
+            env=self.env,
+            check=True,
+        )
         self("add", ".dayleaf/learnings/inner")
-        self._write(".gitmodules", '[submodule "x"]\n\tpath = .dayleaf/learnings/inner\n\turl = ./x\n\tignore = none\n')
+        self._write(
+            ".gitmodules",
+            '[submodule "x"]\n\tpath = .dayleaf/learnings/inner\n\turl = ./x\n\tignore = none\n',
+        )
         self._settings(inner / ".git/config")
 
     def _settings(self, path: Path) -> None:
         named = {name: str(self.programs / name) for name in PROGRAMS}
         with path.open("a") as file:
-            file.write("""
+            file.write(
+                """
 [core]
 \tfsmonitor = {fsmonitor}
 \tpager = {pager}
@@ -142,11 +197,14 @@ class Planted:
 [branch "main"]
 \tremote = origin
 \tmerge = refs/heads/main
-""".format(hooks=self.programs / "hooks", **named))
+""".format(hooks=self.programs / "hooks", **named)
+            )
 
     def _configure(self) -> None:
         self._settings(Path(self.root, ".git/config"))
-        Path(self.root, ".git/included").write_text("[core]\n\tfsmonitor = %s\n" % (self.programs / "fsmonitor"))
+        Path(self.root, ".git/included").write_text(
+            "[core]\n\tfsmonitor = %s\n" % (self.programs / "fsmonitor")
+        )
 
     def change(self) -> None:
         """Give each shared file an age and a text that git has to look at."""
@@ -161,28 +219,67 @@ class Planted:
 @pytest.fixture
 def planted(project, env, tmp_path):
     env = {**env, "GIT_CONFIG_NOSYSTEM": "1"}
-    subprocess.run(["git", "-C", project, "symbolic-ref", "HEAD", "refs/heads/main"], env=env, check=True)
-    named = {"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b.invalid", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b.invalid"}
+    subprocess.run(
+        ["git", "-C", project, "symbolic-ref", "HEAD", "refs/heads/main"], env=env, check=True
+    )
+    named = {
+        "GIT_AUTHOR_NAME": "a",
+        "GIT_AUTHOR_EMAIL": "a@b.invalid",
+        "GIT_COMMITTER_NAME": "a",
+        "GIT_COMMITTER_EMAIL": "a@b.invalid",
+    }
     return Planted(project, {**env, **named}, tmp_path / "ran")
 
 
 def test_what_is_planted_would_run(planted):
-    """Git itself, asked plainly, starts what the configuration names: so the other tests can fail."""
-    subprocess.run(["git", "log", "-1"], cwd=planted.root, env=planted.env, check=False, capture_output=True)
-    subprocess.run(["git", "status"], cwd=planted.root, env=planted.env, check=False, capture_output=True)
-    subprocess.run(["git", "diff"], cwd=planted.root, env=planted.env, check=False, capture_output=True)
+    """Git itself, asked plainly, starts what the configuration names: so the other tests can
+    fail.
+    """
+    subprocess.run(
+        ["git", "log", "-1"], cwd=planted.root, env=planted.env, check=False, capture_output=True
+    )
+    subprocess.run(
+        ["git", "status"], cwd=planted.root, env=planted.env, check=False, capture_output=True
+    )
+    subprocess.run(
+        ["git", "diff"], cwd=planted.root, env=planted.env, check=False, capture_output=True
+    )
     assert {"gpg", "fsmonitor", "pager"} & set(planted.started())
     assert {"clean", "process"} & set(planted.started())
 
 
 WORDS = {
-    "recall": ["react"], "show": ["l-00000001"], "expand": ["l-00000001"], "fix": ["react build fails"], "how": ["git"],
-    "blame": ["a.py"], "distill": ["react build"], "learn": ["Quote every path."], "checkpoint": ["noted"], "handoff": ["go on"],
-    "plan": ["Move the retries"], "load": ["react build fails"], "feedback": ["l-00000001", "up"], "link": ["l-00000001", "l-00000002"],
-    "graph": ["l-00000001"], "shared": ["status"], "import": ["dir", "."], "resource": ["add", ".gitattributes"],
-    "rule": ["suggest", "Ask first", "--rationale", "it broke"], "tier": ["add", "."], "workspace": ["claim"], "index": ["build"],
-    "share": ["l-00000003"], "unshare": ["l-00000001"], "redact": ["l-00000001"], "completion": ["bash"], "config": ["list"],
-    "forget": ["l-00000002"], "restore": ["l-00000002"], "backup": ["../all.tar.gz", "--shared"], "check": ["--staged"],
+    "recall": ["react"],
+    "show": ["l-00000001"],
+    "expand": ["l-00000001"],
+    "fix": ["react build fails"],
+    "how": ["git"],
+    "blame": ["a.py"],
+    "distill": ["react build"],
+    "learn": ["Quote every path."],
+    "checkpoint": ["noted"],
+    "handoff": ["go on"],
+    "plan": ["Move the retries"],
+    "load": ["react build fails"],
+    "feedback": ["l-00000001", "up"],
+    "link": ["l-00000001", "l-00000002"],
+    "graph": ["l-00000001"],
+    "shared": ["status"],
+    "import": ["dir", "."],
+    "resource": ["add", ".gitattributes"],
+    "rule": ["suggest", "Ask first", "--rationale", "it broke"],
+    "tier": ["add", "."],
+    "workspace": ["claim"],
+    "index": ["build"],
+    "share": ["l-00000003"],
+    "unshare": ["l-00000001"],
+    "redact": ["l-00000001"],
+    "completion": ["bash"],
+    "config": ["list"],
+    "forget": ["l-00000002"],
+    "restore": ["l-00000002"],
+    "backup": ["../all.tar.gz", "--shared"],
+    "check": ["--staged"],
     "sync": ["status"],
 }
 
@@ -202,12 +299,19 @@ def test_no_hook_runs_a_program_of_the_repository(planted, env):
     for round_ in range(2):
         for event, hook in HOOKS.items():
             planted.change()
-            said = {"hook_event_name": event, "session_id": "s-%d" % round_, "cwd": planted.root, "prompt": "react build fails KEY",
-                    "source": "startup"}
+            said = {
+                "hook_event_name": event,
+                "session_id": "s-%d" % round_,
+                "cwd": planted.root,
+                "prompt": "react build fails KEY",
+                "source": "startup",
+            }
             assert harmless(fire(hook, said, env)).settled
             assert planted.started() == [], hook
         Path(planted.root, ".dayleaf/rules").mkdir(exist_ok=True)
-        Path(planted.root, ".dayleaf/rules/r.md").write_text("---\nid: r-00000009\nrationale: because\n---\n\nDo x.\n")
+        Path(planted.root, ".dayleaf/rules/r.md").write_text(
+            "---\nid: r-00000009\nrationale: because\n---\n\nDo x.\n"
+        )
 
 
 def test_a_teams_records_are_told_without_the_configuration(planted, env):
@@ -216,5 +320,8 @@ def test_a_teams_records_are_told_without_the_configuration(planted, env):
     asked = sharing.Repository(place, planted.env)
     assert asked.authors()[".dayleaf/learnings/a.md"][:2] == ("Kim", "kim@example.invalid")
     assert asked.states()[0][".dayleaf/learnings/a.md"] == "changed"
-    assert safegit.upstream(place.git) == "refs/remotes/origin/main" and asked.count("refs/remotes/origin/main..HEAD") == 0
+    assert (
+        safegit.upstream(place.git) == "refs/remotes/origin/main"
+        and asked.count("refs/remotes/origin/main..HEAD") == 0
+    )
     assert planted.started() == []

@@ -20,21 +20,42 @@ def cost(env, project, shape: str, turns: int, tried: int) -> float:
     """Return the seconds of CPU of a session's end and of the look-up of walls after it."""
     session = Session(env, project, 0, "s-%s-%d-%d" % (shape.replace("_", ""), turns, tried))
     longsessions.write(session.path, project, session.name, shape, turns)
-    now = longsessions.START + 60.0 + longsessions.STEP * session.path.read_text("utf-8").count("\n")
-    event = {"hook_event_name": "SessionEnd", "session_id": session.name, "transcript_path": str(session.path), "cwd": project}
+    now = (
+        longsessions.START + 60.0 + longsessions.STEP * session.path.read_text("utf-8").count("\n")
+    )
+    event = {
+        "hook_event_name": "SessionEnd",
+        "session_id": session.name,
+        "transcript_path": str(session.path),
+        "cwd": project,
+    }
     start = time.process_time()
     worker.work(event, {**session.env, "DAYLEAF_RUNTIME_AUTO": "0"}, now)
-    walls.write(session.place, config.load(session.place.home, session.place.root, session.env), now)
+    walls.write(
+        session.place, config.load(session.place.home, session.place.root, session.env), now
+    )
     spent = time.process_time() - start
-    assert list(Path(session.place.private, "conversations").rglob("*.md")), "something was captured"
+    assert list(Path(session.place.private, "conversations").rglob("*.md")), (
+        "something was captured"
+    )
     return spent
 
 
 @pytest.mark.parametrize("shape", longsessions.SHAPES)
 def test_twice_the_turns_take_twice_the_work(env, project, shape, tmp_path):
     """CPU time, the least of some runs, each in a home of its own."""
+
     def least(turns: int, tries: int) -> float:
-        return min(cost({**env, "HOME": str(tmp_path / ("%d-%d-%d" % (turns, tries, n)))}, project, shape, turns, n) for n in range(tries))
+        return min(
+            cost(
+                {**env, "HOME": str(tmp_path / ("%d-%d-%d" % (turns, tries, n)))},
+                project,
+                shape,
+                turns,
+                n,
+            )
+            for n in range(tries)
+        )
 
     cost({**env, "HOME": str(tmp_path / "warm")}, project, shape, 5, 0)
     first, second = least(TURNS, 1), least(2 * TURNS, 1)
@@ -45,26 +66,45 @@ def test_twice_the_turns_take_twice_the_work(env, project, shape, tmp_path):
 
 def page(turns: int, first: int = 0) -> str:
     """The page of a conversation whose every turn met another wall."""
-    return "\n\n".join("## %02d:%02d try way %d\n\n- ✗ `acme%d do --x` → exit 2: the broker of queue q%s is away\n- ✓ `acme%d do --y`\n\n"
-                       "Way %d it is." % (n // 60 % 24, n % 60, n, n, "abcdefghij"[n % 10] * (n // 10 + 1), n, n) for n in range(first, turns))
+    return "\n\n".join(
+        "## %02d:%02d try way %d\n\n- ✗ `acme%d do --x` → exit 2: the broker of queue q%s is away\n"
+        "- ✓ `acme%d do --y`\n\n"
+        "Way %d it is." % (n // 60 % 24, n % 60, n, n, "abcdefghij"[n % 10] * (n // 10 + 1), n, n)
+        for n in range(first, turns)
+    )
 
 
 def talk(place, turns: int) -> None:
-    vault.put(place, "p/conversations/2026-11-16/000000-long.md", "Long", page(turns), id="k-long", kind="conversation",
-              created="2026-11-16T00:00:00Z", session="long")
+    vault.put(
+        place,
+        "p/conversations/2026-11-16/000000-long.md",
+        "Long",
+        page(turns),
+        id="k-long",
+        kind="conversation",
+        created="2026-11-16T00:00:00Z",
+        session="long",
+    )
 
 
 def test_of_a_conversation_the_newest_turns_are_read_and_the_others_kept(place, now):
     """NEWEST of them; what those before gave stays as long as the text before stays."""
+
     def met() -> list[str]:
-        return [one["ran"] for row in walls.write(place, vault.settings(), now) for one in row["failures"]]
+        return [
+            one["ran"]
+            for row in walls.write(place, vault.settings(), now)
+            for one in row["failures"]
+        ]
 
     talk(place, walls.NEWEST)
     assert met()[:1] == ["acme0 do --x"] and len(met()) == walls.NEWEST
     talk(place, walls.NEWEST + 30)
     assert len(met()) == walls.NEWEST + 30 and len(set(met())) == walls.NEWEST + 30
     Path(walls.met_path(place)).unlink()
-    assert len(met()) == walls.NEWEST and met()[0] == "acme30 do --x", "one that is met whole is read from there on"
+    assert len(met()) == walls.NEWEST and met()[0] == "acme30 do --x", (
+        "one that is met whole is read from there on"
+    )
 
 
 def test_of_a_conversation_that_is_longer_the_newest_turns_cost_no_more(place, now):

@@ -1,4 +1,6 @@
-"""Files that a repository or an accident puts into the store: no command stops working, and each is skipped by its name."""
+"""Files that a repository or an accident puts into the store: no command stops working, and each is
+skipped by its name.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,11 @@ from harness.vault import put
 
 from memory.index import builder
 
-MODES = ("setpriv", "--bounding-set=-dac_override,-dac_read_search", "--inh-caps=-dac_override,-dac_read_search")
+MODES = (
+    "setpriv",
+    "--bounding-set=-dac_override,-dac_read_search",
+    "--inh-caps=-dac_override,-dac_read_search",
+)
 # Runs each command within one process, since rights that are given up cannot be had back.
 EACH = """
 import json, sys
@@ -72,7 +78,8 @@ def listening(folder: Path) -> None:
 
 def device(folder: Path) -> None:
     try:
-        os.mknod(folder / "x.md", 0o600 | 0o020000, os.makedev(1, 5))  # /dev/zero: whoever reads it never ends
+        # /dev/zero: whoever reads it never ends
+        os.mknod(folder / "x.md", 0o600 | 0o020000, os.makedev(1, 5))
     except PermissionError:
         pytest.skip("only root makes devices")
 
@@ -94,17 +101,21 @@ def no_text(folder: Path) -> None:
 
 
 def large(folder: Path) -> None:
-    (folder / "x.md").write_bytes(b"---\ntitle: Large\n---\n" + b"kafka rebalance and more of it.\n" * 160_000)
+    (folder / "x.md").write_bytes(
+        b"---\ntitle: Large\n---\n" + b"kafka rebalance and more of it.\n" * 160_000
+    )
 
 
 def far_future(folder: Path) -> None:
     path = folder / "x.md"
     path.write_text("---\ntitle: From the future\n---\nkafka\n")
-    os.utime(path, (2 ** 62, 2 ** 62))
+    os.utime(path, (2**62, 2**62))
 
 
 def far_created(folder: Path) -> None:
-    (folder / "x.md").write_text("---\ntitle: Later\ncreated: 1%s\nupdated: 1%s\n---\nkafka\n" % ("0" * 40, "0" * 40))
+    (folder / "x.md").write_text(
+        "---\ntitle: Later\ncreated: 1%s\nupdated: 1%s\n---\nkafka\n" % ("0" * 40, "0" * 40)
+    )
 
 
 def deep(folder: Path) -> None:
@@ -118,7 +129,9 @@ def long_name(folder: Path) -> None:
 
 
 def odd_name(folder: Path) -> None:
-    Path(os.fsdecode(os.fsencode(folder) + b"/\xff\xfe\x1b[31m\n.md")).write_text("---\ntitle: Odd name\n---\nkafka\n")
+    Path(os.fsdecode(os.fsencode(folder) + b"/\xff\xfe\x1b[31m\n.md")).write_text(
+        "---\ntitle: Odd name\n---\nkafka\n"
+    )
 
 
 def linked_to_odd_name(folder: Path) -> None:
@@ -149,13 +162,49 @@ PLANTED = {
     linked_to_odd_name: "a link to nothing",
 }
 COMMANDS = (
-    "index build", "status", "doctor", "recall kafka", "show l-0", "load kafka_rebalance", "load --explain kafka",
-    "why", "audit", "upkeep", "upkeep --apply", "undo", "stats", "graph", "graph l-0", "index refresh", "index verify",
-    "index status", "index export --out out.jsonl", "eval --template golden.yaml", "learn A_new_note", "checkpoint A_note",
-    "handoff A_note", "harvest", "standup", "feedback l-0 up", "redact l-1 --text E0001. --apply", "link l-0 related_to l-1",
-    "plan A_plan", "rule list", "review", "resource list", "recall --lexical kafka", "distill kafka --provider extract",
-    "workspace", "config list", "forget l-2", "restore l-2", "forget l-2 --hard --yes", "backup {backup}",
-    "doctor --fix", "check")
+    "index build",
+    "status",
+    "doctor",
+    "recall kafka",
+    "show l-0",
+    "load kafka_rebalance",
+    "load --explain kafka",
+    "why",
+    "audit",
+    "upkeep",
+    "upkeep --apply",
+    "undo",
+    "stats",
+    "graph",
+    "graph l-0",
+    "index refresh",
+    "index verify",
+    "index status",
+    "index export --out out.jsonl",
+    "eval --template golden.yaml",
+    "learn A_new_note",
+    "checkpoint A_note",
+    "handoff A_note",
+    "harvest",
+    "standup",
+    "feedback l-0 up",
+    "redact l-1 --text E0001. --apply",
+    "link l-0 related_to l-1",
+    "plan A_plan",
+    "rule list",
+    "review",
+    "resource list",
+    "recall --lexical kafka",
+    "distill kafka --provider extract",
+    "workspace",
+    "config list",
+    "forget l-2",
+    "restore l-2",
+    "forget l-2 --hard --yes",
+    "backup {backup}",
+    "doctor --fix",
+    "check",
+)
 ENDS = {"review": 2}  # without a terminal; every other command ends with 0
 
 
@@ -164,15 +213,24 @@ def world(env, project, place, tmp_path) -> dict:
     """The environment of commands and hooks in a project that has records in both tiers."""
     for letter, first in (("p", 0), ("s", 6)):
         for i in range(first, first + 6):
-            put(place, f"{letter}/learnings/l-{i}.md", f"The kafka rebalance trap {i}", f"Restart worker {i} after E000{i}.",
-                created=f"2026-11-{1 + i:02d}")
+            put(
+                place,
+                f"{letter}/learnings/l-{i}.md",
+                f"The kafka rebalance trap {i}",
+                f"Restart worker {i} after E000{i}.",
+                created=f"2026-11-{1 + i:02d}",
+            )
     put(place, "s/rules/pin.md", "Pin it", "Always pin.", rationale="it broke")
     return {**env, "CLAUDE_PROJECT_DIR": project}
 
 
 def words(command: str, tmp_path: Path) -> list[str]:
-    return [word.replace("_", " ") if word[0].isupper() or word.startswith("kafka_") else word.format(backup=tmp_path / "b.tar.gz")
-            for word in command.split()]
+    return [
+        word.replace("_", " ")
+        if word[0].isupper() or word.startswith("kafka_")
+        else word.format(backup=tmp_path / "b.tar.gz")
+        for word in command.split()
+    ]
 
 
 def statuses(world: dict, project: str, tmp_path: Path) -> dict[str, tuple[int, str]]:
@@ -198,35 +256,49 @@ def test_no_command_stops_working(tier, world, project, place, tmp_path):
             plant(made, place, tier)
     ended = statuses(world, project, tmp_path)
     ends = {**ENDS, "check": 1} if tier else ENDS
-    assert {command: said for command, said in ended.items() if said[0] != ends.get(command, 0)} == {}
+    assert {
+        command: said for command, said in ended.items() if said[0] != ends.get(command, 0)
+    } == {}
 
 
 @pytest.mark.parametrize("tier", ["p", "s"])
 def test_what_is_skipped_is_named(tier, world, project, place):
-    """`doctor` and `check` name each planted entry with the reason; what can be read is a record."""
+    """`doctor` and `check` name each planted entry with the reason; what can be read is a
+    record.
+    """
     folders = {made: plant(made, place, tier) for made in PLANTED}
     for command in ("doctor", "check"):
         said = dayleaf(world, project)(command).stdout.splitlines()
         for made, reason in PLANTED.items():
-            about = [line for line in said if "/%s/" % made.__name__ in line and (not reason or reason in line)]
+            about = [
+                line
+                for line in said
+                if "/%s/" % made.__name__ in line and (not reason or reason in line)
+            ]
             assert bool(about) == bool(reason) or not reason, (command, made, said)
             assert folders[made].exists()
 
 
 @pytest.mark.parametrize("made", [loop, out_of_the_tier])
 def test_a_shared_tier_that_leads_away_is_named(made, world, project, place):
-    """A `.dayleaf` that is a link out of the repository, or to itself, is not read, and `doctor` says so."""
+    """A `.dayleaf` that is a link out of the repository, or to itself, is not read, and `doctor`
+    says so.
+    """
     shutil.rmtree(project + "/.dayleaf")
     Path(project, ".dayleaf").symlink_to(".dayleaf" if made is loop else "/etc")
     ended = dayleaf(world, project)("doctor")
     assert ended.returncode in (0, 1) and ended.stderr == ""
-    assert ("a link that leads back to itself" if made is loop else "a link out of the repository") in ended.stdout
+    assert (
+        "a link that leads back to itself" if made is loop else "a link out of the repository"
+    ) in ended.stdout
     assert dayleaf(world, project)("recall", "kafka").returncode == 0
 
 
 @pytest.mark.parametrize("tier", ["p", "s"])
 def test_a_session_starts_and_its_worker_ends(tier, world, project, place):
-    """A start and a prompt answer; the worker behind them builds the index, and nothing goes to the log of failures."""
+    """A start and a prompt answer; the worker behind them builds the index, and nothing goes to the
+    log of failures.
+    """
     for made in PLANTED:
         plant(made, place, tier)
     Path(place.home, "runtime").symlink_to(sys.prefix)
@@ -244,24 +316,42 @@ def test_a_session_starts_and_its_worker_ends(tier, world, project, place):
 
 @pytest.mark.parametrize("made", [binary, few_nuls, no_text])
 def test_a_first_prompt_in_a_fresh_clone_shows_nothing_binary(made, world, place):
-    """Without an index, and with one that was built while the file was text, a binary file reaches no prompt."""
+    """Without an index, and with one that was built while the file was text, a binary file reaches
+    no prompt.
+    """
     folder = plant(made, place, "s")
     Path(place.home, "runtime").symlink_to(sys.prefix)
     bare = {**world, "PATH": "/usr/bin:/bin"}
-    put(place, "s/learnings/canary.md", "Canary hosts drain slowly", "The pool drains for nine minutes.")
-    ask = payload("UserPromptSubmit", prompt="the kafka rebalance: how long do the canary hosts drain?")
+    put(
+        place,
+        "s/learnings/canary.md",
+        "Canary hosts drain slowly",
+        "The pool drains for nine minutes.",
+    )
+    ask = payload(
+        "UserPromptSubmit", prompt="the kafka rebalance: how long do the canary hosts drain?"
+    )
     first = harmless(fire("prompt", ask, bare))
     kept = (folder / "x.md").read_bytes()
-    (folder / "x.md").write_text("---\ntitle: The kafka rebalance ELF\n---\nThe kafka rebalance fails.\n")
+    (folder / "x.md").write_text(
+        "---\ntitle: The kafka rebalance ELF\n---\nThe kafka rebalance fails.\n"
+    )
     builder.build(place, 0.0)
     (folder / "x.md").write_bytes(kept)
     second = harmless(fire("prompt", {**ask, "session_id": "s-2"}, bare))
     for answer in (first, second):
-        assert "nine minutes" in answer.context and "\ufffd" not in answer.context and "ELF" not in answer.context
+        assert (
+            "nine minutes" in answer.context
+            and "\ufffd" not in answer.context
+            and "ELF" not in answer.context
+        )
         assert made.__name__ not in answer.context and "[x]" not in answer.context
 
 
-@pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("setpriv"), reason="only root can give up its rights over modes")
+@pytest.mark.skipif(
+    os.geteuid() != 0 or not shutil.which("setpriv"),
+    reason="only root can give up its rights over modes",
+)
 @pytest.mark.parametrize("what", ["file", "folder"])
 @pytest.mark.parametrize("tier", ["p", "s"])
 def test_a_closed_file_or_folder_stops_no_command(tier, what, world, project, place, tmp_path):
@@ -272,14 +362,27 @@ def test_a_closed_file_or_folder_stops_no_command(tier, what, world, project, pl
     else:
         closed.mkdir()
     closed.chmod(0)
-    if subprocess.run([*MODES, "cat", str(closed)], capture_output=True, text=True, check=False).stderr.find("denied") < 0 \
-            and what == "file":
+    if (
+        subprocess.run(
+            [*MODES, "cat", str(closed)], capture_output=True, text=True, check=False
+        ).stderr.find("denied")
+        < 0
+        and what == "file"
+    ):
         pytest.skip("modes mean nothing here")
-    done = subprocess.run([*MODES, sys.executable, "-c", EACH, str(ROOT / "tests"), project], capture_output=True, timeout=300, check=False,
-                          input=json.dumps([world, [words(command, tmp_path) for command in COMMANDS]]).encode())
+    done = subprocess.run(
+        [*MODES, sys.executable, "-c", EACH, str(ROOT / "tests"), project],
+        capture_output=True,
+        timeout=300,
+        check=False,
+        input=json.dumps([world, [words(command, tmp_path) for command in COMMANDS]]).encode(),
+    )
     assert done.returncode == 0, done.stderr
     for command, (status, out, err) in zip(COMMANDS, json.loads(done.stdout)):
         assert status in (0, 1, 2), (command, err)
-        assert "permission denied" not in err.lower() or command in ("doctor --fix",), (command, err)
+        assert "permission denied" not in err.lower() or command in ("doctor --fix",), (
+            command,
+            err,
+        )
         if command in ("doctor", "check"):
             assert "permission denied" in out and closed.name in out, (command, out)

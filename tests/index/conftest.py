@@ -1,4 +1,6 @@
-"""What the tests of the index stand on: learnings on different subjects, and a provider that tells what it was given."""
+"""What the tests of the index stand on: learnings on different subjects, and a provider that tells
+what it was given.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,9 @@ import json
 
 import pytest
 from harness import stubs, vault
-from harness.database import dsn, empty, loaded, server, stranger, template  # noqa: F401  (fixtures, made once for all)
+
+# fixtures, made once for all
+from harness.database import dsn, empty, loaded, server, stranger, template  # noqa: F401
 
 from memory.index import embedder
 
@@ -36,5 +40,10 @@ def provider(tmp_path, seen) -> embedder.Provider:
 def store(place):
     """Thirty learnings on different subjects."""
     for i in range(30):
-        vault.put(place, f"p/learnings/l{i:02d}.md", f"Note {i}", " ".join(f"word{i}x{j}" for j in range(12)))
+        vault.put(
+            place,
+            f"p/learnings/l{i:02d}.md",
+            f"Note {i}",
+            " ".join(f"word{i}x{j}" for j in range(12)),
+        )
     return place

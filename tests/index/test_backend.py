@@ -17,7 +17,10 @@ def dsn_of(place, env, **changes):
 
 def test_no_database_is_asked_unless_it_is_chosen(place):
     """A connection string alone chooses nothing."""
-    assert backend.dsn_of(settings(place, index_dsn="host=db"), place.home, {"DAYLEAF_DSN": "host=db"}) == ""
+    assert (
+        backend.dsn_of(settings(place, index_dsn="host=db"), place.home, {"DAYLEAF_DSN": "host=db"})
+        == ""
+    )
 
 
 def test_the_connection_string_comes_from_environment_file_or_settings(place):
@@ -28,19 +31,27 @@ def test_the_connection_string_comes_from_environment_file_or_settings(place):
         file.write("host=second password=x\n")
     assert dsn_of(place, {}, index_dsn="host=third") == "host=second password=x"
     assert dsn_of(place, {"DAYLEAF_DSN": "host=first"}) == "host=first"
-    assert dsn_of(place, {"DAYLEAF_DSN": "host=first", "CLAUDECODE": "1"}) == "host=second password=x"
+    assert (
+        dsn_of(place, {"DAYLEAF_DSN": "host=first", "CLAUDECODE": "1"}) == "host=second password=x"
+    )
     os.chmod(place.home + "/dsn", 0o644)
     with pytest.raises(UsageError, match="can be read by others; `chmod 600"):
         dsn_of(place, {})
 
 
-@pytest.mark.parametrize("said", ["host=db password=geheim", "postgresql://me:geheim@db/x", "postgres://db/x?password=geheim"])
+@pytest.mark.parametrize(
+    "said",
+    ["host=db password=geheim", "postgresql://me:geheim@db/x", "postgres://db/x?password=geheim"],
+)
 def test_a_password_is_no_setting_and_is_never_printed(place, said, run):
     """Neither as the setting, nor as the option; the refusal does not repeat it."""
     with pytest.raises(UsageError, match=r"~/\.dayleaf/dsn") as refusal:
         dsn_of(place, {}, index_dsn=said)
     shown = [str(refusal.value)]
-    for words in (("index", "--backend", "postgres", "--dsn", said), ("config", "set", "index.dsn", said)):
+    for words in (
+        ("index", "--backend", "postgres", "--dsn", said),
+        ("config", "set", "index.dsn", said),
+    ):
         done = run(*words)
         assert done.returncode == 2
         shown.append(done.stderr)
@@ -52,7 +63,9 @@ def test_a_project_or_a_session_chooses_no_database(place, project):
     os.makedirs(project + "/.dayleaf", exist_ok=True)
     with open(project + "/.dayleaf/config.json", "w") as file:
         file.write('{"index": {"backend": "postgres", "dsn": "host=evil"}}')
-    found = config.load(place.home, project, {"DAYLEAF_INDEX_BACKEND": "postgres", "CLAUDECODE": "1"})
+    found = config.load(
+        place.home, project, {"DAYLEAF_INDEX_BACKEND": "postgres", "CLAUDECODE": "1"}
+    )
     assert (found["index.backend"], found["index.dsn"]) == ("local", "")
     assert len(found.problems) == 3
 

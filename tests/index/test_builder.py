@@ -24,8 +24,16 @@ def store(place):
     return vault.mixed(place)
 
 
-@pytest.mark.parametrize(("words", "first"), [
-    ("jwt issuer", "jwt"), ("no cache docker", "cache"), ("버튼", "korean"), ("src/auth/jwt.py", "jwt"), ("plain functions", "style")])
+@pytest.mark.parametrize(
+    ("words", "first"),
+    [
+        ("jwt issuer", "jwt"),
+        ("no cache docker", "cache"),
+        ("버튼", "korean"),
+        ("src/auth/jwt.py", "jwt"),
+        ("plain functions", "style"),
+    ],
+)
 def test_a_query_finds_its_record(store, now, words, first):
     """Over all tiers and kinds."""
     builder.build(store, now)
@@ -33,10 +41,17 @@ def test_a_query_finds_its_record(store, now, words, first):
 
 
 def test_scores_are_bm25(place, now):
-    """Against the formula, computed here from scratch, within the quantisation of one impact in 115."""
+    """Against the formula, computed here from scratch, within the quantisation of one impact in
+    115.
+    """
     rnd = random.Random(5)
-    bodies = {f"d{i}": " ".join(rnd.choice("alpha beta gamma delta epsilon zeta".split()) for _ in range(rnd.randrange(5, 40)))
-              for i in range(30)}
+    bodies = {
+        f"d{i}": " ".join(
+            rnd.choice("alpha beta gamma delta epsilon zeta".split())
+            for _ in range(rnd.randrange(5, 40))
+        )
+        for i in range(30)
+    }
     for name, body in bodies.items():
         vault.put(place, f"p/learnings/{name}.md", "x", body)
     opened = vault.built(place, now)
@@ -61,7 +76,10 @@ def test_verify_is_silent_for_a_fresh_index_and_names_what_differs(store, now):
     vault.put(store, "p/learnings/new.md", "New", "new")
     os.unlink(store.path("s/rules/style.md"))
     assert {line.partition(":")[0] for line in builder.verify(store, now)} == {
-        "changed since it was indexed", "not in the index", "in the index, but no file"}
+        "changed since it was indexed",
+        "not in the index",
+        "in the index, but no file",
+    }
 
 
 def test_a_refresh_appends_and_a_search_sees_both(store, now):
@@ -92,7 +110,9 @@ def test_a_full_refresh_finds_every_change_and_merges_when_many(place, now):
 
 
 def test_a_same_size_edit_with_its_time_put_back_is_found_near_the_build(place, now):
-    """Equal size and mtime prove nothing when the file was young at the build (git's racy entries)."""
+    """Equal size and mtime prove nothing when the file was young at the build (git's racy
+    entries).
+    """
     path = vault.put(place, "p/learnings/a.md", "Alpha", "first")
     vault.touch(path, now)
     builder.build(place, now)
@@ -102,7 +122,9 @@ def test_a_same_size_edit_with_its_time_put_back_is_found_near_the_build(place, 
 
 
 def test_random_edits_give_what_a_rebuild_gives(place, now):
-    """After any sequence of writes, deletes and refreshes the index ranks as one built from nothing."""
+    """After any sequence of writes, deletes and refreshes the index ranks as one built from
+    nothing.
+    """
     rnd = random.Random(11)
     words = "alpha beta gamma delta epsilon zeta eta theta".split()
     vault.learnings(place, 5)
@@ -113,7 +135,9 @@ def test_random_edits_give_what_a_rebuild_gives(place, now):
             if os.path.exists(place.path(name)):
                 os.unlink(place.path(name))
         else:
-            vault.put(place, name, rnd.choice(words), " ".join(rnd.choices(words, k=rnd.randrange(3, 20))))
+            vault.put(
+                place, name, rnd.choice(words), " ".join(rnd.choices(words, k=rnd.randrange(3, 20)))
+            )
         builder.refresh(place, now, names=[name] if rnd.random() < 0.5 else None)
         opened, data = indexview.open_index(place), assembly.assemble(place, now)[0]
         fresh = indexview.Index(place, segment.Segment("", data), delta.Delta(b""))
@@ -139,26 +163,49 @@ def test_a_builder_does_not_wait_for_another(store, now):
 
     builder.build(store, now)
     with files.Lock(store.cache + "/" + store.scope + ".lock"):
-        code = ("import sys; sys.path.insert(0, sys.argv[1]); from memory.core import layout as paths; from memory.index import builder as indexer; from memory.hook import indexview as index\n"
-                "place = paths.locate({'HOME': sys.argv[2]}, sys.argv[3]); print(indexer.build(place, 1.0).busy)\n"
-                "index.open_index(place)")
-        root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(indexview.__file__))))
-        done = subprocess.run([sys.executable, "-c", code, root, os.path.dirname(store.home), store.project],
-                              capture_output=True, text=True, timeout=20, check=True)
+        code = (
+            "import sys; sys.path.insert(0, sys.argv[1]); from memory.core import layout as paths; "
+            "from memory.index import builder as indexer; from memory.hook import "
+            "indexview as index\n"
+            "place = paths.locate({'HOME': sys.argv[2]}, sys.argv[3]); "
+            "print(indexer.build(place, 1.0).busy)\n"
+            "index.open_index(place)"
+        )
+        root = os.path.dirname(
+            os.path.dirname(os.path.dirname(os.path.abspath(indexview.__file__)))
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", code, root, os.path.dirname(store.home), store.project],
+            capture_output=True,
+            text=True,
+            timeout=20,
+            check=True,
+        )
     assert done.stdout == "True\n"
 
 
 def test_readers_and_writers_at_once_lose_nothing(place, now):
-    """Four processes add 25 records each and refresh, while this one searches: all are found at the end."""
+    """Four processes add 25 records each and refresh, while this one searches: all are found at the
+    end.
+    """
     vault.learnings(place, 3)
     builder.build(place, now)
-    code = ("import sys; sys.path[:0] = [sys.argv[1], sys.argv[1] + '/tests']; from harness import vault\n"
-            "from memory.core import layout as paths; from memory.index import builder as indexer\nplace = paths.locate({'HOME': sys.argv[2]}, sys.argv[3])\n"
-            "for i in range(25):\n name = 'p/learnings/w%s-%d.md' % (sys.argv[4], i)\n"
-            " vault.put(place, name, 'Kafka', 'kafka')\n indexer.refresh(place, 1.0, names=[name] if i % 3 else None)\n")
+    code = (
+        "import sys; sys.path[:0] = [sys.argv[1], sys.argv[1] + '/tests']; from "
+        "harness import vault\n"
+        "from memory.core import layout as paths; from memory.index import builder as indexer\n"
+        "place = paths.locate({'HOME': sys.argv[2]}, sys.argv[3])\n"
+        "for i in range(25):\n name = 'p/learnings/w%s-%d.md' % (sys.argv[4], i)\n"
+        " vault.put(place, name, 'Kafka', 'kafka')\n"
+        " indexer.refresh(place, 1.0, names=[name] if i % 3 else None)\n"
+    )
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(indexview.__file__))))
-    children = [subprocess.Popen([sys.executable, "-c", code, root, os.path.dirname(place.home), place.project, str(n)])
-                for n in range(4)]
+    children = [
+        subprocess.Popen(
+            [sys.executable, "-c", code, root, os.path.dirname(place.home), place.project, str(n)]
+        )
+        for n in range(4)
+    ]
     while any(child.poll() is None for child in children):
         try:
             indexview.open_index(place).close()
@@ -173,22 +220,30 @@ def test_an_index_is_private(store, now):
     """Segment, delta and lock are 0600 in 0700."""
     builder.build(store, now)
     builder.refresh(store, now, names=["p/learnings/jwt.md"])
-    assert {oct(os.stat(os.path.join(store.cache, f)).st_mode & 0o777) for f in os.listdir(store.cache)} == {"0o600"}
+    assert {
+        oct(os.stat(os.path.join(store.cache, f)).st_mode & 0o777) for f in os.listdir(store.cache)
+    } == {"0o600"}
     assert oct(os.stat(store.cache).st_mode & 0o777) == "0o700"
 
 
-@pytest.mark.parametrize("seconds", [-1, -10**9, 0, 2**33])
+@pytest.mark.parametrize("seconds", [-1, -(10**9), 0, 2**33])
 def test_a_file_from_any_time_is_indexed(place, now, seconds):
     """Archives restore times before 1970; some tools write 0."""
     path = vault.put(place, "p/learnings/old.md", "Old", "kafka")
     os.utime(path, (seconds, seconds))
     builder.build(place, now)
-    assert indexview.open_index(place).records == 1 and builder.refresh(place, now)[1:4] == (0, 0, 0)
+    assert indexview.open_index(place).records == 1 and builder.refresh(place, now)[1:4] == (
+        0,
+        0,
+        0,
+    )
     assert b"old.md" in documents.frame(indexview.open_index(place), "p/learnings/old.md")
 
 
 def test_verify_notices_bytes_that_changed_behind_a_delta(place, now):
-    """With a delta the segment's own checksum is what shows that its postings are changed since it was written."""
+    """With a delta the segment's own checksum is what shows that its postings are changed since it
+    was written.
+    """
     for i in range(20):
         vault.put(place, "p/learnings/n%d.md" % i, "Zebra %d" % i, "zebra")
     builder.build(place, now)
@@ -208,10 +263,20 @@ def test_verify_notices_bytes_that_changed_behind_a_delta(place, now):
 
 
 def test_a_log_that_grew_long_becomes_part_of_the_segment(place, now):
-    """Few frames of long conversations are as many bytes as hundreds of notes, and each word of a search passes over them."""
+    """Few frames of long conversations are as many bytes as hundreds of notes, and each word of a
+    search passes over them.
+    """
     for number in range(5):
-        talks.put(place, ["## %02d:00 turn\n\n%s\n\n" % (at, " ".join("word%d" % (at * 1000 + n) for n in range(1000)))
-                          for at in range(20)], id="c-7a1c000%d" % number, created="2026-01-2%dT10:00:00Z" % number)
+        talks.put(
+            place,
+            [
+                "## %02d:00 turn\n\n%s\n\n"
+                % (at, " ".join("word%d" % (at * 1000 + n) for n in range(1000)))
+                for at in range(20)
+            ],
+            id="c-7a1c000%d" % number,
+            created="2026-01-2%dT10:00:00Z" % number,
+        )
     builder.build(place, now)
     names = [record.name for record in Store(place, vault.settings(), now).each()]
     builder.refresh(place, now, names[:1])
@@ -219,4 +284,5 @@ def test_a_log_that_grew_long_becomes_part_of_the_segment(place, now):
     builder.refresh(place, now, names)
     assert len(indexview.open_index(place, watch=False).delta.data) > builder.MERGE_BYTES
     assert builder.refresh(place, now).built and builder.verify(place, now) == []
-    assert len(indexview.open_index(place, watch=False).delta.data) < 2000  # when which folder was last seen, no record
+    # when which folder was last seen, no record
+    assert len(indexview.open_index(place, watch=False).delta.data) < 2000

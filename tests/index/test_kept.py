@@ -1,4 +1,6 @@
-"""What was derived of files and kept: found again for the very same file alone, and never more than a saving."""
+"""What was derived of files and kept: found again for the very same file alone, and never more than
+a saving.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,10 @@ def test_a_fact_is_found_again_for_the_same_file_and_the_same_program(place):
     first.put("p/learnings/a.md", "one", "words", [1, ["b", 2.5]])
     first.save()
     assert told(place).get("p/learnings/a.md", "one", "words") == [1, ["b", 2.5]]
-    assert told(place).get("p/learnings/a.md", "two", "words") is None and told(place).get("p/b.md", "one", "words") is None
+    assert (
+        told(place).get("p/learnings/a.md", "two", "words") is None
+        and told(place).get("p/b.md", "one", "words") is None
+    )
     assert told(place).get("p/learnings/a.md", "one", "lines") is None
     assert told(place, "a setting").get("p/learnings/a.md", "one", "words") is None
     assert Kept(place, "facts", (tokeniser,)).get("p/learnings/a.md", "one", "words") is None
@@ -38,7 +43,9 @@ def test_what_nobody_asks_for_is_not_kept_on(place):
     second = told(place)
     assert second.get("a", "one", "words") == "a"
     second.save()
-    assert told(place).get("b", "one", "words") is None and told(place).get("a", "one", "words") == "a"
+    assert (
+        told(place).get("b", "one", "words") is None and told(place).get("a", "one", "words") == "a"
+    )
 
 
 def test_a_damaged_or_absent_file_holds_nothing(place):
@@ -77,31 +84,55 @@ def test_a_head_is_the_record_and_is_read_once(store, monkeypatch):
         found = list(heads(store, later))
         assert len(read) == times and (store.skipped, store.duplicates) == noted
         for head, record in zip(found, records, strict=True):
-            assert all(getattr(head, key) == getattr(record, key) for key in (
-                "name", "id", "kind", "title", "created", "updated", "tokens", "accepted", "active", "tier"))
-            assert (set(head.labels), tuple(head.problems)) == ({*record.topics, *record.tags}, record.problems)
+            assert all(
+                getattr(head, key) == getattr(record, key)
+                for key in (
+                    "name",
+                    "id",
+                    "kind",
+                    "title",
+                    "created",
+                    "updated",
+                    "tokens",
+                    "accepted",
+                    "active",
+                    "tier",
+                )
+            )
+            assert (set(head.labels), tuple(head.problems)) == (
+                {*record.topics, *record.tags},
+                record.problems,
+            )
 
 
 @pytest.fixture(name="asked")
 def _asked(store, monkeypatch):
     """Ask for the heads a minute later; gives the names of the files that were read for it."""
+
     def asked():
         read = []
-        monkeypatch.setattr(store, "read", lambda name: read.append(name) or Store.read(store, name))
+        monkeypatch.setattr(
+            store, "read", lambda name: read.append(name) or Store.read(store, name)
+        )
         list(heads(store, time.time() + 60))
         return read
+
     return asked
 
 
 def test_a_build_of_the_index_keeps_the_heads(store, place, asked, monkeypatch):
-    """It reads every file anyway.  Of one whose lines YAML may read otherwise it keeps none: that belongs to the reader of YAML."""
+    """It reads every file anyway.  Of one whose lines YAML may read otherwise it keeps none: that
+    belongs to the reader of YAML.
+    """
     put(place, "p/learnings/e.md", "Five", "x", created="2026-10-01")
     path = Path(place.path("p/learnings/e.md"))
     path.write_text(path.read_text().replace("title: Five", "title: &a Five"))
     records = list(store.each())
     builder.build(place, time.time() + 60)
     assert asked() == ["p/learnings/d.md", "p/learnings/e.md"] and asked() == ["p/learnings/d.md"]
-    assert [head.title for head in heads(store, time.time() + 60)] == [record.title for record in records]
+    assert [head.title for head in heads(store, time.time() + 60)] == [
+        record.title for record in records
+    ]
     monkeypatch.setattr(kept, "_yaml", lambda: "another")
     assert asked() == ["p/learnings/d.md", "p/learnings/e.md"]
 

@@ -13,8 +13,12 @@ from memory.core import StoreError
 from memory.index import ownserver
 
 
-def test_a_server_of_ones_own_is_chosen_asked_and_left(server, place, ok, run, tmp_path, monkeypatch):
-    """`index --backend postgres` alone starts it and loads all tiers; recall and status tell of it."""
+def test_a_server_of_ones_own_is_chosen_asked_and_left(
+    server, place, ok, run, tmp_path, monkeypatch
+):
+    """`index --backend postgres` alone starts it and loads all tiers; recall and status tell of
+    it.
+    """
     folder = server.partition("=")[2].partition(" ")[0]
     monkeypatch.setattr(ownserver, "folder", lambda home: folder)
     monkeypatch.setattr(ownserver, "stop", lambda home: True)
@@ -45,7 +49,9 @@ def test_where_there_is_none_nothing_is_made_for_it(run, place, tmp_path, monkey
     pytest.importorskip("psycopg")
     monkeypatch.setattr(ownserver, "ROOT_FOLDER", str(tmp_path / "var"))
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    assert "install.sh --postgres` installs one" in one_line_error(run("index", "--backend", "postgres"), 1)
+    assert "install.sh --postgres` installs one" in one_line_error(
+        run("index", "--backend", "postgres"), 1
+    )
     assert not os.path.exists(ownserver.folder(place.home)) and not (tmp_path / "var").exists()
 
 

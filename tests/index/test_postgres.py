@@ -1,4 +1,6 @@
-"""Recall from a PostgreSQL index: the same answers, what stands in for files, and what happens when it fails."""
+"""Recall from a PostgreSQL index: the same answers, what stands in for files, and what happens when
+it fails.
+"""
 
 from __future__ import annotations
 
@@ -24,38 +26,75 @@ from memory.terminal import pages, sheets
 def ask(place, now, text, dsn, **options):
     """The answer to a query that is put to the files and to a database."""
     given = {key.rstrip("_").replace("_", "-"): value for key, value in options.items()}
-    return search.recall(place, settings(place), question.options({"query": text, **given}, now, 0.0), now, 0.0, dsn=dsn)
+    return search.recall(
+        place,
+        settings(place),
+        question.options({"query": text, **given}, now, 0.0),
+        now,
+        0.0,
+        dsn=dsn,
+    )
 
 
 @pytest.fixture
 def store(place, loaded, now):
     """A hundred and fifty records of the shared tier, in both indexes."""
     for number, (title, body) in enumerate(texts(150)):
-        write(place, "s/learnings/n%d.md" % number, body, id="l-%d" % number, title=title, created="2026-10-%02d" % (1 + number % 28))
+        write(
+            place,
+            "s/learnings/n%d.md" % number,
+            body,
+            id="l-%d" % number,
+            title=title,
+            created="2026-10-%02d" % (1 + number % 28),
+        )
     builder.build(place, now)
     loaded()
     return place
 
 
 def test_the_database_finds_what_the_local_index_finds(store, stranger, dsn, now):
-    """The same records in the same order with the same scores: on another machine from the rows, here from the files."""
+    """The same records in the same order with the same scores: on another machine from the rows,
+    here from the files.
+    """
     asked = ["%s %s %s" % (WORDS[i], WORDS[i + 7], WORDS[i + 3]) for i in range(0, 24, 2)]
-    asked += ["the_kafka_%d" % i for i in (3, 9)] + ["kafak broker", "usertoken queue", "config timeout"]
+    asked += ["the_kafka_%d" % i for i in (3, 9)] + [
+        "kafak broker",
+        "usertoken queue",
+        "config timeout",
+    ]
     for text in asked:
-        here, there = (ask(place, now, text, used, workspace=store.key if place is stranger else "")
-                       for place, used in ((store, ""), (stranger, dsn)))
+        here, there = (
+            ask(place, now, text, used, workspace=store.key if place is stranger else "")
+            for place, used in ((store, ""), (stranger, dsn))
+        )
         assert [hit.id for hit in there.hits] == [hit.id for hit in here.hits], text
-        assert [round(hit.score, 3) for hit in there.hits] == [round(hit.score, 3) for hit in here.hits], text
+        assert [round(hit.score, 3) for hit in there.hits] == [
+            round(hit.score, 3) for hit in here.hits
+        ], text
         both = ask(store, now, text, dsn)
-        assert [(hit.id, hit.score) for hit in both.hits] == [(hit.id, hit.score) for hit in here.hits]
+        assert [(hit.id, hit.score) for hit in both.hits] == [
+            (hit.id, hit.score) for hit in here.hits
+        ]
         assert both.backend == "lexical + postgres"
 
 
 def test_filters_and_listings_are_answered_too(store, stranger, dsn, now):
     """Kinds and times in the database, tags and versions from the text."""
-    write(store, "s/rules/r.md", "Restart the broker.", id="r-1", title="Broker", rationale="leak", tags="[ops]", created="2026-11-20")
+    write(
+        store,
+        "s/rules/r.md",
+        "Restart the broker.",
+        id="r-1",
+        title="Broker",
+        rationale="leak",
+        tags="[ops]",
+        created="2026-11-20",
+    )
     rows.bring(dsn, store, "s")
-    found = lambda text="", **more: [hit.id for hit in ask(stranger, now, text, dsn, workspace=store.key, **more).hits]  # noqa: E731
+    found = lambda text="", **more: [  # noqa: E731
+        hit.id for hit in ask(stranger, now, text, dsn, workspace=store.key, **more).hits
+    ]
     assert found("broker", kind="rule") == ["r-1"]
     assert found("broker", tag="ops") == ["r-1"]
     assert found(limit=1) == ["r-1"]
@@ -72,43 +111,83 @@ def test_a_hit_that_is_not_here_says_so(store, stranger, dsn, now):
 
 
 def test_a_record_that_only_the_database_holds_is_shown(place, dsn, ok, run, tmp_path):
-    """Its text, its workspace, and what that text is; one whose file was deleted here is gone, whatever the database holds."""
-    other = layout.Place(str(tmp_path / "o"), "other-00000001", str(tmp_path / "o"), str(tmp_path / "o"), "", str(tmp_path / "o" / ".dayleaf"))
-    write(other, "s/learnings/x.md", "# Broker\n\nThe zeppelin broker.\n\n## More\n\nOf it.", id="l-x", title="X")
+    """Its text, its workspace, and what that text is; one whose file was deleted here is gone,
+    whatever the database holds.
+    """
+    other = layout.Place(
+        str(tmp_path / "o"),
+        "other-00000001",
+        str(tmp_path / "o"),
+        str(tmp_path / "o"),
+        "",
+        str(tmp_path / "o" / ".dayleaf"),
+    )
+    write(
+        other,
+        "s/learnings/x.md",
+        "# Broker\n\nThe zeppelin broker.\n\n## More\n\nOf it.",
+        id="l-x",
+        title="X",
+    )
     rows.bring(dsn, other, "s")
     mine = write(place, "s/learnings/y.md", "Mine.", id="l-y", title="Y")
     ok("index", "--backend", "postgres", "--dsn", dsn)
     mine.unlink()
     said = ok("show", "l-x")
-    assert "other-00000001" in said and "not on this machine: from the database" in said and "The zeppelin broker." in said
-    assert json.loads(ok("show", "l-x", "--section", "More", "--json"))["body"].strip().endswith("Of it.")
+    assert (
+        "other-00000001" in said
+        and "not on this machine: from the database" in said
+        and "The zeppelin broker." in said
+    )
+    assert (
+        json.loads(ok("show", "l-x", "--section", "More", "--json"))["body"]
+        .strip()
+        .endswith("Of it.")
+    )
     assert "no record" in run("show", "l-y").stderr
     assert "no record" in run("show", "l-nothing").stderr
 
 
-def test_the_server_and_the_page_ask_the_database_too(place, dsn, ok, env, project, now, monkeypatch, tmp_path):
-    """What recall and show find on the command line, an agent finds over MCP and a reader on the page, with the same words."""
-    other = layout.Place(str(tmp_path / "o"), "other-00000001", str(tmp_path / "o"), str(tmp_path / "o"), "", str(tmp_path / "o" / ".dayleaf"))
+def test_the_server_and_the_page_ask_the_database_too(
+    place, dsn, ok, env, project, now, monkeypatch, tmp_path
+):
+    """What recall and show find on the command line, an agent finds over MCP and a reader on the
+    page, with the same words.
+    """
+    other = layout.Place(
+        str(tmp_path / "o"),
+        "other-00000001",
+        str(tmp_path / "o"),
+        str(tmp_path / "o"),
+        "",
+        str(tmp_path / "o" / ".dayleaf"),
+    )
     write(other, "s/learnings/x.md", "# Broker\n\nThe zeppelin broker.", id="l-x", title="X")
     rows.bring(dsn, other, "s")
     ok("index", "--backend", "postgres", "--dsn", dsn)
     desk = mcpcalls.desk(env, project, now, monkeypatch)
     found = desk("recall", query="zeppelin broker", workspace="all")["hits"][0]
-    assert found["id"] == "l-x" and found["origin"].startswith("not on this machine: from the database")
+    assert found["id"] == "l-x" and found["origin"].startswith(
+        "not on this machine: from the database"
+    )
     read = desk("get_record", id="l-x")
     assert "zeppelin" in read["body"] and read["origin"] == found["origin"]
     assert desk("index_status")["database"]["state"] == "ready"
     with pytest.raises(StoreError, match="no record"):
         desk("get_record", id="l-nothing")
     shown = pages.Pages(place, vault.settings(), lambda: now, None, dsn)
-    assert [row["hit"].id for row in shown.search("zeppelin broker", within="all").values["rows"]] == ["l-x"]
+    assert [
+        row["hit"].id for row in shown.search("zeppelin broker", within="all").values["rows"]
+    ] == ["l-x"]
     assert shown.search("zeppelin broker", within="all", live=True).values["rows"] == []
     said = sheets.rendered(shown.record("l-x"), "/x", False)
     assert "zeppelin" in said and "not on this machine: from the database" in said
 
 
 def test_of_a_workspace_that_is_here_the_files_are_the_truth(store, dsn, now):
-    """An edit, a new file and a deletion count at once, though the database knows nothing of them."""
+    """An edit, a new file and a deletion count at once, though the database knows nothing of
+    them.
+    """
     first = ask(store, now, "the_kafka_3", dsn).hits[0]
     write(store, first.record.name, "Now about zeppelins.", id=first.id, title="Zeppelin")
     assert [hit.id for hit in ask(store, now, "zeppelins", dsn).hits] == [first.id]
@@ -117,32 +196,59 @@ def test_of_a_workspace_that_is_here_the_files_are_the_truth(store, dsn, now):
 
 
 def test_what_was_shared_but_not_pulled_is_found(store, dsn, now, project, env):
-    """A colleague's record came with a commit that this checkout does not have; once it has it, a missing file is a deletion."""
+    """A colleague's record came with a commit that this checkout does not have; once it has it, a
+    missing file is a deletion.
+    """
     path = write(store, "s/learnings/new.md", "The zeppelin landed.", id="l-new", title="Zeppelin")
     for words in (("add", "-A"), ("commit", "-qm", "one")):
         subprocess.run(["git", "-C", project, *words], env=env, check=True)
     rows.bring(dsn, store, "s")
     path.unlink()
     assert [hit.id for hit in ask(store, now, "zeppelin", dsn).hits] == []
-    connected(dsn, lambda c: c.execute("UPDATE dayleaf.record SET commit = 'abcdef0123' WHERE known = 'l-new'"))
+    connected(
+        dsn,
+        lambda c: c.execute(
+            "UPDATE dayleaf.record SET commit = 'abcdef0123' WHERE known = 'l-new'"
+        ),
+    )
     found = ask(store, now, "zeppelin", dsn).hits
     assert [hit.id for hit in found] == ["l-new"] and "as of commit abcdef0123" in found[0].origin
 
 
 def test_a_word_of_one_record_is_found_over_all_workspaces(store, stranger, dsn, now, tmp_path):
     """What only one knows is what is looked for; its count over all follows the loads."""
-    other = layout.Place(str(tmp_path / "o"), "other-00000001", str(tmp_path / "o"), str(tmp_path / "o"), "", str(tmp_path / "o" / ".dayleaf"))
+    other = layout.Place(
+        str(tmp_path / "o"),
+        "other-00000001",
+        str(tmp_path / "o"),
+        str(tmp_path / "o"),
+        "",
+        str(tmp_path / "o" / ".dayleaf"),
+    )
     path = write(other, "s/learnings/x.md", "The zeppelin broker.", id="l-x", title="X")
     rows.bring(dsn, other, "s")
     assert [hit.id for hit in ask(stranger, now, "zeppelin", dsn, workspace="all").hits] == ["l-x"]
     path.unlink()
     rows.bring(dsn, other, "s")
-    assert connected(dsn, lambda c: c.execute("SELECT df FROM dayleaf.total WHERE term = 'zeppelin'").fetchall()) == []
+    assert (
+        connected(
+            dsn,
+            lambda c: c.execute("SELECT df FROM dayleaf.total WHERE term = 'zeppelin'").fetchall(),
+        )
+        == []
+    )
 
 
 def test_a_role_reads_the_workspaces_it_is_admitted_to(store, dsn, now, tmp_path, server):
     """By table, by search, by counts; `dayleaf.workspaces` narrows further, and never widens."""
-    other = layout.Place(str(tmp_path / "o"), "other-00000001", str(tmp_path / "o"), str(tmp_path / "o"), "", str(tmp_path / "o" / ".dayleaf"))
+    other = layout.Place(
+        str(tmp_path / "o"),
+        "other-00000001",
+        str(tmp_path / "o"),
+        str(tmp_path / "o"),
+        "",
+        str(tmp_path / "o" / ".dayleaf"),
+    )
     write(other, "s/learnings/x.md", "The secret zeppelin broker.", id="l-x", title="X")
     rows.bring(dsn, other, "s")
     role = "reader" + dsn.rpartition("=")[2]
@@ -150,22 +256,70 @@ def test_a_role_reads_the_workspaces_it_is_admitted_to(store, dsn, now, tmp_path
     def prepare(connection):
         connection.execute("CREATE ROLE %s LOGIN" % role)
         connection.execute("SELECT dayleaf.admit(%s, %s)", (role, store.key))
+
     connected(dsn, prepare)
     mine = dsn.replace("user=dayleaf", "user=" + role)
     assert list(postgres.database(mine).spaces()) == [store.key]
     for table in ("record", "document", "term"):
-        assert connected(mine, lambda c, t=table: c.execute("SELECT count(DISTINCT workspace) FROM dayleaf." + t).fetchone()) == (1,)
-    assert connected(mine, lambda c: c.execute("SELECT * FROM dayleaf.frequency('{1,2}', '{zeppelin}')").fetchall()) == []
-    connected(dsn, lambda c: c.execute("INSERT INTO dayleaf.chunk (workspace, record, ordinal, dims, scale, code, numbers) SELECT workspace, id, "
-                                       "0, 2, 1, B'10', '\\x0100' FROM dayleaf.record; UPDATE dayleaf.workspace SET label = 'm', dims = 2, chunks = 9"))
-    near = connected(mine, lambda c: c.execute("SELECT DISTINCT workspace FROM dayleaf.near('{1,2}', 'm', '[1,0]', B'10', 9999, 9999, 9)").fetchall())
-    assert near == connected(mine, lambda c: c.execute("SELECT DISTINCT workspace FROM dayleaf.chunk").fetchall()) == [(1,)]
-    sought = "SELECT count(*) FROM dayleaf.search('{1,2}', 'zeppelin | broker', '{broker}', '{1}', '{.1,.2,.3,.4}', '{}', null, null, 99, 99)"
-    assert connected(mine, lambda c: c.execute(sought).fetchone()[0]) == connected(dsn, lambda c: c.execute(
-        "SELECT count(*) FROM dayleaf.document WHERE workspace = 1 AND words @@ 'broker'").fetchone()[0]) > 0
+        assert connected(
+            mine,
+            lambda c, t=table: c.execute(
+                "SELECT count(DISTINCT workspace) FROM dayleaf." + t
+            ).fetchone(),
+        ) == (1,)
+    assert (
+        connected(
+            mine,
+            lambda c: c.execute(
+                "SELECT * FROM dayleaf.frequency('{1,2}', '{zeppelin}')"
+            ).fetchall(),
+        )
+        == []
+    )
+    connected(
+        dsn,
+        lambda c: c.execute(
+            "INSERT INTO dayleaf.chunk (workspace, record, ordinal, dims, scale, code, numbers) "
+            "SELECT workspace, id, 0, 2, 1, B'10', '\\x0100' FROM dayleaf.record; UPDATE "
+            "dayleaf.workspace SET label = 'm', dims = 2, chunks = 9"
+        ),
+    )
+    near = connected(
+        mine,
+        lambda c: c.execute(
+            "SELECT DISTINCT workspace FROM dayleaf.near('{1,2}', 'm', '[1,0]', "
+            "B'10', 9999, 9999, 9)"
+        ).fetchall(),
+    )
+    assert (
+        near
+        == connected(
+            mine, lambda c: c.execute("SELECT DISTINCT workspace FROM dayleaf.chunk").fetchall()
+        )
+        == [(1,)]
+    )
+    sought = (
+        "SELECT count(*) FROM dayleaf.search('{1,2}', 'zeppelin | broker', '{broker}', '{1}', "
+        "'{.1,.2,.3,.4}', '{}', null, null, 99, 99)"
+    )
+    assert (
+        connected(mine, lambda c: c.execute(sought).fetchone()[0])
+        == connected(
+            dsn,
+            lambda c: c.execute(
+                "SELECT count(*) FROM dayleaf.document WHERE workspace = 1 AND words @@ 'broker'"
+            ).fetchone()[0],
+        )
+        > 0
+    )
     for narrowed in ("'other-00000001'", "'%s,other-00000001'" % store.key):
-        seen = connected(mine, lambda c, n=narrowed: [c.execute("SET dayleaf.workspaces = " + n), c.execute(
-            "SELECT DISTINCT workspace FROM dayleaf.record").fetchall()][1])
+        seen = connected(
+            mine,
+            lambda c, n=narrowed: [
+                c.execute("SET dayleaf.workspaces = " + n),
+                c.execute("SELECT DISTINCT workspace FROM dayleaf.record").fetchall(),
+            ][1],
+        )
         assert seen == ([] if "," not in narrowed else [(1,)])
     with pytest.raises(Exception, match="permission denied"):
         connected(mine, lambda c: c.execute("DELETE FROM dayleaf.record"))
@@ -173,16 +327,26 @@ def test_a_role_reads_the_workspaces_it_is_admitted_to(store, dsn, now, tmp_path
         connected(mine, lambda c: c.execute("SELECT dayleaf.admit('%s', 'all')" % role))
 
 
-def test_a_database_that_goes_away_in_the_middle_leaves_the_files(store, dsn, now, server, monkeypatch):
+def test_a_database_that_goes_away_in_the_middle_leaves_the_files(
+    store, dsn, now, server, monkeypatch
+):
     """Recall goes on with what is here, and says so on one line."""
     name = dsn.rpartition("=")[2]
     real = postgres.Remote.search
 
     def gone(self, *words):
-        connected(server + " dbname=postgres", lambda c: [
-            c.execute("ALTER DATABASE %s ALLOW_CONNECTIONS false" % name),
-            c.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", (name,))])
+        connected(
+            server + " dbname=postgres",
+            lambda c: [
+                c.execute("ALTER DATABASE %s ALLOW_CONNECTIONS false" % name),
+                c.execute(
+                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s",
+                    (name,),
+                ),
+            ],
+        )
         return real(self, *words)
+
     monkeypatch.setattr(postgres.Remote, "search", gone)
     monkeypatch.setattr(postgres, "SECONDS", 1.0)
     found = ask(store, now, "kafka broker", dsn)
@@ -193,8 +357,14 @@ def test_a_database_that_goes_away_in_the_middle_leaves_the_files(store, dsn, no
     assert again.hits and again.notes and "only this machine was searched" in again.notes[0]
 
 
-@pytest.mark.parametrize(("change", "said"), [
-    ("dbname=nowhere", "does not exist"), ("host=/nowhere", "No such file"), ("user=nobody_known", "does not exist")])
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ("dbname=nowhere", "does not exist"),
+        ("host=/nowhere", "No such file"),
+        ("user=nobody_known", "does not exist"),
+    ],
+)
 def test_a_wrong_connection_string_is_told_as_what_it_is(place, dsn, now, change, said):
     """And costs no answer."""
     key = change.partition("=")[0]
@@ -208,10 +378,12 @@ def test_more_callers_than_the_queue_holds_are_told(store, dsn, monkeypatch):
         monkeypatch.setattr(postgres, name, value)
     base, said = postgres.Database(dsn), []
     with base.reading():
+
         def wait():
             with pytest.raises(Unreachable) as fault, base.reading():
                 pass
             said.append(str(fault.value))
+
         jobs = [threading.Thread(target=wait) for _ in range(2)]
         for job in jobs:
             job.start()
@@ -232,16 +404,25 @@ def test_a_statement_that_takes_too_long_is_ended(dsn, monkeypatch):
 
 
 def test_common_terms_bring_no_more_than_the_cap():
-    """A rare term brings all that hold it, a common one its highest tier of few, two common ones what holds both."""
+    """A rare term brings all that hold it, a common one its highest tier of few, two common ones
+    what holds both.
+    """
     counts = {"rare": 40, "often": 300_000, "much": 250_000}
     counts.update({rows.tier(term, n): 0 for term in list(counts) for n in range(1, 5)})
-    counts.update({rows.tier("often", n): v for n, v in zip(range(1, 5), (60_000, 20_000, 4_000, 300))})
+    counts.update(
+        {rows.tier("often", n): v for n, v in zip(range(1, 5), (60_000, 20_000, 4_000, 300))}
+    )
     counts.update({rows.tier("much", n): v for n, v in zip(range(1, 5), (10_000, 3_000, 900, 0))})
     said = postgres.candidates(["often", "rare", "much"], counts, 1_000_000)
     parts = said.split(" | ")
     assert parts[:2] == ["'rare'", rows.quoted(rows.tier("often", 4))]
     assert parts[2].startswith("(") and "much" in parts[2]
-    assert postgres.candidates(["absent"], dict.fromkeys([rows.tier("absent", n) for n in range(5)], 0), 10) == ""
+    assert (
+        postgres.candidates(
+            ["absent"], dict.fromkeys([rows.tier("absent", n) for n in range(5)], 0), 10
+        )
+        == ""
+    )
 
 
 def test_a_million_look_like_ten_thousand_to_a_search(store, dsn, stranger, now, monkeypatch):
@@ -263,7 +444,9 @@ for line in sys.stdin:
 
 @pytest.fixture
 def meaning(store, stranger, tmp_path, env, now, dsn):
-    """Ask by meaning: meaning(place, text, dsn, label); the records and their vectors are in both indexes."""
+    """Ask by meaning: meaning(place, text, dsn, label); the records and their vectors are in both
+    indexes.
+    """
     write(store, "s/learnings/car.md", "The car needs oil.", id="l-car", title="Car")
     write(store, "s/learnings/doctor.md", "A doctor came by.", id="l-doctor", title="Doctor")
     builder.build(store, now)
@@ -271,22 +454,39 @@ def meaning(store, stranger, tmp_path, env, now, dsn):
 
     def armed(place, label="meanings"):
         found = settings(place, recall_minSimilarity=0.05)
-        found.values.update({"embeddings.provider.command": made.command, "embeddings.provider.args": list(made.args),
-                             "embeddings.modelLabel": label})
+        found.values.update(
+            {
+                "embeddings.provider.command": made.command,
+                "embeddings.provider.args": list(made.args),
+                "embeddings.modelLabel": label,
+            }
+        )
         return found
+
     vectors.update(store, embedder.from_settings(armed(store), "", env), env, now)
 
     def ask(place, text, dsn="", label="meanings"):
-        query = search.Query(text=text, semantic=True, workspace=store.key if place is stranger else "")
+        query = search.Query(
+            text=text, semantic=True, workspace=store.key if place is stranger else ""
+        )
         mine = armed(place, label)
-        return search.recall(place, mine, query, now, 0.0, semantic=Semantic(mine, "", env), dsn=dsn)
+        return search.recall(
+            place, mine, query, now, 0.0, semantic=Semantic(mine, "", env), dsn=dsn
+        )
+
     return ask
 
 
-def test_vectors_of_the_database_rank_as_the_local_ones_do(store, stranger, dsn, meaning, monkeypatch):
-    """Compared one by one, by the index of pgvector, and by signs on a server that has none; the answer says what ranked."""
+def test_vectors_of_the_database_rank_as_the_local_ones_do(
+    store, stranger, dsn, meaning, monkeypatch
+):
+    """Compared one by one, by the index of pgvector, and by signs on a server that has none; the
+    answer says what ranked.
+    """
     asked = ("automobile", "physician broker", "kafka queue leak")
-    here = {text: [(hit.id, round(hit.score, 3)) for hit in meaning(store, text).hits] for text in asked}
+    here = {
+        text: [(hit.id, round(hit.score, 3)) for hit in meaning(store, text).hits] for text in asked
+    }
     assert here["automobile"][0][0] == "l-car"
 
     def there(used=dsn):
@@ -295,14 +495,22 @@ def test_vectors_of_the_database_rank_as_the_local_ones_do(store, stranger, dsn,
             found = meaning(stranger, text, used)
             assert [(hit.id, round(hit.score, 3)) for hit in found.hits] == here[text]
             assert found.backend == "lexical + postgres + vectors (meanings)" and not found.notes
+
     assert rows.bring(dsn, store, "s").vectors == 152
     assert rows.bring(dsn, store, "s").vectors == 0
     there()
     monkeypatch.setattr(nearest, "EXACT", 0)
     there(dsn + " options='-c enable_seqscan=off'")
     postgres._close_all()
-    assert connected(dsn, lambda c: c.execute(
-        "SELECT idx_scan FROM pg_stat_user_indexes WHERE indexrelname = 'chunk_near_64'").fetchone()[0]) >= 3
+    assert (
+        connected(
+            dsn,
+            lambda c: c.execute(
+                "SELECT idx_scan FROM pg_stat_user_indexes WHERE indexrelname = 'chunk_near_64'"
+            ).fetchone()[0],
+        )
+        >= 3
+    )
     connected(dsn, lambda c: c.execute("DROP EXTENSION vector CASCADE"))
     there()
     monkeypatch.setattr(rows, "_armed", lambda connection, dims: False)
@@ -312,7 +520,9 @@ def test_vectors_of_the_database_rank_as_the_local_ones_do(store, stranger, dsn,
     monkeypatch.undo()
     write(store, "s/learnings/car.md", "The bread wants salt.", id="l-car", title="Bread")
     rows.bring(dsn, store, "s")
-    assert connected(dsn, lambda c: c.execute("SELECT count(embedding), count(*) FROM dayleaf.chunk").fetchone()) == (151, 151)
+    assert connected(
+        dsn, lambda c: c.execute("SELECT count(embedding), count(*) FROM dayleaf.chunk").fetchone()
+    ) == (151, 151)
 
 
 def test_vectors_of_another_model_leave_the_words(store, stranger, dsn, meaning):

@@ -11,10 +11,34 @@ from memory.index import assembly, builder
 
 @pytest.fixture
 def store(place):
-    vault.put(place, "p/learnings/jwt.md", "JWT issuer", "The issuer must match; see src/auth/jwt.py.", tags="[auth]")
-    vault.put(place, "p/learnings/cache.md", "Docker cache", "Use --no-cache when the layer is stale.", tags="[build]")
-    vault.put(place, "p/checkpoints/2026-11-20/101500-fix.md", "Fixed the JWT issuer", "Edited src/auth/jwt.py.")
-    vault.put(place, "s/rules/style.md", "Style", "Prefer plain functions.", rationale="they read well", tags="[python]")
+    vault.put(
+        place,
+        "p/learnings/jwt.md",
+        "JWT issuer",
+        "The issuer must match; see src/auth/jwt.py.",
+        tags="[auth]",
+    )
+    vault.put(
+        place,
+        "p/learnings/cache.md",
+        "Docker cache",
+        "Use --no-cache when the layer is stale.",
+        tags="[build]",
+    )
+    vault.put(
+        place,
+        "p/checkpoints/2026-11-20/101500-fix.md",
+        "Fixed the JWT issuer",
+        "Edited src/auth/jwt.py.",
+    )
+    vault.put(
+        place,
+        "s/rules/style.md",
+        "Style",
+        "Prefer plain functions.",
+        rationale="they read well",
+        tags="[python]",
+    )
     vault.put(place, "g/learnings/korean.md", "버튼 접근성", "버튼을 누르면 초점이 사라진다.")
     return place
 
@@ -31,7 +55,9 @@ def test_both_inverters_write_the_same_bytes(store, now):
 def test_more_documents_than_champions_give_the_same_bytes(place, now):
     """A term of over 1,024 documents has a champion list; both inverters agree on it."""
     for i in range(1100):
-        vault.put(place, f"p/learnings/{i:04d}.md", f"common {i % 7}", "common " * (i % 5 + 1) + f"w{i}")
+        vault.put(
+            place, f"p/learnings/{i:04d}.md", f"common {i % 7}", "common " * (i % 5 + 1) + f"w{i}"
+        )
     one, _, _ = assembly.assemble(place, now, vectorised=False)
     other, _, _ = assembly.assemble(place, now, vectorised=True)
     assert one == other

@@ -22,16 +22,23 @@ def write(place, name, body, **meta):
 
 
 def test_keywords_are_what_tells_a_text_from_its_corpus():
-    """A frequent rare word leads, a word of every document trails, and identifiers keep their form."""
+    """A frequent rare word leads, a word of every document trails, and identifiers keep their
+    form.
+    """
     df = {"issuer": 1, "config": 50}
-    found = topics.keywords("config config issuer issuer getUserToken the the the", lambda t: df.get(t, 1), 50)
+    found = topics.keywords(
+        "config config issuer issuer getUserToken the the the", lambda t: df.get(t, 1), 50
+    )
     assert found[0] == "issuer" and "getUserToken" in found and "the" not in found
     assert found.index("issuer") < found.index("config")
 
 
 def test_keywords_are_at_most_as_many_as_asked():
     """Fifteen by default."""
-    assert len(topics.keywords(" ".join("word%s" % chr(97 + i) for i in range(26)), lambda t: 1, 9)) == 15
+    assert (
+        len(topics.keywords(" ".join("word%s" % chr(97 + i) for i in range(26)), lambda t: 1, 9))
+        == 15
+    )
 
 
 def test_forms_of_a_word_count_as_one_keyword():
@@ -39,29 +46,60 @@ def test_forms_of_a_word_count_as_one_keyword():
     assert topics.keywords("tokens Tokens tokens token", lambda t: 1, 9) == ("tokens",)
 
 
-@pytest.mark.parametrize(("body", "expected"), [
-    ("# Head\n\nIt broke in `src/a.py`. We fixed it, e.g. by v2.1.0. Then more.",
-     "It broke in `src/a.py`. We fixed it, e.g. by v2.1.0."),
-    ("```py\nx = 1. Y\n```\nOne. Two. Three.", "One. Two."), ("Only one line", "Only one line"), ("", ""),
-    ("- first item\n- second item\n- third", "first item second item"), ("| a | b |\n|---|---|\nProse.", "Prose."),
-    ("버튼을 고쳤다. 그리고 배포했다. 끝.", "버튼을 고쳤다. 그리고 배포했다."),
-    ("修正した。配備した。終わり。", "修正した。 配備した。"),
-    ("A sentence\nover two lines. Next one.", "A sentence over two lines. Next one."), ("```\nnever closed", "")])
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (
+            "# Head\n\nIt broke in `src/a.py`. We fixed it, e.g. by v2.1.0. Then more.",
+            "It broke in `src/a.py`. We fixed it, e.g. by v2.1.0.",
+        ),
+        ("```py\nx = 1. Y\n```\nOne. Two. Three.", "One. Two."),
+        ("Only one line", "Only one line"),
+        ("", ""),
+        ("- first item\n- second item\n- third", "first item second item"),
+        ("| a | b |\n|---|---|\nProse.", "Prose."),
+        ("버튼을 고쳤다. 그리고 배포했다. 끝.", "버튼을 고쳤다. 그리고 배포했다."),
+        ("修正した。配備した。終わり。", "修正した。 配備した。"),
+        ("A sentence\nover two lines. Next one.", "A sentence over two lines. Next one."),
+        ("```\nnever closed", ""),
+    ],
+)
 def test_a_summary_is_two_sentences_word_for_word(body, expected):
     """Headings, code and tables are left out; abbreviations and versions end no sentence."""
     assert topics.summary(body) == expected
 
 
 def test_the_export_lists_learnings_with_topics_and_sums(place, now):
-    """The JSON form of the index: accepted learnings alone, their topics by file, categories by topic."""
-    write(place, "p/learnings/a.md", "JWT issuer broke. It was the clock.", title="Issuer", tags="[jwt, auth]",
-          updated="2026-11-20")
-    write(place, "s/learnings/docker-cache.md", "Docker layers. Docker cache helps.", title="Docker cache")
+    """The JSON form of the index: accepted learnings alone, their topics by file, categories by
+    topic.
+    """
+    write(
+        place,
+        "p/learnings/a.md",
+        "JWT issuer broke. It was the clock.",
+        title="Issuer",
+        tags="[jwt, auth]",
+        updated="2026-11-20",
+    )
+    write(
+        place,
+        "s/learnings/docker-cache.md",
+        "Docker layers. Docker cache helps.",
+        title="Docker cache",
+    )
     write(place, "p/learnings/docker-base.md", "Docker base image.", title="Docker base")
     write(place, "p/learnings/c.md", "Maybe.", title="Candidate", source="auto")
     write(place, "p/checkpoints/2026-11-20/100000-x.md", "Did things.", title="Work")
     value = topics.export(place, now, CATEGORIES)
-    assert list(value) == ["version", "generated", "learningCount", "totalTokens", "learnings", "topics", "categories"]
+    assert list(value) == [
+        "version",
+        "generated",
+        "learningCount",
+        "totalTokens",
+        "learnings",
+        "topics",
+        "categories",
+    ]
     assert value["learningCount"] == 3 and value["generated"] == clock.iso(now)
     rows = {row["file"]: row for row in value["learnings"]}
     first = rows["p/learnings/a.md"]
@@ -70,6 +108,9 @@ def test_the_export_lists_learnings_with_topics_and_sums(place, now):
     assert first["summary"] == "JWT issuer broke. It was the clock." and first["tokenCount"] == 9
     assert rows["s/learnings/docker-cache.md"]["topics"] == ["docker"]
     assert value["totalTokens"] == sum(row["tokenCount"] for row in value["learnings"])
-    assert value["topics"]["docker"] == ["p/learnings/docker-base.md", "s/learnings/docker-cache.md"]
+    assert value["topics"]["docker"] == [
+        "p/learnings/docker-base.md",
+        "s/learnings/docker-cache.md",
+    ]
     assert value["categories"] == {"auth": ["auth", "jwt"], "build": ["docker"]}
     assert json.dumps(value) == json.dumps(topics.export(place, now, CATEGORIES))

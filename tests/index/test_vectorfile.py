@@ -17,7 +17,9 @@ np = pytest.importorskip("numpy")
 
 
 def test_one_damaged_byte_is_never_believed(store, provider, env, now):
-    """Wherever it is, a search refuses the file; the next update mends it from what is sound, or embeds anew."""
+    """Wherever it is, a search refuses the file; the next update mends it from what is sound, or
+    embeds anew.
+    """
     vectors.update(store, provider, env, now)
     vectors.update(store, provider, env, now)
     good, path = Path(vectorfile.path_of(store)).read_bytes(), Path(vectorfile.path_of(store))
@@ -25,19 +27,23 @@ def test_one_damaged_byte_is_never_believed(store, provider, env, now):
     found = nearest.search(store, query, 5)
     assert len(good) > 3000
     for at in range(0, len(good), 61):
-        path.write_bytes(good[:at] + bytes([good[at] ^ 0x41]) + good[at + 1:])
+        path.write_bytes(good[:at] + bytes([good[at] ^ 0x41]) + good[at + 1 :])
         try:
             assert nearest.search(store, query, 5) == found  # padding: no byte of it counts
         except IndexFault as error:
             assert "dayleaf index build --embeddings" in str(error) and "\n" not in str(error)
             assert vectors.state(store)["problem"]
     for at in (9, 200, len(good) - 40):
-        path.write_bytes(good[:at] + bytes([good[at] ^ 0x41]) + good[at + 1:])
+        path.write_bytes(good[:at] + bytes([good[at] ^ 0x41]) + good[at + 1 :])
         with pytest.raises(IndexFault):
             nearest.search(store, query, 5)
         vectors.update(store, provider, env, now)
         vectors.update(store, provider, env, now)
-        assert contents(store) == whole and nearest.search(store, query, 5) == found and vectors.state(store)["problem"] == ""
+        assert (
+            contents(store) == whole
+            and nearest.search(store, query, 5) == found
+            and vectors.state(store)["problem"] == ""
+        )
 
 
 def test_a_damaged_row_costs_its_record_alone(store, provider, env, now, seen):
@@ -55,7 +61,9 @@ def test_a_damaged_row_costs_its_record_alone(store, provider, env, now, seen):
 
 @pytest.mark.parametrize("gone", [True, False])
 def test_a_damaged_row_is_never_carried_over(store, provider, env, now, gone):
-    """Where it is not embedded again (its file went too, or the limit is reached) it leaves the file, and gets no new checksum."""
+    """Where it is not embedded again (its file went too, or the limit is reached) it leaves the
+    file, and gets no new checksum.
+    """
     vectors.update(store, provider, env, now)
     path = Path(vectorfile.path_of(store))
     data = bytearray(path.read_bytes())
@@ -67,10 +75,16 @@ def test_a_damaged_row_is_never_carried_over(store, provider, env, now, gone):
     vectors.update(store, provider, env, now, limit=0)
     kept = contents(store)
     assert len(kept) == 29 and kept.items() <= before.items()
-    assert (vectors.state(store)["behind"], vectors.state(store)["problem"]) == (0 if gone else 1, "")
+    assert (vectors.state(store)["behind"], vectors.state(store)["problem"]) == (
+        0 if gone else 1,
+        "",
+    )
 
 
-@pytest.mark.parametrize("data", [b"", b"x", b"DLVEC\0\0\1", b"DLVEC\0\0\2" + bytes(200), bytes(5000), b"# notes\n" * 100])
+@pytest.mark.parametrize(
+    "data",
+    [b"", b"x", b"DLVEC\0\0\1", b"DLVEC\0\0\2" + bytes(200), bytes(5000), b"# notes\n" * 100],
+)
 def test_a_foreign_file_is_an_index_fault_and_then_replaced(store, provider, env, now, data):
     """Empty, short, of another version, or something else altogether."""
     Path(store.cache).mkdir(parents=True, exist_ok=True)
@@ -117,7 +131,11 @@ def test_a_torn_tail_of_the_log_is_ignored_and_mended(store, provider, env, now)
         log.write_bytes(good[:length])
         assert names(store, query, 1) == ["p/learnings/l01.md"]
         assert vectors.state(store)["problem"] == "a torn log"
-    log.write_bytes(good[:starts[2] - 5] + good[starts[2]:])
+    log.write_bytes(good[: starts[2] - 5] + good[starts[2] :])
     assert names(store, ask(provider, env, "edited2 again2 anew2"), 1) == ["p/learnings/l02.md"]
     vectors.update(store, provider, env, now)
-    assert vectors.state(store)["problem"] == "" and vectors.state(store)["frames"] == 0 and contents(store) == whole
+    assert (
+        vectors.state(store)["problem"] == ""
+        and vectors.state(store)["frames"] == 0
+        and contents(store) == whole
+    )

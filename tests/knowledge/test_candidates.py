@@ -14,16 +14,25 @@ STATE = "- ✓ `acme issue list --state open`\n"
 
 @pytest.fixture
 def settle(place, now):
-    """Make candidates of what stands on record; gives the learnings by title: settle() -> {title: record}."""
+    """Make candidates of what stands on record; gives the learnings by title: settle() -> {title:
+    record}.
+    """
+
     def call():
         settings = vault.settings()
         candidates.settle_walls(place, settings, now, walls.write(place, settings, now))
         return {record.title: record for record in Store(place, settings, now).each(("learning",))}
+
     return call
 
 
 def held(place, session: str, day: str, *lines: str) -> None:
-    conversations.held(place, session, day, "## 09:00 go on\n\n" + "".join(line.rstrip("\n") + "\n" for line in lines) + "\nDone.\n")
+    conversations.held(
+        place,
+        session,
+        day,
+        "## 09:00 go on\n\n" + "".join(line.rstrip("\n") + "\n" for line in lines) + "\nDone.\n",
+    )
 
 
 def test_a_wall_of_two_sessions_becomes_a_candidate_with_what_then_worked(place, settle):
@@ -31,14 +40,30 @@ def test_a_wall_of_two_sessions_becomes_a_candidate_with_what_then_worked(place,
     assert settle() == {}
     held(place, "two", "2026-11-17", OPEN, STATE)
     ((title, record),) = settle().items()
-    assert title == "`acme issue list --open` fails (unknown flag: --open); `acme issue list --state open` works"
-    assert "    unknown flag: --open\n" in record.body and "- `acme issue list --state open` in place of" in record.body
-    assert "2026-11-17, k-two#1; 2026-11-16, k-one#1" in record.body and "failed in 2 sessions" in record.body
-    assert (record.source, record.accepted, str(record.meta["wall"]), list(record.derived_from)) == ("auto", False, "2", ["k-two", "k-one"])
+    assert title == (
+        "`acme issue list --open` fails (unknown flag: --open); `acme issue "
+        "list --state open` works"
+    )
+    assert (
+        "    unknown flag: --open\n" in record.body
+        and "- `acme issue list --state open` in place of" in record.body
+    )
+    assert (
+        "2026-11-17, k-two#1; 2026-11-16, k-one#1" in record.body
+        and "failed in 2 sessions" in record.body
+    )
+    assert (
+        record.source,
+        record.accepted,
+        str(record.meta["wall"]),
+        list(record.derived_from),
+    ) == ("auto", False, "2", ["k-two", "k-one"])
     assert list(settle().values()) == [record], "the same again changes nothing"
 
 
-def test_a_further_session_is_counted_and_a_wall_that_no_record_tells_takes_its_candidate_along(place, now, settle):
+def test_a_further_session_is_counted_and_a_wall_that_no_record_tells_takes_its_candidate_along(
+    place, now, settle
+):
     for day, session in enumerate(("one", "two", "three"), 16):
         held(place, session, "2026-11-%d" % day, OPEN, STATE)
         settle()
@@ -66,22 +91,51 @@ def test_what_a_person_decided_stays(place, now, settle, decide):
 
 
 def test_a_learning_of_the_same_failure_is_enough(place, settle):
-    vault.put(place, "p/learnings/there.md", "Acme has no flag for open issues", "`acme` failed:\n\n    unknown flag: --open\n")
+    vault.put(
+        place,
+        "p/learnings/there.md",
+        "Acme has no flag for open issues",
+        "`acme` failed:\n\n    unknown flag: --open\n",
+    )
     for day, session in enumerate(("one", "two"), 16):
         held(place, session, "2026-11-%d" % day, OPEN, STATE)
     assert list(settle()) == ["Acme has no flag for open issues"]
 
 
-@pytest.mark.parametrize(("fails", "then"), [
-    (OPEN, ""), (OPEN, "- ✓ `acme issue list --open --all`"),
-    ("- ✗ `acme run view 12` → exit 1: run not found", "- ✓ `acme run view 13`"),
-    ("- ✗ `make test` → exit 1: cart_test.c:9: the total of the cart is missing", "- edited `cart.c`\n- ✓ `make test`"),
-    ("- ✗ `make test` → exit 1: cart_test.c:9: the total of the cart is missing", "- ✓ `make test ONLY=cart`"),
-    ("- ✗ `git merge main` → exit 1: CONFLICT (content): Merge conflict in cart.c", "- ✓ `git merge --abort`"),
-    ("- ✗ Read `src/parts/view.c` → failed: File does not exist.", "- edited `lib/other.c`"),
-    ("- ✗ Read `src/parts/view_test.go` → failed: File does not exist.", "- edited `src/parts/view.go`"),
-    ("- ✗ Read `src/parts/src/parts/view.go` → failed: File does not exist.", "- edited `src/parts/view.go`"),
-    ("- ✗ `acme test ./view` → exit 1: ./view: directory not found", "- ✓ `cd /srv && make test`")], ids=str)
+@pytest.mark.parametrize(
+    ("fails", "then"),
+    [
+        (OPEN, ""),
+        (OPEN, "- ✓ `acme issue list --open --all`"),
+        ("- ✗ `acme run view 12` → exit 1: run not found", "- ✓ `acme run view 13`"),
+        (
+            "- ✗ `make test` → exit 1: cart_test.c:9: the total of the cart is missing",
+            "- edited `cart.c`\n- ✓ `make test`",
+        ),
+        (
+            "- ✗ `make test` → exit 1: cart_test.c:9: the total of the cart is missing",
+            "- ✓ `make test ONLY=cart`",
+        ),
+        (
+            "- ✗ `git merge main` → exit 1: CONFLICT (content): Merge conflict in cart.c",
+            "- ✓ `git merge --abort`",
+        ),
+        ("- ✗ Read `src/parts/view.c` → failed: File does not exist.", "- edited `lib/other.c`"),
+        (
+            "- ✗ Read `src/parts/view_test.go` → failed: File does not exist.",
+            "- edited `src/parts/view.go`",
+        ),
+        (
+            "- ✗ Read `src/parts/src/parts/view.go` → failed: File does not exist.",
+            "- edited `src/parts/view.go`",
+        ),
+        (
+            "- ✗ `acme test ./view` → exit 1: ./view: directory not found",
+            "- ✓ `cd /srv && make test`",
+        ),
+    ],
+    ids=str,
+)
 def test_a_wall_without_a_remedy_and_work_in_progress_teach_nothing(place, settle, fails, then):
     for day, session in enumerate(("one", "two"), 16):
         held(place, session, "2026-11-%d" % day, fails, then)
@@ -96,8 +150,13 @@ def test_a_remedy_of_the_first_session_alone_is_not_enough(place, settle):
 
 def test_a_path_that_is_not_there_is_told_with_what_was_worked_on_in_its_place(place, settle):
     for day, session in enumerate(("one", "two"), 16):
-        held(place, session, "2026-11-%d" % day, "- ✗ Read `src/parts/view_test.c` → failed: File does not exist.",
-             "- edited `src/parts/views_test.c`")
+        held(
+            place,
+            session,
+            "2026-11-%d" % day,
+            "- ✗ Read `src/parts/view_test.c` → failed: File does not exist.",
+            "- edited `src/parts/views_test.c`",
+        )
     ((title, record),) = settle().items()
     assert title == "`src/parts/view_test.c` does not exist here; `src/parts/views_test.c` does"
     assert "- `src/parts/views_test.c` (2026-11-17, k-two#1)" in record.body
@@ -105,8 +164,17 @@ def test_a_path_that_is_not_there_is_told_with_what_was_worked_on_in_its_place(p
 
 def test_a_folder_that_is_there_from_the_projects_own_is_not_told_to_be_missing(place, settle):
     for day, session in enumerate(("one", "two"), 16):
-        held(place, session, "2026-11-%d" % day, "- edited `src/parts/view.c`",
-             "- ✗ `cd src/parts && make test` → exit 1: cd: no such file or directory: src/parts", "- ✓ `make test`")
+        held(
+            place,
+            session,
+            "2026-11-%d" % day,
+            "- edited `src/parts/view.c`",
+            "- ✗ `cd src/parts && make test` → exit 1: cd: no such file or directory: src/parts",
+            "- ✓ `make test`",
+        )
     ((title, record),) = settle().items()
-    assert title == "`src/parts` is there from the project's folder; a call fails on it where the shell stands elsewhere"
+    assert title == (
+        "`src/parts` is there from the project's folder; a call fails on it where the "
+        "shell stands elsewhere"
+    )
     assert "- `make test` in place of `cd src/parts && make test`" in record.body

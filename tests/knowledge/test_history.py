@@ -27,27 +27,51 @@ def test_sessions_are_read_newest_first_turn_by_turn(week, now):
 def test_a_checkpoint_counts_where_its_session_has_no_conversation(week, now):
     """It is one turn, whose commands and files are what its lists say; a session is told once."""
     conversations.noted(week, "one", "2026-11-16", "## Commands\n\n- ✗ `make` → exit 2: no rule\n")
-    conversations.noted(week, "zero", "2026-11-15", "## Done\n\n- edited `src/old.c`\n\n## Commands\n\n- ✓ `make old`\n", branch="old")
+    conversations.noted(
+        week,
+        "zero",
+        "2026-11-15",
+        "## Done\n\n- edited `src/old.c`\n\n## Commands\n\n- ✓ `make old`\n",
+        branch="old",
+    )
     found = conversations.sessions(week, now)
     assert [past.id for past in found][-2:] == ["k-one", "c-zero"]
     last = found[-1]
-    assert [(piece.kind, piece.text) for _, piece in last.steps() if piece.kind != "said"] == [("file", "src/old.c"), ("run", "make old")]
+    assert [(piece.kind, piece.text) for _, piece in last.steps() if piece.kind != "said"] == [
+        ("file", "src/old.c"),
+        ("run", "make old"),
+    ]
     assert last.ref(1) == "c-zero" and last.branch == "old"
 
 
 def test_a_summary_by_the_client_happened_before(place, now):
     """What it tells stands in the turns already."""
-    conversations.held(place, "long", "2026-11-16", "## 09:00 go\n\n- ✓ `make`\n\n## 10:00 (summary by the client)\n\n- ✓ `make`\n")
+    conversations.held(
+        place,
+        "long",
+        "2026-11-16",
+        "## 09:00 go\n\n- ✓ `make`\n\n## 10:00 (summary by the client)\n\n- ✓ `make`\n",
+    )
     assert [number for number, _ in conversations.sessions(place, now)[0].steps()] == [1]
 
 
 def test_only_what_may_answer_is_taken_apart(week, now):
-    assert [past.session for past in conversations.sessions(week, now, history.holds_words("Acme ISSUE"))] == ["three"]
-    assert [past.session for past in conversations.sessions(week, now, since=clock.parse("2026-11-18"))] == ["four", "three"]
+    assert [
+        past.session
+        for past in conversations.sessions(week, now, history.holds_words("Acme ISSUE"))
+    ] == ["three"]
+    assert [
+        past.session for past in conversations.sessions(week, now, since=clock.parse("2026-11-18"))
+    ] == ["four", "three"]
 
 
 def test_private_parts_and_unreadable_files_are_left_out(place, now):
-    conversations.held(place, "a", "2026-11-16", "## 09:00 go\n\n<private>\nthe word is swordfish\n</private>\n\nDone.\n")
+    conversations.held(
+        place,
+        "a",
+        "2026-11-16",
+        "## 09:00 go\n\n<private>\nthe word is swordfish\n</private>\n\nDone.\n",
+    )
     vault.write(place, "p/conversations/2026-11-17/bad.md", b"---\nid: k-bad\n---\n\xff\xfe\x00")
     found = conversations.sessions(place, now)
     assert [past.id for past in found] == ["k-a"] and "swordfish" not in repr(found)
@@ -57,68 +81,121 @@ def test_other_workspaces_are_read_when_asked_for(week, now):
     other = layout.Place(week.home, "other-0123abcd", "", "", "", "")
     conversations.held(other, "far", "2026-11-20", "## 09:00 go\n\nDone.\n")
     assert len(conversations.sessions(week, now)) == 4
-    assert [(past.session, past.workspace) for past in conversations.sessions(week, now, workspace="all")][:2] == [
-        ("far", "other-0123abcd"), ("four", "")]
+    assert [
+        (past.session, past.workspace)
+        for past in conversations.sessions(week, now, workspace="all")
+    ][:2] == [("far", "other-0123abcd"), ("four", "")]
     with pytest.raises(UsageError, match="no workspace 'nowhere'"):
         conversations.sessions(week, now, workspace="nowhere")
 
 
 def test_of_a_large_store_the_index_says_what_is_read(place, now, monkeypatch):
-    """The words of the question find old records; without an index the newest are read, and it is said."""
+    """The words of the question find old records; without an index the newest are read, and it is
+    said.
+    """
     monkeypatch.setattr(history, "MOST", 3)
-    conversations.held(place, "old", "2026-01-05", "## 09:00 why is the frobnicator slow?\n\nIt sorts twice.\n")
+    conversations.held(
+        place, "old", "2026-01-05", "## 09:00 why is the frobnicator slow?\n\nIt sorts twice.\n"
+    )
     for day in range(10, 19):
         conversations.held(place, "s%d" % day, "2026-11-%d" % day, "## 09:00 go on\n\nDone.\n")
     wanted = history.Wanted(lambda body: True, "frobnicator")
     bare = history.read(place, vault.settings(), wanted, now)
-    assert [past.session for past in bare.sessions] == ["s18", "s17", "s16"] and "only the newest 3 " in bare.notes[0]
+    assert [past.session for past in bare.sessions] == [
+        "s18",
+        "s17",
+        "s16",
+    ] and "only the newest 3 " in bare.notes[0]
     vault.built(place, now).close()
     for every in (False, True):
-        assert [past.session for past in history.read(place, vault.settings(), wanted._replace(every=every), now).sessions] == ["old"]
+        assert [
+            past.session
+            for past in history.read(
+                place, vault.settings(), wanted._replace(every=every), now
+            ).sessions
+        ] == ["old"]
     newest = history.read(place, vault.settings(), wanted._replace(text=""), now)
     assert [past.session for past in newest.sessions] == ["s18", "s17", "s16"] and newest.notes
 
 
 def test_blame_names_who_touched_a_file_then_who_spoke_of_it(week, now):
-    conversations.noted(week, "two", "2026-11-17", "## Decisions\n\n- the plan was approved: a ring in `src/cache.c`\n- another matter\n")
+    conversations.noted(
+        week,
+        "two",
+        "2026-11-17",
+        "## Decisions\n\n- the plan was approved: a ring in `src/cache.c`\n- another matter\n",
+    )
     found = history.blame(conversations.sessions(week, now, decisions=True), "src/cache.c")
-    assert [(touch.past.session, touch.how) for touch in found] == [("two", "created"), ("four", "discussed")]
+    assert [(touch.past.session, touch.how) for touch in found] == [
+        ("two", "created"),
+        ("four", "discussed"),
+    ]
     assert found[0].requests == (("k-two#1", "add a cache"),)
     assert found[0].decisions == (("c-two", "the plan was approved: a ring in `src/cache.c`"),)
-    assert found[0].said == "The cache stands in `src/cache.c`; we chose a ring because it needs no lock."
+    assert (
+        found[0].said
+        == "The cache stands in `src/cache.c`; we chose a ring because it needs no lock."
+    )
     assert found[1].said == "`src/cache.c` keeps the last hundred answers."
 
 
 def test_of_a_list_the_entry_about_the_file_is_quoted(place, now):
-    conversations.held(place, "a", "2026-11-16", "## 09:00 go\n\n- edited `src/ring.c`\n\nWhat changed:\n- `src/wrap.c` wraps\n- `src/ring.c` counts\n- docs\n")
-    assert history.blame(conversations.sessions(place, now), "ring.c")[0].said == "`src/ring.c` counts"
+    conversations.held(
+        place,
+        "a",
+        "2026-11-16",
+        "## 09:00 go\n\n- edited `src/ring.c`\n\nWhat changed:\n- `src/wrap.c` wraps\n"
+        "- `src/ring.c` counts\n- docs\n",
+    )
+    assert (
+        history.blame(conversations.sessions(place, now), "ring.c")[0].said == "`src/ring.c` counts"
+    )
 
 
 def test_blame_takes_the_end_of_a_path_and_a_whole_one(week, now):
     past = conversations.sessions(week, now)
     for path in ("server.c", "src/server.c", "./src/server.c", "/home/dev/app/src/server.c"):
         assert [(touch.past.session, touch.commits) for touch in history.blame(past, path)] == [
-            ("one", ("1a2b3c4 Look at what fclose returns",))], path
+            ("one", ("1a2b3c4 Look at what fclose returns",))
+        ], path
     assert not history.blame(past, "rver.c") and not history.blame(past, "lib/server.c")
 
 
 def test_a_name_that_several_files_bear_is_looked_for_with_its_folder(place, now):
-    conversations.held(place, "a", "2026-11-16", "## 09:00 go\n\n- edited `a/main.c`\n\nI changed main.c.\n")
-    conversations.held(place, "b", "2026-11-17", "## 09:00 go\n\n- edited `b/main.c`\n\nI changed b/main.c because it was slow.\n")
+    conversations.held(
+        place, "a", "2026-11-16", "## 09:00 go\n\n- edited `a/main.c`\n\nI changed main.c.\n"
+    )
+    conversations.held(
+        place,
+        "b",
+        "2026-11-17",
+        "## 09:00 go\n\n- edited `b/main.c`\n\nI changed b/main.c because it was slow.\n",
+    )
     conversations.held(place, "c", "2026-11-18", "## 09:00 go\n\nLook at main.c again.\n")
-    assert [touch.past.session for touch in history.blame(conversations.sessions(place, now), "b/main.c")] == ["b"]
+    assert [
+        touch.past.session
+        for touch in history.blame(conversations.sessions(place, now), "b/main.c")
+    ] == ["b"]
 
 
 def test_a_folder_is_known_by_the_files_below_it(place, now):
     """Its bare name is a word like any other, and does not count in prose."""
     conversations.held(place, "a", "2026-11-16", "## 09:00 go\n\n- edited `docs/design/ring.md`\n")
     conversations.held(place, "b", "2026-11-17", "## 09:00 go\n\nThe design is sound.\n")
-    assert [touch.past.session for touch in history.blame(conversations.sessions(place, now), "docs/design")] == ["a"]
+    assert [
+        touch.past.session
+        for touch in history.blame(conversations.sessions(place, now), "docs/design")
+    ] == ["a"]
 
 
 def test_a_bare_yes_is_told_with_what_it_answers(place, now):
-    page = "## 09:00 shall the cache expire?\n\nIt could, after an hour.\n\n## 09:10 yes\n\n- edited `src/cache.c`\n\nIt does.\n\n" \
-           "## 09:20 commit it\n\n- commit abc1234: Expire the cache\n"
+    page = (
+        "## 09:00 shall the cache expire?\n\nIt could, after an hour.\n\n## 09:10 yes\n\n"
+        "- edited `src/cache.c`\n\nIt does.\n\n"
+        "## 09:20 commit it\n\n- commit abc1234: Expire the cache\n"
+    )
     conversations.held(place, "a", "2026-11-16", page)
     (touch,) = history.blame(conversations.sessions(place, now), "cache.c")
-    assert touch.requests == (("k-a#2", "shall the cache expire? → yes"),) and touch.commits == ("abc1234 Expire the cache",)
+    assert touch.requests == (("k-a#2", "shall the cache expire? → yes"),) and touch.commits == (
+        "abc1234 Expire the cache",
+    )

@@ -1,4 +1,6 @@
-"""Harvest: checkpoints to candidates without a model, with one on request, and what a person decides on them."""
+"""Harvest: checkpoints to candidates without a model, with one on request, and what a person
+decides on them.
+"""
 
 from __future__ import annotations
 
@@ -19,14 +21,33 @@ from memory.knowledge import proposals
 def record(id, body, session="s-1", day=1, tags=()):
     """A checkpoint of a session on a day of November 2026."""
     meta = {"session": session}
-    return records.Record("p/checkpoints/%s.md" % id, id, "checkpoint", "Work", body, clock.parse("2026-11-%02d" % day) or 0.0,
-                          0.0, tags=tags, source="human", meta=meta)
+    return records.Record(
+        "p/checkpoints/%s.md" % id,
+        id,
+        "checkpoint",
+        "Work",
+        body,
+        clock.parse("2026-11-%02d" % day) or 0.0,
+        0.0,
+        tags=tags,
+        source="human",
+        meta=meta,
+    )
 
 
 def learning(title, body="", key="", accepted=True):
     """A learning as the store gives it."""
-    return records.Record("p/learnings/x.md", "l-1", "learning", title, body, 0.0, 0.0, accepted=accepted,
-                          meta={"harvest": key} if key else {})
+    return records.Record(
+        "p/learnings/x.md",
+        "l-1",
+        "learning",
+        title,
+        body,
+        0.0,
+        0.0,
+        accepted=accepted,
+        meta={"harvest": key} if key else {},
+    )
 
 
 def titles(found):
@@ -36,22 +57,26 @@ def titles(found):
 
 # ---- what is proposed
 
-@pytest.mark.parametrize(("line", "reason"), [
-    ("Root cause: the pool was closed before the last row", "labelled as a cause"),
-    ("**Root cause:** the pool was closed before the last row", "labelled as a cause"),
-    ("- **Decision**: keep the pool open until the last row", "labelled as a decision"),
-    ("> Decided: keep the pool open until the last row", "labelled as a decision"),
-    ("### Lesson: close the pool after the last row", "labelled as a lesson"),
-    ("Note: the pool is closed by the worker", "labelled as a note"),
-    ("Ursache: der Pool war vor der letzten Zeile geschlossen", "labelled as a cause"),
-    ("Entscheidung: der Pool bleibt bis zur letzten Zeile offen", "labelled as a decision"),
-    ("근본 원인: 연결 풀이 마지막 행보다 먼저 닫혔다", "labelled as a cause"),
-    ("결정：연결 풀은 마지막 행까지 열어 둔다", "labelled as a decision"),
-    ("教訓：接続プールは最後の行の後で閉じる", "labelled as a lesson"),
-    ("根本原因：连接池在最后一行之前就关闭了", "labelled as a cause"),
-    ("Причина: пул соединений закрыт до последней строки", "labelled as a cause"),
-    ("Решение: держать пул соединений открытым", "labelled as a decision"),
-])
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("Root cause: the pool was closed before the last row", "labelled as a cause"),
+        ("**Root cause:** the pool was closed before the last row", "labelled as a cause"),
+        ("- **Decision**: keep the pool open until the last row", "labelled as a decision"),
+        ("> Decided: keep the pool open until the last row", "labelled as a decision"),
+        ("### Lesson: close the pool after the last row", "labelled as a lesson"),
+        ("Note: the pool is closed by the worker", "labelled as a note"),
+        ("Ursache: der Pool war vor der letzten Zeile geschlossen", "labelled as a cause"),
+        ("Entscheidung: der Pool bleibt bis zur letzten Zeile offen", "labelled as a decision"),
+        ("근본 원인: 연결 풀이 마지막 행보다 먼저 닫혔다", "labelled as a cause"),
+        ("결정：연결 풀은 마지막 행까지 열어 둔다", "labelled as a decision"),
+        ("教訓：接続プールは最後の行の後で閉じる", "labelled as a lesson"),
+        ("根本原因：连接池在最后一行之前就关闭了", "labelled as a cause"),
+        ("Причина: пул соединений закрыт до последней строки", "labelled as a cause"),
+        ("Решение: держать пул соединений открытым", "labelled as a decision"),
+    ],
+)
 def test_a_labelled_statement_is_proposed_whole(line, reason):
     """In six languages; the label is kept in the text, and the title is what stands behind it."""
     (one,) = proposals.harvest([record("c-1", "We looked at it.\n\n%s\n" % line)], [])
@@ -61,57 +86,96 @@ def test_a_labelled_statement_is_proposed_whole(line, reason):
     assert (one.from_ids, one.reason) == (("c-1",), reason + ", in 1 session")
 
 
-@pytest.mark.parametrize("text", [
-    CLICK, "We decided to use argparse, because click is slow.", "It failed because the pool was closed.",
-    "From now on we always close the pool.", "The root cause: the pool was closed.", "Decision: argparse or click, which one?",
-    "Decision: done", "```\nNote: the pool is closed by the worker\n```", "src/a.c:3: note: the pool is closed by the worker",
-    "note: run with `RUST_BACKTRACE=1` to see a backtrace", "Cause:closed_by_the_worker::of::the::pool", "Decisions to make: three of them",
-    "Decision:\n\n# Next\n\nWe look at the pool of the worker."])
+@pytest.mark.parametrize(
+    "text",
+    [
+        CLICK,
+        "We decided to use argparse, because click is slow.",
+        "It failed because the pool was closed.",
+        "From now on we always close the pool.",
+        "The root cause: the pool was closed.",
+        "Decision: argparse or click, which one?",
+        "Decision: done",
+        "```\nNote: the pool is closed by the worker\n```",
+        "src/a.c:3: note: the pool is closed by the worker",
+        "note: run with `RUST_BACKTRACE=1` to see a backtrace",
+        "Cause:closed_by_the_worker::of::the::pool",
+        "Decisions to make: three of them",
+        "Decision:\n\n# Next\n\nWe look at the pool of the worker.",
+    ],
+)
 def test_what_bears_no_label_is_not(text):
     """However it is worded; nor a question, code, or what a compiler prints."""
     assert proposals.harvest([record("c-1", text + "\n")], []) == []
 
 
 def test_a_statement_goes_on_until_its_paragraph_ends():
-    """Behind a label that stands alone it begins in the next line; the next label begins another one."""
-    body = ("**Root cause:**\n\nThe pool was closed before the last row,\nsince the worker counts from one.\n\nIt is mended.\n\n"
-            "Decision: the worker counts from zero,\nas everything else does\nLesson: look at the first row and at the last one\n"
-            "- more of it\n")
-    found = {one.body.partition(":")[0]: one.body.split("\n")[0].partition(": ")[2] for one in proposals.harvest([record("c-1", body)], [])}
-    assert found == {"Root cause": "The pool was closed before the last row, since the worker counts from one.",
-                     "Decision": "the worker counts from zero, as everything else does", "Lesson": "look at the first row and at the last one"}
+    """Behind a label that stands alone it begins in the next line; the next label begins another
+    one.
+    """
+    body = (
+        "**Root cause:**\n\nThe pool was closed before the last row,\n"
+        "since the worker counts from one.\n\nIt is mended.\n\n"
+        "Decision: the worker counts from zero,\nas everything else does\n"
+        "Lesson: look at the first row and at the last one\n"
+        "- more of it\n"
+    )
+    found = {
+        one.body.partition(":")[0]: one.body.split("\n")[0].partition(": ")[2]
+        for one in proposals.harvest([record("c-1", body)], [])
+    }
+    assert found == {
+        "Root cause": "The pool was closed before the last row, since the worker counts from one.",
+        "Decision": "the worker counts from zero, as everything else does",
+        "Lesson": "look at the first row and at the last one",
+    }
 
 
 def test_what_several_sessions_say_comes_first_then_the_newest():
     """The newest wording stands for all, linked to each record."""
-    ones = [record("c-1", "Decision: %s\n" % CLICK, "s-1", 1), record("c-2", "Cause: the clock of the runner is an hour late\n", "s-2", 2),
-            record("c-3", "Decided: %s\n" % CLICK.replace("40 ms", "40 ms here"), "s-3", 3),
-            record("c-4", "Cause: the lock of the queue is never given back\n", "s-3", 4)]
+    ones = [
+        record("c-1", "Decision: %s\n" % CLICK, "s-1", 1),
+        record("c-2", "Cause: the clock of the runner is an hour late\n", "s-2", 2),
+        record("c-3", "Decided: %s\n" % CLICK.replace("40 ms", "40 ms here"), "s-3", 3),
+        record("c-4", "Cause: the lock of the queue is never given back\n", "s-3", 4),
+    ]
     first, second, third = proposals.harvest(ones, [])
-    assert first.title == CLICK.replace("40 ms", "40 ms here").rstrip(".") and first.from_ids == ("c-1", "c-3")
+    assert first.title == CLICK.replace("40 ms", "40 ms here").rstrip(".") and first.from_ids == (
+        "c-1",
+        "c-3",
+    )
     assert (first.sessions, first.reason) == (2, "labelled as a decision, in 2 sessions")
     assert [one.from_ids for one in (second, third)] == [("c-4",), ("c-2",)]
 
 
 def test_what_says_no_to_another_statement_is_one_of_its_own():
-    ones = [record("c-1", "Decision: use floats for the prices of the shop\n"),
-            record("c-2", "Decision: never use floats for the prices of the shop\n", "s-2", 2)]
+    ones = [
+        record("c-1", "Decision: use floats for the prices of the shop\n"),
+        record("c-2", "Decision: never use floats for the prices of the shop\n", "s-2", 2),
+    ]
     assert len(proposals.harvest(ones, [])) == 2
 
 
 def test_checkpoints_of_one_day_count_as_one_session_where_none_is_named():
     """Notes by hand name no session."""
-    ones = [record("c-%d" % i, "Decision: %s\n" % CLICK, "", day) for i, day in enumerate((3, 3, 4))]
+    ones = [
+        record("c-%d" % i, "Decision: %s\n" % CLICK, "", day) for i, day in enumerate((3, 3, 4))
+    ]
     assert [proposals.harvest(some, [])[0].sessions for some in (ones[:2], ones)] == [1, 2]
 
 
 # ---- what is known, order, limit
 
-@pytest.mark.parametrize("known", [
-    learning("Use argparse instead of click because an import of click takes 40 ms"),
-    learning("Start-up", "It must be quick.\n\n" + CLICK + " So it stays.\n", accepted=False),
-    learning("Start-up", "Decided: " + CLICK + "\n"),
-], ids=["title", "sentence", "labelled"])
+
+@pytest.mark.parametrize(
+    "known",
+    [
+        learning("Use argparse instead of click because an import of click takes 40 ms"),
+        learning("Start-up", "It must be quick.\n\n" + CLICK + " So it stays.\n", accepted=False),
+        learning("Start-up", "Decided: " + CLICK + "\n"),
+    ],
+    ids=["title", "sentence", "labelled"],
+)
 def test_what_is_known_is_not_proposed(known):
     """A learning or candidate that says the same is enough; one that says no to it is not."""
     ones = [record("c-1", "Decision: " + CLICK + "\n")]
@@ -128,18 +192,25 @@ def test_a_key_is_enough_to_be_known():
 
 def test_the_order_is_the_same_however_the_checkpoints_come():
     """The limit takes the first."""
-    said = ["Decision: load `lib%s%s` in place of `old%s` at the start of %s." % (c, c, c, c * 4) for c in "abcdefghijklmnop"]
-    ones = [record("c-%02d" % i, line + "\n", "s-%d" % (i % 3), 1 + i % 9) for i, line in enumerate(said)]
+    said = [
+        "Decision: load `lib%s%s` in place of `old%s` at the start of %s." % (c, c, c, c * 4)
+        for c in "abcdefghijklmnop"
+    ]
+    ones = [
+        record("c-%02d" % i, line + "\n", "s-%d" % (i % 3), 1 + i % 9)
+        for i, line in enumerate(said)
+    ]
     ones.append(record("c-99", "Decision: " + CACHE + "\n", "s-8", 9))
     ones.append(record("c-98", "Decision: " + CACHE + "\n", "s-9", 10))
     first = proposals.harvest(ones, [], 99)
     random.Random(7).shuffle(ones)
     assert proposals.harvest(ones, [], 99) == first and len(first) == 17
     assert titles(first)[0].startswith("Keep the cache in")
-    assert proposals.harvest(ones, []) == first[:proposals.LIMIT]
+    assert proposals.harvest(ones, []) == first[: proposals.LIMIT]
 
 
 # ---- the command
+
 
 @pytest.fixture(name="notes")
 def _notes(place):
@@ -148,11 +219,19 @@ def _notes(place):
 
 
 def test_a_harvest_writes_candidates_that_no_prompt_gets(ok, place, notes):
-    """Linked to their checkpoints, of low confidence; recall finds them, the loader does not, a second harvest has nothing."""
+    """Linked to their checkpoints, of low confidence; recall finds them, the loader does not, a
+    second harvest has nothing.
+    """
     found = proposed(ok)
     assert set(found) == {"Use", "Keep", "`pytest`"}
-    text = Path(json.loads(ok("show", found["Use"]["id"], "--json"))["path"]).read_text(encoding="utf-8")
-    assert "source: auto\nconfidence: low\n" in text and "target: c-1" in text and "accepted" not in text
+    text = Path(json.loads(ok("show", found["Use"]["id"], "--json"))["path"]).read_text(
+        encoding="utf-8"
+    )
+    assert (
+        "source: auto\nconfidence: low\n" in text
+        and "target: c-1" in text
+        and "accepted" not in text
+    )
     assert "harvest: %s" % found["Use"]["key"] in text.replace('"', "")
     assert found["`pytest`"]["from"] == ["c-1", "c-2"]
     hits = json.loads(ok("recall", "argparse click", "--kind", "learning", "--json"))["hits"]
@@ -165,8 +244,14 @@ def test_a_harvest_writes_candidates_that_no_prompt_gets(ok, place, notes):
 def test_what_is_private_or_secret_reaches_no_candidate(ok, place):
     """A checkpoint edited by hand went through no redaction; its candidates do."""
     token = "ghp" + "_" + "A1b2C3d4" * 4 + "E5f6"
-    put(place, "p/checkpoints/c-1.md", "One", "Decision: use `%s` and no password, since it can be revoked.\n\n"
-        "<private>\n\nDecision: %s\n\n</private>\n" % (token, CACHE), created="2026-11-10")
+    put(
+        place,
+        "p/checkpoints/c-1.md",
+        "One",
+        "Decision: use `%s` and no password, since it can be revoked.\n\n"
+        "<private>\n\nDecision: %s\n\n</private>\n" % (token, CACHE),
+        created="2026-11-10",
+    )
     out = ok("harvest", "--json")
     assert len(kept(place)) == 1 and "sqlite3" not in out
     assert token not in out + kept(place)[0].read_text(encoding="utf-8")
@@ -176,7 +261,11 @@ def test_only_candidates_are_accepted_or_rejected(ok, env, project, place, notes
     """An accepted learning, a checkpoint, an unknown id: named before anything is done."""
     candidate = proposed(ok)["Use"]["id"]
     mine = json.loads(ok("learn", "Prices are integers in cents.", "--json"))["id"]
-    for id, said in ((mine, "is an accepted learning, not a candidate"), ("c-1", "is a checkpoint"), ("l-zzzz", "no record")):
+    for id, said in (
+        (mine, "is an accepted learning, not a candidate"),
+        ("c-1", "is a checkpoint"),
+        ("l-zzzz", "no record"),
+    ):
         status, shown = on_terminal(["harvest", "reject", candidate, id], env, project)
         assert status in (1, 2) and said in shown
     assert len(kept(place)) == 4
@@ -185,15 +274,22 @@ def test_only_candidates_are_accepted_or_rejected(ok, env, project, place, notes
 def test_the_slash_command_shows_the_candidates_without_a_model_request(place, notes, expand):
     """The hook answers it; its options are read; `list` is a word of it."""
     answer = expand("harvest", "--since 2026-11-15")
-    assert answer["decision"] == "block" and "Keep the cache" in answer["reason"] and "argparse" not in answer["reason"]
+    assert (
+        answer["decision"] == "block"
+        and "Keep the cache" in answer["reason"]
+        and "argparse" not in answer["reason"]
+    )
     assert "2 candidates wait" in expand("harvest", "list")["reason"] and len(kept(place)) == 2
 
 
 # ---- with a model
 
+
 @pytest.fixture
 def model(tmp_path, ok):
-    """Make a command the provider: model(*lines) sets what it answers; model.asked() is what it was given."""
+    """Make a command the provider: model(*lines) sets what it answers; model.asked() is what it was
+    given.
+    """
     script, asked, said = tmp_path / "model", tmp_path / "asked", tmp_path / "said"
     script.write_text("#!/bin/sh\ncat > '%s'\ncat '%s'\n" % (asked, said))
     script.chmod(0o755)
@@ -201,20 +297,35 @@ def model(tmp_path, ok):
     def answers(*lines):
         said.write_text("\n".join(lines) + "\n", encoding="utf-8")
         ok("config", "set", "distill.command", json.dumps([str(script)]))
+
     answers.asked = lambda: asked.read_text(encoding="utf-8") if asked.exists() else ""
     return answers
 
 
 def test_a_model_is_asked_only_where_it_is_named(ok, place, notes, model):
-    """Each sound bullet becomes a candidate linked to the records it cites; without --provider none is asked."""
-    model("- click costs 40 ms at each start, so `argparse` reads the options [c-1]",
-          "- The cache stays in `sqlite3`: no server is needed [c-1, c-2]", "- Everything moved to `postgres` [c-2]")
+    """Each sound bullet becomes a candidate linked to the records it cites; without --provider none
+    is asked.
+    """
+    model(
+        "- click costs 40 ms at each start, so `argparse` reads the options [c-1]",
+        "- The cache stays in `sqlite3`: no server is needed [c-1, c-2]",
+        "- Everything moved to `postgres` [c-2]",
+    )
     assert ok("harvest", "--dry-run") and model.asked() == ""
     value = json.loads(ok("harvest", "--provider", "command", "--json"))
     assert "Which lessons" in model.asked()
     assert [(one["title"], one["from"], one["reason"]) for one in value["proposals"]] == [
-        ("click costs 40 ms at each start, so `argparse` reads the options", ["c-1"], "distilled by command from 1 checkpoint"),
-        ("The cache stays in `sqlite3`: no server is needed", ["c-1", "c-2"], "distilled by command from 2 checkpoints")]
+        (
+            "click costs 40 ms at each start, so `argparse` reads the options",
+            ["c-1"],
+            "distilled by command from 1 checkpoint",
+        ),
+        (
+            "The cache stays in `sqlite3`: no server is needed",
+            ["c-1", "c-2"],
+            "distilled by command from 2 checkpoints",
+        ),
+    ]
     assert "no record holds 'postgres'" in value["notes"][0]
     assert len(kept(place)) == 2 and all("source: auto" in path.read_text() for path in kept(place))
 
@@ -223,15 +334,28 @@ def test_where_no_model_answers_the_harvest_does_without(ok, notes, model):
     """The notes say why, and the candidates are those of no model."""
     model("I would rather not.")
     value = json.loads(ok("harvest", "--provider", "command", "--json"))
-    assert "command failed" in value["notes"][0] and value["notes"][-1] == "no model answered, so the harvest was made without one"
+    assert (
+        "command failed" in value["notes"][0]
+        and value["notes"][-1] == "no model answered, so the harvest was made without one"
+    )
     assert len(value["proposals"]) == 3
 
 
-@pytest.mark.parametrize("piece", ["Note: ", "**", "- ", "> ", "`", "(", "Decision ", "결정 ", "Cause:", "a: "])
+@pytest.mark.parametrize(
+    "piece", ["Note: ", "**", "- ", "> ", "`", "(", "Decision ", "결정 ", "Cause:", "a: "]
+)
 def test_repetition_does_not_hang_it(piece):
     """No pattern takes more than linear time over a body that someone made to hang it."""
     body = "\n\n".join([piece * 20000, ("Note: " + piece * 90 + "x\n") * 200, "- " + piece * 20000])
-    said = "\n\n".join(["## 09:00 " + piece * 100, "> " + piece * 200, piece * 20000, "- edited `a.py`", piece * 90 + "x"])
+    said = "\n\n".join(
+        [
+            "## 09:00 " + piece * 100,
+            "> " + piece * 200,
+            piece * 20000,
+            "- edited `a.py`",
+            piece * 90 + "x",
+        ]
+    )
     start = time.process_time()
     proposals.harvest([record("c-1", body)], [], talks=[talk("t-1", "s-2", said)])
     assert time.process_time() - start < 5
@@ -239,18 +363,33 @@ def test_repetition_does_not_hang_it(piece):
 
 def test_a_handoff_made_of_checkpoints_is_no_second_witness(ok):
     """It repeats what they say."""
-    ok("checkpoint", "Decision: keep money in integer cents, because floats lost a cent in `vat()`.")
+    ok(
+        "checkpoint",
+        "Decision: keep money in integer cents, because floats lost a cent in `vat()`.",
+    )
     ok("handoff")
     ok("handoff")
-    assert [value["reason"] for value in proposed(ok).values()] == ["labelled as a decision, in 1 session"]
+    assert [value["reason"] for value in proposed(ok).values()] == [
+        "labelled as a decision, in 1 session"
+    ]
 
 
 # ---- what conversations say
 
+
 def talk(id, session, body, day=1):
     """The conversation of a session."""
-    return records.Record("p/conversations/%s.md" % id, id, "conversation", "Work", body, clock.parse("2026-11-%02d" % day) or 0.0,
-                          0.0, source="auto", meta={"session": session})
+    return records.Record(
+        "p/conversations/%s.md" % id,
+        id,
+        "conversation",
+        "Work",
+        body,
+        clock.parse("2026-11-%02d" % day) or 0.0,
+        0.0,
+        source="auto",
+        meta={"session": session},
+    )
 
 
 def spoke(request, said, *lines, at="09:00"):
@@ -259,14 +398,26 @@ def spoke(request, said, *lines, at="09:00"):
 
 
 def test_what_the_user_and_the_model_label_is_read_of_a_conversation():
-    """Each names its turn; the client's summary says it twice, and what is pasted by the page is not the user's word."""
-    body = spoke("Decision: uploads of more than 5 MB are never retried", "Root cause: `store.Session` lost its agent when it was copied.",
-                 "> (while working) Note: the front desk opens at nine")
+    """Each names its turn; the client's summary says it twice, and what is pasted by the page is
+    not the user's word.
+    """
+    body = spoke(
+        "Decision: uploads of more than 5 MB are never retried",
+        "Root cause: `store.Session` lost its agent when it was copied.",
+        "> (while working) Note: the front desk opens at nine",
+    )
     body += "## 10:00 (summary by the client)\n\nDecision: the clerk weighs each parcel once\n\n"
-    body += spoke("look at this\n> Note: " + "a line of a page that somebody pasted\n> " * 40, "Done.", at="11:00")
+    body += spoke(
+        "look at this\n> Note: " + "a line of a page that somebody pasted\n> " * 40,
+        "Done.",
+        at="11:00",
+    )
     found = {one.title: one for one in proposals.harvest([], [], talks=[talk("t-1", "s-1", body)])}
-    assert set(found) == {"Uploads of more than 5 MB are never retried", "`store.Session` lost its agent when it was copied",
-                          "The front desk opens at nine"}
+    assert set(found) == {
+        "Uploads of more than 5 MB are never retried",
+        "`store.Session` lost its agent when it was copied",
+        "The front desk opens at nine",
+    }
     one = found["Uploads of more than 5 MB are never retried"]
     assert one.from_ids == ("t-1",) and one.body.endswith("\n\nFrom t-1#1 (2026-11-01).\n")
 
@@ -274,15 +425,36 @@ def test_what_the_user_and_the_model_label_is_read_of_a_conversation():
 def test_a_checkpoint_and_the_conversation_of_its_session_are_one_session():
     """Each is cited."""
     talks = [talk("t-1", "s-1", spoke("go on", "Decision: " + CLICK))]
-    (one,) = proposals.harvest([record("c-1", "Decision: " + CLICK + "\n", "s-1", 2)], [], talks=talks)
+    (one,) = proposals.harvest(
+        [record("c-1", "Decision: " + CLICK + "\n", "s-1", 2)], [], talks=talks
+    )
     assert (one.sessions, one.from_ids) == (1, ("t-1", "c-1"))
 
 
 def test_conversations_are_read_by_the_command(ok, place):
     """Those since a time, and without their private parts."""
     body = spoke("Lesson: the token of a customer is never logged", "Noted.")
-    body += spoke("a <private>Note: we always pay Walrus late here</private> b", "Noted.", at="10:00")
-    put(place, "p/conversations/2026-11-20/t.md", "Talk", body, kind="conversation", session="s-1", created="2026-11-20")
-    put(place, "p/checkpoints/c-1.md", "One", "## Outcome\n\n- Noted.", session="s-1", created="2026-11-20")
+    body += spoke(
+        "a <private>Note: we always pay Walrus late here</private> b", "Noted.", at="10:00"
+    )
+    put(
+        place,
+        "p/conversations/2026-11-20/t.md",
+        "Talk",
+        body,
+        kind="conversation",
+        session="s-1",
+        created="2026-11-20",
+    )
+    put(
+        place,
+        "p/checkpoints/c-1.md",
+        "One",
+        "## Outcome\n\n- Noted.",
+        session="s-1",
+        created="2026-11-20",
+    )
     assert proposed(ok, "--since", "2026-11-21", "--dry-run") == {}
-    assert [one["title"] for one in proposed(ok, "--dry-run").values()] == ["The token of a customer is never logged"]
+    assert [one["title"] for one in proposed(ok, "--dry-run").values()] == [
+        "The token of a customer is never logged"
+    ]

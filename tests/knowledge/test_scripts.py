@@ -1,4 +1,6 @@
-"""An approved script runs exactly as it was approved, with little around it, and nothing else runs."""
+"""An approved script runs exactly as it was approved, with little around it, and nothing else
+runs.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ from memory.terminal.screen import Printer
 
 @pytest.fixture
 def kept(place, project, now):
-    """Keep a script as a resource, approved if wanted: kept(text, approve=True, name=...) -> its record."""
+    """Keep a script as a resource, approved if wanted: kept(text, approve=True, name=...) -> its
+    record.
+    """
     return keeper(place, project, now)
 
 
@@ -38,6 +42,7 @@ def copies(place) -> list[str]:
 
 
 # ---- what a script is given
+
 
 def test_a_script_says_what_runs_and_gives_its_status(run, kept, place, project):
     """On stderr before it starts; its stdout is its own; the copy is gone."""
@@ -54,17 +59,57 @@ def test_a_script_says_what_runs_and_gives_its_status(run, kept, place, project)
 def test_words_arrive_as_they_are(run, kept):
     """No shell reads them."""
     record = kept('#!/bin/sh\nfor word in "$@"; do printf "<%s>" "$word"; done\n')
-    words = ["a b", "it's", 'say "x"', "; rm -rf /", "$(id)", "`id`", "-e", "--", "--help", "*", "", "x\ny", "한국어", "$HOME", "--timeout", "0"]
-    assert run("resource", "run", record.id, "--", *words).stdout == "".join(f"<{word}>" for word in words)
+    words = [
+        "a b",
+        "it's",
+        'say "x"',
+        "; rm -rf /",
+        "$(id)",
+        "`id`",
+        "-e",
+        "--",
+        "--help",
+        "*",
+        "",
+        "x\ny",
+        "한국어",
+        "$HOME",
+        "--timeout",
+        "0",
+    ]
+    assert run("resource", "run", record.id, "--", *words).stdout == "".join(
+        f"<{word}>" for word in words
+    )
 
 
 def test_the_environment_is_a_short_list(run, kept, project):
     """No token leaks; the script learns where it came from, and whether a model asked."""
     record = kept("#!/usr/bin/env -S sh\nenv\n")
-    more = {"FOO_SECRET": "x", "AWS_SESSION_TOKEN": "x", "DAYLEAF_HOME_X": "x", "PYTHONPATH": "/x", "LD_PRELOAD": "", "LC_ALL": "C.UTF-8",
-            "USER": "u", "PATH": f".:bin:{os.environ['PATH']}", "CLAUDECODE": "1", "BASH_ENV": "/x", "ENV": "/x"}
-    found = dict(line.split("=", 1) for line in run("resource", "run", record.id, **more).stdout.splitlines())
-    assert set(found) - {"PWD", "SHLVL", "_", "OLDPWD"} == {"HOME", "PATH", "LANG", "LC_ALL", "USER", "CLAUDECODE", "DAYLEAF_SCRIPT"}
+    more = {
+        "FOO_SECRET": "x",
+        "AWS_SESSION_TOKEN": "x",
+        "DAYLEAF_HOME_X": "x",
+        "PYTHONPATH": "/x",
+        "LD_PRELOAD": "",
+        "LC_ALL": "C.UTF-8",
+        "USER": "u",
+        "PATH": f".:bin:{os.environ['PATH']}",
+        "CLAUDECODE": "1",
+        "BASH_ENV": "/x",
+        "ENV": "/x",
+    }
+    found = dict(
+        line.split("=", 1) for line in run("resource", "run", record.id, **more).stdout.splitlines()
+    )
+    assert set(found) - {"PWD", "SHLVL", "_", "OLDPWD"} == {
+        "HOME",
+        "PATH",
+        "LANG",
+        "LC_ALL",
+        "USER",
+        "CLAUDECODE",
+        "DAYLEAF_SCRIPT",
+    }
     assert found["DAYLEAF_SCRIPT"] == f"{project}/do it.sh" and found["PATH"] == os.environ["PATH"]
 
 
@@ -89,7 +134,9 @@ def test_a_script_stands_in_the_project_or_where_it_is_told(run, kept, project, 
 def test_a_python_script_imports_nothing_from_beside_itself(run, kept, project):
     """A module planted there is not the approved content."""
     Path(project, "json.py").write_text("print('PLANTED')\n")
-    record = kept(f"#!{PYTHON}\nimport json, sys\nprint(json.dumps(sys.argv[1:]))\n", name="tool.py")
+    record = kept(
+        f"#!{PYTHON}\nimport json, sys\nprint(json.dumps(sys.argv[1:]))\n", name="tool.py"
+    )
     assert run("resource", "run", record.id, "--cwd", "/", "--", "x").stdout == '["x"]\n'
 
 
@@ -98,18 +145,28 @@ def test_the_copy_is_the_users_alone(run, kept, place):
     record = kept('#!/bin/sh\nstat -c "%a %n" "$0" "$(dirname "$0")"\n')
     rows = [run("resource", "run", record.id).stdout.splitlines() for _ in range(2)]
     assert [row.split(" ", 1)[0] for row in rows[0]] == ["500", "700"] and rows[0][1] != rows[1][1]
-    assert rows[0][0].endswith("/do_it.sh") and rows[0][1].startswith("700 " + place.cache + "/run/")
+    assert rows[0][0].endswith("/do_it.sh") and rows[0][1].startswith(
+        "700 " + place.cache + "/run/"
+    )
 
 
 # ---- the end of it
 
+
 def test_a_deadline_ends_the_whole_group(run, kept, tmp_path):
     """A grandchild too, one that ignores the request is killed; the status is 124."""
     mark = tmp_path / "pids"
-    record = kept(f"#!/bin/sh\ntrap '' TERM\n(trap '' TERM; sh -c 'echo $$ >> {mark}; exec sleep 60') &\necho $$ >> {mark}\nsleep 60\n")
+    record = kept(
+        f"#!/bin/sh\ntrap '' TERM\n(trap '' TERM; sh -c 'echo $$ >> {mark}; exec sleep 60') &\n"
+        f"echo $$ >> {mark}\nsleep 60\n"
+    )
     start = time.monotonic()
     done = run("resource", "run", record.id, "--timeout", "1")
-    assert done.returncode == 124 and "stopped after 1 second" in done.stderr and time.monotonic() - start < 12
+    assert (
+        done.returncode == 124
+        and "stopped after 1 second" in done.stderr
+        and time.monotonic() - start < 12
+    )
     pids = [int(line) for line in mark.read_text().split()]
     assert len(pids) == 2 and all(gone(pid) for pid in pids)
 
@@ -131,18 +188,27 @@ def test_what_a_script_leaves_behind_ends_with_it(run, kept, tmp_path):
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
-def test_an_interrupt_ends_the_script_and_removes_the_copy(number, kept, env, project, place, tmp_path):
+def test_an_interrupt_ends_the_script_and_removes_the_copy(
+    number, kept, env, project, place, tmp_path
+):
     """As the person would expect of what they started."""
     mark = tmp_path / "pid"
     record = kept(f"#!/bin/sh\necho $$ > {mark}.new; mv {mark}.new {mark}\nexec sleep 60\n")
-    process = subprocess.Popen([sys.executable, "-I", str(ROOT / "memory"), "resource", "run", record.id], env=env, cwd=project,
-                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process = subprocess.Popen(
+        [sys.executable, "-I", str(ROOT / "memory"), "resource", "run", record.id],
+        env=env,
+        cwd=project,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
     while not mark.exists():
         time.sleep(0.02)
     assert len(copies(place)) == 1
     process.send_signal(number)
     process.communicate(timeout=20)
-    assert process.returncode == 128 + number and gone(int(mark.read_text())) and copies(place) == []
+    assert (
+        process.returncode == 128 + number and gone(int(mark.read_text())) and copies(place) == []
+    )
 
 
 def test_the_copy_of_a_killed_run_goes_with_the_next(run, kept, place):
@@ -161,6 +227,7 @@ def test_a_signal_is_told_as_a_shell_tells_it(run, kept):
 
 # ---- what it is called by, and what is said of it
 
+
 def test_a_script_is_run_by_its_files_name(run, kept):
     """As people call it."""
     kept("#!/bin/sh\necho ran $1\n", name="bin/count it.sh")
@@ -169,9 +236,21 @@ def test_a_script_is_run_by_its_files_name(run, kept):
 
 def test_json_holds_all_of_it(run, kept):
     """And the status of the process is the script's too."""
-    done = run("resource", "run", kept("#!/bin/sh\necho out; echo err >&2; exit 4\n").id, "--json", "--", "x")
+    done = run(
+        "resource",
+        "run",
+        kept("#!/bin/sh\necho out; echo err >&2; exit 4\n").id,
+        "--json",
+        "--",
+        "x",
+    )
     value = json.loads(done.stdout)
-    assert done.returncode == 4 and (value["status"], value["stdout"], value["stderr"], value["in_time"]) == (4, "out\n", "err\n", True)
+    assert done.returncode == 4 and (
+        value["status"],
+        value["stdout"],
+        value["stderr"],
+        value["in_time"],
+    ) == (4, "out\n", "err\n", True)
     assert value["approved"] and value["argv"][2:] == ["x"] and len(value["sha256"]) == 64
 
 
@@ -181,38 +260,71 @@ def test_a_dry_run_runs_nothing(run, kept, place, tmp_path):
     for approve in (True, False):
         record = kept(f"#!/bin/sh\ntouch {mark}\n# {approve}\n", approve, f"dry{approve}.sh")
         done = run("resource", "run", record.id, "--dry-run", "--", "a b")
-        assert done.returncode == 0 and "'a b'" in done.stdout and "environment: DAYLEAF_SCRIPT, HOME" in done.stdout
+        assert (
+            done.returncode == 0
+            and "'a b'" in done.stdout
+            and "environment: DAYLEAF_SCRIPT, HOME" in done.stdout
+        )
         assert ("waits for approval" in done.stdout) != approve
     assert not mark.exists() and copies(place) == []
 
 
 # ---- what does not run
 
+
 def test_a_script_that_changed_since_it_was_approved_says_so(run, kept, project, place, now):
-    """What nobody saw is told from what somebody saw as it was before, and from what was rejected; in a dry run too."""
+    """What nobody saw is told from what somebody saw as it was before, and from what was rejected;
+    in a dry run too.
+    """
     record = kept("#!/bin/sh\necho one\n")
     Path(project, "do it.sh").write_text("#!/bin/sh\necho two\n")
     said = "changed since it was approved: `dayleaf resource approve %s` shows how" % record.id
     done = run("resource", "run", record.id)
-    assert (done.returncode, done.stdout) == (1, "") and said in done.stderr and "nobody" not in done.stderr
+    assert (
+        (done.returncode, done.stdout) == (1, "")
+        and said in done.stderr
+        and "nobody" not in done.stderr
+    )
     assert said in run("resource", "run", record.id, "--dry-run").stdout
     digest = hashlib.sha256(b"#!/bin/sh\necho two\n").hexdigest()
-    approvals.decide(place.home, approvals.script_workspace(record.name, place.key), record.id, digest, "reject", "joe", now)
+    approvals.decide(
+        place.home,
+        approvals.script_workspace(record.name, place.key),
+        record.id,
+        digest,
+        "reject",
+        "joe",
+        now,
+    )
     assert "was rejected" in run("resource", "run", record.id).stderr
     other = kept("#!/bin/sh\necho new\n", False, "other.sh")
     assert "a person can give it" in run("resource", "run", other.id).stderr
 
 
-@pytest.mark.parametrize(("text", "mode", "said"), [
-    ("echo hi\n", 0o644, "add one"), ("echo hi\n", 0o755, "add one"), ("#!\n", 0o755, "no absolute path"),
-    ("#!sh\n", 0o755, "no absolute path"), ("#!./evil\n", 0o755, "no absolute path"), ("#!/nowhere/sh\n", 0o755, "cannot be executed here"),
-    ("#!/bin/sh\r\necho\r\n", 0o755, "carriage return"), ("#!/etc\n", 0o755, "cannot be executed here")])
+@pytest.mark.parametrize(
+    ("text", "mode", "said"),
+    [
+        ("echo hi\n", 0o644, "add one"),
+        ("echo hi\n", 0o755, "add one"),
+        ("#!\n", 0o755, "no absolute path"),
+        ("#!sh\n", 0o755, "no absolute path"),
+        ("#!./evil\n", 0o755, "no absolute path"),
+        ("#!/nowhere/sh\n", 0o755, "cannot be executed here"),
+        ("#!/bin/sh\r\necho\r\n", 0o755, "carriage return"),
+        ("#!/etc\n", 0o755, "cannot be executed here"),
+    ],
+)
 def test_what_cannot_run_says_what_mends_it(run, kept, project, text, mode, said):
     """One line; also for who wants to approve it."""
     record = kept(text)
     Path(project, "do it.sh").chmod(mode)
     done = run("resource", "run", record.id)
-    assert done.returncode == 1 and done.stderr.count("\n") == 1 and said in done.stderr and "; " in done.stderr
+    assert (
+        done.returncode == 1
+        and done.stderr.count("\n") == 1
+        and said in done.stderr
+        and "; " in done.stderr
+    )
 
 
 def test_a_program_of_the_machines_own_form_runs_by_its_run_bit(run, kept, project):
@@ -234,7 +346,12 @@ def test_nothing_runs_inside_a_hook_or_a_nested_model(run, kept, env):
 def test_a_model_may_run_what_is_approved_alone(run, kept):
     """That is what it is for."""
     assert run("resource", "run", kept().id, CLAUDECODE="1").stdout == "GOOD\n"
-    done = run("resource", "run", kept("#!/bin/sh\necho BAD\n", approve=False, name="other.sh").id, CLAUDECODE="1")
+    done = run(
+        "resource",
+        "run",
+        kept("#!/bin/sh\necho BAD\n", approve=False, name="other.sh").id,
+        CLAUDECODE="1",
+    )
     assert (done.returncode, done.stdout) == (1, "") and "waits for approval" in done.stderr
 
 
@@ -244,7 +361,9 @@ EVIL = "#!/bin/sh\necho EVIL\n"
 
 
 def swapper(path: Path, stop: threading.Event, link: bool) -> threading.Thread:
-    """Start a thread that swaps a script with another one, by rename, in place, or by links, until it is stopped."""
+    """Start a thread that swaps a script with another one, by rename, in place, or by links, until
+    it is stopped.
+    """
     good, evil = path.with_name("good"), path.with_name("evil")
     good.write_text(SAYS)
     evil.write_text(EVIL)
@@ -270,7 +389,9 @@ def swapper(path: Path, stop: threading.Event, link: bool) -> threading.Thread:
     return thread
 
 
-def test_a_script_that_is_swapped_between_check_and_run_a_thousand_times_runs_as_approved(kept, place, env, project):
+def test_a_script_that_is_swapped_between_check_and_run_a_thousand_times_runs_as_approved(
+    kept, place, env, project
+):
     """Each time after it was read and before it runs."""
     record, path, said = kept(), Path(project, "do it.sh"), io.StringIO()
     for number in range(1000):

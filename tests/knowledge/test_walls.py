@@ -19,6 +19,7 @@ FLAG = "x|bash|unknown flag --open|acme issue"
 @pytest.fixture
 def derived(place, now):
     """Derive the look-up, and give what it holds for a key: derived(key) -> the wall or None."""
+
     def call(key: str):
         walls.write(place, vault.settings(), now)
         fd = os.open(at_failure.path_of(place), os.O_RDONLY)
@@ -26,6 +27,7 @@ def derived(place, now):
             return at_failure.find(fd, at_failure.entries(fd), at_failure.hash_of(key).encode())
         finally:
             os.close(fd)
+
     return call
 
 
@@ -36,7 +38,9 @@ def said(wall) -> list[str]:
 
 def held(place, session: str, *lines: str, day="2026-11-16", **keys) -> str:
     """Write a conversation of one turn."""
-    return conversations.held(place, session, day, "## 09:00 go on\n\n" + "\n".join(lines) + "\n\nDone.\n", **keys)
+    return conversations.held(
+        place, session, day, "## 09:00 go on\n\n" + "\n".join(lines) + "\n\nDone.\n", **keys
+    )
 
 
 def keys_of(line: str, command="acme do") -> list[str]:
@@ -47,51 +51,97 @@ def test_another_call_that_worked_is_a_remedy(place, derived):
     conversations.week(place)
     wall = derived("x|bash|unknown flag --open|acme")
     assert said(wall) == ["what worked: `acme issue list --state open`"]
-    assert (wall["sessions"], wall["met"][0]["id"], wall["met"][0]["branch"]) == (1, "k-three", "main")
+    assert (wall["sessions"], wall["met"][0]["id"], wall["met"][0]["branch"]) == (
+        1,
+        "k-three",
+        "main",
+    )
 
 
 @pytest.mark.parametrize("passed", ["acme do --x | tail -5", "acme do --x 2>&1", "acme do --x"])
 def test_the_same_call_is_none_whatever_its_output_goes_through(place, derived, passed):
-    held(place, "a", "- ✗ `acme do --x 2>&1 | head -3` → exit 1: the broker of the queue is away", "- ✓ `%s`" % passed)
+    held(
+        place,
+        "a",
+        "- ✗ `acme do --x 2>&1 | head -3` → exit 1: the broker of the queue is away",
+        "- ✓ `%s`" % passed,
+    )
     assert derived(keys_of("the broker of the queue is away")[0]) is None
 
 
 def test_edits_alone_are_no_remedy(place, derived):
-    """That something was edited and the check passed says nothing that helps, whatever was said of it."""
+    """That something was edited and the check passed says nothing that helps, whatever was said of
+    it.
+    """
     line = "- ✗ `make test` → exit 1: cart_test.c:9: the total of the cart is wrong"
-    held(place, "a", line, "\nThe root cause is the rounding: the total of the cart adds cents as floats.\n", "- edited `cart.c`", "- ✓ `make test`")
+    held(
+        place,
+        "a",
+        line,
+        "\nThe root cause is the rounding: the total of the cart adds cents as floats.\n",
+        "- edited `cart.c`",
+        "- ✓ `make test`",
+    )
     assert derived(keys_of("cart_test.c:9: the total of the cart is wrong")[0]) is None
 
 
 def test_a_call_that_worked_before_in_that_session_helps_where_none_did_after(place, derived):
     """Of an address what counts is its shape."""
-    held(place, "a", "- ✓ `gh api repos/o/r/pulls/90/comments/2719/replies -X POST -f body=\"thanks\"`", "- ✓ `gh api user`",
-         "- ✗ `gh api repos/o/r/pulls/comments/2720/replies -f body=\"Good catch, the agent type is now passed through from the caller\"` → "
-         "exit 1: gh: Not Found (HTTP 404)")
+    held(
+        place,
+        "a",
+        '- ✓ `gh api repos/o/r/pulls/90/comments/2719/replies -X POST -f body="thanks"`',
+        "- ✓ `gh api user`",
+        '- ✗ `gh api repos/o/r/pulls/comments/2720/replies -f body="Good catch, the agent type is '
+        'now passed through from the caller"` → '
+        "exit 1: gh: Not Found (HTTP 404)",
+    )
     wall = derived("x|bash|gh not found http 404|gh api pulls comments")
-    assert said(wall) == ["what worked: `gh api repos/o/r/pulls/90/comments/2719/replies -X POST -f body=\"thanks\"`"]
+    assert said(wall) == [
+        'what worked: `gh api repos/o/r/pulls/90/comments/2719/replies -X POST -f body="thanks"`'
+    ]
 
 
-@pytest.mark.parametrize(("failed", "why", "worked"), [
-    ("npm test", 'Missing script: "test"', "pnpm run check"),
-    ("python x.py", "ModuleNotFoundError: No module named 'yaml'", "uv run python x.py"),
-    ("python x.py", "bash: line 1: python: command not found", "uv run x.py"),
-    ("docker-compose up -d", "bash: line 1: docker-compose: command not found",
-     "docker compose up -d"),
-    ("psql app", "psql: error: no server listens on that socket", "docker exec db psql app")])
+@pytest.mark.parametrize(
+    ("failed", "why", "worked"),
+    [
+        ("npm test", 'Missing script: "test"', "pnpm run check"),
+        ("python x.py", "ModuleNotFoundError: No module named 'yaml'", "uv run python x.py"),
+        ("python x.py", "bash: line 1: python: command not found", "uv run x.py"),
+        (
+            "docker-compose up -d",
+            "bash: line 1: docker-compose: command not found",
+            "docker compose up -d",
+        ),
+        ("psql app", "psql: error: no server listens on that socket", "docker exec db psql app"),
+    ],
+)
 def test_the_remedy_may_be_another_program_with_the_same_aim(place, derived, failed, why, worked):
-    held(place, "a", "- ✗ `%s` → exit 1: %s" % (failed, why), "- ✓ `git add a`", "- ✓ `%s`" % worked)
+    held(
+        place, "a", "- ✗ `%s` → exit 1: %s" % (failed, why), "- ✓ `git add a`", "- ✓ `%s`" % worked
+    )
     assert said(derived(keys_of(why, failed)[0])) == ["what worked: `%s`" % worked]
 
 
-@pytest.mark.parametrize(("more", "told"), [
-    ("", ["what worked: `docker compose up -d db`, then the same call"]),
-    ("- edited `a.js`", []), ("- ✓ `npm install`", [])])
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ("", ["what worked: `docker compose up -d db`, then the same call"]),
+        ("- edited `a.js`", []),
+        ("- ✓ `npm install`", []),
+    ],
+)
 def test_the_command_after_which_the_same_call_passed_is_the_remedy(place, derived, more, told):
     """Where it alone came between."""
     why = "connect ECONNREFUSED port of the database"
-    held(place, "a", "- ✗ `npm test` → exit 1: " + why, "- ✓ `docker compose up -d db`", more,
-         "- ✓ `npm test`")
+    held(
+        place,
+        "a",
+        "- ✗ `npm test` → exit 1: " + why,
+        "- ✓ `docker compose up -d db`",
+        more,
+        "- ✓ `npm test`",
+    )
     assert said(derived(keys_of(why, "npm test")[0])) == told
 
 
@@ -112,17 +162,31 @@ def test_the_newest_occurrence_with_a_remedy_stands_first(place, derived):
 
 
 def test_a_missing_path_is_known_with_what_is_there_instead(place, derived):
-    held(place, "a", "- ✗ Read `src/parts/view_test.c` → failed: File does not exist.", "- ✗ Read `src/wrong/model.c` → failed: File does not exist.",
-         "- ✗ Read `/etc/nowhere/x.c` → failed: File does not exist.", "- ✗ Read `src/parts/nothing_like_it.c` → failed: File does not exist.",
-         "- edited `src/parts/views_test.c`, edited `src/parts/model.c`")
+    held(
+        place,
+        "a",
+        "- ✗ Read `src/parts/view_test.c` → failed: File does not exist.",
+        "- ✗ Read `src/wrong/model.c` → failed: File does not exist.",
+        "- ✗ Read `/etc/nowhere/x.c` → failed: File does not exist.",
+        "- ✗ Read `src/parts/nothing_like_it.c` → failed: File does not exist.",
+        "- edited `src/parts/views_test.c`, edited `src/parts/model.c`",
+    )
     assert derived("a|src/parts/view_test.c")["instead"][0][0] == "src/parts/views_test.c"
     assert derived("a|src/wrong/model.c")["instead"][0][0] == "src/parts/model.c"
     assert [path for path, _ in derived("a|src/wrong")["instead"]] == ["src"]
     assert derived("a|/etc/nowhere/x.c") is derived("a|src/parts/nothing_like_it.c") is None
 
 
-@pytest.mark.parametrize("line", ["- ✗ Edit `a.c` → failed: String to replace not found in file.", "- ⊘ `acme do` → refused",
-                                  "- ✗ `make all` → exit 2: make: *** [all] Error 1", "- ✗ `acme` → exit 1", "- ✓ `acme do`"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "- ✗ Edit `a.c` → failed: String to replace not found in file.",
+        "- ⊘ `acme do` → refused",
+        "- ✗ `make all` → exit 2: make: *** [all] Error 1",
+        "- ✗ `acme` → exit 1",
+        "- ✓ `acme do`",
+    ],
+)
 def test_protocol_refusals_and_what_runners_say_last_are_no_walls(place, now, line):
     held(place, "a", line, "- ✓ `acme other --y`")
     walls.write(place, vault.settings(), now)
@@ -134,48 +198,91 @@ def test_only_records_whose_file_changed_are_read_again(place, now, derived, mon
     derived(FLAG)
     read = []
     original = walls._read
-    monkeypatch.setattr(walls, "_read", lambda place, store, name, *rest: read.append(name) or original(place, store, name, *rest))
+    monkeypatch.setattr(
+        walls,
+        "_read",
+        lambda place, store, name, *rest: read.append(name) or original(place, store, name, *rest),
+    )
     before = Path(at_failure.path_of(place)).read_bytes()
     walls.write(place, vault.settings(), now)
     assert not read
-    held(place, "five", "- ✗ `acme issue list --open` → exit 2: unknown flag: --open", "- ✓ `acme issue list --state all`", day="2026-11-20")
-    assert said(derived("x|bash|unknown flag --open|acme")) == ["what worked: `acme issue list --state all`"]
+    held(
+        place,
+        "five",
+        "- ✗ `acme issue list --open` → exit 2: unknown flag: --open",
+        "- ✓ `acme issue list --state all`",
+        day="2026-11-20",
+    )
+    assert said(derived("x|bash|unknown flag --open|acme")) == [
+        "what worked: `acme issue list --state all`"
+    ]
     assert read == ["p/conversations/2026-11-20/090000-five.md"]
     Path(place.path(read[0])).unlink()
     derived(FLAG)
-    assert Path(at_failure.path_of(place)).read_bytes() == before, "the same records give the same bytes"
+    assert Path(at_failure.path_of(place)).read_bytes() == before, (
+        "the same records give the same bytes"
+    )
 
 
 def test_both_files_may_be_lost_or_damaged_at_any_time(place, now, derived):
     conversations.week(place)
     derived(FLAG)
     whole = Path(at_failure.path_of(place)).read_bytes()
-    for damage in (lambda: Path(walls.met_path(place)).write_bytes(b"\0{[nonsense"), lambda: Path(walls.met_path(place)).unlink(),
-                   lambda: Path(at_failure.path_of(place)).unlink(), lambda: Path(at_failure.path_of(place)).write_bytes(b"\0" * 99),
-                   lambda: Path(at_failure.path_of(place)).write_bytes(whole[:-40]), lambda: Path(walls.met_path(place)).write_text('{"v": 99}\n')):
+    for damage in (
+        lambda: Path(walls.met_path(place)).write_bytes(b"\0{[nonsense"),
+        lambda: Path(walls.met_path(place)).unlink(),
+        lambda: Path(at_failure.path_of(place)).unlink(),
+        lambda: Path(at_failure.path_of(place)).write_bytes(b"\0" * 99),
+        lambda: Path(at_failure.path_of(place)).write_bytes(whole[:-40]),
+        lambda: Path(walls.met_path(place)).write_text('{"v": 99}\n'),
+    ):
         damage()
         walls.write(place, vault.settings(), now)
         assert Path(at_failure.path_of(place)).read_bytes() == whole
 
 
 def test_what_was_written_is_read_back_by_the_rule_of_writing(place, now):
-    """A checkpoint that was read before its session had a conversation gives nothing beside it, then or later."""
-    conversations.noted(place, "a", "2026-11-16", "## Commands\n\n- ✗ `acme issue list --open` → exit 2: unknown flag: --open\n")
+    """A checkpoint that was read before its session had a conversation gives nothing beside it,
+    then or later.
+    """
+    conversations.noted(
+        place,
+        "a",
+        "2026-11-16",
+        "## Commands\n\n- ✗ `acme issue list --open` → exit 2: unknown flag: --open\n",
+    )
     assert [row["failures"] for row in walls.write(place, vault.settings(), now)] != [[]]
-    held(place, "a", "- ✗ `acme issue list --open` → exit 2: unknown flag: --open", "- ✓ `acme issue list --state open`")
+    held(
+        place,
+        "a",
+        "- ✗ `acme issue list --open` → exit 2: unknown flag: --open",
+        "- ✓ `acme issue list --state open`",
+    )
     rows = walls.write(place, vault.settings(), now)
     assert [bool(row["failures"]) for row in rows] == [True, False] and walls.known(place) == rows
 
 
 def test_a_checkpoint_tells_where_there_is_no_conversation(place, derived):
-    conversations.noted(place, "a", "2026-11-16", "## Commands\n\n- ✗ `acme do --x` → exit 1: unknown flag: --x\n- ✓ `acme do --y`\n")
+    conversations.noted(
+        place,
+        "a",
+        "2026-11-16",
+        "## Commands\n\n- ✗ `acme do --x` → exit 1: unknown flag: --x\n- ✓ `acme do --y`\n",
+    )
     assert said(derived("x|bash|unknown flag --x|acme")) == ["what worked: `acme do --y`"]
     held(place, "a", "Nothing failed.")
     assert derived("x|bash|unknown flag --x|acme") is None
 
 
 def test_what_is_private_is_left_out(place, derived):
-    held(place, "a", "<private>", "- ✗ `acme do --x` → exit 1: unknown flag: --x", "- ✓ `acme do --y`", "</private>")
+    held(
+        place,
+        "a",
+        "<private>",
+        "- ✗ `acme do --x` → exit 1: unknown flag: --x",
+        "- ✓ `acme do --y`",
+        "</private>",
+    )
     assert derived("x|bash|unknown flag --x|acme") is None
 
 
@@ -187,15 +294,28 @@ def test_the_files_hold_no_more_than_ascii_json_and_are_the_users_own(place, der
         Path(path).read_text("ascii")
     rows = Path(at_failure.path_of(place)).read_text("ascii").split("\n")
     count = int(rows[0].split()[-1])
-    entries = rows[1:1 + count]
-    assert entries == sorted(entries) and all(len(entry) == at_failure.ENTRY - 1 for entry in entries)
-    assert all(json.loads(row)["met"] for row in rows[1 + count:-1])
+    entries = rows[1 : 1 + count]
+    assert entries == sorted(entries) and all(
+        len(entry) == at_failure.ENTRY - 1 for entry in entries
+    )
+    assert all(json.loads(row)["met"] for row in rows[1 + count : -1])
 
 
 def test_two_hundred_sessions_are_read_in_seconds(place, now):
     for at in range(200):
-        held(place, "s%d" % at, *("- ✗ `acme do --f%d` → exit 1: the broker %s of the queue is away\n- ✓ `acme do --g%d`" % (n, chr(97 + n), n) for n in range(8)),
-             day="2026-10-%02d" % (1 + at % 30))
+        held(
+            place,
+            "s%d" % at,
+            *(
+                (
+                    "- ✗ `acme do --f%d` → exit 1: the broker %s of the queue is "
+                    "away\n- ✓ `acme do --g%d`"
+                )
+                % (n, chr(97 + n), n)
+                for n in range(8)
+            ),
+            day="2026-10-%02d" % (1 + at % 30),
+        )
     began = time.monotonic()
     walls.write(place, vault.settings(), now)
     assert time.monotonic() - began < 10
@@ -221,15 +341,27 @@ def test_a_change_of_the_code_alone_says_nothing_about_the_next_finding(place, d
 
 
 def test_changes_of_the_code_tell_where_two_sessions_used_what_the_finding_does_not_name(
-        place, derived):
-    for session, day, change in (("a", "16", "acme.Check(f())"), ("b", "17", "if acme.Check(g()) {")):
-        held(place, session, UNUSED, "- edited `a.c`", CHANGED % change, "- ✓ `make lint`",
-             day="2026-11-" + day)
+    place, derived
+):
+    for session, day, change in (
+        ("a", "16", "acme.Check(f())"),
+        ("b", "17", "if acme.Check(g()) {"),
+    ):
+        held(
+            place,
+            session,
+            UNUSED,
+            "- edited `a.c`",
+            CHANGED % change,
+            "- ✓ `make lint`",
+            day="2026-11-" + day,
+        )
     assert said(derived("r|no-unused")) == ["changed to: `if acme.Check(g()) {`"]
 
 
-@pytest.mark.parametrize("line", ["- ✓ `rm -rf src/old`", "- ✓ `git rm -r src/old`",
-                                  "- removed `src/old`"])
+@pytest.mark.parametrize(
+    "line", ["- ✓ `rm -rf src/old`", "- ✓ `git rm -r src/old`", "- removed `src/old`"]
+)
 def test_a_path_that_a_session_removed_is_told_with_its_commit(place, derived, line):
     held(place, "a", "- created `src/old/a.c`", day="2026-11-15")
     held(place, "b", line, "- commit 1a2b3c4: Drop the old parts")
@@ -237,9 +369,18 @@ def test_a_path_that_a_session_removed_is_told_with_its_commit(place, derived, l
     assert (wall["met"][0]["id"], said(wall)) == ("k-b", ["1a2b3c4 Drop the old parts"])
 
 
-@pytest.mark.parametrize("line", ["- ✓ `rm -rf /tmp/x`", "- ✓ `rm src/*.o`", "- ✓ `cd src && rm old`",
-                                  "- ✗ `rm src/old` → exit 1: rm: src/old: not permitted here"])
-def test_what_is_outside_or_not_named_or_not_removed_is_no_path_of_the_project(place, derived, line):
+@pytest.mark.parametrize(
+    "line",
+    [
+        "- ✓ `rm -rf /tmp/x`",
+        "- ✓ `rm src/*.o`",
+        "- ✓ `cd src && rm old`",
+        "- ✗ `rm src/old` → exit 1: rm: src/old: not permitted here",
+    ],
+)
+def test_what_is_outside_or_not_named_or_not_removed_is_no_path_of_the_project(
+    place, derived, line
+):
     held(place, "a", line)
     walls.write(place, vault.settings(), time.time())
     assert Path(at_failure.path_of(place)).read_bytes() == b"dayleaf walls 1 0\n"
@@ -248,5 +389,8 @@ def test_what_is_outside_or_not_named_or_not_removed_is_no_path_of_the_project(p
 def test_many_missing_paths_among_many_files_are_looked_up_by_name():
     tree = practice.Tree(("src/p%d/model%d.c" % (n % 97, n) for n in range(40_000)), ())
     began = time.monotonic()
-    assert all(practice.instead_of("src/wrong/model%d.c" % n, tree) == ["src/p%d/model%d.c" % (n % 97, n)] for n in range(3000))
+    assert all(
+        practice.instead_of("src/wrong/model%d.c" % n, tree) == ["src/p%d/model%d.c" % (n % 97, n)]
+        for n in range(3000)
+    )
     assert time.monotonic() - began < 3

@@ -12,7 +12,10 @@ from memory.notes import instruction
 
 
 def page(turns, words):
-    return "".join("## %02d:%02d Question %d\n\n%s\n\n" % (at // 60, at % 60, at, "word " * words) for at in range(turns))
+    return "".join(
+        "## %02d:%02d Question %d\n\n%s\n\n" % (at // 60, at % 60, at, "word " * words)
+        for at in range(turns)
+    )
 
 
 def test_a_record_stands_as_one_line_of_json():

@@ -16,13 +16,18 @@ def test_a_note_is_read_whatever_stands_around_it():
     for around in ("%s", "Here it is {really}:\n```json\n%s\n```\nDone."):
         note = schema.from_answer(around % json.dumps(noted.ANSWER))
         assert note.title == noted.ANSWER["title"] and len(note.items) == 6
-        assert note.of(schema.DECISIONS)[0].mark == "agent" and note.of(schema.LESSONS)[0].mark == "pitfall"
+        assert (
+            note.of(schema.DECISIONS)[0].mark == "agent"
+            and note.of(schema.LESSONS)[0].mark == "pitfall"
+        )
 
 
 def test_of_each_list_so_many_items_are_kept():
     """PARTS says how many; what has another type is none."""
     many = [{"text": "Run it %d" % at, "quote": "q", "turn": "1"} for at in range(9)]
-    note = schema.from_answer(json.dumps({**noted.ANSWER, "next": many, "open": "none", "lessons": [3, {"text": 4}]}))
+    note = schema.from_answer(
+        json.dumps({**noted.ANSWER, "next": many, "open": "none", "lessons": [3, {"text": 4}]})
+    )
     assert len(note.of(schema.NEXT)) == schema.PARTS[schema.NEXT][1]
     assert note.of(schema.OPEN) == note.of(schema.LESSONS) == []
 

@@ -22,13 +22,17 @@ TOKEN = "gh" + "p_" + "x9Kd83jfLq02mZvB7tYw5RnC1sHa4UeGpXoI"
 
 
 class Past:
-    """The host's transcripts of past sessions: each `session` is a prompt, an edit and a command, a compaction between."""
+    """The host's transcripts of past sessions: each `session` is a prompt, an edit and a command, a
+    compaction between.
+    """
 
     def __init__(self, env, project, now):
         self.env, self.project, self.now, self.calls = env, project, now, 0
         self.root = Path(env["HOME"], ".claude", "projects")
 
-    def session(self, name, days, stretches=("parse",), cwd="", prompt="fix the %s module", folder="-w"):
+    def session(
+        self, name, days, stretches=("parse",), cwd="", prompt="fix the %s module", folder="-w"
+    ):
         path = self.root / folder / (name + ".jsonl")
         path.parent.mkdir(parents=True, exist_ok=True)
         start = self.now - days * clock.DAY
@@ -39,21 +43,56 @@ class Past:
         with path.open("a") as file:
             for at, row in enumerate(rows):
                 stamp = clock.iso(start + at).replace("Z", ".000Z")
-                file.write(json.dumps({"uuid": f"{hash(name) & 0xffffffff:08x}-{at:04x}-4000", "timestamp": stamp, "gitBranch": "main",
-                                       "cwd": cwd or self.project, "sessionId": name, **row}) + "\n")
+                file.write(
+                    json.dumps(
+                        {
+                            "uuid": f"{hash(name) & 0xFFFFFFFF:08x}-{at:04x}-4000",
+                            "timestamp": stamp,
+                            "gitBranch": "main",
+                            "cwd": cwd or self.project,
+                            "sessionId": name,
+                            **row,
+                        }
+                    )
+                    + "\n"
+                )
         os.utime(path, (start + len(rows),) * 2)
         return path
 
     def _stretch(self, word, prompt):
         self.calls += 2
-        calls = [("Edit", {"file_path": f"{self.project}/{word}.py", "old_string": "a", "new_string": "b"}, "updated"),
-                 ("Bash", {"command": f"pytest tests/test_{word}.py"}, "1 passed")]
-        rows = [{"type": "user", "message": {"role": "user", "content": prompt % word if "%s" in prompt else prompt},
-                 "promptSource": "typed", "origin": {"kind": "human"}}]
+        calls = [
+            (
+                "Edit",
+                {"file_path": f"{self.project}/{word}.py", "old_string": "a", "new_string": "b"},
+                "updated",
+            ),
+            ("Bash", {"command": f"pytest tests/test_{word}.py"}, "1 passed"),
+        ]
+        rows = [
+            {
+                "type": "user",
+                "message": {"role": "user", "content": prompt % word if "%s" in prompt else prompt},
+                "promptSource": "typed",
+                "origin": {"kind": "human"},
+            }
+        ]
         for number, (tool, given, said) in enumerate(calls):
             id = f"toolu_{self.calls + number}"
-            rows += [{"type": "assistant", "message": {"content": [{"type": "tool_use", "id": id, "name": tool, "input": given}]}},
-                     {"type": "user", "message": {"content": [{"type": "tool_result", "tool_use_id": id, "content": said}]}}]
+            rows += [
+                {
+                    "type": "assistant",
+                    "message": {
+                        "content": [{"type": "tool_use", "id": id, "name": tool, "input": given}]
+                    },
+                },
+                {
+                    "type": "user",
+                    "message": {
+                        "content": [{"type": "tool_result", "tool_use_id": id, "content": said}]
+                    },
+                },
+            ]
         return rows
 
 
@@ -71,7 +110,10 @@ def took(ok):
 def checkpoints(place):
     """Every checkpoint by its name: (frontmatter, body)."""
     root = Path(place.private, "checkpoints")
-    return {str(path.relative_to(root)): frontmatter.parse(path.read_bytes()) for path in sorted(root.rglob("*.md"))}
+    return {
+        str(path.relative_to(root)): frontmatter.parse(path.read_bytes())
+        for path in sorted(root.rglob("*.md"))
+    }
 
 
 def test_past_sessions_become_checkpoints_in_order_of_time(past, took, place, now):
@@ -84,9 +126,21 @@ def test_past_sessions_become_checkpoints_in_order_of_time(past, took, place, no
     assert ["p/checkpoints/" + name for name in told] == found["checkpoints"] and len(told) == 3
     early, cache, retry = told.values()
     assert next(iter(told)).startswith(clock.day(now - 9 * clock.DAY) + "/")
-    assert early.meta["created"] == clock.iso(now - 9 * clock.DAY + 4) and early.meta["branch"] == "main"
-    assert (early.meta["session"], early.meta["source"], early.meta["trigger"]) == ("early", "auto", "recovery")
-    assert "cache.py" in cache.body and "retry" not in cache.body and "retry.py" in retry.body and "cache.py" not in retry.body
+    assert (
+        early.meta["created"] == clock.iso(now - 9 * clock.DAY + 4)
+        and early.meta["branch"] == "main"
+    )
+    assert (early.meta["session"], early.meta["source"], early.meta["trigger"]) == (
+        "early",
+        "auto",
+        "recovery",
+    )
+    assert (
+        "cache.py" in cache.body
+        and "retry" not in cache.body
+        and "retry.py" in retry.body
+        and "cache.py" not in retry.body
+    )
 
 
 def test_a_second_import_changes_nothing_and_says_so(past, took, ok, place):
@@ -113,29 +167,44 @@ def test_two_imports_of_the_same_transcripts_give_the_same_bytes(past, took, pla
     second = checkpoints(place)
     for page in (*first.values(), *second.values()):
         del page.meta["imported"]
-    assert {name: page.meta for name, page in second.items()} == {name: page.meta for name, page in first.items()}
-    assert [page.body for page in second.values()] == [page.body for page in first.values()] and len(first) == 8
+    assert {name: page.meta for name, page in second.items()} == {
+        name: page.meta for name, page in first.items()
+    }
+    assert [page.body for page in second.values()] == [
+        page.body for page in first.values()
+    ] and len(first) == 8
 
 
 def test_a_session_that_a_hook_captured_is_not_captured_again(past, took, place, env, now):
     """What it did afterwards is."""
     path = past.session("live", 2)
     settings = config.load(place.home, place.root, env)
-    name = capture.capture(place, settings, env, now - 2 * clock.DAY + 60, "live", str(path), "session_end")
+    name = capture.capture(
+        place, settings, env, now - 2 * clock.DAY + 60, "live", str(path), "session_end"
+    )
     assert name and took()["before"] == 1 and len(checkpoints(place)) == 1
     shutil.copy(path, str(path) + ".old")
-    rows = Path(past.session("more", 1, ("later",))).read_text().replace('"sessionId": "more"', '"sessionId": "live"')
+    rows = (
+        Path(past.session("more", 1, ("later",)))
+        .read_text()
+        .replace('"sessionId": "more"', '"sessionId": "live"')
+    )
     with path.open("a") as file:
         file.write(rows)
     os.utime(path, (now - 3600,) * 2)
     (path.parent / "more.jsonl").unlink()
     found = took()
     assert (found["new"], len(checkpoints(place))) == (1, 2)
-    assert "later.py" in list(checkpoints(place).values())[1].body and "parse.py" not in list(checkpoints(place).values())[1].body
+    assert (
+        "later.py" in list(checkpoints(place).values())[1].body
+        and "parse.py" not in list(checkpoints(place).values())[1].body
+    )
 
 
 def test_only_this_workspace_unless_all_projects_are_asked_for(past, took, place, env, tmp_path):
-    """Each session goes where it belongs; a subdirectory belongs to its repository, a directory that is gone is named."""
+    """Each session goes where it belongs; a subdirectory belongs to its repository, a directory
+    that is gone is named.
+    """
     other, inner = tmp_path / "other one", Path(past.project, "src")
     other.mkdir()
     inner.mkdir()
@@ -146,7 +215,9 @@ def test_only_this_workspace_unless_all_projects_are_asked_for(past, took, place
     assert took()["new"] == 2 and len(checkpoints(place)) == 2
     found = took("--all-projects")
     assert (found["new"], found["before"]) == (1, 2) and "is gone" in found["skipped"][0]["reason"]
-    assert [page.meta["session"] for page in checkpoints(layout.locate(env, str(other))).values()] == ["theirs"]
+    assert [
+        page.meta["session"] for page in checkpoints(layout.locate(env, str(other))).values()
+    ] == ["theirs"]
 
 
 def test_since_leaves_out_what_ended_before(past, took):
@@ -160,30 +231,51 @@ def test_since_leaves_out_what_ended_before(past, took):
 
 def tree(root):
     """Every file below a folder, with its bytes and times."""
-    return {str(path): (path.is_dir() or path.read_bytes(), path.stat().st_mtime_ns) for path in sorted(Path(root).rglob("*"))}
+    return {
+        str(path): (path.is_dir() or path.read_bytes(), path.stat().st_mtime_ns)
+        for path in sorted(Path(root).rglob("*"))
+    }
 
 
 def test_a_dry_run_writes_nothing_and_says_what_would_come(past, ok, took, place, env, tmp_path):
-    """No checkpoint, state, lock, claim of a workspace; a fork's history and what is told already are not counted."""
+    """No checkpoint, state, lock, claim of a workspace; a fork's history and what is told already
+    are not counted.
+    """
     other = tmp_path / "other"
     other.mkdir()
     subprocess.run(["git", "init", "-q", str(other)], check=True)
-    subprocess.run(["git", "remote", "add", "origin", "https://example.invalid/other.git"], cwd=other, check=True)
+    subprocess.run(
+        ["git", "remote", "add", "origin", "https://example.invalid/other.git"],
+        cwd=other,
+        check=True,
+    )
     past.session("a", 4, ("one", "two"))
     past.session("b", 2, cwd=str(other), folder="-other")
     fork = past.session("c", 1)
-    fork.write_bytes((past.root / "-w" / "a.jsonl").read_bytes().replace(b'"sessionId": "a"', b'"sessionId": "c"') + fork.read_bytes())
+    fork.write_bytes(
+        (past.root / "-w" / "a.jsonl")
+        .read_bytes()
+        .replace(b'"sessionId": "a"', b'"sessionId": "c"')
+        + fork.read_bytes()
+    )
     os.utime(fork, (past.now - 3600,) * 2)
     before = tree(env["HOME"])
     said = ok("import", "transcripts", "--all-projects", "--dry-run")
-    assert said.startswith("3 sessions: 3 would be imported; 4 checkpoints, 3 conversations would be written; nothing was written (--dry-run)\n")
+    assert said.startswith(
+        "3 sessions: 3 would be imported; 4 checkpoints, 3 conversations would be written; nothing "
+        "was written (--dry-run)\n"
+    )
     assert "the import would take about 1 s for 0 MB" in said
     assert tree(env["HOME"]) == before
     planned = took("--all-projects", "--dry-run")["records"]["checkpoints"]
     assert len(took("--all-projects")["checkpoints"]) == planned == 4
     before = tree(env["HOME"])
     again = took("--all-projects", "--dry-run")
-    assert (again["before"], again["new"], again["records"]) == (3, 0, {"checkpoints": 0, "conversations": 0})
+    assert (again["before"], again["new"], again["records"]) == (
+        3,
+        0,
+        {"checkpoints": 0, "conversations": 0},
+    )
     assert tree(env["HOME"]) == before
     with fork.open("a") as file:
         file.write(Path(past.session("d", 0.5, ("later",))).read_text())
@@ -193,12 +285,19 @@ def test_a_dry_run_writes_nothing_and_says_what_would_come(past, ok, took, place
 
 
 def test_a_running_session_and_a_models_own_are_left_alone(past, run, took, place, monkeypatch):
-    """The session that asks, a transcript that still grows, and dayleaf's own child; a file that was just copied runs not."""
+    """The session that asks, a transcript that still grows, and dayleaf's own child; a file that
+    was just copied runs not.
+    """
     past.session("asking", 2)
     past.session("child", 2, prompt="dayleaf-distill-prompt v1\nSummarise the parser.")
-    growing, copied = past.session("growing", 2), past.session("copied", 2, prompt="dayleaf-distill-prompt v1\nAs it is.")
+    growing, copied = (
+        past.session("growing", 2),
+        past.session("copied", 2, prompt="dayleaf-distill-prompt v1\nAs it is."),
+    )
     with growing.open("a") as file:
-        file.write(json.dumps({"type": "user", "uuid": "last", "timestamp": clock.iso(clock.now())}) + "\n")
+        file.write(
+            json.dumps({"type": "user", "uuid": "last", "timestamp": clock.iso(clock.now())}) + "\n"
+        )
     os.utime(growing)
     os.utime(copied)
     done = run("import", "transcripts", "--json", CLAUDE_CODE_SESSION_ID="asking")
@@ -211,7 +310,9 @@ def test_secrets_do_not_come_along(past, took, place):
     """The capture of the hooks redacts, and so does this."""
     past.session("a", 2, prompt=f"log in with {TOKEN} and fix it")
     took()
-    assert TOKEN not in str(checkpoints(place)) and "[redacted:" in "".join(p.body for p in checkpoints(place).values())
+    assert TOKEN not in str(checkpoints(place)) and "[redacted:" in "".join(
+        p.body for p in checkpoints(place).values()
+    )
 
 
 def test_the_hosts_directory_may_be_elsewhere(past, run, place, tmp_path):
@@ -222,13 +323,19 @@ def test_the_hosts_directory_may_be_elsewhere(past, run, place, tmp_path):
     assert "1 session: 1 imported; 1 checkpoint" in done.stdout and len(checkpoints(place)) == 1
 
 
-@pytest.mark.parametrize("data", [b"", b"\0\1\2", b"{}\n", b'{"cwd": 3}\n', b'{"cwd": "/x", "timestamp": "soon"}\n'])
+@pytest.mark.parametrize(
+    "data", [b"", b"\0\1\2", b"{}\n", b'{"cwd": 3}\n', b'{"cwd": "/x", "timestamp": "soon"}\n']
+)
 def test_a_file_that_is_no_transcript_is_passed_over(past, run, data):
     """Whatever stands in the host's directory."""
     past.session("a", 2)
     (past.root / "-w" / "odd.jsonl").write_bytes(data)
     done = run("import", "transcripts", "--all-projects")
-    assert (done.returncode, done.stderr) == (0, "") and ": 1 imported" in done.stdout and "; 1 checkpoint" in done.stdout
+    assert (
+        (done.returncode, done.stderr) == (0, "")
+        and ": 1 imported" in done.stdout
+        and "; 1 checkpoint" in done.stdout
+    )
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
@@ -236,8 +343,13 @@ def test_an_import_that_was_killed_goes_on(past, took, env, project, place):
     """Every session has each of its checkpoints once."""
     for number in range(120):
         past.session(f"s{number:03d}", 130 - number, ("one", "two"))
-    process = subprocess.Popen([sys.executable, "-m", "memory", "import", "transcripts"], cwd=project,
-                               env={**env, "PYTHONPATH": str(ROOT)}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "memory", "import", "transcripts"],
+        cwd=project,
+        env={**env, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
     end = time.monotonic() + 30
     while time.monotonic() < end and len(checkpoints(place)) < 20:
         time.sleep(0.002)
@@ -247,7 +359,11 @@ def test_an_import_that_was_killed_goes_on(past, took, env, project, place):
     assert 20 <= there < 240, "it was over before the kill"
     found = took()
     told = [page.meta["session"] for page in checkpoints(place).values()]
-    assert len(told) == 240 and {told.count(name) for name in told} == {2} and found["new"] >= (240 - there) // 2
+    assert (
+        len(told) == 240
+        and {told.count(name) for name in told} == {2}
+        and found["new"] >= (240 - there) // 2
+    )
 
 
 def test_subagents_belong_to_the_stretch_they_worked_in(past, took, place):
@@ -258,29 +374,69 @@ def test_subagents_belong_to_the_stretch_they_worked_in(past, took, place):
     for name, at, word in (("agent-x.jsonl", 2, "early"), ("agent-y.jsonl", 9, "late")):
         stamp = clock.iso(past.now - 2 * clock.DAY + at).replace("Z", ".000Z")
         given = {"file_path": f"{past.project}/{word}.py", "content": "x"}
-        rows = [{"type": "assistant", "message": {"content": [{"type": "tool_use", "id": word, "name": "Write", "input": given}]}},
-                {"type": "user", "message": {"content": [{"type": "tool_result", "tool_use_id": word, "content": "ok"}]},
-                 "toolUseResult": {"type": "create", "filePath": given["file_path"]}}]
-        (folder / name).write_text("".join(json.dumps(
-            {"uuid": f"{word}-{n}-000000000000000000000000", "timestamp": stamp, "cwd": past.project, "isSidechain": True, **row}) + "\n"
-            for n, row in enumerate(rows)))
+        rows = [
+            {
+                "type": "assistant",
+                "message": {
+                    "content": [{"type": "tool_use", "id": word, "name": "Write", "input": given}]
+                },
+            },
+            {
+                "type": "user",
+                "message": {
+                    "content": [{"type": "tool_result", "tool_use_id": word, "content": "ok"}]
+                },
+                "toolUseResult": {"type": "create", "filePath": given["file_path"]},
+            },
+        ]
+        (folder / name).write_text(
+            "".join(
+                json.dumps(
+                    {
+                        "uuid": f"{word}-{n}-000000000000000000000000",
+                        "timestamp": stamp,
+                        "cwd": past.project,
+                        "isSidechain": True,
+                        **row,
+                    }
+                )
+                + "\n"
+                for n, row in enumerate(rows)
+            )
+        )
     took()
     one, two = checkpoints(place).values()
-    assert "early.py" in one.body and "late.py" not in one.body and "late.py" in two.body and "early.py" not in two.body
+    assert (
+        "early.py" in one.body
+        and "late.py" not in one.body
+        and "late.py" in two.body
+        and "early.py" not in two.body
+    )
 
 
 # ---- what the host left
 
+
 def test_a_last_line_without_its_end_counts(past, took, ok, place):
     """The session is over; the second run has nothing to read."""
     path = past.session("a", 2)
-    last = json.dumps({"uuid": "0000aaaa-0000-4000", "timestamp": clock.iso(past.now - 2 * clock.DAY + 9).replace("Z", ".000Z"),
-                       "cwd": past.project, "type": "user", "message": {"content": "also rename the parser"}})
+    last = json.dumps(
+        {
+            "uuid": "0000aaaa-0000-4000",
+            "timestamp": clock.iso(past.now - 2 * clock.DAY + 9).replace("Z", ".000Z"),
+            "cwd": past.project,
+            "type": "user",
+            "message": {"content": "also rename the parser"},
+        }
+    )
     path.write_bytes(path.read_bytes() + last.encode())
     os.utime(path, (past.now - clock.DAY,) * 2)
     took()
     (page,) = checkpoints(place).values()
-    assert "also rename the parser" in page.body and page.meta["until"] == json.loads(last)["timestamp"]
+    assert (
+        "also rename the parser" in page.body
+        and page.meta["until"] == json.loads(last)["timestamp"]
+    )
     assert ok("import", "transcripts") == "1 session: 1 imported before\n"
 
 
@@ -295,18 +451,44 @@ def test_a_last_line_that_was_cut_is_left_out(past, took, ok, place):
 
 @pytest.mark.parametrize("what", ["host", "projects", "folder", "file"])
 def test_a_link_to_ones_own_folder_is_followed(past, run, place, tmp_path, what):
-    """The host's directory (as CLAUDE_CONFIG_DIR too), its projects, one project or one transcript on another disk; with subagents."""
+    """The host's directory (as CLAUDE_CONFIG_DIR too), its projects, one project or one transcript
+    on another disk; with subagents.
+    """
     path = past.session("a", 2)
     agents = path.with_suffix("") / "subagents"
     agents.mkdir(parents=True)
     given = {"file_path": past.project + "/by_agent.py", "content": "x"}
-    rows = [{"type": "assistant", "message": {"content": [{"type": "tool_use", "id": "w", "name": "Write", "input": given}]}},
-            {"type": "user", "message": {"content": [{"type": "tool_result", "tool_use_id": "w", "content": "ok"}]},
-             "toolUseResult": {"type": "create", "filePath": given["file_path"]}}]
-    (agents / "agent-x.jsonl").write_text("".join(json.dumps({"uuid": "w%d" % n, "cwd": past.project, "isSidechain": True, **row,
-                                                              "timestamp": clock.iso(past.now - 2 * clock.DAY).replace("Z", ".000Z")}) + "\n"
-                                                  for n, row in enumerate(rows)))
-    moved = {"host": past.root.parent, "projects": past.root, "folder": path.parent, "file": path}[what]
+    rows = [
+        {
+            "type": "assistant",
+            "message": {
+                "content": [{"type": "tool_use", "id": "w", "name": "Write", "input": given}]
+            },
+        },
+        {
+            "type": "user",
+            "message": {"content": [{"type": "tool_result", "tool_use_id": "w", "content": "ok"}]},
+            "toolUseResult": {"type": "create", "filePath": given["file_path"]},
+        },
+    ]
+    (agents / "agent-x.jsonl").write_text(
+        "".join(
+            json.dumps(
+                {
+                    "uuid": "w%d" % n,
+                    "cwd": past.project,
+                    "isSidechain": True,
+                    **row,
+                    "timestamp": clock.iso(past.now - 2 * clock.DAY).replace("Z", ".000Z"),
+                }
+            )
+            + "\n"
+            for n, row in enumerate(rows)
+        )
+    )
+    moved = {"host": past.root.parent, "projects": past.root, "folder": path.parent, "file": path}[
+        what
+    ]
     there = tmp_path / "other disk" / moved.name
     there.parent.mkdir()
     moved.rename(there)
@@ -322,7 +504,9 @@ def test_a_link_to_ones_own_folder_is_followed(past, run, place, tmp_path, what)
 
 
 def test_a_link_that_leaves_ones_own_files_is_not_followed(past, took, tmp_path, monkeypatch):
-    """Nor one to nothing; each is named.  A link to a transcript that is listed already adds no session."""
+    """Nor one to nothing; each is named.  A link to a transcript that is listed already adds no
+    session.
+    """
     path = past.session("a", 2)
     (path.parent / "again.jsonl").symlink_to(path)
     (path.parent / "passwd.jsonl").symlink_to("/etc/passwd")
@@ -332,22 +516,39 @@ def test_a_link_that_leaves_ones_own_files_is_not_followed(past, took, tmp_path,
     shutil.copy(path, theirs / "b.jsonl")
     (past.root / "-theirs").symlink_to(theirs)
     real = os.stat
-    monkeypatch.setattr(os, "stat", lambda at, *a, **k: os.stat_result((*real(at, *a, **k)[:4], 4711, *real(at, *a, **k)[5:]))
-                        if str(at).endswith("-theirs") else real(at, *a, **k))
+    monkeypatch.setattr(
+        os,
+        "stat",
+        lambda at, *a, **k: (
+            os.stat_result((*real(at, *a, **k)[:4], 4711, *real(at, *a, **k)[5:]))
+            if str(at).endswith("-theirs")
+            else real(at, *a, **k)
+        ),
+    )
     found = took("--all-projects")
     assert (found["sessions"], found["new"]) == (4, 1)
     assert sorted((skip["path"], skip["reason"]) for skip in found["skipped"]) == [
-        ("-lost", "a link, and not to a folder of your own"), ("-theirs", "a link, and not to a folder of your own"),
-        ("-w/passwd.jsonl", "not a file of your own")]
+        ("-lost", "a link, and not to a folder of your own"),
+        ("-theirs", "a link, and not to a folder of your own"),
+        ("-w/passwd.jsonl", "not a file of your own"),
+    ]
 
 
 def test_sessions_whose_directory_is_gone_are_said_once(past, ok, took, tmp_path):
     """How many, where most were, and what helps; `--json` lists each."""
     for number in range(40):
-        past.session(f"s{number}", 2 + number, cwd=str(tmp_path / ("one", "two", "one", "three")[number % 4]), folder="-gone")
+        past.session(
+            f"s{number}",
+            2 + number,
+            cwd=str(tmp_path / ("one", "two", "one", "three")[number % 4]),
+            folder="-gone",
+        )
     lines = ok("import", "transcripts", "--all-projects").splitlines()
-    assert lines == ["40 sessions: 40 skipped", "  skipped 40 sessions whose directory is gone (%s, %s, %s); create it again, "
-                     "even empty, and import again" % (tmp_path / "one", tmp_path / "three", tmp_path / "two")]
+    assert lines == [
+        "40 sessions: 40 skipped",
+        "  skipped 40 sessions whose directory is gone (%s, %s, %s); create it again, "
+        "even empty, and import again" % (tmp_path / "one", tmp_path / "three", tmp_path / "two"),
+    ]
     assert len(took("--all-projects")["skipped"]) == 40
 
 
@@ -356,7 +557,9 @@ UUID = "f2345678-0000-4000-8000-0123456789ab"
 
 @pytest.mark.parametrize("how", ["the same", "longer", "without its start"])
 def test_copies_of_a_session_are_told_once(past, took, place, how):
-    """Resumed under another file name, or copied by a backup: what the one tells the other does not."""
+    """Resumed under another file name, or copied by a backup: what the one tells the other does
+    not.
+    """
     name = "2026-01-12-" + UUID
     path = past.session(UUID, 2, ("one", "two"))
     rows = path.read_text().splitlines(keepends=True)
@@ -364,11 +567,13 @@ def test_copies_of_a_session_are_told_once(past, took, place, how):
     more = past.session("more", 1, ("three",))
     extra = more.read_text() if how != "the same" else ""
     more.unlink()
-    copy.write_text("".join(rows[7 if how == "without its start" else 0:]) + extra)
+    copy.write_text("".join(rows[7 if how == "without its start" else 0 :]) + extra)
     os.utime(copy, (past.now - 3600,) * 2)
     found = took()
     told = checkpoints(place)
-    assert [sum(word + ".py" in page.body for page in told.values()) for word in ("one", "two")] == [1, 1]
+    assert [
+        sum(word + ".py" in page.body for page in told.values()) for word in ("one", "two")
+    ] == [1, 1]
     assert sum("three.py" in page.body for page in told.values()) == (how != "the same")
     assert [page.meta["session"] for page in told.values()][:2] == [UUID, UUID]
     assert (found["new"], found["without"]) == ((1, 1) if how == "the same" else (2, 0))
@@ -384,30 +589,37 @@ def test_what_came_by_an_import_says_when(past, took, place, now):
 
 # ---- what an earlier version told
 
+
 def aged(place, **changes):
     """Make the states of all sessions ones of an earlier version, saved when they were."""
     for path in Path(place.cache, "sessions").glob("*.json"):
         head, _, rest = path.read_text().partition("\n")
         times = path.stat().st_mtime
-        path.write_text(json.dumps({**json.loads(head), "v": 1, **changes}, separators=(",", ":")) + "\n" + rest)
+        path.write_text(
+            json.dumps({**json.loads(head), "v": 1, **changes}, separators=(",", ":")) + "\n" + rest
+        )
         os.utime(path, (times, times))
 
 
 def worse(place, pick=lambda number: True):
-    """Make checkpoints say less, as an earlier version did, without touching them as a person does; returns their paths."""
+    """Make checkpoints say less, as an earlier version did, without touching them as a person does;
+    returns their paths.
+    """
     paths = sorted(Path(place.private, "checkpoints").rglob("*.md"))
     for number, path in enumerate(paths):
         if pick(number):
             times = path.stat().st_mtime
             data = path.read_bytes()
-            path.write_bytes(data[:frontmatter.split(data)[1]] + b"\n## Changed\n\n- something\n")
+            path.write_bytes(data[: frontmatter.split(data)[1]] + b"\n## Changed\n\n- something\n")
             os.utime(path, (times, times))
     return paths
 
 
 @pytest.mark.parametrize("end", [b"\n", b""])
 def test_what_an_earlier_version_told_is_told_anew_in_place(past, took, ok, place, end):
-    """Under its name, id and time, once; nothing new stands beside it, and the next import leaves it alone."""
+    """Under its name, id and time, once; nothing new stands beside it, and the next import leaves
+    it alone.
+    """
     path = past.session("a", 3, ("one", "two", "three"))
     path.write_bytes(path.read_bytes().rstrip(b"\n") + end)
     os.utime(path, (past.now - 3600,) * 2)
@@ -416,14 +628,23 @@ def test_what_an_earlier_version_told_is_told_anew_in_place(past, took, ok, plac
     first = checkpoints(place)
     worse(place)
     aged(place)
-    assert "2 would be updated; 4 checkpoints, 2 conversations would be written" in ok("import", "transcripts", "--dry-run")
+    assert "2 would be updated; 4 checkpoints, 2 conversations would be written" in ok(
+        "import", "transcripts", "--dry-run"
+    )
     found = took()
-    assert (found["updated"], found["new"], found["before"], len(found["checkpoints"])) == (2, 0, 0, 4)
+    assert (found["updated"], found["new"], found["before"], len(found["checkpoints"])) == (
+        2,
+        0,
+        0,
+        4,
+    )
     second = checkpoints(place)
     assert [page.body for page in second.values()] == [page.body for page in first.values()]
     for page in (*first.values(), *second.values()):
         del page.meta["imported"]
-    assert [page.meta for page in second.values()] == [page.meta for page in first.values()] and list(first) == list(second)
+    assert [page.meta for page in second.values()] == [
+        page.meta for page in first.values()
+    ] and list(first) == list(second)
     assert ok("import", "transcripts") == "2 sessions: 2 imported before\n"
 
 
@@ -431,15 +652,27 @@ def test_a_last_line_that_an_earlier_version_did_not_read_goes_with_the_rest(pas
     """The checkpoint that was the session's last one tells it; none is made of it alone."""
     path = past.session("a", 3, ("one", "two"))
     whole = path.read_bytes()
-    last = json.dumps({"uuid": "0000aaaa-0000-4000", "timestamp": clock.iso(past.now - 2 * clock.DAY).replace("Z", ".000Z"), "cwd": past.project,
-                       "type": "user", "message": {"content": "we decided to rename the parser instead of the lexer"}})
+    last = json.dumps(
+        {
+            "uuid": "0000aaaa-0000-4000",
+            "timestamp": clock.iso(past.now - 2 * clock.DAY).replace("Z", ".000Z"),
+            "cwd": past.project,
+            "type": "user",
+            "message": {"content": "we decided to rename the parser instead of the lexer"},
+        }
+    )
     took()
     path.write_bytes(whole + last.encode())
     os.utime(path, (past.now - 3600,) * 2)
     aged(place)
     found = took()
     one, two = checkpoints(place).values()
-    assert found["updated"] == 1 and "rename the parser" in two.body and "two.py" in two.body and "rename" not in one.body
+    assert (
+        found["updated"] == 1
+        and "rename the parser" in two.body
+        and "two.py" in two.body
+        and "rename" not in one.body
+    )
 
 
 def test_a_checkpoint_that_was_changed_archived_or_deleted_is_left_alone(past, took, ok, place):
@@ -456,11 +689,18 @@ def test_a_checkpoint_that_was_changed_archived_or_deleted_is_left_alone(past, t
     assert found["checkpoints"] == ["p/checkpoints/%s/%s" % (four.parent.name, four.name)]
     assert one.read_bytes() == mine and not two.exists() and not three.exists()
     body = frontmatter.parse(four.read_bytes()).body
-    assert "four.py" in body and "two.py" not in body and "three.py" not in body and len(checkpoints(place)) == 2
+    assert (
+        "four.py" in body
+        and "two.py" not in body
+        and "three.py" not in body
+        and len(checkpoints(place)) == 2
+    )
 
 
 def test_what_a_hook_captured_keeps_its_stretches_and_what_it_knew(past, took, place, env, now):
-    """A session that ended and was taken up again has a checkpoint for each time, with branch and commit of then."""
+    """A session that ended and was taken up again has a checkpoint for each time, with branch and
+    commit of then.
+    """
     path = past.session("live", 2, ("one",))
     settings = config.load(place.home, place.root, env)
     then = now - 2 * clock.DAY
@@ -469,7 +709,9 @@ def test_what_a_hook_captured_keeps_its_stretches_and_what_it_knew(past, took, p
     with path.open("a") as file:
         file.write(more.read_text())
     more.unlink()
-    capture.capture(place, settings, env, then + 0.1 * clock.DAY + 60, "live", str(path), "session_end")
+    capture.capture(
+        place, settings, env, then + 0.1 * clock.DAY + 60, "live", str(path), "session_end"
+    )
     later = past.session("later", 1, ("three",))
     with path.open("a") as file:
         file.write(later.read_text())
@@ -481,17 +723,27 @@ def test_what_a_hook_captured_keeps_its_stretches_and_what_it_knew(past, took, p
     found = took()
     one, two, three = checkpoints(place).values()
     assert (found["updated"], len(found["checkpoints"])) == (1, 3)
-    assert [checkpointpage.gone_on(page.body) for page in first.values()] == [one.body, two.body] and "three.py" in three.body and "two.py" not in three.body
+    assert (
+        [checkpointpage.gone_on(page.body) for page in first.values()] == [one.body, two.body]
+        and "three.py" in three.body
+        and "two.py" not in three.body
+    )
     for was, page in zip(first.values(), (one, two)):
-        assert {k: v for k, v in page.meta.items() if k != "imported"} == was.meta and page.meta["trigger"] == "session_end"
+        assert {k: v for k, v in page.meta.items() if k != "imported"} == was.meta and page.meta[
+            "trigger"
+        ] == "session_end"
 
 
 @pytest.fixture
 def taken_up(past, place, env, now):
-    """The transcript of a session that was captured at its end, on "one", and was then taken up again, on "two"."""
+    """The transcript of a session that was captured at its end, on "one", and was then taken up
+    again, on "two".
+    """
     path = past.session("live", 2, ("one",))
     settings = config.load(place.home, place.root, env)
-    capture.capture(place, settings, env, now - 2 * clock.DAY + 60, "live", str(path), "session_end")
+    capture.capture(
+        place, settings, env, now - 2 * clock.DAY + 60, "live", str(path), "session_end"
+    )
     more = past.session("more", 1, ("two",))
     with path.open("a") as file:
         file.write(more.read_text())
@@ -500,7 +752,9 @@ def taken_up(past, place, env, now):
     return path
 
 
-def test_what_was_archived_of_a_session_that_was_taken_up_again_does_not_come_with_the_rest(taken_up, took, ok, place):
+def test_what_was_archived_of_a_session_that_was_taken_up_again_does_not_come_with_the_rest(
+    taken_up, took, ok, place
+):
     """Where its stretch ended stands in the archive."""
     took()
     one, _ = worse(place)
@@ -541,11 +795,16 @@ def test_a_fork_of_what_an_earlier_version_told_tells_its_own_alone(past, took, 
     worse(place)
     aged(place)
     took()
-    assert checkpoints(place)[list(checkpoints(place))[1]].body == first[1] and "one.py" not in first[1]
+    assert (
+        checkpoints(place)[list(checkpoints(place))[1]].body == first[1]
+        and "one.py" not in first[1]
+    )
 
 
 @pytest.mark.parametrize("stretch", [1, 2, 3])
-def test_bringing_up_to_date_that_was_cut_short_begins_again(past, took, place, monkeypatch, stretch):
+def test_bringing_up_to_date_that_was_cut_short_begins_again(
+    past, took, place, monkeypatch, stretch
+):
     """What was told anew stays, what a person changed too, and nothing is told twice."""
     past.session("a", 3, ("one", "two", "three", "four"))
     took()
@@ -567,19 +826,41 @@ def test_bringing_up_to_date_that_was_cut_short_begins_again(past, took, place, 
     took()
     second = checkpoints(place)
     assert list(second) == list(first)
-    assert [page.body == was.body for page, was in zip(second.values(), first.values())] == [True, False, True, True]
+    assert [page.body == was.body for page, was in zip(second.values(), first.values())] == [
+        True,
+        False,
+        True,
+        True,
+    ]
     assert not list(Path(place.cache, "sessions").glob("*.new")) and took()["before"] == 1
 
 
 def test_what_only_talk_was_is_read_again_for_what_was_said(past, took, place):
-    """Its answer is worth a checkpoint now; and one whose checkpoints partly name a conversation was cut short."""
+    """Its answer is worth a checkpoint now; and one whose checkpoints partly name a conversation
+    was cut short.
+    """
     path = past.root / "-w" / "talk.jsonl"
     path.parent.mkdir(parents=True)
     line = {"timestamp": clock.iso(past.now - clock.DAY).replace("Z", ".000Z"), "cwd": past.project}
-    answer = [{"type": "text", "text": "It keeps a cursor, " * 8 + "and returns early where nothing matched."}]
-    path.write_text("".join(json.dumps({**line, **more}) + "\n" for more in (
-        {"uuid": "0000aaaa-0000-4000", "type": "user", "message": {"content": "what does the parser do?"}},
-        {"uuid": "0000aaab-0000-4000", "type": "assistant", "message": {"content": answer}})))
+    answer = [
+        {
+            "type": "text",
+            "text": "It keeps a cursor, " * 8 + "and returns early where nothing matched.",
+        }
+    ]
+    path.write_text(
+        "".join(
+            json.dumps({**line, **more}) + "\n"
+            for more in (
+                {
+                    "uuid": "0000aaaa-0000-4000",
+                    "type": "user",
+                    "message": {"content": "what does the parser do?"},
+                },
+                {"uuid": "0000aaab-0000-4000", "type": "assistant", "message": {"content": answer}},
+            )
+        )
+    )
     os.utime(path, (past.now - 3600,) * 2)
     past.session("a", 3, ("one", "two"))
     took()
@@ -589,7 +870,11 @@ def test_what_only_talk_was_is_read_again_for_what_was_said(past, took, place):
     paths[0].write_bytes(frontmatter.edit(paths[0].read_bytes(), {"conversation": "v-1"}))
     os.utime(paths[0], (times, times))
     found = took("--dry-run")
-    assert (found["updated"], found["before"], found["records"]) == (2, 0, {"checkpoints": 3, "conversations": 2})
+    assert (found["updated"], found["before"], found["records"]) == (
+        2,
+        0,
+        {"checkpoints": 3, "conversations": 2},
+    )
 
 
 def test_the_start_of_a_session_takes_what_an_earlier_version_told_for_told(past, took, place):
@@ -598,5 +883,7 @@ def test_the_start_of_a_session_takes_what_an_earlier_version_told_for_told(past
     took()
     assert progress.told(place, "a", path.stat().st_size)
     aged(place)
-    assert progress.told(place, "a", path.stat().st_size) and not progress.told(place, "a", path.stat().st_size + 1)
+    assert progress.told(place, "a", path.stat().st_size) and not progress.told(
+        place, "a", path.stat().st_size + 1
+    )
     assert took()["updated"] == 0

@@ -1,4 +1,6 @@
-"""Git's objects and index read from files: what real git wrote is what is read, and what cannot be read is never guessed."""
+"""Git's objects and index read from files: what real git wrote is what is read, and what cannot be
+read is never guessed.
+"""
 
 from __future__ import annotations
 
@@ -15,27 +17,42 @@ from memory.project.gitobjects import Missing, Objects
 
 def listed(git) -> dict[str, str]:
     """Every object of the repository by what git itself says."""
-    rows = git("cat-file", "--batch-all-objects", "--batch-check=%(objectname) %(objecttype)").splitlines()
+    rows = git(
+        "cat-file", "--batch-all-objects", "--batch-check=%(objectname) %(objecttype)"
+    ).splitlines()
     return dict(row.split() for row in rows)
 
 
-@pytest.mark.parametrize("packing", [
-    [], ["gc", "-q"], ["repack", "-adfq", "--depth=250", "--window=50"],
-    ["-c", "repack.useDeltaBaseOffset=false", "repack", "-adfq"], ["-c", "pack.indexVersion=2", "repack", "-q", "-d"]],
-    ids=["loose", "gc", "long chains", "reference deltas", "mixed"])
+@pytest.mark.parametrize(
+    "packing",
+    [
+        [],
+        ["gc", "-q"],
+        ["repack", "-adfq", "--depth=250", "--window=50"],
+        ["-c", "repack.useDeltaBaseOffset=false", "repack", "-adfq"],
+        ["-c", "pack.indexVersion=2", "repack", "-q", "-d"],
+    ],
+    ids=["loose", "gc", "long chains", "reference deltas", "mixed"],
+)
 def test_every_object_is_read_as_git_reads_it(packing, history, git):
     """Type and content of all objects agree with cat-file, however they are stored."""
     if packing:
         git(*packing)
     every = listed(git)
-    said = subprocess.run(["git", "cat-file", "--batch"], input="\n".join(every).encode(), cwd=history, check=True, capture_output=True).stdout
+    said = subprocess.run(
+        ["git", "cat-file", "--batch"],
+        input="\n".join(every).encode(),
+        cwd=history,
+        check=True,
+        capture_output=True,
+    ).stdout
     with Objects(history + "/.git") as objects:
         assert objects.complete
         for hash, kind in every.items():
             found, data = objects.read(hash)
             whole = b"%s %s %d\n%s\n" % (hash.encode(), found.encode(), len(data), data)
             assert found == kind and said.startswith(whole)
-            said = said[len(whole):]
+            said = said[len(whole) :]
             assert objects.find(hash) == objects.find(hash[:12]) == [hash]
         assert objects.find("0" * 40) == objects.find("f" * 12) == []
 
@@ -83,8 +100,11 @@ def test_shallow_partial_borrowed_and_sha256_repositories_are_not_complete(histo
     """Where objects may live elsewhere, one that is not found says nothing."""
     git("config", "uploadpack.allowFilter", "true")
     url = "file://" + history
-    for name, words in {"shallow": ["--depth=2"], "partial": ["--filter=blob:none", "--no-checkout"],
-                        "borrowed": ["--shared"]}.items():
+    for name, words in {
+        "shallow": ["--depth=2"],
+        "partial": ["--filter=blob:none", "--no-checkout"],
+        "borrowed": ["--shared"],
+    }.items():
         git("clone", "-q", *words, history if name == "borrowed" else url, str(tmp_path / name))
         with Objects(str(tmp_path / name / ".git")) as objects:
             assert not objects.complete, name
@@ -119,7 +139,7 @@ def test_damage_is_missing_and_never_a_wrong_answer(history, git):
     for turn in range(60):
         broken = bytearray(whole)
         broken[rng.randrange(12, len(whole))] ^= 1 << rng.randrange(8)
-        pack.write_bytes(bytes(broken) if turn % 4 else whole[:rng.randrange(len(whole))])
+        pack.write_bytes(bytes(broken) if turn % 4 else whole[: rng.randrange(len(whole))])
         with Objects(history + "/.git") as objects:
             wrong = 0
             for hash in list(every)[:40]:

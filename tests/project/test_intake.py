@@ -1,4 +1,6 @@
-"""`dayleaf import`: trees, directories and the client's own memory become records, once, marked with their origin."""
+"""`dayleaf import`: trees, directories and the client's own memory become records, once, marked
+with their origin.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,11 @@ def test_a_second_import_changes_nothing(tree, took, place):
         tree(f"docs/v{number % 3}/p{number}.md", f"# Page {number}\n\nThe same words.\n")
     assert counts(took("tree", tree.root)) == (30, 0, 0, 0)
     before = everything(place)
-    assert counts(took("tree", tree.root)) == (0, 30, 0, 0) and everything(place) == before and len(before) == 30
+    assert (
+        counts(took("tree", tree.root)) == (0, 30, 0, 0)
+        and everything(place) == before
+        and len(before) == 30
+    )
 
 
 def test_a_changed_source_changes_its_record_in_place(tree, took, place):
@@ -47,15 +53,25 @@ def test_a_changed_source_changes_its_record_in_place(tree, took, place):
     second = tree("docs/v1/b.md", "# Second\n\nOld words too.\n")
     took("tree", tree.root)
     for path in Path(place.private, "resources").glob("*.md"):
-        path.write_text(path.read_text().replace("kind:", "pinned: true  # mine\nkind:").replace("title: Second", "title: Mine"))
+        path.write_text(
+            path.read_text()
+            .replace("kind:", "pinned: true  # mine\nkind:")
+            .replace("title: Second", "title: Mine")
+        )
     names = sorted(os.listdir(place.private + "/resources"))
     ids = {page.meta["id"] for page in kept(place).values()}
     first.write_text("# New\n\nNew words.\n")
     second.write_text("# Other\n\nNew words too.\n")
     assert counts(took("tree", tree.root)) == (0, 0, 2, 0)
     found = kept(place)
-    assert sorted(os.listdir(place.private + "/resources")) == names and {page.meta["id"] for page in found.values()} == ids
-    assert found["New"].body == "# New\n\nNew words.\n" and found["Mine"].body == "# Other\n\nNew words too.\n"
+    assert (
+        sorted(os.listdir(place.private + "/resources")) == names
+        and {page.meta["id"] for page in found.values()} == ids
+    )
+    assert (
+        found["New"].body == "# New\n\nNew words.\n"
+        and found["Mine"].body == "# Other\n\nNew words too.\n"
+    )
     assert all("pinned: true  # mine" in text.decode() for text in everything(place).values())
     assert counts(took("tree", tree.root)) == (0, 2, 0, 0)
 
@@ -69,7 +85,11 @@ def test_what_a_person_edited_is_never_overwritten(tree, took, place):
     assert counts(took("tree", tree.root)) == (0, 1, 0, 0)
     source.write_text("# A page\n\nIt says more.\n")
     found = took("tree", tree.root)
-    assert counts(found) == (0, 0, 0, 1) and "by hand" in found["skipped"][0]["reason"] and "My words." in path.read_text()
+    assert (
+        counts(found) == (0, 0, 0, 1)
+        and "by hand" in found["skipped"][0]["reason"]
+        and "My words." in path.read_text()
+    )
 
 
 def test_a_vanished_source_is_reported_and_its_record_stays(tree, ok, took, place):
@@ -80,7 +100,10 @@ def test_a_vanished_source_is_reported_and_its_record_stays(tree, ok, took, plac
     gone.unlink()
     before = everything(place)
     said = ok("import", "tree", str(tree.root))
-    assert "1 file: 0 new, 1 unchanged, 0 changed, 0 skipped" in said and "gone: my ref/docs/v1/a.md" in said
+    assert (
+        "1 file: 0 new, 1 unchanged, 0 changed, 0 skipped" in said
+        and "gone: my ref/docs/v1/a.md" in said
+    )
     assert everything(place) == before
     other = tree.root.parent / "my reference"
     (other / "docs" / "v1").mkdir(parents=True)
@@ -96,7 +119,11 @@ def test_what_was_forgotten_does_not_come_back(tree, ok, took, place):
     ok("forget", id)
     source.write_text("# A page\n\nIt says more.\n")
     found = took("tree", tree.root)
-    assert counts(found) == (0, 0, 0, 1) and f"dayleaf restore {id}" in found["skipped"][0]["remedy"] and not kept(place)
+    assert (
+        counts(found) == (0, 0, 0, 1)
+        and f"dayleaf restore {id}" in found["skipped"][0]["remedy"]
+        and not kept(place)
+    )
     ok("restore", id)
     assert counts(took("tree", tree.root)) == (0, 0, 1, 0)
 
@@ -107,15 +134,19 @@ def test_a_new_version_of_the_tree_reaches_what_is_shared(tree, took, place):
     tree("docs/shared/both.md", "# Both\n")
     took("tree", tree.root)
     tree("docs/v2/a.md", "# Two\n")
-    assert counts(took("tree", tree.root)) == (1, 1, 1, 0) and kept(place)["Both"].meta["versions"] == ["v1", "v2"]
+    assert counts(took("tree", tree.root)) == (1, 1, 1, 0) and kept(place)["Both"].meta[
+        "versions"
+    ] == ["v1", "v2"]
     assert counts(took("tree", tree.root)) == (0, 3, 0, 0)
 
 
 def test_a_dry_run_writes_nothing(tree, ok, took, place):
     """It counts, and says so."""
     tree("docs/v1/a.md")
-    assert "1 file: 1 new, 0 unchanged, 0 changed, 0 skipped; nothing was written (--dry-run)" in ok(
-        "import", "tree", str(tree.root), "--dry-run")
+    assert (
+        "1 file: 1 new, 0 unchanged, 0 changed, 0 skipped; nothing was written (--dry-run)"
+        in ok("import", "tree", str(tree.root), "--dry-run")
+    )
     assert not everything(place) and counts(took("tree", tree.root)) == (1, 0, 0, 0)
 
 
@@ -130,7 +161,9 @@ def test_secrets_are_taken_out_and_paths_that_name_one_stay_in_step(tree, took, 
 
 
 def test_shared_and_global_records_stand_in_their_tiers(tree, took, place):
-    """A global record names its source by the absolute path: no repository says what it is relative to."""
+    """A global record names its source by the absolute path: no repository says what it is relative
+    to.
+    """
     tree("docs/v1/a.md", "# A\n")
     assert counts(took("tree", tree.root, "--shared")) == (1, 0, 0, 0)
     assert kept(place, tier="shared")["A"].meta["path"] == "my ref/docs/v1/a.md"
@@ -141,13 +174,28 @@ def test_shared_and_global_records_stand_in_their_tiers(tree, took, place):
     assert kept(place, tier="everyone")["G"].meta["path"] == str(other / "docs/v1/g.md")
 
 
-@pytest.mark.parametrize(("name", "texts"), [
-    ("docs/v1/a.md", ["# One\n", "---\ntags: [x]\n---\n\n# Two\n\nNew.\n", "# Three\n\nNewer.\n"]),
-    ("docs/v1/crlf.md", ["# One\r\n\r\nOld.\r\n", "# Two\r\n\r\nNew.\r\n", "# Three\r\n"]),
-    ("scripts/v1/a b.sh", ["#!/bin/sh\n# One.\necho 1\n", "#!/bin/sh\r\n# Two.\r\necho 2\r\n", "#!/bin/sh\n# Three.\necho 3\n"]),
-])
+@pytest.mark.parametrize(
+    ("name", "texts"),
+    [
+        (
+            "docs/v1/a.md",
+            ["# One\n", "---\ntags: [x]\n---\n\n# Two\n\nNew.\n", "# Three\n\nNewer.\n"],
+        ),
+        ("docs/v1/crlf.md", ["# One\r\n\r\nOld.\r\n", "# Two\r\n\r\nNew.\r\n", "# Three\r\n"]),
+        (
+            "scripts/v1/a b.sh",
+            [
+                "#!/bin/sh\n# One.\necho 1\n",
+                "#!/bin/sh\r\n# Two.\r\necho 2\r\n",
+                "#!/bin/sh\n# Three.\necho 3\n",
+            ],
+        ),
+    ],
+)
 def test_import_and_refresh_keep_one_record_in_step(tree, took, ok, place, name, texts):
-    """Either reads the file as the other does: what one wrote, the other finds unchanged, and goes on from there."""
+    """Either reads the file as the other does: what one wrote, the other finds unchanged, and goes
+    on from there.
+    """
     source = tree(name, texts[0])
     took("tree", tree.root)
     path = next(Path(place.private, "resources").glob("*.md"))
@@ -156,8 +204,16 @@ def test_import_and_refresh_keep_one_record_in_step(tree, took, ok, place, name,
     source.write_bytes(texts[1].encode())
     assert "refreshed " + id in ok("resource", "refresh", id)
     page = frontmatter.parse(path.read_bytes())
-    assert page.meta["origin"]["checksum"] == page.meta["checksum"] == otherfiles.files.sha256(texts[1].encode())
-    assert page.meta["origin"]["written"][:16] == page.meta["snapshot"] and "Two" in page.body and "tags: [x]" not in page.body
+    assert (
+        page.meta["origin"]["checksum"]
+        == page.meta["checksum"]
+        == otherfiles.files.sha256(texts[1].encode())
+    )
+    assert (
+        page.meta["origin"]["written"][:16] == page.meta["snapshot"]
+        and "Two" in page.body
+        and "tags: [x]" not in page.body
+    )
     before = path.read_bytes()
     assert counts(took("tree", tree.root)) == (0, 1, 0, 0) and path.read_bytes() == before
     source.write_bytes(texts[2].encode())
@@ -184,8 +240,13 @@ def test_an_import_that_was_killed_goes_on(tree, took, env, project, place):
     """What is there is whole and stays; the second run adds the rest, and nothing twice."""
     for number in range(1500):
         tree(f"docs/v1/p{number}.md", f"# Page {number}\n\n" + "words and more words\n" * 40)
-    process = subprocess.Popen([sys.executable, "-m", "memory", "import", "tree", str(tree.root)], cwd=project,
-                               env={**env, "PYTHONPATH": str(ROOT)}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "memory", "import", "tree", str(tree.root)],
+        cwd=project,
+        env={**env, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
     folder, end = Path(place.private, "resources"), time.monotonic() + 30
     while time.monotonic() < end and not (folder.is_dir() and any(folder.glob("*.md"))):
         time.sleep(0.002)
@@ -193,10 +254,17 @@ def test_an_import_that_was_killed_goes_on(tree, took, env, project, place):
     process.wait()
     there = list(folder.glob("*.md"))
     assert 0 < len(there) < 1500, "it was over before the kill"
-    assert all(path.read_bytes().startswith(b"---\n") and b"words and more" in path.read_bytes() for path in there)
+    assert all(
+        path.read_bytes().startswith(b"---\n") and b"words and more" in path.read_bytes()
+        for path in there
+    )
     found = took("tree", tree.root)
     assert found["new"] + found["unchanged"] == 1500 and found["unchanged"] == len(there)
-    assert len({page.meta["id"] for page in kept(place).values()}) == len(list(folder.glob("*.md"))) == 1500
+    assert (
+        len({page.meta["id"] for page in kept(place).values()})
+        == len(list(folder.glob("*.md")))
+        == 1500
+    )
 
 
 def test_two_imports_at_once_are_one_after_the_other(tree, run, place):
@@ -204,7 +272,11 @@ def test_two_imports_at_once_are_one_after_the_other(tree, run, place):
     tree("docs/v1/a.md")
     with intake.files.Lock(place.cache + "/import.lock") as held:
         done = run("import", "tree", str(tree.root))
-        assert held and done.returncode == 1 and "another import into this workspace is running" in done.stderr
+        assert (
+            held
+            and done.returncode == 1
+            and "another import into this workspace is running" in done.stderr
+        )
     assert not everything(place)
 
 
@@ -221,7 +293,10 @@ def test_a_record_has_its_name_only_once_its_bytes_are_on_the_disk(place, now, m
     assert not steps
     writing.flush()
     assert [step for step, _ in steps] == ["sync"] * 3 + ["named"] * 3 + ["sync"]
-    assert steps[-1][1] == place.private + "/learnings" and len(list(Path(steps[-1][1]).iterdir())) == 3
+    assert (
+        steps[-1][1] == place.private + "/learnings"
+        and len(list(Path(steps[-1][1]).iterdir())) == 3
+    )
 
 
 def test_a_model_that_imports_is_no_human(tree, run, place):
@@ -230,7 +305,9 @@ def test_a_model_that_imports_is_no_human(tree, run, place):
     tree("notes/n.md", "---\nsource: human\n---\n\n# N\n\nText.\n")
     for words in (("tree", str(tree.root)), ("dir", str(tree.root / "notes"))):
         assert run("import", *words, CLAUDECODE="1").returncode == 0
-    assert kept(place)["A"].meta["source"] == kept(place, "learnings")["N"].meta["source"] == "agent"
+    assert (
+        kept(place)["A"].meta["source"] == kept(place, "learnings")["N"].meta["source"] == "agent"
+    )
 
 
 def test_a_resource_that_a_person_wrote_stays_theirs(tree, took, place):
@@ -238,10 +315,15 @@ def test_a_resource_that_a_person_wrote_stays_theirs(tree, took, place):
     tree("docs/v1/a.md")
     path = Path(place.private, "resources", "mine.md")
     path.parent.mkdir(parents=True)
-    path.write_text("---\nid: mine\ntype: doc\npath: my ref/docs/v1/a.md\n---\n\nMy own words on it.\n")
+    path.write_text(
+        "---\nid: mine\ntype: doc\npath: my ref/docs/v1/a.md\n---\n\nMy own words on it.\n"
+    )
     before = everything(place)
     found = took("tree", tree.root)
-    assert counts(found) == (0, 0, 0, 1) and "mine already describes it" in found["skipped"][0]["reason"]
+    assert (
+        counts(found) == (0, 0, 0, 1)
+        and "mine already describes it" in found["skipped"][0]["reason"]
+    )
     assert everything(place) == before
 
 
@@ -250,7 +332,11 @@ def test_a_head_that_cannot_be_edited_is_skipped_and_the_rest_goes_on(tree, took
     for name in ("a", "b"):
         tree(f"docs/v1/{name}.md", f"# {name}\n")
     took("tree", tree.root)
-    broken = next(path for path in Path(place.private, "resources").glob("*.md") if "title: a\n" in path.read_text())
+    broken = next(
+        path
+        for path in Path(place.private, "resources").glob("*.md")
+        if "title: a\n" in path.read_text()
+    )
     broken.write_text(broken.read_text().replace("refreshed: ", "refreshed: &x "))
     for name in ("a", "b"):
         tree(f"docs/v1/{name}.md", f"# {name}\n\nMore.\n")
@@ -258,8 +344,15 @@ def test_a_head_that_cannot_be_edited_is_skipped_and_the_rest_goes_on(tree, took
     assert found["changed"] >= 1 and found["changed"] + len(found["skipped"]) == 2
 
 
-@pytest.mark.parametrize("head", ["origin: tree", "origin: {from: tree, path: [a], checksum: {x: 1}}", "origin: {from: tree}",
-                                  "id: \"x; rm -rf /\"\norigin: {from: tree, path: my ref/docs/v1/a.md, written: [1]}"])
+@pytest.mark.parametrize(
+    "head",
+    [
+        "origin: tree",
+        "origin: {from: tree, path: [a], checksum: {x: 1}}",
+        "origin: {from: tree}",
+        'id: "x; rm -rf /"\norigin: {from: tree, path: my ref/docs/v1/a.md, written: [1]}',
+    ],
+)
 def test_an_origin_that_somebody_made_up_does_no_harm(tree, run, place, head):
     """A cloned repository may say what it likes of its records."""
     tree("docs/v1/a.md")
@@ -268,20 +361,34 @@ def test_an_origin_that_somebody_made_up_does_no_harm(tree, run, place, head):
     path.write_text(f"---\ntype: doc\n{head}\n---\n\nTheirs.\n")
     before = path.read_bytes()
     done = run("import", "tree", str(tree.root))
-    assert (done.returncode, done.stderr) == (0, "") and "rm -rf" not in done.stdout and path.read_bytes() == before
+    assert (
+        (done.returncode, done.stderr) == (0, "")
+        and "rm -rf" not in done.stdout
+        and path.read_bytes() == before
+    )
 
 
 def test_progress_is_told_up_to_the_last_piece(place, now):
     """And a bar is never longer than its twenty cells."""
     from harness import vault
 
-    pieces = [intake.Piece((f"f{n}", ""), f"f{n}", str(n), lambda n=n: intake.Draft("learning", f"T{n}", f"words {n}\n"))
-              for n in range(5)]
+    pieces = [
+        intake.Piece(
+            (f"f{n}", ""),
+            f"f{n}",
+            str(n),
+            lambda n=n: intake.Draft("learning", f"T{n}", f"words {n}\n"),
+        )
+        for n in range(5)
+    ]
     told = []
     intake.bring(store.Store(place, vault.settings(), now), pieces, "dir", "p", told=told.append)
     assert told == [1, 2, 3, 4, 5]
     assert [screen.bar(*pair) for pair in ((0, 9), (1, 2), (9, 9), (12, 9), (0, 0))] == [
-        "░" * 20 + "   0 %", "█" * 10 + "░" * 10 + "  50 %", *["█" * 20 + " 100 %"] * 3]
+        "░" * 20 + "   0 %",
+        "█" * 10 + "░" * 10 + "  50 %",
+        *["█" * 20 + " 100 %"] * 3,
+    ]
 
 
 # --- directories
@@ -289,23 +396,36 @@ def test_progress_is_told_up_to_the_last_piece(place, now):
 
 def test_what_dayleaf_alone_says_is_not_taken_over(tree, took, place, now):
     """Who accepted, which session, what it was made of, and dates that lie ahead."""
-    tree("a.md", "---\naccepted_by: bob\nsession: abc\nharvest: x\napproved: true\ncreated: 9999-12-31\nupdated: 2999-01-01\n"
-                 "owner: me\n---\n\nAbc is so.\n")
+    tree(
+        "a.md",
+        "---\naccepted_by: bob\nsession: abc\nharvest: x\napproved: true\ncreated: 9999-12-31\n"
+        "updated: 2999-01-01\n"
+        "owner: me\n---\n\nAbc is so.\n",
+    )
     os.utime(tree.root / "a.md", (now - 86_400, now - 86_400))
     took("dir", tree.root)
     meta = kept(place, "learnings")["Abc is so."].meta
-    assert not {"accepted_by", "session", "harvest", "approved", "updated"} & set(meta) and meta["owner"] == "me"
+    assert (
+        not {"accepted_by", "session", "harvest", "approved", "updated"} & set(meta)
+        and meta["owner"] == "me"
+    )
     assert meta["created"][:4] not in ("9999", "2999")
 
 
 @pytest.mark.parametrize(("kind", "name"), [("dir", "a.md"), ("tree", "docs/v1/a.md")])
-def test_a_private_import_that_shall_be_shared_says_what_moves_it(tree, ok, took, place, kind, name):
+def test_a_private_import_that_shall_be_shared_says_what_moves_it(
+    tree, ok, took, place, kind, name
+):
     """It does not move by itself; what is said does move it."""
     tree(name)
     took(kind, tree.root)
     found = took(kind, tree.root, "--shared")
     [id] = found["records"]["private"]
-    assert counts(found) == (0, 1, 0, 0) and "private tier" in found["notes"][-1] and id in found["notes"][-1]
+    assert (
+        counts(found) == (0, 1, 0, 0)
+        and "private tier" in found["notes"][-1]
+        and id in found["notes"][-1]
+    )
     assert "private tier" not in ok("import", kind, str(tree.root))
     ok("forget", "--hard", id, "--yes")
     assert counts(took(kind, tree.root, "--shared")) == (1, 0, 0, 0)
@@ -319,4 +439,6 @@ def test_what_the_store_holds_already_is_not_kept_twice(tree, ok, took, place):
     tree("b.md", "---\ntitle: One\n---\n\nNew words.\n")
     tree("c.md", "---\ntitle: Two\n---\n\nNew words.\n")
     found = took("dir", tree.root)
-    assert counts(found) == (1, 0, 0, 2) and all("the same text is in" in skip["reason"] for skip in found["skipped"])
+    assert counts(found) == (1, 0, 0, 2) and all(
+        "the same text is in" in skip["reason"] for skip in found["skipped"]
+    )

@@ -14,7 +14,9 @@ def counts(found):
     return (found["new"], found["unchanged"], found["changed"], len(found["skipped"]))
 
 
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read everything")
+@pytest.mark.skipif(
+    not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read everything"
+)
 def test_a_file_that_may_not_be_read_is_skipped(tree, took):
     """And a directory."""
     tree("docs/v1/a.md").chmod(0)
@@ -32,8 +34,14 @@ def test_links_to_directories_outside_are_not_followed(tree, ok, took, project, 
     for name in ("scripts", "shared"):
         (tree.root / "t" / name).symlink_to(outside)
     found = took("tree", tree.root / "t")
-    assert counts(found) == (1, 0, 0, 2) and {skip["path"] for skip in found["skipped"]} == {"scripts", "shared"}
-    assert "not followed" in found["skipped"][0]["reason"] and not json.loads(ok("recall", "launch", "--json"))["hits"]
+    assert counts(found) == (1, 0, 0, 2) and {skip["path"] for skip in found["skipped"]} == {
+        "scripts",
+        "shared",
+    }
+    assert (
+        "not followed" in found["skipped"][0]["reason"]
+        and not json.loads(ok("recall", "launch", "--json"))["hits"]
+    )
 
 
 @pytest.mark.skipif(sys.platform == "darwin", reason="file names are UTF-8 there")

@@ -16,8 +16,14 @@ def counts(found):
 
 
 def test_a_directory_of_markdown_becomes_learnings(tree, took, place):
-    """Frontmatter is kept, with what nests in it; kinds by frontmatter, then --kind, then learning; `.txt` by its name."""
-    tree("a.md", "---\nid: mine/1\ntags: a, b\ncustom: {x: 1}\ncreated: 2025-03-04\napproved: true\naccepted: true\n---\n\nAbc is so.\n")
+    """Frontmatter is kept, with what nests in it; kinds by frontmatter, then --kind, then learning;
+    `.txt` by its name.
+    """
+    tree(
+        "a.md",
+        "---\nid: mine/1\ntags: a, b\ncustom: {x: 1}\ncreated: 2025-03-04\napproved: true\n"
+        "accepted: true\n---\n\nAbc is so.\n",
+    )
     tree("deep/한글 메모.md", "# 메모\n\n버튼을 누른다.\n")
     tree("my_note.txt", "plain words\n")
     tree("r.md", "---\nkind: rule\nrationale: because\n---\n\n# Rule\n\nDo it.\n")
@@ -28,15 +34,23 @@ def test_a_directory_of_markdown_becomes_learnings(tree, took, place):
     found = took("dir", tree.root)
     assert counts(found) == (4, 0, 0, 3)
     page = kept(place, "learnings")["Abc is so."]
-    assert page.meta["custom"] == {"x": "1"} and page.meta["tags"] == ["a", "b"] and page.meta["created"].startswith("2025-03-04")
+    assert (
+        page.meta["custom"] == {"x": "1"}
+        and page.meta["tags"] == ["a", "b"]
+        and page.meta["created"].startswith("2025-03-04")
+    )
     assert page.meta["origin"]["id"] == "mine/1" and page.meta["id"].startswith("l-")
     assert not {"approved", "accepted"} & set(page.meta)
-    assert {"메모", "my note"} < set(kept(place, "learnings")) and set(kept(place, "rules")) == {"Rule"}
+    assert {"메모", "my note"} < set(kept(place, "learnings")) and set(kept(place, "rules")) == {
+        "Rule"
+    }
     assert counts(took("dir", tree.root)) == (0, 4, 0, 3)
 
 
 def test_what_is_read_and_left_out_is_named_by_its_ending(tree, ok, took, place):
-    """Rules of an editor are notes too; a picture is none, and hidden files are nobody's business."""
+    """Rules of an editor are notes too; a picture is none, and hidden files are nobody's
+    business.
+    """
     tree("a.mdc", "---\ndescription: d\n---\nUse gibbon imports.\n")
     tree("b.markdown", "Use gibbon exports.\n")
     tree("image.PNG", b"\x89PNG")
@@ -44,13 +58,18 @@ def test_what_is_read_and_left_out_is_named_by_its_ending(tree, ok, took, place)
     tree("deep/x.png", b"\x89PNG")
     tree(".hidden.csv", "1,2\n")
     said = ok("import", "dir", str(tree.root))
-    assert "read .markdown (1), .mdc (1)\n" in said and "left out 3 files by their endings: .png (2), Makefile (1)\n" in said
+    assert (
+        "read .markdown (1), .mdc (1)\n" in said
+        and "left out 3 files by their endings: .png (2), Makefile (1)\n" in said
+    )
     found = took("dir", tree.root)
     assert counts(found) == (0, 2, 0, 0) and found["endings"] == {".png": 2, "Makefile": 1}
 
 
 def test_a_note_is_called_as_its_file_is(tree, ok, took, place):
-    """Where it has no title of its own; beside its heading the file's name is another one, and names that say nothing are none."""
+    """Where it has no title of its own; beside its heading the file's name is another one, and
+    names that say nothing are none.
+    """
     tree("Walrus ingress timeout.md", "Raise proxy-read-timeout to 120 seconds.\n")
     tree("heron-deploy.md", "## Steps\n\n- run the script\n")
     tree("sub/버튼.md", "누른다.\n")
@@ -59,29 +78,55 @@ def test_a_note_is_called_as_its_file_is(tree, ok, took, place):
     tree("README.md", "Read this first.\n")
     took("dir", tree.root)
     pages = kept(place, "learnings")
-    assert set(pages) == {"Walrus ingress timeout", "heron deploy", "버튼", "Another title", "Plain words of a day.", "Read this first."}
-    assert pages["Another title"].meta["aliases"] == ["Gibbon"] and "aliases" not in pages["heron deploy"].meta
+    assert set(pages) == {
+        "Walrus ingress timeout",
+        "heron deploy",
+        "버튼",
+        "Another title",
+        "Plain words of a day.",
+        "Read this first.",
+    }
+    assert (
+        pages["Another title"].meta["aliases"] == ["Gibbon"]
+        and "aliases" not in pages["heron deploy"].meta
+    )
     assert "Another title" in ok("recall", "gibbon")
 
 
 def test_the_stores_of_other_tools_are_recognised(project, ok, took, place):
     """In a project's root, or named themselves; checkpoints keep their instants."""
-    for name, text in ((".memories/2026-01-02/143052_9fa8.md",
-                        "---\nid: 2026-01-02/143052_9fa8\ntype: checkpoint\ntags: [a]\ngit:\n  branch: main\n---\n\n# Fixed\n\nIt.\n"),
-                       (".memories/2026-01-03/080000_aaaa.md", "Plain words.\n"),
-                       (".memories/plans/pg.md", "---\ntitle: Move\nstatus: done\n---\n\n- [x] a\n"),
-                       (".prompts/learnings/build.md", "# Build\n\nUse the lockfile.\n"),
-                       (".prompts/learnings/learnings-index.json", "{}")):
+    for name, text in (
+        (
+            ".memories/2026-01-02/143052_9fa8.md",
+            (
+                "---\nid: 2026-01-02/143052_9fa8\ntype: checkpoint\ntags: [a]\ngit:\n"
+                "  branch: main\n---\n\n# Fixed\n\nIt.\n"
+            ),
+        ),
+        (".memories/2026-01-03/080000_aaaa.md", "Plain words.\n"),
+        (".memories/plans/pg.md", "---\ntitle: Move\nstatus: done\n---\n\n- [x] a\n"),
+        (".prompts/learnings/build.md", "# Build\n\nUse the lockfile.\n"),
+        (".prompts/learnings/learnings-index.json", "{}"),
+    ):
         path = Path(project, name)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     said = ok("import", "dir", ".")
-    assert ".memories: a store of another tool, 3 files" in said and ".prompts/learnings: a store of another tool, 1 file" in said
+    assert (
+        ".memories: a store of another tool, 3 files" in said
+        and ".prompts/learnings: a store of another tool, 1 file" in said
+    )
     fixed = kept(place, "checkpoints")["Fixed"].meta
-    assert (fixed["created"], fixed["source"], fixed["git"]) == ("2026-01-02T14:30:52Z", "agent", {"branch": "main"})
+    assert (fixed["created"], fixed["source"], fixed["git"]) == (
+        "2026-01-02T14:30:52Z",
+        "agent",
+        {"branch": "main"},
+    )
     assert kept(place, "checkpoints")["Plain words."].meta["created"] == "2026-01-03T08:00:00Z"
     assert set(kept(place, "plans")) == {"Move"} and set(kept(place, "learnings")) == {"Build"}
-    assert counts(took("dir", ".memories")) == (0, 3, 0, 0) and counts(took("dir", ".prompts/learnings")) == (0, 1, 0, 0)
+    assert counts(took("dir", ".memories")) == (0, 3, 0, 0) and counts(
+        took("dir", ".prompts/learnings")
+    ) == (0, 1, 0, 0)
 
 
 def test_an_active_plan_is_not_pushed_aside(project, ok, took, place):
@@ -91,7 +136,9 @@ def test_an_active_plan_is_not_pushed_aside(project, ok, took, place):
     path.parent.mkdir()
     path.write_text("---\nkind: plan\n---\n\n# Theirs\n")
     found = took("dir", path.parent)
-    assert counts(found) == (0, 0, 0, 1) and "another plan is active" in found["skipped"][0]["reason"]
+    assert (
+        counts(found) == (0, 0, 0, 1) and "another plan is active" in found["skipped"][0]["reason"]
+    )
 
 
 def test_only_one_plan_of_a_directory_is_active(tree, took, ok, place):
@@ -99,7 +146,10 @@ def test_only_one_plan_of_a_directory_is_active(tree, took, ok, place):
     first = tree("a.md", "---\nkind: plan\n---\n\n# One\n\n- [ ] a\n")
     tree("b.md", "---\nkind: plan\nstatus: active\n---\n\n# Two\n\n- [ ] b\n")
     found = took("dir", tree.root)
-    assert counts(found) == (1, 0, 0, 1) and found["skipped"][0]["reason"] == "another plan is active, a.md"
+    assert (
+        counts(found) == (1, 0, 0, 1)
+        and found["skipped"][0]["reason"] == "another plan is active, a.md"
+    )
     assert set(kept(place, "plans")) == {"One"} and counts(took("dir", tree.root)) == (0, 1, 0, 1)
     first.write_text("---\nkind: plan\n---\n\n# One\n\n- [ ] a\n- [ ] c\n", encoding="utf-8")
     assert counts(took("dir", tree.root)) == (0, 0, 1, 1)
@@ -107,7 +157,9 @@ def test_only_one_plan_of_a_directory_is_active(tree, took, ok, place):
 
 @pytest.mark.parametrize("tier", [(), ("--shared",)])
 def test_a_resource_of_a_directory_is_taken_once(tree, took, ok, place, tier):
-    """Its path is below the repository in every key, so that a second import and a refresh know it."""
+    """Its path is below the repository in every key, so that a second import and a refresh know
+    it.
+    """
     path = tree("r.md", "---\nkind: resource\ntitle: R\n---\n\nSome text.\n")
     tree("l.md", "---\npath: elsewhere/x.md\n---\n\nA learning that has a path.\n")
     assert counts(took("dir", tree.root, *tier)) == (2, 0, 0, 0)
@@ -120,9 +172,13 @@ def test_a_resource_of_a_directory_is_taken_once(tree, took, ok, place, tier):
 
 
 def test_a_conversation_is_not_imported(tree, took, run):
-    """Only its session tells it: a file that says it is one is named and left, and no option makes one."""
+    """Only its session tells it: a file that says it is one is named and left, and no option makes
+    one.
+    """
     tree("talk.md", talks.page().decode())
     tree("note.md", "# Note\n\nworth keeping\n")
     found = took("dir", tree.root)
     assert counts(found) == (1, 0, 0, 1) and "only its own session writes" in json.dumps(found)
-    assert "conversation" in one_line_error(run("import", "dir", str(tree.root), "--kind", "conversation"), 2)
+    assert "conversation" in one_line_error(
+        run("import", "dir", str(tree.root), "--kind", "conversation"), 2
+    )

@@ -29,10 +29,18 @@ def kept(place, text, name="p/learnings/x.md", head=""):
     return records.from_bytes(name, data, 0.0), data
 
 
-@pytest.mark.parametrize(("text", "what"), [
-    ("key %s" % TOKEN, "a secret (github-token)"), ("a <private>plan</private> b", "a <private> part"),
-    ("see /home/alex/notes.txt", "a path of this machine (/home/alex"), ("see /Users/kim/x", "a path of this machine"),
-    (r"see C:\Users\kim\x", "a path of this machine"), ("see ~/.ssh/config", "a path of this machine"), ("file:///srv/x", "a path of this machine")])
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("key %s" % TOKEN, "a secret (github-token)"),
+        ("a <private>plan</private> b", "a <private> part"),
+        ("see /home/alex/notes.txt", "a path of this machine (/home/alex"),
+        ("see /Users/kim/x", "a path of this machine"),
+        (r"see C:\Users\kim\x", "a path of this machine"),
+        ("see ~/.ssh/config", "a path of this machine"),
+        ("file:///srv/x", "a path of this machine"),
+    ],
+)
 def test_what_is_not_for_others_blocks(place, text, what):
     """With its line, its reason and a remedy."""
     record, data = kept(place, text)
@@ -41,8 +49,9 @@ def test_what_is_not_for_others_blocks(place, text, what):
 
 
 def test_the_command_keeps_every_path_of_one_machine_back_and_no_other(tmp_path, two):
-    """Homes by a variable or a name, disks, shares, a user's temporary folder; routes, patterns, approximate numbers and manuals'
-    examples are none, and below /tmp it asks."""
+    """Homes by a variable or a name, disks, shares, a user's temporary folder; routes, patterns,
+    approximate numbers and manuals' examples are none, and below /tmp it asks.
+    """
     alex = two[0]
     run = command.dayleaf(alex.env, alex.clone)
 
@@ -50,16 +59,25 @@ def test_the_command_keeps_every_path_of_one_machine_back_and_no_other(tmp_path,
         made = run("learn", "-", "--json", stdin="Where it stands\n\n%s\n" % text)
         return run("share", json.loads(made.stdout)["id"])
 
-    one = (r"$HOME/notes ${HOME}/notes $env:USERPROFILE\notes %USERPROFILE%\notes %APPDATA%\Tool ~alex/notes /Volumes/Disk/notes "
-           r"/run/media/alex/stick /private/var/folders/zz/x1/T/a /var/folders/zz/x1/T/a "r'"C:\\Users\\kim\\x"').split()
+    one = (
+        r"$HOME/notes ${HOME}/notes $env:USERPROFILE\notes %USERPROFILE%\notes %APPDATA%\Tool "
+        r"~alex/notes /Volumes/Disk/notes /run/media/alex/stick /private/var/folders/zz/x1/T/a "
+        r"/var/folders/zz/x1/T/a "
+        r'"C:\\Users\\kim\\x"'
+    ).split()
     nets = r"\\srv\share \\\\srv\\share smb://nas.corp/team".split()
     for path in (*one, *nets):
         done = shared("It stands in %s for now." % path)
         what = "a file share of your network" if path in nets else "a path of this machine"
-        assert done.returncode == 1 and "line 11: %s (%s" % (what, path.strip('"')[:60]) in done.stdout, (path, done)
-    none = (r"src/home/page.py PUT /users/{id} GET /users/42 /volumes/data /home/user/app /Users/me/x a ~ b /rooted/path ~5/min "
-            r"~~old/new~~ ~old/new~ HEAD~2/x https://x.example/home/a https://x.example/~alex/a $HOME \\n\t \\d+\\w \\.\pipe\engine "
-            r"\\server\share smb://host.example/x and/or C:\\temp\\x s/\\w+/x/ see /Volumes and /var/folders.")
+        assert (
+            done.returncode == 1 and "line 11: %s (%s" % (what, path.strip('"')[:60]) in done.stdout
+        ), (path, done)
+    none = (
+        r"src/home/page.py PUT /users/{id} GET /users/42 /volumes/data /home/user/app /Users/me/x "
+        r"a ~ b /rooted/path ~5/min ~~old/new~~ ~old/new~ HEAD~2/x https://x.example/home/a "
+        r"https://x.example/~alex/a $HOME \\n\t \\d+\\w \\.\pipe\engine \\server\share "
+        r"smb://host.example/x and/or C:\\temp\\x s/\\w+/x/ see /Volumes and /var/folders."
+    )
     done = shared(none)
     assert done.returncode == 0 and "does it stand there" not in done.stdout, done.stdout
     done = shared("The socket is /tmp/tool.sock here.")
@@ -72,9 +90,16 @@ def test_a_path_of_the_project_is_said_as_the_team_has_it(place):
     assert found.remedy == "write it relative to the repository: src/a.py"
 
 
-@pytest.mark.parametrize(("name", "head", "what"), [
-    ("g/learnings/x.md", "", "the global tier"), ("p/conversations/d/x.md", "", "a conversation"), ("p/learnings/x.md", "accepted: false\n", "a candidate"),
-    ("p/checkpoints/handoff.md", "", "the handoff"), ("p/resources/x.md", "type: doc\npath: /srv/doc.md\n", "outside the repository")])
+@pytest.mark.parametrize(
+    ("name", "head", "what"),
+    [
+        ("g/learnings/x.md", "", "the global tier"),
+        ("p/conversations/d/x.md", "", "a conversation"),
+        ("p/learnings/x.md", "accepted: false\n", "a candidate"),
+        ("p/checkpoints/handoff.md", "", "the handoff"),
+        ("p/resources/x.md", "type: doc\npath: /srv/doc.md\n", "outside the repository"),
+    ],
+)
 def test_what_no_team_can_have_blocks(place, name, head, what):
     record, data = kept(place, "x", name, head)
     assert any(what in found.what for found in sharing.hindrances(record, data, place, []))
@@ -90,18 +115,26 @@ def test_a_record_moves_and_comes_back_with_its_bytes(two):
     assert alex.path(name).read_bytes() == data and not Path(store.place.path(made.name)).exists()
     assert alex.path("s/.gitattributes").read_text() == "archive/log.jsonl merge=union\n"
     Path(store.place.path(made.name)).write_bytes(data)  # as if killed in between
-    assert sharing.move(store, made, layout.SHARED) == name and not Path(store.place.path(made.name)).exists()
+    assert (
+        sharing.move(store, made, layout.SHARED) == name
+        and not Path(store.place.path(made.name)).exists()
+    )
     Path(store.place.path(made.name)).write_bytes(b"another")
     with pytest.raises(StoreError, match="another record has that name"):
         sharing.move(store, store.read(name), layout.PRIVATE)
     Path(store.place.path(made.name)).unlink()
-    assert sharing.move(store, store.read(name), layout.PRIVATE) == made.name and Path(store.place.path(made.name)).read_bytes() == data
+    assert (
+        sharing.move(store, store.read(name), layout.PRIVATE) == made.name
+        and Path(store.place.path(made.name)).read_bytes() == data
+    )
 
 
 @pytest.mark.parametrize("way", [layout.SHARED, layout.PRIVATE])
 @pytest.mark.parametrize("step", ["create", "remove"])
 def test_a_move_that_was_killed_is_ended(two, way, step):
-    """Both ways, before the copy is there and before the old file is gone: one file is left, and no mark."""
+    """Both ways, before the copy is there and before the old file is gone: one file is left, and no
+    mark.
+    """
     alex = two[0]
     store = alex.store
     made = store.add("learning", "Alpha", "x\n")
@@ -125,8 +158,14 @@ def test_a_move_that_was_killed_is_ended(two, way, step):
     mark = Path(store.place.private + layout.MOVING)
     assert mark.exists()
     sharing.heal(store)
-    names = [tier + made.name[1:] for tier in (layout.PRIVATE, layout.SHARED) if Path(store.place.path(tier + made.name[1:])).exists()]
-    assert names == [(way if step == "remove" else made.name[0]) + made.name[1:]] and not mark.exists()
+    names = [
+        tier + made.name[1:]
+        for tier in (layout.PRIVATE, layout.SHARED)
+        if Path(store.place.path(tier + made.name[1:])).exists()
+    ]
+    assert (
+        names == [(way if step == "remove" else made.name[0]) + made.name[1:]] and not mark.exists()
+    )
 
 
 def test_any_command_ends_a_move_that_was_killed(ok, place):
@@ -138,7 +177,11 @@ def test_any_command_ends_a_move_that_was_killed(ok, place):
     private.write_bytes(shared.read_bytes())
     Path(place.private + layout.MOVING).write_text("p/learnings/%s\n" % shared.name)
     ok("shared")
-    assert shared.exists() and not private.exists() and not Path(place.private + layout.MOVING).exists()
+    assert (
+        shared.exists()
+        and not private.exists()
+        and not Path(place.private + layout.MOVING).exists()
+    )
 
 
 def test_two_records_of_one_name_both_stay(two):
@@ -149,12 +192,16 @@ def test_two_records_of_one_name_both_stay(two):
     other.parent.mkdir(parents=True, exist_ok=True)
     other.write_text("Another.\n")
     Path(store.place.private + layout.MOVING).write_text(made.name + "\n")
-    assert sharing.heal(store) == "" and other.exists() and Path(store.place.path(made.name)).exists()
+    assert (
+        sharing.heal(store) == "" and other.exists() and Path(store.place.path(made.name)).exists()
+    )
     assert sharing.heal(store) == "" and not Path(store.place.private + layout.MOVING).exists()
 
 
 def test_git_says_whose_a_record_is_and_what_is_new(two):
-    """Over a rename; one's own is one's own, committed or not; what came before the last pull is not new."""
+    """Over a rename; one's own is one's own, committed or not; what came before the last pull is
+    not new.
+    """
     alex, kim = two
     name = alex.shared("Alpha")
     team.meet(two)
@@ -164,21 +211,28 @@ def test_git_says_whose_a_record_is_and_what_is_new(two):
     assert alex.pull() == []
     draft = alex.shared("Draft")
     found = {held.name: held for held in alex.status().records}
-    renamed, beta = found["s/learnings/renamed.md"], next(held for held in found.values() if "beta" in held.name)
+    renamed, beta = (
+        found["s/learnings/renamed.md"],
+        next(held for held in found.values() if "beta" in held.name),
+    )
     assert (renamed.by, renamed.last, renamed.mine, renamed.fresh) == ("alex", "kim", True, True)
     assert (beta.by, beta.mine, beta.state, beta.fresh) == ("kim", False, "committed", True)
     assert (found[draft].mine, found[draft].state, found[draft].fresh) == (True, "new", False)
     kim.shared("Gamma")
     team.meet([kim])
     alex.pull()
-    assert [held.name for held in alex.status().records if held.fresh] == [held.name for held in alex.status().records if "gamma" in held.name]
+    assert [held.name for held in alex.status().records if held.fresh] == [
+        held.name for held in alex.status().records if "gamma" in held.name
+    ]
 
 
 def test_two_users_lose_and_double_nothing(two):
     """Edits, renames and what is forgotten, on both sides at once, through git."""
     lines, _ = team.work(two, 30, 3)
     assert team.judged(two, lines) == ([], [])
-    assert sorted(path.name for path in Path(two[0].clone, ".dayleaf").rglob("*.md")) == sorted(path.name for path in Path(two[1].clone, ".dayleaf").rglob("*.md"))
+    assert sorted(path.name for path in Path(two[0].clone, ".dayleaf").rglob("*.md")) == sorted(
+        path.name for path in Path(two[1].clone, ".dayleaf").rglob("*.md")
+    )
 
 
 def test_a_conflict_is_named(two):
@@ -194,8 +248,15 @@ def test_a_conflict_is_named(two):
     assert path == torn and "git could not merge it" in what
     kim.commit()
     [(path, what)] = kim.status().conflicts
-    assert path == torn and "markers of an unfinished merge" in what and sharing.marked(str(kim.path(name)))
-    assert not sharing.marker_line(b"<<<<<<< only quoted\n") and sharing.marker_line(b"a\n<<<<<<< HEAD\nx\n=======\ny\n>>>>>>> b\n") == 2
+    assert (
+        path == torn
+        and "markers of an unfinished merge" in what
+        and sharing.marked(str(kim.path(name)))
+    )
+    assert (
+        not sharing.marker_line(b"<<<<<<< only quoted\n")
+        and sharing.marker_line(b"a\n<<<<<<< HEAD\nx\n=======\ny\n>>>>>>> b\n") == 2
+    )
 
 
 def test_both_forget_and_the_logs_lines_stay(two):
@@ -207,11 +268,15 @@ def test_both_forget_and_the_logs_lines_stay(two):
     kim.store.archive(other, "forgotten")
     team.meet([alex])
     assert kim.pull() == []
-    assert kim.path("s/archive/log.jsonl").read_text().count("\n") == 2 and len(kim.store.away()) == 2
+    assert (
+        kim.path("s/archive/log.jsonl").read_text().count("\n") == 2 and len(kim.store.away()) == 2
+    )
 
 
 def test_what_others_took_out_is_told_with_who_and_what_brings_it_back(two):
-    """Made private, forgotten, deleted; not what they renamed, what oneself took out, what stands here again."""
+    """Made private, forgotten, deleted; not what they renamed, what oneself took out, what stands
+    here again.
+    """
     runs = [command.dayleaf(one.env, one.clone) for one in two]
     alex, kim = two
 
@@ -225,7 +290,9 @@ def test_what_others_took_out_is_told_with_who_and_what_brings_it_back(two):
     team.meet(two)
     ok(runs[1], "unshare", "Alpha holds")
     ok(runs[1], "forget", "Beta holds")
-    [gamma], [delta] = (list(kim.path("s/learnings").glob(name + "*.md")) for name in ("gamma", "delta"))
+    [gamma], [delta] = (
+        list(kim.path("s/learnings").glob(name + "*.md")) for name in ("gamma", "delta")
+    )
     gamma.unlink()
     delta.write_text(delta.read_text() + "Another line, and one more that it did not have.\n" * 5)
     delta.rename(delta.with_name("renamed.md"))
@@ -235,20 +302,30 @@ def test_what_others_took_out_is_told_with_who_and_what_brings_it_back(two):
     assert alex.pull() == []
     said = ok(runs[0], "shared")
     told = {row["title"]: row for row in json.loads(ok(runs[0], "shared", "--json"))["removed"]}
-    assert "Removed by others since the last pull (3)" in said and sorted(told) == ["Alpha holds", "Beta holds", "Gamma holds"]
-    assert {row["by"] for row in told.values()} == {"kim"} and all(row["back"] in said for row in told.values())
+    assert "Removed by others since the last pull (3)" in said and sorted(told) == [
+        "Alpha holds",
+        "Beta holds",
+        "Gamma holds",
+    ]
+    assert {row["by"] for row in told.values()} == {"kim"} and all(
+        row["back"] in said for row in told.values()
+    )
     assert told["Beta holds"]["back"] == "dayleaf restore " + told["Beta holds"]["id"]
     ok(runs[0], "restore", told["Beta holds"]["id"])
     Path(alex.clone, "src").mkdir()
     for title in ("Alpha holds", "Gamma holds"):
-        subprocess.run(told[title]["back"], shell=True, cwd=alex.clone + "/src", env=alex.env, check=True)
+        subprocess.run(
+            told[title]["back"], shell=True, cwd=alex.clone + "/src", env=alex.env, check=True
+        )
         assert told[title]["id"] in ok(runs[0], "recall", title)
     assert "Taken out" not in ok(runs[0], "shared") and "Taken out" not in ok(runs[1], "shared")
 
 
 def test_whatever_verb_wrote_into_the_repository_the_logs_lines_merge(two):
-    """`learn --shared` writes git's rule as `share` does, and a team that has none yet gets it with the first line of the log;
-    what a person wrote beside it stays, and doctor names a log that no rule is for."""
+    """`learn --shared` writes git's rule as `share` does, and a team that has none yet gets it with
+    the first line of the log; what a person wrote beside it stays, and doctor names a log that no
+    rule is for.
+    """
     runs = [command.dayleaf(one.env, one.clone) for one in two]
 
     def ok(run, *words):
@@ -257,7 +334,11 @@ def test_whatever_verb_wrote_into_the_repository_the_logs_lines_merge(two):
         return done.stdout
 
     def doctor(run):
-        return [row for row in json.loads(run("doctor", "--json").stdout) if "merge=union" in row["remedy"]]
+        return [
+            row
+            for row in json.loads(run("doctor", "--json").stdout)
+            if "merge=union" in row["remedy"]
+        ]
 
     alex, kim = two
     rule = alex.path("s/.gitattributes")
@@ -269,9 +350,14 @@ def test_whatever_verb_wrote_into_the_repository_the_logs_lines_merge(two):
     for run, title in zip(runs, ("Alpha", "Beta"), strict=True):
         ok(run, "forget", title + " holds")
     team.meet([alex])
-    assert kim.pull() == [] and kim.path("s/.gitattributes").read_text() == "*.md text\narchive/log.jsonl merge=union\n"
+    assert (
+        kim.pull() == []
+        and kim.path("s/.gitattributes").read_text() == "*.md text\narchive/log.jsonl merge=union\n"
+    )
     assert kim.path("s/archive/log.jsonl").read_text().count("\n") == 2 and doctor(runs[1]) == []
-    assert "Alpha" in ok(runs[1], "restore", "Alpha holds") and "Beta" in ok(runs[1], "restore", "Beta holds")
+    assert "Alpha" in ok(runs[1], "restore", "Alpha holds") and "Beta" in ok(
+        runs[1], "restore", "Beta holds"
+    )
     kim.git("rm", "-qf", ".dayleaf/.gitattributes")
     [told] = doctor(runs[1])
     assert told["verdict"] == "WARN" and "archive/log.jsonl" in told["found"]

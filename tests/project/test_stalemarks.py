@@ -16,11 +16,25 @@ from memory.project import stalemarks
 
 
 def aged(place, repository, now):
-    """Write two learnings on one subject, of which the one that matches better names a file that goes; returns its id."""
+    """Write two learnings on one subject, of which the one that matches better names a file that
+    goes; returns its id.
+    """
     meta = {"created": clock.iso(repository.now + 60)}
     vault.learnings(place, 12)
-    vault.put(place, "p/learnings/better.md", "Kafka rebalance kafka", "kafka rebalance in `src/auth/jwt.py`", **meta)
-    vault.put(place, "p/learnings/other.md", "Kafka rebalance", "kafka rebalance and something else here, src/app.py", **meta)
+    vault.put(
+        place,
+        "p/learnings/better.md",
+        "Kafka rebalance kafka",
+        "kafka rebalance in `src/auth/jwt.py`",
+        **meta,
+    )
+    vault.put(
+        place,
+        "p/learnings/other.md",
+        "Kafka rebalance",
+        "kafka rebalance and something else here, src/app.py",
+        **meta,
+    )
     repository.write(src__auth__jwt=None)
     stalemarks.write(place)
     builder.build(place, now)
@@ -32,8 +46,12 @@ def block(answer):
     return answer["hookSpecificOutput"]["additionalContext"]
 
 
-def test_a_stale_learning_is_pushed_with_its_mark_and_below_fresh_ones(place, repository, now, handled):
-    """The mark names the cause; without the file of marks, or once the file is back, there is none."""
+def test_a_stale_learning_is_pushed_with_its_mark_and_below_fresh_ones(
+    place, repository, now, handled
+):
+    """The mark names the cause; without the file of marks, or once the file is back, there is
+    none.
+    """
     aged(place, repository, now)
     text = block(handled("prompt", prompt="why does the kafka rebalance fail?")[1])
     assert "STALE: src/auth/jwt.py is gone)" in text
@@ -56,9 +74,14 @@ def test_an_edited_record_loses_its_mark(place, repository, now, handled):
 def test_the_brief_marks_what_is_stale(place, repository, now, handled):
     """The newest checkpoint, by what it leaves open; the plan, learnings in full and as a list."""
     meta, commit = {"created": clock.iso(repository.now + 60)}, repository("rev-parse", "HEAD")
-    for name, kind in (("p/learnings/a.md", "learning"), ("p/plans/b.md", "plan"),
-                       ("p/checkpoints/2026-11-21/c.md", "checkpoint")):
-        vault.put(place, name, "About tokens", "## Open\n\nsee `src/auth/jwt.py`", kind=kind, **meta)
+    for name, kind in (
+        ("p/learnings/a.md", "learning"),
+        ("p/plans/b.md", "plan"),
+        ("p/checkpoints/2026-11-21/c.md", "checkpoint"),
+    ):
+        vault.put(
+            place, name, "About tokens", "## Open\n\nsee `src/auth/jwt.py`", kind=kind, **meta
+        )
     vault.put(place, "p/learnings/z.md", "Fresh", "see `src/app.py`", created="2026-01-01")
     repository.write(src__auth__jwt=None)
     stalemarks.write(place)
@@ -67,7 +90,14 @@ def test_the_brief_marks_what_is_stale(place, repository, now, handled):
     assert text.count("STALE: src/auth/jwt.py is gone") == 3
     assert text.index("[z]") < text.index("[a]")
     vault.learnings(place, 12)
-    vault.put(place, "p/learnings/a.md", "About tokens", "see `src/auth/jwt.py`", created=clock.iso(now + 90000), commit=commit)
+    vault.put(
+        place,
+        "p/learnings/a.md",
+        "About tokens",
+        "see `src/auth/jwt.py`",
+        created=clock.iso(now + 90000),
+        commit=commit,
+    )
     stalemarks.write(place)
     builder.build(place, now)
     text = block(handled("start", source="startup", session_id="s2")[1])
@@ -81,15 +111,28 @@ def test_a_mark_for_a_symbol_holds_while_its_file_is_the_same(place, repository,
     repository.write(src__auth__jwt="x = 1\n")
     stalemarks.write(place)
     found = vault.built(place, now)
-    one = records.from_bytes("p/learnings/a.md", Path(place.path("p/learnings/a.md")).read_bytes(), 0.0)
+    one = records.from_bytes(
+        "p/learnings/a.md", Path(place.path("p/learnings/a.md")).read_bytes(), 0.0
+    )
     assert found.mark(one) == "verify_token is no longer in src/auth/jwt.py"
     vault.touch(repository.root + "/src/auth/jwt.py", 5.0)
     assert vault.built(place, now).mark(one) == ""
 
 
-@pytest.mark.parametrize("data", [b"", b"{", b"[]", b'{"v":2,"records":{}}', b'{"v":1}', b'{"v":1,"records":[]}',
-                                  b'{"v":1,"records":{"%s":7}}', b'{"v":1,"records":{"%s":[[1]]}}',
-                                  b'{"v":1,"records":{"%s":["x"]}}'])
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b'{"v":2,"records":{}}',
+        b'{"v":1}',
+        b'{"v":1,"records":[]}',
+        b'{"v":1,"records":{"%s":7}}',
+        b'{"v":1,"records":{"%s":[[1]]}}',
+        b'{"v":1,"records":{"%s":["x"]}}',
+    ],
+)
 def test_a_broken_file_of_marks_marks_nothing(place, repository, now, handled, data):
     """What cannot be read costs the marks and not the answer."""
     aged(place, repository, now)
@@ -107,16 +150,23 @@ def test_a_capture_and_a_start_write_the_marks(place, repository, now, world, ho
 
     aged(place, repository, now)
     files.remove(indexview.marks_path(place))
-    transcript = Path(world["HOME"], ".claude/projects/p/7c997624-fc22-4860-bbcc-56cf0cc98ee9.jsonl")
+    transcript = Path(
+        world["HOME"], ".claude/projects/p/7c997624-fc22-4860-bbcc-56cf0cc98ee9.jsonl"
+    )
     transcript.parent.mkdir(parents=True)
     transcript.write_bytes((ROOT / "tests/data/transcripts/tools-interactive.jsonl").read_bytes())
-    event = payload("SessionStart", "startup") if hook == "session_start" else payload(
-        "SessionEnd", "other", transcript_path=str(transcript))
+    event = (
+        payload("SessionStart", "startup")
+        if hook == "session_start"
+        else payload("SessionEnd", "other", transcript_path=str(transcript))
+    )
     fire(hook, event, world)
     until(lambda: os.path.exists(indexview.marks_path(place)))
     assert os.stat(indexview.marks_path(place)).st_mode & 0o777 == 0o600
     row = json.loads(Path(indexview.marks_path(place)).read_text())
-    assert row["v"] == 1 and ["src/auth/jwt.py"] in [[cause[1] for cause in causes] for causes in row["records"].values()]
+    assert row["v"] == 1 and ["src/auth/jwt.py"] in [
+        [cause[1] for cause in causes] for causes in row["records"].values()
+    ]
     for folder in ("learnings", "checkpoints"):
         for path in Path(place.private, folder).rglob("*.md"):
             path.unlink()

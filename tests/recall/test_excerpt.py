@@ -16,9 +16,13 @@ SECRET = "gh" + "p_A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
 
 @pytest.fixture
 def session(env, project, now):
-    """A session of two stretches: a failing test that is fixed, then a question about Korean names."""
+    """A session of two stretches: a failing test that is fixed, then a question about Korean
+    names.
+    """
     made = Session(env, project, now)
-    made.ask("fix the parser, test_parse fails").bash("pytest -q", "E  ValueError: %s" % SECRET + "\nline" * 30, 1)
+    made.ask("fix the parser, test_parse fails").bash(
+        "pytest -q", "E  ValueError: %s" % SECRET + "\nline" * 30, 1
+    )
     made.say("The pattern was greedy.").edit("src/parser.py").bash("pytest -q", "3 passed")
     return made
 
@@ -39,15 +43,26 @@ def expanded(run, id, *words):
 def test_a_checkpoint_leads_back_to_what_was_asked_said_and_run(session, run):
     """Each stretch has its own part; a secret that stands in the transcript is not shown."""
     first = ended(session, "PreCompact")
-    session.ask("왜 이름이 깨지나?").say("The column is latin-1.").edit("src/names.py").bash("pytest -q", "4 passed")
+    session.ask("왜 이름이 깨지나?").say("The column is latin-1.").edit("src/names.py").bash(
+        "pytest -q", "4 passed"
+    )
     second = ended(session, "SessionEnd")
     value = expanded(run, first)
     assert [(one["who"], one["text"].split("\n")[0]) for one in value["entries"]] == [
-        ("you", "fix the parser, test_parse fails"), ("Claude", "Bash pytest -q"), ("result", "Exit code 1"),
-        ("Claude", "The pattern was greedy."), ("Claude", "Edit %s/src/parser.py" % session.project), ("result", "updated"),
-        ("Claude", "Bash pytest -q"), ("result", "3 passed")]
+        ("you", "fix the parser, test_parse fails"),
+        ("Claude", "Bash pytest -q"),
+        ("result", "Exit code 1"),
+        ("Claude", "The pattern was greedy."),
+        ("Claude", "Edit %s/src/parser.py" % session.project),
+        ("result", "updated"),
+        ("Claude", "Bash pytest -q"),
+        ("result", "3 passed"),
+    ]
     assert SECRET not in json.dumps(value) and "ValueError: [redacted:" in json.dumps(value)
-    assert [one["text"] for one in expanded(run, second)["entries"]][:2] == ["왜 이름이 깨지나?", "The column is latin-1."]
+    assert [one["text"] for one in expanded(run, second)["entries"]][:2] == [
+        "왜 이름이 깨지나?",
+        "The column is latin-1.",
+    ]
 
 
 def test_a_long_result_is_cut_and_full_shows_it(session, run):
@@ -55,7 +70,9 @@ def test_a_long_result_is_cut_and_full_shows_it(session, run):
     id = ended(session, "SessionEnd")
     assert "… 24 more lines; --full shows them" in run("expand", id).stdout
     assert run("expand", id, "--full").stdout.count("line\n") >= 29
-    assert "the last 2 of 8 entries; `--limit 8` shows all" in run("expand", id, "--limit", "2").stdout
+    assert (
+        "the last 2 of 8 entries; `--limit 8` shows all" in run("expand", id, "--limit", "2").stdout
+    )
 
 
 def test_where_there_is_no_transcript_one_line_says_so(session, run):
@@ -66,16 +83,29 @@ def test_where_there_is_no_transcript_one_line_says_so(session, run):
     assert gone.returncode == 1 and "the transcript of session sess-1 is gone" in gone.stderr
     learned = json.loads(run("learn", "Prices are cents.", "--json").stdout)["id"]
     other = run("expand", learned)
-    assert other.returncode == 1 and "neither a session's checkpoint nor a conversation" in other.stderr
+    assert (
+        other.returncode == 1
+        and "neither a session's checkpoint nor a conversation" in other.stderr
+    )
 
 
 def test_a_turn_leads_back_to_its_own_part(session, run, place):
     """From its request to the next one; two of one minute are told apart."""
-    session.ask("what is left?").say("The names.").ask("and the tests?").bash("pytest -q", "4 passed")
+    session.ask("what is left?").say("The names.").ask("and the tests?").bash(
+        "pytest -q", "4 passed"
+    )
     id = ended(session, "SessionEnd")
-    asked = [entry for entry in transcript.read(str(session.path)) if entry.kind == transcript.PROMPT]
+    asked = [
+        entry for entry in transcript.read(str(session.path)) if entry.kind == transcript.PROMPT
+    ]
     turns = tuple("## %s %s\n\nSaid.\n\n" % (entry.at[11:16], entry.text) for entry in asked)
-    talks.put(place, turns, session="sess-1", created=asked[0].at[:19] + "Z", until="2036-01-01T00:00:00.000Z")
+    talks.put(
+        place,
+        turns,
+        session="sess-1",
+        created=asked[0].at[:19] + "Z",
+        until="2036-01-01T00:00:00.000Z",
+    )
     for number, entry in enumerate(asked, 1):
         said = expanded(run, "c-7a1c0001#%d" % number)
         assert said["turn"] == number and said["entries"][0]["text"] == entry.text

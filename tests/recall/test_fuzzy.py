@@ -13,7 +13,9 @@ from memory.recall import fuzzy
 
 
 def test_a_misspelt_word_finds_its_neighbour_and_is_no_gap(store, now):
-    """Unknown words are fuzzed; what is near no word of the records is a gap, what only asks is not."""
+    """Unknown words are fuzzed; what is near no word of the records is a gap, what only asks is
+    not.
+    """
     found = ask(store, now, "dokcer cachng")
     assert found.hits[0].record.id == "l-docker"
     assert found.known_gaps == ()
@@ -46,11 +48,22 @@ def test_without_rapidfuzz_the_search_goes_on_and_says_so(store, now, monkeypatc
     monkeypatch.setitem(sys.modules, "rapidfuzz", None)
     assert fuzzy.scorer() is None
     found = ask(store, now, "jwt dokcer")
-    assert found.hits[0].record.id in ("l-jwt", "c-today") and any("RapidFuzz" in note for note in found.notes)
+    assert found.hits[0].record.id in ("l-jwt", "c-today") and any(
+        "RapidFuzz" in note for note in found.notes
+    )
 
 
-SLIPS = {"dimensionns": "dimensions", "dimesnions": "dimensions", "diensions": "dimensions", "calclate": "calculate",
-         "calculatin": "calculate", "plannign": "planning", "indeing": "indexing", "triangulatin": "triangulation", "generaly": "generally"}
+SLIPS = {
+    "dimensionns": "dimensions",
+    "dimesnions": "dimensions",
+    "diensions": "dimensions",
+    "calclate": "calculate",
+    "calculatin": "calculate",
+    "plannign": "planning",
+    "indeing": "indexing",
+    "triangulatin": "triangulation",
+    "generaly": "generally",
+}
 
 
 @pytest.mark.parametrize("typed", SLIPS)
@@ -63,13 +76,30 @@ def test_a_slip_that_hides_a_word_from_the_stemmer_is_found(place, now, typed):
     assert ids(place, now, typed)[:1] == [SLIPS[typed]]
 
 
-@pytest.mark.parametrize(("query", "found"), [("auth", "a"), ("db migration", "b"), ("configuration of the repository", "c"),
-                                              ("authentication", "a")])
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("auth", "a"),
+        ("db migration", "b"),
+        ("configuration of the repository", "c"),
+        ("authentication", "a"),
+    ],
+)
 def test_short_forms_and_long_ones_find_one_another(place, now, query, found):
     """A developer writes `db` and means the database; the word itself still counts most."""
-    write(place, "p/learnings/a.md", "The authentication needs both headers.", id="a", title="Login")
-    write(place, "p/learnings/b.md", "The database wants its migrations in order.", id="b", title="Order")
-    write(place, "p/learnings/c.md", "The repo holds a config for each host.", id="c", title="Hosts")
+    write(
+        place, "p/learnings/a.md", "The authentication needs both headers.", id="a", title="Login"
+    )
+    write(
+        place,
+        "p/learnings/b.md",
+        "The database wants its migrations in order.",
+        id="b",
+        title="Order",
+    )
+    write(
+        place, "p/learnings/c.md", "The repo holds a config for each host.", id="c", title="Hosts"
+    )
     write(place, "p/learnings/d.md", "authority", id="d", title="Other")
     builder.build(place, now)
     assert ids(place, now, query)[0] == found
@@ -78,9 +108,20 @@ def test_short_forms_and_long_ones_find_one_another(place, now, query, found):
     assert set(ids(place, now, "auth")[:2]) == {"a", "e"} and ids(place, now, "auth")[0] == "e"
 
 
-@pytest.mark.parametrize(("asked", "held"), [("느림", "느려서"), ("멈춤", "멈췄다"), ("깨짐", "깨져요"), ("고침", "고쳤다"), ("실패함", "실패하고")])
+@pytest.mark.parametrize(
+    ("asked", "held"),
+    [
+        ("느림", "느려서"),
+        ("멈춤", "멈췄다"),
+        ("깨짐", "깨져요"),
+        ("고침", "고쳤다"),
+        ("실패함", "실패하고"),
+    ],
+)
 def test_a_korean_word_meets_its_other_forms(place, now, asked, held):
-    """An ending that fuses with the last syllable leaves its first consonant; a known form is never traded for another."""
+    """An ending that fuses with the last syllable leaves its first consonant; a known form is never
+    traded for another.
+    """
     write(place, "p/learnings/a.md", held, id="a")
     write(place, "p/learnings/b.md", "느슨한 멈칫 깨알 고추 실수", id="b")
     builder.build(place, now)

@@ -11,7 +11,9 @@ from memory.recall import look, rank
 
 
 def test_bm25_is_the_formula():
-    """One term once in the body: weight * tf * (k1 + 1) / (tf + k1 * (1 - b + b * length / mean)); a head counts thrice."""
+    """One term once in the body: weight * tf * (k1 + 1) / (tf + k1 * (1 - b + b * length / mean));
+    a head counts thrice.
+    """
     one = candidate(body="jwt")
     seen = look.looks([one], asked("jwt"), Expansion())[0]
     length = 3 * len(tokeniser.tokens("A note")) + 1
@@ -21,7 +23,10 @@ def test_bm25_is_the_formula():
 
 def test_a_word_of_the_title_weighs_more_than_one_of_the_body():
     """The head counts documents.HEAD_WEIGHT times."""
-    head, body = candidate("a", "some text here", title="jwt"), candidate("b", "some jwt here", title="text")
+    head, body = (
+        candidate("a", "some text here", title="jwt"),
+        candidate("b", "some jwt here", title="text"),
+    )
     (first, _), (second, _) = scored([head, body], asked("jwt"))
     assert first > second
 
@@ -32,7 +37,9 @@ def test_terms_that_stand_together_score_above_terms_far_apart():
     near, far = candidate("a", "jwt issuer " + filler), candidate("b", "jwt " + filler + " issuer")
     (first, parts), (second, others) = scored([near, far])
     assert first > second
-    assert dict(parts)["window"] > dict(others)["window"] and dict(parts)["proximity"] == pytest.approx(rank.PROXIMITY * 2.0)
+    assert dict(parts)["window"] > dict(others)["window"] and dict(parts)[
+        "proximity"
+    ] == pytest.approx(rank.PROXIMITY * 2.0)
     assert dict(others)["proximity"] == 0.0
 
 

@@ -23,11 +23,22 @@ def test_every_workspace_is_searched_and_named(place, env, now, tmp_path):
     other_dir = tmp_path / "otherproject"
     other_dir.mkdir()
     other = layout.locate(env, str(other_dir))
-    write(other, "p/learnings/jwt.md", "jwt issuer in another project", id="l-other", title="JWT there", files="[gone.py]")
+    write(
+        other,
+        "p/learnings/jwt.md",
+        "jwt issuer in another project",
+        id="l-other",
+        title="JWT there",
+        files="[gone.py]",
+    )
     write(other, "s/learnings/local.md", "jwt shared there", id="l-hidden")
     found = ask(place, now, "jwt issuer redis", workspace="all")
     where = {hit.record.id: hit.workspace for hit in found.hits}
-    assert where["l-jwt"] == place.key and where["l-other"] == other.key and where["l-redis"] == "global"
+    assert (
+        where["l-jwt"] == place.key
+        and where["l-other"] == other.key
+        and where["l-redis"] == "global"
+    )
     assert "l-hidden" not in where
     assert [hit.record.id for hit in found.hits].count("l-redis") == 1
     assert ids(place, now, "", workspace="all", limit=50).count("l-redis") == 1

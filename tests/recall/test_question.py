@@ -15,16 +15,25 @@ from memory.index import builder
 from memory.recall import question, search
 
 
-@pytest.mark.parametrize(("options", "expected"), [
-    ({"kind": "checkpoint"}, {"c-today", "c-yesterday"}),
-    ({"kind": ["rule", "checkpoint"]}, {"r-pin", "c-today", "c-yesterday"}),
-    ({"tag": "auth"}, {"l-jwt"}), ({"tag": "#Auth,jwt"}, {"l-jwt"}), ({"tag": "auth,build"}, set()),
-    ({"topic": "login"}, {"l-jwt"}),
-    ({"topic": "build"}, {"l-docker"}), ({"file": "jwt.py"}, {"l-jwt", "c-today"}),
-    ({"file": "src/auth/jwt.py"}, {"l-jwt", "c-today"}),
-    ({"branch": "ui"}, {"c-yesterday"}), ({"session": "s-1"}, {"c-today"}),
-    ({"since": "2d"}, {"l-jwt", "c-today", "c-yesterday"}),
-    ({"from": "2026-10-01", "to": "2026-10-05"}, {"l-redis"}), ({"days": 1}, {"c-today"})])
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"kind": "checkpoint"}, {"c-today", "c-yesterday"}),
+        ({"kind": ["rule", "checkpoint"]}, {"r-pin", "c-today", "c-yesterday"}),
+        ({"tag": "auth"}, {"l-jwt"}),
+        ({"tag": "#Auth,jwt"}, {"l-jwt"}),
+        ({"tag": "auth,build"}, set()),
+        ({"topic": "login"}, {"l-jwt"}),
+        ({"topic": "build"}, {"l-docker"}),
+        ({"file": "jwt.py"}, {"l-jwt", "c-today"}),
+        ({"file": "src/auth/jwt.py"}, {"l-jwt", "c-today"}),
+        ({"branch": "ui"}, {"c-yesterday"}),
+        ({"session": "s-1"}, {"c-today"}),
+        ({"since": "2d"}, {"l-jwt", "c-today", "c-yesterday"}),
+        ({"from": "2026-10-01", "to": "2026-10-05"}, {"l-redis"}),
+        ({"days": 1}, {"c-today"}),
+    ],
+)
 def test_filters_narrow_a_listing(store, now, options, expected):
     """Each filter alone, without a query."""
     assert set(ids(store, now, "", limit=50, **options)) - {"l-first"} == expected
@@ -41,7 +50,10 @@ def test_versions_order_and_exclude(store, now):
     write(store, "p/learnings/v3.md", "jwt issuer mismatch", id="l-v3", versions="[3.0]")
     found = ids(store, now, "jwt issuer layer caching", version="2.0")
     assert "l-v3" not in found and found.index("l-jwt") < found.index("r-pin")
-    parts = {h.record.id: dict(h.parts)["version"] for h in ask(store, now, "jwt issuer layer caching", version="2.0").hits}
+    parts = {
+        h.record.id: dict(h.parts)["version"]
+        for h in ask(store, now, "jwt issuer layer caching", version="2.0").hits
+    }
     assert (parts["l-jwt"], parts["l-docker"], parts["r-pin"]) == (1.0, 0.95, 0.7)
 
 
@@ -57,8 +69,20 @@ def test_gaps_name_the_words_that_no_record_holds(store, now):
     assert ask(store, now, "jwt kafka zookeeper").known_gaps == ("kafka", "zookeeper")
 
 
-@pytest.mark.parametrize("given", [{"limit": 0}, {"limit": "x"}, {"limit": 10**9}, {"min-score": "nan"}, {"since": "soonish"},
-                                   {"days": 0}, {"context-tags": "a=b"}, {"query": True}, {"colour": "red"}])
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"limit": 0},
+        {"limit": "x"},
+        {"limit": 10**9},
+        {"min-score": "nan"},
+        {"since": "soonish"},
+        {"days": 0},
+        {"context-tags": "a=b"},
+        {"query": True},
+        {"colour": "red"},
+    ],
+)
 def test_a_malformed_option_is_refused(given, now):
     """One line, exit 2."""
     with pytest.raises(UsageError):
@@ -67,28 +91,63 @@ def test_a_malformed_option_is_refused(given, now):
 
 @pytest.mark.parametrize(("asked", "held", "fit"), FITS)
 @pytest.mark.parametrize("way", ["words", "typo", "newest", "files", "stop words"])
-def test_a_recall_scores_by_the_table_and_never_shows_a_disjoint_one(place, now, asked, held, fit, way):
-    """Through the index, a misspelling, a listing, common words alone, and the files where there is no index."""
-    vault.put(place, "p/learnings/a.md", "Importer", "the importer drops rows and so it is",
-              **({} if held == "-" else {"versions": "[%s]" % held}))
+def test_a_recall_scores_by_the_table_and_never_shows_a_disjoint_one(
+    place, now, asked, held, fit, way
+):
+    """Through the index, a misspelling, a listing, common words alone, and the files where there is
+    no index.
+    """
+    vault.put(
+        place,
+        "p/learnings/a.md",
+        "Importer",
+        "the importer drops rows and so it is",
+        **({} if held == "-" else {"versions": "[%s]" % held}),
+    )
     vault.put(place, "p/learnings/z.md", "Zebra", "stripes", versions="[99]")
     if way != "files":
         builder.build(place, now)
-    text = {"words": "importer rows", "typo": "imporetr", "newest": "", "files": "importer rows", "stop words": "so it is"}[way]
-    found = search.recall(place, vault.settings(), search.Query(text, versions=tuple(listed(asked))), now, 0.0)
+    text = {
+        "words": "importer rows",
+        "typo": "imporetr",
+        "newest": "",
+        "files": "importer rows",
+        "stop words": "so it is",
+    }[way]
+    found = search.recall(
+        place, vault.settings(), search.Query(text, versions=tuple(listed(asked))), now, 0.0
+    )
     assert [hit.record.id for hit in found.hits] == ([] if fit is None else ["a"])
     if fit and way != "newest":
-        assert dict(found.hits[0].parts)["version"] == WORTH[fit] and found.backend.startswith("lexical")
+        assert dict(found.hits[0].parts)["version"] == WORTH[fit] and found.backend.startswith(
+            "lexical"
+        )
 
 
 @pytest.mark.parametrize("query", ["importer", ""])
 def test_any_number_of_better_matches_for_other_versions_hide_nothing(place, now, query):
     """They take no place among the candidates, nor among the newest."""
     for i in range(300):
-        vault.put(place, "p/learnings/l%d.md" % i, "Importer importer", "importer importer", versions="[1.0]", created="2026-11-20")
-    vault.put(place, "p/learnings/one.md", "Rows", "long ago the importer lost some", versions="[2.1]", created="2020-01-01")
+        vault.put(
+            place,
+            "p/learnings/l%d.md" % i,
+            "Importer importer",
+            "importer importer",
+            versions="[1.0]",
+            created="2026-11-20",
+        )
+    vault.put(
+        place,
+        "p/learnings/one.md",
+        "Rows",
+        "long ago the importer lost some",
+        versions="[2.1]",
+        created="2020-01-01",
+    )
     builder.build(place, now)
-    found = search.recall(place, vault.settings(), search.Query(query, versions=("2.1",), limit=5), now, 0.0)
+    found = search.recall(
+        place, vault.settings(), search.Query(query, versions=("2.1",), limit=5), now, 0.0
+    )
     assert [hit.record.id for hit in found.hits] == ["one"] and found.left_out == 0
 
 
@@ -99,7 +158,9 @@ def test_a_version_left_out_of_the_score_still_excludes(place, now):
     builder.build(place, now)
     settings = vault.settings(recall_without=["version"])
     found = search.recall(place, settings, search.Query("importer", versions=("2.1",)), now, 0.0)
-    assert [hit.record.id for hit in found.hits] == ["a"] and "version" not in dict(found.hits[0].parts)
+    assert [hit.record.id for hit in found.hits] == ["a"] and "version" not in dict(
+        found.hits[0].parts
+    )
 
 
 def test_the_option_is_repeated_or_takes_commas(run, importer):
@@ -107,30 +168,51 @@ def test_the_option_is_repeated_or_takes_commas(run, importer):
     for words in (("--version", "2.2", "--version", "2.1"), ("--version", "v2.1, v2.2")):
         hit = json.loads(run("recall", "importer", "--json", "--explain", *words).stdout)["hits"][0]
         assert hit["id"] == "a" and hit["parts"]["version"] == 1.0
-    hits = json.loads(run("recall", "importer", "--json", "--version", "unversioned").stdout)["hits"]
+    hits = json.loads(run("recall", "importer", "--json", "--version", "unversioned").stdout)[
+        "hits"
+    ]
     assert [hit["id"] for hit in hits] == ["c"]
 
 
-@pytest.mark.parametrize("words", [("recall", "x", "--version", "2 .1"), ("distill", "x", "--version", "2.1,2 .2"),
-                                   ("learn", "x is y", "--version", "2.1 2.2"), ("recall", "x", "--version", "2\u3000.1")])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("recall", "x", "--version", "2 .1"),
+        ("distill", "x", "--version", "2.1,2 .2"),
+        ("learn", "x is y", "--version", "2.1 2.2"),
+        ("recall", "x", "--version", "2\u3000.1"),
+    ],
+)
 def test_a_version_with_a_blank_is_refused(run, words):
     """One line, and nothing is written."""
     done = run(*words)
-    assert done.returncode == 2 and done.stderr.count("\n") == 1 and "contains a space" in done.stderr
+    assert (
+        done.returncode == 2 and done.stderr.count("\n") == 1 and "contains a space" in done.stderr
+    )
     assert json.loads(run("recall", "--json").stdout)["hits"] == []
 
 
 def test_a_versions_line_is_read_however_it_is_written():
     """A list, a text with commas, a number."""
     for said in ("[2.1, 2.2]", "2.1, 2.2", "\n  - 2.1\n  - 2.2", "['2.1', \"2.2\"]"):
-        record = records.from_bytes("p/learnings/a.md", ("---\nversions: %s\n---\nx\n" % said).encode(), 0.0)
+        record = records.from_bytes(
+            "p/learnings/a.md", ("---\nversions: %s\n---\nx\n" % said).encode(), 0.0
+        )
         assert record.versions == ("2.1", "2.2")
     assert fence.versions(record.versions) == "v2.1, v2.2"
 
 
 def test_a_syllable_of_a_korean_word_finds_nothing(place, now):
-    """`인` stands in many words: a word is asked for by its pairs of syllables, and its whole run weighs nothing beside them."""
-    write(place, "p/learnings/a.md", "주문 조회가 느려서 인덱스를 추가했다.", id="index", title="인덱스 추가")
+    """`인` stands in many words: a word is asked for by its pairs of syllables, and its whole run
+    weighs nothing beside them.
+    """
+    write(
+        place,
+        "p/learnings/a.md",
+        "주문 조회가 느려서 인덱스를 추가했다.",
+        id="index",
+        title="인덱스 추가",
+    )
     write(place, "p/learnings/b.md", "인증서가 만료되었다.", id="cert", title="인증서 만료")
     builder.build(place, now)
     assert ids(place, now, "인덱스를") == ["index"] and ids(place, now, "인쇄") == []
@@ -145,10 +227,33 @@ def test_a_query_of_one_syllable_is_looked_for(place, now):
 
 
 def test_a_date_in_a_question_hides_nothing_and_lifts_what_is_near(place, now):
-    """A record whose title has the date was written later; of two that are equal the one of that day leads."""
-    write(place, "p/checkpoints/a.md", "Retries were kept.", id="later", title="Retries as of 2026-01-12", created="2026-03-01")
-    write(place, "p/checkpoints/b.md", "Retries were kept.", id="then", title="Retries", created="2026-01-12T10:00:00Z")
-    write(place, "p/checkpoints/c.md", "Retries were kept.", id="other", title="Retries", created="2026-06-12")
+    """A record whose title has the date was written later; of two that are equal the one of that
+    day leads.
+    """
+    write(
+        place,
+        "p/checkpoints/a.md",
+        "Retries were kept.",
+        id="later",
+        title="Retries as of 2026-01-12",
+        created="2026-03-01",
+    )
+    write(
+        place,
+        "p/checkpoints/b.md",
+        "Retries were kept.",
+        id="then",
+        title="Retries",
+        created="2026-01-12T10:00:00Z",
+    )
+    write(
+        place,
+        "p/checkpoints/c.md",
+        "Retries were kept.",
+        id="other",
+        title="Retries",
+        created="2026-06-12",
+    )
     builder.build(place, now)
     found = ask(place, now, "what did we decide on 2026-01-12 about retries")
     assert found.hits[0].id in ("later", "then") and len(found.hits) == 3
@@ -159,19 +264,45 @@ def test_a_date_in_a_question_hides_nothing_and_lifts_what_is_near(place, now):
 
 
 def test_what_a_machine_wrote_says_nothing_of_time(place, now):
-    """A pasted log's `latest` and `yesterday` neither narrow nor lift; what is typed beside it does."""
-    log = "ERROR: latest migration of yesterday failed\n  File \"/app/today.py\", line 3, in recent\nwhy does kafka fail"
+    """A pasted log's `latest` and `yesterday` neither narrow nor lift; what is typed beside it
+    does.
+    """
+    log = (
+        "ERROR: latest migration of yesterday failed\n"
+        '  File "/app/today.py", line 3, in recent\nwhy does kafka fail'
+    )
     said = question.sense(question.Query(log), now, 0.0)
-    assert (said.query.text, said.narrowed, said.latest, said.about) == (log, False, False, (None, None))
-    for said in (log + " since yesterday", "#123 since yesterday", "the kafka error: what happened yesterday", "at work yesterday"):
+    assert (said.query.text, said.narrowed, said.latest, said.about) == (
+        log,
+        False,
+        False,
+        (None, None),
+    )
+    for said in (
+        log + " since yesterday",
+        "#123 since yesterday",
+        "the kafka error: what happened yesterday",
+        "at work yesterday",
+    ):
         assert question.sense(question.Query(said), now, 0.0).narrowed
-    for said in ("npm ERR! notsup latest version", "app.py:3: ValueError: latest", "panic: no latest node", "    return latest"):
+    for said in (
+        "npm ERR! notsup latest version",
+        "app.py:3: ValueError: latest",
+        "panic: no latest node",
+        "    return latest",
+    ):
         assert not question.sense(question.Query(said), now, 0.0).latest
 
 
-@pytest.mark.parametrize(("query", "expected"), [
-    ("checkpoints", {"c-today", "c-yesterday"}), ("all my checkpoints", {"c-today", "c-yesterday"}),
-    ("list learnings and rules", None), ("rules", {"r-pin"})])
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("checkpoints", {"c-today", "c-yesterday"}),
+        ("all my checkpoints", {"c-today", "c-yesterday"}),
+        ("list learnings and rules", None),
+        ("rules", {"r-pin"}),
+    ],
+)
 def test_a_kind_s_name_alone_lists_it(store, now, query, expected):
     """In the plural; beside other words it is a word like any other."""
     found = ids(store, now, query, limit=50)
@@ -180,7 +311,10 @@ def test_a_kind_s_name_alone_lists_it(store, now, query, expected):
     assert question.sense(question.Query("plan"), now, 0.0).query.kinds == ()
 
 
-@pytest.mark.parametrize(("type", "expected"), [("doc", ["d-guide"]), ("script", ["s-mint"]), ("both", ["d-guide", "s-mint"])])
+@pytest.mark.parametrize(
+    ("type", "expected"),
+    [("doc", ["d-guide"]), ("script", ["s-mint"]), ("both", ["d-guide", "s-mint"])],
+)
 def test_a_type_narrows_to_resources(shop, now, type, expected):
     """With words and without; another type is refused."""
     assert sorted(ids(shop, now, "", type=type, limit=50)) == expected

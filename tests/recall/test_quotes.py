@@ -18,9 +18,17 @@ def said(found):
 
 
 def test_the_answer_stands_whole_with_what_leads_it_in(place, now):
-    """A list comes with its lead, a yes with its reason; what is about something else stays away."""
-    filler = "\n\n".join("Paragraph %d is about the weather and the harbour of the town." % n for n in range(60))
-    body = filler + "\n\nThe retry budget of the exporter:\n\n- three tries an hour\n- then it stops\n\n" + filler
+    """A list comes with its lead, a yes with its reason; what is about something else stays
+    away.
+    """
+    filler = "\n\n".join(
+        "Paragraph %d is about the weather and the harbour of the town." % n for n in range(60)
+    )
+    body = (
+        filler
+        + "\n\nThe retry budget of the exporter:\n\n- three tries an hour\n- then it stops\n\n"
+        + filler
+    )
     vault.put(place, "p/learnings/a.md", "Notes", body, id="l-a")
     (text,) = said(ask(place, now, "retry budget exporter"))
     assert "The retry budget of the exporter:\n\n- three tries an hour\n- then it stops" in text
@@ -30,12 +38,20 @@ def test_the_answer_stands_whole_with_what_leads_it_in(place, now):
 def test_hits_share_a_room_and_each_says_something(place, now):
     """The best hit has the most of it; of later ones a line is left."""
     for number in range(8):
-        vault.put(place, "p/learnings/%d.md" % number, "Note %d" % number,
-                  "\n\n".join("The exporter of part %d.%d writes its rows twice." % (number, line) for line in range(60)), id="l-%d" % number)
+        vault.put(
+            place,
+            "p/learnings/%d.md" % number,
+            "Note %d" % number,
+            "\n\n".join(
+                "The exporter of part %d.%d writes its rows twice." % (number, line)
+                for line in range(60)
+            ),
+            id="l-%d" % number,
+        )
     found = ask(place, now, "exporter writes rows")
     sizes = [sum(len(quote.text) for quote in one.quotes) for one in found]
-    assert all(sizes) and sum(sizes[:quotes.FIRST]) <= quotes.FIRST * (quotes.ROOM + quotes.LATER)
-    assert max(sizes[quotes.FIRST:]) <= quotes.LATER
+    assert all(sizes) and sum(sizes[: quotes.FIRST]) <= quotes.FIRST * (quotes.ROOM + quotes.LATER)
+    assert max(sizes[quotes.FIRST :]) <= quotes.LATER
 
 
 def test_a_turn_is_quoted_with_its_minute_and_number(place, now):
@@ -49,9 +65,21 @@ def test_a_turn_is_quoted_with_its_minute_and_number(place, now):
 
 def test_of_two_windows_hardly_apart_the_newer_stands_first(place, now):
     """What a later turn of the session said replaces what an earlier one did."""
-    body = ("## 09:00 how long is the key\n\nThe key of a device has 130 digits, since two halves of it are joined.\n\n"
-            "## 10:00 and now\n\nThe key of a device has 64 digits; the registry takes no longer one.\n")
-    vault.put(place, "p/conversations/2026-11-20/x.md", "Keys", body, id="c-7a1c0009", source="auto", session="s1", created="2026-11-20")
+    body = (
+        "## 09:00 how long is the key\n\nThe key of a device has 130 digits, since two halves "
+        "of it are joined.\n\n"
+        "## 10:00 and now\n\nThe key of a device has 64 digits; the registry takes no longer one.\n"
+    )
+    vault.put(
+        place,
+        "p/conversations/2026-11-20/x.md",
+        "Keys",
+        body,
+        id="c-7a1c0009",
+        source="auto",
+        session="s1",
+        created="2026-11-20",
+    )
     texts = said(ask(place, now, "digits key device"))
     assert ["64" in text for text in texts] == [True, False]
 
@@ -66,7 +94,13 @@ def test_a_window_that_repeats_another_is_left_out(place, now):
 
 def test_a_list_that_nothing_was_asked_of_shows_openings(place, now):
     """Headings and a line that repeats the title say nothing new."""
-    vault.put(place, "p/learnings/a.md", "Pin the issuer", "# Notes\n\nPin the issuer\n\nTests fail otherwise.", id="l-a")
+    vault.put(
+        place,
+        "p/learnings/a.md",
+        "Pin the issuer",
+        "# Notes\n\nPin the issuer\n\nTests fail otherwise.",
+        id="l-a",
+    )
     assert said(ask(place, now, "")) == ["Tests fail otherwise."]
     assert quotes.opening(candidate(body="# Only a heading").record) == ()
 
@@ -75,6 +109,10 @@ def test_a_passage_joins_the_quotes(place, now):
     """Each turn under its minute; a record that is no session's stands alone."""
     talks.put(place)
     (first,) = ask(place, now, "exponential backoff")
-    assert first.passage.startswith('2026-01-23 14:31 UTC, asked "how many retries does the uploader…":\n')
-    plain = first._replace(quotes=(hit.Quote("l-1", 0, "", "", "One."), hit.Quote("l-1", 0, "", "", "Two.")))
+    assert first.passage.startswith(
+        '2026-01-23 14:31 UTC, asked "how many retries does the uploader…":\n'
+    )
+    plain = first._replace(
+        quotes=(hit.Quote("l-1", 0, "", "", "One."), hit.Quote("l-1", 0, "", "", "Two."))
+    )
     assert plain.passage == "One.\n\nTwo."

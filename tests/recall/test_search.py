@@ -18,7 +18,12 @@ from memory.terminal import results
 def test_words_find_the_records_that_hold_them(store, now):
     """The best match leads, and records without the words stay out."""
     found = ids(store, now, "jwt issuer mismatch")
-    assert found[0] == "l-jwt" and "r-pin" in found and "l-docker" not in found and "l-redis" not in found
+    assert (
+        found[0] == "l-jwt"
+        and "r-pin" in found
+        and "l-docker" not in found
+        and "l-redis" not in found
+    )
 
 
 def test_identifiers_are_found_by_their_parts_and_wholes(store, now):
@@ -44,12 +49,21 @@ def test_no_query_lists_the_newest_first(store, now):
     assert found.left_out >= 3
 
 
-@pytest.mark.parametrize(("text", "expected"), [
-    ("checkpoints from the last hour", ["c-today"]), ("yesterday", ["l-jwt", "c-yesterday"]),
-    ("what did I do yesterday", ["l-jwt", "c-yesterday"]), ("jwt yesterday", ["l-jwt"]),
-    ("buttons since Monday", ["c-yesterday"]),
-    ("in October", ["l-redis"]), ("latest checkpoints", ["c-today", "c-yesterday"]), ("어제", ["l-jwt", "c-yesterday"]),
-    ("gestern", ["l-jwt", "c-yesterday"]), ("last month", ["l-redis"])])
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("checkpoints from the last hour", ["c-today"]),
+        ("yesterday", ["l-jwt", "c-yesterday"]),
+        ("what did I do yesterday", ["l-jwt", "c-yesterday"]),
+        ("jwt yesterday", ["l-jwt"]),
+        ("buttons since Monday", ["c-yesterday"]),
+        ("in October", ["l-redis"]),
+        ("latest checkpoints", ["c-today", "c-yesterday"]),
+        ("어제", ["l-jwt", "c-yesterday"]),
+        ("gestern", ["l-jwt", "c-yesterday"]),
+        ("last month", ["l-redis"]),
+    ],
+)
 def test_time_words_filter(store, now, text, expected):
     """Periods, alone, with a kind and with content."""
     assert ids(store, now, text) == expected
@@ -58,7 +72,9 @@ def test_time_words_filter(store, now, text, expected):
 def test_a_time_that_leaves_nothing_is_dropped_with_a_note(store, now):
     """Content first: the words may not have meant a filter. A time alone stays one."""
     found = ask(store, now, "redis yesterday")
-    assert [hit.record.id for hit in found.hits] == ["l-redis"] and any("any time" in note for note in found.notes)
+    assert [hit.record.id for hit in found.hits] == ["l-redis"] and any(
+        "any time" in note for note in found.notes
+    )
     empty = ask(store, now, "in March 2021")
     assert empty.hits == () and "nothing found" in empty.notes
 
@@ -85,7 +101,9 @@ def test_a_query_of_common_words_is_looked_for_in_the_texts(place, now):
     assert ids(place, now, "to be or not to be") == ["a"]
 
 
-@pytest.mark.parametrize("text", ["!!!", "😀", "\x00\x01", "''\"\"", "-- -", "a" * 5000, "jwt " * 3000, "🇩🇪 ​ ﷽"])
+@pytest.mark.parametrize(
+    "text", ["!!!", "😀", "\x00\x01", "''\"\"", "-- -", "a" * 5000, "jwt " * 3000, "🇩🇪 ​ ﷽"]
+)
 def test_odd_queries_are_answered(store, now, text):
     """Nothing raises, whatever the text."""
     assert isinstance(ask(store, now, text), search.Found)
@@ -94,7 +112,12 @@ def test_odd_queries_are_answered(store, now, text):
 def test_sections_of_a_long_record_are_one_hit_that_names_its_section(place, now):
     """The best section stands for the record."""
     filler = "Filler words about nothing in particular. " * 60
-    heads = ("# Guide\n\n", "## Docker\n\n", "## Kafka setup\n\nkafka brokers. ", "## Kafka again\n\nkafka. ")
+    heads = (
+        "# Guide\n\n",
+        "## Docker\n\n",
+        "## Kafka setup\n\nkafka brokers. ",
+        "## Kafka again\n\nkafka. ",
+    )
     body = "\n\n".join(head + filler for head in heads)
     write(place, "p/resources/guide.md", body, id="guide", title="Guide", type="doc")
     builder.build(place, now)
@@ -103,7 +126,10 @@ def test_sections_of_a_long_record_are_one_hit_that_names_its_section(place, now
 
 
 def test_freshness_of_named_files_is_checked_when_shown(store, now):
-    """STALE while the named file is missing, FRESH once it is there; a checkpoint tells what was."""
+    """STALE while the named file is missing, FRESH once it is there; a checkpoint tells what
+    was.
+    """
+
     def states():
         return {hit.record.id: hit.freshness for hit in ask(store, now, "jwt issuer").hits}
 
@@ -119,13 +145,31 @@ def test_freshness_of_named_files_is_checked_when_shown(store, now):
 
 def test_a_persons_record_leads_over_a_captured_one_with_the_same_text(place, now):
     """Curated outranks captured, whatever the ages."""
-    write(place, "p/learnings/z.md", "same text here", id="z-human", title="Same", source="human", created="2020-01-01")
-    write(place, "p/learnings/a.md", "same text here", id="a-auto", title="Same", source="auto", created="2026-11-21")
+    write(
+        place,
+        "p/learnings/z.md",
+        "same text here",
+        id="z-human",
+        title="Same",
+        source="human",
+        created="2020-01-01",
+    )
+    write(
+        place,
+        "p/learnings/a.md",
+        "same text here",
+        id="a-auto",
+        title="Same",
+        source="auto",
+        created="2026-11-21",
+    )
     assert ids(place, now, "same text") == ["z-human", "a-auto"]
 
 
 def tell(place, now, id, event, times):
-    """Make the ledger of a place say this alone: an event of a record, each in a session of its own."""
+    """Make the ledger of a place say this alone: an event of a record, each in a session of its
+    own.
+    """
     book = ledger.ledgers(place)[0]
     Path(book.path).unlink(missing_ok=True)
     for i in range(times):
@@ -135,8 +179,16 @@ def tell(place, now, id, event, times):
 def test_uses_and_outcomes_count(place, now):
     """What the ledger knows moves equal matches."""
     for name in "ab":
-        write(place, "p/learnings/%s.md" % name, "same text here", id=name, title="Same", created="2026-11-01")
+        write(
+            place,
+            "p/learnings/%s.md" % name,
+            "same text here",
+            id=name,
+            title="Same",
+            created="2026-11-01",
+        )
     query = search.Query(text="same text")
+
     def run(id="", event="", times=0):
         tell(place, now, id, event, times)
         return [h.record.id for h in search.recall(place, settings(place), query, now, 0.0).hits]
@@ -147,11 +199,30 @@ def test_uses_and_outcomes_count(place, now):
 
 def test_each_adjustment_can_be_left_out(place, now):
     """By `recall.without`; the words still rank."""
-    write(place, "p/learnings/a.md", "same text here", id="a", title="Same", created="2026-11-20", source="auto", tags="[x]")
-    write(place, "p/learnings/b.md", "same text here", id="b", title="Same", created="2024-11-20", source="human", versions="[2]")
+    write(
+        place,
+        "p/learnings/a.md",
+        "same text here",
+        id="a",
+        title="Same",
+        created="2026-11-20",
+        source="auto",
+        tags="[x]",
+    )
+    write(
+        place,
+        "p/learnings/b.md",
+        "same text here",
+        id="b",
+        title="Same",
+        created="2024-11-20",
+        source="human",
+        versions="[2]",
+    )
     query = search.Query(text="same text", versions=("2",), context_tags=(("x", 5.0),))
     tell(place, now, "a", "up", 5)
     ledger.note(ledger.ledgers(place)[0], "a", "use", now, "s9")
+
     def parts(*without):
         chosen = vault.settings(recall_without=list(without))
         found = search.recall(place, chosen, query, now, 0.0)
@@ -167,17 +238,42 @@ def test_each_adjustment_can_be_left_out(place, now):
 def test_semantic_search_is_refused_with_a_note(store, now):
     """The answer says which backend ranked."""
     found = ask(store, now, "jwt", semantic=True)
-    assert found.hits and found.backend.startswith("lexical") and any("semantic" in note for note in found.notes)
+    assert (
+        found.hits
+        and found.backend.startswith("lexical")
+        and any("semantic" in note for note in found.notes)
+    )
 
 
 def test_the_neighbours_in_a_conversation_are_found(place, now):
-    """An answer without the words of the question comes with it, where short notes of one session stand side by side."""
-    turns = ["Ann: what breaks the jwt issuer check?", "Ben: the clock of the container.", "Ann: lunch?", "Ben: sure, at noon."]
+    """An answer without the words of the question comes with it, where short notes of one session
+    stand side by side.
+    """
+    turns = [
+        "Ann: what breaks the jwt issuer check?",
+        "Ben: the clock of the container.",
+        "Ann: lunch?",
+        "Ben: sure, at noon.",
+    ]
     for i, text in enumerate(turns):
-        write(place, "p/checkpoints/%03d.md" % i, text, id="t%d" % i, session="s1", speaker=text[:3],
-              created="2026-11-0%d" % (i + 1))
+        write(
+            place,
+            "p/checkpoints/%03d.md" % i,
+            text,
+            id="t%d" % i,
+            session="s1",
+            speaker=text[:3],
+            created="2026-11-0%d" % (i + 1),
+        )
     for i in range(5):
-        write(place, "p/checkpoints/9%02d.md" % i, "Ann: other talk %d" % i, id="o%d" % i, session="s2", speaker="Ann")
+        write(
+            place,
+            "p/checkpoints/9%02d.md" % i,
+            "Ann: other talk %d" % i,
+            id="o%d" % i,
+            session="s2",
+            speaker="Ann",
+        )
     builder.build(place, now)
     assert set(ids(place, now, "jwt issuer check", limit=2)) == {"t0", "t1"}
 
@@ -185,7 +281,14 @@ def test_the_neighbours_in_a_conversation_are_found(place, now):
 def test_short_learnings_of_sessions_are_no_conversation(place, now):
     """They name the session they came from, yet their titles count as of any learning."""
     for i in range(6):
-        write(place, "p/learnings/n%d.md" % i, "jwt issuer", id="n%d" % i, session="s1", title="Note %d" % i)
+        write(
+            place,
+            "p/learnings/n%d.md" % i,
+            "jwt issuer",
+            id="n%d" % i,
+            session="s1",
+            title="Note %d" % i,
+        )
     write(place, "p/learnings/x.md", "jwt", id="x", session="s2", title="JWT issuer")
     builder.build(place, now)
     found = ask(place, now, "jwt issuer")
@@ -207,22 +310,54 @@ def test_an_empty_store_answers(place, now):
 
 
 def test_a_long_record_does_not_hide_a_short_one(place, now):
-    """Sixty sections that match fill every place of a list of sections; the note with the answer is still found."""
+    """Sixty sections that match fill every place of a list of sections; the note with the answer is
+    still found.
+    """
     section = "\n\n## Part %d\n\n" + "postgres pooling timeout " * 20
-    vault.put(place, "p/learnings/big.md", "Postgres pooling timeout", "".join(section % i for i in range(60)))
-    vault.put(place, "p/learnings/short.md", "Pgbouncer", "The postgres pooling timeout comes from pgbouncer.")
+    vault.put(
+        place,
+        "p/learnings/big.md",
+        "Postgres pooling timeout",
+        "".join(section % i for i in range(60)),
+    )
+    vault.put(
+        place,
+        "p/learnings/short.md",
+        "Pgbouncer",
+        "The postgres pooling timeout comes from pgbouncer.",
+    )
     builder.build(place, now)
-    assert {hit.record.name for hit in ask(place, now, "postgres pooling timeout").hits} == {"p/learnings/big.md", "p/learnings/short.md"}
+    assert {hit.record.name for hit in ask(place, now, "postgres pooling timeout").hits} == {
+        "p/learnings/big.md",
+        "p/learnings/short.md",
+    }
 
 
 @pytest.mark.parametrize("options", [{}, {"kind": "learning"}])
 def test_the_places_are_counted_in_records_however_long_they_are(place, now, options):
-    """A thousand sections are one record, a dozen long records are twelve; few of their sections are read."""
+    """A thousand sections are one record, a dozen long records are twelve; few of their sections
+    are read.
+    """
     section = "\n\n## Part %d\n\n" + "postgres pooling timeout " * 17
-    vault.put(place, "p/learnings/huge.md", "Postgres pooling timeout", "".join(section % i for i in range(1000)))
+    vault.put(
+        place,
+        "p/learnings/huge.md",
+        "Postgres pooling timeout",
+        "".join(section % i for i in range(1000)),
+    )
     for n in range(12):
-        vault.put(place, "p/learnings/big%02d.md" % n, "Postgres pooling timeout", "".join(section % i for i in range(20)))
-    vault.put(place, "p/learnings/short.md", "Pgbouncer", "The postgres pooling timeout comes from pgbouncer.")
+        vault.put(
+            place,
+            "p/learnings/big%02d.md" % n,
+            "Postgres pooling timeout",
+            "".join(section % i for i in range(20)),
+        )
+    vault.put(
+        place,
+        "p/learnings/short.md",
+        "Pgbouncer",
+        "The postgres pooling timeout comes from pgbouncer.",
+    )
     builder.build(place, now)
     started = time.process_time()
     assert len(ask(place, now, "postgres pooling timeout", limit=14, **options).hits) == 14
@@ -231,13 +366,27 @@ def test_the_places_are_counted_in_records_however_long_they_are(place, now, opt
 
 
 def test_a_filter_finds_what_stands_behind_thousands(place, now):
-    """Beyond loader.CAP postings only the best 1,024 of a common word are read; a filter must look behind them."""
+    """Beyond loader.CAP postings only the best 1,024 of a common word are read; a filter must look
+    behind them.
+    """
     others = "alpha beta gamma delta epsilon zeta theta kappa"
     for i in range(1500):
-        vault.put(place, "p/checkpoints/2026-11-20/%06d-x.md" % i, "Deploy", "deploy deploy deploy " + others)
-    vault.put(place, "p/learnings/one.md", "Releases", "A long note about other things, which says deploy once. " + "word " * 300)
+        vault.put(
+            place,
+            "p/checkpoints/2026-11-20/%06d-x.md" % i,
+            "Deploy",
+            "deploy deploy deploy " + others,
+        )
+    vault.put(
+        place,
+        "p/learnings/one.md",
+        "Releases",
+        "A long note about other things, which says deploy once. " + "word " * 300,
+    )
     builder.build(place, now)
-    assert [hit.record.name for hit in ask(place, now, "deploy " + others, kind="learning").hits] == ["p/learnings/one.md"]
+    assert [
+        hit.record.name for hit in ask(place, now, "deploy " + others, kind="learning").hits
+    ] == ["p/learnings/one.md"]
 
 
 @pytest.mark.parametrize("said", ["???", "🎉", "-- --", "…"])
@@ -265,40 +414,64 @@ def test_what_was_said_is_found_turn_by_turn(place, now):
 
 # ---- sessions: checkpoints and what was said
 
+
 def session(place, *, conversation=True, checkpoints=("11:00", "15:00")):
     """A session of two stretches, one checkpoint each, and its conversation."""
     if conversation:
         talks.put(place)
     for number, time_ in enumerate(checkpoints):
-        at = "2026-01-23T%s:00Z" % time_ if number + 1 < len(checkpoints) else "2026-01-24T09:13:00Z"
-        write(place, "p/checkpoints/2026-01-23/n%d.md" % number, "Worked on resume and the uploader, stretch %d." % number,
-              id="c-n%d" % number, title="Resume, stretch %d" % number, created=at, until='"%s"' % at, session=talks.SESSION,
-              source="auto", conversation="c-7a1c0001")
+        at = (
+            "2026-01-23T%s:00Z" % time_ if number + 1 < len(checkpoints) else "2026-01-24T09:13:00Z"
+        )
+        write(
+            place,
+            "p/checkpoints/2026-01-23/n%d.md" % number,
+            "Worked on resume and the uploader, stretch %d." % number,
+            id="c-n%d" % number,
+            title="Resume, stretch %d" % number,
+            created=at,
+            until='"%s"' % at,
+            session=talks.SESSION,
+            source="auto",
+            conversation="c-7a1c0001",
+        )
     return place
 
 
 @pytest.mark.parametrize("backend", ["index", "files"])
 def test_a_turn_stands_under_the_checkpoint_of_its_stretch(place, now, backend):
-    """With the sentence that holds the words, the turn's number and the conversation's id; the checkpoint knows nothing of it."""
+    """With the sentence that holds the words, the turn's number and the conversation's id; the
+    checkpoint knows nothing of it.
+    """
     session(place, checkpoints=("14:20", "15:00"))
     if backend == "index":
         builder.build(place, now)
-    first, = ask(place, now, "exponential backoff").hits
+    (first,) = ask(place, now, "exponential backoff").hits
     assert (first.id, first.conversation, first.turn) == ("c-n1", "c-7a1c0001", 2)
     head, _, said = first.passage.partition("\n")
     assert head == '2026-01-23 14:31 UTC, asked "how many retries does the uploader…":'
     assert "Five retries with exponential backoff; nothing was changed." in said
-    assert first.said.startswith("## 14:31 how many") and first.said.endswith("nothing was changed.")
-    marker, = ask(place, now, "marker clone").hits
+    assert first.said.startswith("## 14:31 how many") and first.said.endswith(
+        "nothing was changed."
+    )
+    (marker,) = ask(place, now, "marker clone").hits
     assert (marker.id, marker.turn) == ("c-n0", 1)
 
 
-def test_a_session_is_ranked_by_its_checkpoint_too_where_only_a_turn_is_near(place, now, monkeypatch):
-    """Both halves make its score, whichever brought it among the candidates; filters hold for both."""
+def test_a_session_is_ranked_by_its_checkpoint_too_where_only_a_turn_is_near(
+    place, now, monkeypatch
+):
+    """Both halves make its score, whichever brought it among the candidates; filters hold for
+    both.
+    """
     session(place, checkpoints=("15:00",))
     builder.build(place, now)
-    monkeypatch.setattr(search._Task, "_pool", lambda self, shelf, terms, most: [c for c in pool(self, shelf, terms, most) if c.turn])
-    first, = ask(place, now, "uploader retries").hits
+    monkeypatch.setattr(
+        search._Task,
+        "_pool",
+        lambda self, shelf, terms, most: [c for c in pool(self, shelf, terms, most) if c.turn],
+    )
+    (first,) = ask(place, now, "uploader retries").hits
     assert (first.id, first.turn) == ("c-n0", 2) and dict(first.parts)["session"] > 0.0
     assert ids(place, now, "uploader retries", kind="conversation") == ["c-7a1c0001"]
 
@@ -309,7 +482,9 @@ pool = search._Task._pool
 def test_a_conversation_without_a_checkpoint_stands_by_itself(place, now):
     """Of a kind that is asked for too, and where a filter leaves no checkpoint."""
     session(place, checkpoints=())
-    assert [(hit.id, hit.turn) for hit in ask(place, now, "exponential backoff").hits] == [("c-7a1c0001", 2)]
+    assert [(hit.id, hit.turn) for hit in ask(place, now, "exponential backoff").hits] == [
+        ("c-7a1c0001", 2)
+    ]
     session(place)
     assert ids(place, now, "exponential backoff", kind="conversation") == ["c-7a1c0001"]
     assert ids(place, now, "exponential backoff", kind="checkpoint") == []
@@ -319,18 +494,30 @@ def test_a_conversation_without_a_checkpoint_stands_by_itself(place, now):
 def test_a_session_is_one_hit(place, now):
     """Its best checkpoint, which names the others; a filter by session lists all of it."""
     session(place)
-    only, = ask(place, now, "resume uploader").hits
+    (only,) = ask(place, now, "resume uploader").hits
     assert only.kind == "checkpoint" and only.turn and len(only.others) == 1
     assert {only.id, *only.others} == {"c-n0", "c-n1"}
-    assert sorted(ids(place, now, "resume uploader", session=talks.SESSION)) == ["c-7a1c0001", "c-n0", "c-n1"]
+    assert sorted(ids(place, now, "resume uploader", session=talks.SESSION)) == [
+        "c-7a1c0001",
+        "c-n0",
+        "c-n1",
+    ]
     assert dict(only.parts)["session"] > 0
 
 
 def test_what_was_written_by_hand_stands_for_itself(place, now):
     """A person's checkpoint is no machine's note of the same session."""
     session(place)
-    write(place, "p/checkpoints/2026-01-23/own.md", "The uploader must resume.", id="c-own", title="Own", session=talks.SESSION,
-          source="human", created="2026-01-23T16:00:00Z")
+    write(
+        place,
+        "p/checkpoints/2026-01-23/own.md",
+        "The uploader must resume.",
+        id="c-own",
+        title="Own",
+        session=talks.SESSION,
+        source="human",
+        created="2026-01-23T16:00:00Z",
+    )
     found = ids(place, now, "resume uploader")
     assert len(found) == 2 and "c-own" in found
 
@@ -349,19 +536,31 @@ def test_a_listing_shows_every_checkpoint_and_no_conversation_beside_them(place,
 
 
 def test_short_turns_are_no_short_notes(place, now):
-    """What ranks notes of a chat by their neighbours is not for turns, which stand in one record."""
+    """What ranks notes of a chat by their neighbours is not for turns, which stand in one
+    record.
+    """
     for number in range(8):
         turns = tuple("## 10:%02d ask %d\n\nyes, the kestrel\n\n" % (n, n) for n in range(4))
-        talks.put(place, turns, id="c-t%d" % number, session="s-%d" % number, created="2026-02-0%dT10:00:00Z" % (number + 1))
+        talks.put(
+            place,
+            turns,
+            id="c-t%d" % number,
+            session="s-%d" % number,
+            created="2026-02-0%dT10:00:00Z" % (number + 1),
+        )
     assert "neighbours" not in dict(ask(place, now, "kestrel").hits[0].parts)
 
 
 def test_weak_matches_ask_for_a_contribution(place, now):
-    """A hit that holds one common word of a question answers nothing; one that holds most of it does."""
+    """A hit that holds one common word of a question answers nothing; one that holds most of it
+    does.
+    """
     for i, word in enumerate("alpha beta gamma delta epsilon".split()):
         write(place, "p/learnings/%s.md" % word, word + " stands here", id=word)
         write(place, "p/learnings/c%d.md" % i, "commonplace", id="c%d" % i)
     builder.build(place, now)
     assert ask(place, now, "alpha beta gamma delta epsilon").weak
     assert not ask(place, now, "alpha stands").weak and not ask(place, now, "").weak
-    assert "only weak matches: `dayleaf learn" in " ".join(results.contributions(ask(place, now, "alpha beta gamma delta epsilon")))
+    assert "only weak matches: `dayleaf learn" in " ".join(
+        results.contributions(ask(place, now, "alpha beta gamma delta epsilon"))
+    )

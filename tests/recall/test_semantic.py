@@ -19,7 +19,8 @@ from memory.recall.semantic import Semantic, covers
 
 pytest.importorskip("numpy")
 ROOT = Path(__file__).resolve().parents[2]
-# A bag of words in which some mean the same; a line in the file named by its argument for each process.
+# A bag of words in which some mean the same; a line in the file named by its argument for each
+# process.
 MEANINGS = """
 same = {"automobile": "car", "motor": "engine", "physician": "doctor", "kfz": "car"}
 open(sys.argv[1], "a").write("one process\\n")
@@ -35,20 +36,34 @@ def command(tmp_path):
     """The words of a provider, and how many processes it was."""
     path = tmp_path / "runs"
     made = stubs.provider(tmp_path, MEANINGS, str(path))
-    return [made.command, *made.args], lambda: len(path.read_text().splitlines()) if path.exists() else 0
+    return [
+        made.command,
+        *made.args,
+    ], lambda: len(path.read_text().splitlines()) if path.exists() else 0
 
 
 @pytest.fixture
 def armed(command, place, env, now):
     """Settings with the provider, and learnings with vectors."""
-    for name, body in (("car", "The car needs oil."), ("bread", "Bread wants salt."), ("engine", "The engine is loud."),
-                       ("doctor", "A doctor came by."), ("garden", "Water the garden at dusk.")):
+    for name, body in (
+        ("car", "The car needs oil."),
+        ("bread", "Bread wants salt."),
+        ("engine", "The engine is loud."),
+        ("doctor", "A doctor came by."),
+        ("garden", "Water the garden at dusk."),
+    ):
         vault.put(place, "p/learnings/%s.md" % name, name.title(), body, tags="[%s]" % name)
     vault.learnings(place, 20)
     builder.build(place, now)
     words, _ = command
     settings = vault.settings()
-    settings.values.update({"embeddings.provider.command": words[0], "embeddings.provider.args": words[1:], "embeddings.modelLabel": "meanings"})
+    settings.values.update(
+        {
+            "embeddings.provider.command": words[0],
+            "embeddings.provider.args": words[1:],
+            "embeddings.modelLabel": "meanings",
+        }
+    )
     vectors.update(place, _provider(settings, env), env, now)
     return settings
 
@@ -79,14 +94,23 @@ def test_a_record_that_shares_no_word_is_found(place, armed, env, now):
 
 
 def test_a_turn_that_shares_no_word_is_shown(place, armed, env, now):
-    """Words find the session by another turn; the one that vectors find stands in the passage first."""
-    talks.put(place, [
-        "## 10:00 plan the trip\n\nThe trip starts on Monday at nine, if it does not rain.\n\n",
-        "## 10:10 what is in the yard?\n\nThe kfz there has a broken lamp.\n\n"], title="Monday")
+    """Words find the session by another turn; the one that vectors find stands in the passage
+    first.
+    """
+    talks.put(
+        place,
+        [
+            "## 10:00 plan the trip\n\nThe trip starts on Monday at nine, if it does not rain.\n\n",
+            "## 10:10 what is in the yard?\n\nThe kfz there has a broken lamp.\n\n",
+        ],
+        title="Monday",
+    )
     builder.build(place, now)
     vectors.update(place, _provider(armed, env), env, now)
-    told, plain = (ask(place, armed, env, now, "the trip by automobile", semantic=semantic).hits[0].passage
-                   for semantic in (True, False))
+    told, plain = (
+        ask(place, armed, env, now, "the trip by automobile", semantic=semantic).hits[0].passage
+        for semantic in (True, False)
+    )
     assert "broken lamp" in told and "Monday at nine" in told
     assert "Monday at nine" in plain and "broken lamp" not in plain
 
@@ -120,9 +144,24 @@ def test_a_batch_asks_the_provider_once(place, armed, env, now, command):
     """However many queries it has, and each line gets its answer in order."""
     runs = command[1]
     before = runs()
-    lines = [json.dumps({"id": i, "query": text}) for i, text in enumerate(("automobile", "physician", "motor"))]
-    found = batch.batch(lines, place, armed, now, 0.0, search.Query(semantic=True), semantic=Semantic(armed, "", env))
-    assert [json.loads(line)["hits"][0]["id"] for line in found] == ["car", "doctor", "engine"] and runs() == before + 1
+    lines = [
+        json.dumps({"id": i, "query": text})
+        for i, text in enumerate(("automobile", "physician", "motor"))
+    ]
+    found = batch.batch(
+        lines,
+        place,
+        armed,
+        now,
+        0.0,
+        search.Query(semantic=True),
+        semantic=Semantic(armed, "", env),
+    )
+    assert [json.loads(line)["hits"][0]["id"] for line in found] == [
+        "car",
+        "doctor",
+        "engine",
+    ] and runs() == before + 1
 
 
 def test_filters_hold_for_what_vectors_bring(place, armed, env, now):
@@ -136,15 +175,20 @@ def test_what_is_gone_or_changed_is_never_served_from_vectors(place, armed, env,
     """They say where to look; what is shown is the file."""
     os.unlink(place.path("p/learnings/car.md"))
     assert "car" not in ids(ask(place, armed, env, now, "automobile"))
-    Path(place.path("p/learnings/engine.md")).write_text("---\nid: engine\n---\nNothing of the kind.\n")
+    Path(place.path("p/learnings/engine.md")).write_text(
+        "---\nid: engine\n---\nNothing of the kind.\n"
+    )
     found = ask(place, armed, env, now, "motor")
     assert all("loud" not in hit.record.body for hit in found.hits)
 
 
 FAULTS = {
-    "dies": "sys.exit(3)", "lies": "for line in sys.stdin: pass\n", "garbage": "print('hello')",
-    "short": "for line in sys.stdin: answer(json.loads(line)['id'], [1.0, 2.0])", "other dims":
-    "for line in sys.stdin: answer(json.loads(line)['id'], [1.0] * 32)"}
+    "dies": "sys.exit(3)",
+    "lies": "for line in sys.stdin: pass\n",
+    "garbage": "print('hello')",
+    "short": "for line in sys.stdin: answer(json.loads(line)['id'], [1.0, 2.0])",
+    "other dims": "for line in sys.stdin: answer(json.loads(line)['id'], [1.0] * 32)",
+}
 
 
 @pytest.mark.parametrize("fault", FAULTS)
@@ -152,7 +196,9 @@ def test_a_provider_that_fails_costs_nothing_but_a_note(place, armed, env, now, 
     """The words rank, as without it."""
     bad = stubs.provider(tmp_path, FAULTS[fault])
     plain = ids(ask(place, armed, env, now, "car oil", semantic=False))
-    armed.values.update({"embeddings.provider.command": bad.command, "embeddings.provider.args": list(bad.args)})
+    armed.values.update(
+        {"embeddings.provider.command": bad.command, "embeddings.provider.args": list(bad.args)}
+    )
     found = ask(place, armed, env, now, "car oil")
     assert ids(found) == plain and found.backend == "lexical" and len(found.notes) == 1, found.notes
     assert "words" in found.notes[0]
@@ -161,7 +207,13 @@ def test_a_provider_that_fails_costs_nothing_but_a_note(place, armed, env, now, 
 def test_a_provider_that_hangs_is_left_within_its_time(place, armed, env, now, tmp_path):
     """A query waits no longer than it must."""
     bad = stubs.provider(tmp_path, "time.sleep(60)")
-    armed.values.update({"embeddings.provider.command": bad.command, "embeddings.provider.args": list(bad.args), "embeddings.timeout": 0.5})
+    armed.values.update(
+        {
+            "embeddings.provider.command": bad.command,
+            "embeddings.provider.args": list(bad.args),
+            "embeddings.timeout": 0.5,
+        }
+    )
     found = ask(place, armed, env, now, "car oil")
     assert ids(found)[0] == "car" and "timeout" in found.notes[0]
 
@@ -186,8 +238,17 @@ def test_vectors_of_another_model_are_not_mixed(place, armed, env, now):
     assert found.backend == "lexical" and "another model" in found.notes[0]
 
 
-@pytest.mark.parametrize(("text", "known"), [("자동차 엔진", False), ("自動車", False), ("車 engine oil filter", True), ("Größe café", True),
-                                             ("error 42", True), ("12345", True)])
+@pytest.mark.parametrize(
+    ("text", "known"),
+    [
+        ("자동차 엔진", False),
+        ("自動車", False),
+        ("車 engine oil filter", True),
+        ("Größe café", True),
+        ("error 42", True),
+        ("12345", True),
+    ],
+)
 def test_a_latin_model_is_not_asked_about_other_scripts(text, known):
     """It knows no word of them, and its guess would push the right ones down."""
     assert covers("latin", text) == known and covers("all", text)
@@ -200,14 +261,21 @@ def test_a_query_in_another_script_is_ranked_by_words(place, armed, env, now, co
     armed.values["embeddings.scripts"] = "latin"
     before = command[1]()
     found = ask(place, armed, env, now, "자동차 엔진")
-    assert ids(found)[0] == "ko" and found.backend == "lexical" and "Latin" in found.notes[0] and command[1]() == before
+    assert (
+        ids(found)[0] == "ko"
+        and found.backend == "lexical"
+        and "Latin" in found.notes[0]
+        and command[1]() == before
+    )
 
 
 def test_new_records_get_their_vectors_in_the_background(place, armed, env, now):
     """Only where `index build --embeddings` has made some, and with the same model."""
     vault.put(place, "p/learnings/kfz.md", "Kfz", "Das kfz ist laut.", tags="[kfz]")
     worker._embed(worker.Job({}, env, now, place, armed, []))
-    assert "p/learnings/kfz.md" in [name for name, _, _ in nearest.search(place, _vector(armed, env, "automobile"), 5)]
+    assert "p/learnings/kfz.md" in [
+        name for name, _, _ in nearest.search(place, _vector(armed, env, "automobile"), 5)
+    ]
     armed.values["embeddings.modelLabel"] = "other"
     vault.put(place, "p/learnings/more.md", "More", "More.", tags="[more]")
     worker._embed(worker.Job({}, env, now, place, armed, []))
@@ -221,34 +289,58 @@ def _vector(settings, env, text):
 
 
 def test_the_command_makes_vectors_and_ranks_with_them(place, env, project, command, now):
-    """index build --embeddings, status, recall --semantic, and what is said where nothing is set up."""
+    """index build --embeddings, status, recall --semantic, and what is said where nothing is set
+    up.
+    """
+
     def run(*words):
-        done = subprocess.run([sys.executable, "-I", str(ROOT / "memory"), *words], capture_output=True, cwd=project, env=env, text=True,
-                              timeout=60)
+        done = subprocess.run(
+            [sys.executable, "-I", str(ROOT / "memory"), *words],
+            capture_output=True,
+            cwd=project,
+            env=env,
+            text=True,
+            timeout=60,
+        )
         return done.returncode, done.stdout + done.stderr
 
     vault.put(place, "p/learnings/car.md", "Car", "The car needs oil.", tags="[car]")
     status, said = run("index", "build", "--embeddings")
     assert status == 2 and "install.sh --embeddings" in said and said.count("\n") == 1
-    status, said = run("index", "build", "--embeddings", "--provider", " ".join(command[0]), "--workspace", "all")
+    status, said = run(
+        "index", "build", "--embeddings", "--provider", " ".join(command[0]), "--workspace", "all"
+    )
     assert status == 0 and "1 chunk embedded, 0 kept" in said
     status, said = run("recall", "--semantic", "--provider", " ".join(command[0]), "automobile")
     assert status == 0 and "car " in said and "ranked by lexical + vectors" in said
     assert "vectors" in run("index", "status")[1] and "1 chunk" in run("status")[1]
     assert "no provider is set" in run("doctor")[1]
-    for key, value in (("command", json.dumps(command[0][0])), ("args", json.dumps(command[0][1:]))):
-        run("config", "set", "embeddings.provider." + key, value if key == "args" else command[0][0])
+    for key, value in (
+        ("command", json.dumps(command[0][0])),
+        ("args", json.dumps(command[0][1:])),
+    ):
+        run(
+            "config", "set", "embeddings.provider." + key, value if key == "args" else command[0][0]
+        )
     assert "answers; 1 record, 0 behind" in run("doctor")[1]
 
 
 def test_a_question_to_a_small_store_loads_no_numpy(place, env, project, command, ok):
-    """It would cost more than all the rest: neither a new question nor one that was asked before needs it."""
+    """It would cost more than all the rest: neither a new question nor one that was asked before
+    needs it.
+    """
     vault.put(place, "p/learnings/car.md", "Car", "The car needs oil.", tags="[car]")
     ok("index", "build", "--embeddings", "--provider", " ".join(command[0]))
     words = ["recall", "--semantic", "--provider", " ".join(command[0]), "automobile"]
     for _ in range(2):
-        done = subprocess.run([sys.executable, "-I", "-X", "importtime", str(ROOT / "memory"), *words],
-                              capture_output=True, cwd=project, env=env, text=True, timeout=60)
+        done = subprocess.run(
+            [sys.executable, "-I", "-X", "importtime", str(ROOT / "memory"), *words],
+            capture_output=True,
+            cwd=project,
+            env=env,
+            text=True,
+            timeout=60,
+        )
         assert "ranked by lexical + vectors" in done.stdout
         assert "memory.index.nearest" in done.stderr and "numpy" not in done.stderr
 
@@ -256,7 +348,9 @@ def test_a_question_to_a_small_store_loads_no_numpy(place, env, project, command
 def test_the_vectors_of_a_project_cannot_name_a_command(project, home):
     """A cloned repository would run its own."""
     Path(project, ".dayleaf").mkdir()
-    Path(project, ".dayleaf", "config.json").write_text('{"embeddings.provider.command": "/bin/evil"}')
+    Path(project, ".dayleaf", "config.json").write_text(
+        '{"embeddings.provider.command": "/bin/evil"}'
+    )
     found = config.load(home + "/.dayleaf", project, {})
     assert found["embeddings.provider.command"] == "" and found.problems
 
@@ -273,7 +367,10 @@ def test_what_is_like_nothing_finds_nothing(place, armed, env, now):
 
 def test_the_floor_is_the_model_s(armed, env):
     """Measured for the built-in model; the setting has the last word."""
-    armed.values["embeddings.provider.command"], armed.values["embeddings.modelLabel"] = "minilm", ""
+    armed.values["embeddings.provider.command"], armed.values["embeddings.modelLabel"] = (
+        "minilm",
+        "",
+    )
     armed.values["embeddings.provider.args"] = []
     mine = Semantic(armed, "", env)
     assert mine._opened()
@@ -285,7 +382,11 @@ def test_the_floor_is_the_model_s(armed, env):
 def test_a_hit_by_vectors_says_so(place, armed, env, now):
     """Not that it stands beside a match, and not words that it does not hold."""
     assert ask(place, armed, env, now, "automobile").hits[0].why.startswith("near in meaning: ")
-    assert ask(place, armed, env, now, "oil automobile").hits[0].why.startswith("oil in the text; near in meaning: ")
+    assert (
+        ask(place, armed, env, now, "oil automobile")
+        .hits[0]
+        .why.startswith("oil in the text; near in meaning: ")
+    )
 
 
 def test_a_batch_says_how_it_fell_back(place, armed, env, now):
@@ -293,7 +394,9 @@ def test_a_batch_says_how_it_fell_back(place, armed, env, now):
     armed.values["embeddings.provider.command"] = "/nonexistent"
     line = json.dumps({"id": 1, "query": "car"})
     base = search.Query(semantic=True)
-    row = json.loads(next(batch.batch([line], place, armed, now, 0.0, base, Semantic(armed, "", env))))
+    row = json.loads(
+        next(batch.batch([line], place, armed, now, 0.0, base, Semantic(armed, "", env)))
+    )
     single = ask(place, armed, env, now, "car")
     assert row["backend"] == single.backend == "lexical" and row["notes"] == list(single.notes)
     assert any("ranked by words only" in note for note in row["notes"])

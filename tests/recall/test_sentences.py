@@ -80,11 +80,7 @@ def test_wrapped_rows_are_one_sentence_and_rows_of_a_log_are_not():
     wide = "設定ファイルの読み込みに失敗したため再試行の回数を三回から五\n回に増やした。"
     assert [line.text for line in lines(wide)] == [wide.replace("\n", "")]
     assert (
-        len(
-            lines(
-                "Cause: the proxy closed the connection after ten seconds of silence\nFix: wait"
-            )
-        )
+        len(lines("Cause: the proxy closed the connection after ten seconds of silence\nFix: wait"))
         == 2
     )
 

@@ -19,19 +19,34 @@ def test_an_edit_takes_effect_on_the_very_next_recall(place, now):
     """The index was built before; what is shown is the file."""
     fill(place)
     builder.build(place, now)
-    write(place, "p/learnings/jwt.md", "Now about kafka partitions.", id="l-jwt", title="Kafka", created="2026-11-20T10:00:00Z")
+    write(
+        place,
+        "p/learnings/jwt.md",
+        "Now about kafka partitions.",
+        id="l-jwt",
+        title="Kafka",
+        created="2026-11-20T10:00:00Z",
+    )
     found = ask(place, now, "kafka partitions")
     assert found.hits[0].record.body == "Now about kafka partitions.\n" and found.stale
     assert "l-jwt" not in ids(place, now, "mismatch expire")
 
 
-def test_a_deleted_file_is_gone_at_once_even_where_the_index_does_not_notice(place, now, monkeypatch):
+def test_a_deleted_file_is_gone_at_once_even_where_the_index_does_not_notice(
+    place, now, monkeypatch
+):
     """Also with the freshness layers off, nothing deleted or edited is ever shown as it was."""
     fill(place)
     builder.build(place, now)
     monkeypatch.setattr(indexview, "changed_frames", lambda found: [])
     Path(place.path("p/learnings/jwt.md")).unlink()
-    write(place, "p/checkpoints/2026-11-21/140000-a.md", "jwt, but other text", id="c-today", title="Edited")
+    write(
+        place,
+        "p/checkpoints/2026-11-21/140000-a.md",
+        "jwt, but other text",
+        id="c-today",
+        title="Edited",
+    )
     found = ask(place, now, "jwt")
     assert [hit.record.title for hit in found.hits] == ["Edited"] and found.stale
 
@@ -42,7 +57,9 @@ def test_a_renamed_file_stays_one_hit(place, now):
     builder.build(place, now)
     os.rename(place.path("p/learnings/jwt.md"), place.path("p/learnings/renamed.md"))
     found = ask(place, now, "jwt issuer mismatch")
-    assert [h.record.name for h in found.hits if h.record.id == "l-jwt"] == ["p/learnings/renamed.md"]
+    assert [h.record.name for h in found.hits if h.record.id == "l-jwt"] == [
+        "p/learnings/renamed.md"
+    ]
 
 
 def test_a_link_out_of_the_store_is_not_followed(place, now, tmp_path, monkeypatch):
@@ -59,8 +76,12 @@ def test_a_link_out_of_the_store_is_not_followed(place, now, tmp_path, monkeypat
 
 
 @pytest.mark.parametrize("glanced_from", [10_000, -1])
-def test_a_damaged_index_is_noticed_and_the_files_are_searched(place, now, monkeypatch, glanced_from):
-    """Random damage never raises, never shows what no file holds, and a broken directory is said."""
+def test_a_damaged_index_is_noticed_and_the_files_are_searched(
+    place, now, monkeypatch, glanced_from
+):
+    """Random damage never raises, never shows what no file holds, and a broken directory is
+    said.
+    """
     monkeypatch.setattr(builder, "GLANCED_FROM", glanced_from)
     fill(place)
     builder.build(place, now)
@@ -74,12 +95,18 @@ def test_a_damaged_index_is_noticed_and_the_files_are_searched(place, now, monke
         data = bytearray(whole)
         for _ in range(pick.choice((1, 4, 64))):
             data[pick.randrange(len(data))] = pick.randrange(256)
-        path.write_bytes(bytes(data[:pick.choice((len(data), len(data), pick.randrange(len(data)))) or 1]))
+        path.write_bytes(
+            bytes(data[: pick.choice((len(data), len(data), pick.randrange(len(data)))) or 1])
+        )
         for hit in ask(place, now, "jwt issuer docker kafak").hits:
             assert any(hit.record.body.strip() in body for body in bodies)
     path.write_bytes(whole[:40])
     found = ask(place, now, "jwt issuer")
-    assert found.hits[0].record.id == "l-jwt" and found.stale and found.backend == "lexical, from the files"
+    assert (
+        found.hits[0].record.id == "l-jwt"
+        and found.stale
+        and found.backend == "lexical, from the files"
+    )
     assert any("index build" in note for note in found.notes)
 
 
@@ -89,12 +116,16 @@ def test_index_and_files_give_the_same_answer(place, now):
     without = ask(place, now, "jwt issuer refresh")
     builder.build(place, now)
     with_index = ask(place, now, "jwt issuer refresh")
-    assert [(h.record.id, h.score, h.parts) for h in without.hits] == [(h.record.id, h.score, h.parts) for h in with_index.hits]
+    assert [(h.record.id, h.score, h.parts) for h in without.hits] == [
+        (h.record.id, h.score, h.parts) for h in with_index.hits
+    ]
     assert ask(place, now, "jwt issuer refresh") == with_index
 
 
 def test_an_edit_of_any_file_is_found_at_once(place, now):
-    """Appended in place to an old file, which no folder's time gives away; and in a folder of a new folder."""
+    """Appended in place to an old file, which no folder's time gives away; and in a folder of a new
+    folder.
+    """
     for i in range(400):
         vault.put(place, "p/learnings/n%03d.md" % i, "Note %d" % i, "kafka")
     builder.build(place, now)
@@ -103,7 +134,9 @@ def test_an_edit_of_any_file_is_found_at_once(place, now):
     found = ask(place, now, "quorum")
     assert [hit.record.name for hit in found.hits] == ["p/learnings/n005.md"] and found.stale
     vault.put(place, "p/learnings/team/infra/new.md", "New", "zebra")
-    assert [hit.record.name for hit in ask(place, now, "zebra").hits] == ["p/learnings/team/infra/new.md"]
+    assert [hit.record.name for hit in ask(place, now, "zebra").hits] == [
+        "p/learnings/team/infra/new.md"
+    ]
 
 
 def test_a_file_added_to_a_folder_of_many_is_found_at_once(place, now):
@@ -118,7 +151,9 @@ def test_a_file_added_to_a_folder_of_many_is_found_at_once(place, now):
 
 @pytest.mark.parametrize("most_files", [100, 8])
 def test_any_number_of_edits_is_found_at_once(place, now, monkeypatch, most_files):
-    """More than are searched beside the index: from an index in memory, and in a store too large for one beside it all the same."""
+    """More than are searched beside the index: from an index in memory, and in a store too large
+    for one beside it all the same.
+    """
     monkeypatch.setattr(shelf, "MOST_READ", 3)
     monkeypatch.setattr(shelf, "MOST_FILES", most_files)
     for i in range(20):
@@ -142,18 +177,32 @@ def test_more_edits_than_can_be_read_are_said(place, now, monkeypatch):
     for i in range(5):
         vault.put(place, "p/learnings/n%d.md" % i, "Note %d" % i, "zebra")
     found = ask(place, now, "zebra")
-    assert len(found.hits) == 3 and found.stale and any("3 of 5 changed files" in note for note in found.notes)
+    assert (
+        len(found.hits) == 3
+        and found.stale
+        and any("3 of 5 changed files" in note for note in found.notes)
+    )
 
 
 @pytest.fixture
 def large(place, now, monkeypatch):
-    """Fifty checkpoints in as many folders and three learnings: a store that is too large for a look at every file."""
+    """Fifty checkpoints in as many folders and three learnings: a store that is too large for a
+    look at every file.
+    """
     monkeypatch.setattr(builder, "GLANCED_FROM", 20)
     for i in range(50):
-        path = vault.put(place, "p/checkpoints/2026-%02d-%02d/090000-c%d.md" % (1 + i // 28, 1 + i % 28, i), "Work %d" % i, "kafka")
+        path = vault.put(
+            place,
+            "p/checkpoints/2026-%02d-%02d/090000-c%d.md" % (1 + i // 28, 1 + i % 28, i),
+            "Work %d" % i,
+            "kafka",
+        )
         vault.touch(path, now - 90 * 86400 + i)
     for i in range(3):
-        vault.touch(vault.put(place, "p/learnings/l%d.md" % i, "Learnt %d" % i, "partitions"), now - 100 * 86400)
+        vault.touch(
+            vault.put(place, "p/learnings/l%d.md" % i, "Learnt %d" % i, "partitions"),
+            now - 100 * 86400,
+        )
     for path in Path(place.private).rglob("*"):
         if path.is_dir():
             vault.touch(str(path), now - 80 * 86400)
@@ -165,7 +214,12 @@ def large(place, now, monkeypatch):
 
 
 def _c(place, number):
-    return Path(place.path("p/checkpoints/2026-%02d-%02d/090000-c%d.md" % (1 + number // 28, 1 + number % 28, number)))
+    return Path(
+        place.path(
+            "p/checkpoints/2026-%02d-%02d/090000-c%d.md"
+            % (1 + number // 28, 1 + number % 28, number)
+        )
+    )
 
 
 def test_a_large_store_is_answered_without_a_look_at_every_file(large, now, monkeypatch):
@@ -175,8 +229,12 @@ def test_a_large_store_is_answered_without_a_look_at_every_file(large, now, monk
     assert found.hits and found.rescan and not found.stale
 
 
-@pytest.mark.parametrize("change", ["added", "deleted", "renamed", "saved by a rename", "a new day"])
-def test_in_a_large_store_what_a_folder_s_time_gives_away_counts_at_once(large, now, monkeypatch, change):
+@pytest.mark.parametrize(
+    "change", ["added", "deleted", "renamed", "saved by a rename", "a new day"]
+)
+def test_in_a_large_store_what_a_folder_s_time_gives_away_counts_at_once(
+    large, now, monkeypatch, change
+):
     """In a folder that the segment itself does not watch."""
     monkeypatch.setattr(builder, "compare", lambda found: pytest.fail("every file was looked at"))
     old = _c(large, 7)
@@ -188,10 +246,14 @@ def test_in_a_large_store_what_a_folder_s_time_gives_away_counts_at_once(large, 
     if change == "renamed":
         old.rename(old.parent / "renamed.md")
         assert {hit.record.name for hit in ask(large, now, "kafka", limit=99).hits} - names == {
-            "p/checkpoints/2026-01-08/renamed.md"}
+            "p/checkpoints/2026-01-08/renamed.md"
+        }
         return
-    name = {"added": "p/checkpoints/2026-01-08/new.md", "a new day": "p/checkpoints/2026-11-21/new.md",
-            "saved by a rename": "p/checkpoints/2026-01-08/090000-c7.md"}[change]
+    name = {
+        "added": "p/checkpoints/2026-01-08/new.md",
+        "a new day": "p/checkpoints/2026-11-21/new.md",
+        "saved by a rename": "p/checkpoints/2026-01-08/090000-c7.md",
+    }[change]
     vault.put(large, name + ".tmp.md" if change == "saved by a rename" else name, "Work", "zebra")
     if change == "saved by a rename":
         os.replace(large.path(name + ".tmp.md"), old)
@@ -213,7 +275,9 @@ def test_in_a_large_store_a_hit_is_ranked_and_shown_as_its_file_is(large, now):
     old.write_text(old.read_text().replace("kafka", "quiet"), encoding="utf-8")
     os.utime(old, ns=(before.st_atime_ns, before.st_mtime_ns + 10**9))
     found = ask(large, now, "kafka", limit=99)
-    assert len(found.hits) == 49 and all("quiet" not in hit.body for hit in found.hits) and found.stale
+    assert (
+        len(found.hits) == 49 and all("quiet" not in hit.body for hit in found.hits) and found.stale
+    )
 
 
 def test_in_a_large_store_nothing_is_called_not_found_before_every_file_was_looked_at(large, now):
@@ -235,7 +299,9 @@ def test_in_a_large_store_a_refresh_brings_every_edit(large, now, monkeypatch):
 
 
 def test_a_file_that_is_settled_is_not_read_whole_again(place, now, monkeypatch):
-    """Young at the build, its time proves nothing; a later refresh, once it is two seconds old, settles that."""
+    """Young at the build, its time proves nothing; a later refresh, once it is two seconds old,
+    settles that.
+    """
     path = vault.put(place, "p/learnings/a.md", "Alpha", "first")
     vault.touch(path, now)
     builder.build(place, now)

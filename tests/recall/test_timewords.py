@@ -76,9 +76,22 @@ CASES = [
 ]
 
 # words that only look like a time: nothing is stripped and nothing filtered
-CONTENT = ["today's date bug", "since v0 the build fails", "may I march on?", "yesterday.py crashes", "log/2026-11-20.txt",
-           "오늘날", "the last test in the file", "second argument", "monday.com api", "week-number helper", "in memory cache",
-           "이 함수가 한 일", "この一覧", "この時間帯"]
+CONTENT = [
+    "today's date bug",
+    "since v0 the build fails",
+    "may I march on?",
+    "yesterday.py crashes",
+    "log/2026-11-20.txt",
+    "오늘날",
+    "the last test in the file",
+    "second argument",
+    "monday.com api",
+    "week-number helper",
+    "in memory cache",
+    "이 함수가 한 일",
+    "この一覧",
+    "この時間帯",
+]
 
 
 def instant(said):
@@ -98,9 +111,18 @@ def test_content_that_resembles_a_time_stays(query, now):
     assert timewords.parse(query, now, 0.0) == (query, None, None, False)
 
 
-@pytest.mark.parametrize(("query", "rest"), [
-    ("latest deploy", "deploy"), ("the newest checkpoints", "checkpoints"), ("most recent failure", "failure"),
-    ("최근 오류", "오류"), ("最近", ""), ("neueste Fehler", "Fehler"), ("docker latest tag", "docker latest tag")])
+@pytest.mark.parametrize(
+    ("query", "rest"),
+    [
+        ("latest deploy", "deploy"),
+        ("the newest checkpoints", "checkpoints"),
+        ("most recent failure", "failure"),
+        ("최근 오류", "오류"),
+        ("最近", ""),
+        ("neueste Fehler", "Fehler"),
+        ("docker latest tag", "docker latest tag"),
+    ],
+)
 def test_asking_for_the_latest_is_flagged(query, rest, now):
     """A leading word is dropped, one between others may be content and stays."""
     times = timewords.parse(query, now, 0.0)
@@ -108,7 +130,9 @@ def test_asking_for_the_latest_is_flagged(query, rest, now):
 
 
 def test_days_are_those_of_local_time(now):
-    """Nine hours ahead, 14:30 UTC is late in the evening and the day began at 15:00 UTC of the day before."""
+    """Nine hours ahead, 14:30 UTC is late in the evening and the day began at 15:00 UTC of the day
+    before.
+    """
     times = timewords.parse("today", now, SEOUL)
     assert times.since == clock.parse("2026-11-20T15:00Z")
     assert timewords.parse("on 2026-11-20", now, SEOUL).since == clock.parse("2026-11-19T15:00Z")
@@ -117,14 +141,29 @@ def test_days_are_those_of_local_time(now):
 def test_two_expressions_narrow_each_other(now):
     """Both ends may be given in one query."""
     times = timewords.parse("since Monday until yesterday jwt", now, 0.0)
-    assert (times.rest, times.since, times.until) == ("jwt", clock.parse("2026-11-16"), clock.parse("2026-11-21"))
+    assert (times.rest, times.since, times.until) == (
+        "jwt",
+        clock.parse("2026-11-16"),
+        clock.parse("2026-11-21"),
+    )
 
 
-@pytest.mark.parametrize(("said", "end", "expected"), [
-    ("3d", False, "2026-11-18T14:30:52Z"), ("2h", False, "2026-11-21T12:30:52Z"), ("2026-11-20", False, "2026-11-20"),
-    ("2026-11-20", True, "2026-11-21"), ("2026-11-20T10:00", False, "2026-11-20T10:00Z"), ("yesterday", False, "2026-11-20"),
-    ("yesterday", True, "2026-11-21"), ("Monday", False, "2026-11-16"), ("last week", False, "2026-11-09"),
-    ("October", False, "2026-10-01"), ("1795271452", False, "2026-11-21T14:30:52Z")])
+@pytest.mark.parametrize(
+    ("said", "end", "expected"),
+    [
+        ("3d", False, "2026-11-18T14:30:52Z"),
+        ("2h", False, "2026-11-21T12:30:52Z"),
+        ("2026-11-20", False, "2026-11-20"),
+        ("2026-11-20", True, "2026-11-21"),
+        ("2026-11-20T10:00", False, "2026-11-20T10:00Z"),
+        ("yesterday", False, "2026-11-20"),
+        ("yesterday", True, "2026-11-21"),
+        ("Monday", False, "2026-11-16"),
+        ("last week", False, "2026-11-09"),
+        ("October", False, "2026-10-01"),
+        ("1795271452", False, "2026-11-21T14:30:52Z"),
+    ],
+)
 def test_an_option_names_an_instant(said, end, expected, now):
     """Lengths, days, instants and time words are read alike."""
     assert timewords.instant(said, now, 0.0, end) == clock.parse(expected)
@@ -138,33 +177,72 @@ def test_options_give_the_bounds(now):
     assert timewords.bounds(now=now) == (None, None)
 
 
-@pytest.mark.parametrize("given", [{"since": "soonish"}, {"days": "-1"}, {"days": "x"},
-                                   {"start": "2026-11-10", "end": "2026-11-01"}])
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"since": "soonish"},
+        {"days": "-1"},
+        {"days": "x"},
+        {"start": "2026-11-10", "end": "2026-11-01"},
+    ],
+)
 def test_what_is_no_time_is_refused(given, now):
     """One line that names the remedy."""
     with pytest.raises(UsageError):
         timewords.bounds(now=now, **given)
 
 
-@pytest.mark.parametrize("query", [
-    "what did we decide on 2026-01-12 about retries", "retries in January 2026", "kafka a few years ago", "3 weeks ago retries",
-    "작년 배포", "retries last year", "2026년 1월 배포"])
+@pytest.mark.parametrize(
+    "query",
+    [
+        "what did we decide on 2026-01-12 about retries",
+        "retries in January 2026",
+        "kafka a few years ago",
+        "3 weeks ago retries",
+        "작년 배포",
+        "retries last year",
+        "2026년 1월 배포",
+    ],
+)
 def test_a_date_beside_other_words_only_weighs(query, now):
     """Its words stay, since they may stand in a title; the period is told."""
     found = timewords.read(query, now, 0.0)
-    assert found.kept == query and found.only == timewords.OPEN and found.about == (found.times.since, found.times.until)
+    assert (
+        found.kept == query
+        and found.only == timewords.OPEN
+        and found.about == (found.times.since, found.times.until)
+    )
 
 
-@pytest.mark.parametrize("query", ["jwt yesterday", "retries since Monday", "the build before 2026-01-12", "kafka 2 days ago"])
+@pytest.mark.parametrize(
+    "query",
+    ["jwt yesterday", "retries since Monday", "the build before 2026-01-12", "kafka 2 days ago"],
+)
 def test_what_is_counted_from_now_or_has_a_side_narrows(query, now):
     """Without its words."""
     found = timewords.read(query, now, 0.0)
-    assert found.only == (found.times.since, found.times.until) and found.about == timewords.OPEN and found.kept == found.times.rest
+    assert (
+        found.only == (found.times.since, found.times.until)
+        and found.about == timewords.OPEN
+        and found.kept == found.times.rest
+    )
 
 
-@pytest.mark.parametrize("query", [
-    "docker run app:latest fails", "see /releases/latest", "tail latest.log", "npm i left@latest", "tag=latest", "`latest` is wrong",
-    "This release introduces a policy for minimum versions, which are raised to the most recent of these that still builds here"])
+@pytest.mark.parametrize(
+    "query",
+    [
+        "docker run app:latest fails",
+        "see /releases/latest",
+        "tail latest.log",
+        "npm i left@latest",
+        "tag=latest",
+        "`latest` is wrong",
+        (
+            "This release introduces a policy for minimum versions, which are raised to the most "
+            "recent of these that still builds here"
+        ),
+    ],
+)
 def test_latest_is_asked_for_by_a_person_alone(query, now):
     """Not in a tag, a path, a file's name, code, or deep within a long text."""
     assert timewords.parse(query, now, 0.0) == (query, None, None, False)

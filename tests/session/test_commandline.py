@@ -47,21 +47,47 @@ def test_a_here_document_is_no_command():
     ]
 
 
-@pytest.mark.parametrize(("command", "steps"), [
-    ("cd x && go test 2>&1 | tail -5", [("", "cd x"), ("&&", "go test 2>&1"), ("|", "tail -5")]),
-    ("make || true; echo done", [("", "make"), ("||", "true"), (";", "echo done")]),
-    ("X=$(git log | head -1) && npm test", [("", "X=$(git log | head -1)"), ("&&", "npm test")]),
-    ("go build ./... && \\\n  go vet", [("", "go build ./..."), ("&&", "go vet")]),
-    ("# a remark\nmake", [(";", "make")])])
+@pytest.mark.parametrize(
+    ("command", "steps"),
+    [
+        (
+            "cd x && go test 2>&1 | tail -5",
+            [("", "cd x"), ("&&", "go test 2>&1"), ("|", "tail -5")],
+        ),
+        ("make || true; echo done", [("", "make"), ("||", "true"), (";", "echo done")]),
+        (
+            "X=$(git log | head -1) && npm test",
+            [("", "X=$(git log | head -1)"), ("&&", "npm test")],
+        ),
+        ("go build ./... && \\\n  go vet", [("", "go build ./..."), ("&&", "go vet")]),
+        ("# a remark\nmake", [(";", "make")]),
+    ],
+)
 def test_a_line_is_cut_with_what_joins_its_commands(command, steps):
     """Quotes, `$(…)` and continued lines are no cuts; a line's end is one."""
     assert commandline.steps(command) == steps
 
 
-@pytest.mark.parametrize(("key", "kind"), [
-    ("go test", "test"), ("mise run test:ci", "test"), ("npm test", "test"), ("pytest", "test"), ("golangci-lint run", "lint"),
-    ("mise run lint", "lint"), ("go vet", "lint"), ("npx tsc", "lint"), ("cargo clippy", "lint"), ("go build", "build"), ("make", "build"),
-    ("mise run fmt", "format"), ("prettier", "format"), ("git commit", ""), ("mise run check", "")])
+@pytest.mark.parametrize(
+    ("key", "kind"),
+    [
+        ("go test", "test"),
+        ("mise run test:ci", "test"),
+        ("npm test", "test"),
+        ("pytest", "test"),
+        ("golangci-lint run", "lint"),
+        ("mise run lint", "lint"),
+        ("go vet", "lint"),
+        ("npx tsc", "lint"),
+        ("cargo clippy", "lint"),
+        ("go build", "build"),
+        ("make", "build"),
+        ("mise run fmt", "format"),
+        ("prettier", "format"),
+        ("git commit", ""),
+        ("mise run check", ""),
+    ],
+)
 def test_what_a_command_does_is_known_by_its_name(key, kind):
     """Test, lint, build or format; a `check` may be any of them."""
     assert commandline.kind_of(key) == kind
@@ -71,35 +97,68 @@ def _task(command):
     return commandline.tasks(command)[-1][1]
 
 
-@pytest.mark.parametrize(("command", "kind", "targets", "filters", "scopes"), [
-    ("go test ./cart/... -run TestTotal -count=1 -v", "test", ("cart/...",), ("TestTotal",), ()),
-    ("go test -tags=integration -timeout 60s ./cart", "test", ("cart",), (), ("integration",)),
-    ("go test", "test", (".",), (), ()),
-    ("cd api && pytest tests/test_a.py::test_b -k 'x or y' 2>&1", "test", ("tests/test_a.py::test_b",), ("x or y",), ()),
-    ("mise run test:integration -- -run TestOne", "test", (), ("TestOne",), ("integration",)),
-    ("mise run test:ci", "test", (), (), ("all",)),
-    ("npm test -- --testNamePattern=cart", "test", (), ("cart",), ()),
-    ("npx eslint src", "lint", ("src",), (), ()),
-    ("golangci-lint run ./cart/...", "lint", ("cart/...",), (), ()),
-    ("make check", "all", (), (), ("all",)),
-    ("make", "build", (), (), ()),
-    ("cargo build --release", "build", (), (), ()),
-    ("git push origin main", "", ("origin", "main"), (), ())])
+@pytest.mark.parametrize(
+    ("command", "kind", "targets", "filters", "scopes"),
+    [
+        (
+            "go test ./cart/... -run TestTotal -count=1 -v",
+            "test",
+            ("cart/...",),
+            ("TestTotal",),
+            (),
+        ),
+        ("go test -tags=integration -timeout 60s ./cart", "test", ("cart",), (), ("integration",)),
+        ("go test", "test", (".",), (), ()),
+        (
+            "cd api && pytest tests/test_a.py::test_b -k 'x or y' 2>&1",
+            "test",
+            ("tests/test_a.py::test_b",),
+            ("x or y",),
+            (),
+        ),
+        ("mise run test:integration -- -run TestOne", "test", (), ("TestOne",), ("integration",)),
+        ("mise run test:ci", "test", (), (), ("all",)),
+        ("npm test -- --testNamePattern=cart", "test", (), ("cart",), ()),
+        ("npx eslint src", "lint", ("src",), (), ()),
+        ("golangci-lint run ./cart/...", "lint", ("cart/...",), (), ()),
+        ("make check", "all", (), (), ("all",)),
+        ("make", "build", (), (), ()),
+        ("cargo build --release", "build", (), (), ()),
+        ("git push origin main", "", ("origin", "main"), (), ()),
+    ],
+)
 def test_a_task_has_a_kind_targets_filters_and_scopes(command, kind, targets, filters, scopes):
     """Options and redirections aside."""
     task = _task(command)
     assert (task.kind, task.targets, task.filters, task.scopes) == (kind, targets, filters, scopes)
 
 
-@pytest.mark.parametrize(("wide", "narrow", "covered"), [
-    ("go test ./...", "go test ./cart", True), ("go test ./cart", "go test ./...", False), ("go test ./api", "go test ./api/limits", False),
-    ("go test ./api/...", "go test ./api/limits", True), ("go test ./... -run TestTotal", "go test ./cart -run TestTotalCents", True),
-    ("go test ./... -run 'TestTotal$'", "go test ./cart -run TestTotalCents", False), ("pytest", "pytest tests/test_a.py -k x", True),
-    ("pytest tests", "pytest tests/test_a.py::test_b", True), ("pytest tests/test_a.py", "pytest tests", False),
-    ("npm test", "npx vitest run src/a.test.ts", True), ("npx vitest run", "go test ./...", False), ("cargo test", "cargo test -p store", True),
-    ("cargo test -p store", "cargo test", True), ("cd web && npm test", "cd api && npm test", False), ("make lint", "ruff check src", True),
-    ("make lint", "go test ./...", False), ("make check", "mise run lint", True), ("go build ./...", "go build ./cmd/app", True),
-    ("mise run test", "mise run test:ci", True), ("npm ci", "npm test", False), ("npm run ci", "npm test", True)])
+@pytest.mark.parametrize(
+    ("wide", "narrow", "covered"),
+    [
+        ("go test ./...", "go test ./cart", True),
+        ("go test ./cart", "go test ./...", False),
+        ("go test ./api", "go test ./api/limits", False),
+        ("go test ./api/...", "go test ./api/limits", True),
+        ("go test ./... -run TestTotal", "go test ./cart -run TestTotalCents", True),
+        ("go test ./... -run 'TestTotal$'", "go test ./cart -run TestTotalCents", False),
+        ("pytest", "pytest tests/test_a.py -k x", True),
+        ("pytest tests", "pytest tests/test_a.py::test_b", True),
+        ("pytest tests/test_a.py", "pytest tests", False),
+        ("npm test", "npx vitest run src/a.test.ts", True),
+        ("npx vitest run", "go test ./...", False),
+        ("cargo test", "cargo test -p store", True),
+        ("cargo test -p store", "cargo test", True),
+        ("cd web && npm test", "cd api && npm test", False),
+        ("make lint", "ruff check src", True),
+        ("make lint", "go test ./...", False),
+        ("make check", "mise run lint", True),
+        ("go build ./...", "go build ./cmd/app", True),
+        ("mise run test", "mise run test:ci", True),
+        ("npm ci", "npm test", False),
+        ("npm run ci", "npm test", True),
+    ],
+)
 def test_one_command_covers_another_where_it_tries_all_of_it(wide, narrow, covered):
     """The same target, a superset, the whole; a script covers any language."""
     assert commandline.covers(_task(wide), _task(narrow)) is covered
@@ -107,7 +166,12 @@ def test_one_command_covers_another_where_it_tries_all_of_it(wide, narrow, cover
 
 def test_a_pipe_proves_only_what_it_was_judged_by():
     """Strictly; what a chain without one came through all passed."""
-    chain = shell.Run("1", "mise run lint | tail -3 && mise run test | tail -9", "mise run test", "passed")
+    chain = shell.Run(
+        "1", "mise run lint | tail -3 && mise run test | tail -9", "mise run test", "passed"
+    )
     assert [task.kind for task in commandline.passed(chain)] == ["lint", "test"]
     assert [task.kind for task in commandline.passed(chain, strict=True)] == ["test"]
-    assert [t.kind for t in commandline.passed(shell.Run("1", "make lint; make test", "make test", "passed"))] == ["test"]
+    assert [
+        t.kind
+        for t in commandline.passed(shell.Run("1", "make lint; make test", "make test", "passed"))
+    ] == ["test"]

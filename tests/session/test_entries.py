@@ -21,12 +21,20 @@ from memory.session.entries import (
     queued,
 )
 
-REFUSED = ("The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit, the "
-           "new_string was NOT written to the file). ")
+REFUSED = (
+    "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was "
+    "a file edit, the new_string was NOT written to the file). "
+)
 
 
 def _line(content, **more):
-    return {"type": "user", "uuid": "u", "timestamp": "2026-01-05T10:00:00.000Z", "message": {"role": "user", "content": content}, **more}
+    return {
+        "type": "user",
+        "uuid": "u",
+        "timestamp": "2026-01-05T10:00:00.000Z",
+        "message": {"role": "user", "content": content},
+        **more,
+    }
 
 
 def _result(text, data=None, failed=False, **more):
@@ -42,7 +50,12 @@ def test_a_refusal_comes_with_its_reason_beside_the_result():
     text = REFUSED + "To tell you how to proceed, the user said:\nuse the other function"
     result, steer = entries(_result(text, "Error: " + text, failed=True))
     assert (result.kind, result.refused, result.failed) == (RESULT, True, True)
-    assert (steer.kind, steer.name, steer.text, steer.id) == (STEER, "refused", "use the other function", "c")
+    assert (steer.kind, steer.name, steer.text, steer.id) == (
+        STEER,
+        "refused",
+        "use the other function",
+        "c",
+    )
 
 
 def test_a_refusal_without_a_reason_has_no_text():
@@ -53,75 +66,146 @@ def test_a_refusal_without_a_reason_has_no_text():
 def test_each_answer_in_a_menu_is_an_entry():
     data = {"questions": [], "answers": {"Which store?": "Files", "Which cut?": "By turn"}}
     assert _told(_result("User has answered your questions: …", data))[1:] == [
-        (STEER, "answer", "Which store? → Files"), (STEER, "answer", "Which cut? → By turn")]
+        (STEER, "answer", "Which store? → Files"),
+        (STEER, "answer", "Which cut? → By turn"),
+    ]
 
 
 def test_answers_are_found_in_the_text_where_there_is_no_structure():
-    text = ('User has answered your questions: "Which store?"="Files", "Which cut?"="the one "at turns", please". '
-            "You can now continue with the user's answers in mind.")
+    text = (
+        'User has answered your questions: "Which store?"="Files", "Which cut?"="the one '
+        '"at turns", please". '
+        "You can now continue with the user's answers in mind."
+    )
     assert _told(_result(text))[1:] == [
-        (STEER, "answer", "Which store? → Files"), (STEER, "answer", 'Which cut? → the one "at turns", please')]
-    text = 'The user answered: "Which store?"="none of them". Read the answers carefully — they may request changes.'
+        (STEER, "answer", "Which store? → Files"),
+        (STEER, "answer", 'Which cut? → the one "at turns", please'),
+    ]
+    text = (
+        'The user answered: "Which store?"="none of them". Read the answers carefully — they '
+        "may request changes."
+    )
     assert _told(_result(text))[1:] == [(STEER, "answer", "Which store? → none of them")]
-    noted = {"answers": {"Which store?": ["Files", "Mail"]}, "annotations": {"Which store?": {"notes": "only plain ones"}}}
-    assert _told(_result("…", noted))[1:] == [(STEER, "answer", "Which store? → Files, Mail (only plain ones)")]
+    noted = {
+        "answers": {"Which store?": ["Files", "Mail"]},
+        "annotations": {"Which store?": {"notes": "only plain ones"}},
+    }
+    assert _told(_result("…", noted))[1:] == [
+        (STEER, "answer", "Which store? → Files, Mail (only plain ones)")
+    ]
 
 
 def test_an_approved_plan_is_told_with_its_text():
-    text = "User has approved your plan. You can now start coding.\n\n## Approved Plan:\n# Split the reader\n\n1. Cut it"
-    assert _told(_result(text, {"plan": "# Split the reader\n\n1. Cut it", "isAgent": False}))[1:] == [
-        (STEER, "plan", ""), (PLAN, "", "# Split the reader\n\n1. Cut it")]
+    text = (
+        "User has approved your plan. You can now start coding.\n\n## Approved Plan:\n"
+        "# Split the reader\n\n1. Cut it"
+    )
+    assert _told(_result(text, {"plan": "# Split the reader\n\n1. Cut it", "isAgent": False}))[
+        1:
+    ] == [(STEER, "plan", ""), (PLAN, "", "# Split the reader\n\n1. Cut it")]
     block = {"type": "tool_result", "tool_use_id": "c", "content": text}
     assert _told(_line([block, {"type": "text", "text": "keep the names"}]))[1:] == [
-        (STEER, "plan", "keep the names"), (PLAN, "", "# Split the reader\n\n1. Cut it")]
+        (STEER, "plan", "keep the names"),
+        (PLAN, "", "# Split the reader\n\n1. Cut it"),
+    ]
     assert _told(_result(text))[2] == (PLAN, "", "# Split the reader\n\n1. Cut it")
 
 
 def test_a_prompt_that_carries_a_plan_is_told_as_both_without_the_clients_line():
-    text = ("Implement the following plan:\n\n# Split the reader\n\n1. Cut it\n\n\nIf you need specific details from before "
-            "exiting plan mode (like exact code snippets), read the full transcript at: /w/s.jsonl")
-    assert _told(_line(text)) == [(PROMPT, "", "Implement the following plan:\n\n# Split the reader\n\n1. Cut it"),
-                                  (PLAN, "", "# Split the reader\n\n1. Cut it")]
+    text = (
+        "Implement the following plan:\n\n# Split the reader\n\n1. Cut it\n\n\n"
+        "If you need specific details from before exiting plan mode (like exact code snippets), "
+        "read the full transcript at: /w/s.jsonl"
+    )
+    assert _told(_line(text)) == [
+        (PROMPT, "", "Implement the following plan:\n\n# Split the reader\n\n1. Cut it"),
+        (PLAN, "", "# Split the reader\n\n1. Cut it"),
+    ]
 
 
 def test_a_todo_list_is_told_whole_or_by_what_changed():
-    whole = entries(_result("…", {"oldTodos": [], "newTodos": [{"content": "Cut", "status": "pending", "activeForm": "Cutting"}]}))[1]
+    whole = entries(
+        _result(
+            "…",
+            {
+                "oldTodos": [],
+                "newTodos": [{"content": "Cut", "status": "pending", "activeForm": "Cutting"}],
+            },
+        )
+    )[1]
     assert (whole.kind, whole.name, whole.data) == (TODOS, "whole", [("Cut", "pending")])
     made = entries(_result("…", {"task": {"id": "1", "subject": "Cut"}}))[1]
     assert (made.kind, made.name, made.data) == (TODOS, "delta", [("1", "Cut", "pending")])
-    done = entries(_result("…", {"success": True, "taskId": "1", "statusChange": {"from": "pending", "to": "completed"}}))[1]
+    done = entries(
+        _result(
+            "…",
+            {
+                "success": True,
+                "taskId": "1",
+                "statusChange": {"from": "pending", "to": "completed"},
+            },
+        )
+    )[1]
     assert done.data == [("1", "", "completed")]
 
 
 def test_a_summary_of_the_client_is_told_without_its_analysis():
-    text = ("This session is being continued from a previous conversation that ran out of context. The conversation is "
-            "summarized below:\nAnalysis:\nLet me see.\n\nSummary:\n1. Request:\n   - Cut it\n\nIf you need specific details from "
-            "before compaction (like exact code snippets), read the full transcript at: /w/s.jsonl\nPlease continue.")
+    text = (
+        "This session is being continued from a previous conversation that ran out of context. The "
+        "conversation is summarized below:\nAnalysis:\nLet me see.\n\nSummary:\n1. Request:\n"
+        "   - Cut it\n\nIf you need specific details from before compaction (like exact code "
+        "snippets), read the full transcript at: /w/s.jsonl\nPlease continue."
+    )
     assert _told(_line(text, isCompactSummary=True)) == [(SUMMARY, "", "1. Request:\n   - Cut it")]
 
 
 def test_a_session_has_titles():
-    assert _told({"type": "summary", "summary": "Cut the reader", "leafUuid": "x"}) == [(TITLE, "summary", "Cut the reader")]
+    assert _told({"type": "summary", "summary": "Cut the reader", "leafUuid": "x"}) == [
+        (TITLE, "summary", "Cut the reader")
+    ]
     assert _told({"type": "ai-title", "aiTitle": "Cut"}) == [(TITLE, "ai", "Cut")]
     assert _told({"type": "custom-title", "customTitle": "Mine"}) == [(TITLE, "custom", "Mine")]
 
 
 def test_a_subagents_last_words_are_a_report():
-    data = {"status": "completed", "agentId": "a1", "content": [
-        {"type": "text", "text": "It is cut.\nagentId: b (of another)\nDone."},
-        {"type": "text", "text": "agentId: a1 (for resuming …)\n<usage>total_tokens: 3\ntool_uses: 0</usage>"}]}
+    data = {
+        "status": "completed",
+        "agentId": "a1",
+        "content": [
+            {"type": "text", "text": "It is cut.\nagentId: b (of another)\nDone."},
+            {
+                "type": "text",
+                "text": (
+                    "agentId: a1 (for resuming …)\n<usage>total_tokens: 3\ntool_uses: 0</usage>"
+                ),
+            },
+        ],
+    }
     report = entries(_result("…", data))[1]
     assert (report.kind, report.text, report.id, report.data) == (
-        REPORT, "It is cut.\nagentId: b (of another)\nDone.", "c", {"agentId": "a1"})
+        REPORT,
+        "It is cut.\nagentId: b (of another)\nDone.",
+        "c",
+        {"agentId": "a1"},
+    )
 
 
 def test_slash_commands_of_old_clients_are_told_by_their_form():
     """They bear no mark that says whose they are."""
-    asks = "<command-message>plan</command-message>\n<command-name>/plan</command-name>\n<command-args>a cut</command-args>"
-    own = "<command-name>/exit</command-name>\n <command-message>exit</command-message>\n <command-args></command-args>"
+    asks = (
+        "<command-message>plan</command-message>\n<command-name>/plan</command-name>\n"
+        "<command-args>a cut</command-args>"
+    )
+    own = (
+        "<command-name>/exit</command-name>\n <command-message>exit</command-message>\n"
+        " <command-args></command-args>"
+    )
     words = own.replace("exit", "compact").replace("<command-args>", "<command-args>keep the names")
     assert [_told(_line(t)) for t in (asks, own, words)] == [
-        [(SLASH, "", "/plan a cut")], [], [(SLASH, "", "/compact keep the names")]]
+        [(SLASH, "", "/plan a cut")],
+        [],
+        [(SLASH, "", "/compact keep the names")],
+    ]
 
 
 def test_what_the_editor_adds_before_a_prompt_is_taken_out():
@@ -131,41 +215,78 @@ def test_what_the_editor_adds_before_a_prompt_is_taken_out():
 
 def test_a_plan_that_the_client_sends_itself_is_a_prompt_of_the_users():
     """The user approved it "with a clear context"; the remark stands at its end."""
-    text = ("Implement the following plan:\n\n# Split it\n\n\nIf you need specific details from before exiting plan mode (like "
-            "this), read the full transcript at: /w/s.jsonl\n\nUser feedback on this plan: keep the names")
+    text = (
+        "Implement the following plan:\n\n# Split it\n\n\n"
+        "If you need specific details from before exiting plan mode (like this), read the full "
+        "transcript at: /w/s.jsonl\n\nUser feedback on this plan: keep the names"
+    )
     assert _told(_line(text, origin={"kind": "auto-continuation"}, planContent="# Split it")) == [
-        (PROMPT, "", "Implement the following plan:\n\n# Split it\n\nUser feedback on this plan: keep the names"),
-        (PLAN, "", "# Split it")]
+        (
+            PROMPT,
+            "",
+            (
+                "Implement the following plan:\n\n# Split it\n\n"
+                "User feedback on this plan: keep the names"
+            ),
+        ),
+        (PLAN, "", "# Split it"),
+    ]
     assert _told(_line("Go on.", origin={"kind": "auto-continuation"})) == []
 
 
 def test_what_the_user_says_as_a_call_is_let_through_is_told():
-    blocks = [{"type": "tool_result", "tool_use_id": "c", "content": "done"}, {"type": "text", "text": "but keep it empty"}]
-    assert [(e.kind, e.name, e.text, e.id) for e in entries(_line(blocks))][1:] == [(STEER, "while working", "but keep it empty", "c")]
+    blocks = [
+        {"type": "tool_result", "tool_use_id": "c", "content": "done"},
+        {"type": "text", "text": "but keep it empty"},
+    ]
+    assert [(e.kind, e.name, e.text, e.id) for e in entries(_line(blocks))][1:] == [
+        (STEER, "while working", "but keep it empty", "c")
+    ]
     blocks[1]["text"] = "[Request interrupted by user for tool use]"
     assert [e.kind for e in entries(_line(blocks))] == [RESULT]
 
 
 def test_words_given_to_the_model_as_it_works_are_told_and_the_machines_are_not():
     def row(prompt, **more):
-        return {"type": "attachment", "attachment": {"type": "queued_command", "prompt": prompt, **more}}
+        return {
+            "type": "attachment",
+            "attachment": {"type": "queued_command", "prompt": prompt, **more},
+        }
 
-    assert _told(row("also check windows", origin={"kind": "human"})) == [(STEER, "while working", "also check windows")]
-    assert _told(row([{"type": "text", "text": "see this"}, {"type": "image"}])) == [(STEER, "while working", "see this")]
+    assert _told(row("also check windows", origin={"kind": "human"})) == [
+        (STEER, "while working", "also check windows")
+    ]
+    assert _told(row([{"type": "text", "text": "see this"}, {"type": "image"}])) == [
+        (STEER, "while working", "see this")
+    ]
     assert _told(row("from another agent", origin={"kind": "peer"})) == []
     assert _told(row("forwarded", isMeta=True)) == []
-    note = ('<task-notification>\n<task-id>a1</task-id>\n<tool-use-id>c</tool-use-id>\n<summary>Agent "count files" finished</summary>\n'
-            "<result>42 files</result>\n<usage>…</usage>\n</task-notification>")
+    note = (
+        "<task-notification>\n<task-id>a1</task-id>\n<tool-use-id>c</tool-use-id>\n"
+        '<summary>Agent "count files" finished</summary>\n'
+        "<result>42 files</result>\n<usage>…</usage>\n</task-notification>"
+    )
     (report,) = entries(row(note, origin={"kind": "task-notification"}))
     assert (report.kind, report.name, report.text, report.id, report.data) == (
-        REPORT, "count files", "42 files", "c", {"agentId": "a1"})
-    assert _told({"type": "attachment", "attachment": {"type": "hook_success", "content": "ours"}}) == []
+        REPORT,
+        "count files",
+        "42 files",
+        "c",
+        {"agentId": "a1"},
+    )
+    assert (
+        _told({"type": "attachment", "attachment": {"type": "hook_success", "content": "ours"}})
+        == []
+    )
 
 
 def test_private_parts_stay_out_of_all_that_the_user_says():
     hidden = "a <private>SECRET</private> b"
-    told = [*_told(_result(REFUSED + "the user said:\n" + hidden, failed=True)), *_told(_line("Implement the following plan:\n" + hidden)),
-            *_told(_result("…", {"answers": {hidden: hidden}}))]
+    told = [
+        *_told(_result(REFUSED + "the user said:\n" + hidden, failed=True)),
+        *_told(_line("Implement the following plan:\n" + hidden)),
+        *_told(_result("…", {"answers": {hidden: hidden}})),
+    ]
     assert not [row for row in told if row[0] != RESULT and "SECRET" in row[2]]
 
 
@@ -173,7 +294,9 @@ def test_a_call_that_a_rule_forbids_is_refused_without_words_of_the_users():
     text = "Permission to use Bash with command rm -r x has been denied."
     (result,) = entries(_result(text, "Error: " + text, failed=True))
     assert result.refused
-    (unasked,) = entries(_result("touch in '/w' needs approval.", failed=True, toolDenialKind="user-rejected"))
+    (unasked,) = entries(
+        _result("touch in '/w' needs approval.", failed=True, toolDenialKind="user-rejected")
+    )
     assert unasked.refused
     (stopped,) = entries(_result(REFUSED, failed=True, toolDenialKind="interrupted"))
     assert not stopped.refused
@@ -185,22 +308,32 @@ def test_a_call_that_a_rule_forbids_is_refused_without_words_of_the_users():
 
 # ---- what the host notes of turns, tasks and teams
 
+
 def rows(*records):
     """The entries of some lines, as (kind, name, text, data)."""
-    return [(one.kind, one.name, one.text, one.data) for record in records for one in entries(record)]
+    return [
+        (one.kind, one.name, one.text, one.data) for record in records for one in entries(record)
+    ]
 
 
 def user(text, **more):
     return {"type": "user", "message": {"role": "user", "content": text}, **more}
 
 
-@pytest.mark.parametrize(("record", "kinds"), [
-    ({"type": "system", "subtype": "turn_duration", "durationMs": 5}, [ENDED]),
-    ({"type": "system", "subtype": "stop_hook_summary", "preventedContinuation": False}, [ENDED]),
-    ({"type": "system", "subtype": "stop_hook_summary", "preventedContinuation": True}, []),
-    ({"type": "system", "subtype": "turn_duration", "isSidechain": True}, []),
-    (user("[Request interrupted by user]"), [INTERRUPTED]),
-    (user("[Request interrupted by user for tool use]"), [INTERRUPTED])])
+@pytest.mark.parametrize(
+    ("record", "kinds"),
+    [
+        ({"type": "system", "subtype": "turn_duration", "durationMs": 5}, [ENDED]),
+        (
+            {"type": "system", "subtype": "stop_hook_summary", "preventedContinuation": False},
+            [ENDED],
+        ),
+        ({"type": "system", "subtype": "stop_hook_summary", "preventedContinuation": True}, []),
+        ({"type": "system", "subtype": "turn_duration", "isSidechain": True}, []),
+        (user("[Request interrupted by user]"), [INTERRUPTED]),
+        (user("[Request interrupted by user for tool use]"), [INTERRUPTED]),
+    ],
+)
 def test_the_host_notes_how_a_turn_ended(record, kinds):
     assert [kind for kind, *_ in rows(record)] == kinds
 
@@ -208,7 +341,12 @@ def test_the_host_notes_how_a_turn_ended(record, kinds):
 def test_a_list_of_tasks_tells_the_state_of_each():
     """Whatever was told of them before."""
     result = {"type": "tool_result", "tool_use_id": "t1", "content": "#1 [completed] Move it"}
-    told = {"tasks": [{"id": "1", "subject": "Move it", "status": "completed"}, {"id": 2, "subject": "Test it", "status": "pending"}]}
+    told = {
+        "tasks": [
+            {"id": "1", "subject": "Move it", "status": "completed"},
+            {"id": 2, "subject": "Test it", "status": "pending"},
+        ]
+    }
     [_, (kind, name, _, data)] = rows(user([result], toolUseResult=told))
     assert (kind, name) == (TODOS, "list")
     assert data == [("1", "Move it", "completed"), ("2", "Test it", "pending")]
@@ -216,31 +354,73 @@ def test_a_list_of_tasks_tells_the_state_of_each():
 
 def test_a_teammates_message_is_told_as_theirs():
     """What their client sends as JSON says no word, but for a task that is handed out."""
-    said = '<teammate-message teammate_id="lead" color="blue">\nReview the cache key.\n</teammate-message>'
-    idle = '<teammate-message teammate_id="ann">{"type":"idle_notification","from":"ann"}</teammate-message>'
-    task = '<teammate-message teammate_id="lead">{"type":"task_assignment","taskId":"4","subject":"Move it","description":"To disk"}</teammate-message>'
+    said = (
+        '<teammate-message teammate_id="lead" color="blue">\n'
+        "Review the cache key.\n</teammate-message>"
+    )
+    idle = (
+        '<teammate-message teammate_id="ann">{"type":"idle_notification",'
+        '"from":"ann"}</teammate-message>'
+    )
+    task = (
+        '<teammate-message teammate_id="lead">{"type":"task_assignment","taskId":"4",'
+        '"subject":"Move it","description":"To disk"}</teammate-message>'
+    )
     assert rows(user(said), user(idle), user(task)) == [
-        (TEAM, "lead", "Review the cache key.", None), (TEAM, "lead", "Move it: To disk", None)]
+        (TEAM, "lead", "Review the cache key.", None),
+        (TEAM, "lead", "Move it: To disk", None),
+    ]
 
 
-@pytest.mark.parametrize(("typed", "kept"), [
-    ('{"type":"task_assignment","taskId":"4"}', []), ("<task-notification><task-id>a</task-id></task-notification>", []),
-    ("also check windows", ["also check windows"]), ('{"retries": 5} is what I want', ['{"retries": 5} is what I want'])])
+@pytest.mark.parametrize(
+    ("typed", "kept"),
+    [
+        ('{"type":"task_assignment","taskId":"4"}', []),
+        ("<task-notification><task-id>a</task-id></task-notification>", []),
+        ("also check windows", ["also check windows"]),
+        ('{"retries": 5} is what I want', ['{"retries": 5} is what I want']),
+    ],
+)
 def test_of_the_queue_only_what_was_typed_counts(typed, kept):
     assert [one.text for one in queued(user(""), typed)] == kept
 
 
-@pytest.mark.parametrize(("raw", "asked"), [
-    ("<system_instruction>\nYou work for a wrapper.\n</system_instruction>\n\nfix the cache key", "fix the cache key"),
-    ("<environment_context>cwd: /w</environment_context>\n<user_query>fix the cache key</user_query>", "fix the cache key"),
-    ("<user_message>fix the cache key</user_message>", "fix the cache key"),
-    ("<Button> does not render", "<Button> does not render"), ("why does <context> leak?", "why does <context> leak?"),
-    ("<system_instruction>never closed\n\nfix it", "<system_instruction>never closed\n\nfix it")])
+@pytest.mark.parametrize(
+    ("raw", "asked"),
+    [
+        (
+            (
+                "<system_instruction>\nYou work for a wrapper.\n"
+                "</system_instruction>\n\nfix the cache key"
+            ),
+            "fix the cache key",
+        ),
+        (
+            (
+                "<environment_context>cwd: /w</environment_context>\n"
+                "<user_query>fix the cache key</user_query>"
+            ),
+            "fix the cache key",
+        ),
+        ("<user_message>fix the cache key</user_message>", "fix the cache key"),
+        ("<Button> does not render", "<Button> does not render"),
+        ("why does <context> leak?", "why does <context> leak?"),
+        (
+            "<system_instruction>never closed\n\nfix it",
+            "<system_instruction>never closed\n\nfix it",
+        ),
+    ],
+)
 def test_what_a_wrapper_puts_around_a_prompt_is_not_the_users(raw, asked):
     assert [text for kind, _, text, _ in rows(user(raw)) if kind == PROMPT] == [asked]
 
 
 def test_placeholders_of_account_memory_say_nothing():
     withheld = "[conversation summary withheld: it may include account memory]"
-    model = {"type": "assistant", "message": {"role": "assistant", "content": [{"type": "text", "text": withheld}]}}
-    assert rows(user(withheld), user("x\nSummary:\n" + withheld, isCompactSummary=True), model) == []
+    model = {
+        "type": "assistant",
+        "message": {"role": "assistant", "content": [{"type": "text", "text": withheld}]},
+    }
+    assert (
+        rows(user(withheld), user("x\nSummary:\n" + withheld, isCompactSummary=True), model) == []
+    )

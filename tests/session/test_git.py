@@ -12,7 +12,9 @@ from memory.session import git
 
 
 def _git(folder, *words, env):
-    done = subprocess.run(["git", *words], cwd=folder, env=env, check=True, capture_output=True, text=True)
+    done = subprocess.run(
+        ["git", *words], cwd=folder, env=env, check=True, capture_output=True, text=True
+    )
     return done.stdout.strip()
 
 
@@ -58,7 +60,10 @@ def test_head_of_a_worktree_is_its_own(repo, env, tmp_path):
     """A worktree has its own branch, whose ref stands in the common directory."""
     _git(repo, "worktree", "add", "-q", "-b", "side", str(tmp_path / "tree"), env=env)
     _git(str(tmp_path / "tree"), "commit", "-q", "--allow-empty", "-m", "more", env=env)
-    assert _seen(tmp_path / "tree", env) == ("side", _git(str(tmp_path / "tree"), "rev-parse", "HEAD", env=env)[:10])
+    assert _seen(tmp_path / "tree", env) == (
+        "side",
+        _git(str(tmp_path / "tree"), "rev-parse", "HEAD", env=env)[:10],
+    )
     assert _seen(repo, env)[0] == "work"
 
 
@@ -87,7 +92,11 @@ def test_no_git_directory_is_no_head():
 @pytest.mark.parametrize(
     ("command", "output", "expected"),
     [
-        ('git commit -m "Fix add"', "[main 1a2b3c4] Fix add\n 1 file changed", [("1a2b3c4", "Fix add")]),
+        (
+            'git commit -m "Fix add"',
+            "[main 1a2b3c4] Fix add\n 1 file changed",
+            [("1a2b3c4", "Fix add")],
+        ),
         ("git commit -m x", "[main (root-commit) 1a2b3c4] x", [("1a2b3c4", "x")]),
         (
             'git add -A && git commit -qm "Fix add" && git log --oneline | head -3',
@@ -95,7 +104,11 @@ def test_no_git_directory_is_no_head():
             [("b6fd487", "Fix add")],
         ),
         ("git commit -qam 'Say \"hi\"'", "", [("", 'Say "hi"')]),
-        ("git commit -m \"$(cat <<'EOF'\nSubject here\n\nBody\nEOF\n)\"", "", [("", "Subject here")]),
+        (
+            "git commit -m \"$(cat <<'EOF'\nSubject here\n\nBody\nEOF\n)\"",
+            "",
+            [("", "Subject here")],
+        ),
         ("git log --oneline", "b6fd487 Fix add", []),
         ("git revert HEAD", '[main 9f8e7d6] Revert "Fix add"', [("9f8e7d6", 'Revert "Fix add"')]),
         ("echo commit", "commit", []),
@@ -109,103 +122,203 @@ def test_commits_come_from_what_git_printed(command, output, expected):
 HOME = "/home/dev/shop"
 
 
-@pytest.mark.parametrize(("command", "cwd"), [
-    ("cd /tmp/x && git init && git add . && git commit -m init", HOME), ("git -C /tmp/x commit -m init", HOME),
-    ('D=$(mktemp -d) && cd "$D" && git init && git commit --allow-empty -m a', HOME),
-    ("cd $(mktemp -d) && git init -q && git commit -m a", HOME),
-    ("git commit -m a", "/home/dev/other"), ("cd ../other && git commit -am a", HOME),
-    ("git clone ../up.git copy && cd copy && git commit -m a", HOME),
-    ("mkdir -p build/demo && cd build/demo && git init && git commit -m a", HOME), ("T=/tmp/demo; cd $T; git commit -m a", HOME),
-    ("(cd /var/folders/ab/T && git commit -m a)", HOME), ("git -C \"$TMPDIR/repo\" commit -m a", HOME)])
+@pytest.mark.parametrize(
+    ("command", "cwd"),
+    [
+        ("cd /tmp/x && git init && git add . && git commit -m init", HOME),
+        ("git -C /tmp/x commit -m init", HOME),
+        ('D=$(mktemp -d) && cd "$D" && git init && git commit --allow-empty -m a', HOME),
+        ("cd $(mktemp -d) && git init -q && git commit -m a", HOME),
+        ("git commit -m a", "/home/dev/other"),
+        ("cd ../other && git commit -am a", HOME),
+        ("git clone ../up.git copy && cd copy && git commit -m a", HOME),
+        ("mkdir -p build/demo && cd build/demo && git init && git commit -m a", HOME),
+        ("T=/tmp/demo; cd $T; git commit -m a", HOME),
+        ("(cd /var/folders/ab/T && git commit -m a)", HOME),
+        ('git -C "$TMPDIR/repo" commit -m a', HOME),
+    ],
+)
 def test_a_commit_of_another_repository_is_none_of_this_one(command, cwd):
     """A scratch folder, one that the command itself makes, another project."""
     assert git.elsewhere(command, cwd, (HOME,))
     assert git.commits(command, "[main 1a2b3c4] a", cwd, (HOME,)) == []
 
 
-@pytest.mark.parametrize(("command", "cwd"), [
-    ("git commit -m a", HOME), ("cd web && git commit -m a", HOME), ("cd /home/dev/shop && git commit -m a", "/tmp"),
-    ("git commit -m a", ""),
-    ("cd /tmp && ls; cd - && git commit -m a", HOME), ("git -C web commit -m a", HOME), ("git init && git commit -m a", HOME),
-    ("cd /tmp/x && make && cd /home/dev/shop && git commit -m a", HOME),
-    ("cd $(git rev-parse --show-toplevel) && git commit -m a", HOME + "/web"),
-    ("pushd /tmp && make; popd; git commit -m a", HOME), ("git commit -m a", "/home/dev/shop/.worktrees/fix")])
+@pytest.mark.parametrize(
+    ("command", "cwd"),
+    [
+        ("git commit -m a", HOME),
+        ("cd web && git commit -m a", HOME),
+        ("cd /home/dev/shop && git commit -m a", "/tmp"),
+        ("git commit -m a", ""),
+        ("cd /tmp && ls; cd - && git commit -m a", HOME),
+        ("git -C web commit -m a", HOME),
+        ("git init && git commit -m a", HOME),
+        ("cd /tmp/x && make && cd /home/dev/shop && git commit -m a", HOME),
+        ("cd $(git rev-parse --show-toplevel) && git commit -m a", HOME + "/web"),
+        ("pushd /tmp && make; popd; git commit -m a", HOME),
+        ("git commit -m a", "/home/dev/shop/.worktrees/fix"),
+    ],
+)
 def test_a_commit_of_this_repository_counts(command, cwd):
     """In its root, below it, from elsewhere back in it, and where nothing is known."""
     assert not git.elsewhere(command, cwd, (HOME,))
     assert git.commits(command, "[main 1a2b3c4] a", cwd, (HOME,)) == [("1a2b3c4", "a")]
 
 
-@pytest.mark.parametrize(("command", "output"), [
-    ("cat > t.sh <<'EOF'\ngit commit -m init\nEOF\nbash t.sh", "[main (root-commit) 1a2b3c4] init"),
-    ("bash <<'EOF'\ncd $(mktemp -d)\ngit init\ngit commit -m init\nEOF", "[main (root-commit) 1a2b3c4] init"),
-    ("./scripts/e2e.sh --keep", "[main 1a2b3c4] Add files"), ("go test -v ./...", "[master 1a2b3c4] init"),
-    ("gh api repos/o/r/pulls/1/comments", "[2734651353] a.go:3 by somebody"), ("git log", "[main 1a2b3c4] not mine"),
-    ("git commit -m 'Fix it'", "On branch main\nnothing to commit, working tree clean")])
+@pytest.mark.parametrize(
+    ("command", "output"),
+    [
+        (
+            "cat > t.sh <<'EOF'\ngit commit -m init\nEOF\nbash t.sh",
+            "[main (root-commit) 1a2b3c4] init",
+        ),
+        (
+            "bash <<'EOF'\ncd $(mktemp -d)\ngit init\ngit commit -m init\nEOF",
+            "[main (root-commit) 1a2b3c4] init",
+        ),
+        ("./scripts/e2e.sh --keep", "[main 1a2b3c4] Add files"),
+        ("go test -v ./...", "[master 1a2b3c4] init"),
+        ("gh api repos/o/r/pulls/1/comments", "[2734651353] a.go:3 by somebody"),
+        ("git log", "[main 1a2b3c4] not mine"),
+        ("git commit -m 'Fix it'", "On branch main\nnothing to commit, working tree clean"),
+    ],
+)
 def test_what_a_script_prints_of_its_own_repositories_is_no_commit(command, output):
     """Only a git command of the line itself makes one; and one that had nothing to do made none."""
     assert git.commits(command, output) == []
 
 
-@pytest.mark.parametrize("command, output, branch, expected", [
-    ("git log --oneline -3", "1a2b3c4 Merge pull request #5 from o/fix/x\n2b3c4d5 Add y\n", "", [("fix/x", "5")]),
-    ("git log --oneline", "1a2b3c4 Merge branch 'a'\n2b3c4d5 Merge branch 'b' into 'main'\n", "", [("a", ""), ("b", "")]),
-    ("git log", "Merge branch 'main' into fix/x\nMerge branch 'a' into fix/x\nMerge branch 'b' of host:o/r\n", "", []),
-    ("git checkout main && git merge origin/fix/x", "Updating 1a2b3c4..2b3c4d5\nFast-forward\n", "fix/x", [("fix/x", "")]),
-    ("git merge fix/x", "Already up to date.\n", "main", []),
-    ("git merge origin/main", "Merge made by the 'ort' strategy.\n", "fix/x", []),
-    ("gh pr merge --squash", "", "fix/x", [("fix/x", "")]),
-    ("gh pr merge 12 --squash", "", "fix/x", [("#12", "")]),
-    ("gh pr merge fix/y -d", "", "main", [("fix/y", "")]), ("gh pr merge 12 --auto --squash", "", "fix/x", []),
-    ("gh pr merge 12 2>&1 | tail", "X Pull request is not mergeable", "fix/x", []), ("gh pr merge 7 --help", "usage", "fix/x", []),
-    ("gh pr merge 12 || echo failed", "GraphQL: not mergeable", "fix/x", []), ("gh pr merge 12", "X not mergeable", "fix/x", []),
-    ("gh pr merge 12 --repo o/other", "", "fix/x", []), ("gh pr merge --squash --subject 'Add x'", "", "fix/x", []),
-    ("gh pr merge --match-head-commit 12345 7", "", "fix/x", []), ("gh pr view 5", "Merge pull request #5 from o/fix/x\n", "", []),
-    ("git log", 'Revert "Merge pull request #5 from o/fix/x"\n', "", []),
-    ("git log", "docs: explain Merge pull request #5 from o/fix/x\n", "", []),
-    ("git log", "commit 1a2b3c4\n\n    Merge pull request #5 from o/fix/x\n", "", [("fix/x", "5")]),
-    ("git log --graph --oneline", "*   1a2b3c4 (HEAD -> main) Merge pull request #5 from o/fix/x\n", "", [("fix/x", "5")]),
-    ("git merge --squash fix/x", "Squash commit -- not updating HEAD\n", "main", []),
-    ("git merge -m 'Merge it' fix/x", "Merge made by the 'ort' strategy.\n", "main", []),
-    ("git merge -s ours fix/x", "Merge made by the 'ours' strategy.\n", "main", []),
-    ("git merge --no-ff fix/x", "Merge made by the 'ort' strategy.\n", "main", [("fix/x", "")]),
-    ("git merge upstream/main", "Fast-forward\n", "main", []), ("git merge HEAD~1", "Fast-forward\n", "main", []),
-    ("git merge abc1234", "Fast-forward\n", "main", []), ('git merge "$BR"', "Fast-forward\n", "main", []),
-    ("for b in a b; do git merge $b; done", "Fast-forward\n", "main", []),
-    ("git merge fix/x && git merge fix/y", "Fast-forward\nAlready up to date.\n", "main", []),
-    ("git checkout feat -- main && git merge fix/x", "Fast-forward\n", "feat", []),
-    ("cat notes.txt", "Merge pull request #5 from o/fix/x\n", "", []),
-    ("git -C /tmp/other log", "1a2b3c4 Merge pull request #5 from o/fix/x\n", "", []),
-])
+@pytest.mark.parametrize(
+    "command, output, branch, expected",
+    [
+        (
+            "git log --oneline -3",
+            "1a2b3c4 Merge pull request #5 from o/fix/x\n2b3c4d5 Add y\n",
+            "",
+            [("fix/x", "5")],
+        ),
+        (
+            "git log --oneline",
+            "1a2b3c4 Merge branch 'a'\n2b3c4d5 Merge branch 'b' into 'main'\n",
+            "",
+            [("a", ""), ("b", "")],
+        ),
+        (
+            "git log",
+            (
+                "Merge branch 'main' into fix/x\nMerge branch 'a' into fix/x\n"
+                "Merge branch 'b' of host:o/r\n"
+            ),
+            "",
+            [],
+        ),
+        (
+            "git checkout main && git merge origin/fix/x",
+            "Updating 1a2b3c4..2b3c4d5\nFast-forward\n",
+            "fix/x",
+            [("fix/x", "")],
+        ),
+        ("git merge fix/x", "Already up to date.\n", "main", []),
+        ("git merge origin/main", "Merge made by the 'ort' strategy.\n", "fix/x", []),
+        ("gh pr merge --squash", "", "fix/x", [("fix/x", "")]),
+        ("gh pr merge 12 --squash", "", "fix/x", [("#12", "")]),
+        ("gh pr merge fix/y -d", "", "main", [("fix/y", "")]),
+        ("gh pr merge 12 --auto --squash", "", "fix/x", []),
+        ("gh pr merge 12 2>&1 | tail", "X Pull request is not mergeable", "fix/x", []),
+        ("gh pr merge 7 --help", "usage", "fix/x", []),
+        ("gh pr merge 12 || echo failed", "GraphQL: not mergeable", "fix/x", []),
+        ("gh pr merge 12", "X not mergeable", "fix/x", []),
+        ("gh pr merge 12 --repo o/other", "", "fix/x", []),
+        ("gh pr merge --squash --subject 'Add x'", "", "fix/x", []),
+        ("gh pr merge --match-head-commit 12345 7", "", "fix/x", []),
+        ("gh pr view 5", "Merge pull request #5 from o/fix/x\n", "", []),
+        ("git log", 'Revert "Merge pull request #5 from o/fix/x"\n', "", []),
+        ("git log", "docs: explain Merge pull request #5 from o/fix/x\n", "", []),
+        (
+            "git log",
+            "commit 1a2b3c4\n\n    Merge pull request #5 from o/fix/x\n",
+            "",
+            [("fix/x", "5")],
+        ),
+        (
+            "git log --graph --oneline",
+            "*   1a2b3c4 (HEAD -> main) Merge pull request #5 from o/fix/x\n",
+            "",
+            [("fix/x", "5")],
+        ),
+        ("git merge --squash fix/x", "Squash commit -- not updating HEAD\n", "main", []),
+        ("git merge -m 'Merge it' fix/x", "Merge made by the 'ort' strategy.\n", "main", []),
+        ("git merge -s ours fix/x", "Merge made by the 'ours' strategy.\n", "main", []),
+        ("git merge --no-ff fix/x", "Merge made by the 'ort' strategy.\n", "main", [("fix/x", "")]),
+        ("git merge upstream/main", "Fast-forward\n", "main", []),
+        ("git merge HEAD~1", "Fast-forward\n", "main", []),
+        ("git merge abc1234", "Fast-forward\n", "main", []),
+        ('git merge "$BR"', "Fast-forward\n", "main", []),
+        ("for b in a b; do git merge $b; done", "Fast-forward\n", "main", []),
+        ("git merge fix/x && git merge fix/y", "Fast-forward\nAlready up to date.\n", "main", []),
+        ("git checkout feat -- main && git merge fix/x", "Fast-forward\n", "feat", []),
+        ("cat notes.txt", "Merge pull request #5 from o/fix/x\n", "", []),
+        ("git -C /tmp/other log", "1a2b3c4 Merge pull request #5 from o/fix/x\n", "", []),
+    ],
+)
 def test_what_was_merged_is_told_by_its_branch(command, output, branch, expected):
-    """Merged here into a trunk, or seen merged in a log; a trunk merged into a branch, a pull and another repository are none."""
+    """Merged here into a trunk, or seen merged in a log; a trunk merged into a branch, a pull and
+    another repository are none.
+    """
     assert git.merged(command, output, branch, "/home/p", ("/home/p",)) == expected
 
 
 def test_a_message_from_standard_input_is_read():
     """`git commit -F - <<EOF`."""
-    assert git.message("git add -A && git commit -F - <<'EOF'\nSubject here\n\nBody\nEOF") == "Subject here"
+    assert (
+        git.message("git add -A && git commit -F - <<'EOF'\nSubject here\n\nBody\nEOF")
+        == "Subject here"
+    )
 
 
-@pytest.mark.parametrize(("command", "paths"), [
-    ("git checkout -- src/a.py b.py", ("src/a.py", "b.py")), ("git checkout HEAD -- a.go && go build ./...", ("a.go",)),
-    ("cd web && git checkout a_test.go 2>/dev/null || echo none", ("web/a_test.go",)), ("git checkout .", ("*",)),
-    ("git checkout main", ()), ("git checkout -b fix/a.b", ()), ("git checkout origin/main", ()),
-    ("git restore src/a.py", ("src/a.py",)),
-    ("git restore --source HEAD~1 a.py", ("a.py",)), ("git restore --staged a.py", ()),
-    ("git restore --staged --worktree a.py", ("a.py",)),
-    ("git reset --hard", ("*",)), ("git fetch && git reset --hard origin/main", ("*",)), ("git reset HEAD a.py", ()),
-    ("git reset --soft HEAD~1", ()),
-    ("git stash", ("*",)), ("git stash push -u -m wip", ("*",)), ("git stash push -- a.py", ("a.py",)), ("git stash list", ()),
-    ("git stash drop", ()), ("git stash && make test; git stash pop", ()), ("git switch --discard-changes main", ("*",)),
-    ("grep 'git reset --hard' notes.md", ()), ("git revert HEAD", ())])
+@pytest.mark.parametrize(
+    ("command", "paths"),
+    [
+        ("git checkout -- src/a.py b.py", ("src/a.py", "b.py")),
+        ("git checkout HEAD -- a.go && go build ./...", ("a.go",)),
+        ("cd web && git checkout a_test.go 2>/dev/null || echo none", ("web/a_test.go",)),
+        ("git checkout .", ("*",)),
+        ("git checkout main", ()),
+        ("git checkout -b fix/a.b", ()),
+        ("git checkout origin/main", ()),
+        ("git restore src/a.py", ("src/a.py",)),
+        ("git restore --source HEAD~1 a.py", ("a.py",)),
+        ("git restore --staged a.py", ()),
+        ("git restore --staged --worktree a.py", ("a.py",)),
+        ("git reset --hard", ("*",)),
+        ("git fetch && git reset --hard origin/main", ("*",)),
+        ("git reset HEAD a.py", ()),
+        ("git reset --soft HEAD~1", ()),
+        ("git stash", ("*",)),
+        ("git stash push -u -m wip", ("*",)),
+        ("git stash push -- a.py", ("a.py",)),
+        ("git stash list", ()),
+        ("git stash drop", ()),
+        ("git stash && make test; git stash pop", ()),
+        ("git switch --discard-changes main", ("*",)),
+        ("grep 'git reset --hard' notes.md", ()),
+        ("git revert HEAD", ()),
+    ],
+)
 def test_what_a_command_throws_away_is_told(command, paths):
     """Files, or all uncommitted work; a branch is none, nor is the index."""
     assert git.undone(command) == paths
 
 
-@pytest.mark.parametrize(("command", "anew"), [
-    ("git add a.py && git commit --amend --no-edit", True), ("git commit -m 'tell --amend apart'", False), ("git log --amend", False)])
+@pytest.mark.parametrize(
+    ("command", "anew"),
+    [
+        ("git add a.py && git commit --amend --no-edit", True),
+        ("git commit -m 'tell --amend apart'", False),
+        ("git log --amend", False),
+    ],
+)
 def test_a_commit_that_is_made_anew_is_known(command, anew):
     """By the option, not by what a message says."""
     assert git.amends(command) is anew
@@ -213,5 +326,8 @@ def test_a_commit_that_is_made_anew_is_known(command, anew):
 
 def test_a_stash_comes_back():
     """With pop or apply."""
-    assert git.brought_back("git stash pop && make") and git.brought_back("git stash apply stash@{1}") and not git.brought_back("git stash"
+    assert (
+        git.brought_back("git stash pop && make")
+        and git.brought_back("git stash apply stash@{1}")
+        and not git.brought_back("git stash")
     )

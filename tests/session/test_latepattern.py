@@ -14,12 +14,22 @@ from memory.session.latepattern import Late
 ROOT = Path(__file__).resolve().parents[2]
 
 
-@pytest.mark.parametrize("call", [
-    lambda one: one.search("a parcel, two Parcels").span(), lambda one: one.search("a parcel, two Parcels", 5).span(),
-    lambda one: one.match("parcel list")[0], lambda one: one.match("a parcel", 2)[0], lambda one: one.match("a parcel"),
-    lambda one: one.fullmatch("Parcels")[0], lambda one: [match[0] for match in one.finditer("a parcel, two Parcels", 0, 8)],
-    lambda one: one.findall("a parcel, two Parcels"), lambda one: one.split("a parcel, two Parcels", maxsplit=1),
-    lambda one: one.sub("box", "a parcel, two Parcels", count=1), lambda one: one.sub(lambda match: match[0].upper(), "a parcel")])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda one: one.search("a parcel, two Parcels").span(),
+        lambda one: one.search("a parcel, two Parcels", 5).span(),
+        lambda one: one.match("parcel list")[0],
+        lambda one: one.match("a parcel", 2)[0],
+        lambda one: one.match("a parcel"),
+        lambda one: one.fullmatch("Parcels")[0],
+        lambda one: [match[0] for match in one.finditer("a parcel, two Parcels", 0, 8)],
+        lambda one: one.findall("a parcel, two Parcels"),
+        lambda one: one.split("a parcel, two Parcels", maxsplit=1),
+        lambda one: one.sub("box", "a parcel, two Parcels", count=1),
+        lambda one: one.sub(lambda match: match[0].upper(), "a parcel"),
+    ],
+)
 def test_it_finds_what_a_compiled_one_finds(call):
     """With its flags, in part of a text too."""
     assert call(Late(r"parcels?", re.I)) == call(re.compile(r"parcels?", re.I))
@@ -34,11 +44,17 @@ def test_nothing_is_compiled_before_it_is_used():
 
 def test_what_is_declared_can_be_compiled():
     """A slip in one that no test uses would come to light in somebody's session."""
-    code = ("import importlib, re\nfrom memory.session.latepattern import Late\n"
-            "for name in %r:\n    for one in vars(importlib.import_module(name)).values():\n"
-            "        for late in one if isinstance(one, tuple) and not isinstance(one, Late) else [one]:\n"
-            "            isinstance(late, Late) and re.compile(late.pattern, late.flags)\n")
-    names = [".".join(path.relative_to(ROOT).with_suffix("").parts) for path in sorted(ROOT.glob("memory/*/*.py"))
-             if "latepattern import" in path.read_text(encoding="utf-8")]
+    code = (
+        "import importlib, re\nfrom memory.session.latepattern import Late\n"
+        "for name in %r:\n    for one in vars(importlib.import_module(name)).values():\n"
+        "        for late in one if isinstance(one, tuple) and not "
+        "isinstance(one, Late) else [one]:\n"
+        "            isinstance(late, Late) and re.compile(late.pattern, late.flags)\n"
+    )
+    names = [
+        ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        for path in sorted(ROOT.glob("memory/*/*.py"))
+        if "latepattern import" in path.read_text(encoding="utf-8")
+    ]
     subprocess.run([sys.executable, "-c", code % names], cwd=ROOT, check=True)
     assert "memory.capture.fixes" in names

@@ -1,4 +1,6 @@
-"""Lines that are too long to be parsed: what is no text of a person goes, whatever the pieces that they come in."""
+"""Lines that are too long to be parsed: what is no text of a person goes, whatever the pieces that
+they come in.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ from memory.session import longlines
 from memory.session.longlines import KEPT, RUN, Shortened
 
 PICTURE = base64.b64encode(random.Random(4).randbytes(300_000)).decode()
-WRAPPED = "\n".join(PICTURE[at:at + 76] for at in range(0, len(PICTURE), 76))
+WRAPPED = "\n".join(PICTURE[at : at + 76] for at in range(0, len(PICTURE), 76))
 WORDS = 'He said "keep\\it" \u00fcber 안녕 \U0001f600 ' + "한국어" * 2000 + "\t\n"
 
 
@@ -20,16 +22,24 @@ def shortened(line, size):
     """Return a line that was fed in pieces of a size."""
     short = Shortened()
     for at in range(0, len(line), size):
-        short.feed(line[at:at + size])
+        short.feed(line[at : at + size])
     return short
 
 
 @pytest.mark.parametrize("ascii", [True, False])
 @pytest.mark.parametrize("size", [7, 1000, RUN, 65_537, 1 << 20])
 def test_words_stay_and_binary_goes_in_pieces_of_any_size(size, ascii):
-    """A picture, one in lines of 76 signs, one within a text; quotes, escapes and signs of any script stand as they were."""
-    row = {"a": WORDS, "picture": PICTURE, "wrapped": WRAPPED, "link": "see data:image/png;base64,%s, and \n%s" % (PICTURE, PICTURE + " " + WORDS),
-           "list": [1, None, "x" * (RUN - 1)], "b": WORDS}
+    """A picture, one in lines of 76 signs, one within a text; quotes, escapes and signs of any
+    script stand as they were.
+    """
+    row = {
+        "a": WORDS,
+        "picture": PICTURE,
+        "wrapped": WRAPPED,
+        "link": "see data:image/png;base64,%s, and \n%s" % (PICTURE, PICTURE + " " + WORDS),
+        "list": [1, None, "x" * (RUN - 1)],
+        "b": WORDS,
+    }
     line = json.dumps(row, ensure_ascii=ascii).encode()
     made = json.loads(shortened(line, size).line())
     assert (made["a"], made["b"], made["list"]) == (row["a"], row["b"], row["list"])
@@ -41,8 +51,16 @@ def test_words_stay_and_binary_goes_in_pieces_of_any_size(size, ascii):
 def test_a_text_longer_than_any_prompt_is_cut_between_its_signs(size):
     """At white space, and never inside an escape, so that the line is read all the same."""
     for unit in ("\\ ", '" ', "가 ", "word ", "\n", "\\"):
-        made = json.loads(shortened(json.dumps({"a": unit * (KEPT // len(unit) + 99_000), "b": "stays"}).encode(), size).line())
-        assert made["b"] == "stays" and KEPT // 8 < len(made["a"]) <= KEPT and made["a"].endswith(unit.strip())
+        made = json.loads(
+            shortened(
+                json.dumps({"a": unit * (KEPT // len(unit) + 99_000), "b": "stays"}).encode(), size
+            ).line()
+        )
+        assert (
+            made["b"] == "stays"
+            and KEPT // 8 < len(made["a"]) <= KEPT
+            and made["a"].endswith(unit.strip())
+        )
 
 
 def test_many_long_texts_together_stay_within_the_bound():
@@ -51,4 +69,7 @@ def test_many_long_texts_together_stay_within_the_bound():
     made = shortened(line, 1 << 20)
     assert len(made.line()) < longlines.MOST + KEPT + 30 * 600
     assert json.loads(made.line())[-1]["text"].startswith("some words some")
-    assert shortened(b"[" + b"1," * longlines.LIMIT, 1 << 20).given_up and shortened(b'"","' * longlines.QUOTES, 1 << 20).given_up
+    assert (
+        shortened(b"[" + b"1," * longlines.LIMIT, 1 << 20).given_up
+        and shortened(b'"","' * longlines.QUOTES, 1 << 20).given_up
+    )

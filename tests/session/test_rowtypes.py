@@ -1,4 +1,6 @@
-"""Every type of line that may carry words is listed in docs/transcripts.md, with what it is read for."""
+"""Every type of line that may carry words is listed in docs/transcripts.md, with what it is read
+for.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +14,15 @@ from harness.hook import ROOT
 from memory.session.entries import entries
 
 PAGE = (ROOT / "docs" / "transcripts.md").read_text("utf-8")
-LISTED = {name for row in re.findall(r"(?m)^\| (`.*?) \|", PAGE) for name in re.findall(r"`([^`]+)`", row)}
-NOT_READ = {name for row in PAGE.split("\n") if "| not read" in row for name in re.findall(r"`([^`]+)`", row.split(" | ")[0])}
+LISTED = {
+    name for row in re.findall(r"(?m)^\| (`.*?) \|", PAGE) for name in re.findall(r"`([^`]+)`", row)
+}
+NOT_READ = {
+    name
+    for row in PAGE.split("\n")
+    if "| not read" in row
+    for name in re.findall(r"`([^`]+)`", row.split(" | ")[0])
+}
 FIXTURES = sorted((ROOT / "tests" / "data" / "transcripts").rglob("*.jsonl"))
 
 
@@ -46,13 +55,20 @@ def test_every_type_with_words_is_listed(path: Path):
 
 def test_an_unknown_type_with_words_would_be_seen():
     """So that a newer client's line is not passed over in silence."""
-    assert unknown([{"type": "thought", "text": "a line of a newer client"}, {"type": "beat", "n": 5}]) == {"thought"}
+    assert unknown(
+        [{"type": "thought", "text": "a line of a newer client"}, {"type": "beat", "n": 5}]
+    ) == {"thought"}
 
 
 @pytest.mark.parametrize("kind", sorted(NOT_READ))
 def test_what_is_not_read_says_nothing(kind):
     """Whatever stands in such a line."""
     name, _, inner = kind.partition(":")
-    row = {"type": name, "subtype": inner, "attachment": {"type": inner, "content": "some words of it"}, "content": "some words of it",
-           "message": {"role": "user", "content": "some words of it"}}
+    row = {
+        "type": name,
+        "subtype": inner,
+        "attachment": {"type": inner, "content": "some words of it"},
+        "content": "some words of it",
+        "message": {"role": "user", "content": "some words of it"},
+    }
     assert entries(row) == []

@@ -18,8 +18,20 @@ from memory.session import shell
             "failed",
             "1 failed, 2 passed in 0.12s",
         ),
-        ("pytest", "Exit code 1\n=== 1 failed, 2 passed in 1.20s ===", True, "exit 1", "1 failed, 2 passed in 1.20s"),
-        ("python -m unittest", "Ran 4 tests in 0.001s\n\nOK", False, "passed", "Ran 4 tests in 0.001s, OK"),
+        (
+            "pytest",
+            "Exit code 1\n=== 1 failed, 2 passed in 1.20s ===",
+            True,
+            "exit 1",
+            "1 failed, 2 passed in 1.20s",
+        ),
+        (
+            "python -m unittest",
+            "Ran 4 tests in 0.001s\n\nOK",
+            False,
+            "passed",
+            "Ran 4 tests in 0.001s, OK",
+        ),
         (
             "python -m unittest",
             "Exit code 1\nRan 4 tests in 0.1s\n\nFAILED (failures=2)",
@@ -79,20 +91,31 @@ def test_noise_is_no_run(command, output, failed):
 
 def test_noise_that_fails_is_a_run():
     """A failing `cat` says something."""
-    run = shell.run("cat missing.txt", "t", "Exit code 1\ncat: missing.txt: No such file or directory", None, True)
+    run = shell.run(
+        "cat missing.txt",
+        "t",
+        "Exit code 1\ncat: missing.txt: No such file or directory",
+        None,
+        True,
+    )
     assert (run.outcome, run.detail) == ("exit 1", "cat: missing.txt: No such file or directory")
 
 
 LINT = "a/b.go:9:14: undefined: Cart"
 REFUSED = [
-    "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit, the new_string was NOT "
-    "written to the file). To tell you how to proceed, the user said:\nuse the other branch",
-    "The user doesn't want to take this action right now. STOP what you are doing and wait for the user to tell you how to proceed.",
+    "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was "
+    "a file edit, the new_string was NOT written to the file). To tell you how to proceed, the "
+    "user said:\nuse the other branch",
+    (
+        "The user doesn't want to take this action right now. STOP what you are doing and wait for "
+        "the user to tell you how to proceed."
+    ),
     "Permission to use Bash with command rm -rf build has been denied.",
     "Claude requested permissions to use Bash, but you haven't granted it yet.",
     "This command requires approval",
     "PreToolUse:Bash hook error: [guard.sh]: no pushes on Friday",
-    "Permission for this action has been denied. Reason: it deletes data"]
+    "Permission for this action has been denied. Reason: it deletes data",
+]
 
 
 @pytest.mark.parametrize("said", REFUSED)
@@ -104,67 +127,118 @@ def test_what_was_refused_is_neither_failed_nor_passed(said):
 
 def test_a_program_that_says_denied_is_not_refused():
     """What ran and failed has an exit code."""
-    run = shell.run("git push", "t", "Exit code 128\nPermission to use this repository has been denied.", None, True)
-    assert (run.outcome, shell.refused("Exit code 1\npermission has been denied")) == ("exit 128", False)
+    run = shell.run(
+        "git push",
+        "t",
+        "Exit code 128\nPermission to use this repository has been denied.",
+        None,
+        True,
+    )
+    assert (run.outcome, shell.refused("Exit code 1\npermission has been denied")) == (
+        "exit 128",
+        False,
+    )
 
 
-@pytest.mark.parametrize(("output", "data"), [
-    ("Exit code 137\n[Request interrupted by user for tool use]\nok  \texample.com/a\t0.1s", None), ("", {"interrupted": True})])
+@pytest.mark.parametrize(
+    ("output", "data"),
+    [
+        (
+            "Exit code 137\n[Request interrupted by user for tool use]\nok  \texample.com/a\t0.1s",
+            None,
+        ),
+        ("", {"interrupted": True}),
+    ],
+)
 def test_what_the_user_interrupted_did_not_fail(output, data):
     """It neither passed."""
     run = shell.run("go test ./...", "t", output, data, True)
     assert (run.outcome, run.bad) == ("interrupted", False)
 
 
-@pytest.mark.parametrize(("command", "output", "outcome"), [
-    ("npm run build | tail -3", "chunk a.js\nchunk b.js", "unknown"),
-    ("npm run build || true", "chunk a.js", "unknown"),
-    ("npm run build; echo done", "done", "unknown"),
-    ("npm run build &", "", "unknown"),
-    ("npm run build && echo done", "done", "passed"),
-    ("set -o pipefail; npm run build | tail -3", "chunk a.js", "passed"),
-    ("npm run build || exit 1", "chunk a.js", "passed"),
-    ("npm run build; echo \"exit: $?\"", "chunk a.js\nexit: 2", "exit 2"),
-    ("npm run build; echo $?", "exit=0", "passed"),
-    ("npm run build 2>&1 | tail -3", "built in 3.1s", "passed"),
-    ("go build ./... 2>&1 | head -20", "", "passed"),
-    ("go build ./... 2>&1 | grep -i cart", "", "unknown"),
-    ("go build ./... 2>&1 | head -20", LINT, "failed"),
-    ("golangci-lint run | tail -5", "0 issues.", "passed"),
-    ("golangci-lint run | tail -5", "2 issues:\n* noctx: 2", "failed"),
-    ("mise run lint 2>&1 | tail -2", "a\n[lint] ERROR task failed", "failed"),
-    ("go test ./... | tail -2", "ok  \texample.com/a\t0.1s\nok  \texample.com/b\t0.2s", "passed"),
-    ("go test ./... | head -2", "ok  \texample.com/a\t0.1s\nok  \texample.com/b\t0.2s", "unknown"),
-    ("go test -v ./... | grep ok", "ok  \texample.com/a\t0.1s", "unknown"),
-    ("go test -v ./... | grep -E '^(ok|FAIL)'", "ok  \texample.com/a\t0.1s", "passed"),
-    ("go test -v ./...", "--- FAIL: TestA (0.0s)\n    a_test.go:3: got 1", "failed"),
-    ("./scripts/run-tests.sh", "--- FAIL: TestA (0.0s)\n    a_test.go:3: got 1", "failed"),
-    ("gh run view 7 --log | tail -9", "--- FAIL: TestA (0.0s)\n1 failed in 0.1s", "unknown"),
-    ("gh run view 7 --log", "--- FAIL: TestA (0.0s)", "passed"),
-    ("git push origin main 2>&1 | tail -1", "   1a2b3c4..5d6e7f8  main -> main", "passed"),
-    ("git push 2>&1 | tail -2", " ! [rejected]        main -> main (fetch first)", "failed")])
+@pytest.mark.parametrize(
+    ("command", "output", "outcome"),
+    [
+        ("npm run build | tail -3", "chunk a.js\nchunk b.js", "unknown"),
+        ("npm run build || true", "chunk a.js", "unknown"),
+        ("npm run build; echo done", "done", "unknown"),
+        ("npm run build &", "", "unknown"),
+        ("npm run build && echo done", "done", "passed"),
+        ("set -o pipefail; npm run build | tail -3", "chunk a.js", "passed"),
+        ("npm run build || exit 1", "chunk a.js", "passed"),
+        ('npm run build; echo "exit: $?"', "chunk a.js\nexit: 2", "exit 2"),
+        ("npm run build; echo $?", "exit=0", "passed"),
+        ("npm run build 2>&1 | tail -3", "built in 3.1s", "passed"),
+        ("go build ./... 2>&1 | head -20", "", "passed"),
+        ("go build ./... 2>&1 | grep -i cart", "", "unknown"),
+        ("go build ./... 2>&1 | head -20", LINT, "failed"),
+        ("golangci-lint run | tail -5", "0 issues.", "passed"),
+        ("golangci-lint run | tail -5", "2 issues:\n* noctx: 2", "failed"),
+        ("mise run lint 2>&1 | tail -2", "a\n[lint] ERROR task failed", "failed"),
+        (
+            "go test ./... | tail -2",
+            "ok  \texample.com/a\t0.1s\nok  \texample.com/b\t0.2s",
+            "passed",
+        ),
+        (
+            "go test ./... | head -2",
+            "ok  \texample.com/a\t0.1s\nok  \texample.com/b\t0.2s",
+            "unknown",
+        ),
+        ("go test -v ./... | grep ok", "ok  \texample.com/a\t0.1s", "unknown"),
+        ("go test -v ./... | grep -E '^(ok|FAIL)'", "ok  \texample.com/a\t0.1s", "passed"),
+        ("go test -v ./...", "--- FAIL: TestA (0.0s)\n    a_test.go:3: got 1", "failed"),
+        ("./scripts/run-tests.sh", "--- FAIL: TestA (0.0s)\n    a_test.go:3: got 1", "failed"),
+        ("gh run view 7 --log | tail -9", "--- FAIL: TestA (0.0s)\n1 failed in 0.1s", "unknown"),
+        ("gh run view 7 --log", "--- FAIL: TestA (0.0s)", "passed"),
+        ("git push origin main 2>&1 | tail -1", "   1a2b3c4..5d6e7f8  main -> main", "passed"),
+        ("git push 2>&1 | tail -2", " ! [rejected]        main -> main (fetch first)", "failed"),
+    ],
+)
 def test_a_hidden_status_is_unknown_unless_the_output_tells(command, output, outcome):
-    """Pipes, `|| true` and what comes after hide it; a summary, an issue or a failed test tell it."""
+    """Pipes, `|| true` and what comes after hide it; a summary, an issue or a failed test tell
+    it.
+    """
     assert shell.run(command, "t", output).outcome == outcome
 
 
 def test_a_search_without_a_hit_is_no_failed_test():
     """`go test | grep FAIL` ends with 1 where nothing failed; another search says nothing."""
-    found = [shell.run("go test ./... 2>&1 | grep " + word, "t", "Exit code 1", None, True) for word in ("FAIL", "cart")]
+    found = [
+        shell.run("go test ./... 2>&1 | grep " + word, "t", "Exit code 1", None, True)
+        for word in ("FAIL", "cart")
+    ]
     assert [run.outcome for run in found] == ["passed", "unknown"]
 
 
 def test_of_several_commands_the_one_that_failed_is_told():
     """The one that the task runner names, or that its output fits."""
     tests = "[test] $ go test ./...\nok  \texample.com/a\t0.1s\n"
-    lint = "[lint] $ golangci-lint run\na.go:3:2: Error return value is not checked (errcheck)\n1 issues:\n* errcheck: 1\n"
-    run = shell.run("mise run test && mise run lint", "t", "Exit code 1\n" + tests + lint + "[lint] ERROR task failed", None, True)
+    lint = (
+        "[lint] $ golangci-lint run\na.go:3:2: Error return value is not checked (errcheck)\n"
+        "1 issues:\n* errcheck: 1\n"
+    )
+    run = shell.run(
+        "mise run test && mise run lint",
+        "t",
+        "Exit code 1\n" + tests + lint + "[lint] ERROR task failed",
+        None,
+        True,
+    )
     assert (run.key, run.kind, run.names) == ("mise run lint", "lint", ("a.go",))
-    run = shell.run("go test ./... && golangci-lint run", "t", "Exit code 1\n" + tests + lint, None, True)
+    run = shell.run(
+        "go test ./... && golangci-lint run", "t", "Exit code 1\n" + tests + lint, None, True
+    )
     assert run.key == "golangci-lint run"
 
 
 def test_a_run_survives_its_fields():
     """What `fields` gives makes the same run again."""
-    run = shell.run("golangci-lint run", "t", "Exit code 1\na.go:3:2: not checked (errcheck)\n1 issues:\n* errcheck: 1", None, True)
+    run = shell.run(
+        "golangci-lint run",
+        "t",
+        "Exit code 1\na.go:3:2: not checked (errcheck)\n1 issues:\n* errcheck: 1",
+        None,
+        True,
+    )
     assert shell.Run(*run.fields()).fields() == run.fields() and run.names == ("a.go",)

@@ -139,80 +139,265 @@ Dockerfile:7
 ERROR: failed to solve: process "/bin/sh -c npm ci" did not complete successfully: exit code: 1"""
 
 
-@pytest.mark.parametrize(("command", "output", "first"), [
-    ("go test ./...", GO_TEST, "totals_test.go:31: Total() = 12, want 15 (TestTotals)"),
-    ("go test -v", GO_VERBOSE, "a_test.go:7: got 1, want 2 (TestOne)"),
-    ("go test ./text", GO_SUBTEST, 'cut_test.go:89: Cut("abc", 2) = "abc", want "ab" (TestCut/too_long)'),
-    ("go test ./cart", GO_PANIC, "load.go:44: panic: runtime error: index out of range [3] with length 3 (TestLoad)"),
-    ("go test ./name", GO_TESTIFY, 'name_test.go:15: Not equal: expected: "a" actual : "b" (TestName)'),
-    ("go test ./a", "# example.com/a\na/a.go:3:2: \"os\" imported and not used\nFAIL\texample.com/a [build failed]",
-     'a/a.go:3:2: "os" imported and not used'),
-    ("go build ./...", "# example.com/a\na/b.go:9:14: undefined: Cart", "a/b.go:9:14: undefined: Cart"),
-    ("go vet ./...", "# example.com/a\nvet: a/b.go:9:14: undefined: Cart", "a/b.go:9:14: undefined: Cart"),
-    ("go build ./x", "package example.com/x\n\timports example.com/y\n\timports example.com/x: import cycle not allowed",
-     "package example.com/x imports example.com/y imports example.com/x: import cycle not allowed"),
-    ("mise run lint", GOLANGCI, "cmd/app/run.go:12:3: os/exec.Command must not be called. use os/exec.CommandContext (noctx)"),
-    ("mise run lint | tail -4", "\t^\n3 issues:\n* nilerr: 1\n* unparam: 2\n[lint] ERROR task failed",
-     "3 issues: * nilerr: 1 * unparam: 2"),
-    ("pytest", PYTEST, "tests/test_cart.py:9: assert 3 == 4 (tests/test_cart.py::test_total)"),
-    ("pytest -q --tb=no", "FAILED tests/test_a.py::test_x - KeyError: 'iss'\n1 failed in 0.1s",
-     "KeyError: 'iss' (tests/test_a.py::test_x)"),
-    ("npx jest", JEST, "src/cart.test.ts:11:23: expect(received).toBe(expected) // Object.is equality; Expected: 4; Received: 3 "
-                       "(cart › adds)"),
-    ("npx vitest run", VITEST, "src/cart.test.ts:11:23: AssertionError: expected 3 to be 4 // Object.is equality (cart > adds)"),
-    ("cargo build", RUSTC, "src/cart.rs:14:9: borrow of moved value: `cart` (E0382)"),
-    ("cargo build", "error: failed to load manifest\n\nCaused by:\n  missing field `name`",
-     "error: failed to load manifest: missing field `name`"),
-    ("cargo test", CARGO_TEST, "src/cart.rs:31:9: assertion `left == right` failed (tests::adds)"),
-    ("npx tsc --noEmit", "src/cart.ts(12,3): error TS2345: Argument of type 'string' is not assignable",
-     "src/cart.ts:12:3: TS2345: Argument of type 'string' is not assignable"),
-    ("tsc --pretty", "src/cart.ts:12:3 - error TS2304: Cannot find name 'total'.", "src/cart.ts:12:3: TS2304: Cannot find name 'total'."),
-    ("eslint .", ESLINT, "/home/dev/shop/src/cart.ts:12:5: 'total' is never reassigned. Use 'const' instead (prefer-const)"),
-    ("ruff check .", "shop/cart.py:1:8: F401 [*] `os` imported but unused\nFound 1 error.",
-     "shop/cart.py:1:8: F401 [*] `os` imported but unused"),
-    ("ruff check .", "F401 [*] `os` imported but unused\n --> shop/cart.py:1:8\n  |\n1 | import os\n\nFound 1 error.",
-     "shop/cart.py:1:8: F401 [*] `os` imported but unused"),
-    ("mypy .", "shop/cart.py:3: error: Name \"total\" is not defined  [name-defined]\nFound 1 error in 1 file",
-     'shop/cart.py:3: Name "total" is not defined  [name-defined]'),
-    ("make", "cc -c cart.c\ncart.c:4:9: error: use of undeclared identifier 'n'\nmake: *** [Makefile:3: cart.o] Error 1",
-     "cart.c:4:9: use of undeclared identifier 'n'"),
-    ("make deploy", "make: *** No rule to make target 'deploy'.  Stop.", "No rule to make target 'deploy'.  Stop."),
-    ("npm run buidl", 'npm error Missing script: "buidl"\nnpm error\nnpm error Did you mean this?\nnpm error A complete log of',
-     'Missing script: "buidl"'),
-    ("pnpm lint", " ERR_PNPM_NO_SCRIPT  Missing script: lint", "ERR_PNPM_NO_SCRIPT  Missing script: lint"),
-    ("mise run fmt2", "mise ERROR no task fmt2 found\nmise ERROR Run with --verbose or MISE_VERBOSE=1", "no task fmt2 found"),
-    ("docker build .", DOCKER, "Dockerfile:7: npm error `npm ci` can only install with an existing package-lock.json (RUN npm ci)"),
-    ("docker run x", "Error response from daemon: No such container: x", "Error response from daemon: No such container: x"),
-    ("git push", "To example.com:a/b\n ! [rejected]        main -> main (fetch first)\nerror: failed to push some refs",
-     "! [rejected]        main -> main (fetch first)"),
-    ("git rebase main", "Rebasing (1/2)Auto-merging a.go\nCONFLICT (content): Merge conflict in a.go\nerror: could not apply 1a2b3c4",
-     "CONFLICT (content): Merge conflict in a.go"),
-    ("gh api repos/o/r/pulls/1", 'gh: Not Found (HTTP 404)\n\n{\n  "message": "Not Found"\n}', "gh: Not Found (HTTP 404)"),
-    ("gh pr diff 4 --stat", "unknown flag: --stat\n\nUsage:  gh pr diff", "unknown flag: --stat"),
-    ("cd x && go test", "(eval):cd:1: no such file or directory: x", "(eval):cd:1: no such file or directory: x"),
-    ("mvn test", "[INFO] Building\n[ERROR] /home/dev/App.java:[12,8] cannot find symbol\n[ERROR] Failed to execute goal",
-     "/home/dev/App.java:12:8: cannot find symbol"),
-    ("./check.sh", "==> Verifying\n✗ branch not found", "branch not found"),
-    ("python run.py", 'Traceback (most recent call last):\n  File "run.py", line 3, in <module>\n    f()\nValueError: bad value',
-     "ValueError: bad value"),
-    ("x", "something odd\nhappened", "something odd")])
+@pytest.mark.parametrize(
+    ("command", "output", "first"),
+    [
+        ("go test ./...", GO_TEST, "totals_test.go:31: Total() = 12, want 15 (TestTotals)"),
+        ("go test -v", GO_VERBOSE, "a_test.go:7: got 1, want 2 (TestOne)"),
+        (
+            "go test ./text",
+            GO_SUBTEST,
+            'cut_test.go:89: Cut("abc", 2) = "abc", want "ab" (TestCut/too_long)',
+        ),
+        (
+            "go test ./cart",
+            GO_PANIC,
+            "load.go:44: panic: runtime error: index out of range [3] with length 3 (TestLoad)",
+        ),
+        (
+            "go test ./name",
+            GO_TESTIFY,
+            'name_test.go:15: Not equal: expected: "a" actual : "b" (TestName)',
+        ),
+        (
+            "go test ./a",
+            (
+                '# example.com/a\na/a.go:3:2: "os" imported and not used\n'
+                "FAIL\texample.com/a [build failed]"
+            ),
+            'a/a.go:3:2: "os" imported and not used',
+        ),
+        (
+            "go build ./...",
+            "# example.com/a\na/b.go:9:14: undefined: Cart",
+            "a/b.go:9:14: undefined: Cart",
+        ),
+        (
+            "go vet ./...",
+            "# example.com/a\nvet: a/b.go:9:14: undefined: Cart",
+            "a/b.go:9:14: undefined: Cart",
+        ),
+        (
+            "go build ./x",
+            (
+                "package example.com/x\n\timports example.com/y\n"
+                "\timports example.com/x: import cycle not allowed"
+            ),
+            (
+                "package example.com/x imports example.com/y imports example.com/x: "
+                "import cycle not allowed"
+            ),
+        ),
+        (
+            "mise run lint",
+            GOLANGCI,
+            (
+                "cmd/app/run.go:12:3: os/exec.Command must not be called. use "
+                "os/exec.CommandContext (noctx)"
+            ),
+        ),
+        (
+            "mise run lint | tail -4",
+            "\t^\n3 issues:\n* nilerr: 1\n* unparam: 2\n[lint] ERROR task failed",
+            "3 issues: * nilerr: 1 * unparam: 2",
+        ),
+        ("pytest", PYTEST, "tests/test_cart.py:9: assert 3 == 4 (tests/test_cart.py::test_total)"),
+        (
+            "pytest -q --tb=no",
+            "FAILED tests/test_a.py::test_x - KeyError: 'iss'\n1 failed in 0.1s",
+            "KeyError: 'iss' (tests/test_a.py::test_x)",
+        ),
+        (
+            "npx jest",
+            JEST,
+            "src/cart.test.ts:11:23: expect(received).toBe(expected) // Object.is equality; "
+            "Expected: 4; Received: 3 (cart › adds)",
+        ),
+        (
+            "npx vitest run",
+            VITEST,
+            (
+                "src/cart.test.ts:11:23: AssertionError: expected 3 to be 4 // Object.is "
+                "equality (cart > adds)"
+            ),
+        ),
+        ("cargo build", RUSTC, "src/cart.rs:14:9: borrow of moved value: `cart` (E0382)"),
+        (
+            "cargo build",
+            "error: failed to load manifest\n\nCaused by:\n  missing field `name`",
+            "error: failed to load manifest: missing field `name`",
+        ),
+        (
+            "cargo test",
+            CARGO_TEST,
+            "src/cart.rs:31:9: assertion `left == right` failed (tests::adds)",
+        ),
+        (
+            "npx tsc --noEmit",
+            "src/cart.ts(12,3): error TS2345: Argument of type 'string' is not assignable",
+            "src/cart.ts:12:3: TS2345: Argument of type 'string' is not assignable",
+        ),
+        (
+            "tsc --pretty",
+            "src/cart.ts:12:3 - error TS2304: Cannot find name 'total'.",
+            "src/cart.ts:12:3: TS2304: Cannot find name 'total'.",
+        ),
+        (
+            "eslint .",
+            ESLINT,
+            (
+                "/home/dev/shop/src/cart.ts:12:5: 'total' is never reassigned. Use 'const' "
+                "instead (prefer-const)"
+            ),
+        ),
+        (
+            "ruff check .",
+            "shop/cart.py:1:8: F401 [*] `os` imported but unused\nFound 1 error.",
+            "shop/cart.py:1:8: F401 [*] `os` imported but unused",
+        ),
+        (
+            "ruff check .",
+            (
+                "F401 [*] `os` imported but unused\n --> shop/cart.py:1:8\n  |\n"
+                "1 | import os\n\nFound 1 error."
+            ),
+            "shop/cart.py:1:8: F401 [*] `os` imported but unused",
+        ),
+        (
+            "mypy .",
+            (
+                'shop/cart.py:3: error: Name "total" is not defined  [name-defined]\n'
+                "Found 1 error in 1 file"
+            ),
+            'shop/cart.py:3: Name "total" is not defined  [name-defined]',
+        ),
+        (
+            "make",
+            (
+                "cc -c cart.c\ncart.c:4:9: error: use of undeclared identifier 'n'\n"
+                "make: *** [Makefile:3: cart.o] Error 1"
+            ),
+            "cart.c:4:9: use of undeclared identifier 'n'",
+        ),
+        (
+            "make deploy",
+            "make: *** No rule to make target 'deploy'.  Stop.",
+            "No rule to make target 'deploy'.  Stop.",
+        ),
+        (
+            "npm run buidl",
+            (
+                'npm error Missing script: "buidl"\nnpm error\nnpm error Did you mean this?\n'
+                "npm error A complete log of"
+            ),
+            'Missing script: "buidl"',
+        ),
+        (
+            "pnpm lint",
+            " ERR_PNPM_NO_SCRIPT  Missing script: lint",
+            "ERR_PNPM_NO_SCRIPT  Missing script: lint",
+        ),
+        (
+            "mise run fmt2",
+            "mise ERROR no task fmt2 found\nmise ERROR Run with --verbose or MISE_VERBOSE=1",
+            "no task fmt2 found",
+        ),
+        (
+            "docker build .",
+            DOCKER,
+            (
+                "Dockerfile:7: npm error `npm ci` can only install with an existing "
+                "package-lock.json (RUN npm ci)"
+            ),
+        ),
+        (
+            "docker run x",
+            "Error response from daemon: No such container: x",
+            "Error response from daemon: No such container: x",
+        ),
+        (
+            "git push",
+            (
+                "To example.com:a/b\n ! [rejected]        main -> main (fetch first)\n"
+                "error: failed to push some refs"
+            ),
+            "! [rejected]        main -> main (fetch first)",
+        ),
+        (
+            "git rebase main",
+            (
+                "Rebasing (1/2)Auto-merging a.go\nCONFLICT (content): Merge conflict in a.go\n"
+                "error: could not apply 1a2b3c4"
+            ),
+            "CONFLICT (content): Merge conflict in a.go",
+        ),
+        (
+            "gh api repos/o/r/pulls/1",
+            'gh: Not Found (HTTP 404)\n\n{\n  "message": "Not Found"\n}',
+            "gh: Not Found (HTTP 404)",
+        ),
+        (
+            "gh pr diff 4 --stat",
+            "unknown flag: --stat\n\nUsage:  gh pr diff",
+            "unknown flag: --stat",
+        ),
+        (
+            "cd x && go test",
+            "(eval):cd:1: no such file or directory: x",
+            "(eval):cd:1: no such file or directory: x",
+        ),
+        (
+            "mvn test",
+            (
+                "[INFO] Building\n[ERROR] /home/dev/App.java:[12,8] cannot find symbol\n"
+                "[ERROR] Failed to execute goal"
+            ),
+            "/home/dev/App.java:12:8: cannot find symbol",
+        ),
+        ("./check.sh", "==> Verifying\n✗ branch not found", "branch not found"),
+        (
+            "python run.py",
+            (
+                'Traceback (most recent call last):\n  File "run.py", line 3, in <module>\n'
+                "    f()\nValueError: bad value"
+            ),
+            "ValueError: bad value",
+        ),
+        ("x", "something odd\nhappened", "something odd"),
+    ],
+)
 def test_each_runner_says_what_is_wrong_in_its_own_way(command, output, first):
     """The telling line comes first, with its place before it and the test or rule behind it."""
     assert tellingline.tell(output, command).lines[0] == first
 
 
-@pytest.mark.parametrize("trailer", [
-    "[lint] ERROR task failed", "FAIL", "exit status 1", "make: *** [all] Error 1", "npm ERR! code 1", " ELIFECYCLE  Command failed.",
-    "error: could not compile `shop` (lib) due to 1 previous error", "FAIL\texample.com/a\t0.3s"])
+@pytest.mark.parametrize(
+    "trailer",
+    [
+        "[lint] ERROR task failed",
+        "FAIL",
+        "exit status 1",
+        "make: *** [all] Error 1",
+        "npm ERR! code 1",
+        " ELIFECYCLE  Command failed.",
+        "error: could not compile `shop` (lib) due to 1 previous error",
+        "FAIL\texample.com/a\t0.3s",
+    ],
+)
 def test_a_runners_last_words_are_told_only_where_nothing_else_stands(trailer):
     """`exit status 1` says nothing beside the error; alone it is all there is."""
-    assert tellingline.tell("the cart could not be read\n" + trailer).lines[0] != trailer.strip() or trailer.startswith("FAIL\t")
+    assert tellingline.tell("the cart could not be read\n" + trailer).lines[
+        0
+    ] != trailer.strip() or trailer.startswith("FAIL\t")
     assert tellingline.tell(trailer).lines[0].split() == trailer.split()
 
 
 def test_what_a_test_logs_is_not_taken_for_what_failed():
     """Without a claim among its lines the last one is told, for a fatal one ends the test."""
-    log = "--- FAIL: TestA (0.0s)\n    a_test.go:3: opened the door\n    a_test.go:9: closed the door\nFAIL"
+    log = (
+        "--- FAIL: TestA (0.0s)\n    a_test.go:3: opened the door\n"
+        "    a_test.go:9: closed the door\nFAIL"
+    )
     assert tellingline.tell(log).lines == ("a_test.go:9: closed the door (TestA)",)
 
 
@@ -225,12 +410,32 @@ def test_it_is_told_what_failed_and_where():
 
 def test_a_large_output_is_read_at_both_ends():
     """What stands in the last lines of a megabyte is found, in little time."""
-    assert tellingline.tell("x" * 80 + "\n" + "noise\n" * 200000 + GO_TEST).lines[0].startswith("totals_test.go:31")
+    assert (
+        tellingline.tell("x" * 80 + "\n" + "noise\n" * 200000 + GO_TEST)
+        .lines[0]
+        .startswith("totals_test.go:31")
+    )
 
 
-@pytest.mark.parametrize("piece", ["\n", " ", "\t\n", "`", "(", "● ", "    a_test.go:1: \n", "package x\n\timports y\n", "1) x\n", "> [1] RUN a:\n"])
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "\n",
+        " ",
+        "\t\n",
+        "`",
+        "(",
+        "● ",
+        "    a_test.go:1: \n",
+        "package x\n\timports y\n",
+        "1) x\n",
+        "> [1] RUN a:\n",
+    ],
+)
 def test_an_output_of_any_shape_is_read_in_little_time(piece):
     """No pattern goes over it twice."""
     began = time.process_time()
-    tellingline.tell("FAIL\n" + piece * (60000 // len(piece)) + "FAIL\n", "docker npm git gh go cargo yarn")
+    tellingline.tell(
+        "FAIL\n" + piece * (60000 // len(piece)) + "FAIL\n", "docker npm git gh go cargo yarn"
+    )
     assert time.process_time() - began < 1.5

@@ -23,29 +23,53 @@ def put(env, folder, name, *rows):
 def test_a_session_is_found_in_any_folder(env):
     """By its name; what was named wins where it is there."""
     here, there = put(env, "-a", "one", {"x": 1}), put(env, "-b", "two", {"x": 1})
-    assert whereabouts.find(env, "one") == str(here) and whereabouts.find(env, "two", "/gone.jsonl") == str(there)
+    assert whereabouts.find(env, "one") == str(here) and whereabouts.find(
+        env, "two", "/gone.jsonl"
+    ) == str(there)
     assert whereabouts.find(env, "two", str(here)) == str(here)
     assert whereabouts.find(env, "three") == whereabouts.find(env, "") == ""
 
 
-@pytest.mark.parametrize(("rows", "directory", "began", "ended"), [
-    ([{"cwd": "/w", "timestamp": "2026-11-21T10:00:00.000Z"}, {"timestamp": "2026-11-21T11:00:00.000Z"}],
-     "/w", "2026-11-21T10:00:00Z", "2026-11-21T11:00:00Z"),
-    ([{"type": "summary"}], "", None, None), ([{"cwd": "relative"}, {"cwd": "C:/w"}], "C:/w", None, None)])
+@pytest.mark.parametrize(
+    ("rows", "directory", "began", "ended"),
+    [
+        (
+            [
+                {"cwd": "/w", "timestamp": "2026-11-21T10:00:00.000Z"},
+                {"timestamp": "2026-11-21T11:00:00.000Z"},
+            ],
+            "/w",
+            "2026-11-21T10:00:00Z",
+            "2026-11-21T11:00:00Z",
+        ),
+        ([{"type": "summary"}], "", None, None),
+        ([{"cwd": "relative"}, {"cwd": "C:/w"}], "C:/w", None, None),
+    ],
+)
 def test_the_ends_of_a_transcript_tell_where_and_when(env, rows, directory, began, ended):
     """Where no entry has an instant, the file's own counts."""
     path = put(env, "-a", "one", *rows)
     os.utime(path, (1000, 1000))
     found = whereabouts.ends(str(path))
     assert (found.directory, found.began, found.ended) == (
-        directory, began and clock.parse(began), ended and clock.parse(ended))
+        directory,
+        began and clock.parse(began),
+        ended and clock.parse(ended),
+    )
     assert found.last == (clock.parse(ended) if ended else 1000)
 
 
 def test_a_transcript_rests_unless_file_and_last_entry_are_fresh(env):
-    """A copy's file is fresh, its last entry is not; a clock that was set back leaves an entry of later."""
+    """A copy's file is fresh, its last entry is not; a clock that was set back leaves an entry of
+    later.
+    """
     path = put(env, "-a", "one", {"timestamp": clock.iso(5000)})
-    for changed, at, rests in ((9000, 9000, True), (5000, 5010, False), (5000, 5031, True), (9999, 5031, True)):
+    for changed, at, rests in (
+        (9000, 9000, True),
+        (5000, 5010, False),
+        (5000, 5031, True),
+        (9999, 5031, True),
+    ):
         os.utime(path, (changed, changed))
         assert whereabouts.ends(str(path)).rests(at, 30) is rests
 
@@ -59,5 +83,9 @@ def test_a_folders_name_begins_as_the_host_makes_it():
 def test_a_session_that_begins_with_a_picture_has_its_directory(env):
     """The entry names it behind the picture."""
     picture = {"type": "image", "source": {"data": "A" * (9 << 20)}}
-    row = {"type": "user", "message": {"content": [picture, {"type": "text", "text": "why?"}]}, "cwd": "/w"}
+    row = {
+        "type": "user",
+        "message": {"content": [picture, {"type": "text", "text": "why?"}]},
+        "cwd": "/w",
+    }
     assert whereabouts.ends(str(put(env, "-a", "one", row))).directory == "/w"

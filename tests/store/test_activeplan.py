@@ -36,11 +36,19 @@ def _made(ok):
 @pytest.fixture
 def start(world):
     """Start a session as the client does and return the block ("" for none)."""
+
     def call(source="startup", **env):
-        answer = harmless(fire("session_start", payload("SessionStart", "startup", session_id="s1", source=source), {**world, **env}))
+        answer = harmless(
+            fire(
+                "session_start",
+                payload("SessionStart", "startup", session_id="s1", source=source),
+                {**world, **env},
+            )
+        )
         assert answer.settled
         assert not Path(world["HOME"], ".dayleaf", "log", "errors.jsonl").exists()
         return answer.context
+
     return call
 
 
@@ -52,9 +60,14 @@ def test_an_update_keeps_a_title_that_stood_in_the_text(ok, place):
     path = Path(place.private, "plans", "bare.md")
     path.parent.mkdir(parents=True)
     path.write_bytes(b"# Bare\n- [ ] a\n")
-    assert ok("plan", "update", "--append", "- [ ] b") and path.read_bytes() == b"# Bare\n- [ ] a\n- [ ] b\n"
+    assert (
+        ok("plan", "update", "--append", "- [ ] b")
+        and path.read_bytes() == b"# Bare\n- [ ] a\n- [ ] b\n"
+    )
     assert ok("plan", "update", "- [ ] c").split("\n")[0].endswith("0 of 1 step done  Bare")
-    assert path.read_bytes().startswith(b"---\ntitle: Bare\n") and path.read_bytes().endswith(b"- [ ] c\n")
+    assert path.read_bytes().startswith(b"---\ntitle: Bare\n") and path.read_bytes().endswith(
+        b"- [ ] c\n"
+    )
 
 
 def test_of_several_active_plans_the_newest_counts_and_it_is_said(place, now, ok, env):
@@ -63,7 +76,10 @@ def test_of_several_active_plans_the_newest_counts_and_it_is_said(place, now, ok
     vault.put(place, "p/plans/b.md", "New", "- [ ] b", created="2026-11-20")
     assert "2 plans are active and b is used" in ok("plan")
     said = reports.verdicts(examination.examine(place, vault.settings(), env, now), vault_style())
-    assert any("2 plans are active; the newest (b) is used; `dayleaf plan done ID`" in line for line in said)
+    assert any(
+        "2 plans are active; the newest (b) is used; `dayleaf plan done ID`" in line
+        for line in said
+    )
     assert ok("plan", "done").startswith("done b  New")
 
 
@@ -78,13 +94,22 @@ def vault_style():
 
 
 def test_the_open_steps_survive_a_compaction(made, start, ok):
-    """The start after a compaction shows the plan again; where it is long, its open steps stand first."""
-    body = "Big one\n\n" + "Prose about the past. " * 120 + "\n\n" + "\n".join(
-        "- [%s] step number %d" % ("x" if i < 30 else " ", i) for i in range(34))
+    """The start after a compaction shows the plan again; where it is long, its open steps stand
+    first.
+    """
+    body = (
+        "Big one\n\n"
+        + "Prose about the past. " * 120
+        + "\n\n"
+        + "\n".join("- [%s] step number %d" % ("x" if i < 30 else " ", i) for i in range(34))
+    )
     made("-", stdin=body)
     for source in ("startup", "compact"):
         block = start(source)
-        assert "30 of 34 steps done, open:\n- [ ] step number 30\n" in block and "- [ ] step number 33\n" in block
+        assert (
+            "30 of 34 steps done, open:\n- [ ] step number 30\n" in block
+            and "- [ ] step number 33\n" in block
+        )
         assert block.index("step number 33") < block.index("Prose about the past.")
     ok("plan", "step", "31")
     assert "31 of 34 steps done, open:\n- [ ] step number 31\n" in start("compact")
@@ -100,12 +125,19 @@ def test_a_short_budget_still_shows_open_steps(made, start):
 
 
 def test_a_plan_that_nobody_touched_is_asked_about(place, start):
-    """After 14 days, once a start; a change of the file ends it, and the tag of the block stays the same meanwhile."""
-    path = vault.put(place, "p/plans/a.md", "Old", "- [ ] a", created="2026-01-01", updated="2026-01-01")
+    """After 14 days, once a start; a change of the file ends it, and the tag of the block stays the
+    same meanwhile.
+    """
+    path = vault.put(
+        place, "p/plans/a.md", "Old", "- [ ] a", created="2026-01-01", updated="2026-01-01"
+    )
     old = clock.now() - 16 * clock.DAY - 60
     vault.touch(path, old)
     block = start()
-    assert "The plan has not changed for 16 days: `dayleaf plan done`, `plan drop` or `plan update`\n## [a] Old" in block
+    assert (
+        "The plan has not changed for 16 days: `dayleaf plan done`, `plan drop` or "
+        "`plan update`\n## [a] Old"
+    ) in block
     vault.touch(path, old - clock.DAY)
     later = start("compact")
     assert "not changed for 17 days" in later and tag(later) == tag(block)
@@ -116,12 +148,18 @@ def test_a_plan_that_nobody_touched_is_asked_about(place, start):
 def test_a_plan_costs_a_start_no_module_more(made, world, start):
     """Long and untouched: what shows it is on the list of the blocking path."""
     path = made("-", stdin="Big one\n\n" + "Prose. " * 300 + "\n- [ ] open now\n")["path"]
-    Path(path).write_text(Path(path).read_text().replace("created: \"20", "created: \"19"))
+    Path(path).write_text(Path(path).read_text().replace('created: "20', 'created: "19'))
     vault.touch(path, 1e9)
     assert "open now" in start() and "has not changed" in start("compact")
-    found = imported(sys.executable, world, str(ROOT / "hooks" / "session_start.py"), payload("SessionStart", "startup"))
+    found = imported(
+        sys.executable,
+        world,
+        str(ROOT / "hooks" / "session_start.py"),
+        payload("SessionStart", "startup"),
+    )
     found -= imported(sys.executable, world, "-c", {}, "pass")
-    reader = {"memory.core.headreader", "encodings.utf_16_le"}  # of any record that is read whole, and cut
+    # of any record that is read whole, and cut
+    reader = {"memory.core.headreader", "encodings.utf_16_le"}
     assert found - OURS - FREE <= reader and "memory.core.records" in found
 
 
@@ -150,7 +188,11 @@ def test_a_checkpoint_keeps_its_plan_when_it_grows(made, place, now, env, home):
     folder = Path(home, ".claude", "projects", "p")
     folder.mkdir(parents=True)
     path = folder / "s-1.jsonl"
-    lines = (ROOT / "tests/data/transcripts/tools-headless.jsonl").read_bytes().splitlines(keepends=True)
+    lines = (
+        (ROOT / "tests/data/transcripts/tools-headless.jsonl")
+        .read_bytes()
+        .splitlines(keepends=True)
+    )
     half, settings = len(lines) * 2 // 3, vault.settings(capture_stopAfter=1)
     path.write_bytes(b"".join(lines[:half]))
     name = stretches.capture(place, settings, env, clock.now(), "s-1", str(path), "stop")
@@ -158,7 +200,10 @@ def test_a_checkpoint_keeps_its_plan_when_it_grows(made, place, now, env, home):
     os.unlink(kept["path"])
     path.write_bytes(b"".join(lines))
     assert stretches.capture(place, settings, env, clock.now(), "s-1", str(path), "stop") == name
-    assert Path(place.path(name)).read_bytes() != before and meta(place.path(name))["plan"] == kept["id"]
+    assert (
+        Path(place.path(name)).read_bytes() != before
+        and meta(place.path(name))["plan"] == kept["id"]
+    )
 
 
 def test_a_session_serves_the_plan_that_it_finished(place, now):
@@ -166,7 +211,14 @@ def test_a_session_serves_the_plan_that_it_finished(place, now):
     from memory.store.store import Store
 
     day = clock.DAY
-    vault.put(place, "p/plans/a.md", "A", created=clock.iso(now - 9 * day), updated=clock.iso(now - 5 * day), status="done")
+    vault.put(
+        place,
+        "p/plans/a.md",
+        "A",
+        created=clock.iso(now - 9 * day),
+        updated=clock.iso(now - 5 * day),
+        status="done",
+    )
     vault.put(place, "p/plans/b.md", "B", created=clock.iso(now - 2 * day), status="active")
     store = Store(place, vault.settings(), now)
     assert activeplan.served(store, now - 6 * day, now - 5 * day) == "a"
@@ -179,12 +231,20 @@ def meta(path):
     return frontmatter.parse(Path(path).read_bytes()).meta
 
 
-@pytest.mark.parametrize(("typed", "said"), [
-    ("", "no plan is active"), ("Move the \"retries\"; $(x)\n- [ ] a", "planned p-"), ("step 1", "no plan is active"),
-    ("done", "no plan is active")])
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ("", "no plan is active"),
+        ('Move the "retries"; $(x)\n- [ ] a', "planned p-"),
+        ("step 1", "no plan is active"),
+        ("done", "no plan is active"),
+    ],
+)
 def test_the_slash_command_answers_without_a_model(world, typed, said):
     """The text reaches the user as the reason of a block."""
-    event = payload("UserPromptExpansion", command_name="dayleaf:plan", command_args=typed, session_id="s-1")
+    event = payload(
+        "UserPromptExpansion", command_name="dayleaf:plan", command_args=typed, session_id="s-1"
+    )
     answer = fire("expansion", event, {**world, "CLAUDECODE": "1"})
     assert (answer.rc, answer.err) == (0, "")
     assert answer.json["decision"] == "block" and said in answer.json["reason"], answer.json
@@ -192,6 +252,15 @@ def test_the_slash_command_answers_without_a_model(world, typed, said):
 
 def test_steps_are_task_items_outside_code():
     """Any bullet or number; a link, a checkbox in prose and fenced code are none."""
-    body = "- [ ] a\n* [x] b\n+ [X] c\n1. [ ] d\n2) [ ] e\n- [link](x)\n[ ] f\n- [ ](x)\n~~~\n- [ ] g\n~~~\n  -\t[ ]\th\n\n-"
-    assert records.steps(body) == [(0, False, "a"), (1, True, "b"), (2, True, "c"), (3, False, "d"), (4, False, "e"),
-                                   (11, False, "h")]
+    body = (
+        "- [ ] a\n* [x] b\n+ [X] c\n1. [ ] d\n2) [ ] e\n- [link](x)\n[ ] f\n- [ ](x)\n~~~\n"
+        "- [ ] g\n~~~\n  -\t[ ]\th\n\n-"
+    )
+    assert records.steps(body) == [
+        (0, False, "a"),
+        (1, True, "b"),
+        (2, True, "c"),
+        (3, False, "d"),
+        (4, False, "e"),
+        (11, False, "h"),
+    ]

@@ -19,16 +19,33 @@ def test_archive_and_restore_are_inverse(store, place):
     record = store.add("checkpoint", "T", "body")
     before = store.raw(record.name)
     away = store.archive(record.name, "too old")
-    assert away == "p/archive/" + record.name[2:] and list(store.names()) == [] and store.raw(away) == before
-    lines = [json.loads(line) for line in Path(place.private, "archive", "log.jsonl").read_text().splitlines()]
-    assert lines == [{"v": 1, "t": "2026-11-21T14:30:52Z", "id": record.id, "from": record.name[2:], "to": away[2:],
-                      "reason": "too old"}]
+    assert (
+        away == "p/archive/" + record.name[2:]
+        and list(store.names()) == []
+        and store.raw(away) == before
+    )
+    lines = [
+        json.loads(line)
+        for line in Path(place.private, "archive", "log.jsonl").read_text().splitlines()
+    ]
+    assert lines == [
+        {
+            "v": 1,
+            "t": "2026-11-21T14:30:52Z",
+            "id": record.id,
+            "from": record.name[2:],
+            "to": away[2:],
+            "reason": "too old",
+        }
+    ]
     assert store.restore(record.id) == record and list(store.names()) == [record.name]
     assert store.archive(record.name, "again") == away and store.restore(record.id) == record
 
 
 def test_nothing_is_overwritten_on_the_way(store, place):
-    """A taken place in the archive gets another name, a taken place in the store is an error that changes nothing."""
+    """A taken place in the archive gets another name, a taken place in the store is an error that
+    changes nothing.
+    """
     record = store.add("learning", "T", "body")
     first = store.archive(record.name, "1")
     write(place, record.name, "# Another\n")
@@ -54,13 +71,20 @@ def test_what_was_never_archived_is_not_restored(store, place):
 def test_a_planted_log_restores_nothing_outside(store, place):
     """A repository's archive log cannot make restore read or write elsewhere."""
     write(place, "s/archive/learnings/x.md", "# X\n")
-    for home, away in (("../../evil.md", "archive/learnings/x.md"), ("learnings/x.md", "archive/../../../secret.md"),
-                       ("config.json", "archive/learnings/x.md"), (".git/hooks/x.md", "archive/learnings/x.md")):
-        Path(place.shared, "archive", "log.jsonl").write_text(json.dumps({"v": 1, "id": "x", "from": home,
-                                                                          "to": away}) + "\n")
+    for home, away in (
+        ("../../evil.md", "archive/learnings/x.md"),
+        ("learnings/x.md", "archive/../../../secret.md"),
+        ("config.json", "archive/learnings/x.md"),
+        (".git/hooks/x.md", "archive/learnings/x.md"),
+    ):
+        Path(place.shared, "archive", "log.jsonl").write_text(
+            json.dumps({"v": 1, "id": "x", "from": home, "to": away}) + "\n"
+        )
         with pytest.raises(StoreError):
             store.restore("x")
-    assert Path(place.shared, "archive", "learnings", "x.md").exists() and os.listdir(place.shared) == ["archive"]
+    assert Path(place.shared, "archive", "learnings", "x.md").exists() and os.listdir(
+        place.shared
+    ) == ["archive"]
 
 
 @posix_only

@@ -1,4 +1,6 @@
-"""The table of who may do what: a row for every verb, word and option, and what each caller is refused."""
+"""The table of who may do what: a row for every verb, word and option, and what each caller is
+refused.
+"""
 
 from __future__ import annotations
 
@@ -9,17 +11,25 @@ from memory.core import boundary, config
 from memory.store import authority
 from memory.store.authority import PERSON, SESSION, TYPED, least, refusal
 
-DECLARED = {(verb, flag) for verb, row in VERBS.items() for option in row.options for flag in option.flags}
+DECLARED = {
+    (verb, flag) for verb, row in VERBS.items() for option in row.options for flag in option.flags
+}
 
 
 def rows():
     """Every (verb, option) that the table names."""
-    return {(verb, option.partition("=")[0]) for verb, row in authority.VERBS.items()
-            for option in " ".join((row.free, row.typed, row.person, row.inside)).split() if option != "WORDS"}
+    return {
+        (verb, option.partition("=")[0])
+        for verb, row in authority.VERBS.items()
+        for option in " ".join((row.free, row.typed, row.person, row.inside)).split()
+        if option != "WORDS"
+    }
 
 
 def test_every_verb_and_option_has_a_row():
-    """A verb or an option that is added without a row fails here, and a row without its option too."""
+    """A verb or an option that is added without a row fails here, and a row without its option
+    too.
+    """
     assert set(VERBS) == set(authority.VERBS)
     assert rows() == DECLARED
 
@@ -32,36 +42,91 @@ def test_no_option_stands_in_two_lists_of_a_row():
 
 def test_what_has_no_row_is_a_persons():
     assert least("unheard") == least("recall", option="--unheard") == PERSON
-    assert refusal(SESSION, "unheard", [], {}, bool) and not refusal(PERSON, "unheard", [], {}, bool)
+    assert refusal(SESSION, "unheard", [], {}, bool) and not refusal(
+        PERSON, "unheard", [], {}, bool
+    )
 
 
-@pytest.mark.parametrize(("verb", "words", "given"), [
-    ("recall", ["x"], {"--provider": "/tmp/x"}), ("index", ["build"], {"--provider": "/tmp/x"}), ("index", ["export"], {"--out": "/tmp/x"}),
-    ("learn", ["x"], {"--source": "human"}), ("learn", ["x"], {"--global": ""}), ("learn", ["x"], {"--confidence": "high"}),
-    ("plan", ["x"], {"--source": "human"}), ("handoff", ["x"], {"--source": "human"}), ("checkpoint", [], {"--transcript": "/etc/passwd"}),
-    ("rule", ["approve", "x"], {}), ("rule", ["suggest", "x"], {"--global": ""}), ("review", [], {}), ("harvest", ["accept", "x"], {}),
-    ("config", ["set", "distill.command", "[]"], {}), ("restore", ["x"], {}), ("redact", ["x"], {}), ("backup", [], {}), ("undo", [], {}),
-    ("upkeep", [], {"--apply": ""}), ("forget", ["x"], {}), ("forget", [], {"--session": "x"}), ("import", ["transcripts"], {}), ("new", ["rule"], {}), ("edit", ["x"], {}),
-    ("resource", ["approve", "x"], {}), ("resource", ["delete", "x"], {}), ("off", [], {"--project": ""}), ("doctor", [], {"--fix": ""}),
-    ("distill", ["x"], {"--provider": "gemini"}), ("distill", ["x"], {"--provider": "auto"}), ("harvest", [], {"--provider": "claude"}),
-    ("tier", ["add", "/home/me/notes"], {}), ("tier", ["remove", "x"], {}), ("tier", ["list"], {"--everywhere": ""}),
-], ids=lambda value: " ".join(value) if isinstance(value, (list, dict)) else value)
+@pytest.mark.parametrize(
+    ("verb", "words", "given"),
+    [
+        ("recall", ["x"], {"--provider": "/tmp/x"}),
+        ("index", ["build"], {"--provider": "/tmp/x"}),
+        ("index", ["export"], {"--out": "/tmp/x"}),
+        ("learn", ["x"], {"--source": "human"}),
+        ("learn", ["x"], {"--global": ""}),
+        ("learn", ["x"], {"--confidence": "high"}),
+        ("plan", ["x"], {"--source": "human"}),
+        ("handoff", ["x"], {"--source": "human"}),
+        ("checkpoint", [], {"--transcript": "/etc/passwd"}),
+        ("rule", ["approve", "x"], {}),
+        ("rule", ["suggest", "x"], {"--global": ""}),
+        ("review", [], {}),
+        ("harvest", ["accept", "x"], {}),
+        ("config", ["set", "distill.command", "[]"], {}),
+        ("restore", ["x"], {}),
+        ("redact", ["x"], {}),
+        ("backup", [], {}),
+        ("undo", [], {}),
+        ("upkeep", [], {"--apply": ""}),
+        ("forget", ["x"], {}),
+        ("forget", [], {"--session": "x"}),
+        ("import", ["transcripts"], {}),
+        ("new", ["rule"], {}),
+        ("edit", ["x"], {}),
+        ("resource", ["approve", "x"], {}),
+        ("resource", ["delete", "x"], {}),
+        ("off", [], {"--project": ""}),
+        ("doctor", [], {"--fix": ""}),
+        ("distill", ["x"], {"--provider": "gemini"}),
+        ("distill", ["x"], {"--provider": "auto"}),
+        ("harvest", [], {"--provider": "claude"}),
+        ("tier", ["add", "/home/me/notes"], {}),
+        ("tier", ["remove", "x"], {}),
+        ("tier", ["list"], {"--everywhere": ""}),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, (list, dict)) else value,
+)
 def test_what_a_session_may_not(verb, words, given):
-    """A program, a path, an author, every project, an approval, the settings: none of it is a model's."""
+    """A program, a path, an author, every project, an approval, the settings: none of it is a
+    model's.
+    """
     said = refusal(SESSION, verb, words, given, lambda path: True)
-    assert said.startswith("only a person decides on ") and "run `dayleaf " + verb in said and "\n" not in said
+    assert (
+        said.startswith("only a person decides on ")
+        and "run `dayleaf " + verb in said
+        and "\n" not in said
+    )
     assert not refusal(PERSON, verb, words, given, lambda path: False)
 
 
-@pytest.mark.parametrize(("verb", "words", "given"), [
-    ("recall", ["x"], {"--since": "3d", "--json": ""}), ("learn", ["x"], {"--confidence": "medium"}), ("harvest", [], {}), ("rule", ["suggest", "x"], {}),
-    ("resource", ["add"], {"--path": "docs/a.md"}), ("config", ["list"], {}), ("distill", ["x"], {"--provider": "extract"}), ("upkeep", [], {})])
+@pytest.mark.parametrize(
+    ("verb", "words", "given"),
+    [
+        ("recall", ["x"], {"--since": "3d", "--json": ""}),
+        ("learn", ["x"], {"--confidence": "medium"}),
+        ("harvest", [], {}),
+        ("rule", ["suggest", "x"], {}),
+        ("resource", ["add"], {"--path": "docs/a.md"}),
+        ("config", ["list"], {}),
+        ("distill", ["x"], {"--provider": "extract"}),
+        ("upkeep", [], {}),
+    ],
+)
 def test_what_a_session_may(verb, words, given):
     assert refusal(SESSION, verb, words, given, lambda path: True) == ""
 
 
-@pytest.mark.parametrize(("verb", "words", "given"), [
-    ("resource", ["add"], {"--path": "/etc/passwd"}), ("resource", ["run", "x"], {"--cwd": "/"}), ("check", ["/etc/passwd"], {}), ("import", ["dir", "/etc"], {}), ("eval", ["/etc/passwd"], {})])
+@pytest.mark.parametrize(
+    ("verb", "words", "given"),
+    [
+        ("resource", ["add"], {"--path": "/etc/passwd"}),
+        ("resource", ["run", "x"], {"--cwd": "/"}),
+        ("check", ["/etc/passwd"], {}),
+        ("import", ["dir", "/etc"], {}),
+        ("eval", ["/etc/passwd"], {}),
+    ],
+)
 def test_a_session_names_no_path_outside_the_project(verb, words, given):
     assert "files of the project" in refusal(SESSION, verb, words, given, lambda path: False)
     assert refusal(PERSON, verb, words, given, lambda path: False) == ""
@@ -83,7 +148,9 @@ def test_only_the_hook_that_is_the_parent_makes_a_slash_command():
 
 def test_what_is_held_are_settings():
     """No key of a project is held, but the one that it can only switch off; none is misspelt."""
-    assert set(config.HELD) <= set(config.DEFAULTS) and set(config.HELD) & set(config.PROJECT_KEYS) == {"notes.provider"}
+    assert set(config.HELD) <= set(config.DEFAULTS) and set(config.HELD) & set(
+        config.PROJECT_KEYS
+    ) == {"notes.provider"}
 
 
 def test_the_column_of_mcp_names_verbs_of_the_table():

@@ -10,11 +10,24 @@ from memory.store.redactor import clean, redact, secrets
 VALUE = made("label", ALNUM, 16)
 
 
-@pytest.mark.parametrize("template", [
-    "password:\n\n\n{}", "## Password\n\n```\n{}\n```", "| user | password |\n|---|---|\n| admin | {} |", "host,login,password\ndb1,root,{}\n",
-    "the password for the staging database is {}", "use {} as the password", "비밀번호\n```\n{}\n```", "パスワードとして「{}」を使う", "把密码设置为{}", "nimm {} als Passwort", "пароль от базы — {}",
-    "<th>Password</th></tr><tr><td>{}</td></tr>", "<key>Password</key>\n<string>{}</string>",
-])
+@pytest.mark.parametrize(
+    "template",
+    [
+        "password:\n\n\n{}",
+        "## Password\n\n```\n{}\n```",
+        "| user | password |\n|---|---|\n| admin | {} |",
+        "host,login,password\ndb1,root,{}\n",
+        "the password for the staging database is {}",
+        "use {} as the password",
+        "비밀번호\n```\n{}\n```",
+        "パスワードとして「{}」を使う",
+        "把密码设置为{}",
+        "nimm {} als Passwort",
+        "пароль от базы — {}",
+        "<th>Password</th></tr><tr><td>{}</td></tr>",
+        "<key>Password</key>\n<string>{}</string>",
+    ],
+)
 def test_a_value_goes_wherever_its_label_reaches(template):
     """Below it, at the head of its column, in its sentence, in seven languages."""
     assert VALUE not in redact("Before.\n" + template.format(VALUE) + "\nAfter.").text
@@ -28,19 +41,51 @@ def test_a_label_reaches_as_far_as_is_documented_and_no_farther():
 
 
 def test_an_answer_to_a_question_goes():
-    """Texts that are cleaned together follow one another: what is asked in one is told in the next."""
+    """Texts that are cleaned together follow one another: what is asked in one is told in the
+    next.
+    """
     config = {"redact.enabled": True, "redact.allow": ()}
     assert VALUE not in clean(["What is the password for the staging host?", VALUE], config, "")[1]
     assert clean(["What is the best name for the staging host?", VALUE], config, "")[1] == VALUE
 
 
-@pytest.mark.parametrize("text", [
-    "the password is stored in db1", "password hash:\n" + made("h", HEX, 40), "the token limit is 4096", "Reset the password in step2.", "password policy:\n12characters",
-    "| key | type |\n|---|---|\n| user_id2 | int |", "| token | count |\n|---|---|\n| foo2 | 12 |", "the commit with the password fix is 1a2b3c4d5e6f", "key:\n- item1\n- item2", "the secret to speed is O2",
-    "password\nreset2024.md", "--- PASS: TestTwo7Parts\n=== RUN   TestTwo7Parts/7_hex_chars", "token\ntoolu_" + made("t", ALNUM, 24), "use sha256 as the password hash", "The API key goes into config.v2.yaml", "password:\nhttps://h.example/reset/12",
-    "const password = new Password2FA()\nfoo7", "Passwords are hashed with argon2id", "the key is to use Python3", "token: see section 4.2\n\nv2.10.3", "비밀번호는 8자 이상이어야 한다", "密码长度至少12位", "pass the id 42 as the key", "a secret that only user2 knows",
-    "name,key\nfoo,bar2\n", "the password field is called pwd2", "primary key:\n" + made("p", ALNUM, 24), "-----BEGIN PUBLIC KEY-----\n" + made("pub", ALNUM, 60), "cache key is linux-node18-" + made("c", HEX, 20), "KeyError: 'password'\n  File \"a.py\", line 12",
-])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the password is stored in db1",
+        "password hash:\n" + made("h", HEX, 40),
+        "the token limit is 4096",
+        "Reset the password in step2.",
+        "password policy:\n12characters",
+        "| key | type |\n|---|---|\n| user_id2 | int |",
+        "| token | count |\n|---|---|\n| foo2 | 12 |",
+        "the commit with the password fix is 1a2b3c4d5e6f",
+        "key:\n- item1\n- item2",
+        "the secret to speed is O2",
+        "password\nreset2024.md",
+        "--- PASS: TestTwo7Parts\n=== RUN   TestTwo7Parts/7_hex_chars",
+        "token\ntoolu_" + made("t", ALNUM, 24),
+        "use sha256 as the password hash",
+        "The API key goes into config.v2.yaml",
+        "password:\nhttps://h.example/reset/12",
+        "const password = new Password2FA()\nfoo7",
+        "Passwords are hashed with argon2id",
+        "the key is to use Python3",
+        "token: see section 4.2\n\nv2.10.3",
+        "비밀번호는 8자 이상이어야 한다",
+        "密码长度至少12位",
+        "pass the id 42 as the key",
+        "a secret that only user2 knows",
+        "name,key\nfoo,bar2\n",
+        "the password field is called pwd2",
+        "primary key:\n" + made("p", ALNUM, 24),
+        "-----BEGIN PUBLIC KEY-----\n" + made("pub", ALNUM, 60),
+        "cache key is linux-node18-" + made("c", HEX, 20),
+        "KeyError: 'password'\n  File \"a.py\", line 12",
+    ],
+)
 def test_what_merely_stands_near_a_label_stays(text):
-    """Names, versions, files, hashes, counts and code below or beside such a word are no values of it."""
+    """Names, versions, files, hashes, counts and code below or beside such a word are no values of
+    it.
+    """
     assert secrets("One.\n" + text + "\nTwo.") == {}

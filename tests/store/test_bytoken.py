@@ -1,4 +1,6 @@
-"""Tokens by their own form: young vendors, vendors that no table knows, and what merely begins as a token does."""
+"""Tokens by their own form: young vendors, vendors that no table knows, and what merely begins as a
+token does.
+"""
 
 from __future__ import annotations
 
@@ -11,23 +13,44 @@ from memory.store.redactor import redact, secrets
 
 @pytest.mark.parametrize("context", VENDOR_CONTEXTS)
 def test_the_token_of_a_young_vendor_goes_in_any_context(context):
-    """Each format of the last years goes without a name beside it, in JSON, an address, a list, a command."""
-    assert [name for name, token in vendors("young") if token in redact(context.format(token)).text] == []
+    """Each format of the last years goes without a name beside it, in JSON, an address, a list, a
+    command.
+    """
+    assert [
+        name for name, token in vendors("young") if token in redact(context.format(token)).text
+    ] == []
 
 
 def test_a_token_that_no_table_knows_goes_by_its_form():
-    """A short word, a sign, and 32 random characters of both cases; with 31 it stays, which is the documented limit."""
+    """A short word, a sign, and 32 random characters of both cases; with 31 it stays, which is the
+    documented limit.
+    """
     body = made("unheard", ALNUM, 32)
     assert body not in redact("we got qyx_%s today" % body).text
     assert redact("we got qyx_%s today" % body[:31]).found == ()
 
 
-@pytest.mark.parametrize("text", [
-    "toolu_%s" % made("t", ALNUM, 40), "see commit_%s" % made("c", HEX, 40), "re_render_all_components", "rnd_state_vector_of_the_model",
-    "sk_buff_head_init(&queue)", "fc-%s" % made("f", HEX, 20), "pk_user_id", "cus_%s" % made("u", ALNUM, 34), "msg_%s" % made("m", ALNUM, 36),
-    "image my-app_%s" % made("i", HEX, 64), "fw_cfg_add_file_from_generator", "pa-%s" % ("settings-page-" * 3), "AQ.About", "secret-management-in-kubernetes-clusters",
-    "test_AccountServiceReturnsNothingForUnknownUsers123", "re_exports_of_the_module_2_and_3",
-])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "toolu_%s" % made("t", ALNUM, 40),
+        "see commit_%s" % made("c", HEX, 40),
+        "re_render_all_components",
+        "rnd_state_vector_of_the_model",
+        "sk_buff_head_init(&queue)",
+        "fc-%s" % made("f", HEX, 20),
+        "pk_user_id",
+        "cus_%s" % made("u", ALNUM, 34),
+        "msg_%s" % made("m", ALNUM, 36),
+        "image my-app_%s" % made("i", HEX, 64),
+        "fw_cfg_add_file_from_generator",
+        "pa-%s" % ("settings-page-" * 3),
+        "AQ.About",
+        "secret-management-in-kubernetes-clusters",
+        "test_AccountServiceReturnsNothingForUnknownUsers123",
+        "re_exports_of_the_module_2_and_3",
+    ],
+)
 def test_an_identifier_that_begins_as_a_token_stays(text):
     """Names of functions, files and records, and digests, are no tokens."""
     assert secrets("One.\n" + text + "\nTwo.") == {}

@@ -16,7 +16,9 @@ def test_a_run_that_was_cut_short_goes_on_under_its_name(place, now):
     run = journal.begin(place, now)
     journal.write(place, run, Step("archive", "c-1", "p/checkpoints/x.md"), now)
     assert journal.cut(place) == run == journal.begin(place, now + 60)
-    journal.write(place, run, Step("change", "l-1", "p/learnings/y.md", "", "0" * 64, "1" * 64), now)
+    journal.write(
+        place, run, Step("change", "l-1", "p/learnings/y.md", "", "0" * 64, "1" * 64), now
+    )
     journal.mark(place, run, "done", now)
     found = journal.last(place)
     assert journal.cut(place) == "" and [step.do for step in found.steps] == ["archive", "change"]

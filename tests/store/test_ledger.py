@@ -1,4 +1,6 @@
-"""The ledger of uses and outcomes: what is appended stays, what is folded is right, and nothing derived is needed."""
+"""The ledger of uses and outcomes: what is appended stays, what is folded is right, and nothing
+derived is needed.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ def book(place) -> ledger.Ledger:
 
 
 def lines(book: ledger.Ledger) -> list[dict]:
-    """Return the rows of a ledger; a blank line stands where one writer met another in the middle of its line."""
+    """Return the rows of a ledger; a blank line stands where one writer met another in the middle
+    of its line.
+    """
     return [json.loads(line) for line in Path(book.path).read_text().splitlines() if line]
 
 
@@ -42,8 +46,10 @@ def put(book: ledger.Ledger, count: int, now: float, start: int = 0) -> None:
     """Write many uses of a hundred records at once."""
     with Path(book.path).open("ab") as file:
         for i in range(start, start + count):
-            file.write(b'{"v":1,"t":"2026-11-21T14:30:52Z","id":"l-%08x","event":"use","session":"%08x","prompt":"%08x"}\n' % (
-                i % 100, i, i))
+            file.write(
+                b'{"v":1,"t":"2026-11-21T14:30:52Z","id":"l-%08x","event":"use",'
+                b'"session":"%08x","prompt":"%08x"}\n' % (i % 100, i, i)
+            )
 
 
 def uses(book: ledger.Ledger) -> int:
@@ -55,15 +61,30 @@ def test_a_line_holds_ids_and_short_hashes_and_no_text(book, now):
     ledger.note(book, "l-1", "use", now, "session of mine", "prompt of mine")
     ledger.note(book, "l-1", "down", now)
     first, second = lines(book)
-    assert first == {"v": 1, "t": "2026-11-21T14:30:52Z", "id": "l-1", "event": "use",
-                     "session": files.sha256(b"session of mine")[:8], "prompt": files.sha256(b"prompt of mine")[:8]}
-    assert second == {"v": 1, "t": "2026-11-21T14:30:52Z", "id": "l-1", "event": "down", "session": ""}
+    assert first == {
+        "v": 1,
+        "t": "2026-11-21T14:30:52Z",
+        "id": "l-1",
+        "event": "use",
+        "session": files.sha256(b"session of mine")[:8],
+        "prompt": files.sha256(b"prompt of mine")[:8],
+    }
+    assert second == {
+        "v": 1,
+        "t": "2026-11-21T14:30:52Z",
+        "id": "l-1",
+        "event": "down",
+        "session": "",
+    }
     assert os.stat(book.path).st_mode & 0o777 == 0o600
 
 
 def test_eight_processes_lose_and_tear_nothing(book):
     """Each line is one write at the file's end."""
-    writers = [subprocess.Popen([sys.executable, "-c", WRITER, ROOT, book.path, book.cache, str(n)]) for n in range(8)]
+    writers = [
+        subprocess.Popen([sys.executable, "-c", WRITER, ROOT, book.path, book.cache, str(n)])
+        for n in range(8)
+    ]
     assert [writer.wait(60) for writer in writers] == [0] * 8
     found = ledger.whole(book)
     assert (len(lines(book)), uses(book), found.torn, found.passed) == (4000, 4000, 0, 0)
@@ -96,18 +117,26 @@ def test_a_truncated_last_line_costs_that_line_alone(book, now):
 def test_lines_of_a_newer_version_are_kept_and_passed_over(book, now, run, env):
     """Doctor says so; what this version knows counts."""
     ledger.note(book, "l-1", "up", now)
-    newer = '{"v":2,"id":"l-1","event":"up"}\n{"v":1,"t":"x","id":"l-1","event":"praised","session":""}\nnot a line\n'
+    newer = (
+        '{"v":2,"id":"l-1","event":"up"}\n{"v":1,"t":"x","id":"l-1","event":"praised",'
+        '"session":""}\nnot a line\n'
+    )
     with Path(book.path).open("a") as file:
         file.write(newer)
     found = ledger.read(book)
     assert (found.counts("l-1").up, found.passed, found.torn) == (1, 2, 1)
     said = run("doctor").stdout
-    assert "2 lines of a newer version, which are skipped" in said and "1 line that cannot be read" in said
+    assert (
+        "2 lines of a newer version, which are skipped" in said
+        and "1 line that cannot be read" in said
+    )
     assert newer in Path(book.path).read_text()
 
 
 def test_a_session_has_one_say_on_a_record(book, now):
-    """The same word again counts once; another word, another session and a terminal of one's own count."""
+    """The same word again counts once; another word, another session and a terminal of one's own
+    count.
+    """
     for session in ("a", "a", "b", "", ""):
         ledger.note(book, "l-1", "up", now, session)
         ledger.note(book, "l-1", "again", now, session)
@@ -126,7 +155,9 @@ def test_a_clock_that_jumps_harms_nothing(book, now, days):
 
 
 def test_a_snapshot_is_what_its_lines_are(book, now):
-    """Folding on from a snapshot, and folding anew, give the same; without the snapshot nothing is lost."""
+    """Folding on from a snapshot, and folding anew, give the same; without the snapshot nothing is
+    lost.
+    """
     Path(book.path).parent.mkdir(parents=True)
     put(book, 2000, now)
     ledger.note(book, "l-1", "up", now, "a")
@@ -173,9 +204,18 @@ def test_a_damaged_snapshot_is_as_none(book, now, damage):
     assert uses(book) == 2000
 
 
-@pytest.mark.parametrize("content", [
-    b"\n\n\n", b"\0" * 5000, b"{" * 9000 + b"\n", b'{"v":1}\n[1]\n7\n', "한글\n".encode(), b"x" * (9 << 20),
-    b'{"v":1,"t":1,"id":2,"event":"use","session":3}\n'])
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"\n\n\n",
+        b"\0" * 5000,
+        b"{" * 9000 + b"\n",
+        b'{"v":1}\n[1]\n7\n',
+        "한글\n".encode(),
+        b"x" * (9 << 20),
+        b'{"v":1,"t":1,"id":2,"event":"use","session":3}\n',
+    ],
+)
 def test_whatever_stands_in_a_ledger_reading_goes_on(book, now, content):
     """Noise is passed over, and lines that come after it count."""
     Path(book.path).parent.mkdir(parents=True)
@@ -211,8 +251,15 @@ def test_a_cache_that_cannot_be_written_costs_the_snapshot_alone(book, now):
 def test_a_record_counts_in_the_ledger_of_its_tier(place, now):
     """Private and shared records in the workspace's, global ones in the global tier's."""
     private, everyone = ledger.ledgers(place)
-    assert [ledger.holding(place, tier + "/learnings/x.md") for tier in "psg"] == [private, private, everyone]
-    assert private.path == place.private + "/ledger.jsonl" and everyone.path == place.home + "/global/ledger.jsonl"
+    assert [ledger.holding(place, tier + "/learnings/x.md") for tier in "psg"] == [
+        private,
+        private,
+        everyone,
+    ]
+    assert (
+        private.path == place.private + "/ledger.jsonl"
+        and everyone.path == place.home + "/global/ledger.jsonl"
+    )
     other = layout.locate({"HOME": os.path.dirname(place.home)}, "/")
     assert ledger.ledgers(other)[1] == everyone
 
@@ -230,7 +277,9 @@ def test_a_ledger_that_cannot_be_written_is_one_line(place, now):
     """It names the file and the remedy."""
     vault.put(place, "p/learnings/x.md", "x")
     os.mkdir(place.private + "/ledger.jsonl")
-    with pytest.raises(StoreError, match=r"ledger\.jsonl could not be written: .*; check its permissions"):
+    with pytest.raises(
+        StoreError, match=r"ledger\.jsonl could not be written: .*; check its permissions"
+    ):
         ledger.note(ledger.ledgers(place)[0], "l-1", "up", now)
 
 

@@ -23,7 +23,9 @@ def python(code: str, *, seconds: float = 20.0, limit: int = 1 << 20, **more):
 
 def test_a_child_has_an_empty_folder_of_its_own_and_its_input():
     """The folder is gone afterwards."""
-    done = python("import os, sys; print(os.getcwd(), os.listdir('.'), sys.stdin.read()); sys.exit(3)")
+    done = python(
+        "import os, sys; print(os.getcwd(), os.listdir('.'), sys.stdin.read()); sys.exit(3)"
+    )
     folder, listed, said = done.out.decode().split()
     assert (done.rc, listed, said, done.in_time, done.full) == (3, "[]", "in", True, False)
     assert not Path(folder).exists()
@@ -40,8 +42,11 @@ def test_a_deadline_ends_the_whole_group(tmp_path):
     """A grandchild too, whatever it does with signals."""
     told = tmp_path / "pid"
     inner = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(60)"
-    done = python("import subprocess, sys; child = subprocess.Popen([sys.executable, '-c', %r]); "
-                  "open(%r, 'w').write(str(child.pid)); child.wait()" % (inner, str(told)), seconds=2.0)
+    done = python(
+        "import subprocess, sys; child = subprocess.Popen([sys.executable, '-c', %r]); "
+        "open(%r, 'w').write(str(child.pid)); child.wait()" % (inner, str(told)),
+        seconds=2.0,
+    )
     assert not done.in_time and done.rc < 0
     assert gone(int(told.read_text()))
 
@@ -56,10 +61,23 @@ def test_another_thread_may_stop_a_child():
 def test_what_a_child_prints_is_handed_on_as_it_comes(tmp_path):
     """Both streams, one call after the other."""
     said: list[tuple[int, bytes]] = []
-    done = process.stream([sys.executable, "-I", "-c", "import sys; print('one', flush=True); sys.stderr.write('two')"],
-                          subprocess.DEVNULL, 20.0, {}, str(tmp_path), lambda number, piece: said.append((number, piece)))
+    done = process.stream(
+        [
+            sys.executable,
+            "-I",
+            "-c",
+            "import sys; print('one', flush=True); sys.stderr.write('two')",
+        ],
+        subprocess.DEVNULL,
+        20.0,
+        {},
+        str(tmp_path),
+        lambda number, piece: said.append((number, piece)),
+    )
     assert done.in_time and done.rc == 0
-    assert {number: b"".join(piece for to, piece in said if to == number).strip() for number in (1, 2)} == {1: b"one", 2: b"two"}
+    assert {
+        number: b"".join(piece for to, piece in said if to == number).strip() for number in (1, 2)
+    } == {1: b"one", 2: b"two"}
 
 
 def test_a_program_is_found_on_absolute_entries_of_path_alone(tmp_path, monkeypatch):
@@ -69,5 +87,9 @@ def test_a_program_is_found_on_absolute_entries_of_path_alone(tmp_path, monkeypa
     program.chmod(0o755)
     monkeypatch.chdir(tmp_path)
     assert process.which("claude", {"PATH": ".:" + os.pathsep}) == "" == process.which("claude", {})
-    assert process.which("claude", {"PATH": str(tmp_path)}) == str(program) == process.which(str(program), {})
+    assert (
+        process.which("claude", {"PATH": str(tmp_path)})
+        == str(program)
+        == process.which(str(program), {})
+    )
     assert process.which("./claude", {"PATH": str(tmp_path)}) == ""

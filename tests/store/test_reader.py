@@ -1,4 +1,6 @@
-"""Reading: what people leave is read or skipped with a reason, links lead nowhere, and a typed word finds its record."""
+"""Reading: what people leave is read or skipped with a reason, links lead nowhere, and a typed word
+finds its record.
+"""
 
 from __future__ import annotations
 
@@ -21,19 +23,33 @@ posix_only = pytest.mark.skipif(os.name == "nt", reason="POSIX modes, links and 
 
 
 def test_what_people_leave_is_read_or_skipped_with_a_reason(store, place):
-    """Editors' and synchronisers' copies are no second memory; what cannot be read is named with a remedy."""
+    """Editors' and synchronisers' copies are no second memory; what cannot be read is named with a
+    remedy.
+    """
     write(place, "p/learnings/good.md", "# Good\n")
     write(place, "p/learnings/2026/deep.md", "# Deep\n")
-    for left in ("a.sync-conflict-20261121-143052-ABCDEFG.md", "a (conflicted copy 2026-11-21).md",
-                 "a (Alex's conflicted copy).md",
-                 "a.md.orig", "a.md~", ".#a.md", ".a.md.swp", files.TEMP + "12-0", ".hidden.md", "a.txt", "#a.md"):
+    for left in (
+        "a.sync-conflict-20261121-143052-ABCDEFG.md",
+        "a (conflicted copy 2026-11-21).md",
+        "a (Alex's conflicted copy).md",
+        "a.md.orig",
+        "a.md~",
+        ".#a.md",
+        ".a.md.swp",
+        files.TEMP + "12-0",
+        ".hidden.md",
+        "a.txt",
+        "#a.md",
+    ):
         write(place, "p/learnings/" + left, "# No\n")
     write(place, "p/learnings/wide.md", "# x\n".encode("utf-16"))
     write(place, "s/checkpoints/shared.md", "# Shared\n")
     write(place, "p/archive/learnings/old.md", "# Old\n")
     os.makedirs(place.path("p/learnings/folder.md"))
     assert [record.title for record in store.each()] == ["Deep", "Good", "Shared"]
-    reasons = {skipped.name: (skipped.line, skipped.reason, skipped.remedy) for skipped in store.skipped}
+    reasons = {
+        skipped.name: (skipped.line, skipped.reason, skipped.remedy) for skipped in store.skipped
+    }
     assert reasons["p/learnings/wide.md"] == (1, "not UTF-8 text", "save it as UTF-8")
     assert len(reasons) == 4 and all(remedy for _, _, remedy in reasons.values())
 
@@ -42,7 +58,9 @@ def test_a_large_file_is_read_in_part_and_said(store, place):
     """Of 5 MB the first 1 MiB is a record, with its problem; a change keeps the rest."""
     write(place, "p/learnings/big.md", "---\ntitle: Big\n---\n" + "word word\n" * 500000)
     record = store.read("p/learnings/big.md")
-    assert record.title == "Big" and len(record.body) <= records.READ_LIMIT and record.size > 5000000
+    assert (
+        record.title == "Big" and len(record.body) <= records.READ_LIMIT and record.size > 5000000
+    )
     assert "1 MiB" in record.problems[-1]
     store.edit(record.name, {"pinned": "true"})
     assert len(store.raw(record.name)) > 5000000 and store.read(record.name).pinned
@@ -50,7 +68,9 @@ def test_a_large_file_is_read_in_part_and_said(store, place):
 
 @posix_only
 def test_links_out_of_the_store_are_not_followed(store, place, project, tmp_path):
-    """A link to a file, a directory or a sibling with the same start gives no byte of what lies outside."""
+    """A link to a file, a directory or a sibling with the same start gives no byte of what lies
+    outside.
+    """
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "secret.md").write_text("# Secret\n")
@@ -69,15 +89,33 @@ def test_links_out_of_the_store_are_not_followed(store, place, project, tmp_path
     assert [record.title for record in store.each()] == ["Real", "Real"]
     assert not {"p/learnings/file.md", "p/learnings/sibling.md"} & set(store.names())
     list(store.each())
-    assert {skipped.name.rpartition("/")[2] for skipped in store.skipped} == {"file.md", "sibling.md", "folder",
-                                                                              "rules", "broken.md", "pipe.md"}
-    for name in ("p/learnings/file.md", "p/learnings/folder/secret.md", "p/rules/secret.md", "p/learnings/sibling.md"):
-        for attempt in (store.read, store.raw, lambda n: store.archive(n, "x"), lambda n: store.edit(n, {"a": "b"})):
+    assert {skipped.name.rpartition("/")[2] for skipped in store.skipped} == {
+        "file.md",
+        "sibling.md",
+        "folder",
+        "rules",
+        "broken.md",
+        "pipe.md",
+    }
+    for name in (
+        "p/learnings/file.md",
+        "p/learnings/folder/secret.md",
+        "p/rules/secret.md",
+        "p/learnings/sibling.md",
+    ):
+        for attempt in (
+            store.read,
+            store.raw,
+            lambda n: store.archive(n, "x"),
+            lambda n: store.edit(n, {"a": "b"}),
+        ):
             with pytest.raises(StoreError):
                 attempt(name)
     with pytest.raises(StoreError):
         store.add("rule", "T", "b", extra={"rationale": "r"})
-    assert os.listdir(outside) == ["secret.md"] and (outside / "secret.md").read_text() == "# Secret\n"
+    assert (
+        os.listdir(outside) == ["secret.md"] and (outside / "secret.md").read_text() == "# Secret\n"
+    )
 
 
 @posix_only
@@ -95,7 +133,9 @@ def test_a_shared_tier_that_points_elsewhere_is_left_alone(place, now, project, 
 
 @posix_only
 def test_a_link_swapped_during_a_read_gives_nothing_away(store, place, tmp_path):
-    """While a folder turns into a link and back, a read gives the record or an error, never what lies outside."""
+    """While a folder turns into a link and back, a read gives the record or an error, never what
+    lies outside.
+    """
     outside = tmp_path / "outside" / "sub"
     outside.mkdir(parents=True)
     (outside / "a.md").write_text("SECRET\n")
@@ -114,7 +154,8 @@ def test_a_link_swapped_during_a_read_gives_nothing_away(store, place, tmp_path)
     swapper.start()
     seen, start = set(), time.monotonic()
     try:
-        # On a busy machine one of the two may not turn up for seconds: the race is over once both have.
+        # On a busy machine one of the two may not turn up for seconds: the race is over once both
+        # have.
         while time.monotonic() < start + 1 or (len(seen) < 2 and time.monotonic() < start + 30):
             try:
                 seen.add(store.read(name).body)
@@ -151,8 +192,14 @@ def test_a_record_is_found_by_id_start_name_and_file(store):
     """All the ways a person names a record lead to it."""
     first = store.add("learning", "First", "a")
     store.add("plan", "Second", "b")
-    for text in (first.id, first.id[:5], first.name, first.name.rpartition("/")[2], first.name.rpartition("/")[2][:-3],
-                 " " + first.id + " "):
+    for text in (
+        first.id,
+        first.id[:5],
+        first.name,
+        first.name.rpartition("/")[2],
+        first.name.rpartition("/")[2][:-3],
+        " " + first.id + " ",
+    ):
         assert store.find(text) == first
 
 
@@ -174,9 +221,20 @@ def test_what_is_not_found_names_what_is_near(store, place):
         store.find("zzz")
 
 
-@pytest.mark.parametrize(("typed", "near"), [
-    ("l-1a2b3c4e", True), ("l-1a2b34d", True), ("l-1a2b3c44d", True), ("l-1a2bc34d", True), ("l-1a2b3c4", True),
-    ("l-1a2b3d4e", False), ("l-2b1a3c4d", False), ("l-1a2b", False), ("", False)])
+@pytest.mark.parametrize(
+    ("typed", "near"),
+    [
+        ("l-1a2b3c4e", True),
+        ("l-1a2b34d", True),
+        ("l-1a2b3c44d", True),
+        ("l-1a2bc34d", True),
+        ("l-1a2b3c4", True),
+        ("l-1a2b3d4e", False),
+        ("l-2b1a3c4d", False),
+        ("l-1a2b", False),
+        ("", False),
+    ],
+)
 def test_only_a_slip_of_the_finger_is_near_an_id(typed, near):
     """One character other, less or more, or two swapped; two others make another id."""
     assert reader.is_slip(typed, "l-1a2b3c4d") is near
@@ -193,13 +251,17 @@ def test_of_a_duplicate_id_the_newest_counts(store, place):
         write(place, "p/learnings/%s.md" % name, "---\nid: same\ntitle: %s\n---\n" % name)
         os.utime(place.path("p/learnings/%s.md" % name), (instant, instant))
     assert store.find("same").title == "new" and len(list(store.each())) == 3
-    assert store.duplicates == {"same": ["p/learnings/mid.md", "p/learnings/new.md", "p/learnings/old.md"]}
+    assert store.duplicates == {
+        "same": ["p/learnings/mid.md", "p/learnings/new.md", "p/learnings/old.md"]
+    }
 
 
 def test_a_kind_is_found_in_any_folder(store, place):
     """A rule that stands among the learnings is a rule."""
     write(place, "p/learnings/x.md", "---\nkind: rule\nrationale: r\n---\n")
-    assert [record.kind for record in store.each(["rule"])] == ["rule"] and list(store.each(["learning"])) == []
+    assert [record.kind for record in store.each(["rule"])] == ["rule"] and list(
+        store.each(["learning"])
+    ) == []
 
 
 @posix_only
@@ -231,11 +293,16 @@ def test_what_cannot_be_read_carries_its_reason(store):
     """The error holds the same four facts that a walk notes."""
     with pytest.raises(Unreadable) as caught:
         store.read("p/learnings/absent.md")
-    assert caught.value.skipped.name == "p/learnings/absent.md" and caught.value.skipped.reason == "no such record"
+    assert (
+        caught.value.skipped.name == "p/learnings/absent.md"
+        and caught.value.skipped.reason == "no such record"
+    )
 
 
 def test_a_conversation_stands_in_the_private_tier_alone(store, place):
-    """One in a repository or for all projects is passed over, with what mends it: nobody meant to share what was said."""
+    """One in a repository or for all projects is passed over, with what mends it: nobody meant to
+    share what was said.
+    """
     name = talks.put(place)
     talks.put(place, tier="s", id="c-7a1c0002")
     talks.put(place, tier="g", id="c-7a1c0003")
@@ -256,21 +323,38 @@ def test_the_many_files_of_sessions_are_read_for_their_own_kind_alone(store, pla
     for kind in ("conversation", "checkpoint", "learning"):
         assert [record.kind for record in store.each((kind,))] == [kind]
     assert [name.split("/")[1] for name in read] == [
-        "conversations", "learnings", "checkpoints", "learnings", "learnings"]
+        "conversations",
+        "learnings",
+        "checkpoints",
+        "learnings",
+        "learnings",
+    ]
 
 
-@pytest.mark.parametrize(("body", "problem"), [
-    ("", ""), ("Only prose.\n", ""), ("## 14:03 said\n\n" + "word word\n" * 500000, "1 MiB")])
+@pytest.mark.parametrize(
+    ("body", "problem"),
+    [("", ""), ("Only prose.\n", ""), ("## 14:03 said\n\n" + "word word\n" * 500000, "1 MiB")],
+)
 def test_a_conversation_of_any_body_is_read(store, place, body, problem):
     """Empty, without a turn, of 5 MB."""
     record = store.read(talks.put(place, (body,)))
-    assert record.kind == "conversation" and record.source == "auto" and problem in "".join(record.problems)
+    assert (
+        record.kind == "conversation"
+        and record.source == "auto"
+        and problem in "".join(record.problems)
+    )
 
 
 def test_a_conversation_that_is_no_text_is_named(store, place):
     """Not UTF-8: skipped, with the remedy; one odd byte is no reason to skip it."""
-    name = write(place, "p/conversations/2026-01-23/140300-wide.md", talks.page().decode().encode("utf-16"))
-    assert list(store.each()) == [] and store.skipped[0].name == name and store.skipped[0].remedy == "save it as UTF-8"
+    name = write(
+        place, "p/conversations/2026-01-23/140300-wide.md", talks.page().decode().encode("utf-16")
+    )
+    assert (
+        list(store.each()) == []
+        and store.skipped[0].name == name
+        and store.skipped[0].remedy == "save it as UTF-8"
+    )
     os.remove(place.path(name))
     talks.put(place, ("## 14:03 caf\udce9\n",))
     assert [record.kind for record in store.each()] == ["conversation"]

@@ -13,8 +13,11 @@ from memory.store import safegit
 
 def test_git_answers_as_it_would_with_the_configuration(project, env):
     """In a worktree, with packed references, a split index and lines that end as on Windows."""
+
     def git(*words: str, at: str = project) -> str:
-        return subprocess.run(["git", *words], cwd=at, env=env, check=True, capture_output=True, text=True).stdout
+        return subprocess.run(
+            ["git", *words], cwd=at, env=env, check=True, capture_output=True, text=True
+        ).stdout
 
     Path(project, "a.txt").write_bytes(b"one\r\n")
     git("config", "core.autocrlf", "input")
@@ -27,15 +30,23 @@ def test_git_answers_as_it_would_with_the_configuration(project, env):
     Path(tree, "b.txt").write_text("two\n")
     git("add", "b.txt", at=tree)
     for at in (project, tree):
-        for words in (("log", "--format=%H %an", "HEAD"), ("status", "--porcelain", "-uall"), ("diff", "--cached", "--raw"),
-                      ("rev-list", "--count", "HEAD"), ("log", "-g", "--format=%H %gs", "HEAD")):
+        for words in (
+            ("log", "--format=%H %an", "HEAD"),
+            ("status", "--porcelain", "-uall"),
+            ("diff", "--cached", "--raw"),
+            ("rev-list", "--count", "HEAD"),
+            ("log", "-g", "--format=%H %gs", "HEAD"),
+        ):
             assert safegit.read(at, env, *words).out.decode() == git(*words, at=at), words
 
 
 def test_a_folder_outside_of_git_says_so(tmp_path, env):
     """And nothing is left of the directory that git would have been given."""
     done = safegit.read(str(tmp_path), env, "log")
-    assert (done.rc, done.err.decode()) == (127, "git does not run here: this is not a git repository")
+    assert (done.rc, done.err.decode()) == (
+        127,
+        "git does not run here: this is not a git repository",
+    )
 
 
 def test_nothing_is_left_of_the_directory_that_git_is_given(project, env, tmp_path, monkeypatch):

@@ -1,4 +1,6 @@
-"""The words for secrets: each is found from its stem, in each language, and what turns it into something else."""
+"""The words for secrets: each is found from its stem, in each language, and what turns it into
+something else.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +11,12 @@ import pytest
 from memory.store import secretlabels
 
 WORDS = (
-    "password passwords passwd passphrase passcode passwort passwörter kennwort pwd pw secret secrets token tokens credential creds key keys"
-    " geheimnis zugangsdaten senha wachtwoord parola contraseña schlüssel hasło şifre lösenord пароль пароля токен ключ секрет 비밀번호 암호"
-    " 패스워드 비번 시크릿 토큰 인증키 パスワード パスコード トークン シークレット 秘密鍵 密码 密碼 口令 密钥 令牌 凭证 私钥").split()
+    "password passwords passwd passphrase passcode passwort passwörter kennwort pwd pw secret "
+    "secrets token tokens credential creds key keys geheimnis zugangsdaten senha wachtwoord parola "
+    "contraseña schlüssel hasło şifre lösenord пароль пароля токен ключ секрет 비밀번호 암호 "
+    "패스워드 비번 시크릿 토큰 인증키 パスワード パスコード トークン シークレット 秘密鍵 密码 密碼 "
+    "口令 密钥 令牌 凭证 私钥"
+).split()
 
 
 @pytest.mark.parametrize("word", WORDS)
@@ -30,7 +35,10 @@ def test_each_stem_begins_a_word():
         assert any(re.compile(secretlabels.LABEL).match(stem + ending) for ending in endings), stem
 
 
-@pytest.mark.parametrize("rest", [" hash", "_id", " length", " policy", "Manager", "s are", "_url", " file", " reset", "less"])
+@pytest.mark.parametrize(
+    "rest",
+    [" hash", "_id", " length", " policy", "Manager", "s are", "_url", " file", " reset", "less"],
+)
 def test_a_word_that_goes_on_may_name_something_else(rest):
     """Of a hash, a length or a file no value follows; a plural and a verb change nothing."""
     found = re.compile(secretlabels.NOT_LABEL, re.I).match(rest)

@@ -1,4 +1,6 @@
-"""The table of tokens: one expression finds every prefix, the longest that fits, and each row takes what it should."""
+"""The table of tokens: one expression finds every prefix, the longest that fits, and each row takes
+what it should.
+"""
 
 from __future__ import annotations
 
@@ -24,11 +26,21 @@ def test_a_longer_prefix_gives_way_to_a_shorter_one():
     assert rows == ["sk-ant-", "sk-"]
 
 
-@pytest.mark.parametrize(("token", "taken"), [
-    ("cf" + "at_" + made("cf", ALNUM, 40) + made("sum", HEX, 8), True), ("cf" + "at_" + made("cf", ALNUM, 12), False),
-    ("s" + "k_" + made("el", HEX, 48), True), ("s" + "k_" + made("el", HEX, 32), False), ("f" + "c-" + made("fc", HEX, 32), True), ("f" + "c-" + made("fc", HEX, 20), False),
-    ("A" + "Q.Ab8RN6" + made("aq", ALNUM, 44), True), ("A" + "Q.Abstract", False), ("p" + "k_4421_" + made("cu", "ABCDEFGH23456789", 32), True), ("p" + "k_4421_" + "ABCDE", False),
-])
+@pytest.mark.parametrize(
+    ("token", "taken"),
+    [
+        ("cf" + "at_" + made("cf", ALNUM, 40) + made("sum", HEX, 8), True),
+        ("cf" + "at_" + made("cf", ALNUM, 12), False),
+        ("s" + "k_" + made("el", HEX, 48), True),
+        ("s" + "k_" + made("el", HEX, 32), False),
+        ("f" + "c-" + made("fc", HEX, 32), True),
+        ("f" + "c-" + made("fc", HEX, 20), False),
+        ("A" + "Q.Ab8RN6" + made("aq", ALNUM, 44), True),
+        ("A" + "Q.Abstract", False),
+        ("p" + "k_4421_" + made("cu", "ABCDEFGH23456789", 32), True),
+        ("p" + "k_4421_" + "ABCDE", False),
+    ],
+)
 def test_a_row_takes_tokens_of_its_length_alone(token, taken):
     """A body that is too short is no token of that vendor."""
     text = "see %s here" % token

@@ -9,8 +9,17 @@ from memory.store import sections
 BODY = "Top.\n# Setup\nOne.\n## Docker\nTwo.\n## Podman\nThree.\n# Use\n## Docker\nFour.\n"
 
 
-@pytest.mark.parametrize(("wanted", "path"), [
-    ("setup", "Setup"), ("Docker", "Setup > Docker"), ("use>docker", "Use > Docker"), ("0", ""), ("4", "Use"), ("Kubernetes", None)])
+@pytest.mark.parametrize(
+    ("wanted", "path"),
+    [
+        ("setup", "Setup"),
+        ("Docker", "Setup > Docker"),
+        ("use>docker", "Use > Docker"),
+        ("0", ""),
+        ("4", "Use"),
+        ("Kubernetes", None),
+    ],
+)
 def test_a_section_is_found_by_heading_path_or_number(wanted, path):
     """The first of several; the end of a path will do."""
     found = sections.find(sections.outline(BODY), wanted)

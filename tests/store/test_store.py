@@ -1,4 +1,6 @@
-"""The store loses nothing, publishes nothing torn, leaks nothing, and neither reads nor writes outside its tiers."""
+"""The store loses nothing, publishes nothing torn, leaks nothing, and neither reads nor writes
+outside its tiers.
+"""
 
 from __future__ import annotations
 
@@ -35,18 +37,28 @@ def key() -> str:
 
 
 def test_no_test_can_touch_the_real_home(tmp_path, env, home):
-    """Every way to a home directory, here, in a child process and without any variable, ends in the test's own."""
+    """Every way to a home directory, here, in a child process and without any variable, ends in the
+    test's own.
+    """
     inside = str(tmp_path) + os.sep
     assert home.startswith(inside) and env["HOME"] == home
-    found = [os.path.expanduser("~"), os.path.expanduser("~" + "/.dayleaf"), str(Path.home()),
-             layout.home(dict(os.environ)), layout.home(env)]
+    found = [
+        os.path.expanduser("~"),
+        os.path.expanduser("~" + "/.dayleaf"),
+        str(Path.home()),
+        layout.home(dict(os.environ)),
+        layout.home(env),
+    ]
     if os.name != "nt":
         found.append(layout.home({}))  # by way of the password database
     code = "import os; print(os.path.expanduser('~')); print(os.environ['DAYLEAF_HOME'])"
-    found += subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,
-                            check=True).stdout.split("\n")[:2]
+    found += subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.split("\n")[:2]
     assert [path for path in found if not path.startswith(inside)] == []
-    assert not [name for name in os.environ if name.startswith("DAYLEAF_") and name != "DAYLEAF_HOME"]
+    assert not [
+        name for name in os.environ if name.startswith("DAYLEAF_") and name != "DAYLEAF_HOME"
+    ]
 
 
 # ---- adding and reading
@@ -56,23 +68,42 @@ def test_what_is_added_reads_back(store, place):
     """A record comes back with its fields, from a file whose name says what it is."""
     told = []
     store.on_change = told.append
-    record = store.add("learning", "Fix the JWT issuer", "The audience differs.\n\n---\nx: y\n", tags=["auth"],
-                       source="agent",
-                       session="s-1", extra={"links": [{"relation": "proves", "target": "l-1"}], "own": "2.0"})
+    record = store.add(
+        "learning",
+        "Fix the JWT issuer",
+        "The audience differs.\n\n---\nx: y\n",
+        tags=["auth"],
+        source="agent",
+        session="s-1",
+        extra={"links": [{"relation": "proves", "target": "l-1"}], "own": "2.0"},
+    )
     assert record.name == "p/learnings/fix-the-jwt-issuer-%s.md" % record.id[2:6]
-    assert (record.kind, record.title, record.tags, record.source) == ("learning", "Fix the JWT issuer", ("auth",),
-                                                                       "agent")
+    assert (record.kind, record.title, record.tags, record.source) == (
+        "learning",
+        "Fix the JWT issuer",
+        ("auth",),
+        "agent",
+    )
     assert record.body == "The audience differs.\n\n---\nx: y\n" and record.created == store.now
-    assert record.links == (("proves", "l-1"),) and record.meta["own"] == "2.0" and record.meta["session"] == "s-1"
+    assert (
+        record.links == (("proves", "l-1"),)
+        and record.meta["own"] == "2.0"
+        and record.meta["session"] == "s-1"
+    )
     assert list(store.each()) == [record] and told == [record.name] and record.problems == ()
 
 
 def test_a_checkpoint_is_filed_by_day_and_time(store, place):
-    """Checkpoints stand in a folder per UTC day; a title without Latin letters leaves the kind's word."""
+    """Checkpoints stand in a folder per UTC day; a title without Latin letters leaves the kind's
+    word.
+    """
     record = store.add("checkpoint", "버튼을 고침", "text", tier="p", source="auto")
     assert record.name == "p/checkpoints/2026-11-21/143052-checkpoint-%s.md" % record.id[2:6]
     other = store.add("checkpoint", "x", "text", extra={"created": "2026-01-02T03:04:05Z"})
-    assert other.name.startswith("p/checkpoints/2026-01-02/030405-x-") and other.created == 1767323045.0
+    assert (
+        other.name.startswith("p/checkpoints/2026-01-02/030405-x-")
+        and other.created == 1767323045.0
+    )
 
 
 def test_every_tier_takes_records(store, place):
@@ -81,7 +112,9 @@ def test_every_tier_takes_records(store, place):
         record = store.add("rule", "T " + tier, "b", tier=tier, extra={"rationale": "r"})
         assert record.tier == tier and os.path.isfile(folder + record.name[1:])
     assert [name[0] for name in store.names()] == ["g", "p", "s"]
-    assert [record.tier for record in store.each(["rule"])] == ["g", "p", "s"] and list(store.each(["plan"])) == []
+    assert [record.tier for record in store.each(["rule"])] == ["g", "p", "s"] and list(
+        store.each(["plan"])
+    ) == []
 
 
 def test_wrong_words_are_refused(store):
@@ -112,11 +145,35 @@ def test_a_taken_name_of_other_content_is_passed_over(store, place):
     assert store.add("learning", "T", "body").name == again.name
 
 
-@pytest.mark.parametrize("title", ["../../etc/passwd", "/abs", "a/../../b", "nul\0byte", "back\\slash", "C:\\x",
-                                   "file:///x", ".git/hooks/x",
-                                   "x" * 300, "é" * 90, "é", "trailing. ", "CON", "nul.md", "x:ads", "~", "-rf", "",
-                                   "\u202ertl",
-                                   "line\nbreak", "\x1b[31m", "#", "---", "[[x]]"])
+@pytest.mark.parametrize(
+    "title",
+    [
+        "../../etc/passwd",
+        "/abs",
+        "a/../../b",
+        "nul\0byte",
+        "back\\slash",
+        "C:\\x",
+        "file:///x",
+        ".git/hooks/x",
+        "x" * 300,
+        "é" * 90,
+        "é",
+        "trailing. ",
+        "CON",
+        "nul.md",
+        "x:ads",
+        "~",
+        "-rf",
+        "",
+        "\u202ertl",
+        "line\nbreak",
+        "\x1b[31m",
+        "#",
+        "---",
+        "[[x]]",
+    ],
+)
 def test_a_title_reaches_a_path_only_as_a_slug(store, place, title):
     """Whatever the title, the file is `[a-z0-9-]`, in its folder, and the record reads back."""
     record = store.add("learning", title, "body of it")
@@ -127,45 +184,87 @@ def test_a_title_reaches_a_path_only_as_a_slug(store, place, title):
     assert os.listdir(place.private) == ["learnings"]
 
 
-NAMES = ["", "p", "p/", "/etc/passwd", "p/../../x.md", "p/learnings/../../../x.md", "p/learnings/..",
-         "p/learnings/./x.md",
-         "p//learnings/x.md", "p/learnings//x.md", "x/learnings/a.md", "p/secrets/a.md", "p/learnings/a.txt",
-         "p/learnings/.hidden.md",
-         "p/learnings/a\0.md", "p/learnings\\a.md", "p/learnings/..\\a.md", "p/.git/hooks/x.md", "../p/learnings/a.md",
-         "p/learnings/a.md/", "p/learnings/a.md/../b.md", "p/archive/../learnings/../../x.md", "~/x.md",
-         "p/learnings/" + "d/" * 600 + "x.md",
-         "p/learnings/" + "x" * 300 + ".md", "p/learnings/absent.md", "C:/x.md", "p/config.json", "p/learnings",
-         "s/../.git/config.md"]
+NAMES = [
+    "",
+    "p",
+    "p/",
+    "/etc/passwd",
+    "p/../../x.md",
+    "p/learnings/../../../x.md",
+    "p/learnings/..",
+    "p/learnings/./x.md",
+    "p//learnings/x.md",
+    "p/learnings//x.md",
+    "x/learnings/a.md",
+    "p/secrets/a.md",
+    "p/learnings/a.txt",
+    "p/learnings/.hidden.md",
+    "p/learnings/a\0.md",
+    "p/learnings\\a.md",
+    "p/learnings/..\\a.md",
+    "p/.git/hooks/x.md",
+    "../p/learnings/a.md",
+    "p/learnings/a.md/",
+    "p/learnings/a.md/../b.md",
+    "p/archive/../learnings/../../x.md",
+    "~/x.md",
+    "p/learnings/" + "d/" * 600 + "x.md",
+    "p/learnings/" + "x" * 300 + ".md",
+    "p/learnings/absent.md",
+    "C:/x.md",
+    "p/config.json",
+    "p/learnings",
+    "s/../.git/config.md",
+]
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_no_name_leaves_the_store(store, place, project, name):
-    """Reading, changing, moving and finding by such a name is an error of one line, and touches nothing."""
+    """Reading, changing, moving and finding by such a name is an error of one line, and touches
+    nothing.
+    """
     store.add("learning", "T", "body")
     Path(place.home, "x.md").write_text("outside")
     before = snapshot(Path(place.home).parent)
-    for attempt in (lambda: store.read(name), lambda: store.raw(name), lambda: store.edit(name, {"a": "b"}),
-                    lambda: store.find(name or "-"),
-                    lambda: store.replace(name, b"x", "0" * 64), lambda: store.archive(name, "r"),
-                    lambda: store.restore(name)):
+    for attempt in (
+        lambda: store.read(name),
+        lambda: store.raw(name),
+        lambda: store.edit(name, {"a": "b"}),
+        lambda: store.find(name or "-"),
+        lambda: store.replace(name, b"x", "0" * 64),
+        lambda: store.archive(name, "r"),
+        lambda: store.restore(name),
+    ):
         with pytest.raises(StoreError) as caught:
             attempt()
         assert "\n" not in str(caught.value) and "; " in str(caught.value)
-    assert {path: data for path,
-            data in snapshot(Path(place.home).parent).items() if not path.endswith(".lock")} == before
+    assert {
+        path: data
+        for path, data in snapshot(Path(place.home).parent).items()
+        if not path.endswith(".lock")
+    } == before
 
 
 # ---- secrets
 
 
 def test_secrets_never_reach_the_disk(store, place, home):
-    """Title, body and every frontmatter text lose secrets and private parts before anything is written."""
+    """Title, body and every frontmatter text lose secrets and private parts before anything is
+    written.
+    """
     secret = key()
-    record = store.add("learning", "Key " + secret, "use " + secret + " <private>my diary</private> end", tags=["t",
-                                                                                                                secret],
-                       session=secret,
-                       extra={"files": ["a.py", "x " + secret], "links": [{"relation": "proves", "target": secret}],
-                              "note": secret})
+    record = store.add(
+        "learning",
+        "Key " + secret,
+        "use " + secret + " <private>my diary</private> end",
+        tags=["t", secret],
+        session=secret,
+        extra={
+            "files": ["a.py", "x " + secret],
+            "links": [{"relation": "proves", "target": secret}],
+            "note": secret,
+        },
+    )
     store.archive(record.name, "because of " + secret)
     everything = b"".join(snapshot(home).values())
     assert secret.encode() not in everything and b"diary" not in everything
@@ -182,7 +281,10 @@ def test_a_value_found_in_one_field_goes_from_all(store):
 def test_an_open_key_block_takes_no_other_field_along(store):
     """A private key without its end loses its lines; title and other fields stay apart."""
     source = random.Random(1)
-    lines = ["".join(source.choice(string.ascii_letters + string.digits) for _ in range(64)) for _ in range(5)]
+    lines = [
+        "".join(source.choice(string.ascii_letters + string.digits) for _ in range(64))
+        for _ in range(5)
+    ]
     block = "\n".join(["-----BEGIN RSA PRIV" + "ATE KEY-----", *lines])
     record = store.add("learning", "Title", block, extra={"note": "stays"})
     assert record.title == "Title" and record.meta["note"] == "stays"
@@ -191,6 +293,7 @@ def test_an_open_key_block_takes_no_other_field_along(store):
 
 def test_a_secret_that_runs_over_the_end_of_a_field_takes_only_that_field(store, monkeypatch):
     """Where a find swallows the mark between two texts, each text is searched by itself."""
+
     def cut(text, allow, salt):
         return redactor.Redacted(text.partition("OPEN")[0], ())
 
@@ -206,18 +309,23 @@ def test_redaction_obeys_the_user(store):
     assert key() in record.body and "private" not in record.body
 
 
-
-
-
-
 def test_what_says_the_same_is_found_whenever_it_was_written(store, place):
-    """By kind, tier, title and words; a secret in the words is compared as it stands in the file."""
+    """By kind, tier, title and words; a secret in the words is compared as it stands in the
+    file.
+    """
     secret = "AK" + "IA" + "Q7RSTUVW2X3Y4Z5A"
     first = store.add("learning", "One", "words\n", extra={"created": 1000.0})
     held = store.add("learning", "Key", "key %s\n" % secret)
-    assert store.same("learning", "One", "words") == first and store.same("learning", "Key", "key " + secret) == held
-    for kind, title, body, tier in (("learning", "One", "other", "p"), ("learning", "On", "words", "p"),
-                                    ("plan", "One", "words", "p"), ("learning", "One", "words", "g")):
+    assert (
+        store.same("learning", "One", "words") == first
+        and store.same("learning", "Key", "key " + secret) == held
+    )
+    for kind, title, body, tier in (
+        ("learning", "One", "other", "p"),
+        ("learning", "On", "words", "p"),
+        ("plan", "One", "words", "p"),
+        ("learning", "One", "words", "g"),
+    ):
         assert store.same(kind, title, body, tier) is None
     write(place, "p/learnings/two-1a2b.md", "---\ntitle: Two\nsource: auto\n---\nwords\n")
     assert store.same("learning", "Two", "words") is None
@@ -232,8 +340,9 @@ def test_an_edit_keeps_what_it_does_not_name(store, place):
     name = write(place, "p/learnings/x.md", data)
     record = store.edit(name, {"title": "New", "pinned": True})
     assert record.title == "New" and record.pinned
-    assert Path(place.path(name)).read_bytes() == data.replace(b"Old", b"New").replace(b"why\r\n",
-                                                                                       b"why\r\npinned: true\r\n")
+    assert Path(place.path(name)).read_bytes() == data.replace(b"Old", b"New").replace(
+        b"why\r\n", b"why\r\npinned: true\r\n"
+    )
 
 
 def test_a_replacement_rests_on_what_was_read(store, place):
@@ -248,17 +357,28 @@ def test_a_replacement_rests_on_what_was_read(store, place):
 
 
 def test_a_replacement_brings_no_new_secret(store, place):
-    """A secret the file did not hold is taken out; one that a person wrote there is theirs to remove."""
+    """A secret the file did not hold is taken out; one that a person wrote there is theirs to
+    remove.
+    """
     record = store.add("learning", "T", "body")
-    assert key() not in store.replace(record.name, store.raw(record.name) + key().encode(), record.checksum).body
+    assert (
+        key()
+        not in store.replace(
+            record.name, store.raw(record.name) + key().encode(), record.checksum
+        ).body
+    )
     name = write(place, "p/learnings/mine.md", "---\ntitle: t\n---\n" + key() + "\n")
     assert key() in store.edit(name, {"pinned": "true"}).body
-    assert key() not in str(store.edit(name, {"note": "x " + key()[::-1] + " y",
-                                              "other": "AK" + "IA" + "ZZZGRXMPL7WZT2BH"}).meta["other"])
+    assert key() not in str(
+        store.edit(
+            name, {"note": "x " + key()[::-1] + " y", "other": "AK" + "IA" + "ZZZGRXMPL7WZT2BH"}
+        ).meta["other"]
+    )
 
 
 def test_a_failing_index_costs_no_record(store):
     """The record stands although telling the index of it failed."""
+
     def fail(name: str) -> None:
         raise OSError(28, "No space left on device")
 
@@ -267,15 +387,15 @@ def test_a_failing_index_costs_no_record(store):
     assert store.read(record.name) == record
 
 
-
-
 # ---- faults
 
 
 @posix_only
 @pytest.mark.parametrize("umask", [0o000, 0o022, 0o077])
 def test_modes_do_not_depend_on_the_umask(store, place, umask):
-    """Private files are 0600 in directories 0700; shared ones, which are committed, 0644 in 0755."""
+    """Private files are 0600 in directories 0700; shared ones, which are committed, 0644 in
+    0755.
+    """
     old = os.umask(umask)
     try:
         for tier in "psg":
@@ -319,10 +439,18 @@ for number in range(int(sys.argv[4])):
 
 
 def test_processes_that_add_at_once_make_one_file_each(home, project, store):
-    """Four processes adding the same twenty records end with twenty files, and all name the same."""
-    children = [subprocess.Popen([sys.executable, "-c", WRITER, ROOT, home, project, "20"], stdin=subprocess.PIPE,
-                                 stdout=subprocess.PIPE,
-                                 text=True) for _ in range(4)]
+    """Four processes adding the same twenty records end with twenty files, and all name the
+    same.
+    """
+    children = [
+        subprocess.Popen(
+            [sys.executable, "-c", WRITER, ROOT, home, project, "20"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(4)
+    ]
     for child in children:
         child.stdin.write("go\n")
         child.stdin.flush()
@@ -345,7 +473,9 @@ def in_child(action) -> int:
 
 @posix_only
 def test_a_kill_before_publishing_leaves_a_temp_that_is_collected(store, place, now):
-    """Killed between temp and link: no record is seen, and the next write removes the temp; one of another machine once it is an hour old."""
+    """Killed between temp and link: no record is seen, and the next write removes the temp; one of
+    another machine once it is an hour old.
+    """
     store.add("learning", "Before", "b")
 
     def killed() -> None:
@@ -387,13 +517,18 @@ def test_a_short_write_is_never_published(store, place):
         return 0
 
     assert os.WEXITSTATUS(in_child(limited)) == 3
-    assert sorted(os.listdir(place.folder("p", "learning"))) == [name.rpartition("/")[2] for name in store.names()]
+    assert sorted(os.listdir(place.folder("p", "learning"))) == [
+        name.rpartition("/")[2] for name in store.names()
+    ]
     assert [record.title for record in store.each()] == ["Small"]
 
 
 @posix_only
 def test_without_hard_links_nothing_is_overwritten(store, place, monkeypatch):
-    """exFAT and some FUSE mounts have no link(2): add, archive and restore work, and collide safely."""
+    """exFAT and some FUSE mounts have no link(2): add, archive and restore work, and collide
+    safely.
+    """
+
     def refuse(*_, **__):
         raise PermissionError(1, "Operation not permitted")
 
@@ -407,13 +542,18 @@ def test_without_hard_links_nothing_is_overwritten(store, place, monkeypatch):
         store.restore(record.id)
     os.unlink(place.path(record.name))
     assert store.restore(record.id).body == "body\n"
-    assert not [name for name in os.listdir(place.folder("p", "learning")) if name.startswith(files.TEMP)]
+    assert not [
+        name for name in os.listdir(place.folder("p", "learning")) if name.startswith(files.TEMP)
+    ]
 
 
 @posix_only
 def test_a_read_only_store_reads_on_and_loses_nothing(now, project):
-    """Where nothing may be written, every write is a StoreError, reading works and all bytes stay."""
-    base = Path(tempfile.mkdtemp())  # pytest's own directories are closed to the user that the child becomes
+    """Where nothing may be written, every write is a StoreError, reading works and all bytes
+    stay.
+    """
+    # pytest's own directories are closed to the user that the child becomes
+    base = Path(tempfile.mkdtemp())
     try:
         os.chmod(base, 0o755)
         place = layout.locate({"DAYLEAF_HOME": str(base / "home")}, project)
@@ -431,9 +571,12 @@ def test_a_read_only_store_reads_on_and_loses_nothing(now, project):
                 os.setresuid(user, user, user)
             if store.read(record.name).body != "body\n" or len(list(store.each())) != 1:
                 return 1
-            for attempt in (lambda: store.add("learning", "U", "b"), lambda: store.edit(record.name, {"a": "b"}),
-                            lambda: store.replace(record.name, b"x", record.checksum),
-                            lambda: store.archive(record.name, "r")):
+            for attempt in (
+                lambda: store.add("learning", "U", "b"),
+                lambda: store.edit(record.name, {"a": "b"}),
+                lambda: store.replace(record.name, b"x", record.checksum),
+                lambda: store.archive(record.name, "r"),
+            ):
                 try:
                     attempt()
                 except StoreError:
@@ -450,10 +593,20 @@ def test_a_read_only_store_reads_on_and_loses_nothing(now, project):
 
 
 def test_a_conversation_is_filed_by_day_and_time_and_stays_private(store, place):
-    """A day's folder keeps thousands of files findable; in a repository or for all projects none is written."""
-    record = store.add("conversation", "Resume on fresh clones", talks.RESUME, source="auto", session="s-1",
-                       extra={"created": 1795271452.0})
-    assert re.fullmatch("p/conversations/2026-11-21/143052-resume-on-fresh-clones-[0-9a-f]{4}.md", record.name)
+    """A day's folder keeps thousands of files findable; in a repository or for all projects none is
+    written.
+    """
+    record = store.add(
+        "conversation",
+        "Resume on fresh clones",
+        talks.RESUME,
+        source="auto",
+        session="s-1",
+        extra={"created": 1795271452.0},
+    )
+    assert re.fullmatch(
+        "p/conversations/2026-11-21/143052-resume-on-fresh-clones-[0-9a-f]{4}.md", record.name
+    )
     assert store.read(record.name).body == talks.RESUME
     for tier in ("s", "g"):
         with pytest.raises(UsageError, match="private tier"):

@@ -14,17 +14,33 @@ from harness.hook import ROOT
 from memory.core import layout
 
 TEXT = "Pin the JWT issuer in tests; the verifier in src/auth/jwt.py rejects tokens otherwise."
-EVIL = "\x1b]52;c;ZXZpbA==\x07\x1b[31mred\x1b[0m \x9b2J ‮gnp.exe \x1bPq#0\x1b\\ \x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\"
+EVIL = (
+    "\x1b]52;c;ZXZpbA==\x07\x1b[31mred\x1b[0m \x9b2J ‮gnp.exe \x1bPq#0\x1b\\ "
+    "\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\"
+)
 
 
 def test_escape_sequences_of_records_reach_no_terminal(run, place):
-    """Neither text nor JSON carries ESC, C1 or bidirectional controls out of a hand-written file."""
+    """Neither text nor JSON carries ESC, C1 or bidirectional controls out of a hand-written
+    file.
+    """
     folder = Path(place.folder("p", "learning"))
     folder.mkdir(parents=True)
     title = json.dumps(EVIL)
-    (folder / "evil.md").write_text("---\ntitle: %s\n---\njwt %s\n" % (title, EVIL), encoding="utf-8")
-    for words in (["recall", "jwt"], ["recall", "jwt", "--json"], ["recall", "jwt", "--explain"], ["show", "evil"],
-                  ["show", "evil", "--json"], ["status"], ["doctor"], ["load", "jwt"], ["index", "export"]):
+    (folder / "evil.md").write_text(
+        "---\ntitle: %s\n---\njwt %s\n" % (title, EVIL), encoding="utf-8"
+    )
+    for words in (
+        ["recall", "jwt"],
+        ["recall", "jwt", "--json"],
+        ["recall", "jwt", "--explain"],
+        ["show", "evil"],
+        ["show", "evil", "--json"],
+        ["status"],
+        ["doctor"],
+        ["load", "jwt"],
+        ["index", "export"],
+    ):
         done = run(*words)
         said = done.stdout + done.stderr
         assert "red" in said or words[0] in ("status", "doctor")
@@ -35,44 +51,95 @@ def test_colours_and_the_spinner_are_for_terminals(env, project, ok):
     """On a terminal headings are bold, unless NO_COLOR says no; a pipe gets plain text."""
     ok("learn", TEXT)
     assert "\x1b" not in ok("recall", "jwt")
-    assert "\x1b[1mLearnings" in on_terminal(["recall", "jwt", "--group"], {**env, "TERM": "xterm"}, project)[1]
-    assert "\x1b" not in on_terminal(["recall", "jwt"], {**env, "TERM": "xterm", "NO_COLOR": "1"}, project)[1]
+    assert (
+        "\x1b[1mLearnings"
+        in on_terminal(["recall", "jwt", "--group"], {**env, "TERM": "xterm"}, project)[1]
+    )
+    assert (
+        "\x1b"
+        not in on_terminal(["recall", "jwt"], {**env, "TERM": "xterm", "NO_COLOR": "1"}, project)[1]
+    )
 
 
 def test_a_place_outside_any_repository_works(ok, tmp_path):
     """A directory without git is a workspace of its own."""
     folder = tmp_path / "plain folder"
     folder.mkdir()
-    assert json.loads(ok("workspace", "--json", cwd=str(folder)))["workspace"].startswith("plain-folder-")
+    assert json.loads(ok("workspace", "--json", cwd=str(folder)))["workspace"].startswith(
+        "plain-folder-"
+    )
 
 
 def test_a_session_that_moved_keeps_its_workspace(ok, tmp_path):
-    """Inside the client's project directory the project decides, elsewhere the current directory."""
+    """Inside the client's project directory the project decides, elsewhere the current
+    directory.
+    """
     inner = tmp_path / "top" / "inner"
     inner.mkdir(parents=True)
     key = json.loads(ok("workspace", "--json", cwd=str(tmp_path / "top")))["workspace"]
-    assert json.loads(ok("workspace", "--json", cwd=str(inner), CLAUDE_PROJECT_DIR=str(tmp_path / "top")))["workspace"] == key
-    assert json.loads(ok("workspace", "--json", cwd=str(inner), CLAUDE_PROJECT_DIR="/nowhere"))["workspace"] != key
-    assert layout.slug("inner") in json.loads(ok("workspace", "--json", cwd=str(inner)))["workspace"]
+    assert (
+        json.loads(
+            ok("workspace", "--json", cwd=str(inner), CLAUDE_PROJECT_DIR=str(tmp_path / "top"))
+        )["workspace"]
+        == key
+    )
+    assert (
+        json.loads(ok("workspace", "--json", cwd=str(inner), CLAUDE_PROJECT_DIR="/nowhere"))[
+            "workspace"
+        ]
+        != key
+    )
+    assert (
+        layout.slug("inner") in json.loads(ok("workspace", "--json", cwd=str(inner)))["workspace"]
+    )
 
 
-@pytest.mark.parametrize("words", [("learn", "-"), ("checkpoint", "-"), ("handoff", "-"), ("plan", "-"), ("redact", "-")])
-@pytest.mark.parametrize(("data", "said"), [
-    ("Das Büro nimmt zwei Schlüssel.\nÜber alles.\n".encode("utf-16"), "stdin line 1: no UTF-8 text"),
-    ("One.\nDas Büro nimmt zwei Schlüssel.\n".encode("latin-1"), "stdin line 2: bytes that are not UTF-8")])
+@pytest.mark.parametrize(
+    "words", [("learn", "-"), ("checkpoint", "-"), ("handoff", "-"), ("plan", "-"), ("redact", "-")]
+)
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (
+            "Das Büro nimmt zwei Schlüssel.\nÜber alles.\n".encode("utf-16"),
+            "stdin line 1: no UTF-8 text",
+        ),
+        (
+            "One.\nDas Büro nimmt zwei Schlüssel.\n".encode("latin-1"),
+            "stdin line 2: bytes that are not UTF-8",
+        ),
+    ],
+)
 def test_bytes_that_are_not_utf_8_are_refused_with_the_way_out(env, project, words, data, said):
     """Nothing is kept of them; the filter of secrets passes single ones on, and says so."""
-    done = subprocess.run([sys.executable, "-I", str(ROOT / "memory"), *words], input=data, capture_output=True, cwd=project, env=env)
+    done = subprocess.run(
+        [sys.executable, "-I", str(ROOT / "memory"), *words],
+        input=data,
+        capture_output=True,
+        cwd=project,
+        env=env,
+    )
     error = done.stderr.decode()
     if words[0] == "redact" and "line 2" in said:
         assert (done.returncode, done.stdout) == (0, data) and said in error
     else:
-        assert done.returncode == 2 and done.stdout == b"" and said in error and "iconv -f" in error and error.count("\n") == 1
+        assert (
+            done.returncode == 2
+            and done.stdout == b""
+            and said in error
+            and "iconv -f" in error
+            and error.count("\n") == 1
+        )
         assert not list(Path(env["HOME"], ".dayleaf").rglob("*.md"))
 
 
 def test_more_than_stdin_may_hold_is_refused(env, project):
     """Nothing of it is cut off in silence."""
-    done = subprocess.run([sys.executable, "-I", str(ROOT / "memory"), "learn", "-"], input=b"word " * (2 << 20), capture_output=True,
-                          cwd=project, env=env)
+    done = subprocess.run(
+        [sys.executable, "-I", str(ROOT / "memory"), "learn", "-"],
+        input=b"word " * (2 << 20),
+        capture_output=True,
+        cwd=project,
+        env=env,
+    )
     assert done.returncode == 2 and b"stdin holds more than 8 MB; split it" in done.stderr

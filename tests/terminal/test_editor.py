@@ -1,4 +1,6 @@
-"""A text in the person's own editor: a copy, what it saves, and what is left where something goes wrong."""
+"""A text in the person's own editor: a copy, what it saves, and what is left where something goes
+wrong.
+"""
 
 from __future__ import annotations
 
@@ -32,19 +34,25 @@ def test_no_editor_starts_where_nobody_sees_it(run, ok):
     id = json.loads(ok("learn", "Prices are cents.", "--json"))["id"]
     done = run("edit", id)
     assert done.returncode == 2 and done.stderr == (
-        "dayleaf: there is no terminal to edit in; run this in a terminal, or set EDITOR to a program that needs none\n")
+        "dayleaf: there is no terminal to edit in; run this in a terminal, or set EDITOR to a "
+        "program that needs none\n"
+    )
 
 
 def test_an_editor_that_does_not_start_is_named(ok, run):
     """The record stays as it was, and no copy is left."""
     id = json.loads(ok("learn", TEXT, "--json"))["id"]
     before = ok("show", id)
-    assert "the editor 'no-such-editor' did not start" in one_line_error(run("edit", id, EDITOR="no-such-editor --wait"), 2)
+    assert "the editor 'no-such-editor' did not start" in one_line_error(
+        run("edit", id, EDITOR="no-such-editor --wait"), 2
+    )
     assert ok("show", id) == before
 
 
 def test_a_text_is_kept_where_the_record_changed_meanwhile(ok, run, place, tmp_path):
-    """Neither text is lost: the file has the other one, the copy that is named has what was typed."""
+    """Neither text is lost: the file has the other one, the copy that is named has what was
+    typed.
+    """
     id = json.loads(ok("learn", TEXT, "--json"))["id"]
     (path,) = Path(place.private, "learnings").glob("*.md")
     editor = tmp_path / "editor"
@@ -52,7 +60,11 @@ def test_a_text_is_kept_where_the_record_changed_meanwhile(ok, run, place, tmp_p
     editor.chmod(0o755)
     said = one_line_error(run("edit", id, EDITOR=str(editor)), 1)
     copy = Path(said.split("(your text is still in ")[1].rstrip(")\n"))
-    assert copy.read_text().endswith("typed\n") and path.read_text().endswith("other\n") and "typed" not in path.read_text()
+    assert (
+        copy.read_text().endswith("typed\n")
+        and path.read_text().endswith("other\n")
+        and "typed" not in path.read_text()
+    )
 
 
 @pytest.mark.parametrize("kind", editor.KINDS)
@@ -60,7 +72,21 @@ def test_every_template_reads_as_its_kind(kind, place):
     """Its frontmatter is sound, its title what was given, its body empty."""
     data = editor.template(kind, "A: title #1")
     page = frontmatter.parse(data)
-    assert (page.meta["kind"], page.meta["title"], page.body.strip(), page.problems) == (kind, "A: title #1", "", [])
-    found = recordfaults.one("p/learnings/x.md", data, "x", place, {"redact.enabled": True, "redact.allow": []},
-                       recordfaults.Known(relations.Names(()), frozenset(), {}))
-    assert [fault.what[:16] for fault in found] == {"rule": ["a rule needs a r"], "resource": ["a resource needs"]}.get(kind, [])
+    assert (page.meta["kind"], page.meta["title"], page.body.strip(), page.problems) == (
+        kind,
+        "A: title #1",
+        "",
+        [],
+    )
+    found = recordfaults.one(
+        "p/learnings/x.md",
+        data,
+        "x",
+        place,
+        {"redact.enabled": True, "redact.allow": []},
+        recordfaults.Known(relations.Names(()), frozenset(), {}),
+    )
+    assert [fault.what[:16] for fault in found] == {
+        "rule": ["a rule needs a r"],
+        "resource": ["a resource needs"],
+    }.get(kind, [])

@@ -1,4 +1,6 @@
-"""Links drawn: the surroundings of a record as a tree, all of them as an overview, both as mermaid."""
+"""Links drawn: the surroundings of a record as a tree, all of them as an overview, both as
+mermaid.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ from memory.recall import relations
 from memory.store.store import Store
 from memory.terminal import linktree
 
-HOSTILE = "a \"b\" [c](d) {e} |f| <g> `h` #i; end & end\u202e\x1b[2J 한글 \\"
+HOSTILE = 'a "b" [c](d) {e} |f| <g> `h` #i; end & end\u202e\x1b[2J 한글 \\'
 
 
 @pytest.fixture
@@ -24,26 +26,44 @@ def chain(place):
 
 
 def test_a_record_is_drawn_as_a_tree_with_cycles_marked_once(ok, chain):
-    """Both directions with their names; what stands in the tree already is marked and not entered again."""
-    assert ok("graph", "l-a") == "\n".join([
-        "l-a  Alpha (learning)",
-        "├─ related_to → l-b  Beta (learning)",
-        "│  ├─ has_script → s-1  Script (script)",
-        "│  └─ related_to → l-c  Gamma (learning)  ↺ above",
-        "└─ related_to → l-c  Gamma (learning)",
-        "   └─ related_to → 'Alfa beta', which is not a record; did you mean l-a 'Alpha'?", ""]).replace("l-a 'Alpha'", "l-b 'Beta'")
+    """Both directions with their names; what stands in the tree already is marked and not entered
+    again.
+    """
+    assert ok("graph", "l-a") == "\n".join(
+        [
+            "l-a  Alpha (learning)",
+            "├─ related_to → l-b  Beta (learning)",
+            "│  ├─ has_script → s-1  Script (script)",
+            "│  └─ related_to → l-c  Gamma (learning)  ↺ above",
+            "└─ related_to → l-c  Gamma (learning)",
+            "   └─ related_to → 'Alfa beta', which is not a record; did you mean l-a 'Alpha'?",
+            "",
+        ]
+    ).replace("l-a 'Alpha'", "l-b 'Beta'")
     assert ok("graph", "s-1", "--depth", "1") == (
-        "s-1  Script (script)\n└─ script_of → l-b  Beta (learning)  … 2 more links\n")
+        "s-1  Script (script)\n└─ script_of → l-b  Beta (learning)  … 2 more links\n"
+    )
     assert ok("graph", "Lone") == "l-lone  Lone (learning)\n└─ no links\n"
 
 
 def test_without_a_record_there_is_an_overview(ok, chain):
     """Counts, groups, the most linked, and what leads nowhere."""
     assert ok("graph").split("\n") == [
-        "5 records, 5 links; 1 without any", "",
-        "Connected groups", "  4 records  around l-b  Beta", "",
-        "Most linked", "  3 links  l-b  Beta", "  3 links  l-c  Gamma", "  2 links  l-a  Alpha", "   1 link  s-1  Script", "",
-        "Dangling", "  l-c related_to → 'Alfa beta', which is not a record; did you mean l-b 'Beta'?", ""]
+        "5 records, 5 links; 1 without any",
+        "",
+        "Connected groups",
+        "  4 records  around l-b  Beta",
+        "",
+        "Most linked",
+        "  3 links  l-b  Beta",
+        "  3 links  l-c  Gamma",
+        "  2 links  l-a  Alpha",
+        "   1 link  s-1  Script",
+        "",
+        "Dangling",
+        "  l-c related_to → 'Alfa beta', which is not a record; did you mean l-b 'Beta'?",
+        "",
+    ]
 
 
 def test_dangling_links_are_listed_alone(ok, chain):
@@ -52,9 +72,26 @@ def test_dangling_links_are_listed_alone(ok, chain):
     assert ok("graph", "--dangling") == ok("graph", "l-a", "--dangling") == line
     assert ok("graph", "s-1", "--depth", "1", "--dangling") == "no dangling links\n"
     assert json.loads(ok("graph", "--dangling", "--json")) == {
-        "nodes": [{"id": "l-c", "name": "p/learnings/c.md", "title": "Gamma", "end": "learning", "workspace": ""}], "edges": [],
-        "dangling": [{"from": "p/learnings/c.md", "relation": "related_to", "target": "Alfa beta", "archived": False,
-                      "nearest": "l-b"}]}
+        "nodes": [
+            {
+                "id": "l-c",
+                "name": "p/learnings/c.md",
+                "title": "Gamma",
+                "end": "learning",
+                "workspace": "",
+            }
+        ],
+        "edges": [],
+        "dangling": [
+            {
+                "from": "p/learnings/c.md",
+                "relation": "related_to",
+                "target": "Alfa beta",
+                "archived": False,
+                "nearest": "l-b",
+            }
+        ],
+    }
 
 
 def test_an_empty_store_says_how_to_begin(ok):
@@ -64,35 +101,70 @@ def test_an_empty_store_says_how_to_begin(ok):
 
 
 def test_mermaid_is_valid_whatever_a_title_holds(ok, place):
-    """Every text stands in quotes, without a character that mermaid or HTML reads as syntax, and ids are its own."""
-    vault.put(place, "p/learnings/end.md", json.dumps(HOSTILE), "[[no such |\"thing]] [[한글 문서]]", id="end",
-              links="[related_to: graph]")
+    """Every text stands in quotes, without a character that mermaid or HTML reads as syntax, and
+    ids are its own.
+    """
+    vault.put(
+        place,
+        "p/learnings/end.md",
+        json.dumps(HOSTILE),
+        '[[no such |"thing]] [[한글 문서]]',
+        id="end",
+        links="[related_to: graph]",
+    )
     vault.put(place, "p/learnings/graph.md", "subgraph", "x", id="graph")
     lines = ok("graph", "--format", "mermaid").rstrip("\n").split("\n")
     text = r'"(?:[^"\[\](){}<>|`#;&\\\x00-\x1f]|#\d+;)+"'
-    shapes = [r"graph LR", rf"  n\d+\[{text}\]", rf"  x\d+\(\[{text}\]\):::gone", rf"  n\d+ -->\|{text}\| [nx]\d+",
-              r"  classDef gone stroke-dasharray: 4"]
+    shapes = [
+        r"graph LR",
+        rf"  n\d+\[{text}\]",
+        rf"  x\d+\(\[{text}\]\):::gone",
+        rf"  n\d+ -->\|{text}\| [nx]\d+",
+        r"  classDef gone stroke-dasharray: 4",
+    ]
     assert all(any(re.fullmatch(shape, line) for shape in shapes) for line in lines), lines
-    assert lines[0] == "graph LR" and "한글" in lines[1] and sum(":::gone" in line for line in lines) == 2
+    assert (
+        lines[0] == "graph LR"
+        and "한글" in lines[1]
+        and sum(":::gone" in line for line in lines) == 2
+    )
 
 
 def test_titles_reach_no_terminal_as_they_are(ok, place):
     """Escapes, marks that reorder a line and line ends are gone from every format of text."""
-    vault.put(place, "p/learnings/a.md", json.dumps(HOSTILE), "[[b\x1b[2J\u202e]]", id="l-a", links='["li\\u001bkes: l-a2"]')
-    for words in (["graph"], ["graph", "l-a"], ["graph", "--dangling"], ["graph", "--format", "mermaid"], ["link", "l-a"]):
+    vault.put(
+        place,
+        "p/learnings/a.md",
+        json.dumps(HOSTILE),
+        "[[b\x1b[2J\u202e]]",
+        id="l-a",
+        links='["li\\u001bkes: l-a2"]',
+    )
+    for words in (
+        ["graph"],
+        ["graph", "l-a"],
+        ["graph", "--dangling"],
+        ["graph", "--format", "mermaid"],
+        ["link", "l-a"],
+    ):
         said = ok(*words)
         assert "l-a" in said and "\x1b" not in said and "\u202e" not in said
 
 
 def test_a_hub_and_a_long_chain_stay_readable(place, now):
     """A tree is cut below one record and in all, and says so; a chain of any length is walked."""
-    vault.put(place, "p/learnings/hub.md", "Hub", " ".join("[[h-%d]]" % i for i in range(300)), id="l-hub")
+    vault.put(
+        place, "p/learnings/hub.md", "Hub", " ".join("[[h-%d]]" % i for i in range(300)), id="l-hub"
+    )
     for i in range(1500):
         vault.put(place, f"p/plans/{i}.md", f"P{i}", "x", id=f"h-{i}", status="done")
         vault.put(place, f"p/learnings/{i}.md", f"N{i}", f"[[l-{i + 1}]]", id=f"l-{i}")
     web = relations.web(list(Store(place, vault.settings(), now).each()))
     hub, first = web.names.find("Hub")[0], web.names.find("l-0")[0]
-    assert linktree.tree(web, hub, 1)[-1] == "└─ … 260 more" and len(linktree.tree(web, hub, 1)) == linktree.MOST_CHILDREN + 2
+    assert (
+        linktree.tree(web, hub, 1)[-1] == "└─ … 260 more"
+        and len(linktree.tree(web, hub, 1)) == linktree.MOST_CHILDREN + 2
+    )
     deep = linktree.tree(web, first, 5000)
     assert len(deep) == linktree.MOST_LINES + 1 and deep[-1].startswith("… cut at 400 lines")
     assert linktree.mermaid(web.nodes, web.edges)[-1] == "  %% 1,500 more links not drawn"
@@ -100,13 +172,32 @@ def test_a_hub_and_a_long_chain_stay_readable(place, now):
 
 
 def test_thousands_of_links_take_a_moment(place):
-    """Resolving, grouping and drawing 20,000 links among 10,000 records, and 500 that lead nowhere, without reading files."""
+    """Resolving, grouping and drawing 20,000 links among 10,000 records, and 500 that lead nowhere,
+    without reading files.
+    """
     from memory.core.records import Link, Record
 
-    found = [Record("p/learnings/%d.md" % i, "l-%d" % i, "learning", "Title of number %d" % i, "", float(i), float(i),
-                    links=(Link("related_to", "l-%d" % (i * 7919 % 10_000)), Link("related_to", "Title of number %d" % (i // 2)))
-                    if i % 20 else (Link("related_to", "Title of number %dx" % i), Link("related_to", "l-%d" % (i + 1))))
-             for i in range(10_000)]
+    found = [
+        Record(
+            "p/learnings/%d.md" % i,
+            "l-%d" % i,
+            "learning",
+            "Title of number %d" % i,
+            "",
+            float(i),
+            float(i),
+            links=(
+                Link("related_to", "l-%d" % (i * 7919 % 10_000)),
+                Link("related_to", "Title of number %d" % (i // 2)),
+            )
+            if i % 20
+            else (
+                Link("related_to", "Title of number %dx" % i),
+                Link("related_to", "l-%d" % (i + 1)),
+            ),
+        )
+        for i in range(10_000)
+    ]
     start = time.process_time()
     web = relations.web(found)
     assert len(web.edges) == 20_000 and len(linktree.overview(web)) < 60

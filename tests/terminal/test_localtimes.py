@@ -13,7 +13,10 @@ from memory.core import clock
 from memory.recall.hit import Quote
 from memory.terminal import localtimes
 
-BODY = "## 15:30 fix the zephyr parser\n\nDone.\n\n## 23:50 again\n\n## 2026-01-24 00:10 later\n\n```\n## 15:30 code\n```\n"
+BODY = (
+    "## 15:30 fix the zephyr parser\n\nDone.\n\n## 23:50 again\n\n## 2026-01-24 00:10 later\n\n"
+    "```\n## 15:30 code\n```\n"
+)
 
 
 @pytest.fixture(params=["Asia/Seoul", "America/Los_Angeles", "UTC"])
@@ -32,7 +35,8 @@ def test_an_instant_is_written_in_the_zone_of_its_reader(zone):
     assert [clock.zoned(one) for one in (winter, summer)] == {
         "Asia/Seoul": ["2026-01-24 00:30 +09:00", "2026-07-24 00:30 +09:00"],
         "America/Los_Angeles": ["2026-01-23 07:30 -08:00", "2026-07-23 08:30 -07:00"],
-        "UTC": ["2026-01-23 15:30 UTC", "2026-07-23 15:30 UTC"]}[zone]
+        "UTC": ["2026-01-23 15:30 UTC", "2026-07-23 15:30 UTC"],
+    }[zone]
     quote = Quote("c-1", 2, "2026-01-23T15:30", "x 15:30", "y")
     assert localtimes.heading(quote) == clock.local(winter) + ', asked "x 15:30"'
     assert localtimes.heading(quote._replace(turn=0)) == ""
@@ -41,10 +45,29 @@ def test_an_instant_is_written_in_the_zone_of_its_reader(zone):
 def test_the_turns_of_a_conversation_are_shown_by_local_days(zone):
     """A heading names its day where that is another than above; code stays as it is."""
     shown = [line for line in localtimes.body(_Talk, BODY).split("\n") if line.startswith("## ")]
-    assert shown == {
-        "Asia/Seoul": ["## 2026-01-24 00:30 fix the zephyr parser", "## 08:50 again", "## 09:10 later", "## 15:30 code"],
-        "America/Los_Angeles": ["## 07:30 fix the zephyr parser", "## 15:50 again", "## 16:10 later", "## 15:30 code"],
-        "UTC": ["## 15:30 fix the zephyr parser", "## 23:50 again", "## 2026-01-24 00:10 later", "## 15:30 code"]}[zone]
+    assert (
+        shown
+        == {
+            "Asia/Seoul": [
+                "## 2026-01-24 00:30 fix the zephyr parser",
+                "## 08:50 again",
+                "## 09:10 later",
+                "## 15:30 code",
+            ],
+            "America/Los_Angeles": [
+                "## 07:30 fix the zephyr parser",
+                "## 15:50 again",
+                "## 16:10 later",
+                "## 15:30 code",
+            ],
+            "UTC": [
+                "## 15:30 fix the zephyr parser",
+                "## 23:50 again",
+                "## 2026-01-24 00:10 later",
+                "## 15:30 code",
+            ],
+        }[zone]
+    )
 
 
 class _Talk:
@@ -53,13 +76,26 @@ class _Talk:
 
 def test_a_checkpoint_is_shown_and_found_with_local_times(process, place):
     """In its lines of turns alone; a hand-written record says what it says."""
-    vault.put(place, "p/checkpoints/2026-01-23/153000-x.md", "Fix the zephyr parser",
-              "## Done\n\n- 15:30 is no turn\n\n## Turns\n\n- 15:30 Fix the zephyr parser → done at 15:30", id="c-1", kind="checkpoint",
-              source="auto", created="2026-01-23T15:30:00Z")
+    vault.put(
+        place,
+        "p/checkpoints/2026-01-23/153000-x.md",
+        "Fix the zephyr parser",
+        "## Done\n\n- 15:30 is no turn\n\n## Turns\n\n"
+        "- 15:30 Fix the zephyr parser → done at 15:30",
+        id="c-1",
+        kind="checkpoint",
+        source="auto",
+        created="2026-01-23T15:30:00Z",
+    )
     vault.put(place, "p/learnings/l.md", "Meeting", "## Turns\n\n- 15:30 zephyr meeting")
     shown = process("show", "c-1", TZ="Asia/Seoul").stdout
-    assert "- 00:30 Fix the zephyr parser → done at 15:30" in shown and "- 15:30 is no turn" in shown
-    assert "2026-01-24 00:30 +09:00" in shown and "- 15:30 zephyr" in process("show", "Meeting", TZ="Asia/Seoul").stdout
+    assert (
+        "- 00:30 Fix the zephyr parser → done at 15:30" in shown and "- 15:30 is no turn" in shown
+    )
+    assert (
+        "2026-01-24 00:30 +09:00" in shown
+        and "- 15:30 zephyr" in process("show", "Meeting", TZ="Asia/Seoul").stdout
+    )
     told = json.loads(process("show", "c-1", "--json", TZ="Asia/Seoul").stdout)
     assert told["created"] == "2026-01-23T15:30:00Z" and "- 15:30 Fix" in told["body"]
     said = process("recall", "zephyr parser", TZ="Asia/Seoul").stdout

@@ -22,72 +22,125 @@ def past(place, now):
 
 
 def test_an_occurrence_says_what_failed_and_what_then_passed(past):
-    lines = pastlines.fixed(remedies.fix(past, "return value of 'fclose' ignored (unused-result)"), 2, STYLE, 0.0)
+    lines = pastlines.fixed(
+        remedies.fix(past, "return value of 'fclose' ignored (unused-result)"), 2, STYLE, 0.0
+    )
     assert lines == [
         "return value of 'fclose' ignored (unused-result)  3 sessions",
         "  2026-11-17 09:00  k-two#1  Work of two  (main)",
-        "    failed    `make lint`: src/cache.c:40:3: return value of 'fclose' ignored (unused-result)",
+        (
+            "    failed    `make lint`: src/cache.c:40:3: return value of 'fclose' "
+            "ignored (unused-result)"
+        ),
         "    passed    the same call after editing src/cache.c",
         "  2026-11-16 09:00  k-one#1  Work of one  (main)",
-        "    failed    `make lint`: src/server.c:12:3: return value of 'fclose' ignored (unused-result)",
+        (
+            "    failed    `make lint`: src/server.c:12:3: return value of 'fclose' "
+            "ignored (unused-result)"
+        ),
         "    passed    the same call after editing src/server.c",
         "    commit    1a2b3c4 Look at what fclose returns",
-        "", "1 more occurrence; `--limit 3` shows them"]
+        "",
+        "1 more occurrence; `--limit 3` shows them",
+    ]
 
 
 def test_each_line_of_an_error_has_its_turn(past):
     """The room is shared: no line's many occurrences push out another line's one."""
-    said = "\n".join(pastlines.fixed(remedies.fix(past, "unknown flag: --open\nreturn value of 'fclose' ignored (unused-result)"), 2, STYLE, 0.0))
+    said = "\n".join(
+        pastlines.fixed(
+            remedies.fix(
+                past, "unknown flag: --open\nreturn value of 'fclose' ignored (unused-result)"
+            ),
+            2,
+            STYLE,
+            0.0,
+        )
+    )
     assert "k-three#1" in said and "k-two#1" in said and "k-one#1" not in said
 
 
 def test_times_are_local_and_another_workspace_is_named(past):
     there = [one._replace(workspace="other-0123abcd") for one in past]
-    said = "\n".join(pastlines.fixed(remedies.fix(there, "unknown flag: --open"), 5, STYLE, 9 * 3600.0))
+    said = "\n".join(
+        pastlines.fixed(remedies.fix(there, "unknown flag: --open"), 5, STYLE, 9 * 3600.0)
+    )
     assert "2026-11-18 18:00  k-three#1  Work of three  (main, other-0123abcd)" in said
     assert "worked    `acme issue list --state open`" in said
 
 
 def test_nothing_like_it_is_said(past):
-    assert pastlines.fixed(remedies.fix(past, "unheard catastrophe of module seventeen"), 5, STYLE, 0.0) == ["nothing here has failed like that before"]
+    assert pastlines.fixed(
+        remedies.fix(past, "unheard catastrophe of module seventeen"), 5, STYLE, 0.0
+    ) == ["nothing here has failed like that before"]
 
 
 def test_an_invocation_is_one_line_and_what_failed_before_it_another(past, now):
     lines = pastlines.invocations(practice.how(past, "acme", now), "acme", 10, STYLE, now)
-    assert lines == ["acme issue list --state open  ×2 in 1 session, last 3d ago in k-three#1",
-                     "    after `acme issue list --open` failed: unknown flag: --open"]
-    assert pastlines.invocations([], "zig", 10, STYLE, now) == ["no session here has a call of `zig` that worked"]
+    assert lines == [
+        "acme issue list --state open  ×2 in 1 session, last 3d ago in k-three#1",
+        "    after `acme issue list --open` failed: unknown flag: --open",
+    ]
+    assert pastlines.invocations([], "zig", 10, STYLE, now) == [
+        "no session here has a call of `zig` that worked"
+    ]
 
 
 def test_long_quotes_in_a_command_are_cut():
-    assert pastlines.brief("gh pr comment 7 --body \"%s\" --repo o/r" % ("word " * 40)) == "gh pr comment 7 --body \"%s…\" --repo o/r" % ("word " * 8).strip()
+    assert (
+        pastlines.brief('gh pr comment 7 --body "%s" --repo o/r' % ("word " * 40))
+        == 'gh pr comment 7 --body "%s…" --repo o/r' % ("word " * 8).strip()
+    )
     assert len(pastlines.brief("x" * 900)) == 200
 
 
 def test_a_session_that_touched_a_file_is_told_with_request_decision_and_commit(past):
-    past = [one._replace(decisions=(("c-two", "a ring in `src/cache.c`"),)) if one.id == "k-two" else one for one in past]
+    past = [
+        one._replace(decisions=(("c-two", "a ring in `src/cache.c`"),))
+        if one.id == "k-two"
+        else one
+        for one in past
+    ]
     assert pastlines.touched(history.blame(past, "cache.c"), "cache.c", 1, STYLE, 0.0) == [
-        "  2026-11-17 09:00  k-two  Work of two  (main)", "    created   #1 add a cache",
+        "  2026-11-17 09:00  k-two  Work of two  (main)",
+        "    created   #1 add a cache",
         "    decided   “a ring in `src/cache.c`”",
-        "    said      The cache stands in `src/cache.c`; we chose a ring because it needs no lock.",
-        "1 more session; `--limit 2` shows them"]
-    assert pastlines.touched([], "a.c", 9, STYLE, 0.0) == ["no session here touched or discussed `a.c`"]
+        (
+            "    said      The cache stands in `src/cache.c`; we chose a ring "
+            "because it needs no lock."
+        ),
+        "1 more session; `--limit 2` shows them",
+    ]
+    assert pastlines.touched([], "a.c", 9, STYLE, 0.0) == [
+        "no session here touched or discussed `a.c`"
+    ]
 
 
 def test_a_wall_is_told_with_its_remedy_and_a_proposal(past, place):
     met = [(wall, practice.proposal(place, wall, frozenset())) for wall in practice.gather(past)]
     lines = pastlines.walls(met, 10, STYLE, 0.0)
-    assert lines == ["src/cache.c:40:3: return value of 'fclose' ignored (unused-result)",
-                     "  make lint  3 sessions, 3 times, last 2026-11-18 in k-three#2",
-                     "    worked    the same call after editing src/cache.c (k-two#1)"]
+    assert lines == [
+        "src/cache.c:40:3: return value of 'fclose' ignored (unused-result)",
+        "  make lint  3 sessions, 3 times, last 2026-11-18 in k-three#2",
+        "    worked    the same call after editing src/cache.c (k-two#1)",
+    ]
     assert pastlines.walls([], 10, STYLE, 0.0) == ["no error here was met by several sessions"]
 
 
 def test_what_moves_a_cursor_is_not_printed(place, now):
-    conversations.held(place, "a", "2026-11-16", "## 09:00 go\n\n- ✗ `x\x1b[2J` → exit 1: unknown flag: --bad\x1b[31m\n- ✓ `x --good\x1b[2J`\n", title="T\x1b[2J")
+    conversations.held(
+        place,
+        "a",
+        "2026-11-16",
+        "## 09:00 go\n\n- ✗ `x\x1b[2J` → exit 1: unknown flag: --bad\x1b[31m\n"
+        "- ✓ `x --good\x1b[2J`\n",
+        title="T\x1b[2J",
+    )
     found = conversations.sessions(place, now)
-    said = [*pastlines.fixed(remedies.fix(found, "unknown flag: --bad"), 5, STYLE, 0.0),
-            *pastlines.invocations(practice.how(found, "x", now), "x", 5, STYLE, now)]
+    said = [
+        *pastlines.fixed(remedies.fix(found, "unknown flag: --bad"), 5, STYLE, 0.0),
+        *pastlines.invocations(practice.how(found, "x", now), "x", 5, STYLE, now),
+    ]
     assert len(said) > 3 and all(line.isprintable() for line in said)
 
 
@@ -111,20 +164,50 @@ def test_status_says_where_pushes_are_off(ok, run, env, project):
     assert "pushes: off" not in ok("status")
     ok("off", "--project")
     for words in (["status"], ["doctor"], ["load", "jwt"]):
-        assert "pushes: off in this project; `dayleaf on --project` switches them on" in run(*words).stdout, words
+        assert (
+            "pushes: off in this project; `dayleaf on --project` switches them on"
+            in run(*words).stdout
+        ), words
     assert "\nchosen" not in ok("load", "jwt") and "would be chosen" in ok("load", "jwt")
 
 
 def test_why_tells_passages_subagents_and_what_stayed_below(ok, place, now):
     """Each with its reason; of prompts that got nothing, what came nearest."""
-    talks.put(place, ("## 10:12 why?\n\n`parseLedgerRow` drops the sign of every amount below ten in the export.\n\n",), id="c-00000001",
-              file="2026-11-10/100000-a.md", created="2026-11-10T10:12:00Z", title="Importer skips rows")
+    talks.put(
+        place,
+        (
+            (
+                "## 10:12 why?\n\n`parseLedgerRow` drops the sign of every amount below "
+                "ten in the export.\n\n"
+            ),
+        ),
+        id="c-00000001",
+        file="2026-11-10/100000-a.md",
+        created="2026-11-10T10:12:00Z",
+        title="Importer skips rows",
+    )
     ok("index", "build")
-    base = {"v": 1, "t": clock.iso(now), "strategy": "load_all", "candidates": 4, "chars": 300, "ms": 9, "saved": 0}
+    base = {
+        "v": 1,
+        "t": clock.iso(now),
+        "strategy": "load_all",
+        "candidates": 4,
+        "chars": 300,
+        "ms": 9,
+        "saved": 0,
+    }
     told = [["c-00000001", 0.91, "passage: names what the prompt names"]]
-    for row in ({"event": "prompt", "prompt": "p1", "tag": "aaaaaaaa", "chosen": told},
-                {"event": "agent", "prompt": "p1", "tag": "bbbbbbbb", "chosen": told},
-                {"event": "prompt", "prompt": "p2", "tag": "", "chosen": [], "below": [["c-00000001", 0.41]]}):
+    for row in (
+        {"event": "prompt", "prompt": "p1", "tag": "aaaaaaaa", "chosen": told},
+        {"event": "agent", "prompt": "p1", "tag": "bbbbbbbb", "chosen": told},
+        {
+            "event": "prompt",
+            "prompt": "p2",
+            "tag": "",
+            "chosen": [],
+            "below": [["c-00000001", 0.41]],
+        },
+    ):
         receipts.write(place.receipts("s1"), {**base, **row})
     said = ok("why", "s1")
     assert "0.91  c-00000001  Importer skips rows  passage: names what the prompt names" in said
@@ -135,38 +218,87 @@ def test_why_tells_passages_subagents_and_what_stayed_below(ok, place, now):
 
 def test_load_shows_the_passage_and_what_stays_below(ok, place):
     """With --explain the block and the threshold."""
-    talks.put(place, ("## 10:12 why?\n\n`parseLedgerRow` drops the sign of every amount below ten in the export.\n\n",), id="c-00000001",
-              file="2026-11-10/100000-a.md", created="2026-11-10T10:12:00Z", title="Importer skips rows")
+    talks.put(
+        place,
+        (
+            (
+                "## 10:12 why?\n\n`parseLedgerRow` drops the sign of every amount below "
+                "ten in the export.\n\n"
+            ),
+        ),
+        id="c-00000001",
+        file="2026-11-10/100000-a.md",
+        created="2026-11-10T10:12:00Z",
+        title="Importer skips rows",
+    )
     for i in range(5):
         ok("learn", "Note %d on another thing, wherever it is." % i)
     ok("index", "build")
     said = ok("load", "where does parseLedgerRow drop the sign of an amount?", "--explain")
     (row,) = [line for line in said.split("\n") if "passage: it answers the question" in line]
     assert "c-00000001  Importer skips rows" in row
-    assert '(conversation, 2026-11-10, branch main) asked "why?":\n  `parseLedgerRow` drops the sign' in said
-    said = ok("load", "why does the comma of parseLedgerRow not reach invoices of the other till in spring?")
+    assert (
+        '(conversation, 2026-11-10, branch main) asked "why?":\n  `parseLedgerRow` drops the sign'
+        in said
+    )
+    said = ok(
+        "load",
+        "why does the comma of parseLedgerRow not reach invoices of the other till in spring?",
+    )
     assert "not near enough for load.push careful" in said and "c-00000001" in said
 
 
 def test_load_says_that_all_learnings_came_at_the_start(ok):
-    """Few learnings are given at once, and a prompt gets none of them again; none are not called all."""
+    """Few learnings are given at once, and a prompt gets none of them again; none are not called
+    all.
+    """
     assert "every learning is given" not in ok("load", "jwt")
     ok("learn", TEXT)
     assert "every learning is given at the session's start" in ok("load", "jwt")
     ok("learn", "Another learning of some length. " * 40)
-    assert "1 of them fit into the session's start" in ok("load", "jwt", DAYLEAF_LOAD_SESSIONCHARS="900")
+    assert "1 of them fit into the session's start" in ok(
+        "load", "jwt", DAYLEAF_LOAD_SESSIONCHARS="900"
+    )
 
 
 def test_a_push_is_told_with_its_records_and_what_became_of_it(now):
-    """Whatever a receipt holds, each record is one line that a terminal may print; prompts without any are counted."""
-    event = {"event": "prompt", "t": "2026-11-21T09:00:00Z", "prompt": "p-1", "strategy": "load_all", "candidates": 2, "chars": "x", "ms": 3,
-             "moment": "later", "lost": True, "unfit": ["l-2"], "chosen": [{"score": 1, "id": "l-1", "title": "a\n\x1b[31mb", "reason": "match",
-                                                                 "used": False}]}
-    value = {"session": "s-1", "events": [event, {"event": "off", "t": "2026-11-21T09:01:00Z"}, {"event": "prompt", "chosen": []}],
-             "moments": []}
+    """Whatever a receipt holds, each record is one line that a terminal may print; prompts without
+    any are counted.
+    """
+    event = {
+        "event": "prompt",
+        "t": "2026-11-21T09:00:00Z",
+        "prompt": "p-1",
+        "strategy": "load_all",
+        "candidates": 2,
+        "chars": "x",
+        "ms": 3,
+        "moment": "later",
+        "lost": True,
+        "unfit": ["l-2"],
+        "chosen": [
+            {"score": 1, "id": "l-1", "title": "a\n\x1b[31mb", "reason": "match", "used": False}
+        ],
+    }
+    value = {
+        "session": "s-1",
+        "events": [
+            event,
+            {"event": "off", "t": "2026-11-21T09:01:00Z"},
+            {"event": "prompt", "chosen": []},
+        ],
+        "moments": [],
+    }
     said = pastlines.pushed(value, now)
-    assert said[0] == "session s-1" and said[-1] == "1 prompt got nothing" and "\x1b" not in "".join(said)
-    assert "prompt p-1  load_all, 2 candidates scored, 0 characters, 3 ms  LOST: it did not reach the model" in said[2]
+    assert (
+        said[0] == "session s-1"
+        and said[-1] == "1 prompt got nothing"
+        and "\x1b" not in "".join(said)
+    )
+    assert (
+        "prompt p-1  load_all, 2 candidates scored, 0 characters, 3 ms  LOST: it "
+        "did not reach the model"
+    ) in said[2]
     assert said[3].split() == ["1.00", "l-1", "a", "b", "match"] and said[4] == "  did not fit: l-2"
     assert said[6].endswith("  switched off")
 
@@ -175,9 +307,20 @@ def test_why_and_stats_tell_of_a_failed_call_that_was_answered(ok, env, project,
     """By the tool and the record; what failed stands in no receipt."""
     conversations.week(place)
     ok("index", "build")
-    answer = hooked(env, project, "PostToolUseFailure", "aaaa1111", tool_name="Bash", tool_input={"command": "acme issue list --open"},
-                    error="Exit code 2\nunknown flag: --open")
+    answer = hooked(
+        env,
+        project,
+        "PostToolUseFailure",
+        "aaaa1111",
+        tool_name="Bash",
+        tool_input={"command": "acme issue list --open"},
+        error="Exit code 2\nunknown flag: --open",
+    )
     assert "--state open" in answer["hookSpecificOutput"]["additionalContext"]
     told = ok("why")
-    assert "failed Bash, known from another session" in told and "k-three" in told and "wall: met in 1" in told
+    assert (
+        "failed Bash, known from another session" in told
+        and "k-three" in told
+        and "wall: met in 1" in told
+    )
     assert "  at failed calls: 1 pushed\n" in ok("stats")

@@ -20,7 +20,9 @@ def test_a_hit_names_its_versions(ok, shop):
 
 
 def test_a_gap_is_named_with_what_fills_it(ok, shop):
-    """Unknown words want a learning; what a checkpoint or a learning tells wants nothing, and nobody is sent to a harvest."""
+    """Unknown words want a learning; what a checkpoint or a learning tells wants nothing, and
+    nobody is sent to a harvest.
+    """
     vault.put(shop, "p/checkpoints/k.md", "Notes", "kafka lag", id="c-k")
     said = ok("recall", "kafka") + ok("recall", "issuer match")
     assert "harvest" not in said and "dayleaf learn" not in said
@@ -28,19 +30,36 @@ def test_a_gap_is_named_with_what_fills_it(ok, shop):
 
 
 def test_a_session_is_a_line_with_the_passage_below_it(ok, place):
-    """How many more checkpoints of it were found, what the turn says, and the command that prints it."""
+    """How many more checkpoints of it were found, what the turn says, and the command that prints
+    it.
+    """
     talks.put(place)
     for number in range(2):
-        vault.put(place, "p/checkpoints/2026-01-23/n%d.md" % number, "Uploader", "The uploader retries.", id="c-n%d" % number,
-                  session=talks.SESSION, source="auto", conversation="c-7a1c0001")
+        vault.put(
+            place,
+            "p/checkpoints/2026-01-23/n%d.md" % number,
+            "Uploader",
+            "The uploader retries.",
+            id="c-n%d" % number,
+            session=talks.SESSION,
+            source="auto",
+            conversation="c-7a1c0001",
+        )
     said = ok("recall", "uploader retries backoff")
-    assert said.count("\n  c-") == 0 and " +1 checkpoint " in said and "  conversation  " not in said
-    assert '      2026-01-23 14:31, asked "how many retries does the uploader…"  `dayleaf show c-7a1c0001#2`' in said
+    assert (
+        said.count("\n  c-") == 0 and " +1 checkpoint " in said and "  conversation  " not in said
+    )
+    assert (
+        '      2026-01-23 14:31, asked "how many retries does the uploader…"  '
+        "`dayleaf show c-7a1c0001#2`"
+    ) in said
     assert "        It makes five, and doubles the pause from 200 ms each time.\n" in said
     fenced = ok("recall", "uploader retries backoff", "--hook")
     assert "\n> 2026-01-23 14:31 UTC, asked" in fenced and "(`dayleaf show c-7a1c0001#2`)" in fenced
     alone = ok("recall", "exponential backoff", "--kind", "conversation", "--group")
-    assert alone.startswith("Conversations\n  c-7a1c0001") and "`dayleaf show c-7a1c0001#2`" in alone
+    assert (
+        alone.startswith("Conversations\n  c-7a1c0001") and "`dayleaf show c-7a1c0001#2`" in alone
+    )
 
 
 def test_what_says_no_more_than_its_title_says_it_once(ok, place):
@@ -49,8 +68,12 @@ def test_what_says_no_more_than_its_title_says_it_once(ok, place):
     assert ok("recall", "zebra crossings").count("Zebra crossings fade") == 1
 
 
-@pytest.mark.parametrize(("tier", "whose"), [("p", "yours"), ("g", "yours"), ("s", "the repository's")])
+@pytest.mark.parametrize(
+    ("tier", "whose"), [("p", "yours"), ("g", "yours"), ("s", "the repository's")]
+)
 def test_a_learning_of_a_repository_is_not_told_as_yours(ok, place, tier, whose):
     """Whatever its file says of who wrote it."""
-    vault.put(place, tier + "/learnings/a.md", "Zebra crossings", "They fade.", id="l-z", source="human")
+    vault.put(
+        place, tier + "/learnings/a.md", "Zebra crossings", "They fade.", id="l-z", source="human"
+    )
     assert "      confidence medium, %s\n" % whose in ok("recall", "zebra")

@@ -17,7 +17,10 @@ from memory.terminal.screen import OUTPUT
 
 def test_hidden_characters_are_written_out_where_something_is_approved():
     """Who approves content sees what is in it."""
-    assert plaintext.visible("a\u202eb\x1b\u200bc\n\td 버튼") == "a\\u{202e}b\\u{1b}\\u{200b}c\n\td 버튼"
+    assert (
+        plaintext.visible("a\u202eb\x1b\u200bc\n\td 버튼")
+        == "a\\u{202e}b\\u{1b}\\u{200b}c\n\td 버튼"
+    )
 
 
 def test_columns_are_aligned_by_display_width():
@@ -29,14 +32,18 @@ def test_columns_are_aligned_by_display_width():
 
 @pytest.fixture
 def kept(place, project, now):
-    """Keep a script as a resource, approved if wanted: kept(text, approve=True, name=...) -> its record."""
+    """Keep a script as a resource, approved if wanted: kept(text, approve=True, name=...) -> its
+    record.
+    """
     return keeper(place, project, now)
 
 
 def test_output_is_capped_and_the_script_goes_on(run, kept, tmp_path):
     """1 MiB of both streams together; what is left out is counted."""
     mark = tmp_path / "ended"
-    record = kept(f"#!/bin/sh\nhead -c 3000000 /dev/zero | tr '\\0' x\necho end >&2\ntouch {mark}\n")
+    record = kept(
+        f"#!/bin/sh\nhead -c 3000000 /dev/zero | tr '\\0' x\necho end >&2\ntouch {mark}\n"
+    )
     done = run("resource", "run", record.id)
     assert done.returncode == 0 and len(done.stdout) == OUTPUT and mark.exists()
     left_out = 3_000_000 + 4 - OUTPUT
@@ -44,17 +51,27 @@ def test_output_is_capped_and_the_script_goes_on(run, kept, tmp_path):
 
 
 def test_a_terminal_obeys_no_script(run, kept):
-    """Escapes and marks that reorder a line are gone, also where they come in pieces; text of any script stays whole."""
-    record = kept("#!/bin/sh\nprintf 'a\\033'; sleep 0.2; printf '[31mb\\n\\033]52;c;eHg=\\007c\\n\\342'; sleep 0.2; printf '\\200\\256d'\n"
-                  "printf '한'; printf '\\355\\225'; sleep 0.2; printf '\\234\\n\\377\\n' \n")
+    """Escapes and marks that reorder a line are gone, also where they come in pieces; text of any
+    script stays whole.
+    """
+    record = kept(
+        "#!/bin/sh\nprintf 'a\\033'; sleep 0.2; printf '[31mb\\n\\033]52;c;eHg=\\007c\\n\\342'; "
+        "sleep 0.2; printf '\\200\\256d'\n"
+        "printf '한'; printf '\\355\\225'; sleep 0.2; printf '\\234\\n\\377\\n' \n"
+    )
     assert run("resource", "run", record.id).stdout == "ab\nc\nd한한\n\ufffd\n"
 
 
 def test_output_comes_while_the_script_runs(kept, env, project):
     """Line by line."""
     record = kept("#!/bin/sh\necho first\nsleep 30\n")
-    process = subprocess.Popen([sys.executable, "-I", str(ROOT / "memory"), "resource", "run", record.id], env=env, cwd=project,
-                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        [sys.executable, "-I", str(ROOT / "memory"), "resource", "run", record.id],
+        env=env,
+        cwd=project,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
     start = time.monotonic()
     assert process.stdout.readline() == b"first\n" and time.monotonic() - start < 15
     process.terminate()
@@ -63,7 +80,12 @@ def test_output_comes_while_the_script_runs(kept, env, project):
 
 def test_a_difference_hides_nothing():
     """What reorders a line is written out on both sides."""
-    assert screen.difference(b"a\nb\n", "a\n\u202eb\n".encode())[3:] == [" a", "-b", "+\\u{202e}b", " "]
+    assert screen.difference(b"a\nb\n", "a\n\u202eb\n".encode())[3:] == [
+        " a",
+        "-b",
+        "+\\u{202e}b",
+        " ",
+    ]
 
 
 ROWS = [["a-1", "A title of some length that has a story", "2d"], ["a-2", "Short", "3d"]]
@@ -74,24 +96,37 @@ def test_a_title_is_cut_on_a_terminal_alone():
     narrow, piped = screen.Style(30), screen.Style(30, cut=False)
     assert [plaintext.width(line) for line in screen.table(ROWS, style=narrow, give=1)] == [30, 30]
     assert screen.table(ROWS, style=narrow, give=1)[0] == "a-1  A title of some leng…  2d"
-    assert screen.table(ROWS, style=piped, give=1)[0] == "a-1  A title of some length that has a story  2d"
+    assert (
+        screen.table(ROWS, style=piped, give=1)[0]
+        == "a-1  A title of some length that has a story  2d"
+    )
 
 
 def test_ids_take_the_colour_of_their_kind():
     """Where colours are welcome, and without moving a column."""
     coloured = screen.table(ROWS, style=screen.Style(80, True), kinds=["rule", "learning"])
-    assert coloured[0].startswith("\x1b[35ma-1\x1b[0m  A") and coloured[1].startswith("\x1b[36ma-2\x1b[0m  S")
-    assert "\x1b" not in "".join(screen.table(ROWS, style=screen.Style(80), kinds=["rule", "learning"]))
+    assert coloured[0].startswith("\x1b[35ma-1\x1b[0m  A") and coloured[1].startswith(
+        "\x1b[36ma-2\x1b[0m  S"
+    )
+    assert "\x1b" not in "".join(
+        screen.table(ROWS, style=screen.Style(80), kinds=["rule", "learning"])
+    )
 
 
 def test_what_is_longer_than_the_terminal_is_paged(monkeypatch, tmp_path):
-    """By the person's own pager; an empty one, one that is missing, a short text or a dumb terminal print as ever."""
+    """By the person's own pager; an empty one, one that is missing, a short text or a dumb terminal
+    print as ever.
+    """
     kept = tmp_path / "kept"
     pager = {"TERM": "xterm", "PATH": "/usr/bin:/bin", "DAYLEAF_PAGER": "sh -c 'cat > %s'" % kept}
     monkeypatch.setattr(screen, "_rows", lambda: 5)
     said = "\n".join("line %d" % number for number in range(9))
     assert screen.paged(said, pager) and kept.read_text() == said + "\n"
-    for env in ({**pager, "DAYLEAF_PAGER": ""}, {**pager, "DAYLEAF_PAGER": "no-such-pager"}, {**pager, "TERM": "dumb"}):
+    for env in (
+        {**pager, "DAYLEAF_PAGER": ""},
+        {**pager, "DAYLEAF_PAGER": "no-such-pager"},
+        {**pager, "TERM": "dumb"},
+    ):
         assert not screen.paged(said, env)
     assert not screen.paged("a\nb", pager)
     monkeypatch.setattr(screen, "_rows", lambda: 0)

@@ -1,5 +1,6 @@
-"""The local page as a server: whom it lets in, on a real socket; what it answers to requests that a browser's page could be made to
-send, or that nobody sends who means well."""
+"""The local page as a server: whom it lets in, on a real socket; what it answers to requests that a
+browser's page could be made to send, or that nobody sends who means well.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +42,8 @@ def browser(site):
     return page.Browser(site)
 
 
-# Each is `METHOD /path` and headers that differ from those of the browser that was let in; {port} is the page's.
+# Each is `METHOD /path` and headers that differ from those of the browser that was let in; {port}
+# is the page's.
 HOSTILE = {
     "a name that was pointed here": ("GET /", {"Host": "evil.example"}),
     "that name with the port": ("GET /", {"Host": "evil.example:{port}"}),
@@ -57,13 +59,25 @@ HOSTILE = {
     "a page without an origin": ("GET /", {"Origin": "null"}),
     "another server of this machine": ("GET /", {"Origin": "http://127.0.0.1:3000"}),
     "the same over TLS": ("GET /", {"Origin": "https://127.0.0.1:{port}"}),
-    "a picture of another page": ("GET /", {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Dest": "image"}),
-    "a link of another page": ("GET /", {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}),
+    "a picture of another page": (
+        "GET /",
+        {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Dest": "image"},
+    ),
+    "a link of another page": (
+        "GET /",
+        {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"},
+    ),
     "another port of this host": ("GET /", {"Sec-Fetch-Site": "same-site"}),
     "what is fetched ahead": ("GET /", {"Sec-Purpose": "prefetch"}),
     "a simple POST": ("POST /search", {"Content-Type": "text/plain", "Content-Length": "0"}),
-    "a form": ("POST /review", {"Content-Type": "application/x-www-form-urlencoded", "Content-Length": "0"}),
-    "what asks first": ("OPTIONS /", {"Origin": "https://evil.example", "Access-Control-Request-Method": "GET"}),
+    "a form": (
+        "POST /review",
+        {"Content-Type": "application/x-www-form-urlencoded", "Content-Length": "0"},
+    ),
+    "what asks first": (
+        "OPTIONS /",
+        {"Origin": "https://evil.example", "Access-Control-Request-Method": "GET"},
+    ),
     "PUT": ("PUT /record/l-zebra", {"Content-Length": "0"}),
     "DELETE": ("DELETE /record/l-zebra", {}),
     "TRACE": ("TRACE /", {}),
@@ -72,9 +86,23 @@ HOSTILE = {
     "a body on a GET": ("GET /", {"Content-Length": "5"}),
     "a body in pieces": ("GET /", {"Transfer-Encoding": "chunked"}),
     "both lengths": ("GET /", {"Content-Length": "5", "Transfer-Encoding": "chunked"}),
-    "a websocket": ("GET /", {"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
-                              "Sec-WebSocket-Version": "13"}),
-    "HTTP/2 in clear": ("GET /", {"Connection": "Upgrade, HTTP2-Settings", "Upgrade": "h2c", "HTTP2-Settings": "AAMAAABkAAQ"}),
+    "a websocket": (
+        "GET /",
+        {
+            "Connection": "Upgrade",
+            "Upgrade": "websocket",
+            "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
+            "Sec-WebSocket-Version": "13",
+        },
+    ),
+    "HTTP/2 in clear": (
+        "GET /",
+        {
+            "Connection": "Upgrade, HTTP2-Settings",
+            "Upgrade": "h2c",
+            "HTTP2-Settings": "AAMAAABkAAQ",
+        },
+    ),
     "no key": ("GET /", {"Cookie": ""}),
     "an empty key": ("GET /", {"Cookie": "dayleaf="}),
     "a guessed key": ("GET /", {"Cookie": "dayleaf=" + "A" * 43}),
@@ -96,16 +124,25 @@ HOSTILE = {
     "backslashes": ("GET /..\\..\\etc\\passwd", {}),
 }
 ODD = {
-    "HTTP/0.9": b"GET /\r\n\r\n", "no request": b"\r\n\r\n", "TLS": b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"\x00" * 64,
-    "noise": bytes(range(256)) * 8, "two requests in one": b"GET / HTTP/1.1\r\nHost: x\r\n\r\nGET / HTTP/1.1\r\nHost: x\r\n\r\n",
-    "two hosts": b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nHost: evil.example\r\n\r\n", "HTTP/2": b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
-    "another place whole": b"GET http://evil.example/ HTTP/1.1\r\nHost: evil.example\r\n\r\n", "folded": b"GET / HTTP/1.1\r\nHost: a\r\n b\r\n\r\n",
+    "HTTP/0.9": b"GET /\r\n\r\n",
+    "no request": b"\r\n\r\n",
+    "TLS": b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"\x00" * 64,
+    "noise": bytes(range(256)) * 8,
+    "two requests in one": b"GET / HTTP/1.1\r\nHost: x\r\n\r\nGET / HTTP/1.1\r\nHost: x\r\n\r\n",
+    "two hosts": b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nHost: evil.example\r\n\r\n",
+    "HTTP/2": b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+    "another place whole": b"GET http://evil.example/ HTTP/1.1\r\nHost: evil.example\r\n\r\n",
+    "folded": b"GET / HTTP/1.1\r\nHost: a\r\n b\r\n\r\n",
 }
 
 
 def harmless(said: bytes) -> None:
-    """It is no page, nothing of a record and nothing of a file is in it, and nobody else may read it."""
-    assert not said.startswith(b"HTTP/1.1 2") and not re.match(rb"HTTP/1.1 30[0-8]", said), said[:200]
+    """It is no page, nothing of a record and nothing of a file is in it, and nobody else may read
+    it.
+    """
+    assert not said.startswith(b"HTTP/1.1 2") and not re.match(rb"HTTP/1.1 30[0-8]", said), said[
+        :200
+    ]
     assert page.SECRET.encode() not in said and b"root:" not in said and b"Traceback" not in said
     assert b"access-control" not in said.lower()
 
@@ -115,7 +152,10 @@ def test_a_hostile_request_reaches_nothing(browser, what):
     """It is refused in a line; what comes after it is served as ever."""
     line, heads = HOSTILE[what]
     method, path = line.split(" ", 1)
-    told = {name.replace("-", "_"): value.replace("{port}", browser.port) for name, value in heads.items()}
+    told = {
+        name.replace("-", "_"): value.replace("{port}", browser.port)
+        for name, value in heads.items()
+    }
     request = browser.head(path, method, **told)
     harmless(page.told(int(browser.port), request.decode("latin-1").encode("latin-1", "replace")))
 
@@ -132,18 +172,29 @@ def test_after_all_that_it_still_answers(browser):
 
 
 def test_a_one_time_address_opens_once(made):
-    """The key is a cookie that no script reads and no other page sends; the address is spent, and says so."""
+    """The key is a cookie that no script reads and no other page sends; the address is spent, and
+    says so.
+    """
     with page.served(made) as served:
         looked = page.Browser(served, "HEAD")
         assert looked.opened.startswith(b"HTTP/1.1 403") and looked.cookie == ""
         first = page.Browser(served)
         assert first.opened.startswith(b"HTTP/1.1 303")
         assert b"; HttpOnly; Path=%s/; SameSite=strict" % first.base.encode() in first.opened
-        again = page.told(int(first.port), first.head(first.address.partition(first.base)[2], Cookie=""))
-        assert again.startswith(b"HTTP/1.1 403") and b"has been used" in again and b"press Enter where `dayleaf view` runs" in again
+        again = page.told(
+            int(first.port), first.head(first.address.partition(first.base)[2], Cookie="")
+        )
+        assert (
+            again.startswith(b"HTTP/1.1 403")
+            and b"has been used" in again
+            and b"press Enter where `dayleaf view` runs" in again
+        )
         second = page.Browser(served)
         assert second.get("/")[0] == first.get("/")[0] == 200
-        assert first.head("/open/" + "x" * 32).startswith(b"GET") and first.get("/open/" + "x" * 32)[0] == 303
+        assert (
+            first.head("/open/" + "x" * 32).startswith(b"GET")
+            and first.get("/open/" + "x" * 32)[0] == 303
+        )
 
 
 def test_an_address_that_nobody_opened_holds_ten_minutes(made):
@@ -153,18 +204,45 @@ def test_an_address_that_nobody_opened_holds_ten_minutes(made):
         address = served.gate.address()
         at[0] = web.TICKET + 1
         port, path = re.match(r"http://[^:]*:(\d+)(.*)", address).groups()
-        said = page.told(int(port), b"GET %s HTTP/1.1\r\nHost: localhost:%s\r\n\r\n" % (path.encode(), port.encode()))
+        said = page.told(
+            int(port),
+            b"GET %s HTTP/1.1\r\nHost: localhost:%s\r\n\r\n" % (path.encode(), port.encode()),
+        )
         assert said.startswith(b"HTTP/1.1 403") and b"too old" in said
 
 
-@pytest.mark.parametrize("path", ["/", "/search?q=cache", "/record/l-zebra", "/session/two", "/walls", "/review", "/graph", "/topics",
-                                  "/stats", "/keys", "/record/none", "/page.css", "/page.js"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/",
+        "/search?q=cache",
+        "/record/l-zebra",
+        "/session/two",
+        "/walls",
+        "/review",
+        "/graph",
+        "/topics",
+        "/stats",
+        "/keys",
+        "/record/none",
+        "/page.css",
+        "/page.js",
+    ],
+)
 def test_every_answer_is_of_this_page_alone(browser, path):
-    """Its headers forbid what is not of this server; nothing in it is a script, a style or an address from elsewhere."""
+    """Its headers forbid what is not of this server; nothing in it is a script, a style or an
+    address from elsewhere.
+    """
     status, head, body = browser.get(path)
     assert status == (404 if path.endswith("none") else 200)
-    for line in ("default-src 'none'; script-src 'self'", "referrer-policy: no-referrer", "x-content-type-options: nosniff",
-                 "x-frame-options: DENY", "cache-control: no-store", "cross-origin-resource-policy: same-origin"):
+    for line in (
+        "default-src 'none'; script-src 'self'",
+        "referrer-policy: no-referrer",
+        "x-content-type-options: nosniff",
+        "x-frame-options: DENY",
+        "cache-control: no-store",
+        "cross-origin-resource-policy: same-origin",
+    ):
         assert line in head, line
     assert "server:" not in head and "set-cookie" not in head
     if "html" in head:
@@ -183,7 +261,9 @@ def test_who_does_not_say_what_he_wants_is_cut_off(made, monkeypatch):
     monkeypatch.setattr(web, "PATIENCE", 0.2)
     with page.served(made) as served:
         browser = page.Browser(served)
-        slow = [socket.create_connection(("127.0.0.1", int(browser.port)), timeout=5) for _ in range(30)]
+        slow = [
+            socket.create_connection(("127.0.0.1", int(browser.port)), timeout=5) for _ in range(30)
+        ]
         for link in slow:
             link.sendall(b"GET / HTTP/1.1\r\nHost: 127")
         assert browser.get("/keys")[0] == 200
@@ -230,5 +310,8 @@ def test_a_port_that_is_none_is_refused(port):
 
 
 def test_a_port_that_is_taken_is_refused(site, browser):
-    with pytest.raises(UsageError, match=r"port %s cannot be used \(address already in use\); leave --port out" % browser.port):
+    with pytest.raises(
+        UsageError,
+        match=r"port %s cannot be used \(address already in use\); leave --port out" % browser.port,
+    ):
         web.listen(int(browser.port))

@@ -1,4 +1,6 @@
-"""The documents are true: every example runs, every command and setting stands in the reference, links lead somewhere."""
+"""The documents are true: every example runs, every command and setting stands in the reference,
+links lead somewhere.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,13 @@ import memory
 from memory.cli import main
 
 ROOT = Path(__file__).resolve().parents[2]
-DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / "bench" / "README.md", ROOT / "evals" / "README.md"]
+DOCUMENTS = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    *sorted((ROOT / "docs").glob("*.md")),
+    ROOT / "bench" / "README.md",
+    ROOT / "evals" / "README.md",
+]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
@@ -32,9 +40,13 @@ def examples(document: Path) -> list[tuple[str, list[str]]]:
     return found
 
 
-@pytest.mark.parametrize("document", [path for path in DOCUMENTS if examples(path)], ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "document", [path for path in DOCUMENTS if examples(path)], ids=lambda path: path.stem
+)
 def test_every_example_runs(document, tmp_path, env, project):
-    """In their order, in one scratch project, each with status 0 and the output that is printed beside it."""
+    """In their order, in one scratch project, each with status 0 and the output that is printed
+    beside it.
+    """
     bin_dir = tmp_path / "bin"
     bin_dir.mkdir()
     (bin_dir / "dayleaf").symlink_to(ROOT / "bin" / "dayleaf")
@@ -52,7 +64,9 @@ def test_every_example_runs(document, tmp_path, env, project):
 
 def test_the_readme_and_the_guide_show_by_example():
     """A document without examples would pass the test above."""
-    assert len(examples(ROOT / "README.md")) >= 12 and len(examples(ROOT / "docs" / "guide.md")) >= 40
+    assert (
+        len(examples(ROOT / "README.md")) >= 12 and len(examples(ROOT / "docs" / "guide.md")) >= 40
+    )
 
 
 def test_the_readme_is_short():
@@ -85,16 +99,22 @@ def test_the_version_is_one(tmp_path):
 @pytest.mark.parametrize("document", [*DOCUMENTS, ROOT / "llms.txt"], ids=lambda path: path.stem)
 def test_links_lead_somewhere(document):
     """Relative links to files that are there, and to headings that stand in them."""
-    for target, anchor in re.findall(r"\]\(([^)#:\s]*)(?:#([^)\s]+))?\)", document.read_text(encoding="utf-8")):
+    for target, anchor in re.findall(
+        r"\]\(([^)#:\s]*)(?:#([^)\s]+))?\)", document.read_text(encoding="utf-8")
+    ):
         there = (document.parent / target) if target else document
         assert there.exists(), target
         if anchor:
             headings = re.findall(r"(?m)^#+ (.+)$", there.read_text(encoding="utf-8"))
-            assert anchor in [re.sub(r"[^\w -]", "", one.lower()).strip().replace(" ", "-") for one in headings], (target, anchor)
+            assert anchor in [
+                re.sub(r"[^\w -]", "", one.lower()).strip().replace(" ", "-") for one in headings
+            ], (target, anchor)
 
 
 def test_the_picture_is_a_recording(tmp_path):
-    """The script runs its steps for real, and the picture that stands here shows the same commands."""
+    """The script runs its steps for real, and the picture that stands here shows the same
+    commands.
+    """
     sys.path.insert(0, str(ROOT / "docs"))
     try:
         import record

@@ -14,9 +14,11 @@ from harness.session import DATA
 from memory.index import builder
 
 ROOT = Path(__file__).resolve().parents[2]
-MOST = 58  # modules of ours that a capture with nothing special about it loads; a new one costs every session
+# modules of ours that a capture with nothing special about it loads; a new one costs every session
+MOST = 58
 SESSION = "65c898d6-9c7f-43b3-bd4f-84eb9dfc1980"
-# The hook as it is, in one process: its fork returns as the child, without an alarm, and its end prints what was entered.
+# The hook as it is, in one process: its fork returns as the child, without an alarm, and its end
+# prints what was entered.
 PROFILED = """
 import _signal, posix, sys
 root, hook = sys.argv[1:]
@@ -38,22 +40,43 @@ exec(compile(open(hook).read(), hook, "exec"), {"__file__": hook, "__name__": "_
 
 @pytest.fixture
 def ended(env, project, place, now):
-    """End a session of a project whose index stands; give the modules that were entered: ended(transcript's lines)."""
+    """End a session of a project whose index stands; give the modules that were entered:
+    ended(transcript's lines).
+    """
+
     def call(lines):
         for name in ("calc.py", "test_calc.py"):
             Path(project, name).write_text("def add(a, b):\n    return a + b\n")
-        subprocess.run("git add . && git commit -qm calc", shell=True, cwd=project, env=env, check=True)
+        subprocess.run(
+            "git add . && git commit -qm calc", shell=True, cwd=project, env=env, check=True
+        )
         builder.build(place, now)
         path = Path(env["HOME"], ".claude", "projects", "p", SESSION + ".jsonl")
         path.parent.mkdir(parents=True)
         path.write_bytes(b"\n".join(lines) + b"\n")
-        event = {"session_id": SESSION, "transcript_path": str(path), "hook_event_name": "SessionEnd", "reason": "other"}
+        event = {
+            "session_id": SESSION,
+            "transcript_path": str(path),
+            "hook_event_name": "SessionEnd",
+            "reason": "other",
+        }
         hook = str(ROOT / "hooks" / "session_end.py")
-        done = subprocess.run([sys.executable, "-I", "-S", "-c", PROFILED, str(ROOT), hook], input=json.dumps(event).encode(),
-                              env={**env, "CLAUDE_PROJECT_DIR": project}, capture_output=True, timeout=60, check=True)
+        done = subprocess.run(
+            [sys.executable, "-I", "-S", "-c", PROFILED, str(ROOT), hook],
+            input=json.dumps(event).encode(),
+            env={**env, "CLAUDE_PROJECT_DIR": project},
+            capture_output=True,
+            timeout=60,
+            check=True,
+        )
         assert len(list(Path(place.private, "checkpoints").glob("*/*.md"))) == 1
         assert not Path(place.home, "log", "errors.jsonl").exists()
-        return {name[:-3].replace("/", ".") for name in done.stdout.decode().split("\n") if not name.endswith("__init__.py")}
+        return {
+            name[:-3].replace("/", ".")
+            for name in done.stdout.decode().split("\n")
+            if not name.endswith("__init__.py")
+        }
+
     return call
 
 
@@ -67,16 +90,32 @@ def test_a_sessions_end_loads_no_more_than_it_needs(ended):
     """A real session: prompts, edits, commands, a commit; a checkpoint, its index and its marks."""
     loaded = ended(real(b"AssertionError"))
     assert len(loaded) <= MOST, "\n".join(sorted(loaded))
-    assert {"memory.capture.stretches", "memory.store.store", "memory.index.builder", "memory.project.claims"} <= loaded
+    assert {
+        "memory.capture.stretches",
+        "memory.store.store",
+        "memory.index.builder",
+        "memory.project.claims",
+    } <= loaded
 
 
 def test_what_has_nothing_to_do_loads_nothing(ended):
     """No plan, no receipts, no vectors, no remote: none of what serves them."""
     loaded = ended(real(b"AssertionError"))
-    assert not {name for name in loaded if name.split(".")[1] in ("distill", "knowledge", "recall", "terminal", "cli")}
-    assert not loaded & {"memory.store.activeplan", "memory.store.archive", "memory.store.ledger",
-                         "memory.project.adoption", "memory.index.assembly",
-                         "memory.index.vectorfile", "memory.index.embedder", "memory.project.manifests"}
+    assert not {
+        name
+        for name in loaded
+        if name.split(".")[1] in ("distill", "knowledge", "recall", "terminal", "cli")
+    }
+    assert not loaded & {
+        "memory.store.activeplan",
+        "memory.store.archive",
+        "memory.store.ledger",
+        "memory.project.adoption",
+        "memory.index.assembly",
+        "memory.index.vectorfile",
+        "memory.index.embedder",
+        "memory.project.manifests",
+    }
 
 
 def test_every_step_of_the_worker_stands_in_the_docs():
@@ -84,6 +123,10 @@ def test_every_step_of_the_worker_stands_in_the_docs():
     from memory.health import worker
 
     text = (ROOT / "docs" / "flow.md").read_text(encoding="utf-8")
-    for title, steps in (("SessionEnd", worker.AFTER_WORK), ("SessionStart", worker.AFTER_START), ("UserPromptSubmit", worker.AFTER_PROMPT)):
+    for title, steps in (
+        ("SessionEnd", worker.AFTER_WORK),
+        ("SessionStart", worker.AFTER_START),
+        ("UserPromptSubmit", worker.AFTER_PROMPT),
+    ):
         part = text.partition("## After " + title)[2].partition("\n## ")[0]
         assert re.findall(r"^\| `([a-z ]+)` \|", part, re.M) == [name for name, _ in steps]

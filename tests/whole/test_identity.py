@@ -1,4 +1,6 @@
-"""Whose memory a directory gets: real repositories, hooks and commands as processes, and a directory that lies."""
+"""Whose memory a directory gets: real repositories, hooks and commands as processes, and a
+directory that lies.
+"""
 
 from __future__ import annotations
 
@@ -24,11 +26,20 @@ class Person:
     """A home with dayleaf in it: makes repositories, fires hooks in them, runs commands there."""
 
     def __init__(self, world: dict, folder: Path):
-        self.world, self.folder = {key: value for key, value in world.items() if key != "CLAUDE_PROJECT_DIR"}, folder
+        self.world, self.folder = (
+            {key: value for key, value in world.items() if key != "CLAUDE_PROJECT_DIR"},
+            folder,
+        )
 
     def git(self, where, *words) -> str:
-        return subprocess.run(["git", *words], cwd=where, env={**self.world, "GIT_CONFIG_GLOBAL": "/dev/null"}, check=True,
-                              capture_output=True, text=True).stdout.strip()
+        return subprocess.run(
+            ["git", *words],
+            cwd=where,
+            env={**self.world, "GIT_CONFIG_GLOBAL": "/dev/null"},
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout.strip()
 
     def repository(self, name: str, url: str = URL, commits: int = 1) -> Path:
         root = self.folder / name
@@ -46,13 +57,30 @@ class Person:
         return self.folder / name
 
     def lie(self, name: str, url: str = URL) -> Path:
-        """A directory whose `.git/config` names somebody else's remote; it has a commit of its own."""
+        """A directory whose `.git/config` names somebody else's remote; it has a commit of its
+        own.
+        """
         return self.repository(name, url)
 
     def fire(self, event: str, where, session: str = "s1", **more) -> hook.Answer:
-        name = {"session_start": "SessionStart", "prompt": "UserPromptSubmit", "session_end": "SessionEnd"}[event]
-        answer = hook.harmless(hook.fire(event, hook.payload(name, "startup" if event == "session_start" else "", session_id=session, cwd=str(where), **more),
-                                         {**self.world, "CLAUDE_PROJECT_DIR": str(where)}))
+        name = {
+            "session_start": "SessionStart",
+            "prompt": "UserPromptSubmit",
+            "session_end": "SessionEnd",
+        }[event]
+        answer = hook.harmless(
+            hook.fire(
+                event,
+                hook.payload(
+                    name,
+                    "startup" if event == "session_start" else "",
+                    session_id=session,
+                    cwd=str(where),
+                    **more,
+                ),
+                {**self.world, "CLAUDE_PROJECT_DIR": str(where)},
+            )
+        )
         assert answer.settled
         return answer
 
@@ -73,7 +101,10 @@ class Person:
     def knows(self, where) -> bool:
         """Tell whether a second start there, and recall, give what was learnt."""
         self.start(where)
-        said = [SECRET in self.start(where, "s2").context, SECRET in self.run(where, "recall", "zebra", "partition").stdout]
+        said = [
+            SECRET in self.start(where, "s2").context,
+            SECRET in self.run(where, "recall", "zebra", "partition").stdout,
+        ]
         assert said[0] == said[1]
         return said[0]
 
@@ -93,41 +124,75 @@ def widget(person) -> Path:
 
 
 def everything(private: str) -> dict[str, bytes]:
-    return {str(path.relative_to(private)): path.read_bytes() for path in sorted(Path(private).rglob("*")) if path.is_file()}
+    return {
+        str(path.relative_to(private)): path.read_bytes()
+        for path in sorted(Path(private).rglob("*"))
+        if path.is_file()
+    }
 
 
 def attacked(person: Person, widget: Path, lie: Path) -> None:
-    """Use a directory that lies as a person would who has unpacked it, and see that the memory neither shows nor changes."""
+    """Use a directory that lies as a person would who has unpacked it, and see that the memory
+    neither shows nor changes.
+    """
     before, victim = everything(person.place(widget).private), person.place(widget)
     for session in ("e1", "e2"):
-        answers = [person.start(lie, session), person.fire("prompt", lie, session, prompt="why does the kafka broker drop the zebra?")]
+        answers = [
+            person.start(lie, session),
+            person.fire("prompt", lie, session, prompt="why does the kafka broker drop the zebra?"),
+        ]
         assert not any("zebra" in answer.out.decode() for answer in answers)
-    for words in (["recall", "zebra"], ["recall", "zebra", "--workspace", "all"], ["load", "kafka zebra partition"], ["status"], ["why"], ["graph"], ["distill", "zebra partition"]):
+    for words in (
+        ["recall", "zebra"],
+        ["recall", "zebra", "--workspace", "all"],
+        ["load", "kafka zebra partition"],
+        ["status"],
+        ["why"],
+        ["graph"],
+        ["distill", "zebra partition"],
+    ):
         assert "drops the" not in person.run(lie, *words).stdout, words
     id = json.loads(person.run(widget, "recall", "zebra", "--json").stdout)["hits"][0]["id"]
-    assert "zebra" not in person.run(lie, "show", id).stdout + person.run(lie, "show", "--outline", id).stdout
+    assert (
+        "zebra"
+        not in person.run(lie, "show", id).stdout + person.run(lie, "show", "--outline", id).stdout
+    )
     person.run(lie, "learn", "poison of the unpacked directory")
     person.run(lie, "forget", id)
     assert everything(victim.private) == before and person.place(lie).key != victim.key
-    assert "poison of the" not in person.run(widget, "recall", "poison").stdout and person.knows(widget)
+    assert "poison of the" not in person.run(widget, "recall", "poison").stdout and person.knows(
+        widget
+    )
 
 
 def test_a_directory_that_claims_another_s_remote_gets_and_writes_nothing(person, widget):
-    """The second start says so in one line, with the remedy; the first one's worker had still to look."""
+    """The second start says so in one line, with the remedy; the first one's worker had still to
+    look.
+    """
     lie = person.lie("download/evil")
     attacked(person, widget, lie)
-    said = [line for line in person.start(lie, "e3").message.splitlines() if "workspace claim" in line]
+    said = [
+        line for line in person.start(lie, "e3").message.splitlines() if "workspace claim" in line
+    ]
     assert len(said) == 1 and person.place(widget).key in said[0]
     assert person.workspace(lie)["claimed"] == person.place(widget).key
     for verb in ("status", "doctor"):
-        [line] = [line for line in person.run(lie, verb).stdout.splitlines() if person.place(widget).key in line]
+        [line] = [
+            line
+            for line in person.run(lie, verb).stdout.splitlines()
+            if person.place(widget).key in line
+        ]
         assert "`dayleaf workspace claim`" in person.run(lie, verb).stdout, line
         assert "workspace claim" not in person.run(widget, verb).stdout
 
 
-@pytest.mark.parametrize("way", ["gitdir", "link", "commondir", "objects", "fanout", "alternates", "name"])
+@pytest.mark.parametrize(
+    "way", ["gitdir", "link", "commondir", "objects", "fanout", "alternates", "name"]
+)
 def test_no_link_to_the_repository_passes_for_it(person, widget, way):
-    """Its git directory, its objects or a commit's name, borrowed: the commit must lie in the directory itself."""
+    """Its git directory, its objects or a commit's name, borrowed: the commit must lie in the
+    directory itself.
+    """
     lie, git = person.lie("download/evil"), str(widget) + "/.git"
     head = person.git(widget, "rev-parse", "HEAD")
     mine = lie / ".git"
@@ -148,13 +213,20 @@ def test_no_link_to_the_repository_passes_for_it(person, widget, way):
         (mine / "objects" / head[:2]).mkdir(exist_ok=True)
         own = person.git(lie, "rev-parse", "HEAD")
         shutil.copy(mine / "objects" / own[:2] / own[2:], mine / "objects" / head[:2] / head[2:])
-        (mine / "refs/heads").joinpath(person.git(lie, "branch", "--show-current")).write_text(head + "\n")
+        (mine / "refs/heads").joinpath(person.git(lie, "branch", "--show-current")).write_text(
+            head + "\n"
+        )
     attacked(person, widget, lie)
 
 
 def test_a_remote_that_is_a_local_path_is_a_claim_too(person, world):
-    """A directory without git is named by its path; a remote of that path must not open it, nor take it before it has notes."""
-    notes, early = person.folder / "notes", person.lie("download/early", str(person.folder / "notes"))
+    """A directory without git is named by its path; a remote of that path must not open it, nor
+    take it before it has notes.
+    """
+    notes, early = (
+        person.folder / "notes",
+        person.lie("download/early", str(person.folder / "notes")),
+    )
     notes.mkdir()
     person.run(early, "learn", "poison of the unpacked directory")
     person.run(notes, "learn", SECRET, "--title", SECRET, "--source", "human")
@@ -195,7 +267,9 @@ def test_a_moved_repository_knows_without_a_question(person, widget):
 
 
 def test_a_clone_of_one_s_own_knows_without_a_question(person, widget):
-    """What its own first session wrote before is there too; a clone that is ahead, or packed, is one as well."""
+    """What its own first session wrote before is there too; a clone that is ahead, or packed, is
+    one as well.
+    """
     person.git(widget, "gc", "-q")
     ahead = person.clone(widget, "ahead")
     person.git(ahead, *AUTHOR, "commit", "-q", "--allow-empty", "-m", "ahead")
@@ -236,7 +310,9 @@ def test_a_workspace_from_before_paths_were_noted_asks_nothing(person, widget, c
     checkpoints.mkdir(parents=True, exist_ok=True)
     if commits:
         head = person.git(widget, "rev-parse", "HEAD")
-        checkpoints.joinpath("100000-x-1234.md").write_text("---\nid: c-1\nkind: checkpoint\ncommit: %s\n---\nx\n" % head[:10])
+        checkpoints.joinpath("100000-x-1234.md").write_text(
+            "---\nid: c-1\nkind: checkpoint\ncommit: %s\n---\nx\n" % head[:10]
+        )
     os.unlink(person.place(widget).home + layout.PLACES)
     if commits:
         assert not person.knows(person.lie("download/evil"))
@@ -264,7 +340,11 @@ def test_a_remote_that_comes_later_takes_the_notes_along(person):
     person.run(root, "learn", SECRET, "--title", SECRET, "--source", "human")
     before = person.place(root).key
     person.git(root, "remote", "add", "origin", URL)
-    assert SECRET in person.start(root).context and person.knows(root) and person.place(root).key != before
+    assert (
+        SECRET in person.start(root).context
+        and person.knows(root)
+        and person.place(root).key != before
+    )
 
 
 def test_another_repository_at_the_same_path_has_a_memory_of_its_own(person, widget):
@@ -278,7 +358,16 @@ def test_another_repository_at_the_same_path_has_a_memory_of_its_own(person, wid
 def test_a_submodule_and_a_separate_checkout_are_their_own(person, widget):
     """A submodule's git directory lies in the repository around it."""
     around = person.repository("around", "git@example.org:team/around.git")
-    person.git(around, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(widget), "part")
+    person.git(
+        around,
+        "-c",
+        "protocol.file.allow=always",
+        "submodule",
+        "--quiet",
+        "add",
+        str(widget),
+        "part",
+    )
     person.git(around / "part", "remote", "set-url", "origin", URL)
     assert person.knows(around / "part") and not person.knows(around)
 
@@ -286,23 +375,48 @@ def test_a_submodule_and_a_separate_checkout_are_their_own(person, widget):
 def test_a_backup_says_nothing_about_paths(person, widget):
     """Neither is the list of paths in one, nor does a restore take it from one."""
     person.run(widget, "backup", str(person.folder / "own.tar.gz"))
-    names = subprocess.run(["tar", "tzf", str(person.folder / "own.tar.gz")], capture_output=True, text=True, check=True).stdout
+    names = subprocess.run(
+        ["tar", "tzf", str(person.folder / "own.tar.gz")],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
     assert "learnings" in names and "places" not in names
-    found = Backup("", "", [], [Kept("home/" + name, 1, 0o600, 0, "0" * 64) for name in ("places.jsonl", "spend.jsonl")], [])
+    found = Backup(
+        "",
+        "",
+        [],
+        [Kept("home/" + name, 1, 0o600, 0, "0" * 64) for name in ("places.jsonl", "spend.jsonl")],
+        [],
+    )
     steps = restoration.plan(found, restoration.Target(person.place(widget).home, ""))
     assert [step.kept.name for step in steps] == ["home/spend.jsonl"]
 
 
 # ---- the past comes first
 
-@pytest.mark.parametrize("change", [
-    ("set-url", "origin", "git@example.org:other/widget.git"), ("remove", "origin"), ("set-url", "origin", "https://example.org/Team/Widget"),
-    ("set-url", "origin", "work:team/widget")], ids=["transferred", "removed", "spelt otherwise", "by a short name"])
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("set-url", "origin", "git@example.org:other/widget.git"),
+        ("remove", "origin"),
+        ("set-url", "origin", "https://example.org/Team/Widget"),
+        ("set-url", "origin", "work:team/widget"),
+    ],
+    ids=["transferred", "removed", "spelt otherwise", "by a short name"],
+)
 def test_a_path_keeps_its_workspace_when_the_remote_changes(person, widget, change):
-    """At the very next start, before anything is done in the background; and what is written then stands beside it."""
+    """At the very next start, before anything is done in the background; and what is written then
+    stands beside it.
+    """
     key = person.place(widget).key
     person.git(widget, "remote", *change)
-    assert person.place(widget).key == key and SECRET in person.start(widget, "s9").context and person.knows(widget)
+    assert (
+        person.place(widget).key == key
+        and SECRET in person.start(widget, "s9").context
+        and person.knows(widget)
+    )
 
 
 def test_the_past_holds_through_later_commits(person, widget):
@@ -315,7 +429,14 @@ def test_the_past_holds_through_later_commits(person, widget):
     assert person.place(widget).key == key and person.knows(widget)
 
 
-@pytest.mark.parametrize("url", ["https://github.com/Team/Widget", "git@GitHub.com:team/widget.git", "ssh://git@github.com/TEAM/widget"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://github.com/Team/Widget",
+        "git@GitHub.com:team/widget.git",
+        "ssh://git@github.com/TEAM/widget",
+    ],
+)
 def test_spellings_of_one_remote_share_a_memory(person, url):
     """In another clone, on a host whose paths do not tell upper from lower case."""
     root = person.repository("one", "git@github.com:team/widget.git")
@@ -327,12 +448,16 @@ def test_a_short_name_of_a_remote_is_the_users_own(person):
     """`insteadOf` in the user's configuration says what it stands for."""
     root = person.repository("one", "git@github.com:team/widget.git")
     person.run(root, "learn", SECRET, "--title", SECRET, "--source", "human")
-    Path(person.world["HOME"], ".gitconfig").write_text('[url "git@github.com:"]\n\tinsteadOf = gh:\n')
+    Path(person.world["HOME"], ".gitconfig").write_text(
+        '[url "git@github.com:"]\n\tinsteadOf = gh:\n'
+    )
     assert person.knows(person.clone(root, "two", "gh:team/widget"))
 
 
 def test_a_repository_that_moved_is_offered_its_memory(person, project, env):
-    """It has no remote: a commit tells which workspace it was, one line says so, and a person's yes brings it back."""
+    """It has no remote: a commit tells which workspace it was, one line says so, and a person's yes
+    brings it back.
+    """
     root = person.repository("before", "")
     person.run(root, "learn", SECRET, "--title", SECRET, "--source", "human")
     person.start(root)
@@ -356,7 +481,9 @@ def test_a_command_says_so_too_and_a_no_ends_it(person):
     assert "dayleaf workspace claim" in person.run(moved, "recall", "zebra").stderr
     assert person.run(moved, "recall", "zebra").stderr == ""
     command.on_terminal(["workspace", "claim"], person.world, str(moved), ["no"])
-    assert person.start(moved, "s3").message.count("holds a commit") == 0 and not person.knows(moved)
+    assert person.start(moved, "s3").message.count("holds a commit") == 0 and not person.knows(
+        moved
+    )
 
 
 def test_a_repository_of_other_commits_is_offered_nothing(person):
@@ -365,4 +492,7 @@ def test_a_repository_of_other_commits_is_offered_nothing(person):
     person.run(root, "learn", SECRET, "--title", SECRET, "--source", "human")
     person.start(root)
     other = person.repository("other", "")
-    assert person.run(other, "recall", "zebra").stderr == "" and "holds a commit" not in person.start(other).message
+    assert (
+        person.run(other, "recall", "zebra").stderr == ""
+        and "holds a commit" not in person.start(other).message
+    )

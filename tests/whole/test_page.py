@@ -1,4 +1,6 @@
-"""The local page in a real browser: what a person does there, by keys and on a phone; what its rules of accessibility say."""
+"""The local page in a real browser: what a person does there, by keys and on a phone; what its
+rules of accessibility say.
+"""
 
 from __future__ import annotations
 
@@ -15,13 +17,35 @@ from harness import client, page, vault
 from memory.terminal.pages import Pages
 
 NOW = 1795271452.0  # 2026-11-21T14:30:52Z
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-QUIET = [*("--headless=new --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
-         "--disable-component-update --disable-sync").split(), "--host-resolver-rules=MAP evil.example 127.0.0.1"]
-PATHS = ("/", "/session/two", "/record/l-cache", "/review", "/search?q=cache", "/walls", "/graph", "/topics", "/stats", "/keys")
+CHROMIUM = (
+    shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+)
+QUIET = [
+    *(
+        "--headless=new --no-sandbox --disable-gpu --disable-quic --no-first-run "
+        "--disable-background-networking --disable-component-update --disable-sync"
+    ).split(),
+    "--host-resolver-rules=MAP evil.example 127.0.0.1",
+]
+PATHS = (
+    "/",
+    "/session/two",
+    "/record/l-cache",
+    "/review",
+    "/search?q=cache",
+    "/walls",
+    "/graph",
+    "/topics",
+    "/stats",
+    "/keys",
+)
 AXE = "axe-core@4.14.1"
-driver = pytest.importorskip("playwright.sync_api", reason="no playwright here; `install.sh --test` tries to bring it")
-pytestmark = pytest.mark.skipif(not CHROMIUM, reason="no Chromium here, such as Debian's package `chromium`")
+driver = pytest.importorskip(
+    "playwright.sync_api", reason="no playwright here; `install.sh --test` tries to bring it"
+)
+pytestmark = pytest.mark.skipif(
+    not CHROMIUM, reason="no Chromium here, such as Debian's package `chromium`"
+)
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +53,9 @@ def chromium(tmp_path_factory):
     """One browser for all tests of this file."""
     home = tmp_path_factory.mktemp("browser")
     with driver.sync_playwright() as play:
-        started = play.chromium.launch(executable_path=CHROMIUM, args=QUIET, env={**os.environ, "HOME": str(home)})
+        started = play.chromium.launch(
+            executable_path=CHROMIUM, args=QUIET, env={**os.environ, "HOME": str(home)}
+        )
         yield started
         started.close()
 
@@ -37,33 +63,49 @@ def chromium(tmp_path_factory):
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
     top = tmp_path_factory.mktemp("page")
-    made = Pages(page.stored(str(top / "home"), str(top / "project"), NOW), vault.settings(), lambda: NOW)
+    made = Pages(
+        page.stored(str(top / "home"), str(top / "project"), NOW), vault.settings(), lambda: NOW
+    )
     with page.served(made) as served:
         yield served
 
 
 @pytest.fixture
 def opened(chromium, site):
-    """Open the page in a window of its own: opened(width=..., color_scheme=...) -> the tab, on the timeline."""
+    """Open the page in a window of its own: opened(width=..., color_scheme=...) -> the tab, on the
+    timeline.
+    """
     with contextlib.ExitStack() as after:
+
         def call(width=1280, **more):
             window = chromium.new_context(viewport={"width": width, "height": 800}, **more)
             after.callback(window.close)
             tab = window.new_page()
             tab.faults = []
             tab.on("pageerror", lambda error: tab.faults.append(str(error)))
-            tab.on("console", lambda said: tab.faults.append(said.text) if said.type == "error" else None)
-            tab.on("request", lambda asked: tab.faults.append(asked.url) if "127.0.0.1" not in asked.url else None)
+            tab.on(
+                "console",
+                lambda said: tab.faults.append(said.text) if said.type == "error" else None,
+            )
+            tab.on(
+                "request",
+                lambda asked: (
+                    tab.faults.append(asked.url) if "127.0.0.1" not in asked.url else None
+                ),
+            )
             address = site.gate.address()
             tab.goto(address)
             tab.base = address.partition("/open/")[0]
             assert tab.url == tab.base + "/"
             return tab
+
         yield call
 
 
 def test_a_person_finds_an_answer_without_a_mouse(opened):
-    """A key for the search, hits while the words are typed, an arrow and Enter to the record, keys back and on."""
+    """A key for the search, hits while the words are typed, an arrow and Enter to the record, keys
+    back and on.
+    """
     tab = opened()
     tab.keyboard.press("/")
     tab.keyboard.type("docker cac", delay=15)
@@ -132,8 +174,13 @@ def axe():
     if not script.exists():
         if not shutil.which("npm"):
             pytest.skip("no npm to install %s with" % AXE)
-        done = subprocess.run(["npm", "install", "--no-audit", "--no-fund", "--prefix", str(folder), AXE], env=client.ENV,
-                              capture_output=True, timeout=120, check=False)
+        done = subprocess.run(
+            ["npm", "install", "--no-audit", "--no-fund", "--prefix", str(folder), AXE],
+            env=client.ENV,
+            capture_output=True,
+            timeout=120,
+            check=False,
+        )
         if done.returncode:
             pytest.skip("npm could not install " + AXE)
     return script.read_text(encoding="utf-8")
@@ -147,9 +194,14 @@ def test_nothing_keeps_anybody_out(opened, axe, shade):
     for path in PATHS[1:4] if shade == "dark" else PATHS:
         tab.goto(tab.base + path)
         tab.evaluate(axe)
-        faults = tab.evaluate("axe.run(document, {resultTypes: ['violations']}).then(found => found.violations)")
-        found += [(path, each["id"], [node["html"] for node in each["nodes"]][:2]) for each in faults
-                  if each["impact"] in ("serious", "critical")]
+        faults = tab.evaluate(
+            "axe.run(document, {resultTypes: ['violations']}).then(found => found.violations)"
+        )
+        found += [
+            (path, each["id"], [node["html"] for node in each["nodes"]][:2])
+            for each in faults
+            if each["impact"] in ("serious", "critical")
+        ]
     assert found == []
 
 
@@ -168,13 +220,15 @@ class Elsewhere(http.server.SimpleHTTPRequestHandler):
 
 TRIES = """async address => {
   const said = [];
-  const read = async (name, way) => { try { said.push(name + ": " + await (await fetch(address, way)).text()) } catch { } };
+  const read = async (name, way) => { try { said.push(name + ": " + await (await fetch(address, \
+way)).text()) } catch { } };
   await read("fetch", {credentials: "include"});
   await read("fetch without cors", {credentials: "include", mode: "no-cors"});
   await read("post", {credentials: "include", method: "POST", body: "x"});
   await Promise.all(["img", "script", "iframe", "object"].map(name => new Promise(done => {
     const made = document.createElement(name);
-    made.onload = () => { if (made.contentDocument || !/frame|object/.test(name)) said.push(name + ": loaded"); done() };
+    made.onload = () => { if (made.contentDocument || !/frame|object/.test(name)) said.push(name + \
+": loaded"); done() };
     made.onerror = done;
     made[name === "object" ? "data" : "src"] = address;
     document.body.append(made);
@@ -186,19 +240,30 @@ TRIES = """async address => {
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "evil.example"])
 def test_a_page_of_another_server_gets_nothing(opened, host):
-    """In a browser that has the key: neither one of this machine, which is the same site, nor one from elsewhere reads a thing."""
+    """In a browser that has the key: neither one of this machine, which is the same site, nor one
+    from elsewhere reads a thing.
+    """
     tab = opened()
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Elsewhere) as evil:
         threading.Thread(target=evil.serve_forever, daemon=True).start()
         answers = []
-        tab.on("response", lambda answer: answers.append(answer.status) if "/l-zebra" in answer.url else None)
-        for address in (tab.base + "/record/l-zebra", tab.base.replace("127.0.0.1", "evil.example") + "/record/l-zebra"):
+        tab.on(
+            "response",
+            lambda answer: answers.append(answer.status) if "/l-zebra" in answer.url else None,
+        )
+        for address in (
+            tab.base + "/record/l-zebra",
+            tab.base.replace("127.0.0.1", "evil.example") + "/record/l-zebra",
+        ):
             tab.goto("http://%s:%d/" % (host, evil.server_port))
             heard = tab.evaluate(TRIES, address)
             assert [line for line in heard if line != "fetch without cors: "] == [], address
             tab.evaluate("address => { location.href = address }", address)
             tab.wait_for_url(address)
-            assert tab.text_content("body") in ("the request came from another page", "this page does not belong to that host")
+            assert tab.text_content("body") in (
+                "the request came from another page",
+                "this page does not belong to that host",
+            )
         evil.shutdown()
         assert answers and set(answers) <= {403, 405}
     tab.goto(tab.base + "/record/l-zebra")
@@ -207,7 +272,9 @@ def test_a_page_of_another_server_gets_nothing(opened, host):
 
 def test_a_page_that_has_ended_says_so(chromium, tmp_path):
     """Instead of hits that never come."""
-    made = Pages(page.stored(str(tmp_path / "h"), str(tmp_path / "p"), NOW), vault.settings(), lambda: NOW)
+    made = Pages(
+        page.stored(str(tmp_path / "h"), str(tmp_path / "p"), NOW), vault.settings(), lambda: NOW
+    )
     window = chromium.new_context()
     with page.served(made) as served:
         tab = window.new_page()

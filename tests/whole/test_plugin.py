@@ -1,4 +1,6 @@
-"""The plugin's parts as the client reads them: manifests, commands, skills, their cost; validation by the real client."""
+"""The plugin's parts as the client reads them: manifests, commands, skills, their cost; validation
+by the real client.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ def manifest(name: str) -> dict:
 
 
 def test_one_version_everywhere():
-    """plugin.json, pyproject.toml and the package agree: the client updates a plugin by its version."""
+    """plugin.json, pyproject.toml and the package agree: the client updates a plugin by its
+    version.
+    """
     project = re.search(r'^version = "(.+)"$', (ROOT / "pyproject.toml").read_text(), re.M)
     assert project
     assert manifest("plugin.json")["version"] == project[1] == memory.__version__
@@ -47,15 +51,26 @@ def events(name: str) -> dict:
 
 
 def test_young_events_stand_in_a_file_of_their_own():
-    """One event name that an older client does not know voids the file it stands in, and no other."""
-    assert set(events("hooks.json")) <= {"SessionStart", "SessionEnd", "UserPromptSubmit", "PreToolUse", "PostToolUseFailure",
-                                         "PreCompact", "Stop"}
+    """One event name that an older client does not know voids the file it stands in, and no
+    other.
+    """
+    assert set(events("hooks.json")) <= {
+        "SessionStart",
+        "SessionEnd",
+        "UserPromptSubmit",
+        "PreToolUse",
+        "PostToolUseFailure",
+        "PreCompact",
+        "Stop",
+    }
     assert manifest("plugin.json")["hooks"] == "./hooks/young.json"
     assert not set(events("young.json")) & set(events("hooks.json"))
 
 
 def test_hooks_start_without_a_shell():
-    """The exec form: a path with spaces or quotes is one word, whatever the shell; without its `args` it is a command too."""
+    """The exec form: a path with spaces or quotes is one word, whatever the shell; without its
+    `args` it is a command too.
+    """
     for (entry,) in [*events("hooks.json").values(), *events("young.json").values()]:
         for hook in entry["hooks"]:
             assert hook["command"] == "${CLAUDE_PLUGIN_ROOT}/hooks/run"
@@ -84,7 +99,9 @@ def test_skills_say_when(path):
 def test_every_command_named_in_a_text_exists(path):
     """What the texts tell the model to run are verbs and options of the command line."""
     text = path.read_text(encoding="utf-8")
-    named = re.findall(r"dayleaf ([a-z]+)((?: [^\n`]*)?)", re.sub(r"\bdayleaf's|/dayleaf:", "", text))
+    named = re.findall(
+        r"dayleaf ([a-z]+)((?: [^\n`]*)?)", re.sub(r"\bdayleaf's|/dayleaf:", "", text)
+    )
     for verb, rest in named:
         if verb not in main.VERBS:
             assert f"`dayleaf {verb}" not in text and f"Bash(dayleaf {verb}" not in text
@@ -103,9 +120,17 @@ def test_every_command_is_answered_by_the_hook():
 def test_a_session_pays_little_for_the_plugin(claude_bin, env):  # noqa: F811
     """The client's own estimate of what the plugin adds to every session."""
     for words in (["marketplace", "add", str(ROOT)], ["install", "dayleaf@dayleaf"]):
-        subprocess.run([claude_bin, "plugin", *words], env=env, capture_output=True, timeout=60, check=True)
-    done = subprocess.run([claude_bin, "plugin", "details", "dayleaf"], env=env, capture_output=True, text=True, timeout=60,
-                          check=True)
+        subprocess.run(
+            [claude_bin, "plugin", *words], env=env, capture_output=True, timeout=60, check=True
+        )
+    done = subprocess.run(
+        [claude_bin, "plugin", "details", "dayleaf"],
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
     found = re.search(r"Always-on:\s+~?([\d.,]+k?) tok", done.stdout)
     assert found, done.stdout
     assert float(found[1].replace(",", "").replace("k", "e3")) <= 300, done.stdout

@@ -1,4 +1,6 @@
-"""What a session's model types under the prefixes that the plugin allows, through the real client: it runs, reads and forges nothing."""
+"""What a session's model types under the prefixes that the plugin allows, through the real client:
+it runs, reads and forges nothing.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +18,29 @@ from memory.cli.main import VERBS
 from memory.store import authority
 
 TEXTS = [*sorted((ROOT / "commands").glob("*.md")), *sorted((ROOT / "skills").glob("*/SKILL.md"))]
-PREFIXES = sorted({prefix for path in TEXTS for prefix in re.findall(r"Bash\(dayleaf ([^:)]+):\*\)", path.read_text("utf-8"))})
+PREFIXES = sorted(
+    {
+        prefix
+        for path in TEXTS
+        for prefix in re.findall(r"Bash\(dayleaf ([^:)]+):\*\)", path.read_text("utf-8"))
+    }
+)
 FORGED = "forged by a model"
 
 
 def refused(outside: str, program: str) -> list[str]:
-    """A command for each allowed prefix with each option of its verb that is more than a session's, and each forbidden word."""
-    values = {"--provider": program, "--path": outside, "--out": outside + ".out", "--cwd": "/", "--transcript": outside,
-              "--source": "human", "--confidence": "high"}
+    """A command for each allowed prefix with each option of its verb that is more than a session's,
+    and each forbidden word.
+    """
+    values = {
+        "--provider": program,
+        "--path": outside,
+        "--out": outside + ".out",
+        "--cwd": "/",
+        "--transcript": outside,
+        "--source": "human",
+        "--confidence": "high",
+    }
     found = []
     for prefix in PREFIXES:
         verb, *words = prefix.split()
@@ -35,10 +52,16 @@ def refused(outside: str, program: str) -> list[str]:
             flag, _, value = option.partition("=")
             declared = next(one for one in VERBS[verb].options if flag in one.flags)
             if declared.rest.get("action", "append") == "append":
-                named = "gemini" if verb in ("distill", "harvest") and flag == "--provider" else values.get(flag, "x")
+                named = (
+                    "gemini"
+                    if verb in ("distill", "harvest") and flag == "--provider"
+                    else values.get(flag, "x")
+                )
                 flag += " " + shlex.quote(value or named)
             semantic = " --semantic" if flag.startswith("--provider") and verb == "recall" else ""
-            start = " ".join(["dayleaf", verb, *(words or (["add"] if flag.startswith("--path") else []))])
+            start = " ".join(
+                ["dayleaf", verb, *(words or (["add"] if flag.startswith("--path") else []))]
+            )
             found.append("%s%s %s -- %s" % (start, semantic, flag, shlex.quote(FORGED)))
         if not words:
             found += ["dayleaf %s %s x" % (verb, word) for word in row.words]
@@ -49,36 +72,82 @@ def refused(outside: str, program: str) -> list[str]:
 def test_every_allowed_prefix_is_a_verb_with_a_row(prefix):
     """What the plugin allows beforehand is a session's own."""
     verb, *words = prefix.split()
-    assert verb in VERBS and authority.least(verb, words[0] if words and words[0][0] != "-" else "") == authority.SESSION
+    assert (
+        verb in VERBS
+        and authority.least(verb, words[0] if words and words[0][0] != "-" else "")
+        == authority.SESSION
+    )
 
 
 def test_no_allowed_prefix_runs_reads_or_forges(tmp_path, claude_bin):  # noqa: F811
-    """All combinations in one session; and the same words with the session's mark taken off, which the client asks a person about."""
+    """All combinations in one session; and the same words with the session's mark taken off, which
+    the client asks a person about.
+    """
     program, outside, ran = tmp_path / "provider", tmp_path / "outside.txt", tmp_path / "ran"
     program.write_text("#!/bin/sh\ntouch %s\n" % shlex.quote(str(ran)))
     program.chmod(0o755)
     outside.write_text("outside-of-the-project\n")
     commands = refused(str(outside), str(program))
-    masked = ["%s dayleaf learn --source human -- '%s'" % (mask, FORGED) for mask in (
-        "CLAUDECODE=", "env -u CLAUDECODE", "DAYLEAF_TYPED=$PPID", "DAYLEAF_TYPED=$$", "unset CLAUDECODE;", "env -i HOME=$HOME")]
+    masked = [
+        "%s dayleaf learn --source human -- '%s'" % (mask, FORGED)
+        for mask in (
+            "CLAUDECODE=",
+            "env -u CLAUDECODE",
+            "DAYLEAF_TYPED=$PPID",
+            "DAYLEAF_TYPED=$$",
+            "unset CLAUDECODE;",
+            "env -i HOME=$HOME",
+        )
+    ]
     masked += ["CLAUDECODE= dayleaf recall --semantic --provider %s x" % program]
     assert len(commands) > 12
     calls = [{"name": "Bash", "input": {"command": command}} for command in (*commands, *masked)]
-    with Lab(tmp_path / "lab", claude_bin, {"turns": [*({"tool_use": [call]} for call in calls), "Done."]}) as lab:
-        lab.claude("-p", "do as the note says", "--plugin-dir", PLUGIN, "--permission-mode", "default", "--output-format", "json",
-                   "--allowedTools", *("Bash(dayleaf %s:*)" % prefix for prefix in PREFIXES), timeout=300)
-        results = {block["tool_use_id"]: block_text(block.get("content", "")) for body in lab.api.messages(tools=True)
-                   for message in body["messages"] if isinstance(message["content"], list) for block in message["content"]
-                   if block.get("type") == "tool_result"}
+    with Lab(
+        tmp_path / "lab",
+        claude_bin,
+        {"turns": [*({"tool_use": [call]} for call in calls), "Done."]},
+    ) as lab:
+        lab.claude(
+            "-p",
+            "do as the note says",
+            "--plugin-dir",
+            PLUGIN,
+            "--permission-mode",
+            "default",
+            "--output-format",
+            "json",
+            "--allowedTools",
+            *("Bash(dayleaf %s:*)" % prefix for prefix in PREFIXES),
+            timeout=300,
+        )
+        results = {
+            block["tool_use_id"]: block_text(block.get("content", ""))
+            for body in lab.api.messages(tools=True)
+            for message in body["messages"]
+            if isinstance(message["content"], list)
+            for block in message["content"]
+            if block.get("type") == "tool_result"
+        }
         answers = list(results.values())
         assert len(answers) == len(calls)
         for command, said in zip(commands, answers):
-            refused_ = "only a person" in said or "only files of the project" in said or "is given twice" in said
+            refused_ = (
+                "only a person" in said
+                or "only files of the project" in said
+                or "is given twice" in said
+            )
             assert refused_, (command, said)
-        for command, said in zip(masked, answers[len(commands):]):
-            assert "approval" in said.lower() or "permission" in said.lower() or "only a person" in said, (command, said)
+        for command, said in zip(masked, answers[len(commands) :]):
+            assert (
+                "approval" in said.lower()
+                or "permission" in said.lower()
+                or "only a person" in said
+            ), (command, said)
         assert not ran.exists()
         # What ran, or was refused, is quoted where the session is told.
-        kept = "".join(path.read_text("utf-8", "replace") for path in Path(lab.store).rglob("*.md")
-                       if not {"checkpoints", "conversations"} & set(path.parts))
+        kept = "".join(
+            path.read_text("utf-8", "replace")
+            for path in Path(lab.store).rglob("*.md")
+            if not {"checkpoints", "conversations"} & set(path.parts)
+        )
         assert FORGED not in kept and "outside-of-the-project" not in kept

@@ -1,4 +1,6 @@
-"""The shape of memory/: rooms, their order, names, and the syntax that a system Python 3.9 must read."""
+"""The shape of memory/: rooms, their order, names, and the syntax that a system Python 3.9 must
+read.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,11 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 MODULES = sorted((ROOT / "memory").rglob("*.py"))
-ORDER = "core hook store session capture project index recall distill notes knowledge health terminal cli".split()  # data flows this way
+# data flows this way
+ORDER = (
+    "core hook store session capture project index recall distill notes "
+    "knowledge health terminal cli"
+).split()
 HOT = ("core", "hook")  # all that a hook may wait for stands here
 ALIASES = 0
 PLAIN: set[str] = set()
@@ -26,12 +32,23 @@ def tree_of(path: Path) -> ast.Module:
 
 
 def imports(path: Path) -> list[tuple[str, int]]:
-    """Every room of ours that a file imports from, in functions too, with its line; what is imported for types alone is free."""
+    """Every room of ours that a file imports from, in functions too, with its line; what is
+    imported for types alone is free.
+    """
     tree = tree_of(path)
-    types = {id(node) for test in ast.walk(tree) if isinstance(test, ast.If) and ast.unparse(test.test) == "TYPE_CHECKING"
-             for node in ast.walk(test)}
-    return [((node.module or "").split(".")[1], node.lineno) for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)
-            and (node.module or "").startswith("memory.") and id(node) not in types]
+    types = {
+        id(node)
+        for test in ast.walk(tree)
+        if isinstance(test, ast.If) and ast.unparse(test.test) == "TYPE_CHECKING"
+        for node in ast.walk(test)
+    }
+    return [
+        ((node.module or "").split(".")[1], node.lineno)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom)
+        and (node.module or "").startswith("memory.")
+        and id(node) not in types
+    ]
 
 
 INNER = [p for p in MODULES if p.parent.name in ORDER and p.stem != "__init__"]
@@ -42,13 +59,23 @@ def name_of(path: Path) -> str:
 
 
 def test_every_module_has_a_room():
-    assert {p.name for p in (ROOT / "memory").iterdir()} - {"__pycache__", "__init__.py", "__main__.py"} == set(ORDER)
+    assert {p.name for p in (ROOT / "memory").iterdir()} - {
+        "__pycache__",
+        "__init__.py",
+        "__main__.py",
+    } == set(ORDER)
 
 
 def test_modules_of_ours_have_one_name_each():
     """`import x as y` means that a name is taken twice."""
-    found = [(name_of(path), alias.name, alias.asname) for path in MODULES for node in ast.walk(tree_of(path))
-             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("memory") for alias in node.names if alias.asname]
+    found = [
+        (name_of(path), alias.name, alias.asname)
+        for path in MODULES
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("memory")
+        for alias in node.names
+        if alias.asname
+    ]
     assert len(found) <= ALIASES, found
 
 
@@ -56,19 +83,31 @@ def test_no_two_modules_have_one_stem():
     """Who looks for links finds one module, not link, links and linking."""
     stems: dict[str, list[str]] = {}
     for path in INNER:
-        stems.setdefault(re.sub(r"(ing|ed|er|ion)$", "", re.sub(r"s$", "", path.stem)), []).append(name_of(path))
+        stems.setdefault(re.sub(r"(ing|ed|er|ion)$", "", re.sub(r"s$", "", path.stem)), []).append(
+            name_of(path)
+        )
     assert sorted(sorted(names) for names in stems.values() if len(names) > 1) == []
 
 
 def test_every_module_has_its_tests_where_its_name_says():
     """`tests/<room>/test_<module>.py`; the list of those that have none only becomes shorter."""
-    bare = {name_of(p) for p in INNER if not (ROOT / "tests" / p.parent.name / ("test_%s.py" % p.stem)).exists()}
+    bare = {
+        name_of(p)
+        for p in INNER
+        if not (ROOT / "tests" / p.parent.name / ("test_%s.py" % p.stem)).exists()
+    }
     assert bare == PLAIN
 
 
 def test_a_module_imports_from_its_own_room_or_an_earlier_one():
-    later = {name_of(path): [(room, line) for room, line in imports(path) if ORDER.index(room) > ORDER.index(path.parent.name)]
-             for path in INNER}
+    later = {
+        name_of(path): [
+            (room, line)
+            for room, line in imports(path)
+            if ORDER.index(room) > ORDER.index(path.parent.name)
+        ]
+        for path in INNER
+    }
     assert {name: found for name, found in later.items() if found} == {}
 
 
@@ -76,8 +115,16 @@ def test_a_module_imports_from_its_own_room_or_an_earlier_one():
 def test_what_a_hook_waits_for_loads_nothing_large(path):
     """In core and hook no module loads re, os, json, typing or a package when it is imported."""
     for node in tree_of(path).body:
-        names = [node.module] if isinstance(node, ast.ImportFrom) else [a.name for a in node.names] if isinstance(node, ast.Import) else []
-        assert not {(n or "").split(".")[0] for n in names} & set("re os json typing dataclasses pathlib datetime subprocess yaml".split())
+        names = (
+            [node.module]
+            if isinstance(node, ast.ImportFrom)
+            else [a.name for a in node.names]
+            if isinstance(node, ast.Import)
+            else []
+        )
+        assert not {(n or "").split(".")[0] for n in names} & set(
+            "re os json typing dataclasses pathlib datetime subprocess yaml".split()
+        )
 
 
 def test_no_room_imports_in_a_circle():
@@ -88,7 +135,11 @@ def test_no_room_imports_in_a_circle():
         for node in tree_of(path).body:
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("memory."):
                 parts = node.module.split(".")
-                rows += [(parts[1], parts[2])] if len(parts) > 2 else [(parts[1], a.name) for a in node.names]
+                rows += (
+                    [(parts[1], parts[2])]
+                    if len(parts) > 2
+                    else [(parts[1], a.name) for a in node.names]
+                )
     done = set()
 
     def visit(name, above):
@@ -109,14 +160,28 @@ def test_no_module_shadows_the_standard_library():
 
 def test_python_39_reads_every_file():
     """The blocking path runs under a system's 3.9 where there is no runtime."""
-    assert [path for path in (*MODULES, *sorted((ROOT / "hooks").glob("*.py"))) if not tree_of(path).body] == []
+    assert [
+        path
+        for path in (*MODULES, *sorted((ROOT / "hooks").glob("*.py")))
+        if not tree_of(path).body
+    ] == []
 
 
 def test_the_command_line_loads_no_engine_before_a_verb_needs_it():
-    """Every command pays for what `cli` loads: neither the search, the store nor what finds secrets is among it."""
-    code = "import sys; sys.path.insert(0, sys.argv[1]); import memory.cli.main; print(*sys.modules)"
-    loaded = subprocess.run([sys.executable, "-I", "-c", code, str(ROOT)], capture_output=True, text=True, check=True).stdout.split()
-    heavy = set("""memory.recall.search memory.recall.rank memory.store.store memory.index.builder memory.store.redactor
-        memory.distill.providerchain memory.distill.digests memory.session.transcript memory.project.gitobjects
-        memory.health.bundle""".split())
+    """Every command pays for what `cli` loads: neither the search, the store nor what finds secrets
+    is among it.
+    """
+    code = (
+        "import sys; sys.path.insert(0, sys.argv[1]); import memory.cli.main; print(*sys.modules)"
+    )
+    loaded = subprocess.run(
+        [sys.executable, "-I", "-c", code, str(ROOT)], capture_output=True, text=True, check=True
+    ).stdout.split()
+    heavy = set(
+        """memory.recall.search memory.recall.rank memory.store.store memory.index.builder \
+memory.store.redactor
+        memory.distill.providerchain memory.distill.digests memory.session.transcript \
+memory.project.gitobjects
+        memory.health.bundle""".split()
+    )
     assert not (heavy | {"numpy", "yaml", "rapidfuzz", "dataclasses", "sqlite3"}) & set(loaded)

@@ -1,4 +1,6 @@
-"""Every way in which a user speaks to the real client, as its transcript holds it and as it is read."""
+"""Every way in which a user speaks to the real client, as its transcript holds it and as it is
+read.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,8 @@ from harness.lab import PLUGIN, Lab, Tui, until
 from memory.session import transcript
 
 PLAN = "# Split the reader\n\n1. Cut it in two\n2. Test both\n"
-TASKS = {"CLAUDE_CODE_ENABLE_TASKS": "1", "CLAUDE_CODE_ENABLE_TODO_TOOLS": "1"}  # off in this client otherwise
+# off in this client otherwise
+TASKS = {"CLAUDE_CODE_ENABLE_TASKS": "1", "CLAUDE_CODE_ENABLE_TODO_TOOLS": "1"}
 
 
 class Asking(Lab):
@@ -30,9 +33,18 @@ def tool(name: str, **given: object) -> dict:
 
 
 def work() -> dict:
-    """The model asks, is refused, keeps a list, sends a subagent, and is spoken to while a command runs."""
-    question = {"question": "Which store?", "header": "Store", "multiSelect": False, "options": [
-        {"label": "Files", "description": "plain"}, {"label": "Database", "description": "one file"}]}
+    """The model asks, is refused, keeps a list, sends a subagent, and is spoken to while a command
+    runs.
+    """
+    question = {
+        "question": "Which store?",
+        "header": "Store",
+        "multiSelect": False,
+        "options": [
+            {"label": "Files", "description": "plain"},
+            {"label": "Database", "description": "one file"},
+        ],
+    }
     return {
         "rules": [{"when": {"text": "SUBTASK"}, "reply": "There are 42 files."}],
         "turns": [
@@ -41,12 +53,18 @@ def work() -> dict:
             tool("Bash", command="touch refused.txt"),
             tool("TaskCreate", subject="Cut it", description="in two"),
             tool("TaskUpdate", taskId="1", status="in_progress"),
-            tool("Agent", description="count files", prompt="SUBTASK: count", subagent_type="general-purpose"),
+            tool(
+                "Agent",
+                description="count files",
+                prompt="SUBTASK: count",
+                subagent_type="general-purpose",
+            ),
             tool("Bash", command="sleep 6"),
             "The work is done.",
             tool("EnterPlanMode"),
             "What shall the plan hold?",
-        ]}
+        ],
+    }
 
 
 def decide(tui: Tui, *keys: str, say: str = "") -> None:
@@ -61,15 +79,27 @@ def decide(tui: Tui, *keys: str, say: str = "") -> None:
 
 def plan_file(lab: Lab) -> str:
     """The file that the client gave the plan, as it told the model."""
-    told = "\n".join(block_text(m["content"]) for body in lab.api.messages(tools=True) for m in body["messages"])
+    told = "\n".join(
+        block_text(m["content"]) for body in lab.api.messages(tools=True) for m in body["messages"]
+    )
     return re.findall(r"/\S*plans/\S+?\.md", told)[-1]
 
 
 @pytest.mark.skipif(not shutil.which("tmux"), reason="interactive sessions need tmux")
 def test_every_way_in_which_a_user_speaks_is_read(tmp_path, claude_bin):  # noqa: F811
-    """A menu's answer, words with a leave and with a refusal, a message while it works, a plan, a compaction, a list, a subagent."""
+    """A menu's answer, words with a leave and with a refusal, a message while it works, a plan, a
+    compaction, a list, a subagent.
+    """
     with Asking(tmp_path / "lab", claude_bin, work()) as lab:
-        with Tui(lab, "--plugin-dir", PLUGIN, "--permission-mode", "default", "--allowedTools", "Bash(sleep:*)") as tui:
+        with Tui(
+            lab,
+            "--plugin-dir",
+            PLUGIN,
+            "--permission-mode",
+            "default",
+            "--allowedTools",
+            "Bash(sleep:*)",
+        ) as tui:
             time.sleep(4)
             tui.type("do the work")
             tui.wait("Which store?")
@@ -83,8 +113,15 @@ def test_every_way_in_which_a_user_speaks_is_read(tmp_path, claude_bin):  # noqa
             tui.wait("The work is done.")
             tui.type("plan the next thing")
             tui.wait("What shall the plan hold?")
-            lab.api.set_script({"turns": [
-                tool("Write", file_path=plan_file(lab), content=PLAN), tool("ExitPlanMode"), "It is approved."]})
+            lab.api.set_script(
+                {
+                    "turns": [
+                        tool("Write", file_path=plan_file(lab), content=PLAN),
+                        tool("ExitPlanMode"),
+                        "It is approved.",
+                    ]
+                }
+            )
             tui.type("two parts")
             tui.wait("Ready to code?")
             decide(tui, "Down", "Down")
@@ -99,15 +136,34 @@ def test_every_way_in_which_a_user_speaks_is_read(tmp_path, claude_bin):  # noqa
             until(lambda: not tui.alive())
         told = list(transcript.read(str(lab.transcripts()[-1]), ended=True))
     said = [(e.name, e.text) for e in told if e.kind == transcript.STEER]
-    assert said == [("answer", "Which store? → Files"), ("while working", "but keep it empty"), ("refused", "use notes.txt instead"),
-                    ("while working", "also check windows"), ("plan", "keep the names")]
-    assert [e.text for e in told if e.kind == transcript.PROMPT] == ["do the work", "plan the next thing", "two parts"]
+    assert said == [
+        ("answer", "Which store? → Files"),
+        ("while working", "but keep it empty"),
+        ("refused", "use notes.txt instead"),
+        ("while working", "also check windows"),
+        ("plan", "keep the names"),
+    ]
+    assert [e.text for e in told if e.kind == transcript.PROMPT] == [
+        "do the work",
+        "plan the next thing",
+        "two parts",
+    ]
     assert [e.text for e in told if e.kind == transcript.SLASH] == ["/compact keep file names"]
     calls = {e.id: e.data.get("command") for e in told if e.kind == transcript.USE}
-    assert [calls[e.id] for e in told if e.kind == transcript.RESULT and e.refused] == ["touch refused.txt"]
+    assert [calls[e.id] for e in told if e.kind == transcript.RESULT and e.refused] == [
+        "touch refused.txt"
+    ]
     assert [e.text for e in told if e.kind == transcript.PLAN] == [PLAN.strip()]
-    assert [e.data for e in told if e.kind == transcript.TODOS] == [[("1", "Cut it", "pending")], [("1", "", "in_progress")]]
-    assert [(e.name, e.text) for e in told if e.kind == transcript.REPORT] == [("count files", "There are 42 files.")]
+    assert [e.data for e in told if e.kind == transcript.TODOS] == [
+        [("1", "Cut it", "pending")],
+        [("1", "", "in_progress")],
+    ]
+    assert [(e.name, e.text) for e in told if e.kind == transcript.REPORT] == [
+        ("count files", "There are 42 files.")
+    ]
     assert [e.text for e in told if e.kind == transcript.SUMMARY] == [
-        "FAKE-COMPACT-SUMMARY: the user and the assistant worked on the scripted task."]
-    assert ("custom", "Cut the reader") in [(e.name, e.text) for e in told if e.kind == transcript.TITLE]
+        "FAKE-COMPACT-SUMMARY: the user and the assistant worked on the scripted task."
+    ]
+    assert ("custom", "Cut the reader") in [
+        (e.name, e.text) for e in told if e.kind == transcript.TITLE
+    ]

@@ -1,8 +1,10 @@
-"""Transcripts: `tests/transcripts/*.txt` hold what is typed and what comes back, one file for one behaviour.
+"""Transcripts: `tests/transcripts/*.txt` hold what is typed and what comes back, one file for one
+behaviour.
 
-A transcript starts with a `#` line that says what it shows.  `$ words` is a command line for sh; what follows, up to the
-next blank line and `$`, is its output, errors included, and `[2]` the exit status where it is not 0.  `@ 3d` moves the clock
-on, which starts at 2026-11-21T14:30:52Z in a project with an empty home.  Paths read HOME, PROJECT and WORKSPACE, scores #.##.
+A transcript starts with a `#` line that says what it shows.  `$ words` is a command line for sh;
+what follows, up to the next blank line and `$`, is its output, errors included, and `[2]` the exit
+status where it is not 0.  `@ 3d` moves the clock on, which starts at 2026-11-21T14:30:52Z in a
+project with an empty home.  Paths read HOME, PROJECT and WORKSPACE, scores #.##.
 UPDATE_TRANSCRIPTS=1 writes what comes back into the files.
 """
 
@@ -20,7 +22,8 @@ from memory.core import clock
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = sorted((ROOT / "tests" / "transcripts").glob("*.txt"))
-UPDATE = os.environ.get("UPDATE_TRANSCRIPTS")  # read here: the fixtures give every test an environment of its own
+# read here: the fixtures give every test an environment of its own
+UPDATE = os.environ.get("UPDATE_TRANSCRIPTS")
 DRIVER = """import sys
 sys.path.insert(0, %r)
 from memory.core import clock; from memory.cli import main as cli
@@ -37,7 +40,9 @@ def play(env, home, project, place, now, tmp_path, monkeypatch):
     (tmp_path / "driver.py").write_text(DRIVER % (str(ROOT), str(instant)))
     folder = tmp_path / "bin"
     folder.mkdir()
-    (folder / "dayleaf").write_text("#!/bin/sh\nexec '%s' -I '%s' \"$@\"\n" % (sys.executable, tmp_path / "driver.py"))
+    (folder / "dayleaf").write_text(
+        "#!/bin/sh\nexec '%s' -I '%s' \"$@\"\n" % (sys.executable, tmp_path / "driver.py")
+    )
     (folder / "dayleaf").chmod(0o755)
     shell = {**env, "PATH": str(folder) + os.pathsep + env["PATH"], "EDITOR": "true", "TZ": "UTC"}
 
@@ -62,6 +67,7 @@ def play(env, home, project, place, now, tmp_path, monkeypatch):
                 status, said = command.typed(shell, project, line[2:])
                 out.append(line + "\n" + tell(said) + ("[%d]\n" % status if status else ""))
         return "\n".join(out)
+
     return run
 
 
