@@ -276,7 +276,7 @@ def is_new_subject(words: Sequence[str], state: receipts.Session) -> bool:
     """Tell whether nearly all words of a later prompt are new to its session.  words: what `hashed`
     returned.
     """
-    if not state.prompts or len(words) < LEAST_WORDS:
+    if not state.met or len(words) < LEAST_WORDS:
         return False
     return sum(word not in state.met for word in words) >= NEW_SHARE * len(words)
 
