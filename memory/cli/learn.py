@@ -38,8 +38,6 @@ from memory.terminal.call import (
 )
 from memory.terminal.editor import KINDS, edited, in_editor, template
 
-SESSIONS_MODEL = "the session's model"  # `by` of a note that it wrote itself
-
 
 def learn(call: Call) -> int:
     """Keep a learning; one that is there already takes the tags."""
@@ -112,9 +110,7 @@ def checkpoint(call: Call) -> int:
 
 def _note_of_session(call: Call, said: str) -> Record:
     """Keep what the session's own model understood of it, checked like any other note."""
-    from memory.capture import progress
     from memory.health import notekeeping
-    from memory.notes import generation, schema
 
     session = session_of(call)
     if not session:
@@ -122,14 +118,8 @@ def _note_of_session(call: Call, said: str) -> Record:
     path = transcript_of(call, session)
     if path:
         capture_now(call, session, path)
-    name = progress.head("%s/sessions/%s.json" % (call.place.cache, session)).get("talk")
-    if not isinstance(name, str) or not name.startswith("p/"):
-        raise StoreError("session %s has no conversation to check a note against" % session)
-    store = call.store()
-    made = generation.keep(
-        store, store.read(name), schema.from_answer(strip_private(said)), SESSIONS_MODEL
-    )
-    call.changed += notekeeping.follow_up(store, made)
+    made, changed = notekeeping.of_session(call.store(), session, strip_private(said))
+    call.changed += changed
     for one in made.dropped:
         warn("left out, %s: %s" % (one.why, plaintext.one_line(one.text)[:120]))
     return made.record

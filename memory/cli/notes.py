@@ -1,6 +1,4 @@
-"""The verb notes: who may write a note of each session, what that costs, and the notes of past
-sessions.
-"""
+"""The verb notes: who may write them, what they cost, and those of past sessions."""
 
 from __future__ import annotations
 
@@ -19,15 +17,12 @@ from memory.notes.schema import QUESTION_TOKENS
 from memory.terminal import screen
 from memory.terminal.call import Call, confirmed, unknown_word, warn
 
-PROVIDERS = config.CHOICES["notes.provider"][1:]
 MONTH = 30  # days of the ledger that `status` looks at
 WAIT = 5.0  # seconds until a declined call is tried again, since the rate of calls is bounded
 
 
 class Plan(NamedTuple):
-    """What writing the notes of past sessions would take: conversations, oldest first, and
-    tokens.
-    """
+    """What writing past notes would take: conversations, oldest first, and tokens."""
 
     talks: list[Record]
     tokens: int
@@ -128,7 +123,7 @@ def _status(call: Call) -> int:
     settings, home = call.settings, call.place.home
     made, today = _recent_calls(call), spend.today(home, call.now, spend.NOTES)
     kept = list(call.store().each((generation.KIND,)))
-    dropped = sum(_number(record.meta.get("dropped")) for record in kept)
+    dropped = sum(generation.number(record.meta.get("dropped")) for record in kept)
     held = pause.read(home)
     most = spend.whole(settings["notes.dailyCalls"])
     value = {
@@ -177,10 +172,6 @@ def _status(call: Call) -> int:
     return call.answer(
         value, [*screen.table(rows, style=call.style(), give=1), *([] if off else _price(call))]
     )
-
-
-def _number(value: object) -> int:
-    return int(value) if isinstance(value, str) and value.isdigit() else 0
 
 
 # ---- past sessions
@@ -237,8 +228,9 @@ def _planned(call: Call) -> Plan:
 
 
 def _write_all(call: Call, plan: Plan) -> tuple[list[Record], str]:
-    """Write notes until all are there, the day's cap is met or a call fails; return them and why it
-    ended.
+    """Write notes until all are there, the day's cap is met or a call fails.
+
+    Return their records, and why it ended before the last.
     """
     written: list[Record] = []
     with call.spinner("writing notes") as spinner:

@@ -210,15 +210,7 @@ def _safe(sources: Sequence[Source], config: spend.Caps, salt: str) -> list[Sour
 def _provider(name: str, config: spend.Caps) -> providers.Provider:
     from memory.distill import providers
 
-    if name == "command":
-        argv = config["distill.command"]
-        return providers.Command(argv if isinstance(argv, (list, tuple)) else ())
-    made: dict[str, Callable[[], providers.Provider]] = {
-        "claude": providers.Claude,
-        "gemini": providers.Gemini,
-        "ollama": providers.Ollama,
-    }
-    return made[name]()
+    return providers.named(name, config["distill.command"])
 
 
 def _need(name: str, config: spend.Caps, env: Mapping[str, str]) -> None:

@@ -293,6 +293,14 @@ class Command:
         )
 
 
+def named(name: str, command: object) -> Provider:
+    """Return the provider of a name.  command: the words of `distill.command`."""
+    if name == "command":
+        return Command(command if isinstance(command, (list, tuple)) else ())
+    made: dict[str, type[Provider]] = {"claude": Claude, "gemini": Gemini, "ollama": Ollama}
+    return made[name]()
+
+
 # --- Programs and their environment ---------------------------------------------------------------
 
 

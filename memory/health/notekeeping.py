@@ -1,33 +1,45 @@
-"""What follows a note: the title of its checkpoint, its lessons and wishes; and the question
-whether notes are wanted.
-"""
+"""What follows a note, the session's own note, and the question whether notes are wanted."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
 
+from memory.capture import progress
 from memory.core import StoreError, files
 from memory.core.layout import FOLDERS
 from memory.core.records import Record
 from memory.hook import signs
 from memory.knowledge import lessons
-from memory.notes import generation, instruction
+from memory.notes import generation, instruction, schema
 from memory.store.store import Store
 
+SESSIONS_MODEL = "the session's model"  # `by` of a note that it wrote itself
 MEASURED = 20  # newest conversations whose tokens are counted
 
 
 def follow_up(store: Store, written: generation.Written) -> list[str]:
-    """Give a session's checkpoint the title of its note and keep lessons and wishes; return changed
-    names.
+    """Give a session's checkpoint the title of its note, and keep lessons and wishes.
 
-    Raises StoreError, OSError.
+    Return the names of the records that changed.  Raises StoreError, OSError.
     """
     named = generation.give_title(store, written.record)
     changed = lessons.keep(store, written.record, written.note.items)
     lessons.drop_contrary(store)
     return [written.record.name, *([named] if named else []), *changed]
+
+
+def of_session(store: Store, session: str, said: str) -> tuple[generation.Written, list[str]]:
+    """Keep the note that a session's own model wrote.
+
+    Return it with the names of the records that changed.  said: the note as JSON.  Raises
+    StoreError where the session has no conversation, ProviderError where nothing stands in it.
+    """
+    name = progress.head("%s/sessions/%s.json" % (store.place.cache, session)).get("talk")
+    if not isinstance(name, str) or not name.startswith("p/"):
+        raise StoreError("session %s has no conversation to check a note against" % session)
+    made = generation.keep(store, store.read(name), schema.from_answer(said), SESSIONS_MODEL)
+    return made, follow_up(store, made)
 
 
 def answer(home: str) -> None:
@@ -36,8 +48,9 @@ def answer(home: str) -> None:
 
 
 def mean_tokens(store: Store, least: int = 1) -> int:
-    """Return the mean tokens that the newest conversations cost a model, 0 with fewer than `least`
-    worth a note.
+    """Return the mean tokens that the newest conversations cost a model.
+
+    least: conversations worth a note; with fewer it returns 0.
     """
     sizes = []
     for talk in _newest_talks(store):
@@ -49,14 +62,8 @@ def mean_tokens(store: Store, least: int = 1) -> int:
 
 def _newest_talks(store: Store) -> Iterator[Record]:
     """Yield the conversations that are worth a note, the newest first."""
-    folder = FOLDERS["conversation"]
-    root = "%s/%s" % (store.place.private, folder)
+    root = "%s/%s" % (store.place.private, FOLDERS["conversation"])
     days = sorted(os.listdir(root), reverse=True) if files.is_folder(root) else []
     for day in (day for day in days if files.is_folder(root + "/" + day)):
-        for name in sorted(os.listdir(root + "/" + day), reverse=True):
-            try:
-                talk = store.read("p/%s/%s/%s" % (folder, day, name))
-            except StoreError:
-                continue
-            if instruction.is_worth(talk.body):
-                yield talk
+        newest = reversed(list(generation.of_day(store, "conversation", day)))
+        yield from (talk for talk in newest if instruction.is_worth(talk.body))

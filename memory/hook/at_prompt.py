@@ -273,8 +273,9 @@ def hashed(prompt: str) -> List[str]:
 
 
 def is_new_subject(words: Sequence[str], state: receipts.Session) -> bool:
-    """Tell whether nearly all words of a later prompt are new to its session.  words: what `hashed`
-    returned.
+    """Tell whether nearly all words of a later prompt are new to its session.
+
+    words: what `hashed` returned.
     """
     if not state.met or len(words) < LEAST_WORDS:
         return False

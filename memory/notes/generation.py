@@ -1,5 +1,4 @@
-"""When a session gets a note, and how it is written: one call of a model, checked, kept as a
-record.
+"""When a session gets a note, and how: one call of a model, checked and kept.
 
 A note stands in the private tier under the day of its conversation, with `by` (the model),
 `conversation`, `until` and `turns` (what it was made of), `dropped` (items that did not stand),
@@ -11,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from memory.capture import conversationpage
@@ -50,41 +49,34 @@ class Written:
 
 
 def provider_of(settings: Config, env: Mapping[str, str]) -> Provider:
-    """Return the provider that the user allowed to write notes; raises ProviderError where none
-    can.
+    """Return the provider that the user allowed to write notes.
+
+    Raises ProviderError where none can be asked.
     """
     name = str(settings["notes.provider"])
     if name == OFF:
         raise ProviderError("notes are off; `dayleaf notes on` allows a model to write them")
-    made: dict[str, Provider] = {
-        "claude": providers.Claude(),
-        "gemini": providers.Gemini(),
-        "ollama": providers.Ollama(),
-        "command": providers.Command(_argv(settings)),
-    }
-    reason = made[name].available(env)
+    provider = providers.named(name, settings["distill.command"])
+    reason = provider.available(env)
     if reason:
         raise CallFailed("absent", reason)
-    return made[name]
-
-
-def _argv(settings: Config) -> Sequence[str]:
-    words = settings["distill.command"]
-    return [str(word) for word in words] if isinstance(words, (list, tuple)) else []
+    return provider
 
 
 def existing(store: Store, session: str, day: str) -> Record | None:
     """Return the note of a session whose conversation began on a day, such as `2026-01-24`."""
-    folder = "%s/%s" % (FOLDERS[KIND], day)
+    listed = of_day(store, KIND, day)
+    return next((record for record in listed if record.meta.get("session") == session), None)
+
+
+def of_day(store: Store, kind: str, day: str) -> Iterator[Record]:
+    """Yield the private records of a dated kind that stand under a day, by their names."""
+    folder = "%s/%s" % (FOLDERS[kind], day)
     with contextlib.suppress(OSError):
         for file in sorted(os.listdir("%s/%s" % (store.place.private, folder))):
-            if not file.endswith(".md"):
-                continue
             with contextlib.suppress(StoreError):
-                record = store.read("p/%s/%s" % (folder, file))
-                if record.meta.get("session") == session:
-                    return record
-    return None
+                if file.endswith(".md"):
+                    yield store.read("p/%s/%s" % (folder, file))
 
 
 def hindrance(store: Store, talk: Record) -> str:
@@ -97,7 +89,7 @@ def hindrance(store: Store, talk: Record) -> str:
     if is_edited(before):
         return "edited by hand"
     turns = sum(1 for _ in conversationpage.sections(talk.body))
-    return "" if turns - _number(before.meta.get("turns")) >= GREW else "written"
+    return "" if turns - number(before.meta.get("turns")) >= GREW else "written"
 
 
 def is_edited(record: Record) -> bool:
@@ -105,7 +97,8 @@ def is_edited(record: Record) -> bool:
     return record.meta.get(conversations.WRITTEN) != writer.body_mark(record.body)
 
 
-def _number(value: object) -> int:
+def number(value: object) -> int:
+    """Return the whole number that a note's head writes, 0 for none."""
     return int(value) if isinstance(value, str) and value.isascii() and value.isdigit() else 0
 
 
@@ -132,8 +125,9 @@ def _called(
     prompt: instruction.Prompt,
     now: float,
 ) -> tuple[Answer, Note]:
-    """Call a provider within the day's cap, write the call into the ledger, return answer and
-    note.
+    """Call a provider within the day's cap, and return its answer and the note in it.
+
+    Every call gets its line in the ledger.
     """
     model = str(settings["notes.model"])
     plan = prompt.tokens + instruction.ANSWER_TOKENS
@@ -170,10 +164,10 @@ def _called(
 
 
 def keep(store: Store, talk: Record, note: Note, by: str, whole: int = 0) -> Written:
-    """Check a note against its conversation and write what stands; raises ProviderError,
-    StoreError.
+    """Check a note against its conversation and write what stands.
 
-    by: who wrote it.  whole: turns that the writer read whole, 0 for all.
+    by: who wrote it.  whole: turns that the writer read whole, 0 for all.  Raises ProviderError
+    where nothing stands, StoreError where it cannot be written.
     """
     proven, dropped = evidence.check(note, talk.body, clock.day(talk.created))
     if not proven.summary and not proven.items:
@@ -230,14 +224,15 @@ def _settled(store: Store, record: Record) -> Record:
 
 
 def give_title(store: Store, record: Record) -> str:
-    """Give the last checkpoint of a note's session its title; return the checkpoint's name, "" for
-    none.
+    """Give the last checkpoint of a note's session its title.
+
+    Return the checkpoint's name, "" where none changed.
     """
     session = record.meta.get("session")
     until = str(record.meta.get("until") or "")
     last: Record | None = None
     for day in sorted({clock.day(record.created), until[:10], clock.day(store.now)} - {""}):
-        for one in _checkpoints(store, day):
+        for one in of_day(store, "checkpoint", day):
             own = one.meta.get("session") == session and one.source == "auto"
             if own and (last is None or one.created >= last.created):
                 last = one
@@ -245,15 +240,6 @@ def give_title(store: Store, record: Record) -> str:
         return ""
     store.edit(last.name, {"title": record.title}, True)
     return last.name
-
-
-def _checkpoints(store: Store, day: str) -> Iterable[Record]:
-    folder = "%s/%s" % (FOLDERS["checkpoint"], day)
-    with contextlib.suppress(OSError):
-        for file in sorted(os.listdir("%s/%s" % (store.place.private, folder))):
-            with contextlib.suppress(StoreError):
-                if file.endswith(".md"):
-                    yield store.read("p/%s/%s" % (folder, file))
 
 
 def write_due(
@@ -288,11 +274,10 @@ def write_due(
 
 
 def recent_talks(place: Place, now: float, session: str) -> list[str]:
-    """Return the names of conversations that may lack their note, the newest first, MOST_MISSING at
-    most.
+    """Return the names of at most MOST_MISSING conversations that may lack their note.
 
-    Those count that were told of since notes were switched on, in the last RECENT seconds, and that
-    rest.  session: the one that runs, which is left out.
+    The newest come first.  A conversation counts that changed since notes were switched on and in
+    the last RECENT seconds, and that rests.  session: the one that runs, which is left out.
     """
     since = max(pause.read(place.home).since, now - RECENT)
     root = "%s/%s" % (place.private, FOLDERS["conversation"])
