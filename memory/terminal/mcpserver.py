@@ -202,11 +202,11 @@ TOOLS: dict[str, Tool] = {
     "get_resource": Tool("Read a kept document or script.", (ID, SECTION), mcptools.get_resource),
     "index_status": Tool("Counts and state of the memory.", (), mcptools.index_status),
     "remember": Tool(
-        "Keep a learning (cause and effect, reusable) as a candidate for the user, or a "
-        "checkpoint (what was done).",
+        "Keep a learning (cause and effect, reusable) as a candidate for the user, a "
+        "checkpoint (what was done), or a note of this session (JSON as docs/notes.md has it).",
         (
             Arg("text", needed=True),
-            Arg("kind", "learning|checkpoint"),
+            Arg("kind", "learning|checkpoint|note"),
             Arg("title"),
             TAGS,
             VERSIONS,

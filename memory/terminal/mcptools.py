@@ -412,11 +412,13 @@ def _labels(given: Given, key: str) -> list[str]:
 
 
 def remember(call: Call, given: Given) -> Told:
-    """Keep a learning as a candidate, or a checkpoint as the agent's own."""
+    """Keep a learning as a candidate, a checkpoint as the agent's own, or its session's note."""
     said = strip_private(given["text"]).strip()
     if not said:
         raise UsageError("nothing is left to keep: all of it is marked private")
     store = call.store()
+    if given.get("kind") == "note":
+        return _note(call, store, said)
     if given.get("kind") == "checkpoint":
         from memory.capture import byhand
 
@@ -442,6 +444,21 @@ def remember(call: Call, given: Given) -> Told:
     )
     return _kept(
         call, store, kept, "a candidate: the user can accept it with `dayleaf review` in a terminal"
+    )
+
+
+def _note(call: Call, store: Store, said: str) -> Told:
+    """Keep the note of the session that asks, checked against what was said in it."""
+    from memory.health import notekeeping
+
+    session = _session(call)
+    if not session:
+        raise UsageError("a note is of a session, and this client names none")
+    made, changed = notekeeping.of_session(store, session, said)
+    call.changed += changed
+    dropped = "; ".join(one_line(one.text) for one in made.dropped)
+    return _kept(
+        call, store, made.record, "written" + ("; left out: " + dropped if dropped else "")
     )
 
 

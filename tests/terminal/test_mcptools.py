@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
-from harness import mcpcalls, talks, vault
+from harness import mcpcalls, noted, talks, vault
 from harness.scripts import allow, keeper
+from harness.session import Ending
 
 from memory.core import StoreError, UsageError, approvals, files
 from memory.hook import indexview
@@ -252,6 +254,21 @@ def test_a_checkpoint_is_the_agents(desk, place, now):
         "agent",
         "Retries half moved",
     )
+
+
+def test_a_sessions_note_is_checked_by_its_conversation(env, project, now, monkeypatch):
+    """What does not stand there is left out, and said; a client without a session has no note."""
+    session = noted.spoken(Ending(env, project, now))
+    session.end()
+    wrong = {"text": "Whether `cache.py` fails", "quote": "Are 40 retries enough?", "turn": "#2"}
+    text = json.dumps({**noted.ANSWER, "open": [wrong]})
+    own = {**env, "CLAUDE_CODE_SESSION_ID": session.name}
+    told = mcpcalls.desk(own, project, now, monkeypatch)("remember", text=text, kind="note")
+    assert (told["kind"], told["title"]) == ("note", noted.ANSWER["title"])
+    assert told["done"] == "written; left out: Whether `cache.py` fails"
+    assert "cache.py" not in noted.notes(session)[0].read_text("utf-8")
+    with pytest.raises(UsageError):
+        mcpcalls.desk(env, project, now, monkeypatch)("remember", text=text, kind="note")
 
 
 def test_private_parts_and_secrets_are_not_kept(desk, place, now):
