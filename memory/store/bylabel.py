@@ -94,8 +94,9 @@ def by_label(text: str, lower: str, places: Places, tick: Callable[[], None]) ->
     tables = done = 0
     seen = [at for stem in STEMS for at in places.of(stem)]
     seen += [at for stem in _stems(lower) for at in spots(lower, stem)]
+    label = rx(LABEL)
     for at in sorted(seen):
-        if at < done:
+        if at < done or not label.match(lower, at, at + AFTER):
             continue
         low = max(0, at - BEFORE)
         piece = text[low : at + AFTER]

@@ -57,10 +57,11 @@ def by_name(text: str, places: Places, tick: Callable[[], None]) -> Iterator[Spa
     known: Dict[Tuple[str, str, int], Optional[Span]] = {}
     named = [(word, kind, tier) for kind, tier, words in NAMES for word in words.split()]
     hits = [(at, word, kind, tier) for word, kind, tier in named for at in places.of(word)]
+    separator = rx(SEPARATOR)
     for at, word, kind, tier in sorted(hits):
-        if at < done:
-            continue
         low, high = max(0, at - LEFT), at + RIGHT
+        if at < done or not separator.match(text, at + len(word), high):
+            continue
         piece = text[low:high]
         key = (word, piece, at - low)
         if key not in known:

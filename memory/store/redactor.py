@@ -64,10 +64,11 @@ from memory.store.secretshapes import (
     ESCAPE,
     ESCAPES,
     INVISIBLE,
+    LONG_RUN,
     MARKER,
     NAME_CHARS,
     PRIVATE_TAG,
-    RUN,
+    RUN_MASK,
     SEAM,
     Places,
     Span,
@@ -167,9 +168,8 @@ def _passes(
     changed: List[int] = []
     while True:
         plain, cuts = _plain(text)
-        found = (
-            _find_near(plain, changed, tick) if changed and plain is text else _find(plain, tick)
-        )
+        near = _places_in_plain(cuts, changed)
+        found = _find_near(plain, near, tick) if near else _find(plain, tick)
         spans = _clip(_spread(plain, _settle(plain, found, allow), allow), plain)
         if not spans:
             return Redacted(text, tuple(Found(kind, tag, n) for (kind, tag), n in counts.items()))
@@ -264,6 +264,12 @@ def _origin(cuts: Tuple[List[int], List[int]], offset: int) -> int:
     return offset + cuts[1][bisect_right(cuts[0], offset) - 1]
 
 
+def _places_in_plain(cuts: Tuple[List[int], List[int]], places: List[int]) -> List[int]:
+    """Return the offsets in the plain text of places in the text as given."""
+    ends = [at + gone for at, gone in zip(*cuts)]
+    return [max(0, place - cuts[1][bisect_right(ends, place) - 1]) for place in places]
+
+
 def _find(text: str, tick: Callable[[], None], deep: int = 0) -> List[Span]:
     """Find secrets in a text as it stands, in what its disguises hide, and in what is encoded in
     it.
@@ -302,7 +308,15 @@ def _find_near(text: str, places: List[int], tick: Callable[[], None]) -> List[S
 def _runs(text: str) -> List[Tuple[int, str]]:
     """Return the long runs of characters that tokens are made of, without words."""
     digit = rx(r"\d").search
-    runs = [(m.start(), m[0]) for m in rx(RUN).finditer(text) if not m[0].islower() or digit(m[0])]
+    # one byte a character: a run is found ten times as fast as by an expression
+    mask = text.encode("ascii", "replace").translate(RUN_MASK) + b" "
+    runs, at = [], mask.find(LONG_RUN)
+    while at >= 0:
+        end = mask.index(b" ", at)
+        run = text[at:end]
+        if not run.islower() or digit(run):
+            runs.append((at, run))
+        at = mask.find(LONG_RUN, end)
     if "sha" in text:
         runs = [(at, run) for at, run in runs if "sha" not in run or not rx(DIGEST).search(run)]
     return runs
@@ -356,12 +370,11 @@ def _lower(text: str) -> str:
 
 def _settle(text: str, spans: List[Span], allow: Sequence[str]) -> List[Span]:
     """Join overlapping spans (the earlier finder names the kind) and drop what is allowed."""
-    order = {id(span): rank for rank, span in enumerate(spans)}
     joined: List[Tuple[int, int, str, int]] = []
-    for span in sorted(spans, key=lambda s: (s[0], -s[1])):
-        start, end, kind = span
-        rank = order[id(span)]
-        if any(
+    rows = sorted((start, -end, rank, kind) for rank, (start, end, kind) in enumerate(spans))
+    for start, before_end, rank, kind in rows:
+        end = -before_end
+        if allow and any(
             text.find(a, max(0, end - len(a)), start + len(a)) >= 0
             for a in allow
             if len(a) >= end - start

