@@ -396,8 +396,10 @@ def _judged(facts: Facts, command: str, entry: Entry) -> Run | None:
     """Judge a command by what it printed, apart from what passing runs print too."""
     run = shell.run(command, entry.at, entry.text, entry.data, entry.failed)
     if run is not None and run.passed:
-        for mark in tellingline.learn(facts.printed, run.key, entry.text):
-            _hush(facts, mark)
+        marks = tellingline.learn(facts.printed, run.key, entry.text)
+        for failed in facts.runs if marks else ():
+            if failed.detail:
+                _hush(facts, failed, marks)
     elif (
         run is not None
         and run.bad
@@ -408,25 +410,25 @@ def _judged(facts: Facts, command: str, entry: Entry) -> Run | None:
     return run
 
 
-def _hush(facts: Facts, mark: str) -> None:
-    """Tell the next line of failures that were told by a line which passing runs print too."""
-    for run in facts.runs:
-        first, _, rest = run.detail.partition("\n") if run.bad else ("", "", "")
-        if (
-            first
-            and tellingline.mark(first) == mark
-            and tellingline.is_chatter(facts.printed, run.key, first)
-        ):
-            run.detail = rest
-            told = run.outcome + ": " + one_line(first)
-            now = run.outcome + (": " + one_line(rest.partition("\n")[0]) if rest else "")
-            for turn in facts.turns:
-                turn.pieces[:] = [
-                    p._replace(result=now)
-                    if p.kind == turns.RUN and p.text == run.command and p.result == told
-                    else p
-                    for p in turn.pieces
-                ]
+def _hush(facts: Facts, run: Run, marks: list[str]) -> None:
+    """Tell a failure by its next line where passing runs print its first one too."""
+    first, _, rest = run.detail.partition("\n")
+    if (
+        first
+        and run.bad
+        and tellingline.mark(first) in marks
+        and tellingline.is_chatter(facts.printed, run.key, first)
+    ):
+        run.detail = rest
+        told = run.outcome + ": " + one_line(first)
+        now = run.outcome + (": " + one_line(rest.partition("\n")[0]) if rest else "")
+        for turn in facts.turns:
+            turn.pieces[:] = [
+                p._replace(result=now)
+                if p.kind == turns.RUN and p.text == run.command and p.result == told
+                else p
+                for p in turn.pieces
+            ]
 
 
 def _updated(facts: Facts, entry: Entry, row: list[str]) -> None:
@@ -487,11 +489,12 @@ def _ran(facts: Facts, judged: Run | None, output: str, where: Where) -> int:
     )
     if not where.agent and not committed:  # else the commit tells it
         _tell(facts, judged, where.at)
+    mended = not judged.bad
     last = next(
         (
             r
             for r in reversed(facts.runs[-_NEAR:])
-            if r.key == judged.key and (r.command == judged.command or (r.bad and not judged.bad))
+            if r.key == judged.key and (r.command == judged.command or (mended and r.bad))
         ),
         None,
     )

@@ -14,7 +14,7 @@ from memory.hook.indexview import UNWATCHED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, Iterable, List, Sequence, Tuple
+    from typing import Any, Dict, Iterable, Iterator, List, Sequence, Tuple
 
     from memory.core.layout import Place
     from memory.core.records import Record
@@ -197,9 +197,9 @@ def head(record: Record, section: str) -> str:
     return " ".join((record.title, said, *record.aliases, *record.tags, *record.topics))
 
 
-def indexed_text(record: Record, section: str, body: str) -> str:
-    """Return the text that is tokenised for one document, its head repeated by HEAD_WEIGHT."""
-    return (head(record, section) + " ") * HEAD_WEIGHT + beside(record) + "\n" + body
+def weighted_head(record: Record, section: str) -> str:
+    """Return the text before a document's body: its head by HEAD_WEIGHT, files and rationale."""
+    return (head(record, section) + " ") * HEAD_WEIGHT + beside(record) + "\n"
 
 
 def beside(record: Record) -> str:
@@ -213,8 +213,8 @@ def beside(record: Record) -> str:
     )
 
 
-def documents(record: Record, mtime_ns: int, size: int) -> List[Tuple[segment.Doc, str]]:
-    """Return (document, text to tokenise) for each section of a record."""
+def documents(record: Record, mtime_ns: int, size: int) -> List[Tuple[segment.Doc, str, str]]:
+    """Return (document, weighted head, body) for each section of a record; both are tokenised."""
     flags = segment.flags_of(
         record.kind, record.tier, record.source, record.accepted, record.pinned, record.active
     )
@@ -236,7 +236,8 @@ def documents(record: Record, mtime_ns: int, size: int) -> List[Tuple[segment.Do
                 topics,
                 i,
             ),
-            indexed_text(record, section, body),
+            weighted_head(record, section),
+            body,
         )
         for i, (section, body) in enumerate(sections(record.body, record.kind))
     ]
@@ -301,13 +302,22 @@ def is_pushable(record: Record) -> bool:
     return record.kind == "learning" and record.accepted
 
 
-def frequencies(content: str) -> Tuple[Dict[str, int], int]:
-    """Return (how often each term occurs, how many terms occur) in a text."""
-    counts: Dict[str, int] = {}
-    found = tokeniser.tokens(content)
-    for term in found:
-        counts[term] = counts.get(term, 0) + 1
-    return counts, len(found)
+def term_counts(
+    found: Iterable[Tuple[segment.Doc, str, str]],
+) -> Iterator[Tuple[segment.Doc, Dict[str, int], int]]:
+    """Yield (document, how often each term occurs, how many terms occur).
+
+    The turns of a conversation share their head: it is tokenised once.
+    """
+    known, shared = None, []
+    for doc, heading, body in found:
+        if heading != known:
+            known, shared = heading, tokeniser.tokens(heading)
+        counts: Dict[str, int] = {}
+        terms = shared + tokeniser.tokens(body)
+        for term in terms:
+            counts[term] = counts.get(term, 0) + 1
+        yield doc, counts, len(terms)
 
 
 # ---- what the files say that the index has not read yet: loaded where something changed
@@ -330,8 +340,7 @@ def frame(found: Index, name: str) -> bytes:
     if not is_allowed(record.kind, record.tier):
         return delta.encode(name, found.segment, ())
     changes = []
-    for doc, content in documents(record, stat.st_mtime_ns, stat.st_size):
-        counts, length = frequencies(content)
+    for doc, counts, length in term_counts(documents(record, stat.st_mtime_ns, stat.st_size)):
         if not doc.ordinal:
             counts.update(dict.fromkeys(keys(record), 1))
         changes.append((doc, counts, length))

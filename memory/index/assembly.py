@@ -92,8 +92,8 @@ class _Reading:
 
     def add(self, record: Record, found: Found) -> None:
         """Take a record as the next documents."""
-        for doc, content in documents.documents(record, found[2], found[3]):
-            self.inverter.add(content)
+        for doc, heading, body in documents.documents(record, found[2], found[3]):
+            self.inverter.add(heading, body)
             row, strings = segment.pack(doc, len(self.strings))
             self.table += row
             self.strings += strings

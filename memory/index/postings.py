@@ -40,8 +40,8 @@ class Inverted(NamedTuple):
 class Inverter(Protocol):
     """What a builder needs of either way to invert."""
 
-    def add(self, content: str) -> None:
-        """Take the text of the next document."""
+    def add(self, heading: str, body: str) -> None:
+        """Take the text of the next document; a heading that comes again is read once."""
 
     def lengths(self) -> Sequence[int]:
         """Return how many terms each document has."""
@@ -101,26 +101,36 @@ class Loop:
         self._vocabulary = Vocabulary()
         self._table = tokeniser.Table()
         self._postings: List[List[Tuple[int, int]]] = []
+        self._heading, self._shared_length = "", 0
+        self._shared: Dict[int, int] = {}
 
-    def add(self, content: str) -> None:
-        """Take the text of the next document."""
+    def add(self, heading: str, body: str) -> None:
+        """Take the text of the next document; a heading that comes again is read once."""
+        if heading != self._heading:
+            self._heading = heading
+            self._shared, self._shared_length = self._counted(heading, {})
+        counts, length = self._counted(body, dict(self._shared))
+        length += self._shared_length
+        postings, document = self._postings, len(self._lengths)
+        while len(postings) < len(self._vocabulary.terms):
+            postings.append([])
+        for term, tf in counts.items():
+            postings[term].append((document, tf))
+        self._lengths.append(length)
+
+    def _counted(self, text: str, counts: Dict[int, int]) -> Tuple[Dict[int, int], int]:
+        """Add a text's terms to their counts; return these, and how many terms it has."""
         vocabulary = self._vocabulary
         flat, start, width = vocabulary.flat, vocabulary.start, vocabulary.width
-        counts: Dict[int, int] = {}
-        length = 0
-        raws = list(map(vocabulary.raws.__getitem__, tokeniser.split(content, self._table)))
+        raws = list(map(vocabulary.raws.__getitem__, tokeniser.split(text, self._table)))
         vocabulary.learn()
+        length = 0
         for number in raws:
             first, many = start[number], width[number]
             length += many
             for term in flat[first : first + many]:
                 counts[term] = counts.get(term, 0) + 1
-        postings, document = self._postings, len(self._lengths)
-        while len(postings) < len(vocabulary.terms):
-            postings.append([])
-        for term, tf in counts.items():
-            postings[term].append((document, tf))
-        self._lengths.append(length)
+        return counts, length
 
     def lengths(self) -> Sequence[int]:
         """Return how many terms each document has."""
@@ -191,11 +201,17 @@ class Vectorised:
         self._raw, self._ends, self._done = array("I"), array("q"), 0
         self._measured: List[Any] = []
         self._chunks: List[_Chunk] = []
+        self._heading, self._shared = "", array("I")
 
-    def add(self, content: str) -> None:
-        """Take the text of the next document."""
+    def add(self, heading: str, body: str) -> None:
+        """Take the text of the next document; a heading that comes again is read once."""
         vocabulary, ends = self._vocabulary, self._ends
-        self._raw.extend(map(vocabulary.raws.__getitem__, tokeniser.split(content, self._table)))
+        number = vocabulary.raws.__getitem__
+        if heading != self._heading:
+            self._heading = heading
+            self._shared = array("I", map(number, tokeniser.split(heading, self._table)))
+        self._raw.extend(self._shared)
+        self._raw.extend(map(number, tokeniser.split(body, self._table)))
         ends.append(len(self._raw))
         # There are about as many terms as raw tokens; where there are more, the keys are wider and
         # all stays right.

@@ -144,8 +144,7 @@ def prepare(name: str, data: bytes, mtime: float, commit: str) -> Prepared:
         data,
     )
     found = []
-    for doc, content in documents.documents(record, 0, len(data)):
-        counts, length = documents.frequencies(content)
+    for doc, counts, length in documents.term_counts(documents.documents(record, 0, len(data))):
         if not doc.ordinal:
             counts.update(dict.fromkeys(("\x01" + record.id, *documents.keys(record)), 0))
         found.append((doc.ordinal, counts, length))

@@ -213,13 +213,11 @@ def test_the_heading_of_a_turn_counts_once(now):
     section's heading is part of the head.
     """
     talk = records.from_bytes("p/conversations/x.md", talks.page(), now)
-    assert documents.indexed_text(talk, "14:03 why", "## 14:03 why\n").count("14:03") == 1
-    assert (
-        documents.indexed_text(talk, "14:03 why", "").count("Resume on fresh clones")
-        == documents.HEAD_WEIGHT
-    )
+    heading = documents.weighted_head(talk, "14:03 why")
+    assert "14:03" not in heading
+    assert heading.count("Resume on fresh clones") == documents.HEAD_WEIGHT
     note = records.from_bytes("p/learnings/x.md", b"---\ntitle: Guide\n---\nx\n", now)
-    assert documents.indexed_text(note, "Setup", "x") == "Guide Setup Guide Setup Guide Setup \nx"
+    assert documents.weighted_head(note, "Setup") == "Guide Setup " * 3 + "\n"
 
 
 def said(handled, prompt):
