@@ -2,7 +2,7 @@
 
 A step is a name and a function of one Job.  A step that fails is noted in log/errors.jsonl as
 `<event> <step>`, and the next one runs.  A step imports what it needs once it has something to do;
-docs/flow.md has the table.
+docs/hooks.md has the table.
 
 All steps of an event together have DEADLINE seconds of CPU time: time of the clock would end the
 work of a machine that sleeps or is busy.  The longest real sessions take some five seconds, and a

@@ -119,10 +119,10 @@ def test_what_has_nothing_to_do_loads_nothing(ended):
 
 
 def test_every_step_of_the_worker_stands_in_the_docs():
-    """docs/flow.md has a table row for each."""
+    """docs/hooks.md has a table row for each."""
     from memory.health import worker
 
-    text = (ROOT / "docs" / "flow.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "hooks.md").read_text(encoding="utf-8")
     for title, steps in (
         ("SessionEnd", worker.AFTER_WORK),
         ("SessionStart", worker.AFTER_START),
