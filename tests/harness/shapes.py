@@ -128,20 +128,29 @@ def faults(value: Any, shape: Shape, path: str = "$") -> list[str]:
 
 
 def lines(shape: Shape, record: frozenset[str], indent: str = "") -> list[str]:
-    """Write a shape for a reader, a key a line.  record: the keys of every record's head, which are
-    told in one word.
+    """Return a shape's lines for a reader: keys of one type together, then nested ones.
+
+    record: the keys of every record's head, which one word stands for.
     """
-    out = []
     known = shape.get("properties", {})
-    if record and record <= set(known):
-        out.append(indent + "…record")
+    whole = bool(record) and record <= set(known)
+    plain: dict[str, list[str]] = {}
+    nested: list[str] = []
     for name, inner in known.items():
-        if record <= set(known) and name in record and record:
+        if whole and name in record:
             continue
-        optional = "" if name in shape.get("required", ()) else "?"
-        out.append("%s%s%s: %s" % (indent, name, optional, said(inner)))
-        out += lines(_inner(inner), record, indent + "    ")
-    return out
+        key = name + ("" if name in shape.get("required", ()) else "?")
+        within = lines(_inner(inner), record, indent + "    ")
+        if within:
+            nested += ["%s%s: %s" % (indent, key, said(inner)), *within]
+        else:
+            plain.setdefault(said(inner), []).append(key)
+    out = [indent + "…record"] if whole else []
+    return [
+        *out,
+        *("%s%s: %s" % (indent, ", ".join(keys), kind) for kind, keys in plain.items()),
+        *nested,
+    ]
 
 
 def _inner(shape: Shape) -> Shape:
