@@ -41,13 +41,7 @@ def commands() -> str:
 
 def _command(name: str, verb: main.Verb) -> list[str]:
     out = [
-        "**`dayleaf %s`**  %s.  Who: %s%s."
-        % (
-            (name + " " + verb.words).strip(),
-            verb.purpose,
-            WHO[authority.least(name)],
-            _decided(name),
-        ),
+        "**`dayleaf %s`**  %s.%s" % ((name + " " + verb.words).strip(), verb.purpose, _who(name)),
         "",
     ]
     rows = [
@@ -74,6 +68,12 @@ def _command(name: str, verb: main.Verb) -> list[str]:
             "- %s: %s" % (_shown(flags, given), given.get("help", "")) for flags, given in options
         ] + [""]
     return out
+
+
+def _who(name: str) -> str:
+    """Return who may run a command, "" for anyone."""
+    least, decided = WHO[authority.least(name)], _decided(name)
+    return "" if least == "anyone" and not decided else "  Who: %s%s." % (least, decided)
 
 
 def _decided(name: str) -> str:
