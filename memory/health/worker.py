@@ -339,12 +339,14 @@ def _teach_walls(todo: Job) -> None:
         todo.settings["capture.enabled"]
         and todo.event.get("hook_event_name") == "SessionEnd"
         and files.exists(noted)
+        and b'"settled":true' not in files.read(noted, 200).partition(b"\n")[0]
     ):
         from memory.knowledge import candidates, walls
 
         candidates.settle_walls(
             todo.place, todo.settings, todo.now, walls.known(todo.place), todo.written.append
         )
+        walls.mark_settled(todo.place)
 
 
 def _index_written(todo: Job) -> None:
@@ -423,12 +425,25 @@ def _measure_notes(todo: Job) -> None:
     home = todo.place.home
     if files.exists(home + signs.ASKED) or files.exists(home + signs.OFFER):
         return
+    if _conversations(todo.place) < LEAST_SESSIONS:
+        return
     from memory.health import notekeeping
     from memory.store.store import Store
 
     tokens = notekeeping.mean_tokens(Store(todo.place, todo.settings, todo.now), LEAST_SESSIONS)
     if tokens:
         files.replace(home + signs.OFFER, b"%d\n" % tokens)
+
+
+def _conversations(place: Place) -> int:
+    """Count the conversations of a workspace."""
+    root = "%s/%s" % (place.private, layout.FOLDERS["conversation"])
+    days = files.posix.listdir(root) if files.is_folder(root) else []
+    return sum(
+        len(files.posix.listdir(root + "/" + day))
+        for day in days
+        if files.is_folder(root + "/" + day)
+    )
 
 
 def _write_notes(todo: Job, names: List[str]) -> None:
