@@ -258,21 +258,18 @@ def glance(place: Place, settings: Config, now: float, offset: float) -> Glance:
     """Gather what `dayleaf` shows without words.  now: seconds since the epoch.  offset: seconds
     that local time is ahead.
     """
-    newest = search.recall(
-        place, settings, Query(kinds=("checkpoint",), limit=LOOKED_AT), now, offset, [place]
-    ).hits
-    plans = search.recall(
-        place, settings, Query(kinds=("plan",), limit=LOOKED_AT), now, offset, [place]
-    ).hits
+    wanted = (("checkpoint", LOOKED_AT), ("plan", LOOKED_AT), ("conversation", LATEST))
+    with search.Searcher(place, settings) as searcher:
+        newest, plans, talks = (
+            searcher.answer(Query(kinds=(kind,), limit=most), now, offset, [place]).hits
+            for kind, most in wanted
+        )
     sessions: dict[str, tuple[Record, str]] = {}
     for record in (without_private(hit.record) for hit in newest if not repeats(hit.record)):
         said = checkpointoutline.sections(record.body).get("outcome")
         sessions.setdefault(
             _said(record, "session") or record.id, (record, one_line(said[0]) if said else "")
         )
-    talks = search.recall(
-        place, settings, Query(kinds=("conversation",), limit=LATEST), now, offset, [place]
-    ).hits
     # of short answers, which leave no checkpoint
     for record in (without_private(found.record) for found in talks):
         answers = [
