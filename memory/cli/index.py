@@ -368,10 +368,10 @@ def config(call: Call) -> int:
     )
     told = []
     if key == "mcp" and call.settings.sources[key] in ("user", "default"):
-        from memory.terminal import mcpserver
+        from memory.doors import registry
 
         # first: where that fails, the setting stays as it was
-        told = [mcpserver.register(call.env, bool(value))]
+        told = [registry.offer("mcp", "register")(call.env, bool(value))]
     if value is not None or files.exists(path):
         change_config(path, key, value, files.FILE_MODE)
     call._settings = None

@@ -19,6 +19,7 @@ from memory import __version__
 from memory.core import DayleafError, PersonsRecord, UsageError, clock, environment, files, layout
 from memory.core.config import CHOICES
 from memory.core.plaintext import one_line
+from memory.doors import registry
 from memory.terminal.arguments import (
     KINDS,
     PROVIDERS,
@@ -149,7 +150,11 @@ def run(argv: list[str], env: dict[str, str], now: float) -> int:
     call.require(VERBS[name].options)
     check_part(VERBS[name], call)
     # this verb's alone: the others cost each command 10 ms
-    module = importlib.import_module("memory.cli." + VERBS[name].module)
+    module = (
+        registry.verb(name)
+        if VERBS[name].module == "doors"
+        else importlib.import_module("memory.cli." + VERBS[name].module)
+    )
     try:
         status: int = getattr(module, name + "_" * keyword.iskeyword(name))(call)
     except PersonsRecord as refused:
@@ -607,13 +612,13 @@ VERBS: dict[str, Verb] = {
             ),
         ),
     ),
-    "share": Verb("doors", "ID", "move a record into the repository, for the team"),
-    "unshare": Verb("doors", "ID", "move a record out of the repository again"),
+    "share": Verb("team", "ID", "move a record into the repository, for the team"),
+    "unshare": Verb("team", "ID", "move a record out of the repository again"),
     "shared": Verb(
-        "doors", "[status]", "say who shared what, what is new, what git could not merge"
+        "team", "[status]", "say who shared what, what is new, what git could not merge"
     ),
     "sync": Verb(
-        "doors",
+        "team",
         "[setup WHERE|status|take COPY|drop COPY]",
         "bring your machines up to date with one another",
         (
@@ -860,7 +865,7 @@ VERBS: dict[str, Verb] = {
         (flag("--read-only", help="offer no tool that writes or runs"),),
     ),
     "view": Verb(
-        "doors",
+        "team",
         "",
         "show the memory in a browser, only on this machine",
         (

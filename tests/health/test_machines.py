@@ -15,9 +15,9 @@ from harness.hook import fire, harmless, payload
 from harness.machines import Machine, Work, agree, quiet
 
 from memory.core import StoreError, UsageError, files
+from memory.doors.mcp import mcpserver
 from memory.health import agefile, bundle, machines, syncing
 from memory.store import ledger
-from memory.terminal import mcpserver
 
 pytest.importorskip("pyrage")
 BOX = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}

@@ -44,7 +44,7 @@ OTHERS = {
     "capture.recovery": "what was seen of transcripts, derived, and old states",
     "cli.audit": "a template of golden queries, where its user says",
     "cli.index": "an export, and settings",
-    "cli.doors": "what is derived",
+    "cli.team": "what is derived",
     "terminal.sheets": "all of it as one page, where its user says",
     "cli.learn": "the copy in which a new record is written",
     "terminal.editor": "the copy that an editor opens",

@@ -21,8 +21,7 @@ from harness.hook import ROOT
 from harness.repository import received
 from harness.vault import put
 
-from memory.cli import doors
-from memory.terminal import mcpserver
+from memory.cli import team
 
 
 def test_a_record_is_shared_and_taken_back(ok, run, place, project):
@@ -99,90 +98,6 @@ def test_what_git_ignores_is_said(ok, place, project):
     put(place, "p/learnings/x.md", "Alpha", "x", id="l-x")
     Path(project, ".gitignore").write_text(".dayleaf\n")
     assert "git ignores .dayleaf" in ok("share", "l-x")
-
-
-# ---- mcp
-
-
-def test_without_its_packages_one_line_says_what_adds_them(run, monkeypatch):
-    def missing(*_):
-        raise ModuleNotFoundError("No module named 'mcp'", name="mcp")
-
-    monkeypatch.setattr(mcpserver, "serve", missing)
-    assert "install.sh --mcp` adds them" in one_line_error(run("mcp"), 1)
-
-
-def test_a_directory_that_is_none_is_named(run, tmp_path):
-    assert "name the directory of a project" in one_line_error(
-        run("mcp", str(tmp_path / "none")), 2
-    )
-
-
-@pytest.fixture
-def client(tmp_path, env):
-    """A stand-in for the client that keeps what it was called with, and fails where a file says
-    so.
-    """
-    folder = tmp_path / "bin"
-    folder.mkdir()
-    program = folder / "claude"
-    program.write_text(
-        '#!/bin/sh\necho "$@" >>"%s/said"\n[ "$2" != add ] || [ ! -e "%s/there" ] ||'
-        ' { rm "%s/there"; echo already >&2; exit 1; }\n' % ((tmp_path,) * 3)
-    )
-    program.chmod(0o755)
-    env["PATH"] = "%s:/usr/bin:/bin" % folder
-    return tmp_path / "said"
-
-
-def test_the_setting_registers_it_with_the_client_and_takes_it_away(ok, client, env, home):
-    """By the client's own command, with a path that outlives an update where set-up made a link."""
-    assert "Claude Code starts `dayleaf mcp` from its next session on" in ok(
-        "config", "set", "mcp", "on"
-    )
-    link = Path(home, ".local/bin/dayleaf")
-    link.parent.mkdir(parents=True)
-    link.symlink_to(mcpserver.command({}))
-    (client.parent / "there").touch()
-    assert json.loads(ok("config", "set", "mcp", "on", "--json"))["value"] is True
-    assert "no longer starts" in ok("config", "unset", "mcp")
-    program = mcpserver.command({})
-    assert client.read_text().splitlines() == [
-        "mcp add --scope user dayleaf -- %s mcp" % program,
-        "mcp add --scope user dayleaf -- %s mcp" % link,
-        "mcp remove --scope user dayleaf",
-        "mcp add --scope user dayleaf -- %s mcp" % link,
-        "mcp remove --scope user dayleaf",
-    ]
-
-
-def test_a_setting_that_came_to_nothing_is_not_kept(ok, run, env, home, client):
-    """Without the client, or where it fails, the line to run is said; doctor says where setting and
-    client disagree.
-    """
-    program, path = client.parent / "bin/claude", env["PATH"]
-    program.write_text("#!/bin/sh\necho no room >&2; exit 1\n")
-    said = one_line_error(run("config", "set", "mcp", "on"), 1)
-    assert "failed (no room), so nothing was changed" in said
-    env["PATH"] = "/usr/bin:/bin"
-    assert "run this where it is: claude mcp add --scope user dayleaf -- /" in one_line_error(
-        run("config", "set", "mcp", "on"), 1
-    )
-    assert ok("config", "get", "mcp") == "false\n" and "[mcp]" not in run("doctor").stdout
-    assert "starts no `dayleaf mcp`" in ok("config", "set", "mcp", "off")
-    Path(home, ".dayleaf/config.json").write_text('{"mcp": true}')
-    assert "mcp is on (user), but Claude Code knows no server `dayleaf`" in run("doctor").stdout
-    known = Path(home, ".claude.json")
-    known.write_text(
-        json.dumps({"mcpServers": {"dayleaf": {"command": str(program), "args": ["mcp"]}}})
-    )
-    assert "Claude Code starts %s\n" % program in run("doctor").stdout
-    env["PATH"] = path
-    assert "failed (no room), so nothing was changed" in one_line_error(
-        run("config", "set", "mcp", "off"), 1
-    )
-    program.unlink()
-    assert "which is not there" in run("doctor").stdout and ok("config", "get", "mcp") == "true\n"
 
 
 @pytest.mark.parametrize(
@@ -307,7 +222,7 @@ def test_enter_gives_another_address(monkeypatch, capsys):
 
     numbers = iter("ab")
     monkeypatch.setattr(sys, "stdin", Terminal())
-    doors._more(
+    team._more(
         SimpleNamespace(gate=SimpleNamespace(address=lambda: "http://127.0.0.1/" + next(numbers)))
     )
     assert capsys.readouterr().out == "  http://127.0.0.1/a\n  http://127.0.0.1/b\n"

@@ -9,7 +9,7 @@ import sys
 import pytest
 from harness.hook import ROOT
 
-from memory.terminal.requests import mended
+from memory.doors.mcp.requests import mended
 
 START = {
     "jsonrpc": "2.0",

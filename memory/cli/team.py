@@ -10,8 +10,9 @@ import threading
 import time
 from contextlib import suppress
 
-from memory.core import DayleafError, StoreError, UsageError, clock, files, layout, plaintext
+from memory.core import StoreError, UsageError, clock, files, layout, plaintext
 from memory.core.plaintext import count
+from memory.doors import registry
 from memory.store.reader import Unreadable
 from memory.terminal import reports
 from memory.terminal.call import Call, unknown_word, warn
@@ -386,38 +387,6 @@ def _decided(call: Call) -> int:
     )
 
 
-# ---- mcp
-
-
-def mcp(call: Call) -> int:
-    """Serve the memory of the current directory, or of DIR, by the Model Context Protocol."""
-    from memory.terminal import mcpserver
-
-    if call.words:
-        folder = os.path.abspath(os.path.expanduser(call.one("directory")))
-        try:
-            os.chdir(folder)
-        except OSError as error:
-            raise UsageError(
-                "mcp: %s: %s; name the directory of a project"
-                % (plaintext.one_line(folder), (error.strerror or "no directory").lower())
-            ) from None
-    try:
-        return mcpserver.serve(call.env, bool(call.options.read_only))
-    except ImportError as error:
-        raise _lacking("the MCP server", "mcp", error) from None
-
-
-def _lacking(what: str, extra: str, error: ImportError) -> DayleafError:
-    """Return the error for packages of an extra that are not here."""
-    remedy = "install `dayleaf[%s]` in place of `dayleaf`" % extra
-    if not files.inside(layout.plugin(), sys.prefix):  # no wheel
-        remedy = "`%s/install.sh --%s` adds them" % (layout.plugin(), extra)
-    return DayleafError(
-        "%s needs packages that are not installed (%s); %s" % (what, error.name, remedy)
-    )
-
-
 def view(call: Call) -> int:
     """Show the memory in a browser for as long as somebody looks, or write it as one file."""
     options = call.options
@@ -432,7 +401,7 @@ def view(call: Call) -> int:
         from memory.recall.semantic import Semantic
         from memory.terminal import pages
     except ImportError as error:
-        raise _lacking("the page", "view", error) from None
+        raise registry.lacking("the page", "view", error) from None
     made = pages.Pages(
         call.place, call.settings, clock.now, Semantic(call.settings, "", call.env), dsn_of(call)
     )

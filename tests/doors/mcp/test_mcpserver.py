@@ -20,9 +20,9 @@ from harness.scripts import keeper
 from mcp import Client, MCPError, StdioServerParameters, stdio_client
 
 from memory.core import UsageError
+from memory.doors.mcp import mcpserver
+from memory.doors.mcp.mcpserver import TOOLS, schema
 from memory.store import authority
-from memory.terminal import mcpserver
-from memory.terminal.mcpserver import TOOLS, schema
 
 MOST_TOKENS = 1200  # of all that a client is told of the tools, four bytes each
 START = {
