@@ -865,7 +865,7 @@ VERBS: dict[str, Verb] = {
         (flag("--read-only", help="offer no tool that writes or runs"),),
     ),
     "view": Verb(
-        "team",
+        "doors",
         "",
         "show the memory in a browser, only on this machine",
         (

@@ -5,14 +5,9 @@ person's machines; mcp, for the models of any agent; view, for a browser.
 from __future__ import annotations
 
 import os
-import sys
-import threading
-import time
 from contextlib import suppress
 
-from memory.core import StoreError, UsageError, clock, files, layout, plaintext
-from memory.core.plaintext import count
-from memory.doors import registry
+from memory.core import StoreError, UsageError, files, layout, plaintext
 from memory.store.reader import Unreadable
 from memory.terminal import reports
 from memory.terminal.call import Call, unknown_word, warn
@@ -21,11 +16,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory.core.records import Record
     from memory.store.store import Store
-    from memory.terminal.pages import Pages
-    from memory.terminal.web import Site
 
 SYNC_WORDS = {"setup": 2, "status": 1, "take": 2, "drop": 2}  # with how many words each is said
-IDLE = 30  # minutes without a request after which the page ends
 
 
 def share(call: Call) -> int:
@@ -384,76 +376,4 @@ def _decided(call: Call) -> int:
             % (copy, name),
             "  the other machines learn this at the next `dayleaf sync`",
         ],
-    )
-
-
-def view(call: Call) -> int:
-    """Show the memory in a browser for as long as somebody looks, or write it as one file."""
-    options = call.options
-    if call.words:
-        raise UsageError("view takes no words; `dayleaf show ID` prints a record")
-    if not options.export and (options.private or options.secrets):
-        raise UsageError("--private and --secrets are for `dayleaf view --export FILE`")
-    if options.export and (options.port is not None or options.idle is not None):
-        raise UsageError("--export writes a file and serves nothing: leave --port and --idle out")
-    try:
-        from memory.cli.recall import dsn_of
-        from memory.recall.semantic import Semantic
-        from memory.terminal import pages
-    except ImportError as error:
-        raise registry.lacking("the page", "view", error) from None
-    made = pages.Pages(
-        call.place, call.settings, clock.now, Semantic(call.settings, "", call.env), dsn_of(call)
-    )
-    return _exported(call, made) if options.export else _served(call, made)
-
-
-def _served(call: Call, made: Pages) -> int:
-    from memory.terminal import web
-
-    idle = call.options.idle if call.options.idle is not None else IDLE
-    site = web.Site(made, web.listen(call.options.port or 0), 60.0 * idle, time.monotonic)
-    with call.spinner("opening the index"):
-        made.renew()
-    address = site.gate.address()
-    told = (
-        "dayleaf view: open this address once; it stops with Ctrl-C, or after %s without a visit"
-        % count(idle, "minute")
-    )
-    call.answer({"address": address, "idle": idle}, [told, "  " + address])
-    threading.Thread(target=_more, args=(site,), daemon=True).start()
-    try:
-        if site.run():
-            warn("stopped: no visit for %s" % count(idle, "minute"))
-    except KeyboardInterrupt:
-        pass
-    return 0
-
-
-def _more(site: Site) -> None:
-    """Print another address each time Enter is pressed."""
-    while sys.stdin.isatty() and sys.stdin.readline():
-        print("  " + site.gate.address(), flush=True)
-
-
-def _exported(call: Call, made: Pages) -> int:
-    from memory.cli.upkeep import work_tree
-    from memory.terminal import sheets
-
-    options = call.options
-    tree = work_tree(os.path.abspath(options.export)) if options.private or options.secrets else ""
-    if tree:
-        raise UsageError(
-            "%s lies in the git work tree %s, where a commit would give your memories away; "
-            "name a FILE elsewhere" % (options.export, tree)
-        )
-    sheets.free(options.export)
-    with call.spinner("reading the records"):
-        values = made.export(options.private, options.secrets)
-    size = sheets.save(options.export, values)
-    held, left = len(values["records"]), values["left_out"]
-    tell = "; %s left out: --private takes them too" % count(left, "record") if left else ""
-    return call.answer(
-        {"path": options.export, "records": held, "leftOut": left, "bytes": size},
-        ["wrote %s with %s%s" % (options.export, count(held, "record"), tell)],
     )

@@ -26,6 +26,7 @@ class Door(NamedTuple):
 #   check      a step of doctor: (place, settings, env) -> findings
 #   register   `config set mcp`: (env, on) -> one line
 DOORS = {
+    "page": Door("memory.doors.page", {"view": "viewverb"}, {}),
     "mcp": Door(
         "memory.doors.mcp",
         {"mcp": "mcpverb"},

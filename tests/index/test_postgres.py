@@ -16,11 +16,11 @@ from harness.asking import settings, write
 from harness.database import WORDS, connected, texts
 
 from memory.core import StoreError, layout
+from memory.doors.page import pages, sheets
 from memory.index import builder, embedder, nearest, postgres, rows, vectors
 from memory.index.backend import Sieve, Unreachable
 from memory.recall import question, search
 from memory.recall.semantic import Semantic
-from memory.terminal import pages, sheets
 
 
 def ask(place, now, text, dsn, **options):

@@ -45,7 +45,7 @@ OTHERS = {
     "cli.audit": "a template of golden queries, where its user says",
     "cli.index": "an export, and settings",
     "cli.team": "what is derived",
-    "terminal.sheets": "all of it as one page, where its user says",
+    "page.sheets": "all of it as one page, where its user says",
     "cli.learn": "the copy in which a new record is written",
     "terminal.editor": "the copy that an editor opens",
     "cli.main": "the trace of a fault",

@@ -28,6 +28,8 @@ from memory.core.config import Config
 from memory.core.layout import DATED, SHARED, Place
 from memory.core.plaintext import one_line, visible
 from memory.core.records import Record
+from memory.doors.page import sheets
+from memory.doors.page.sheets import Sheet
 from memory.health import accounts, figures
 from memory.hook import at_prompt, handoffs, segment
 from memory.knowledge import approvalstate, history, housekeeping, practice
@@ -40,8 +42,7 @@ from memory.recall.shelf import Shelf
 from memory.store import ledger, redactor
 from memory.store.redactor import without_private
 from memory.store.store import Store
-from memory.terminal import linktree, localtimes, screen, sheets
-from memory.terminal.sheets import Sheet
+from memory.terminal import linktree, localtimes, screen
 
 LISTED, SESSIONS = 200, 40  # records that a timeline looks at, and sessions that it shows
 HITS, LIVE = 30, 12  # hits of a search, and of one that is still being typed

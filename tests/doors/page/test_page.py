@@ -14,7 +14,7 @@ import threading
 import pytest
 from harness import client, page, vault
 
-from memory.terminal.pages import Pages
+from memory.doors.page.pages import Pages
 
 NOW = 1795271452.0  # 2026-11-21T14:30:52Z
 CHROMIUM = (

@@ -9,9 +9,9 @@ import re
 import pytest
 from harness import page, vault
 
+from memory.doors.page import sheets
+from memory.doors.page.pages import Pages
 from memory.recall.relations import Edge, Node
-from memory.terminal import sheets
-from memory.terminal.pages import Pages
 
 NOW = 1795271452.0
 

@@ -10,11 +10,11 @@ import pytest
 from harness import conversations, page, pushes, vault
 
 from memory.core import StoreError, UsageError, approvals, files, layout
+from memory.doors.page import sheets
+from memory.doors.page.pages import Pages
 from memory.recall import search
 from memory.recall.question import Query
 from memory.store import archive, ledger
-from memory.terminal import sheets
-from memory.terminal.pages import Pages
 
 NOW = 1795271452.0  # 2026-11-21T14:30:52Z
 
@@ -63,7 +63,7 @@ def test_the_timeline_tells_sessions_by_branch_with_their_outcomes(book):
 
 def test_the_timeline_goes_on_where_it_ended(own, monkeypatch):
     """A page of sessions names the instant before which the next one begins."""
-    monkeypatch.setattr("memory.terminal.pages.SESSIONS", 2)
+    monkeypatch.setattr("memory.doors.page.pages.SESSIONS", 2)
     first = own.pages.timeline().values
     seen = [one["id"] for each in first["parts"].values() for one in each]
     rest = own.pages.timeline(before=first["older"]).values

@@ -30,9 +30,9 @@ from uvicorn import Config, Server
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from memory.core import DayleafError, UsageError
+from memory.doors.page.pages import Pages
+from memory.doors.page.sheets import Sheet, raw, rendered
 from memory.terminal.call import warn
-from memory.terminal.pages import Pages
-from memory.terminal.sheets import Sheet, raw, rendered
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]

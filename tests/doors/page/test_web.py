@@ -13,8 +13,8 @@ import pytest
 from harness import page, vault
 
 from memory.core import UsageError
-from memory.terminal import web
-from memory.terminal.pages import Pages
+from memory.doors.page import web
+from memory.doors.page.pages import Pages
 
 NOW = 1795271452.0  # 2026-11-21T14:30:52Z
 

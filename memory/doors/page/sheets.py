@@ -30,7 +30,7 @@ from memory.core.records import Record
 from memory.recall.relations import Edge, Node
 from memory.terminal import localtimes, screen
 
-FOLDER = Path(__file__).parent / "page"
+FOLDER = Path(__file__).parent / "templates"
 MOST_LINE = 2000  # characters of one line
 MOST_MARKDOWN = 1 << 18  # characters of one text that are made into HTML
 TAGS = set(
