@@ -24,8 +24,10 @@ class Door(NamedTuple):
 
 # What a row may offer:
 #   check      a step of doctor: (place, settings, env) -> findings
+#   sessions   another agent's past sessions: (agent, env, directories) -> sessions and skips
 #   register   `config set mcp`: (env, on) -> one line
 DOORS = {
+    "agents": Door("memory.doors.agents", {}, {"sessions": "agentsessions:sessions"}),
     "page": Door("memory.doors.page", {"view": "viewverb"}, {}),
     "mcp": Door(
         "memory.doors.mcp",

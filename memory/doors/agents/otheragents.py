@@ -13,48 +13,12 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple, Protocol
 
 from memory.core import clock, files, layout
+from memory.project import backfill
 from memory.session.entries import COMPACT, Entry, entries
 from memory.session.transcript import MOST, Stop
 
 LIMIT = 256 << 20  # bytes of a session's file that are read
-NO_DIRECTORY = "no directory is known of it"
 REFUSED = "The user doesn't want to proceed with this tool use."  # as the host says it
-
-
-class Entries(Protocol):
-    """One pass over the new entries of a session; `offset` is where the next one begins."""
-
-    offset: int
-
-    def __iter__(self) -> Iterator[Entry]:
-        """Yield the entries."""
-        ...
-
-    def close(self) -> None:
-        """Give back what it holds."""
-        ...
-
-
-class Source(Protocol):
-    """What capture reads a session through: the module `transcript` for the host's files, `Rows`
-    for those of others.
-    """
-
-    def read(self, path: str, offset: int = 0, limit: int = MOST, ended: bool = False) -> Entries:
-        """Open a session for one pass over its entries from an offset on."""
-        ...
-
-    def compactions(self, path: str) -> list[Stop]:
-        """Return where its context was compacted."""
-        ...
-
-    def began(self, path: str) -> str:
-        """Return the instant of its first entry, or ""."""
-        ...
-
-    def agents(self, path: str, env: dict[str, str]) -> list[str]:
-        """Return the paths of its subagents' sessions."""
-        ...
 
 
 class Spoken(NamedTuple):
@@ -169,7 +133,7 @@ def _read(agent: Agent, path: str, env: dict[str, str]) -> Found:
     if spoken is None or not layout.safe_id(spoken.id) or not spoken.rows:
         return Found(path, None, why="no session in it")
     if not spoken.directory.startswith("/") and spoken.directory[1:2] != ":":
-        return Found(path, None, why=NO_DIRECTORY)
+        return Found(path, None, why=backfill.NO_DIRECTORY)
     stamps = [clock.parse(str(row["timestamp"])) or 0.0 for row in spoken.rows]
     return Found(real, spoken, min(stamps), max(stamps))
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from harness import agents
 
 from memory.core import frontmatter
-from memory.session import geminicli, otheragents
+from memory.doors.agents import geminicli, otheragents
 from memory.session.entries import PROMPT, RESULT, TEXT, USE
 
 

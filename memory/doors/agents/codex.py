@@ -20,7 +20,7 @@ import shlex
 from collections.abc import Iterator
 from typing import Any
 
-from memory.session.otheragents import Maker, Spoken, instant, text_of
+from memory.doors.agents.otheragents import Maker, Spoken, instant, text_of
 
 SHELLS = ("exec_command", "shell", "shell_command", "local_shell", "container.exec", "unified_exec")
 ARGUMENTS = 1 << 20  # characters of a call's arguments that are parsed

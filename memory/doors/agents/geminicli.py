@@ -21,7 +21,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from memory.core import files
-from memory.session.otheragents import Maker, Spoken, instant, text_of
+from memory.doors.agents.otheragents import Maker, Spoken, instant, text_of
 
 ROOT_BYTES = 1 << 16  # of a file that names a directory
 _OWN = re.compile(r"\s*<(?:session_context|system-reminder|loaded_context)\b")

@@ -9,8 +9,10 @@ import pytest
 from harness import agents
 from harness.command import one_line_error
 
-from memory.session import codex, geminicli, otheragents, transcript
-from memory.session.otheragents import Agent, Source, instant, text_of
+from memory.doors.agents import codex, geminicli, otheragents
+from memory.doors.agents.otheragents import Agent, instant, text_of
+from memory.session import transcript
+from memory.session.transcript import Source
 
 
 def test_the_protocols_have_their_implementations():

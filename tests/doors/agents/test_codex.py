@@ -8,7 +8,7 @@ import pytest
 from harness import agents
 
 from memory.core import frontmatter
-from memory.session import codex, otheragents
+from memory.doors.agents import codex, otheragents
 from memory.session.entries import PROMPT, RESULT, TEXT, USE
 
 
