@@ -25,9 +25,24 @@ class Door(NamedTuple):
 # What a row may offer:
 #   check      a step of doctor: (place, settings, env) -> findings
 #   sessions   another agent's past sessions: (agent, env, directories) -> sessions and skips
+#   dsn, state, choose, stop, shelves, record
+#              the database that recall asks: its address, how it stands, chosen, its own server
+#              stopped, its shelves for a query, one of its records
 #   register   `config set mcp`: (env, on) -> one line
 DOORS = {
     "agents": Door("memory.doors.agents", {}, {"sessions": "agentsessions:sessions"}),
+    "postgres": Door(
+        "memory.doors.postgres",
+        {},
+        {
+            "dsn": "connection:dsn_of",
+            "state": "connection:state",
+            "choose": "connection:choose",
+            "stop": "ownserver:stop",
+            "shelves": "distant:shelves",
+            "record": "distant:record",
+        },
+    ),
     "page": Door("memory.doors.page", {"view": "viewverb"}, {}),
     "mcp": Door(
         "memory.doors.mcp",

@@ -132,10 +132,9 @@ class Semantic:
         """
         from memory.core import files
         from memory.index import nearest, vectorfile
-        from memory.recall.lookup import Distant
 
         assert self._provider is not None
-        if isinstance(shelf, Distant):
+        if shelf.is_distant:
             there = shelf.near(self._provider.label, vector, limit)
             if there is None:
                 notes.append(

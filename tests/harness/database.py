@@ -13,7 +13,7 @@ import tempfile
 import pytest
 
 from memory.core import StoreError, layout
-from memory.index import migrations, ownserver, postgres, rows
+from memory.doors.postgres import migrations, ownserver, postgres, rows
 
 WORDS = (
     "token issuer cache deploy queue worker schema retry timeout kafka broker redis pool leak "

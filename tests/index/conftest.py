@@ -9,9 +9,6 @@ import json
 import pytest
 from harness import stubs, vault
 
-# fixtures, made once for all
-from harness.database import dsn, empty, loaded, server, stranger, template  # noqa: F401
-
 from memory.index import embedder
 
 

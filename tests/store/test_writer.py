@@ -76,7 +76,7 @@ OTHERS = {
     "index.embedder": "the vectors of past queries",
     "index.kept": "what was derived of each file",
     "index.vectors": "vectors",
-    "index.ownserver": "a copy of the database that a wheel brings",
+    "postgres.ownserver": "a copy of the database that a wheel brings",
     "knowledge.approvalstate": "what waits, derived",
     "knowledge.scripts": "the copy of a script that runs",
     "knowledge.usage": "what was noted of uses, derived",

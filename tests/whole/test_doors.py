@@ -16,7 +16,10 @@ from memory.doors import registry
 
 DATA = ROOT / "tests" / "data" / "transcripts"
 # what a person may type of a door that has no verb of its own
-WANTS = {"agents": ["import transcripts --agent codex"]}
+WANTS = {
+    "agents": ["import transcripts --agent codex"],
+    "postgres": ["index --backend postgres", "config set index.backend postgres"],
+}
 TABLE = "memory/doors/registry.py"
 
 

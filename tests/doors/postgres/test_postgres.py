@@ -1,56 +1,21 @@
-"""Recall from a PostgreSQL index: the same answers, what stands in for files, and what happens when
-it fails.
-"""
+"""Recall from a PostgreSQL index: the same answers, and what happens when it fails."""
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
 import threading
 import time
 
 import pytest
-from harness import mcpcalls, stubs, vault
-from harness.asking import settings, write
-from harness.database import WORDS, connected, texts
+from harness import stubs
+from harness.asking import ask, settings, write
+from harness.database import WORDS, connected
 
-from memory.core import StoreError, layout
-from memory.doors.page import pages, sheets
-from memory.index import builder, embedder, nearest, postgres, rows, vectors
+from memory.core import layout
+from memory.doors.postgres import postgres, rows
+from memory.index import builder, embedder, nearest, vectors
 from memory.index.backend import Sieve, Unreachable
 from memory.recall import question, search
 from memory.recall.semantic import Semantic
-
-
-def ask(place, now, text, dsn, **options):
-    """The answer to a query that is put to the files and to a database."""
-    given = {key.rstrip("_").replace("_", "-"): value for key, value in options.items()}
-    return search.recall(
-        place,
-        settings(place),
-        question.options({"query": text, **given}, now, 0.0),
-        now,
-        0.0,
-        dsn=dsn,
-    )
-
-
-@pytest.fixture
-def store(place, loaded, now):
-    """A hundred and fifty records of the shared tier, in both indexes."""
-    for number, (title, body) in enumerate(texts(150)):
-        write(
-            place,
-            "s/learnings/n%d.md" % number,
-            body,
-            id="l-%d" % number,
-            title=title,
-            created="2026-10-%02d" % (1 + number % 28),
-        )
-    builder.build(place, now)
-    loaded()
-    return place
 
 
 def test_the_database_finds_what_the_local_index_finds(store, stranger, dsn, now):
@@ -100,119 +65,6 @@ def test_filters_and_listings_are_answered_too(store, stranger, dsn, now):
     assert found(limit=1) == ["r-1"]
     assert found("broker", since="3d") == ["r-1"]
     assert found("broker", kind="plan") == []
-
-
-def test_a_hit_that_is_not_here_says_so(store, stranger, dsn, now):
-    """With where it comes from, in every rendering; links are not followed there."""
-    one = ask(stranger, now, "kafka broker", dsn, workspace="all").hits[0]
-    assert one.origin.startswith("not on this machine: from the database")
-    assert one.path == "postgres:%s/%s" % (store.key, one.record.name)
-    assert one.workspace == store.key and one.body
-
-
-def test_a_record_that_only_the_database_holds_is_shown(place, dsn, ok, run, tmp_path):
-    """Its text, its workspace, and what that text is; one whose file was deleted here is gone,
-    whatever the database holds.
-    """
-    other = layout.Place(
-        str(tmp_path / "o"),
-        "other-00000001",
-        str(tmp_path / "o"),
-        str(tmp_path / "o"),
-        "",
-        str(tmp_path / "o" / ".dayleaf"),
-    )
-    write(
-        other,
-        "s/learnings/x.md",
-        "# Broker\n\nThe zeppelin broker.\n\n## More\n\nOf it.",
-        id="l-x",
-        title="X",
-    )
-    rows.bring(dsn, other, "s")
-    mine = write(place, "s/learnings/y.md", "Mine.", id="l-y", title="Y")
-    ok("index", "--backend", "postgres", "--dsn", dsn)
-    mine.unlink()
-    said = ok("show", "l-x")
-    assert (
-        "other-00000001" in said
-        and "not on this machine: from the database" in said
-        and "The zeppelin broker." in said
-    )
-    assert (
-        json.loads(ok("show", "l-x", "--section", "More", "--json"))["body"]
-        .strip()
-        .endswith("Of it.")
-    )
-    assert "no record" in run("show", "l-y").stderr
-    assert "no record" in run("show", "l-nothing").stderr
-
-
-def test_the_server_and_the_page_ask_the_database_too(
-    place, dsn, ok, env, project, now, monkeypatch, tmp_path
-):
-    """What recall and show find on the command line, an agent finds over MCP and a reader on the
-    page, with the same words.
-    """
-    other = layout.Place(
-        str(tmp_path / "o"),
-        "other-00000001",
-        str(tmp_path / "o"),
-        str(tmp_path / "o"),
-        "",
-        str(tmp_path / "o" / ".dayleaf"),
-    )
-    write(other, "s/learnings/x.md", "# Broker\n\nThe zeppelin broker.", id="l-x", title="X")
-    rows.bring(dsn, other, "s")
-    ok("index", "--backend", "postgres", "--dsn", dsn)
-    desk = mcpcalls.desk(env, project, now, monkeypatch)
-    found = desk("recall", query="zeppelin broker", workspace="all")["hits"][0]
-    assert found["id"] == "l-x" and found["origin"].startswith(
-        "not on this machine: from the database"
-    )
-    read = desk("get_record", id="l-x")
-    assert "zeppelin" in read["body"] and read["origin"] == found["origin"]
-    assert desk("index_status")["database"]["state"] == "ready"
-    with pytest.raises(StoreError, match="no record"):
-        desk("get_record", id="l-nothing")
-    shown = pages.Pages(place, vault.settings(), lambda: now, None, dsn)
-    assert [
-        row["hit"].id for row in shown.search("zeppelin broker", within="all").values["rows"]
-    ] == ["l-x"]
-    assert shown.search("zeppelin broker", within="all", live=True).values["rows"] == []
-    said = sheets.rendered(shown.record("l-x"), "/x", False)
-    assert "zeppelin" in said and "not on this machine: from the database" in said
-
-
-def test_of_a_workspace_that_is_here_the_files_are_the_truth(store, dsn, now):
-    """An edit, a new file and a deletion count at once, though the database knows nothing of
-    them.
-    """
-    first = ask(store, now, "the_kafka_3", dsn).hits[0]
-    write(store, first.record.name, "Now about zeppelins.", id=first.id, title="Zeppelin")
-    assert [hit.id for hit in ask(store, now, "zeppelins", dsn).hits] == [first.id]
-    os.unlink(first.path)
-    assert first.id not in [hit.id for hit in ask(store, now, "the_kafka_3", dsn, limit=200).hits]
-
-
-def test_what_was_shared_but_not_pulled_is_found(store, dsn, now, project, env):
-    """A colleague's record came with a commit that this checkout does not have; once it has it, a
-    missing file is a deletion.
-    """
-    path = write(store, "s/learnings/new.md", "The zeppelin landed.", id="l-new", title="Zeppelin")
-    for words in (("add", "-A"), ("commit", "-qm", "one")):
-        subprocess.run(["git", "-C", project, *words], env=env, check=True)
-    rows.bring(dsn, store, "s")
-    path.unlink()
-    assert [hit.id for hit in ask(store, now, "zeppelin", dsn).hits] == []
-    connected(
-        dsn,
-        lambda c: c.execute(
-            "UPDATE dayleaf.record SET commit = 'abcdef0123' WHERE known = 'l-new'"
-        ),
-    )
-    found = ask(store, now, "zeppelin", dsn).hits
-    assert [hit.id for hit in found] == ["l-new"] and "as of commit abcdef0123" in found[0].origin
 
 
 def test_a_word_of_one_record_is_found_over_all_workspaces(store, stranger, dsn, now, tmp_path):

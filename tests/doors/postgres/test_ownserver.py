@@ -10,7 +10,7 @@ from harness.asking import write
 from harness.command import one_line_error
 
 from memory.core import StoreError
-from memory.index import ownserver
+from memory.doors.postgres import ownserver
 
 
 def test_a_server_of_ones_own_is_chosen_asked_and_left(

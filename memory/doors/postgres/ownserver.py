@@ -14,7 +14,7 @@ import subprocess
 from typing import Any, Dict, List
 
 from memory.core import StoreError, files
-from memory.index import backend
+from memory.doors.postgres import driver
 
 ROOT_FOLDER = "/var/lib/dayleaf"
 NOBODY = 65534
@@ -45,7 +45,7 @@ def start(home: str) -> str:
     place = folder(home)
     if len(place) > 90:
         raise StoreError("%s is too long a path for a socket; name a server with --dsn" % place)
-    backend.driver()
+    driver.driver()
     programs()  # before anything is made for it
     _make(place)
     if not os.path.exists(place + "/data/PG_VERSION"):
@@ -213,7 +213,7 @@ def _for_nobody(root: str) -> str:
 
 
 def _create(place: str) -> None:
-    psycopg = backend.driver()
+    psycopg = driver.driver()
     try:
         with psycopg.connect(
             "host=%s user=dayleaf dbname=postgres" % place, autocommit=True, connect_timeout=5
@@ -224,4 +224,4 @@ def _create(place: str) -> None:
             ):
                 connection.execute("CREATE DATABASE dayleaf")
     except psycopg.Error as error:
-        raise StoreError(backend.said(error)) from None
+        raise StoreError(driver.said(error)) from None

@@ -7,7 +7,7 @@ import os
 from harness.asking import write
 from harness.database import connected
 
-from memory.index import rows
+from memory.doors.postgres import rows
 
 
 def counts(dsn):

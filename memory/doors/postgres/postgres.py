@@ -21,10 +21,12 @@ from math import ceil
 from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 from memory.core import IndexFault, tokeniser
+from memory.doors.postgres import migrations, rows
+from memory.doors.postgres.driver import driver, said
 from memory.hook import loader, segment
 from memory.hook.segment import Doc
-from memory.index import migrations, nearest, rows
-from memory.index.backend import Held, Sieve, Unreachable, driver, said
+from memory.index import nearest
+from memory.index.backend import Sieve, Unreachable
 
 CAP = 2000  # candidates that are ranked
 TIERED = 500  # of them, for one term
@@ -52,6 +54,18 @@ class Space(NamedTuple):
     length: int
     label: str = ""
     chunks: int = 0
+
+
+class Held(NamedTuple):
+    """A record as a database holds it: its workspace, name, file, and the time and commit of that
+    file.
+    """
+
+    workspace: str
+    name: str
+    data: bytes
+    mtime: float
+    commit: str
 
 
 class Row(NamedTuple):

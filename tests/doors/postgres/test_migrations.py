@@ -8,7 +8,7 @@ import pytest
 from harness.database import connected
 
 from memory.core import StoreError
-from memory.index import migrations
+from memory.doors.postgres import migrations
 
 
 def test_two_machines_set_a_database_up_once(empty):

@@ -45,8 +45,8 @@ from memory.core import (
 )
 from memory.core.layout import Place
 from memory.core.walk import walk
+from memory.doors.postgres import driver, migrations
 from memory.hook import documents, segment
-from memory.index import backend, migrations
 from memory.session import git
 from memory.store import redactor
 
@@ -184,7 +184,7 @@ def bring(
     """Set a database up where that is due, and load a workspace into it; raises StoreError,
     UsageError for a wrong dsn.
     """
-    psycopg = backend.driver()
+    psycopg = driver.driver()
     try:
         psycopg.conninfo.conninfo_to_dict(dsn)
     except psycopg.Error:
@@ -200,10 +200,10 @@ def bring(
     except psycopg.errors.InsufficientPrivilege as error:
         raise StoreError(
             "%s; loading needs the role that owns the schema dayleaf, or CREATE on the database"
-            % (backend.said(error))
+            % (driver.said(error))
         ) from None
     except psycopg.Error as error:
-        raise StoreError(backend.said(error)) from None
+        raise StoreError(driver.said(error)) from None
 
 
 def load(
