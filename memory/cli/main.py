@@ -618,7 +618,7 @@ VERBS: dict[str, Verb] = {
         "team", "[status]", "say who shared what, what is new, what git could not merge"
     ),
     "sync": Verb(
-        "team",
+        "doors",
         "[setup WHERE|status|take COPY|drop COPY]",
         "bring your machines up to date with one another",
         (

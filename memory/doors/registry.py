@@ -43,6 +43,7 @@ DOORS = {
             "record": "distant:record",
         },
     ),
+    "sync": Door("memory.doors.sync", {"sync": "syncverb"}, {}),
     "page": Door("memory.doors.page", {"view": "viewverb"}, {}),
     "mcp": Door(
         "memory.doors.mcp",

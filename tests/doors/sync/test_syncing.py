@@ -1,6 +1,4 @@
-"""What a machine remembers of its syncs: versions, names that travel, and what has changed
-since.
-"""
+"""What a machine remembers of its syncs: versions, and what has changed since."""
 
 from __future__ import annotations
 
@@ -10,10 +8,7 @@ import pytest
 from harness.machines import Machine
 
 from memory.core import StoreError
-from memory.health import syncing
-from memory.health.agefile import log_of, place_of
-
-KEY = "workspaces/app-1a2b3c4d"
+from memory.doors.sync import syncing
 
 
 def test_versions_contain_one_another_or_do_not():
@@ -24,57 +19,6 @@ def test_versions_contain_one_another_or_do_not():
         "a": 2,
         "b": 3,
     }
-
-
-@pytest.mark.parametrize(
-    ("name", "root", "inner"),
-    [
-        ("global/learnings/x.md", "global", "learnings/x.md"),
-        (KEY + "/archive/rules/x.md", KEY, "archive/rules/x.md"),
-        (KEY + "/checkpoints/2026-11-21/x.md", KEY, "checkpoints/2026-11-21/x.md"),
-        (KEY + "/conversations/d/x.md", KEY, "conversations/d/x.md"),
-    ],
-)
-def test_records_travel(name, root, inner):
-    assert place_of(name) == (root, inner)
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "",
-        "x.md",
-        "trust.jsonl",
-        "config.json",
-        "cache/a/learnings/x.md",
-        "global/x.md",
-        "global/learnings/x.txt",
-        "global/learnings/.x.md",
-        "global/learnings/../x.md",
-        "global/conversations/x.md",
-        KEY + "/archive/before/x.md",
-        KEY + "/journal.jsonl",
-        "workspaces/app/learnings/x.md",
-        "/global/learnings/x.md",
-        "global//learnings/x.md",
-        "global/learnings/a\tb.md",
-        "sync/git/global/learnings/x.md",
-    ],
-)
-def test_nothing_else_travels(name):
-    assert place_of(name) == ("", "") and log_of(name) == ""
-
-
-def test_two_logs_of_a_tier_travel():
-    assert [
-        log_of(name)
-        for name in (
-            "global/ledger.jsonl",
-            KEY + "/archive/log.jsonl",
-            KEY + "/spend.jsonl",
-            "ledger.jsonl",
-        )
-    ] == ["global", KEY, "", ""]
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@ one.
 
 Each machine writes files of its own alone, into a folder or git repository that all see:
 `<machine>/<number>.age`, or `<number>.base.age` for one that tells everything anew.  They are
-sealed; below their head (agefile.py) stand lines of JSON:
+sealed; below their head (packs.py) stand lines of JSON:
 
     {"name":"global/learnings/x.md","version":{"desk-1a2b3c4d":41},"sha256":"…","id":"l-…",
      "mtime":ns,"text":"…"}
@@ -37,7 +37,7 @@ from contextlib import suppress
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
 from memory.core import StoreError, files, frontmatter, layout, records, walk
-from memory.health.agefile import place_of
+from memory.doors.sync.packs import place_of
 from memory.store import archive
 from memory.store.writer import WHOLE, Tiers
 

@@ -4,29 +4,19 @@ way.
 
 from __future__ import annotations
 
-import json
 import subprocess
 from pathlib import Path
 
 import pytest
-from harness import command, mcpcalls
-from harness.command import one_line_error
-from harness.hook import fire, harmless, payload
 from harness.machines import Machine, Work, agree, quiet
 
 from memory.core import StoreError, UsageError, files
-from memory.doors.mcp import mcpserver
-from memory.health import agefile, bundle, machines, syncing
+from memory.doors.sync import machines, packs, syncing
+from memory.health import agefile
 from memory.store import ledger
 
 pytest.importorskip("pyrage")
 BOX = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}
-
-
-@pytest.fixture
-def box(tmp_path):
-    (tmp_path / "box").mkdir()
-    return tmp_path / "box"
 
 
 @pytest.fixture
@@ -113,70 +103,6 @@ def test_two_texts_of_one_record_both_stay(two, now):
         )
 
 
-def test_a_copy_that_waits_for_a_person_reaches_no_session(
-    tmp_path, box, project, env, now, monkeypatch
-):
-    """Not by recall, MCP, the brief or a hook, in either home; the index stays fresh, and what was
-    taken is found.
-    """
-    homes = [
-        {**env, "HOME": str(tmp_path / name), "DAYLEAF_RUNTIME_AUTO": "0"}
-        for name in ("desk", "lap")
-    ]
-    runs = [command.dayleaf(one, project) for one in homes]
-
-    def ok(run, *words, **more):
-        done = run(*words, **more)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
-    def told(run, mine, session):
-        """What a person and a session are told of it, by each way."""
-        start = payload("SessionStart", "startup", cwd=project, session_id=session)
-        desk = mcpcalls.desk(mine, project, now, monkeypatch)
-        found = [
-            json.loads(ok(run, "recall", "retries jitter", "--json", **more))["hits"]
-            for more in ({}, {"CLAUDECODE": "1"})
-        ]
-        return [
-            *("".join(Path(hit["path"]).read_text() for hit in hits) for hits in found),
-            desk.text("recall", query="retries jitter"),
-            mcpserver.brief(mcpcalls.call_of(mine, now)),
-            harmless(fire("session_start", start, {**mine, "CLAUDE_PROJECT_DIR": project})).context,
-        ]
-
-    ok(runs[0], "learn", "Retries need a jitter.")
-    ok(runs[0], "sync", "setup", str(box))
-    ok(runs[0], "sync")
-    ok(
-        runs[1],
-        "sync",
-        "setup",
-        str(box),
-        "--identity",
-        homes[0]["HOME"] + "/.dayleaf/sync/key.txt",
-    )
-    ok(runs[1], "sync")
-    for run, mine, text in zip(runs, homes, ("Of the desk.", "Of the lap."), strict=True):
-        [path] = Path(mine["HOME"], ".dayleaf/workspaces").rglob("learnings/*.md")
-        path.write_text(path.read_text() + text + "\n")
-        ok(run, "index", "build")
-    said = [ok(run, "sync") for run in (*runs, *runs)]
-    assert "no session sees the copy" in said[2] and "no session sees the copy" in said[3]
-    for run, mine in zip(runs, homes, strict=True):
-        for number in (1, 2):  # as the sync left the index, and after a refresh
-            for way, text in enumerate(told(run, mine, "s%d" % number)):
-                assert ("Of the desk." in text) + ("Of the lap." in text) == 1, (way, text)
-            assert "1 removed" not in ok(run, "index", "refresh")
-        assert ok(run, "index", "verify") and "fresh" in ok(run, "index", "status")
-    [copy] = Path(homes[0]["HOME"], ".dayleaf/workspaces").rglob("*.sync-conflict-*.md")
-    other = "Of the lap." if "Of the lap." in copy.read_text() else "Of the desk."
-    ok(runs[0], "sync", "take", copy.name[-11:-3])
-    assert [ok(run, "sync") for run in runs]
-    for run, mine in zip(runs, homes, strict=True):
-        assert all(other in text for text in told(run, mine, "s3"))
-
-
 def test_what_was_forgotten_does_not_come_back(two):
     """Neither from a machine that changed it meanwhile, whose change stands in the archive; it can
     be restored there too.
@@ -221,9 +147,9 @@ def test_what_was_removed_for_good_does_not_come_back(two, box):
         if "alpha" in name or name.endswith(beta[2:]) and one is desk
     ]
     key = agefile.identities(desk.key)[0]
-    for machine, every in agefile.packs(str(box)).items():  # nor does it stand where they meet
+    for machine, every in packs.packs(str(box)).items():  # nor does it stand where they meet
         for number, file in every.items():
-            lines = agefile.unsealed((box / machine / file).read_bytes(), machine, number, key)
+            lines = packs.unsealed((box / machine / file).read_bytes(), machine, number, key)
             assert not [
                 line for line in lines if "alpha" in line.get("name", "") and line["sha256"]
             ]
@@ -295,11 +221,11 @@ def test_a_wrong_key_and_a_newer_dayleaf_take_nothing(two, box, tmp_path, monkey
     """Each in one line that names the remedy."""
     desk, lap = two
     desk.learn("Alpha")
-    monkeypatch.setattr(agefile, "VERSION", 2)
+    monkeypatch.setattr(packs, "VERSION", 2)
     desk.sync()
     monkeypatch.undo()
     assert "it was written by a newer dayleaf" in lap.sync().notes[0] and lap.names() == []
-    agefile.new_key(str(tmp_path / "other.txt"))
+    packs.new_key(str(tmp_path / "other.txt"))
     with pytest.raises(StoreError, match="does not open"):
         Machine(tmp_path, "third", BOX, 0.0).set_up(str(box), str(tmp_path / "other.txt"))
     files.replace(lap.key, (tmp_path / "other.txt").read_bytes())
@@ -344,7 +270,7 @@ def test_a_forged_file_and_one_that_leads_elsewhere_are_refused(two, box, tmp_pa
             "global/rules/a\nb.md",
         )
     ]
-    (box / "evil" / "000001.age").write_bytes(agefile.sealed(rows, "evil", 1, key))
+    (box / "evil" / "000001.age").write_bytes(packs.sealed(rows, "evil", 1, key))
     report = lap.sync()
     assert len(report.problems) == len(rows) and report.taken == 0 and lap.names() == []
 
@@ -404,7 +330,7 @@ def test_a_sync_that_was_cut_short_goes_on(two, monkeypatch):
     assert (
         len(lap.names()) == 2
         and not agree([*two])
-        and len(agefile.packs(syncing.load(desk.place.home).value["where"])) == 1
+        and len(packs.packs(syncing.load(desk.place.home).value["where"])) == 1
     )
 
 
@@ -418,44 +344,3 @@ def test_the_files_of_a_machine_are_told_anew_now_and_then(two, box, monkeypatch
     names = sorted(path.name for path in (box / syncing.load(desk.place.home).machine).iterdir())
     assert names == ["000004.base.age", "000005.age"]
     assert lap.sync().taken == 5 and not agree([*two])
-
-
-def test_a_repository_that_is_out_of_reach_is_told_with_its_cause(run, env, tmp_path):
-    """Not with the last line of git's general advice; nothing is set up then."""
-    ssh = tmp_path / "bin" / "ssh"
-    ssh.parent.mkdir()
-    ssh.write_text(
-        "#!/bin/sh\necho 'ssh: connect to host 192.0.2.1 port 22: Connection "
-        "refused' >&2\nexit 255\n"
-    )
-    ssh.chmod(0o755)
-    said = one_line_error(
-        run("sync", "setup", "ssh://192.0.2.1/notes.git", PATH="%s:/usr/bin:/bin" % ssh.parent), 1
-    )
-    assert (
-        "ssh://192.0.2.1/notes.git: ssh: connect to host 192.0.2.1 port 22: "
-        "Connection refused; fatal:"
-    ) in said
-    assert "repository exists" not in said and "correct access" not in said
-    assert "does not appear to be a git repository" in one_line_error(
-        run("sync", "setup", str(tmp_path / "none.git")), 1
-    )
-    assert "not set up" in one_line_error(run("sync"), 1)
-
-
-def test_the_verb(run, ok, tmp_path, box, place):
-    """Set up, synced, told how it stands; every wrong word in one line."""
-    assert "not set up" in one_line_error(run("sync"), 1)
-    assert "unknown word" in one_line_error(run("sync", "stauts"), 2)
-    assert "--identity is for" in one_line_error(run("sync", "--identity", "x"), 2)
-    assert "is not there" in one_line_error(run("sync", "setup", str(tmp_path / "absent")), 1)
-    assert "dayleaf's own home" in one_line_error(run("sync", "setup", place.home), 2)
-    assert "key.txt" in ok("sync", "setup", str(box))
-    ok("learn", "Quote every path")
-    assert "1 file to send" in ok("sync", "status")
-    assert "1 file sent, 0 taken" in ok("sync") and "0 files sent" in ok("sync")
-    assert "only a person" in one_line_error(run("sync", CLAUDECODE="1"), 2)
-    assert Path(place.home, "sync/key.txt").stat().st_mode & 0o777 == 0o600
-    made = tmp_path / "all.tar.gz"
-    ok("backup", str(made))
-    assert not [name for name, _, _ in bundle.members(str(made)) if "/sync" in name]

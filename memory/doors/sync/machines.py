@@ -18,9 +18,10 @@ from typing import Any, NamedTuple, Protocol
 
 from memory.core import DayleafError, StoreError, UsageError, fastjson, files, layout
 from memory.core.plaintext import one_line
-from memory.health import agefile, syncing
-from memory.health.agefile import LOGS, log_of, place_of
-from memory.health.syncing import COPY, Changed, Merge, News, Row, State, conflicts, read_log
+from memory.doors.sync import packs, syncing
+from memory.doors.sync.packs import LOGS, log_of, place_of
+from memory.doors.sync.syncing import COPY, Changed, Merge, News, Row, State, conflicts, read_log
+from memory.health import agefile
 from memory.store import safegit
 from memory.store.writer import WHOLE, Tiers
 
@@ -117,7 +118,7 @@ class Git(Folder):
             "fetch", "-q", "--no-tags", "--", self.url, BRANCH, fails="couldn't find remote ref"
         ):
             self._git("reset", "-q", "--hard", "FETCH_HEAD")
-        elif agefile.packs(self.root):  # of a push that never arrived, or a repository that is new
+        elif packs.packs(self.root):  # of a push that never arrived, or a repository that is new
             rmtree(self.root)
             self.fetch()
 
@@ -166,25 +167,25 @@ class Heard(NamedTuple):
 def hear(root: str, state: State, key: Any, notes: list[str]) -> list[Heard]:
     """Read what other machines wrote since; raises StoreError where the key does not open it."""
     out = []
-    for machine, every in agefile.packs(root).items():
+    for machine, every in packs.packs(root).items():
         if machine == state.machine:
             continue
-        numbers, waits = agefile.unread(every, state.value["seen"].get(machine, 0))
+        numbers, waits = packs.unread(every, state.value["seen"].get(machine, 0))
         heard = Heard(machine, state.value["seen"].get(machine, 0), {}, [])
         for number in numbers:
             path = "%s/%s/%s" % (root, machine, every[number])
             try:
                 _take_in(
-                    agefile.unsealed(files.read(path, WHOLE, follow=False), machine, number, key),
+                    packs.unsealed(files.read(path, WHOLE, follow=False), machine, number, key),
                     heard,
                 )
-            except agefile.Locked:
+            except packs.Locked:
                 raise StoreError(
                     "the key here does not open %s; nothing was written: copy the key of the "
                     "machine that set up syncing, and run `dayleaf sync setup "
                     "WHERE --identity FILE`" % path
                 ) from None
-            except (OSError, ValueError, LookupError, TypeError, agefile.Damaged):
+            except (OSError, ValueError, LookupError, TypeError, packs.Damaged):
                 waits = True
                 break
             except StoreError as error:
@@ -320,7 +321,7 @@ def _settle_own(state: State, carrier: Carrier, notes: list[str]) -> bool:
     """Compare this machine's own newest file with what it remembers; tells whether all of its files
     were taken away.
     """
-    every, value = agefile.packs(carrier.root).get(state.machine, {}), state.value
+    every, value = packs.packs(carrier.root).get(state.machine, {}), state.value
     newest, digest = max(every, default=0), ""
     if newest:
         with suppress(OSError):
@@ -350,7 +351,7 @@ def _arrived(state: State) -> None:
 
 def _send(state: State, carrier: Carrier, key: Any, added: Added, anew: bool) -> int:
     """Tell the other machines what is new here; returns how many files that are."""
-    mine = agefile.packs(carrier.root).get(state.machine, {})
+    mine = packs.packs(carrier.root).get(state.machine, {})
     logs, sizes = _new_lines(state, added, False)
     state.value["logs"].update({name: size for name, size in sizes.items() if name not in logs})
     if not (state.dirty or logs or anew):
@@ -361,7 +362,7 @@ def _send(state: State, carrier: Carrier, key: Any, added: Added, anew: bool) ->
     lines, done = told(state, list(state.rows) if anew else state.dirty)
     lines += [{"log": name, "lines": rows} for name, rows in logs.items()]
     sealed, sent = (
-        agefile.sealed(lines, state.machine, number, key),
+        packs.sealed(lines, state.machine, number, key),
         len(state.dirty.intersection(done)),
     )
     state.value["pending"] = [number, files.sha256(sealed), done, sizes]
@@ -501,7 +502,7 @@ def setup(home: str, where: str, identity: str, env: Mapping[str, str], host: st
     files.append(folder + "/lock", b"")
     carrier = meeting(home, where, env)
     carrier.fetch()
-    there = agefile.packs(carrier.root)
+    there = packs.packs(carrier.root)
     if not (identity or files.exists(path)):
         if any(there.values()):
             raise UsageError(
@@ -509,7 +510,7 @@ def setup(home: str, where: str, identity: str, env: Mapping[str, str], host: st
                 ".dayleaf/%s/key.txt, and run `dayleaf sync setup %s --identity "
                 "FILE`" % (syncing.FOLDER, one_line(where))
             )
-        agefile.new_key(path)
+        packs.new_key(path)
     key = agefile.identities(identity or path)[0]
     state = State(home, syncing.blank(machine_name(host), where))
     hear(carrier.root, state, key, [])
