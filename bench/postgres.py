@@ -32,7 +32,7 @@ import psycopg
 
 from memory.core import config, layout
 from memory.doors.postgres import migrations, postgres, rows
-from memory.index import vectorfile
+from memory.doors.vectors import vectorfile
 from memory.recall import question, search
 
 SPACES = 200

@@ -68,31 +68,12 @@ def _embed(call: Call, done: Any) -> int:
 
 def _embedded(call: Call) -> tuple[list[dict[str, Any]], list[str]]:
     """Make vectors; return what was done as plain data and in lines."""
-    from memory.index import embedder, vectors
-    from memory.recall import lookup, semantic
+    from memory.doors import registry
+    from memory.recall import lookup
 
-    provider = embedder.from_settings(call.settings, call.options.vectors_by or "", call.env)
-    if provider is None:
-        raise UsageError("no provider of vectors is set up: " + semantic.SET_UP)
-    out, lines = [], []
-    for place in lookup.searched(call.place, call.settings, call.options.workspace or "", []):
-        with call.spinner("making vectors of %s with %s" % (place.key, provider.label)):
-            made = vectors.update(place, provider, call.env, call.now)
-        out.append({"workspace": place.key, **made._asdict()})
-        lines.append(
-            "%s: another process is making its vectors" % place.key
-            if made.busy
-            else "%s: %s embedded, %d kept, %d removed in %.1f s (%s)"
-            % (
-                place.key,
-                plaintext.count(made.embedded, "chunk"),
-                made.kept,
-                made.removed,
-                made.took,
-                provider.label,
-            )
-        )
-    return out, lines
+    places = lookup.searched(call.place, call.settings, call.options.workspace or "", [])
+    made: tuple[list[dict[str, Any]], list[str]] = registry.offer("vectors", "build")(call, places)
+    return made
 
 
 def _refresh(call: Call) -> int:
@@ -156,7 +137,8 @@ def _choose(call: Call, asked: list[str]) -> int:
     )
     path, home = call.place.home + "/config.json", call.place.home
     if call.options.backend == "local":
-        stopped = "postgres" in registry.having("stop") and registry.offer("postgres", "stop")(home)
+        stop = registry.optional("postgres", "stop")
+        stopped = bool(stop and stop(home))
         change_config(path, "index.backend", "local", files.FILE_MODE)
         lines = [
             "recall uses only the files%s" % ("; your own server was stopped" if stopped else "")

@@ -28,6 +28,9 @@ class Door(NamedTuple):
 #   dsn, state, choose, stop, shelves, record
 #              the database that recall asks: its address, how it stands, chosen, its own server
 #              stopped, its shelves for a query, one of its records
+#   queries, state, build, step, sidecar, nearest
+#              vectors: of queries, how they stand, made for a person and behind a hook, their
+#              file, and the module that compares them
 #   register   `config set mcp`: (env, on) -> one line
 DOORS = {
     "agents": Door("memory.doors.agents", {}, {"sessions": "agentsessions:sessions"}),
@@ -44,6 +47,19 @@ DOORS = {
         },
     ),
     "sync": Door("memory.doors.sync", {"sync": "syncverb"}, {}),
+    "vectors": Door(
+        "memory.doors.vectors",
+        {},
+        {
+            "queries": "queryvectors:QueryVectors",
+            "state": "vectors:state",
+            "build": "vectorbuild:build",
+            "step": "vectorstep:step",
+            "check": "vectorbuild:check",
+            "sidecar": "vectorfile:Sidecar",
+            "nearest": "nearest:",
+        },
+    ),
     "page": Door("memory.doors.page", {"view": "viewverb"}, {}),
     "mcp": Door(
         "memory.doors.mcp",
@@ -67,7 +83,13 @@ def offer(name: str, what: str) -> Any:
     if door is None:
         raise _missing(name)
     module, _, attribute = door.offers[what].partition(":")
-    return getattr(_module(door, module, name), attribute)
+    found = _module(door, module, name)
+    return getattr(found, attribute) if attribute else found
+
+
+def optional(name: str, what: str) -> Any:
+    """Return what one door offers, None where the door is not there."""
+    return offer(name, what) if name in DOORS else None
 
 
 def having(what: str) -> list[str]:

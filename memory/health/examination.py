@@ -63,7 +63,6 @@ def examine(
         ("clock", lambda: checkup.clock_of(place, every(), now)),
         ("handoff", lambda: checkup.handed(place, now)),
         ("index", lambda: checkup.index(place, walked())),
-        ("vectors", lambda: checkup.vectors(place, settings, env)),
         ("log", lambda: log(place, now)),
         ("captures", lambda: captures(place, env, now)),
         ("receipts", lambda: logs(place)),

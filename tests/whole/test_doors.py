@@ -18,6 +18,7 @@ DATA = ROOT / "tests" / "data" / "transcripts"
 # what a person may type of a door that has no verb of its own
 WANTS = {
     "agents": ["import transcripts --agent codex"],
+    "vectors": ["index build --embeddings"],
     "postgres": ["index --backend postgres", "config set index.backend postgres"],
 }
 TABLE = "memory/doors/registry.py"

@@ -21,7 +21,7 @@ from memory.core.tokeniser import utf16
 from memory.hook import fence, indexview
 from memory.index import backend
 from memory.recall import hit, lookup, question, search
-from memory.recall.semantic import Semantic
+from memory.recall.semantic import semantic
 from memory.recall.shelf import Shelves
 from memory.store.redactor import strip_private
 from memory.terminal.call import Call, first_clause, shown, to_json
@@ -103,7 +103,7 @@ def _query(call: Call, given: Given, words: str, **more: Any) -> question.Query:
 
 def _found(call: Call, query: question.Query, links: bool = False) -> Found:
     searcher = search.Searcher(
-        call.place, call.settings, Semantic(call.settings, "", call.env), dsn=_dsn(call)
+        call.place, call.settings, semantic(call.settings, "", call.env), dsn=_dsn(call)
     )
     with suppress(UsageError):  # of a workspace that a database alone may know
         KEPT.keep(lookup.searched(call.place, call.settings, query.workspace, []), call.now)

@@ -12,7 +12,7 @@ from memory.cli.upkeep import work_tree
 from memory.core import UsageError, clock
 from memory.core.plaintext import count
 from memory.doors import registry
-from memory.recall.semantic import Semantic
+from memory.recall.semantic import semantic
 from memory.terminal.call import Call, warn
 
 TYPE_CHECKING = False
@@ -37,7 +37,7 @@ def view(call: Call) -> int:
     except ImportError as error:
         raise registry.lacking("the page", "view", error) from None
     made = pages.Pages(
-        call.place, call.settings, clock.now, Semantic(call.settings, "", call.env), dsn_of(call)
+        call.place, call.settings, clock.now, semantic(call.settings, "", call.env), dsn_of(call)
     )
     return _exported(call, made) if options.export else _served(call, made)
 

@@ -21,11 +21,11 @@ from math import ceil
 from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 from memory.core import IndexFault, tokeniser
+from memory.doors import registry
 from memory.doors.postgres import migrations, rows
 from memory.doors.postgres.driver import driver, said
 from memory.hook import loader, segment
 from memory.hook.segment import Doc
-from memory.index import nearest
 from memory.index.backend import Sieve, Unreachable
 
 CAP = 2000  # candidates that are ranked
@@ -351,6 +351,7 @@ class Remote:
         """
         import numpy as np
 
+        nearest = registry.offer("vectors", "nearest")
         if not any(space.label == label and space.chunks for space in self._spaces.values()):
             return None
         query = np.asarray(vector, np.float32) / np.float32(np.linalg.norm(vector))
@@ -372,7 +373,8 @@ class Remote:
             len(found), len(query)
         )
         scales = np.array([row[3] for row in found], np.float32)
-        similar = nearest.rounded((numbers.astype(np.float32) @ query) * scales).tolist()
+        products = (numbers.astype(np.float32) @ query) * scales
+        similar: List[float] = nearest.rounded(products).tolist()
         best: Dict[Tuple[int, int, int], float] = {}
         for row, value in zip(found, similar):
             best[row[:3]] = max(value, best.get(row[:3], -2.0))

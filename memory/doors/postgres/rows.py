@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from collections import Counter
 from typing import (
-    TYPE_CHECKING,
     Any,
     Callable,
     Dict,
@@ -45,13 +44,11 @@ from memory.core import (
 )
 from memory.core.layout import Place
 from memory.core.walk import walk
+from memory.doors import registry
 from memory.doors.postgres import driver, migrations
 from memory.hook import documents, segment
 from memory.session import git
 from memory.store import redactor
-
-if TYPE_CHECKING:
-    from memory.index.vectorfile import Sidecar
 
 BATCH = 500  # records of a transaction
 BATCH_BYTES = 8 << 20
@@ -406,10 +403,11 @@ def _vectors(connection: Any, space: int, place: Place) -> int:
 
     Those of another model go.  Damaged ones stay here.
     """
-    from memory.index.vectorfile import Sidecar
-
+    sidecar = registry.optional("vectors", "sidecar")
+    if sidecar is None:
+        return _counted(connection, space)
     try:
-        side = Sidecar(place)
+        side = sidecar(place)
     except IndexFault:
         return _counted(connection, space)
     try:
@@ -451,7 +449,7 @@ def _counted(connection: Any, space: int) -> int:
     return 0
 
 
-def _send(connection: Any, space: int, side: Sidecar, armed: bool) -> int:
+def _send(connection: Any, space: int, side: Any, armed: bool) -> int:
     """armed: whether the table has a column for pgvector."""
     waiting = {
         name: (id, checksum)

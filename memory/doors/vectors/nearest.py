@@ -11,8 +11,8 @@ from __future__ import annotations
 from math import fsum, sqrt
 from operator import mul
 
-from memory.index import vectorfile
-from memory.index.vectorfile import Sidecar
+from memory.doors.vectors import vectorfile
+from memory.doors.vectors.vectorfile import Sidecar
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

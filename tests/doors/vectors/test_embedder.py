@@ -14,9 +14,10 @@ from pathlib import Path
 import pytest
 from harness import stubs, vault
 from harness.embedded import matrix
+from harness.hook import ROOT
 
 from memory.core import ProviderError, UsageError, config
-from memory.index import embedder
+from memory.doors.vectors import embedder
 
 np = pytest.importorskip("numpy")
 
@@ -355,10 +356,10 @@ def test_a_project_cannot_name_a_provider(tmp_path, env, home):
 def test_importing_the_embedder_does_not_import_numpy():
     """Who only asks whether there is a provider does not pay for NumPy."""
     code = (
-        "import sys; from memory.index import embedder; from memory.index import nearest; from "
-        "memory.index import vectors; sys.exit('numpy' in sys.modules)"
+        "import sys; from memory.doors.vectors import embedder, nearest, vectors; "
+        "sys.exit('numpy' in sys.modules)"
     )
-    root = str(Path(embedder.__file__).parents[2])
+    root = str(ROOT)
     assert subprocess.run([sys.executable, "-c", code], cwd=root).returncode == 0
 
 

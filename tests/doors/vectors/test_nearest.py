@@ -9,7 +9,7 @@ from harness import vault
 from harness.embedded import ask, matrix, names
 
 from memory.core import IndexFault
-from memory.index import nearest, vectorfile, vectors
+from memory.doors.vectors import nearest, vectorfile, vectors
 
 np = pytest.importorskip("numpy")
 

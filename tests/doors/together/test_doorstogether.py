@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from harness import command, mcpcalls, vault
 from harness.asking import write
-from harness.database import dsn, server, template  # noqa: F401
 from harness.hook import fire, harmless, payload
 
 from memory.core import StoreError, layout
@@ -21,7 +20,7 @@ from memory.doors.postgres import rows
 
 def test_the_server_and_the_page_ask_the_database_too(
     place,
-    dsn,  # noqa: F811
+    dsn,
     ok,
     env,
     project,

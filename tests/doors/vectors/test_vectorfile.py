@@ -10,8 +10,8 @@ from harness import vault
 from harness.embedded import ask, contents, names
 
 from memory.core import IndexFault
-from memory.index import nearest, vectorfile, vectors
-from memory.index.vectorfile import Sidecar
+from memory.doors.vectors import nearest, vectorfile, vectors
+from memory.doors.vectors.vectorfile import Sidecar
 
 np = pytest.importorskip("numpy")
 

@@ -13,8 +13,9 @@ from pathlib import Path
 
 import pytest
 from harness import vault
+from harness.hook import ROOT
 
-from memory.index import embedder, minilm
+from memory.doors.vectors import embedder, minilm
 
 np = pytest.importorskip("numpy")
 SCRIPT = minilm.__file__
@@ -50,7 +51,7 @@ def test_vectors_are_those_of_the_reference():
     """The first numbers of three texts as PyTorch computes them; the third is longer than 256
     tokens.
     """
-    known = json.loads((Path(__file__).parents[1] / "data/minilm.json").read_text(encoding="utf-8"))
+    known = json.loads((ROOT / "tests/data/minilm.json").read_text(encoding="utf-8"))
     done = run([{"id": str(i), "text": row["text"]} for i, row in enumerate(known)])
     found = {row["id"]: row["vector"] for row in map(json.loads, done.stdout.splitlines())}
     for i, row in enumerate(known):
@@ -209,8 +210,8 @@ def test_few_texts_use_one_thread(tmp_path):
     the user's own choice stays.
     """
     code = (
-        f"import sys, io, os; sys.path.insert(0, {str(Path(SCRIPT).parents[1])!r})\n"
-        "from memory.index import minilm\n"
+        f"import sys, io, os; sys.path.insert(0, {str(ROOT)!r})\n"
+        "from memory.doors.vectors import minilm\n"
         "minilm.embed = lambda *a: []\n"
         'class In: buffer = io.BytesIO(b\'{"id":"a","text":"b"}\\n\' * int(sys.argv[1]))\n'
         "sys.stdin = In; minilm.main(['x']); print(os.environ.get('OPENBLAS_NUM_THREADS'))"

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any, Dict, List, Mapping, NamedTuple, Optional
 
 from memory.core import IndexFault, files, records
 from memory.core.walk import walk
+from memory.doors.vectors import vectorfile
+from memory.doors.vectors.vectorfile import Sidecar, Stored
 from memory.hook import documents
-from memory.index import vectorfile
-from memory.index.vectorfile import Sidecar, Stored
 
 if TYPE_CHECKING:
     from memory.core.layout import Place
     from memory.core.records import Record
     from memory.core.walk import Found
-    from memory.index.embedder import Provider
+    from memory.doors.vectors.embedder import Provider
 
 # of a chunk; characters bound what has long words, or none (Chinese, Japanese)
 WORDS, CHARS = 180, 1500
@@ -239,7 +239,7 @@ class _Work:
 
     def _flush(self) -> None:
         """Embed the texts that have no vector yet, and write the records that wait for them."""
-        from memory.index import embedder
+        from memory.doors.vectors import embedder
 
         texts = [(digest.hex(), text) for digest, text in self.missing.items()]
         while texts:

@@ -13,10 +13,11 @@ from pathlib import Path
 import pytest
 from harness import stubs, vault
 from harness.embedded import ask, contents, names
+from harness.hook import ROOT
 
 from memory.core import IndexFault, ProviderError, files, layout, records
+from memory.doors.vectors import embedder, nearest, vectorfile, vectors
 from memory.hook import documents
-from memory.index import embedder, nearest, vectorfile, vectors
 
 np = pytest.importorskip("numpy")
 
@@ -296,13 +297,13 @@ def test_a_killed_update_leaves_readable_vectors(store, tmp_path, env, now, prov
     slow = stubs.provider(tmp_path, "time.sleep(0.15)" + stubs.GOOD)
     code = (
         "import sys; sys.path.insert(0, sys.argv[1])\n"
-        "from memory.index import embedder; from memory.core import layout as paths; from "
-        "memory.index import vectors\nvectors.BATCH = 3\n"
+        "from memory.doors.vectors import embedder; from memory.core import layout as paths; from "
+        "memory.doors.vectors import vectors\nvectors.BATCH = 3\n"
         f"place = paths.locate({env!r}, {store.project!r})\n"
         f"vectors.update(place, embedder.Provider({slow.command!r}, {slow.args!r}, 'words', "
         f"20.0), {env!r}, {now!r})"
     )
-    process = subprocess.Popen([sys.executable, "-c", code, str(Path(vectors.__file__).parents[2])])
+    process = subprocess.Popen([sys.executable, "-c", code, str(ROOT)])
     deadline = time.monotonic() + 20
     while vectors.state(store)["records"] < 6 and time.monotonic() < deadline:
         time.sleep(0.02)
@@ -328,7 +329,7 @@ def test_a_second_writer_does_not_wait(store, provider, env, now):
     )
     lock = store.cache + "/" + store.scope + ".vec.lock"
     process = subprocess.Popen(
-        [sys.executable, "-c", code, str(Path(vectors.__file__).parents[2]), lock],
+        [sys.executable, "-c", code, str(ROOT), lock],
         stdout=subprocess.PIPE,
         text=True,
     )
@@ -345,13 +346,13 @@ def test_two_writers_and_a_reader_at_once(store, provider, env, now):
     """Whoever wins, the file is whole at every moment and complete at the end."""
     code = (
         "import sys; sys.path.insert(0, sys.argv[1])\n"
-        "from memory.index import embedder; from memory.core import layout as paths; from "
-        "memory.index import vectors\nvectors.BATCH = 2\n"
+        "from memory.doors.vectors import embedder; from memory.core import layout as paths; from "
+        "memory.doors.vectors import vectors\nvectors.BATCH = 2\n"
         f"place = paths.locate({env!r}, {store.project!r})\n"
         f"provider = embedder.Provider({provider.command!r}, {provider.args!r}, 'words', 20.0)\n"
         f"while vectors.update(place, provider, {env!r}, {now!r}).busy: pass"
     )
-    root = str(Path(vectors.__file__).parents[2])
+    root = str(ROOT)
     writers = [subprocess.Popen([sys.executable, "-c", code, root]) for _ in range(2)]
     query = np.ones(64, np.float32)
     while any(writer.poll() is None for writer in writers):
