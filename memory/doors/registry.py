@@ -15,9 +15,10 @@ from memory.core import DayleafError, UsageError, files, layout
 
 
 class Door(NamedTuple):
-    """A door: its package, the module of each verb, and `module:name` of what else it offers."""
+    """A door: its package and page, each verb's module, `module:name` of what else it offers."""
 
     package: str
+    page: str
     verbs: Mapping[str, str]
     offers: Mapping[str, str]
 
@@ -33,9 +34,19 @@ class Door(NamedTuple):
 #              file, and the module that compares them
 #   register   `config set mcp`: (env, on) -> one line
 DOORS = {
-    "agents": Door("memory.doors.agents", {}, {"sessions": "agentsessions:sessions"}),
+    "agents": Door(
+        "memory.doors.agents", "docs/agents.md", {}, {"sessions": "agentsessions:sessions"}
+    ),
+    "mcp": Door(
+        "memory.doors.mcp",
+        "docs/mcp.md",
+        {"mcp": "mcpverb"},
+        {"check": "registration:check", "register": "registration:register"},
+    ),
+    "page": Door("memory.doors.page", "docs/page.md", {"view": "viewverb"}, {}),
     "postgres": Door(
         "memory.doors.postgres",
+        "docs/scale.md",
         {},
         {
             "dsn": "connection:dsn_of",
@@ -46,9 +57,10 @@ DOORS = {
             "record": "distant:record",
         },
     ),
-    "sync": Door("memory.doors.sync", {"sync": "syncverb"}, {}),
+    "sync": Door("memory.doors.sync", "docs/team.md", {"sync": "syncverb"}, {}),
     "vectors": Door(
         "memory.doors.vectors",
+        "docs/vectors.md",
         {},
         {
             "queries": "queryvectors:QueryVectors",
@@ -59,12 +71,6 @@ DOORS = {
             "sidecar": "vectorfile:Sidecar",
             "nearest": "nearest:",
         },
-    ),
-    "page": Door("memory.doors.page", {"view": "viewverb"}, {}),
-    "mcp": Door(
-        "memory.doors.mcp",
-        {"mcp": "mcpverb"},
-        {"check": "registration:check", "register": "registration:register"},
     ),
 }
 

@@ -24,6 +24,12 @@ def test_what_a_row_names_is_there(name):
         assert registry.offer(name, what) is not None and name in registry.having(what)
 
 
+@pytest.mark.parametrize("name", registry.DOORS)
+def test_its_page_and_its_tests_stand_where_the_row_says(name):
+    assert (ROOT / registry.DOORS[name].page).is_file()
+    assert list((ROOT / "tests/doors" / name).glob("test_*.py"))
+
+
 def test_every_package_of_doors_has_its_row():
     packages = {"memory.doors." + p.parent.name for p in ROOT.glob("memory/doors/*/__init__.py")}
     assert packages == {door.package for door in registry.DOORS.values()}
@@ -43,7 +49,9 @@ def test_the_table_loads_no_door():
 
 def test_a_door_without_its_row_or_its_folder_is_one_line(monkeypatch):
     monkeypatch.setitem(
-        registry.DOORS, "gone", registry.Door("memory.doors.gone", {"fly": "wings"}, {"x": "y:z"})
+        registry.DOORS,
+        "gone",
+        registry.Door("memory.doors.gone", "", {"fly": "wings"}, {"x": "y:z"}),
     )
     for asked in (
         lambda: registry.verb("fly"),
@@ -55,7 +63,14 @@ def test_a_door_without_its_row_or_its_folder_is_one_line(monkeypatch):
             asked()
 
 
+def test_what_is_optional_is_nothing_without_its_door():
+    assert registry.optional("vectors", "state") is not None
+    assert registry.optional("gone", "state") is None
+
+
 def test_what_a_door_itself_lacks_is_not_taken_for_its_absence(monkeypatch):
-    monkeypatch.setitem(registry.DOORS, "torn", registry.Door("memory.doors", {"fly": "wings"}, {}))
+    monkeypatch.setitem(
+        registry.DOORS, "torn", registry.Door("memory.doors", "", {"fly": "wings"}, {})
+    )
     with pytest.raises(ModuleNotFoundError, match="wings"):
         registry.verb("fly")
