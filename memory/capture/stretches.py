@@ -22,15 +22,13 @@ from memory.capture.progress import State, Told, names
 from memory.core import StoreError, boundary, clock, config, files, frontmatter, layout
 from memory.session import git, transcript
 from memory.session.rewinds import Span
-from memory.session.transcript import Entry, Stop
+from memory.session.transcript import Entry, Source, Stop
 from memory.store import redactor, store, writer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
-
-    from memory.session.otheragents import Source
 
     OnChange = Callable[[str], None] | None
 

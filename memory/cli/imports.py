@@ -10,12 +10,12 @@ from itertools import chain
 from typing import Any, Callable, NamedTuple
 
 from memory.core import StoreError, UsageError, clock, config, files, layout, plaintext
+from memory.doors import registry
 from memory.project import adoption, backfill, clientmemory, otherfiles, othernotes, trees
 from memory.project.intake import Piece, Result, bring
 from memory.project.otherfiles import Skip
 from memory.recall import timewords
-from memory.session import codex, geminicli, otheragents, transcript
-from memory.session.otheragents import Agent
+from memory.session import transcript
 from memory.store import activeplan
 from memory.store.store import Store
 from memory.terminal import screen
@@ -406,7 +406,12 @@ def _transcripts(call: Call) -> int:
         if call.options.since
         else 0.0
     )
-    found = list(_of_agent(call) if call.options.agent else backfill.sessions(call.env))
+    agent = call.options.agent
+    found = list(
+        registry.offer("agents", "sessions")(agent, call.env, _known(call))
+        if agent
+        else backfill.sessions(call.env)
+    )
     unread = [one for one in found if isinstance(one, Skip)]
     wanted = backfill.chosen(
         [one for one in found if not isinstance(one, Skip)],
@@ -428,32 +433,8 @@ def _transcripts(call: Call) -> int:
             took, spinner.step = pace.took, "indexing"
             _index_told(call, told)
     if not call.options.all_projects:  # those of no known directory may be of this one
-        unread = [one for one in unread if one.reason == otheragents.NO_DIRECTORY]
+        unread = [one for one in unread if one.reason == backfill.NO_DIRECTORY]
     return _answer_told(call, told, unread, took)
-
-
-def _of_agent(call: Call) -> Iterator[backfill.Session | Skip]:
-    """Yield the sessions of another agent, each read whole and turned into the host's shape."""
-    readers: dict[str, Agent] = {
-        one.name: one for one in (codex.Codex(), geminicli.GeminiCli(_known(call)))
-    }
-    for one in otheragents.found(readers[call.options.agent], call.env):
-        spoken = one.spoken
-        homeless = one.why == otheragents.NO_DIRECTORY
-        remedy = "import it in the directory where it was started" if homeless else "nothing to do"
-        yield (
-            Skip(one.path, one.why, remedy)
-            if spoken is None
-            else backfill.Session(
-                spoken.id,
-                one.path,
-                len(spoken.rows),
-                spoken.directory,
-                one.began,
-                one.ended,
-                otheragents.Rows(spoken.rows),
-            )
-        )
 
 
 def _known(call: Call) -> list[str]:

@@ -14,11 +14,13 @@ import keyword
 import os
 import sys
 from collections.abc import Sequence
+from types import ModuleType
 
 from memory import __version__
 from memory.core import DayleafError, PersonsRecord, UsageError, clock, environment, files, layout
 from memory.core.config import CHOICES
 from memory.core.plaintext import one_line
+from memory.doors import registry
 from memory.terminal.arguments import (
     KINDS,
     PROVIDERS,
@@ -148,13 +150,20 @@ def run(argv: list[str], env: dict[str, str], now: float) -> int:
     call = read_call(name, VERBS[name], argv[1:], env, now)
     call.require(VERBS[name].options)
     check_part(VERBS[name], call)
-    # this verb's alone: the others cost each command 10 ms
-    module = importlib.import_module("memory.cli." + VERBS[name].module)
+    module = module_of(name)  # this verb's alone: the others cost each command 10 ms
     try:
         status: int = getattr(module, name + "_" * keyword.iskeyword(name))(call)
     except PersonsRecord as refused:
         return _suggested(call, refused)
     return status
+
+
+def module_of(name: str) -> ModuleType:
+    """Return the module that has a verb's function; raises UsageError where its door is gone."""
+    if VERBS[name].module == "doors":
+        found: ModuleType = registry.verb(name)
+        return found
+    return importlib.import_module("memory.cli." + VERBS[name].module)
 
 
 def _suggested(call: Call, refused: PersonsRecord) -> int:
@@ -607,10 +616,10 @@ VERBS: dict[str, Verb] = {
             ),
         ),
     ),
-    "share": Verb("doors", "ID", "move a record into the repository, for the team"),
-    "unshare": Verb("doors", "ID", "move a record out of the repository again"),
+    "share": Verb("team", "ID", "move a record into the repository, for the team"),
+    "unshare": Verb("team", "ID", "move a record out of the repository again"),
     "shared": Verb(
-        "doors", "[status]", "say who shared what, what is new, what git could not merge"
+        "team", "[status]", "say who shared what, what is new, what git could not merge"
     ),
     "sync": Verb(
         "doors",

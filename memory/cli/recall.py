@@ -107,10 +107,10 @@ def dsn_of(call: Call) -> str:
     return found
 
 
-def _semantic(call: Call) -> Semantic:
-    from memory.recall.semantic import Semantic
+def _semantic(call: Call) -> Semantic | None:
+    from memory.recall.semantic import semantic
 
-    return Semantic(call.settings, getattr(call.options, "vectors_by", "") or "", call.env)
+    return semantic(call.settings, getattr(call.options, "vectors_by", "") or "", call.env)
 
 
 def _query(call: Call, words: str, limit: int | None) -> Query:

@@ -11,7 +11,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 
-from memory.core import ProviderError, UsageError, clock, config, fastjson, files, layout, walk
+from memory.core import UsageError, clock, config, fastjson, files, layout, walk
 from memory.core.plaintext import count
 from memory.health import FAIL, OK, WARN, Finding, accounts, figures, inspection
 from memory.hook import context, handoffs
@@ -23,7 +23,6 @@ from memory.store.store import Store
 
 SETUP = "run " + shlex.quote(layout.plugin() + "/install.sh")
 MOST_FILES = 20  # files named one by one
-PROBE = 20.0  # seconds for a provider of vectors to answer
 LITTLE, NONE_LEFT = 500 << 20, 50 << 20  # bytes free on the disk of the home
 STALE_HANDOFF = 14  # days without a change
 GUESSED = (
@@ -226,41 +225,6 @@ def index(place: layout.Place, walked: walk.Listing) -> Iterator[Finding]:
             OK,
             "index",
             "fresh, %s, generation %s" % (count(found["records"], "record"), found["generation"]),
-        )
-
-
-def vectors(place: layout.Place, settings: config.Config, env: dict[str, str]) -> Iterator[Finding]:
-    """Check that recall can rank by vectors; nothing is said where nobody asked for any."""
-    from memory.index import embedder, vectors
-    from memory.recall import semantic
-
-    made, provider = vectors.state(place), embedder.from_settings(settings, "", env)
-    if provider is None:
-        if made["rows"] or settings["recall.semantic"]:
-            yield Finding(
-                WARN,
-                "vectors",
-                "no provider is set up, so recall ranks by words only",
-                semantic.SET_UP,
-            )
-        return
-    try:
-        embedder.embed(provider, [("q", "is it there?")], env, PROBE)
-    except ProviderError as error:
-        yield Finding(WARN, "vectors", "%s: %s" % (provider.label, error), semantic.SET_UP)
-        return
-    if made["problem"] or not made["rows"] or made["label"] != provider.label:
-        found = made["problem"] or (
-            "none yet" if not made["rows"] else "they were made by another model, " + made["label"]
-        )
-        yield Finding(WARN, "vectors", "%s answers; %s" % (provider.label, found), figures.EMBED)
-    else:
-        yield Finding(
-            WARN if made["behind"] else OK,
-            "vectors",
-            "%s answers; %s, %s behind"
-            % (provider.label, count(made["records"], "record"), made["behind"]),
-            figures.EMBED if made["behind"] else "",
         )
 
 

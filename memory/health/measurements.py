@@ -19,11 +19,10 @@ from typing import Any, NamedTuple
 from memory.core import StoreError, clock, config, fastjson, files, layout
 from memory.core.records import Record
 from memory.health.goldens import MEASURES, Golden, Set
-from memory.index import embedder, vectorfile
 from memory.recall import fuzzy, scoring
 from memory.recall.hit import Hit
 from memory.recall.search import Searcher
-from memory.recall.semantic import SET_UP, Semantic
+from memory.recall.semantic import Semantic, semantic
 
 GREP, LEXICAL, FUZZY, SEMANTIC = "grep", "lexical", "fuzzy", "semantic"
 _SCORED = dict(zip(MEASURES, ("r@1", "r@5", "r@10", "mrr")))
@@ -179,12 +178,12 @@ def _answers(
     golden: Sequence[Golden],
     now: float,
     offset: float,
-    semantic: Semantic | None,
+    vectors: Semantic | None,
 ) -> dict[str, list[str]]:
-    with Searcher(place, settings, semantic, bare=True) as searcher:
+    with Searcher(place, settings, vectors, bare=True) as searcher:
         found = {}
         for one in golden:
-            asked = replace(one.query, limit=scoring.DEPTH, semantic=semantic is not None)
+            asked = replace(one.query, limit=scoring.DEPTH, semantic=vectors is not None)
             found[one.id] = [
                 id
                 for hit in searcher.answer(asked, now, offset).hits
@@ -226,16 +225,15 @@ def _semantic(
     offset: float,
 ) -> tuple[dict[str, list[str]], str]:
     """Return the answers with vectors, or {} with the reason."""
-    if embedder.from_settings(settings, "", env) is None:
-        return {}, "semantic: not set up; %s" % SET_UP
-    if not files.exists(vectorfile.path_of(place)):
-        return {}, "semantic: no vectors yet; `dayleaf index build --embeddings` makes them"
-    semantic = Semantic(settings, "", env)
-    semantic.prepare(place, [one.query.text for one in golden], now)
-    found = _answers(place, settings, golden, now, offset, semantic)
+    vectors = semantic(settings, "", env)
+    why = vectors.obstacle(place) if vectors else "this dayleaf has no vectors"
+    if vectors is None or why:
+        return {}, "semantic: " + why
+    vectors.prepare(place, [one.query.text for one in golden], now)
+    found = _answers(place, settings, golden, now, offset, vectors)
     return (
         (found, "")
-        if semantic.label
+        if vectors.label
         else ({}, "semantic: the provider gave no vectors; `dayleaf doctor` says why")
     )
 

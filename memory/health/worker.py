@@ -13,7 +13,6 @@ deadline leaves every file as it was or as it shall be: files are replaced as a 
 
 from __future__ import annotations
 
-import sys
 import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, NamedTuple, Tuple
@@ -27,9 +26,6 @@ if TYPE_CHECKING:
 # seconds of CPU for all steps of an event, and until which a transcript is read on
 DEADLINE, READING = 120.0, 60.0
 AGAIN = 5.0  # seconds of CPU until a step that went on is ended again
-EMBEDDED = 200  # chunks that one background run embeds; the next one goes on
-# seconds after which it asks for no more of them; one answer has the rest of DEADLINE
-EMBEDDING = 60.0
 SETUP_EVERY = 86400.0  # seconds between attempts to set up the runtime
 # bytes of one in which lost blocks are looked for; a longer one is left alone
 TRANSCRIPT = 64 << 20
@@ -366,34 +362,13 @@ def _mark_written(todo: Job) -> None:
 
 
 def _embed(todo: Job) -> None:
-    """Give new and changed records their vectors, where `index build --embeddings` has made some
-    with the same model.
-    """
-    if not todo.settings["embeddings.provider.command"]:
-        return
-    from memory.index import embedder, vectorfile
+    """Give new and changed records their vectors, where a person has made some before."""
+    if todo.settings["embeddings.provider.command"]:
+        from memory.doors import registry
 
-    if not files.exists(vectorfile.path_of(todo.place)):
-        return
-    from memory.index import vectors
-
-    provider = embedder.from_settings(todo.settings, "", todo.env)
-    if provider and vectors.label_of(todo.place) == provider.label and _has_numpy():
-        provider = provider._replace(timeout=min(provider.timeout, DEADLINE - EMBEDDING))
-        vectors.update(todo.place, provider, todo.env, todo.now, EMBEDDED, EMBEDDING)
-
-
-def _has_numpy() -> bool:
-    """Tell whether NumPy is installed, whose folder a hook's Python (`-S`) does not know at
-    first.
-    """
-    import importlib.util
-
-    if sys.flags.no_site:
-        import site
-
-        site.main()
-    return importlib.util.find_spec("numpy") is not None
+        step = registry.optional("vectors", "step")
+        if step:
+            step(todo.place, todo.settings, todo.env, todo.now, DEADLINE)
 
 
 def _write_note(todo: Job) -> None:

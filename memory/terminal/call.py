@@ -67,9 +67,9 @@ class Verb(NamedTuple):
     """A verb: the module of `cli` that has its function, its words in the help, its purpose, its
     options.
 
-    prose: its words are free text, in which only a leading or trailing option counts where the text
-    comes from stdin. parts: by first word, where each has options of its own; the word `list` may
-    be left out.
+    module: `doors` where an optional door has it. prose: its words are free text, in which only a
+    leading or trailing option counts where the text comes from stdin. parts: by first word, where
+    each has options of its own; the word `list` may be left out.
     """
 
     module: str

@@ -5,7 +5,6 @@ surroundings.
 from __future__ import annotations
 
 import ast
-import importlib
 import inspect
 import json
 import keyword
@@ -484,7 +483,7 @@ def test_verbs_import_one_another_in_one_direction():
 @pytest.mark.parametrize("verb", sorted(main.VERBS))
 def test_a_verbs_function_bears_its_word(verb):
     """A word that Python keeps for itself takes an underscore."""
-    module = importlib.import_module("memory.cli." + main.VERBS[verb].module)
+    module = main.module_of(verb)
     run = getattr(module, verb + "_" * keyword.iskeyword(verb))
     assert run.__module__ == module.__name__ and list(inspect.signature(run).parameters) == ["call"]
 

@@ -1,0 +1,1 @@
+"""The door to a browser: `dayleaf view`, the local page."""
