@@ -336,6 +336,13 @@ register() {
   client marketplace add "$root"
   client install dayleaf@dayleaf
   say "  plugin dayleaf@dayleaf, read from $root"
+  case $root in
+    *' '*)
+      version=$("$claude" --version 2>/dev/null </dev/null | awk 'NR == 1 { print $1 }')
+      ! printf '%s\n' "$version" | awk -F. '{ exit !($1 == 2 && $2 == 1 && $3 < 139) }' ||
+        say "  Claude Code $version starts no hook from a folder with a space in its path: \`claude update\`, or move $root"
+      ;;
+  esac
 }
 
 # status_line WORD: what stands in the client's settings: `ours`, `theirs` or `none`; with `set` ours is put where none is, with

@@ -42,8 +42,7 @@ TAIL = 256 << 10  # bytes of a transcript's end
 NO_SHELL = (2, 1, 139)  # the first client that starts a hook as a program with its words
 # what a client older than each does not give
 SINCE = (
-    ((2, 1, 3), "older than the oldest version tested (2.1.3)"),
-    ((2, 1, 91), "Bash finds `dayleaf` only by the link that install.sh makes"),
+    ((2, 1, 112), "older than the oldest version that takes the plugin (2.1.112)"),
     ((2, 1, 116), "each slash command costs a request to the model"),
 )
 
@@ -455,7 +454,7 @@ def client(place: layout.Place, env: dict[str, str]) -> Iterator[Finding]:
             "%s, so hooks do not run"
         )
         yield Finding(
-            WARN,
+            FAIL,
             "client",
             said % (version, own),
             "`claude update`, or move the folder and run install.sh there",

@@ -526,8 +526,8 @@ def agents(path: str, env: dict[str, str]) -> list[str]:
 
 
 def _warms_up(path: str) -> bool:
-    """Tell whether the client itself asked this subagent, to fill its cache: 2.1.3 does so at each
-    start.
+    """Tell whether the client itself asked this subagent, to fill its cache: an old one does so at
+    each start.
     """
     return b'"content":"Warmup"' in files.read(path, 4 << 10, follow=False).partition(b"\n")[0]
 
