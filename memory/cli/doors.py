@@ -35,7 +35,7 @@ def share(call: Call) -> int:
     found = store.find(call.one("ID"))
     if found.tier == layout.SHARED:
         raise UsageError(
-            "%s is shared already; `dayleaf unshare %s` takes it back" % (found.id, found.id)
+            "%s is shared already; `dayleaf record unshare %s` takes it back" % (found.id, found.id)
         )
     data, allow = store.raw(found.name), call.settings["redact.allow"]
     lines = [
@@ -182,7 +182,7 @@ def sync(call: Call) -> int:
     if wrong or (given and word not in ("", "setup")):
         option = (wrong or given)[0]
         raise UsageError(
-            "--%s is for `dayleaf sync%s`" % (option, " setup" * (option == "identity"))
+            "--%s is for `dayleaf store sync%s`" % (option, " setup" * (option == "identity"))
         )
     return {"": _synced, "setup": _set_up, "status": _standing, "take": _decided, "drop": _decided}[
         word
@@ -209,7 +209,7 @@ def _set_up(call: Call) -> int:
                 },
                 [
                     (
-                        "this machine is %s and already syncs with %s; `dayleaf sync` "
+                        "this machine is %s and already syncs with %s; `dayleaf store sync` "
                         "brings both up to date"
                     )
                     % (known.machine, plaintext.one_line(where))
@@ -233,10 +233,10 @@ def _set_up(call: Call) -> int:
             )
             % key,
             (
-                "  `dayleaf sync setup WHERE --identity FILE`; only who has the key "
+                "  `dayleaf store sync setup WHERE --identity FILE`; only who has the key "
                 "can read your memories"
             ),
-            "  then run `dayleaf sync` here and there",
+            "  then run `dayleaf store sync` here and there",
         ],
     )
 
@@ -304,7 +304,8 @@ def _copies(names: list[str]) -> list[str]:
         [
             *rows,
             "%s changed on two machines at once: both texts are kept, but no session sees the "
-            "copy; look at both, then `dayleaf sync take %s` puts the copy in the record's place, "
+            "copy; look at both, then `dayleaf store sync take %s` puts the copy in the "
+            "record's place, "
             "`sync drop %s` drops it" % (plaintext.count(len(names), "record"), digits, digits),
         ]
         if names
@@ -381,7 +382,7 @@ def _decided(call: Call) -> int:
                 else "moved %s to the archive; %s stays as it is"
             )
             % (copy, name),
-            "  the other machines learn this at the next `dayleaf sync`",
+            "  the other machines learn this at the next `dayleaf store sync`",
         ],
     )
 
@@ -422,9 +423,9 @@ def view(call: Call) -> int:
     """Show the memory in a browser for as long as somebody looks, or write it as one file."""
     options = call.options
     if call.words:
-        raise UsageError("view takes no words; `dayleaf show ID` prints a record")
+        raise UsageError("store view takes no words; `dayleaf show ID` prints a record")
     if not options.export and (options.private or options.secrets):
-        raise UsageError("--private and --secrets are for `dayleaf view --export FILE`")
+        raise UsageError("--private and --secrets are for `dayleaf store view --export FILE`")
     if options.export and (options.port is not None or options.idle is not None):
         raise UsageError("--export writes a file and serves nothing: leave --port and --idle out")
     try:

@@ -43,7 +43,7 @@ def import_(call: Call) -> int:
     """Bring in a tree, a directory, what the client remembers, or past sessions."""
     kind = call.words[0] if call.words else ""
     if not kind:
-        raise UsageError("import needs to know what to import: one of " + ", ".join(KINDS))
+        raise UsageError("store import needs to know what to import: one of " + ", ".join(KINDS))
     if kind not in KINDS:
         raise unknown_word("import", kind, KINDS)
     for name, of in OPTIONS.items():
@@ -299,7 +299,8 @@ def _answer(call: Call, noun: str, result: Result, more: dict[str, Any], notes: 
         few = " ".join(result.private[:SHOWN]) + (" …" if len(result.private) > SHOWN else "")
         notes = [
             *notes,
-            "%s in the private tier from an earlier import and did not move: `dayleaf forget "
+            "%s in the private tier from an earlier import and did not move: `dayleaf "
+            "record forget "
             "--hard ID` for each, then this import again, puts them where you want them now (%s)"
             % (
                 "1 record is"
@@ -334,7 +335,7 @@ def _answer(call: Call, noun: str, result: Result, more: dict[str, Any], notes: 
     lines += _first(
         result.gone,
         lambda one: (
-            "gone: %s; its record stays, `dayleaf forget %s` archives it" % (one[1], one[0])
+            "gone: %s; its record stays, `dayleaf record forget %s` archives it" % (one[1], one[0])
         ),
     )
     value = {

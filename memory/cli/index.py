@@ -7,7 +7,7 @@ import os
 import sys
 from typing import Any, Callable
 
-from memory.core import StoreError, UsageError, clock, files, frontmatter, plaintext
+from memory.core import StoreError, UsageError, clock, files, frontmatter, plaintext, spellings
 from memory.core.config import DEFAULTS, load
 from memory.health import figures
 from memory.hook import receipts
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 def index(call: Call) -> int:
     """Build, refresh, verify, show or export the index."""
-    asked = [name for name in WORDS if getattr(call.options, name)] + call.words
+    asked = call.words
     if call.options.backend and asked in ([], ["build"], ["refresh"]):
         return _choose(call, asked)
     if len(asked) != 1:
@@ -275,7 +275,7 @@ def redact(call: Call) -> int:
     from memory.store import redactor
 
     if call.words not in ([], ["-"]) or (not call.words and sys.stdin.isatty()):
-        raise UsageError("redact reads its text from stdin: `dayleaf redact - < FILE`")
+        raise UsageError("redact reads its text from stdin: `dayleaf store redact - < FILE`")
     allow, salt = call.settings["redact.allow"], call.place.key
     if not call.options.batch:
         data = sys.stdin.buffer.read()
@@ -493,11 +493,13 @@ def off(call: Call) -> int:
 
 
 def _switch(call: Call, on: bool) -> int:
-    if call.options.mine and call.options.project:
-        raise UsageError("--mine and --project exclude each other; use one")
-    if call.options.mine:
+    if call.words not in ([], ["mine"], ["project"]):
+        raise UsageError(
+            "%s takes one of mine, project; none: this session" % spellings.spelled(call.verb)
+        )
+    if call.words == ["mine"]:
         return _switch_mine(call, on)
-    if call.options.project:
+    if call.words == ["project"]:
         if not call.place.shared:
             raise UsageError("there is no project here; cd into one")
         path = call.place.shared + "/config.json"
@@ -542,7 +544,7 @@ def _switch_mine(call: Call, on: bool) -> int:
             if on
             else (
                 "paused for you only: dayleaf keeps and pushes nothing in this project "
-                "until `dayleaf on --mine`"
+                "until `dayleaf push on mine`"
             )
         ],
     )
@@ -571,8 +573,8 @@ def _switched(call: Call, on: bool) -> str:
         )
     if not named and not ran:
         raise UsageError(
-            "no session has run in this workspace yet; `dayleaf %s --project` is "
-            "for the whole project" % call.verb
+            "no session has run in this workspace yet; `%s project` is "
+            "for the whole project" % spellings.typed(call.verb)
         )
     if named or not on:
         return named or ran[0]

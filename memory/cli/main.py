@@ -16,7 +16,16 @@ import sys
 from collections.abc import Sequence
 
 from memory import __version__
-from memory.core import DayleafError, PersonsRecord, UsageError, clock, environment, files, layout
+from memory.core import (
+    DayleafError,
+    PersonsRecord,
+    UsageError,
+    clock,
+    environment,
+    files,
+    layout,
+    spellings,
+)
 from memory.core.config import CHOICES
 from memory.core.plaintext import one_line
 from memory.terminal.arguments import (
@@ -33,6 +42,7 @@ from memory.terminal.arguments import (
     opt,
     read_call,
     real,
+    unknown_family_word,
     versions,
     whole,
 )
@@ -136,16 +146,39 @@ def run(argv: list[str], env: dict[str, str], now: float) -> int:
     if argv[:1] in (["help"], ["--help"], ["-h"]):
         print(asked(VERBS, argv[1:]))
         return 0
-    argv = ["today", *argv] if argv[:1] in ([], ["--json"]) else argv
-    name = argv[0]
-    if name not in VERBS:
+    name, used = spellings.row_of(argv if argv[:1] != ["--json"] else [])
+    if name not in VERBS and name not in spellings.FAMILIES:
         raise UsageError("unknown command '%s'; %s" % (shown(name), meant(name, VERBS)))
-    if any(
-        word in ("--help", "-h") for word in argv[1 : argv.index("--") if "--" in argv else None]
-    ):
+    given = argv[used:]
+    if any(word in ("--help", "-h") for word in given[: _end(given)]):
         print(asked(VERBS, argv))
         return 0
-    call = read_call(name, VERBS[name], argv[1:], env, now)
+    if name not in VERBS:
+        raise unknown_family_word(name, given)
+    words, option = spellings.respelled(name, given)
+    # a slash command has one word for the command line and the plugin
+    if (option or used == 1) and not {"--hook", "--args-from-stdin"}.intersection(given):
+        _say_new_spelling(name, option)
+    return _run(name, words, env, now)
+
+
+def _end(words: list[str]) -> int:
+    """Return where the words end that may be options."""
+    return words.index("--") if "--" in words else len(words)
+
+
+def _say_new_spelling(name: str, option: str) -> None:
+    """Say how a call is spelt that used an old spelling."""
+    if not option and name not in spellings.MOVED:
+        return
+    typed = "dayleaf " + " ".join(filter(None, (name, option)))
+    now = " ".join(filter(None, (spellings.typed(name), option[2:])))
+    warn("`%s` is `%s` now; the old spelling goes with the next release" % (typed, now))
+
+
+def _run(name: str, argv: list[str], env: dict[str, str], now: float) -> int:
+    """Read a verb's options and run it; raises UsageError for words that are off."""
+    call = read_call(name, VERBS[name], argv, env, now)
     call.require(VERBS[name].options)
     check_part(VERBS[name], call)
     # this verb's alone: the others cost each command 10 ms
@@ -180,13 +213,13 @@ def run_suggested(words: list[str], env: dict[str, str], now: float) -> int:
     """
     from memory.store import authority
 
-    name = words[0] if words else ""
+    name, used = spellings.row_of(words) if words else ("", 0)
     if name not in VERBS:
         raise UsageError("it suggests no command of dayleaf; reject it")
-    read_call(name, VERBS[name], words[1:], env, now).require(
+    read_call(name, VERBS[name], words[used:], env, now).require(
         VERBS[name].options, authority.SESSION
     )
-    return run(words, env, now)
+    return _run(name, words[used:], env, now)
 
 
 def _version(as_json: bool) -> int:
@@ -236,10 +269,6 @@ SESSION = opt("--session", metavar="ID", help="the session")
 TAG = opt("--tag", action="append", metavar="TAG", help="a label (repeatable)")
 WORKSPACE = opt("--workspace", metavar="NAME", help="another workspace, or `all`")
 SOURCE = opt("--source", type=choice(("human", "agent")), help=argparse.SUPPRESS)
-SWITCHES = (
-    flag("--project", help="pushes in this project, for everyone"),
-    flag("--mine", help="pushes and capture in this project, only for you"),
-)
 TRANSCRIPT = opt("--transcript", metavar="PATH", help=argparse.SUPPRESS)
 FILTERS = (
     opt("--since", metavar="WHEN", help="only what is newer: 3d, 2h, a date, `yesterday`"),
@@ -383,7 +412,7 @@ VERBS: dict[str, Verb] = {
     ),
     "notes": Verb(
         "notes",
-        "[on|off|status|write]",
+        "[on|off [project|mine]|status|write]",
         "let a model write a note of each session",
         (
             opt(
@@ -391,19 +420,10 @@ VERBS: dict[str, Verb] = {
                 type=choice(NOTE_WRITERS),
                 help="on: %s (default: claude)" % ", ".join(NOTE_WRITERS),
             ),
-            opt("--model", metavar="NAME", help="on: the model to ask the provider for"),
-            flag("--mine", help="off: in this project, only for you"),
-            flag("--project", help="off: in this project, for everyone"),
             opt(
                 "--since",
                 metavar="WHEN",
                 help="write: sessions since then: 30d, a date (default: 30d)",
-            ),
-            opt(
-                "--limit",
-                type=whole,
-                metavar="N",
-                help="write: at most N notes, the newest sessions",
             ),
             flag("--dry-run", help="write: only say what it would take"),
             flag("--yes", help="write: ask no question"),
@@ -464,8 +484,8 @@ VERBS: dict[str, Verb] = {
         "show what the model was given with each prompt, and why",
         (SESSION,),
     ),
-    "on": Verb("index", "", "let notes reach the model again", (SESSION, *SWITCHES)),
-    "off": Verb("index", "", "keep notes from the model", (SESSION, *SWITCHES)),
+    "on": Verb("index", "[project|mine]", "let notes reach the model again", (SESSION,)),
+    "off": Verb("index", "[project|mine]", "keep notes from the model", (SESSION,)),
     "status": Verb("audit", "", "show paths, counts, freshness, settings"),
     "today": Verb("tell", "", "show where the work stands, as plain `dayleaf` does"),
     "statusline": Verb("tell", "", "print a line for the client's status line"),
@@ -514,7 +534,6 @@ VERBS: dict[str, Verb] = {
         "|".join(INDEX),
         "build, refresh, verify, show or export the index",
         (
-            *(flag("--" + name, help=argparse.SUPPRESS) for name in INDEX),
             flag("--embeddings", help="build, --backend postgres: make vectors too"),
             VECTORS_BY,
             opt(

@@ -221,7 +221,7 @@ def how(call: Call) -> int:
 
     tool = " ".join(call.words).strip()
     if not tool:
-        raise UsageError('how needs a tool, such as `gh` or "go test"')
+        raise UsageError('show tool needs a tool, such as `gh` or "go test"')
     past = _past(call, tool, history.holds_words(practice.asked(tool)), every=True)
     found = practice.how(past.sessions, tool, call.now)
     limit = call.options.limit or 10
@@ -244,7 +244,7 @@ def blame(call: Call) -> int:
     path = call.one("PATH")
     name = path.replace("\\", "/").strip("/").rpartition("/")[2]
     if not name:
-        raise UsageError("blame needs the path of a file, or its end")
+        raise UsageError("show file needs the path of a file, or its end")
     past = _past(call, name, history.holds_words(name), every=True, decisions=True)
     found = history.blame(past.sessions, path)
     limit = call.options.limit or 10
@@ -268,7 +268,7 @@ def friction(call: Call) -> int:
     from memory.terminal import pastlines
 
     if call.words:
-        raise UsageError('friction takes no words; `dayleaf fix "ERROR"` asks about one error')
+        raise UsageError('show walls takes no words; `dayleaf fix "ERROR"` asks about one error')
     past = _past(call, "", lambda body: "✗" in body)
     known = project_files(call.place)
     met = [(wall, proposal(call.place, wall, known)) for wall in gather(past.sessions, known)]
@@ -327,7 +327,7 @@ def why(call: Call) -> int:
     from memory.terminal import pastlines
 
     if len(call.words) > 1:
-        raise UsageError("why takes one SESSION or PROMPT_ID, not %d words" % len(call.words))
+        raise UsageError("push why takes one SESSION or PROMPT_ID, not %d words" % len(call.words))
     word = call.words[0].strip() if call.words else ""
     value = accounts.report(
         call.place,
@@ -351,7 +351,7 @@ def workspace(call: Call) -> int:
 
     wanted = place.claimed or adoption.offered(place)
     claimed = {"claimed": wanted} if wanted else {}
-    told = [["claimed", wanted + "; `dayleaf workspace claim` accepts it"]] if claimed else []
+    told = [["claimed", wanted + "; `dayleaf store workspace claim` accepts it"]] if claimed else []
     rows = [
         ["workspace", place.key],
         *told,
@@ -381,7 +381,7 @@ def _claim(call: Call) -> int:
     moved = "" if place.claimed else adoption.offered(place)
     wanted = place.claimed or moved
     if wanted:
-        need_person(call, authority.DECIDED["workspace"], "workspace claim")
+        need_person(call, authority.DECIDED["workspace"], "store workspace claim")
         why = "holds a commit of" if moved else "claims to be"
         if confirmed(
             "%s %s %s; show and write that project's private memory here? type yes: "

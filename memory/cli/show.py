@@ -51,9 +51,13 @@ def show(call: Call) -> int:
         return _outline(call, found)
     of_record = hit.of(found, place.key, place.path(found.name))
     one = hit.shown([of_record], place, approvals.decisions(place.home), call.now)[0]
-    stands = merged and "%s was merged into this record; `dayleaf restore %s` brings it back" % (
-        merged,
-        merged,
+    stands = (
+        merged
+        and "%s was merged into this record; `dayleaf store restore %s` brings it back"
+        % (
+            merged,
+            merged,
+        )
     )
     inward = _inward(place, found, call.now)
     counts = lookup.followed(place, ledger.read(ledger.holding(place, found.name))).counts(found.id)
@@ -430,7 +434,7 @@ def feedback(call: Call) -> int:
     found, place = lookup.find_anywhere(call.place, call.settings, id)
     if why and found.kind in APPROVED and found.tier != layout.ADDED:
         raise UsageError(
-            "a reason in %s would undo its approval; leave it out, or `dayleaf edit %s`"
+            "a reason in %s would undo its approval; leave it out, or `dayleaf record edit %s`"
             % (found.id, found.id)
         )
     if why:
@@ -523,10 +527,13 @@ def _words(call: Call) -> tuple[str, str, str]:
     """
     id, word, rest = _split(call.words)
     if id in WORDS and word not in WORDS:
-        raise UsageError("the id comes first: `dayleaf feedback %s %s`" % (shown(word) or "ID", id))
+        raise UsageError(
+            "the id comes first: `dayleaf record feedback %s %s`" % (shown(word) or "ID", id)
+        )
     if not word:
         raise UsageError(
-            "feedback needs an ID and up or down, such as `dayleaf feedback l-1a2b3c4d down`"
+            "record feedback needs an ID and up or down, such as `dayleaf record feedback "
+            "l-1a2b3c4d down`"
         )
     if word not in WORDS:
         raise unknown_word("feedback", word, WORDS)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 DEFAULTS: Values = {
     "capture.enabled": True,  # let the hooks write checkpoints
-    # all, or `listed`: only in projects where you said `dayleaf on --mine`
+    # all, or `listed`: only in projects where you said `dayleaf push on mine`
     "capture.projects": "all",
     # the Stop hook writes only after this many new edits, commands and prompts
     "capture.stopAfter": 8,
@@ -98,7 +98,8 @@ DEFAULTS: Values = {
     "index.private": False,
     "redact.enabled": True,  # remove secrets before writing
     "redact.allow": [],  # exact strings that may stay
-    # folders of markdown that recall reads too (`dayleaf tier add`); a project may have more of its
+    # folders of markdown that recall reads too (`dayleaf store tier add`); a project may have
+    # more of its
     # own
     "tiers": [],
     "upkeep.expireDays": 90,  # upkeep archives automatic checkpoints older than this many days
@@ -188,7 +189,7 @@ def load(home: str, repository: str, env: Dict[str, str], private: str = "") -> 
 
     home: dayleaf's directory; repository: root of the project's checkout, or "" for none; env: the
     environment; private: the workspace's own directory, whose `config.json` is what its user said
-    of this project alone (`dayleaf off --mine`). A broken file or an unknown key is a line in
+    of this project alone (`dayleaf push off mine`). A broken file or an unknown key is a line in
     `problems`, never an error.
     """
     config = Config(dict(DEFAULTS), dict.fromkeys(DEFAULTS, "default"), [])

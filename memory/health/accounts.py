@@ -38,8 +38,8 @@ FLOOR = 0.01  # relevance below which a candidate is not worth a line
 MOST_CANDIDATES = 12
 RECENT_SESSIONS = 20  # of which it is said that their pushes are off
 _SETTING = {
-    "project": ("in this project", "`dayleaf on --project` switches them on"),
-    config.WORKSPACE: ("in this project, by you", "`dayleaf on --mine` switches them on"),
+    "project": ("in this project", "`dayleaf push on project` switches them on"),
+    config.WORKSPACE: ("in this project, by you", "`dayleaf push on mine` switches them on"),
     "user": ("everywhere", "`dayleaf config unset load.enabled` switches them on"),
     "environment": ("by the environment", "remove DAYLEAF_LOAD_ENABLED from it"),
 }
@@ -157,7 +157,7 @@ def switched_off(
         found.append({"where": where, "remedy": remedy})
     for at, session in enumerate(islice(_latest(place), most)):
         if receipts.session(place.receipts(session)).off:
-            word = "on --session " + session if at else "on"
+            word = "push on --session " + session if at else "push on"
             found.append(
                 {"where": "in session " + session, "remedy": "`dayleaf %s` switches them on" % word}
             )
@@ -172,10 +172,10 @@ def not_kept(settings: config.Config) -> list[dict[str, str]]:
         return []
     source = settings.sources["capture.enabled"]
     where, remedy = {
-        config.WORKSPACE: ("in this project, by you", "`dayleaf on --mine` switches it on"),
+        config.WORKSPACE: ("in this project, by you", "`dayleaf push on mine` switches it on"),
         "capture.projects": (
             "in projects that are not listed",
-            "`dayleaf on --mine` adds this one",
+            "`dayleaf push on mine` adds this one",
         ),
         "project": ("in this project", "by its .dayleaf/config.json"),
     }.get(source, ("by the " + source, "its capture.enabled switches it on"))
@@ -452,7 +452,7 @@ def load(place: layout.Place, settings: config.Config, prompt: str, mode: str) -
     mode: the host's permission mode, or "".  Raises UsageError for an empty prompt.
     """
     if not prompt:
-        raise UsageError("load needs a prompt")
+        raise UsageError("debug load needs a prompt")
     from memory.hook import at_prompt, at_start, handoffs, loader, suited
 
     prompt = loader.heard(at_prompt.ends(prompt))

@@ -270,5 +270,5 @@ def unsealed(data: bytes, machine: str, number: int, key: Any) -> list[dict[str,
 
 
 def _proof(data: bytes, key: Any) -> bytes:
-    secret = hashlib.sha256(b"dayleaf sync\0" + str(key).encode("ascii")).digest()
+    secret = hashlib.sha256(b"dayleaf store sync\0" + str(key).encode("ascii")).digest()
     return hmac.new(secret, data, "sha256").hexdigest().encode("ascii")

@@ -205,7 +205,7 @@ def index(place: layout.Place, walked: walk.Listing) -> Iterator[Finding]:
             WARN,
             "index",
             "more than %s files; the rest are not indexed" % "{:,}".format(walk.MOST),
-            "move old checkpoints to the archive: `dayleaf forget ID`",
+            "move old checkpoints to the archive: `dayleaf record forget ID`",
         )
     if found["state"] == "missing":
         yield Finding(WARN, "index", "none yet; recall reads the files", found["remedy"])
@@ -319,7 +319,7 @@ def workspace(place: layout.Place) -> Iterator[Finding]:
             "workspace",
             "this directory claims to be %s, but nothing here proves it: its private memory is not "
             "shown, and new records are kept apart" % place.claimed,
-            "if it is yours, run `dayleaf workspace claim` in a terminal",
+            "if it is yours, run `dayleaf store workspace claim` in a terminal",
         )
     else:
         yield Finding(OK, "workspace", place.key)

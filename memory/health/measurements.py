@@ -97,7 +97,7 @@ def measure(
     asked, gone = present(golden.queries, {record.id for record in records}, successors)
     if not asked:
         raise StoreError(
-            "%s: none of the expected records exists; `dayleaf eval --template FILE` drafts "
+            "%s: none of the expected records exists; `dayleaf debug eval --template FILE` drafts "
             "queries from those that do" % golden.path
         )
     answers, notes = _asked(place, settings, env, asked, records, now, offset, told)

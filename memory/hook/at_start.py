@@ -257,7 +257,7 @@ def _wishes(found: Index, budget: fence.Budget, chosen: Chosen) -> None:
         reverse=True,
     )
     for record in open_[:MOST_WISHES]:
-        line = 'You said on %s: "%s" (not confirmed; `dayleaf forget %s` drops it)' % (
+        line = 'You said on %s: "%s" (not confirmed; `dayleaf record forget %s` drops it)' % (
             fence.line(fence.field(record, "said"), 10),
             fence.line(record.title, 240),
             fence.line(record.id, 64),

@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from memory.core import approvals, boundary, records
+from memory.core import approvals, boundary, records, spellings
 from memory.core.plaintext import one_line
 
 TYPE_CHECKING = False
@@ -51,6 +51,8 @@ class Row(NamedTuple):
 
 
 DECIDED = {
+    "on": "what the model gets",
+    "off": "what the model gets",
     "rule": "a rule",
     "resource": "a script",
     "harvest": "a candidate",
@@ -92,8 +94,8 @@ VERBS: dict[str, Row] = {
     "checkpoint": Row(SESSION, "--tag --session --note", typed="--transcript"),
     "notes": Row(
         SESSION,
-        "--since --dry-run --limit",
-        person="--provider --model --yes --mine --project",
+        "--since --dry-run",
+        person="--provider --yes",
         words={"on": PERSON, "off": PERSON, "write": PERSON},
     ),
     "handoff": Row(SESSION, "--show --clear --session", typed="--transcript --source"),
@@ -103,8 +105,8 @@ VERBS: dict[str, Row] = {
     ),
     "load": Row(SESSION, "--explain --mode"),
     "why": Row(SESSION, "--session"),
-    "on": Row(SESSION, "--session", person="--project --mine"),
-    "off": Row(SESSION, "--session", person="--project --mine"),
+    "on": Row(SESSION, "--session", words={"project": PERSON, "mine": PERSON}),
+    "off": Row(SESSION, "--session", words={"project": PERSON, "mine": PERSON}),
     "status": Row(SESSION),
     "today": Row(SESSION),
     "statusline": Row(SESSION),
@@ -114,7 +116,7 @@ VERBS: dict[str, Row] = {
     "eval": Row(SESSION, "--strict --misses", person="--template", inside="WORDS"),
     "index": Row(
         SESSION,
-        "--build --refresh --verify --status --export --embeddings --workspace",
+        "--embeddings --workspace",
         person="--provider --out --backend --dsn --private",
     ),
     "feedback": Row(SESSION, "--why --session"),
@@ -247,7 +249,8 @@ def refusal(
     for option in ("", *given):
         if _TRUST.index(caller) < _TRUST.index(least(verb, word, option, given.get(option, ""))):
             listed = verb in VERBS and word in VERBS[verb].words
-            said = " ".join([verb, *(words[:2] if listed else ()), *([option] if option else ())])
+            more = [*(words[:2] if listed else ()), *([option] if option else ())]
+            said = " ".join([spellings.spelled(verb), *more])
             return "only a person decides on %s: run `dayleaf %s` in your own terminal" % (
                 DECIDED.get(verb, "that") if listed else "that",
                 one_line(said, 120),
@@ -262,5 +265,5 @@ def refusal(
             return (
                 "in a session, `dayleaf %s` reads only files of the project; a person can name "
                 "others in a terminal"
-            ) % verb
+            ) % spellings.spelled(verb)
     return ""

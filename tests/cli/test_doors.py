@@ -34,14 +34,14 @@ def test_a_record_is_shared_and_taken_back(ok, run, place, project):
         "shared l-x  Alpha" in said
         and "others cannot follow its link" in said
         and "git add .dayleaf" in said
-        and "dayleaf check --staged" in said
+        and "dayleaf store check --staged" in said
     )
     assert (
         Path(project, ".dayleaf/learnings/x.md").exists()
         and "Not committed (1)" in ok("shared")
         and "you, new" in ok("shared", "status")
     )
-    assert "l-x is shared already; `dayleaf unshare l-x` takes it back" in one_line_error(
+    assert "l-x is shared already; `dayleaf record unshare l-x` takes it back" in one_line_error(
         run("share", "l-x"), 2
     )
     assert (
@@ -188,9 +188,9 @@ def test_a_setting_that_came_to_nothing_is_not_kept(ok, run, env, home, client):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("zebra",), "view takes no words"),
-        (("--private",), "are for `dayleaf view --export FILE`"),
-        (("--secrets",), "are for `dayleaf view --export FILE`"),
+        (("zebra",), "store view takes no words"),
+        (("--private",), "are for `dayleaf store view --export FILE`"),
+        (("--secrets",), "are for `dayleaf store view --export FILE`"),
         (("--export", "x.html", "--port", "8080"), "leave --port and --idle out"),
         (("--port", "99999"), "port 99999 cannot be used"),
         (("--port", "zebra"), "is not a whole number above 0"),
@@ -270,7 +270,7 @@ def test_the_page_is_there_until_it_is_stopped(env, place, project):
     """One process, one address; a browser is let in once, and afterwards nobody listens."""
     vault.mixed(place)
     page = subprocess.Popen(
-        [sys.executable, "-I", str(ROOT / "memory"), "view", "--json"],
+        [sys.executable, "-I", str(ROOT / "memory"), "store", "view", "--json"],
         cwd=project,
         env=env,
         stdin=subprocess.DEVNULL,

@@ -1,4 +1,4 @@
-"""`dayleaf harvest`: narrowed, tried, and decided on by a person at a terminal."""
+"""`dayleaf notes harvest`: narrowed, tried, and decided on by a person at a terminal."""
 
 from __future__ import annotations
 

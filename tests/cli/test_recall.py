@@ -128,10 +128,10 @@ def test_how_blame_and_friction_answer_from_the_sessions(place, ok):
 def test_a_handle_without_its_word_says_what_it_wants(run):
     for words, said in (
         (["fix", ""], "fix needs the text of an error"),
-        (["how"], "how needs a tool"),
-        (["blame"], "blame takes one PATH"),
-        (["blame", "/"], "blame needs the path of a file"),
-        (["friction", "x"], "friction takes no words"),
+        (["how"], "show tool needs a tool"),
+        (["blame"], "show file takes one PATH"),
+        (["blame", "/"], "show file needs the path of a file"),
+        (["friction", "x"], "show walls takes no words"),
         (["how", "gh", "--since", "neverwhen"], "neverwhen"),
         (["how", "gh", "--workspace", "nope"], "no workspace 'nope'"),
     ):

@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 
 import pytest
-from harness import talks, vault
+from harness import command, talks, vault
 from harness.command import dayleaf
 from harness.interpreter import PYTHON
 from harness.models import CLAUDE, READER, SAY, STUB
@@ -307,7 +307,7 @@ def seen(shell, *words) -> str:
     """Run `dayleaf` with stderr on a terminal and return what that showed."""
     main, side = pty.openpty()
     child = subprocess.Popen(
-        [sys.executable, "-I", str(ROOT / "memory"), *words],
+        [sys.executable, "-I", str(ROOT / "memory"), *command.spelled(words)],
         cwd=shell.project,
         stderr=side,
         env={**shell.env, "TERM": "xterm"},

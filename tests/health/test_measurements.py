@@ -266,7 +266,7 @@ def test_an_empty_store_and_no_file(run, place, now):
         and "no record to draft" in run("eval", "--template").stderr
     )
     put(place, "p/learnings/a.md", "A title", "x")
-    assert "dayleaf eval --template" in run("eval").stderr
+    assert "dayleaf debug eval --template" in run("eval").stderr
 
 
 def test_every_file_of_the_private_and_shared_tier_is_asked(store, ok, place):

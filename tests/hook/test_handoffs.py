@@ -234,7 +234,7 @@ def test_a_start_is_counted_once(ok, start, place):
 
 
 def test_the_receipt_says_that_the_handoff_was_shown(ok, start):
-    """`dayleaf why` names it with its reason."""
+    """`dayleaf push why` names it with its reason."""
     ok("handoff", "Look first.")
     start("s1")
     assert re.search(r"c-[0-9a-f]{8}  Look first  handoff\n", ok("why", "s1"))

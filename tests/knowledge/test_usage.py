@@ -575,10 +575,10 @@ def test_a_reason_never_touches_what_a_person_approved(place, run, ok):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("feedback",), "feedback needs an ID and up or down"),
-        (("feedback", "a"), "feedback needs an ID and up or down"),
+        (("feedback",), "record feedback needs an ID and up or down"),
+        (("feedback", "a"), "record feedback needs an ID and up or down"),
         (("feedback", "a", "dwn"), "did you mean 'down'?"),
-        (("feedback", "up", "a"), "the id comes first: `dayleaf feedback a up`"),
+        (("feedback", "up", "a"), "the id comes first: `dayleaf record feedback a up`"),
         (("feedback", "nosuch", "up"), "no record 'nosuch'"),
         (("feedback", "a", "up", "--why", " "), "the reason is empty"),
         (("feedback", "a", "up", "--whi", "x"), "did you mean '--why'?"),

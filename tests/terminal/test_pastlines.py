@@ -154,10 +154,10 @@ def test_status_says_where_pushes_are_off(ok, run, env, project):
     for session in ("bbbb2222", "aaaa1111"):
         hooked(env, project, "SessionStart", session, source="startup")
         ok("off", "--session", session)
-    said = "off in session aaaa1111; `dayleaf on` switches them on"
+    said = "off in session aaaa1111; `dayleaf push on` switches them on"
     for words in (["status"], ["doctor"], ["load", "jwt"]):
         assert "pushes: " + said in run(*words).stdout, words
-    assert "off in session bbbb2222; `dayleaf on --session bbbb2222`" in ok("status")
+    assert "off in session bbbb2222; `dayleaf push on --session bbbb2222`" in ok("status")
     assert "would be chosen (1 record)" in ok("load", "jwt")
     for session in ("bbbb2222", "aaaa1111"):
         ok("on", "--session", session)
@@ -165,7 +165,7 @@ def test_status_says_where_pushes_are_off(ok, run, env, project):
     ok("off", "--project")
     for words in (["status"], ["doctor"], ["load", "jwt"]):
         assert (
-            "pushes: off in this project; `dayleaf on --project` switches them on"
+            "pushes: off in this project; `dayleaf push on project` switches them on"
             in run(*words).stdout
         ), words
     assert "\nchosen" not in ok("load", "jwt") and "would be chosen" in ok("load", "jwt")

@@ -113,7 +113,11 @@ def test_a_slash_command_is_answered_by_the_hook_or_through_the_model(lab, versi
         (lab.root / "bin" / "dayleaf").symlink_to(PLUGIN + "/bin/dayleaf")
         path = f"{lab.root}/bin:{path}"
     answer, requests = ask(
-        lab, "/dayleaf:status", tool("Bash", command="dayleaf status"), "Shown.", env={"PATH": path}
+        lab,
+        "/dayleaf:status",
+        tool("Bash", command="dayleaf store status"),
+        "Shown.",
+        env={"PATH": path},
     )
     if version == NEWEST:
         assert (requests, lab.api.messages()) == ([], [])
