@@ -163,7 +163,7 @@ def _choose(call: Call, asked: list[str]) -> int:
         return call.answer(
             {"backend": "local", "stopped": stopped}, [*(_said(local) if local else ()), *lines]
         )
-    given, private = call.options.dsn or "", call.options.private or call.settings["index.private"]
+    given, private = call.options.dsn or "", bool(call.options.private)
     if backend.has_password(given):
         raise UsageError("--dsn " + backend.SECRET)
     said = given or backend.named(call.settings, home, call.env)
@@ -181,7 +181,6 @@ def _choose(call: Call, asked: list[str]) -> int:
     for key, value in (
         ("index.backend", "postgres"),
         ("index.dsn", given or None),
-        ("index.private", private or None),
     ):
         if value is not None:
             change_config(path, key, value, files.FILE_MODE)
@@ -245,9 +244,7 @@ def _export(call: Call) -> int:
     from memory.index import topics
 
     with call.spinner("reading the records"):
-        value = to_json(
-            topics.export(call.place, call.now, categories(call.settings["load.routes"]))
-        )
+        value = to_json(topics.export(call.place, call.now, categories()))
     if not call.options.out:
         print(value)
         return 0
@@ -406,28 +403,6 @@ def checked(key: str, said: str) -> Any:
                 ('; write it as JSON: ["a","b"]' if isinstance(DEFAULTS[key], list) else ""),
             )
         )
-    if key == "load.routes" and any(
-        not isinstance(route, str) or ":" not in route[1:] for route in value[key]
-    ):
-        raise UsageError(
-            "load.routes takes a list like [\"payments: stripe invoice\"], not '%s'" % shown(said)
-        )
-    if key == "context.tags":
-        from memory.hook.context import weighted
-
-        weighted(",".join(map(str, value[key])))
-    if key == "recall.without":
-        from memory.recall.rank import ADJUSTMENTS
-
-        for name in value[key]:
-            if name not in ADJUSTMENTS:
-                raise UsageError(
-                    "recall.without takes a list of %s; %s"
-                    % (
-                        ", ".join(ADJUSTMENTS),
-                        nearest(str(name), ADJUSTMENTS, "not '%s'" % shown(str(name))),
-                    )
-                )
     if key == "index.dsn":
         from memory.index import backend
 

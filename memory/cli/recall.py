@@ -314,7 +314,7 @@ def load(call: Call) -> int:
     from memory.terminal import pastlines
 
     with contextlib.suppress(OSError):  # as the start of that new session would
-        manifests.remember(call.place, call.settings)
+        manifests.remember(call.place)
     value = accounts.load(
         call.place, call.settings, call.text(kept=False).strip(), call.options.mode
     )

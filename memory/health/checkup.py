@@ -11,10 +11,10 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 
-from memory.core import ProviderError, UsageError, clock, config, fastjson, files, layout, walk
+from memory.core import ProviderError, clock, config, fastjson, files, layout, walk
 from memory.core.plaintext import count
 from memory.health import FAIL, OK, WARN, Finding, accounts, figures, inspection
-from memory.hook import context, handoffs
+from memory.hook import handoffs
 from memory.index.kept import Head
 from memory.knowledge import housekeeping
 from memory.session import transcript
@@ -408,15 +408,6 @@ def settings_of(place: layout.Place, settings: config.Config) -> Iterator[Findin
         found, _, remedy = problem.rpartition("; ")
         yield Finding(
             WARN, "config", found or problem, remedy if found else "correct the line, or remove it"
-        )
-    try:
-        context.weighted(",".join(map(str, settings["context.tags"])))
-    except UsageError as error:
-        yield Finding(
-            WARN,
-            "config",
-            "context.tags has no effect: %s" % error,
-            "`dayleaf config set context.tags '[\"name=1.5\"]'`",
         )
     if not settings.problems:
         changed = sum(settings[key] != default for key, default in config.DEFAULTS.items())

@@ -22,7 +22,7 @@ from memory.health.goldens import MEASURES, Golden, Set
 from memory.index import embedder, vectorfile
 from memory.recall import fuzzy, scoring
 from memory.recall.hit import Hit
-from memory.recall.search import Searcher
+from memory.recall.search import WITHOUT, Searcher
 from memory.recall.semantic import SET_UP, Semantic
 
 GREP, LEXICAL, FUZZY, SEMANTIC = "grep", "lexical", "fuzzy", "semantic"
@@ -114,7 +114,7 @@ def measure(
         SEMANTIC
         if SEMANTIC in answers and settings["recall.semantic"]
         else FUZZY
-        if FUZZY in answers and "fuzzy" not in settings["recall.without"]
+        if FUZZY in answers
         else LEXICAL
     )
     ranks = {
@@ -165,11 +165,9 @@ def _asked(
 
 def _with(settings: config.Config, without: bool) -> config.Config:
     """Return settings with the search for misspellings switched off or on."""
-    left_out = [part for part in settings["recall.without"] if part != "fuzzy"] + [
-        "fuzzy"
-    ] * without
+    left_out = ["fuzzy"] * without
     return config.Config(
-        {**settings.values, "recall.without": left_out}, settings.sources, settings.problems
+        {**settings.values, WITHOUT: left_out}, settings.sources, settings.problems
     )
 
 

@@ -543,7 +543,7 @@ def _derive(todo: Job) -> None:
     """Keep what the project's manifests say, for the prompts and starts to come."""
     from memory.project import manifests
 
-    manifests.remember(todo.place, todo.settings)
+    manifests.remember(todo.place)
 
 
 def _recover(todo: Job) -> None:

@@ -51,8 +51,6 @@ WRONG = [
     (["config", "set", "load.top", "three"], "takes a number"),
     (["config", "set", "load.enabled", "maybe"], "takes true or false"),
     (["config", "set", "redact.allow", "x"], "write it as JSON"),
-    (["config", "set", "recall.without", '["recnecy"]'], "did you mean 'recency'?"),
-    (["config", "set", "load.routes", '["payments stripe"]'], "load.routes takes a list like"),
     (["config", "set", "distill.provider", "claud"], "did you mean 'claude'?"),
     (["config", "sett"], "did you mean 'set'?"),
     (["rule", "aprove", "r-1"], "did you mean 'approve'?"),

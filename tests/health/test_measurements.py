@@ -101,17 +101,6 @@ def test_each_ranker_beside_the_baseline(store, ok, tmp_path):
     assert "0.67*" not in said
 
 
-def test_without_misspellings_where_the_user_wants_none(store, ok, tmp_path):
-    """`recall.without` may hold `fuzzy`: then recall does not guess, and eval says that lexical is
-    what recall uses.
-    """
-    assert "l11" in ok("recall", "thumbnial") and "l11" not in ok(
-        "recall", "thumbnial", DAYLEAF_RECALL_WITHOUT='["fuzzy"]'
-    )
-    path = golden(tmp_path / "g.yaml", ("thumbnial", "l11"))
-    assert result(ok, path, DAYLEAF_RECALL_WITHOUT='["fuzzy"]')["main"] == "lexical"
-
-
 def test_vectors_are_measured_where_they_are_armed(store, now, env, tmp_path):
     """As a ranker of its own; it is the one that recall uses where the setting says so."""
     made = provider(tmp_path)

@@ -449,9 +449,6 @@ def test_what_misled_is_pushed_below_all_others_and_says_so(twins, handled, ok):
     assert next(line for line in after.split("\n") if "reported as misleading" in line).startswith(
         "## [a]"
     )
-    ok("config", "set", "load.recent", "3")
-    newest = block(prompt="something else entirely", session_id="x3")
-    assert "[b]" in newest and "[a]" not in newest
 
 
 def test_what_misled_takes_no_place_of_another(twins, ok):
