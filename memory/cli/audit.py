@@ -68,9 +68,7 @@ def stats(call: Call) -> int:
     with call.spinner("counting"):
         places = lookup.workspaces(call.place, call.options.workspace or "")
         value = figures.figures(places, call.settings, call.now, since)
-    return call.answer(
-        value, charts.lines(value, call.style(), call.options.ascii or charts.is_plain(call.env))
-    )
+    return call.answer(value, charts.lines(value, call.style(), charts.is_plain(call.env)))
 
 
 def doctor(call: Call) -> int:

@@ -597,6 +597,6 @@ def _kept(call: Call, kind: str, tier: str, copy: str, data: bytes) -> Record:
         found.title,
         found.body,
         tier=tier,
-        source=call.options.source or author(call),
+        source=author(call),
         extra=extra,
     )

@@ -270,6 +270,14 @@ TAG = opt("--tag", action="append", metavar="TAG", help="a label (repeatable)")
 WORKSPACE = opt("--workspace", metavar="NAME", help="another workspace, or `all`")
 SOURCE = opt("--source", type=choice(("human", "agent")), help=argparse.SUPPRESS)
 TRANSCRIPT = opt("--transcript", metavar="PATH", help=argparse.SUPPRESS)
+LIMIT = opt("--limit", type=whole, metavar="N", help="show at most N")
+VERSION = opt(
+    "--version",
+    action="append",
+    type=versions,
+    metavar="V",
+    help="for this version (repeatable), or `unversioned`",
+)
 FILTERS = (
     opt("--since", metavar="WHEN", help="only what is newer: 3d, 2h, a date, `yesterday`"),
     opt("--days", type=whole, metavar="N", help="the last N days"),
@@ -281,13 +289,7 @@ FILTERS = (
     opt("--file", metavar="PATH", help="that mentions this file"),
     opt("--branch", metavar="BRANCH", help="from this branch"),
     opt("--session", metavar="ID", help="from this session"),
-    opt(
-        "--version",
-        action="append",
-        type=versions,
-        metavar="V",
-        help="for this version (repeatable), or `unversioned`",
-    ),
+    VERSION,
     WORKSPACE,
     opt(
         "--context-tags",
@@ -301,7 +303,7 @@ FILTERS = (
     flag("--explain", help="show how each score is made up"),
 )
 PAST = (
-    opt("--limit", type=whole, metavar="N", help="show at most N"),
+    LIMIT,
     opt("--since", metavar="WHEN", help="only newer sessions: 3d, 2h, a date, `yesterday`"),
     WORKSPACE,
 )
@@ -314,8 +316,6 @@ VECTORS_BY = opt(
 SECTIONS = (
     opt("--section", metavar="S", help="only the section with this heading or number"),
     flag("--outline", help="list the sections with their numbers"),
-    flag("--next", help="the section after the one that --section names"),
-    flag("--previous", help="the section before that one"),
 )
 VERBS: dict[str, Verb] = {
     "recall": Verb(
@@ -326,7 +326,6 @@ VERBS: dict[str, Verb] = {
             *FILTERS,
             VECTORS_BY,
             opt("--type", type=choice(TYPES), help="only resources: " + ", ".join(TYPES)),
-            flag("--no-links", help="leave out the records that the hits link to"),
             flag("--group", help="put hits of one kind together"),
             flag("--batch", help="read queries from stdin, as JSONL"),
         ),
@@ -342,11 +341,11 @@ VERBS: dict[str, Verb] = {
         ),
     ),
     "fix": Verb("recall", "ERROR|-", "show what was done about this error before", PAST, True),
-    "how": Verb("recall", "TOOL [VERB]", "show which calls of a tool worked here", PAST),
+    "how": Verb("recall", "TOOL [VERB]", "show which calls of a tool worked here", (LIMIT,)),
     "blame": Verb(
-        "recall", "PATH", "show which sessions touched a file, and what was decided", PAST
+        "recall", "PATH", "show which sessions touched a file, and what was decided", (LIMIT,)
     ),
-    "friction": Verb("recall", "", "show the errors that several sessions ran into", PAST),
+    "friction": Verb("recall", "", "show the errors that several sessions ran into", (LIMIT,)),
     "distill": Verb(
         "tell",
         "QUESTION",
@@ -438,7 +437,6 @@ VERBS: dict[str, Verb] = {
             flag("--clear", help="stop showing it"),
             SESSION,
             TRANSCRIPT,
-            SOURCE,
         ),
         True,
     ),
@@ -464,8 +462,6 @@ VERBS: dict[str, Verb] = {
             flag("--append", help="update: add to the text"),
             flag("--undo", help="step N: mark it as not done"),
             opt("--reason", metavar="WHY", help="drop: the reason"),
-            SESSION,
-            SOURCE,
         ),
         True,
     ),
@@ -473,16 +469,12 @@ VERBS: dict[str, Verb] = {
         "recall",
         "PROMPT",
         "show what the model would be given with a prompt",
-        (
-            flag("--explain", help="list every candidate, and why it was taken or not"),
-            opt("--mode", default="", metavar="MODE", help="as in this permission mode"),
-        ),
+        (flag("--explain", help="list every candidate, and why it was taken or not"),),
     ),
     "why": Verb(
         "recall",
         "[SESSION|PROMPT_ID|last]",
         "show what the model was given with each prompt, and why",
-        (SESSION,),
     ),
     "on": Verb("index", "[project|mine]", "let notes reach the model again", (SESSION,)),
     "off": Verb("index", "[project|mine]", "keep notes from the model", (SESSION,)),
@@ -512,7 +504,6 @@ VERBS: dict[str, Verb] = {
         (
             opt("--since", metavar="WHEN", help="only what happened since: 7d, a date, `Monday`"),
             WORKSPACE,
-            flag("--ascii", help="draw charts without block characters"),
             flag("--spend", help="show what models cost"),
         ),
     ),
@@ -562,7 +553,7 @@ VERBS: dict[str, Verb] = {
         "show",
         "ID up|down [WHY]",
         "say whether a record helped or misled",
-        (opt("--why", metavar="WHY", help="the reason; the record keeps it"), SESSION),
+        (opt("--why", metavar="WHY", help="the reason; the record keeps it"),),
         True,
     ),
     "forget": Verb(
@@ -675,8 +666,6 @@ VERBS: dict[str, Verb] = {
             opt(
                 "--from", dest="from_file", metavar="FILE", help="start from the text of this file"
             ),
-            SESSION,
-            SOURCE,
         ),
     ),
     "import": Verb(
@@ -739,7 +728,6 @@ VERBS: dict[str, Verb] = {
             opt(
                 "--link", action="append", metavar="ID", help="a record it belongs to (repeatable)"
             ),
-            flag("--always", help="show it at the start of every session"),
             flag("--global", dest="tier_global", help="for every project"),
             flag("--shared", help="in the repository, for the team"),
             flag("--pending", help="only those waiting for a decision"),
@@ -748,7 +736,7 @@ VERBS: dict[str, Verb] = {
             "suggest": Part(
                 "TITLE",
                 "suggest a rule; it waits for a person's approval",
-                "--rationale --body --title --tag --link --always --global --shared",
+                "--rationale --body --title --tag --link --global --shared",
             ),
             "list": Part("", "list rules and their state", "--pending"),
             "review": Part("", "decide on the waiting rules one by one, in a terminal"),
@@ -782,8 +770,9 @@ VERBS: dict[str, Verb] = {
             ),
             flag("--stdin", help="let it read stdin (default: it reads nothing)"),
             flag("--dry-run", help="say what would run"),
-            *FILTERS,
-            VECTORS_BY,
+            TAG,
+            VERSION,
+            LIMIT,
         ),
         parts={
             "add": Part(
@@ -799,7 +788,7 @@ VERBS: dict[str, Verb] = {
             "show": Part(
                 "ID",
                 "print a resource, its outline or one section",
-                "--section --outline --next --previous",
+                "--section --outline",
             ),
             "refresh": Part("ID…", "read changed files again", "--all --force --text"),
             "update": Part(
@@ -811,7 +800,7 @@ VERBS: dict[str, Verb] = {
             "search": Part(
                 "QUERY",
                 "search the resources",
-                " ".join(option.flags[0] for option in (*FILTERS, VECTORS_BY)) + " --type",
+                "--type --tag --version --limit",
             ),
             "reindex": Part("[ID…]", "index resources again"),
             "approve": Part("ID…", "let a script run as it is now; only a person can"),

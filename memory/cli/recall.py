@@ -53,7 +53,7 @@ def recall(call: Call) -> int:
         ):
             print(line)
         return 0
-    found = found_by(call, words, call.options.limit, not call.options.no_links)
+    found = found_by(call, words, call.options.limit, call.verb == "recall")
     if call.options.hook:
         print(results.for_model(found, words))
     else:
@@ -113,31 +113,23 @@ def _semantic(call: Call) -> Semantic:
     return Semantic(call.settings, getattr(call.options, "vectors_by", "") or "", call.env)
 
 
+FILTERED = (
+    "since days to kind type tag topic file branch session version workspace context-tags min-score"
+).split()
+
+
 def _query(call: Call, words: str, limit: int | None) -> Query:
     """Turn the filters into what recall asks for; raises UsageError."""
     from memory.recall import question
 
-    o = call.options
+    o = vars(call.options)  # a search of resources has fewer of them
     given = {
         "query": words or None,
-        "since": o.since,
-        "days": o.days,
-        "from": o.from_,
-        "to": o.to,
-        "kind": o.kind,
-        "type": getattr(o, "type", None),
-        "tag": o.tag,
-        "topic": o.topic,
-        "file": o.file,
-        "branch": o.branch,
-        "session": o.session,
-        "version": o.version,
-        "workspace": o.workspace,
-        "context-tags": o.context_tags,
-        "semantic": o.semantic or None,
-        "lexical": o.lexical or None,
+        "from": o.get("from_"),
+        "semantic": o.get("semantic") or None,
+        "lexical": o.get("lexical") or None,
         "limit": limit,
-        "min-score": o.min_score,
+        **{name: o.get(name.replace("-", "_")) for name in FILTERED},
     }
     return question.options(given, call.now, clock.local_offset(call.now))
 
@@ -294,7 +286,7 @@ def _past(
     from memory.knowledge import history
 
     wanted = history.Wanted(
-        holds, words, every, call.options.workspace or "", _since(call), decisions
+        holds, words, every, getattr(call.options, "workspace", None) or "", _since(call), decisions
     )
     with call.spinner("reading the sessions"):
         return history.read(call.place, call.settings, wanted, call.now)
@@ -303,7 +295,7 @@ def _past(
 def _since(call: Call) -> float | None:
     from memory.recall import timewords
 
-    since = call.options.since
+    since = getattr(call.options, "since", None)
     return timewords.instant(since, call.now, clock.local_offset(call.now)) if since else None
 
 
@@ -315,9 +307,7 @@ def load(call: Call) -> int:
 
     with contextlib.suppress(OSError):  # as the start of that new session would
         manifests.remember(call.place)
-    value = accounts.load(
-        call.place, call.settings, call.text(kept=False).strip(), call.options.mode
-    )
+    value = accounts.load(call.place, call.settings, call.text(kept=False).strip(), "")
     return call.answer(value, pastlines.loaded(value, call.options.explain))
 
 

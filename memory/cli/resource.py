@@ -388,7 +388,7 @@ def _show(call: Call, words: list[str]) -> int:
 def _search(call: Call, words: list[str]) -> int:
     """Recall among the resources."""
     call.words, call.options.kind, call.options.batch = words, ["resource"], False
-    call.options.no_links, call.options.group = True, False
+    call.options.explain, call.options.group = False, False
     return recall.recall(call)
 
 

@@ -11,7 +11,6 @@ from memory.core import StoreError, UsageError, approvals, files, layout, record
 from memory.core.layout import Place
 from memory.core.plaintext import count, one_line, visible
 from memory.core.records import Record
-from memory.hook import context
 from memory.knowledge import approvalstate
 from memory.knowledge.approvalstate import Standing
 from memory.recall.hit import record_json
@@ -68,7 +67,7 @@ def _suggest(call: Call, words: list[str]) -> int:
     body = (read_stdin() if options.body == "-" else options.body or "").strip()
     body = body + "\n" if body else ""
     there = store.same("rule", title, body, tier)
-    tags = [*(options.tag or ()), *([context.ALWAYS] if options.always else [])]
+    tags = list(options.tag or ())
     kept = there or store.add(
         "rule",
         title,

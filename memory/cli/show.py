@@ -320,10 +320,6 @@ def _section(call: Call, found: Record) -> tuple[str, dict[str, Any], list[str]]
 
     o = call.options
     if not o.section:
-        if o.next or o.previous:
-            raise UsageError(
-                "--next and --previous need --section with the section that you have read"
-            )
         return found.body, {}, []
     listed = sections.outline(found.body)
     one = sections.find(listed, o.section)
@@ -333,14 +329,6 @@ def _section(call: Call, found: Record) -> tuple[str, dict[str, Any], list[str]]
             o.section, headings, "it has %s" % (", ".join(headings[:8]) or "no headings")
         )
         raise UsageError("%s has no section '%s'; %s" % (found.id, shown(o.section), known))
-    for at, word in ((1, "after"),) * o.next + ((0, "before"),) * o.previous:
-        moved = sections.beside(listed, one)[at]
-        if moved is None:
-            raise UsageError(
-                "%s has no section %s %d; `dayleaf show %s --outline` lists them"
-                % (found.id, word, one.number, found.id)
-            )
-        one = moved
     beside = dict(zip(("previous", "next"), sections.beside(listed, one)))
     ways = [
         "%s: %d %s  `dayleaf show %s --section %d`"

@@ -279,7 +279,7 @@ def _noted(call: Call, said: str) -> Record:
         call.store(),
         first_clause(strip_private(note)),
         note + "\n",
-        call.options.source or author(call),
+        author(call),
         session_of(call),
         {"branch": head.branch or None, "commit": head.commit or None},
     )

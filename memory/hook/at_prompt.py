@@ -45,7 +45,7 @@ FILES_READ = 50  # files ranked where there is no index
 READ_CHARS = 8000
 SHOWN = ("keep", "status", "why", "standup", "harvest", "plan", "feedback", "on", "off")
 GIVEN = ("recall", "distill", "learn", "checkpoint", "handoff")
-WITH_SESSION = ("why", "on", "off", "learn", "checkpoint", "handoff", "plan", "feedback")
+WITH_SESSION = ("on", "off", "learn", "checkpoint", "handoff")
 COMMAND_TIMEOUT = 105  # seconds for the child; the host ends this hook after 120
 MET_CHARS, MET_WORDS = 2000, 60  # of a prompt that are remembered as hashes
 # words of a prompt that changes the subject, and how many of them are new
@@ -571,7 +571,7 @@ def _options(verb: str, event: Event) -> list[str]:
     session = layout.safe_id(event.get("session_id"))
     options = ["--hook"] if verb in GIVEN else []
     options += ["--session", session] if session and verb in WITH_SESSION else []
-    if verb in ("learn", "handoff", "plan"):
+    if verb == "learn":
         # the user typed it, although the client's environment says agent
         options += ["--source", "human"]
     transcript = event.get("transcript_path")

@@ -66,15 +66,15 @@ FILTERS = (
     "--workspace --context-tags --semantic --lexical --limit --min-score --explain"
 )
 PAST = "--limit --since --workspace"
-SECTIONS = "--section --outline --next --previous"
+SECTIONS = "--section --outline"
 VERBS: dict[str, Row] = {
-    "recall": Row(SESSION, FILTERS + " --type --no-links --group --batch", person="--provider"),
+    "recall": Row(SESSION, FILTERS + " --type --group --batch", person="--provider"),
     "show": Row(SESSION, SECTIONS),
     "expand": Row(SESSION, "--limit --full"),
     "fix": Row(SESSION, PAST),
-    "how": Row(SESSION, PAST),
-    "blame": Row(SESSION, PAST),
-    "friction": Row(SESSION, PAST),
+    "how": Row(SESSION, "--limit"),
+    "blame": Row(SESSION, "--limit"),
+    "friction": Row(SESSION, "--limit"),
     "distill": Row(
         SESSION,
         FILTERS + " --max-tokens --provider=extract --provider=none --save --no-cache",
@@ -98,13 +98,11 @@ VERBS: dict[str, Row] = {
         person="--provider --yes",
         words={"on": PERSON, "off": PERSON, "write": PERSON},
     ),
-    "handoff": Row(SESSION, "--show --clear --session", typed="--transcript --source"),
+    "handoff": Row(SESSION, "--show --clear --session", typed="--transcript"),
     "standup": Row(SESSION, "--since --until --markdown --workspace"),
-    "plan": Row(
-        SESSION, "--shared --replace --step --append --undo --reason --session", typed="--source"
-    ),
-    "load": Row(SESSION, "--explain --mode"),
-    "why": Row(SESSION, "--session"),
+    "plan": Row(SESSION, "--shared --replace --step --append --undo --reason"),
+    "load": Row(SESSION, "--explain"),
+    "why": Row(SESSION),
     "on": Row(SESSION, "--session", words={"project": PERSON, "mine": PERSON}),
     "off": Row(SESSION, "--session", words={"project": PERSON, "mine": PERSON}),
     "status": Row(SESSION),
@@ -112,14 +110,14 @@ VERBS: dict[str, Row] = {
     "statusline": Row(SESSION),
     "doctor": Row(SESSION, person="--fix"),
     "check": Row(SESSION, "--staged", inside="WORDS"),
-    "stats": Row(SESSION, "--since --workspace --ascii --spend"),
+    "stats": Row(SESSION, "--since --workspace --spend"),
     "eval": Row(SESSION, "--strict --misses", person="--template", inside="WORDS"),
     "index": Row(
         SESSION,
         "--embeddings --workspace",
         person="--provider --out --backend --dsn --private",
     ),
-    "feedback": Row(SESSION, "--why --session"),
+    "feedback": Row(SESSION, "--why"),
     "forget": Row(TYPED, "--hard --yes --reason --session --day --file --mentions"),
     "restore": Row(PERSON, "--into --merge --replace --trust --identity --dry-run"),
     "backup": Row(PERSON, "--workspace --shared --here --age"),
@@ -130,7 +128,7 @@ VERBS: dict[str, Row] = {
     "upkeep": Row(SESSION, "--only --contradictions", person="--apply --clock-is-right"),
     "undo": Row(PERSON),
     "audit": Row(SESSION, "--workspace --strict"),
-    "new": Row(PERSON, "--shared --global --replace --from --session --source"),
+    "new": Row(PERSON, "--shared --global --replace --from"),
     "import": Row(
         SESSION,
         "--dry-run --shared --kind --since",
@@ -143,7 +141,7 @@ VERBS: dict[str, Row] = {
     "open": Row(PERSON, "--folder"),
     "rule": Row(
         SESSION,
-        "--rationale --body --title --tag --link --shared --pending --always",
+        "--rationale --body --title --tag --link --shared --pending",
         typed="--global",
         words={"approve": PERSON, "reject": PERSON, "review": PERSON, "edit": PERSON},
     ),
@@ -151,13 +149,11 @@ VERBS: dict[str, Row] = {
     "keep": Row(TYPED, "--tag"),
     "resource": Row(
         SESSION,
-        FILTERS
-        + " "
-        + SECTIONS
-        + " --type --title --shared --text --stale --all --timeout --stdin "
+        SECTIONS
+        + " --tag --version --limit --type --title --shared --text --stale --all --timeout --stdin "
         "--dry-run",
         typed="--global",
-        person="--provider --force --reason",
+        person="--force --reason",
         inside="--path --cwd",
         words={"approve": PERSON, "reject": PERSON, "delete": PERSON},
     ),

@@ -337,8 +337,9 @@ def to_json(value: Any) -> str:
 
 
 def author(call: Call) -> str:
-    """Say who writes: inside an agent's shell it is the model."""
-    return "agent" if boundary.is_agent(call.env) else "human"
+    """Say who writes: inside an agent's shell it is the model, but for a typed slash command."""
+    by_model = boundary.is_agent(call.env) and not boundary.is_typed(call.env)
+    return "agent" if by_model else "human"
 
 
 def first_clause(said: str) -> str:

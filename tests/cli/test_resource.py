@@ -130,7 +130,7 @@ def test_a_shared_resource_lies_in_its_repository(run, tmp_path):
         (["add", "x", "--type", "dco"], "did you mean 'doc'?"),
         (["add", "x", "--stale"], "takes no --stale; that is for `resource list`"),
         (["list", "x"], "takes no more words"),
-        (["list", "--since", "3d"], "takes no --since; that is for `resource search`"),
+        (["list", "--limit", "3"], "takes no --limit; that is for `resource search`"),
         (["refresh"], "takes an ID or --all"),
         (["refresh", "x", "--all"], "takes an ID or --all"),
         (["update", "r-1"], "names the resources"),

@@ -56,8 +56,6 @@ def test_what_has_no_row_is_a_persons():
         ("learn", ["x"], {"--source": "human"}),
         ("learn", ["x"], {"--global": ""}),
         ("learn", ["x"], {"--confidence": "high"}),
-        ("plan", ["x"], {"--source": "human"}),
-        ("handoff", ["x"], {"--source": "human"}),
         ("checkpoint", [], {"--transcript": "/etc/passwd"}),
         ("rule", ["approve", "x"], {}),
         ("rule", ["suggest", "x"], {"--global": ""}),
