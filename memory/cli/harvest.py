@@ -37,7 +37,7 @@ QUESTION = (
 )
 # newest checkpoints that a model gets, and characters of their bodies together
 SENT, SENT_CHARS = 40, 100_000
-OPTIONS = ("since", "session", "limit", "provider", "dry_run")
+OPTIONS = ("since", "limit", "provider", "dry_run")
 WAYS, DONE = (
     ("accept", "edit", "reject", "skip", "quit"),
     {"accept": "accepted", "reject": "rejected"},
@@ -101,15 +101,14 @@ def _asked_for(call: Call, store: Store, kind: str) -> list[Record]:
     from memory.recall import timewords
     from memory.store.redactor import without_private
 
-    since, session = call.options.since, call.options.session
+    since = call.options.since
     low = (
         timewords.instant(since, call.now, clock.local_offset(call.now)) if since else float("-inf")
     )
     return [
         without_private(r)
         for r in store.each((kind,))
-        if session in (None, r.meta.get("session"))
-        and not repeats(r)
+        if not repeats(r)
         and max(r.created, clock.parse(str(r.meta.get("until") or "")) or 0.0) >= low
     ]
 

@@ -224,7 +224,7 @@ def forget(call: Call) -> int:
     store = call.store()
     found = lookup.own(call.place, call.settings, id)
     _mark_forgotten(call, found)
-    away = store.archive(found.name, call.options.reason or "forgotten")
+    away = store.archive(found.name, "forgotten")
     call.indexed()
     ledger.moved(call.place)
     stays, note = _staying(store, [found])
@@ -448,7 +448,7 @@ def _taken(call: Call, store: Store, found: Sequence[Record], reason: str) -> st
         _removed(call, store, found)
         return "removed"
     for record in found:
-        store.archive(record.name, call.options.reason or reason)
+        store.archive(record.name, reason)
     call.indexed()
     ledger.moved(call.place)
     return "archived"

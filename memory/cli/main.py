@@ -172,7 +172,8 @@ def _say_new_spelling(name: str, option: str) -> None:
     if not option and name not in spellings.MOVED:
         return
     typed = "dayleaf " + " ".join(filter(None, (name, option)))
-    now = " ".join(filter(None, (spellings.typed(name), option[2:])))
+    new = spellings.OPTIONS[name][option] if option else ""
+    now = " ".join(filter(None, (spellings.typed(name), new)))
     warn("`%s` is `%s` now; the old spelling goes with the next release" % (typed, now))
 
 
@@ -369,7 +370,6 @@ VERBS: dict[str, Verb] = {
         "propose learnings from the checkpoints",
         (
             opt("--since", metavar="WHEN", help="only newer checkpoints: 7d, a date, `yesterday`"),
-            opt("--session", metavar="ID", help="only checkpoints of this session"),
             opt("--limit", type=whole, metavar="N", help="at most N candidates (default: 10)"),
             opt("--provider", type=choice(MODELS), help="ask a model: %s" % ", ".join(MODELS)),
             flag("--dry-run", help="show them and write nothing"),
@@ -573,7 +573,6 @@ VERBS: dict[str, Verb] = {
             opt("--mentions", metavar="TEXT", help="everything that contains this text"),
             flag("--hard", help="remove it for good"),
             flag("--yes", help="do not ask"),
-            opt("--reason", metavar="WHY", help="the reason, for the archive's log"),
         ),
     ),
     "restore": Verb(
@@ -681,8 +680,7 @@ VERBS: dict[str, Verb] = {
                 type=choice([kind for kind in KINDS if kind not in layout.SAID]),
                 help="dir: the kind of files that name none (default: learning)",
             ),
-            flag("--project", help="claude-memory: leave out your own CLAUDE.md"),
-            flag("--all", help="claude-memory: from every project"),
+            flag("--all", help="claude-memory, transcripts: from every project"),
             opt(
                 "--since",
                 metavar="WHEN",
@@ -693,7 +691,6 @@ VERBS: dict[str, Verb] = {
                 type=choice(AGENTS),
                 help="transcripts: from %s (default: Claude Code)" % " or ".join(AGENTS),
             ),
-            flag("--all-projects", help="transcripts: from every workspace"),
         ),
     ),
     "edit": Verb("learn", "ID", "change a record in $EDITOR; a copy is checked before it is saved"),
@@ -701,7 +698,6 @@ VERBS: dict[str, Verb] = {
         "show",
         "[ID]",
         "open a record's file, or the folder of this project's notes, on your desktop",
-        (flag("--folder", help="open the folder that holds the record"),),
     ),
     "keep": Verb(
         "keep",
@@ -761,7 +757,6 @@ VERBS: dict[str, Verb] = {
             *SECTIONS,
             flag("--all", help="all of them"),
             flag("--force", help="replace a text that was edited by hand"),
-            opt("--reason", metavar="WHY", help="the reason, for the archive's log"),
             opt("--timeout", type=whole, metavar="S", help="stop it after S seconds (default: 60)"),
             opt(
                 "--cwd",
@@ -796,7 +791,7 @@ VERBS: dict[str, Verb] = {
                 "change a title, tags, versions or the file",
                 "--title --version --tag --path --force --text",
             ),
-            "delete": Part("ID", "move a resource to the archive; its file stays", "--reason"),
+            "delete": Part("ID", "move a resource to the archive; its file stays"),
             "search": Part(
                 "QUERY",
                 "search the resources",

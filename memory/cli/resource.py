@@ -222,7 +222,7 @@ def _unless_edited(call: Call, found: Record) -> None:
 def _delete(call: Call, words: list[str]) -> int:
     """Move a resource to the archive; the file that it describes stays."""
     found = _one(call, words)
-    away = call.store().archive(found.name, call.options.reason or "deleted")
+    away = call.store().archive(found.name, "deleted")
     call.indexed()
     return call.answer(
         {"id": found.id, "from": found.name, "to": away},

@@ -573,7 +573,6 @@ def open(call: Call) -> int:
     if call.words:
         found, place = find_anywhere(call.place, call.settings, call.one("ID"))
         path = place.path(found.name)
-    path = path.rpartition("/")[0] if call.options.folder and call.words else path
     opener = next(filter(None, map(shutil.which, OPENERS)), None)
     if opener is None or not Path(path).exists():
         raise StoreError(

@@ -55,12 +55,14 @@ FAMILIES: dict[str, list[str]] = {}
 for _row, _new in MOVED.items():
     if _new:
         FAMILIES.setdefault(_new.partition(" ")[0], []).append(_row)
-# Options that are words now, by verb.
-WORDS = {
-    "index": ("--build", "--refresh", "--verify", "--status", "--export"),
-    "notes": ("--project", "--mine"),
-    "on": ("--project", "--mine"),
-    "off": ("--project", "--mine"),
+_SCOPES = {"--project": "project", "--mine": "mine"}
+# Options that are spelt otherwise now, most as words, by verb.
+OPTIONS = {
+    "index": {"--" + word: word for word in "build refresh verify status export".split()},
+    "notes": _SCOPES,
+    "on": _SCOPES,
+    "off": _SCOPES,
+    "import": {"--all-projects": "--all"},
 }
 
 
@@ -81,7 +83,8 @@ def row_of(argv: Sequence[str]) -> tuple[str, int]:
 
 
 def respelled(row: str, argv: Sequence[str]) -> tuple[list[str], str]:
-    """Return the words of a verb with an old option as a word, and the option, "" for none."""
+    """Return the words of a verb with an old option as it is spelt now, and the old one or ""."""
     stop = argv.index("--") if "--" in argv else len(argv)
-    old = next((word for word in argv[:stop] if word in WORDS.get(row, ())), "")
-    return [word[2:] if old and word == old else word for word in argv], old
+    known = OPTIONS.get(row, {})
+    old = next((word for word in argv[:stop] if word in known), "")
+    return [known[old] if old and word == old else word for word in argv], old

@@ -112,7 +112,7 @@ def read_call(name: str, verb: Verb, argv: list[str], env: dict[str, str], now: 
     _check_repeated(verb, argv[:at])
     if options.args_from_stdin:
         said, rest = lenient(read_stdin(), verb)
-        rest = rest[2:] if rest in spellings.WORDS.get(name, ()) else rest
+        rest = spellings.OPTIONS.get(name, {}).get(rest, rest)
         _check_repeated(verb, [*argv[:at], *said])
         reader.parse_known_args(said, options)
         words += [rest] if rest else []

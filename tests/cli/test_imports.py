@@ -70,10 +70,6 @@ def test_trouble_in_the_frontmatter_of_a_source_is_told_line_by_line(ok, project
         (["tree", "empty", "--since", "3d"], "--since is for import transcripts"),
         (["transcripts", "--shared"], "--shared is for import tree and dir"),
         (["claude-memory", "x"], "import claude-memory takes no more words; leave 'x' out"),
-        (
-            ["claude-memory", "--all", "--project"],
-            "--all and --project exclude each other; use one",
-        ),
         (["dir", "empty", "--kind", "lesson"], "unknown value 'lesson'"),
         (
             ["tree", "empty", "--shared", "--global"],

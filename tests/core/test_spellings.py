@@ -32,4 +32,8 @@ def test_an_old_option_is_read_as_its_word_and_text_is_not():
         "--verify",
     )
     assert spellings.respelled("index", ["--", "--verify"]) == (["--", "--verify"], "")
+    assert spellings.respelled("import", ["transcripts", "--all-projects"]) == (
+        ["transcripts", "--all"],
+        "--all-projects",
+    )
     assert spellings.respelled("recall", ["--verify"]) == (["--verify"], "")

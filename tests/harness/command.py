@@ -32,7 +32,7 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 def spelled(words: Sequence[str]) -> list[str]:
     """Return a call as a person types it; tests name a verb by the key of its row."""
-    if not words or words[0] not in (*spellings.MOVED, *spellings.WORDS):
+    if not words or words[0] not in (*spellings.MOVED, *spellings.OPTIONS):
         return list(words)
     return [*spellings.spelled(words[0]).split(), *spellings.respelled(words[0], words[1:])[0]]
 

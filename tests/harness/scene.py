@@ -174,7 +174,7 @@ OPERATIONS: dict[str, Callable[[Scene], Any]] = {
     "resource refresh": _run("resource", "refresh", "--all"),
     "import tree": _run("import", "tree", "tree"),
     "redact everywhere": _run("redact", "retry", "--text", "jitter", "--everywhere", "--apply"),
-    "forget checkpoint": _run("forget", "c3", "--reason", "it was a trial"),
+    "forget checkpoint": _run("forget", "c3"),
     "doctor": _run("doctor", "--fix"),
     "unset": _run("config", "unset", "load.top"),
     "backup part": _run("backup", "TOP/part.dayleaf", "--workspace", "WORKSPACE"),
