@@ -5,9 +5,9 @@
 #   ./install.sh --runtime     only the runtime (the hooks run this in the background if it is missing)
 #   ./install.sh --embeddings  the runtime, and a model that makes vectors on this machine (90 MB)
 #   ./install.sh --mcp         the runtime, and what `dayleaf mcp` needs; Claude Code starts it in each session
-#   ./install.sh --view        the runtime, and what `dayleaf view` needs to show a page in your browser
+#   ./install.sh --view        the runtime, and what `dayleaf store view` needs to show a page in your browser
 #   ./install.sh --postgres    the runtime, and what an index in PostgreSQL needs, with a server of your own (25 MB)
-#   ./install.sh --age         the runtime, and what encrypted backups and `dayleaf sync` need
+#   ./install.sh --age         the runtime, and what encrypted backups and `dayleaf store sync` need
 #   ./install.sh --statusline  dayleaf's status line in Claude Code, if you have none yet
 #   ./install.sh --test        what the tests need, then all tests
 #   ./install.sh --uninstall   removes what was set up; your memories stay
@@ -232,7 +232,7 @@ mcp() {
 view() {
   extra view "the page's packages"
   say
-  say 'In a project: `dayleaf view`, then open the address that it prints.'
+  say 'In a project: `dayleaf store view`, then open the address that it prints.'
 }
 
 postgres() {
@@ -249,7 +249,7 @@ postgres() {
 age() {
   extra age 'the package of encryption'
   say
-  say 'Now `dayleaf backup --age RECIPIENT FILE` encrypts, and `dayleaf sync setup WHERE` makes a key.'
+  say 'Now `dayleaf store backup --age RECIPIENT FILE` encrypts, and `dayleaf store sync setup WHERE` makes a key.'
 }
 
 embeddings() {
@@ -513,8 +513,8 @@ install() {
   offer_notes
   if [ -e "$root/$TRANSCRIPT" ]; then demo; fi
   step 'Done.'
-  say "Open Claude Code in a project and work as usual; \`dayleaf status\` or /dayleaf:status shows what it holds."
-  say "Before you commit a project's .dayleaf, let its pre-commit hook run \`dayleaf check --staged\`, which stops secrets; \`dayleaf doctor\` says how."
+  say "Open Claude Code in a project and work as usual; \`dayleaf store status\` or /dayleaf:status shows what it holds."
+  say "Before you commit a project's .dayleaf, let its pre-commit hook run \`dayleaf store check --staged\`, which stops secrets; \`dayleaf doctor\` says how."
 }
 
 uninstall() {

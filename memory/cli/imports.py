@@ -43,7 +43,7 @@ def import_(call: Call) -> int:
     """Bring in a tree, a directory, what the client remembers, or past sessions."""
     kind = call.words[0] if call.words else ""
     if not kind:
-        raise UsageError("import needs to know what to import: one of " + ", ".join(KINDS))
+        raise UsageError("store import needs to know what to import: one of " + ", ".join(KINDS))
     if kind not in KINDS:
         raise unknown_word("import", kind, KINDS)
     for name, of in OPTIONS.items():
@@ -172,8 +172,6 @@ def _dir(call: Call) -> int:
 
 
 def _claude_memory(call: Call) -> int:
-    if call.options.all and call.options.project:
-        raise UsageError("--all and --project exclude each other; use one")
     batches, notes, results = [], [], Result()
     for place in _places(call):
         folder = clientmemory.memory_folder(place, call.env)
@@ -203,7 +201,7 @@ def _claude_memory(call: Call) -> int:
                 lambda path: path[:1] != "/",
             ),
         ]
-        if place.key == call.place.key and not call.options.project:
+        if place.key == call.place.key:
             own, more = clientmemory.user_files(call.env)
             notes.append("the user's own: " + plaintext.count(len(own), "CLAUDE.md file"))
             batches.append(
@@ -299,7 +297,8 @@ def _answer(call: Call, noun: str, result: Result, more: dict[str, Any], notes: 
         few = " ".join(result.private[:SHOWN]) + (" …" if len(result.private) > SHOWN else "")
         notes = [
             *notes,
-            "%s in the private tier from an earlier import and did not move: `dayleaf forget "
+            "%s in the private tier from an earlier import and did not move: `dayleaf "
+            "record forget "
             "--hard ID` for each, then this import again, puts them where you want them now (%s)"
             % (
                 "1 record is"
@@ -334,7 +333,7 @@ def _answer(call: Call, noun: str, result: Result, more: dict[str, Any], notes: 
     lines += _first(
         result.gone,
         lambda one: (
-            "gone: %s; its record stays, `dayleaf forget %s` archives it" % (one[1], one[0])
+            "gone: %s; its record stays, `dayleaf record forget %s` archives it" % (one[1], one[0])
         ),
     )
     value = {
@@ -415,7 +414,7 @@ def _transcripts(call: Call) -> int:
     unread = [one for one in found if isinstance(one, Skip)]
     wanted = backfill.chosen(
         [one for one in found if not isinstance(one, Skip)],
-        None if call.options.all_projects else call.place,
+        None if call.options.all else call.place,
         call.env,
         since,
     )
@@ -432,7 +431,7 @@ def _transcripts(call: Call) -> int:
         finally:
             took, spinner.step = pace.took, "indexing"
             _index_told(call, told)
-    if not call.options.all_projects:  # those of no known directory may be of this one
+    if not call.options.all:  # those of no known directory may be of this one
         unread = [one for one in unread if one.reason == backfill.NO_DIRECTORY]
     return _answer_told(call, told, unread, took)
 
@@ -496,7 +495,7 @@ def _answer_told(call: Call, told: list[backfill.Told], unread: list[Skip], took
             else transcript.host(call.env) + "/projects"
         )
         lines.append(
-            "%s holds no session of this workspace; --all-projects takes those of every workspace"
+            "%s holds no session of this workspace; --all takes those of every workspace"
             % (plaintext.one_line(where))
         )
     value = {
@@ -589,9 +588,7 @@ OPTIONS = {
     "shared": ("tree", "dir"),
     "tier_global": ("tree", "dir"),
     "kind": ("dir",),
-    "project": ("claude-memory",),
-    "all": ("claude-memory",),
+    "all": ("claude-memory", "transcripts"),
     "since": ("transcripts",),
-    "all_projects": ("transcripts",),
     "agent": ("transcripts",),
 }

@@ -7,7 +7,7 @@ import os
 import sys
 from typing import Any, Callable
 
-from memory.core import StoreError, UsageError, clock, files, frontmatter, plaintext
+from memory.core import StoreError, UsageError, clock, files, frontmatter, plaintext, spellings
 from memory.core.config import DEFAULTS, load
 from memory.health import figures
 from memory.hook import receipts
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 def index(call: Call) -> int:
     """Build, refresh, verify, show or export the index."""
-    asked = [name for name in WORDS if getattr(call.options, name)] + call.words
+    asked = call.words
     if call.options.backend and asked in ([], ["build"], ["refresh"]):
         return _choose(call, asked)
     if len(asked) != 1:
@@ -146,7 +146,7 @@ def _choose(call: Call, asked: list[str]) -> int:
         return call.answer(
             {"backend": "local", "stopped": stopped}, [*(_said(local) if local else ()), *lines]
         )
-    given, private = call.options.dsn or "", call.options.private or call.settings["index.private"]
+    given, private = call.options.dsn or "", bool(call.options.private)
     if backend.has_password(given):
         raise UsageError("--dsn " + backend.SECRET)
     made = _embedded(call)[1] if call.options.embeddings else []
@@ -193,9 +193,7 @@ def _export(call: Call) -> int:
     from memory.index import topics
 
     with call.spinner("reading the records"):
-        value = to_json(
-            topics.export(call.place, call.now, categories(call.settings["load.routes"]))
-        )
+        value = to_json(topics.export(call.place, call.now, categories()))
     if not call.options.out:
         print(value)
         return 0
@@ -223,7 +221,7 @@ def redact(call: Call) -> int:
     from memory.store import redactor
 
     if call.words not in ([], ["-"]) or (not call.words and sys.stdin.isatty()):
-        raise UsageError("redact reads its text from stdin: `dayleaf redact - < FILE`")
+        raise UsageError("redact reads its text from stdin: `dayleaf store redact - < FILE`")
     allow, salt = call.settings["redact.allow"], call.place.key
     if not call.options.batch:
         data = sys.stdin.buffer.read()
@@ -354,28 +352,6 @@ def checked(key: str, said: str) -> Any:
                 ('; write it as JSON: ["a","b"]' if isinstance(DEFAULTS[key], list) else ""),
             )
         )
-    if key == "load.routes" and any(
-        not isinstance(route, str) or ":" not in route[1:] for route in value[key]
-    ):
-        raise UsageError(
-            "load.routes takes a list like [\"payments: stripe invoice\"], not '%s'" % shown(said)
-        )
-    if key == "context.tags":
-        from memory.hook.context import weighted
-
-        weighted(",".join(map(str, value[key])))
-    if key == "recall.without":
-        from memory.recall.rank import ADJUSTMENTS
-
-        for name in value[key]:
-            if name not in ADJUSTMENTS:
-                raise UsageError(
-                    "recall.without takes a list of %s; %s"
-                    % (
-                        ", ".join(ADJUSTMENTS),
-                        nearest(str(name), ADJUSTMENTS, "not '%s'" % shown(str(name))),
-                    )
-                )
     if key == "index.backend" and value[key] == "postgres":
         from memory.doors import registry
 
@@ -445,11 +421,13 @@ def off(call: Call) -> int:
 
 
 def _switch(call: Call, on: bool) -> int:
-    if call.options.mine and call.options.project:
-        raise UsageError("--mine and --project exclude each other; use one")
-    if call.options.mine:
+    if call.words not in ([], ["mine"], ["project"]):
+        raise UsageError(
+            "%s takes one of mine, project; none: this session" % spellings.spelled(call.verb)
+        )
+    if call.words == ["mine"]:
         return _switch_mine(call, on)
-    if call.options.project:
+    if call.words == ["project"]:
         if not call.place.shared:
             raise UsageError("there is no project here; cd into one")
         path = call.place.shared + "/config.json"
@@ -494,7 +472,7 @@ def _switch_mine(call: Call, on: bool) -> int:
             if on
             else (
                 "paused for you only: dayleaf keeps and pushes nothing in this project "
-                "until `dayleaf on --mine`"
+                "until `dayleaf push on mine`"
             )
         ],
     )
@@ -523,8 +501,8 @@ def _switched(call: Call, on: bool) -> str:
         )
     if not named and not ran:
         raise UsageError(
-            "no session has run in this workspace yet; `dayleaf %s --project` is "
-            "for the whole project" % call.verb
+            "no session has run in this workspace yet; `%s project` is "
+            "for the whole project" % spellings.typed(call.verb)
         )
     if named or not on:
         return named or ran[0]

@@ -11,10 +11,10 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 
-from memory.core import UsageError, clock, config, fastjson, files, layout, walk
+from memory.core import clock, config, fastjson, files, layout, walk
 from memory.core.plaintext import count
 from memory.health import FAIL, OK, WARN, Finding, accounts, figures, inspection
-from memory.hook import context, handoffs
+from memory.hook import handoffs
 from memory.index.kept import Head
 from memory.knowledge import housekeeping
 from memory.session import transcript
@@ -203,7 +203,7 @@ def index(place: layout.Place, walked: walk.Listing) -> Iterator[Finding]:
             WARN,
             "index",
             "more than %s files; the rest are not indexed" % "{:,}".format(walk.MOST),
-            "move old checkpoints to the archive: `dayleaf forget ID`",
+            "move old checkpoints to the archive: `dayleaf record forget ID`",
         )
     if found["state"] == "missing":
         yield Finding(WARN, "index", "none yet; recall reads the files", found["remedy"])
@@ -282,7 +282,7 @@ def workspace(place: layout.Place) -> Iterator[Finding]:
             "workspace",
             "this directory claims to be %s, but nothing here proves it: its private memory is not "
             "shown, and new records are kept apart" % place.claimed,
-            "if it is yours, run `dayleaf workspace claim` in a terminal",
+            "if it is yours, run `dayleaf store workspace claim` in a terminal",
         )
     else:
         yield Finding(OK, "workspace", place.key)
@@ -371,15 +371,6 @@ def settings_of(place: layout.Place, settings: config.Config) -> Iterator[Findin
         found, _, remedy = problem.rpartition("; ")
         yield Finding(
             WARN, "config", found or problem, remedy if found else "correct the line, or remove it"
-        )
-    try:
-        context.weighted(",".join(map(str, settings["context.tags"])))
-    except UsageError as error:
-        yield Finding(
-            WARN,
-            "config",
-            "context.tags has no effect: %s" % error,
-            "`dayleaf config set context.tags '[\"name=1.5\"]'`",
         )
     if not settings.problems:
         changed = sum(settings[key] != default for key, default in config.DEFAULTS.items())

@@ -109,7 +109,7 @@ def added(place: layout.Place, settings: config.Config) -> Iterator[Finding]:
                 WARN,
                 "tiers",
                 "%s: %s, so recall finds nothing in it" % (tier.top, tier.fault),
-                "bring it back, or `dayleaf tier remove %s`" % shlex.quote(tier.top),
+                "bring it back, or `dayleaf store tier remove %s`" % shlex.quote(tier.top),
             )
         elif left:
             yield Finding(
@@ -312,7 +312,7 @@ def undoing(place: layout.Place) -> Iterator[Finding]:
             WARN,
             "journal",
             "the upkeep of %s was cut short" % runs[-1].began,
-            "`dayleaf upkeep --apply` finishes it, `dayleaf undo` undoes it",
+            "`dayleaf store upkeep --apply` finishes it, `dayleaf store undo` undoes it",
         )
     else:
         yield Finding(OK, "journal", plaintext.count(len(runs), "run") + " of upkeep")
@@ -359,7 +359,7 @@ def _captured(found: Lost) -> str:
         )
     if found.before:
         said.append(
-            "%s ended before dayleaf was there: `dayleaf import transcripts` tells them"
+            "%s ended before dayleaf was there: `dayleaf store import transcripts` tells them"
             % plaintext.count(len(found.before), "session")
         )
     return "; ".join(said)

@@ -112,7 +112,7 @@ def state(place: layout.Place, settings: config.Config, now: float) -> dict[str,
         "unkept": accounts.not_kept(settings),
         "upkeep": upkeep.due
         + (" (as counted on %s)" % upkeep.counted if upkeep.due and upkeep.counted else ""),
-        "contextTags": context.to_json(around(place, settings)),
+        "contextTags": context.to_json(around(place)),
         "settings": {
             key: {"value": settings[key], "source": settings.sources[key]}
             for key in config.DEFAULTS
@@ -564,7 +564,7 @@ def spending(home: str, settings: config.Config, now: float) -> dict[str, Any]:
     home: dayleaf's directory.  now: seconds since the epoch.  Raises OSError.
     """
     spent = spend.today(home, now)
-    calls, tokens = int(settings["distill.dailyCalls"]), int(settings["distill.dailyTokens"])
+    calls, tokens = int(settings["distill.dailyCalls"]), spend.MOST_TOKENS
     used = spent.tokens_in + spent.tokens_out + spent.planned
     return {
         "today": {

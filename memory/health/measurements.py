@@ -21,7 +21,7 @@ from memory.core.records import Record
 from memory.health.goldens import MEASURES, Golden, Set
 from memory.recall import fuzzy, scoring
 from memory.recall.hit import Hit
-from memory.recall.search import Searcher
+from memory.recall.search import WITHOUT, Searcher
 from memory.recall.semantic import Semantic, semantic
 
 GREP, LEXICAL, FUZZY, SEMANTIC = "grep", "lexical", "fuzzy", "semantic"
@@ -96,7 +96,7 @@ def measure(
     asked, gone = present(golden.queries, {record.id for record in records}, successors)
     if not asked:
         raise StoreError(
-            "%s: none of the expected records exists; `dayleaf eval --template FILE` drafts "
+            "%s: none of the expected records exists; `dayleaf debug eval --template FILE` drafts "
             "queries from those that do" % golden.path
         )
     answers, notes = _asked(place, settings, env, asked, records, now, offset, told)
@@ -113,7 +113,7 @@ def measure(
         SEMANTIC
         if SEMANTIC in answers and settings["recall.semantic"]
         else FUZZY
-        if FUZZY in answers and "fuzzy" not in settings["recall.without"]
+        if FUZZY in answers
         else LEXICAL
     )
     ranks = {
@@ -164,11 +164,9 @@ def _asked(
 
 def _with(settings: config.Config, without: bool) -> config.Config:
     """Return settings with the search for misspellings switched off or on."""
-    left_out = [part for part in settings["recall.without"] if part != "fuzzy"] + [
-        "fuzzy"
-    ] * without
+    left_out = ["fuzzy"] * without
     return config.Config(
-        {**settings.values, "recall.without": left_out}, settings.sources, settings.problems
+        {**settings.values, WITHOUT: left_out}, settings.sources, settings.problems
     )
 
 

@@ -234,7 +234,8 @@ def _note_wishes(todo: Job) -> None:
     store = Store(todo.place, settings, todo.now, todo.written.append)
     ids = wishes.keep(store, [Turn(clock.iso(todo.now), str(prompt))], todo.session)
     lines = [
-        'noted for later sessions: "%s"; `dayleaf forget %s` if not\n' % (store.find(id).title, id)
+        'noted for later sessions: "%s"; `dayleaf record forget %s` if not\n'
+        % (store.find(id).title, id)
         for id in ids
     ]
     if lines:
@@ -532,7 +533,7 @@ def _derive(todo: Job) -> None:
     """Keep what the project's manifests say, for the prompts and starts to come."""
     from memory.project import manifests
 
-    manifests.remember(todo.place, todo.settings)
+    manifests.remember(todo.place)
 
 
 def _recover(todo: Job) -> None:

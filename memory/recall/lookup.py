@@ -58,10 +58,10 @@ def searched(place: Place, settings: Config, name: str, notes: List[str]) -> Lis
     found: List[Place] = [] if named else workspaces(place, name)
     for tier in named or (tiers if place in found else []):
         if tier.fault and named:
-            raise UsageError("%s: %s; `dayleaf tier list`" % (tier.top, tier.fault))
+            raise UsageError("%s: %s; `dayleaf store tier list`" % (tier.top, tier.fault))
         if tier.fault:
             notes.append(
-                "%s: %s, so this tier was not searched; see `dayleaf tier list`"
+                "%s: %s, so this tier was not searched; see `dayleaf store tier list`"
                 % (tier.top, tier.fault)
             )
         else:
@@ -148,7 +148,7 @@ def find_kept(place: Place, settings: Config, text_: str) -> Tuple[Record, Place
             return (*find_anywhere(place, settings, kept), begun[0])
         except StoreError:
             raise StoreError(
-                "'%s' was merged into %s, which is gone; `dayleaf restore %s` brings it back"
+                "'%s' was merged into %s, which is gone; `dayleaf store restore %s` brings it back"
                 % (text_.strip()[:80], kept, begun[0])
             ) from None
 

@@ -333,7 +333,7 @@ def glance_json(seen: Glance) -> dict[str, Any]:
 _NOTHING = (
     "no sessions here yet: a session shows up once something was done or answered in it",
     (
-        '`dayleaf learn "…"` keeps what you found out; `dayleaf import transcripts` '
+        '`dayleaf learn "…"` keeps what you found out; `dayleaf store import transcripts` '
         "brings in past sessions"
     ),
 )
@@ -375,7 +375,7 @@ def glanced(seen: Glance, now: float, style: screen.Style) -> list[str]:
             style.bold("Errors met again and again in %d days" % WALL_DAYS),
             *screen.table(rows, "  ", (0,), style, 1),
             (
-                '  `dayleaf fix "ERROR"` says what worked, `dayleaf friction '
+                '  `dayleaf fix "ERROR"` says what worked, `dayleaf show walls '
                 "--since %dd` lists them all"
             )
             % WALL_DAYS,

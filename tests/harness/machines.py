@@ -42,7 +42,7 @@ class Machine:
         return self.place.home + "/sync/key.txt"
 
     def sync(self, **more: bool) -> machines.Report:
-        """Sync as `dayleaf sync` does."""
+        """Sync as `dayleaf store sync` does."""
         state = syncing.load(self.place.home)
         carrier = machines.meeting(self.place.home, state.value["where"], self.env)
         return machines.sync(

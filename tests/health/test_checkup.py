@@ -94,7 +94,7 @@ def test_a_session_whose_pushes_are_off_is_named(examine, place):
     assert worst(examine("config")) == OK
     receipts.write(place.receipts("aaaa1111"), {"v": 1, "event": "off"})
     assert examine("config")[1:] == [
-        (WARN, "pushes: off in session aaaa1111", "`dayleaf on` switches them on")
+        (WARN, "pushes: off in session aaaa1111", "`dayleaf push on` switches them on")
     ]
 
 

@@ -99,17 +99,6 @@ def test_each_ranker_beside_the_baseline(store, ok, tmp_path):
     assert "0.67*" not in said
 
 
-def test_without_misspellings_where_the_user_wants_none(store, ok, tmp_path):
-    """`recall.without` may hold `fuzzy`: then recall does not guess, and eval says that lexical is
-    what recall uses.
-    """
-    assert "l11" in ok("recall", "thumbnial") and "l11" not in ok(
-        "recall", "thumbnial", DAYLEAF_RECALL_WITHOUT='["fuzzy"]'
-    )
-    path = golden(tmp_path / "g.yaml", ("thumbnial", "l11"))
-    assert result(ok, path, DAYLEAF_RECALL_WITHOUT='["fuzzy"]')["main"] == "lexical"
-
-
 def test_options_of_recall_stand_beside_a_query(store, ok, tmp_path):
     """A kind, a tag or a time, by their names."""
     path = tmp_path / "g.yaml"
@@ -244,7 +233,7 @@ def test_an_empty_store_and_no_file(run, place, now):
         and "no record to draft" in run("eval", "--template").stderr
     )
     put(place, "p/learnings/a.md", "A title", "x")
-    assert "dayleaf eval --template" in run("eval").stderr
+    assert "dayleaf debug eval --template" in run("eval").stderr
 
 
 def test_every_file_of_the_private_and_shared_tier_is_asked(store, ok, place):

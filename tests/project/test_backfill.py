@@ -1,4 +1,6 @@
-"""`dayleaf import transcripts`: checkpoints of past sessions, through the capture of the hooks."""
+"""`dayleaf store import transcripts`: checkpoints of past sessions, through the capture of the
+hooks.
+"""
 
 from __future__ import annotations
 

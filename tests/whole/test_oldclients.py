@@ -107,7 +107,9 @@ def test_a_slash_command_is_answered_by_the_hook_or_through_the_model(lab, versi
     """Where the client knows the event, no model is asked; else the command's own text has the
     model run `dayleaf`, unasked.
     """
-    answer, requests = ask(lab, "/dayleaf:status", tool("Bash", command="dayleaf status"), "Shown.")
+    answer, requests = ask(
+        lab, "/dayleaf:status", tool("Bash", command="dayleaf store status"), "Shown."
+    )
     if tuple(map(int, version.split("."))) >= ANSWERED:
         assert (requests, lab.api.messages()) == ([], [])
         assert re.search(r"learning +12 ", answer)

@@ -324,7 +324,7 @@ def brief(call: Call, said: str = "") -> str:
 
     found = at_prompt.opened(call.place)
     try:
-        block, _ = at_start.brief(found, call.settings, handoffs.current(call.place), call.now)
+        block, _ = at_start.brief(found, handoffs.current(call.place), call.now)
     finally:
         found.close()
     return block or "There are no records of this project yet."

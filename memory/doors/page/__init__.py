@@ -1,1 +1,1 @@
-"""The door to a browser: `dayleaf view`, the local page."""
+"""The door to a browser: `dayleaf store view`, the local page."""

@@ -27,9 +27,9 @@ def view(call: Call) -> int:
     """Show the memory in a browser for as long as somebody looks, or write it as one file."""
     options = call.options
     if call.words:
-        raise UsageError("view takes no words; `dayleaf show ID` prints a record")
+        raise UsageError("store view takes no words; `dayleaf show ID` prints a record")
     if not options.export and (options.private or options.secrets):
-        raise UsageError("--private and --secrets are for `dayleaf view --export FILE`")
+        raise UsageError("--private and --secrets are for `dayleaf store view --export FILE`")
     if options.export and (options.port is not None or options.idle is not None):
         raise UsageError("--export writes a file and serves nothing: leave --port and --idle out")
     try:
@@ -51,7 +51,8 @@ def _served(call: Call, made: Pages) -> int:
         made.renew()
     address = site.gate.address()
     told = (
-        "dayleaf view: open this address once; it stops with Ctrl-C, or after %s without a visit"
+        "dayleaf store view: open this address once; it stops with Ctrl-C, or after %s without a "
+        "visit"
         % count(idle, "minute")
     )
     call.answer({"address": address, "idle": idle}, [told, "  " + address])

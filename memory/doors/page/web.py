@@ -57,7 +57,8 @@ HEADERS = {
     "Connection": "close",
 }
 SPENT = (
-    "this address has been used or is too old; for a new one, press Enter where `dayleaf view` "
+    "this address has been used or is too old; for a new one, press Enter where `dayleaf "
+    "store view` "
     "runs, or start it again"
 )
 

@@ -79,7 +79,6 @@ def choose(call: Call, given: str, private: bool, before: List[str]) -> int:
     for key, value in (
         ("index.backend", "postgres"),
         ("index.dsn", given or None),
-        ("index.private", private or None),
     ):
         if value is not None:
             change_config(path, key, value, files.FILE_MODE)

@@ -296,7 +296,9 @@ def _read(
         elif frontmatter.undecodable(data):
             left.append("%s: not a text" % name)
         elif redactor.secrets(data.decode("utf-8", "replace")):
-            left.append("%s: it holds what looks like a secret; `dayleaf redact` removes it" % name)
+            left.append(
+                "%s: it holds what looks like a secret; `dayleaf store redact` removes it" % name
+            )
         else:
             yield (
                 prepare(name, data, mtime_ns / 1e9, commit if name[0] == layout.SHARED else ""),

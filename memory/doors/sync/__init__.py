@@ -1,1 +1,1 @@
-"""The door to a person's other machines: `dayleaf sync`."""
+"""The door to a person's other machines: `dayleaf store sync`."""

@@ -182,7 +182,7 @@ def hear(root: str, state: State, key: Any, notes: list[str]) -> list[Heard]:
             except packs.Locked:
                 raise StoreError(
                     "the key here does not open %s; nothing was written: copy the key of the "
-                    "machine that set up syncing, and run `dayleaf sync setup "
+                    "machine that set up syncing, and run `dayleaf store sync setup "
                     "WHERE --identity FILE`" % path
                 ) from None
             except (OSError, ValueError, LookupError, TypeError, packs.Damaged):
@@ -195,7 +195,7 @@ def hear(root: str, state: State, key: Any, notes: list[str]) -> list[Heard]:
         if waits:
             notes.append(
                 "%s: not all its files have arrived; a later sync takes the rest (if not, run "
-                "`dayleaf sync --anew` there)" % machine
+                "`dayleaf store sync --anew` there)" % machine
             )
         out.append(heard)
     return out
@@ -466,7 +466,7 @@ def decide(state: State, tiers: Tiers, word: str, take: bool, now: float) -> tup
     ]
     if len(found) != 1:
         raise UsageError(
-            "%s copies match '%s'; `dayleaf sync status` lists them"
+            "%s copies match '%s'; `dayleaf store sync status` lists them"
             % (len(found) or "no", one_line(word, 60))
         )
     hit = COPY.match(found[0])
@@ -507,7 +507,7 @@ def setup(home: str, where: str, identity: str, env: Mapping[str, str], host: st
         if any(there.values()):
             raise UsageError(
                 "other machines sync there already; copy the key of one of them, "
-                ".dayleaf/%s/key.txt, and run `dayleaf sync setup %s --identity "
+                ".dayleaf/%s/key.txt, and run `dayleaf store sync setup %s --identity "
                 "FILE`" % (syncing.FOLDER, one_line(where))
             )
         packs.new_key(path)

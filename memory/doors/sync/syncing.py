@@ -176,10 +176,13 @@ def load(home: str) -> State:
             raise StoreError("%s was written by a newer dayleaf; update this one" % path)
         return State(home, value)
     except FileNotFoundError:
-        raise StoreError("syncing is not set up; run `dayleaf sync setup FOLDER|GIT-URL`") from None
+        raise StoreError(
+            "syncing is not set up; run `dayleaf store sync setup FOLDER|GIT-URL`"
+        ) from None
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise StoreError(
-            "%s is unreadable (%s); `dayleaf sync setup` compares both sides again" % (path, error)
+            "%s is unreadable (%s); `dayleaf store sync setup` compares both sides again"
+            % (path, error)
         ) from None
 
 
@@ -275,7 +278,8 @@ def _compare(state: State, found: Dict[str, str], unread: List[str], gone: bool)
     if lost > max(MOST_GONE, sum(bool(row.sha256) for row in rows.values()) // 4) and not gone:
         raise StoreError(
             "%d files that were synced before are gone here; nothing was sent.  If you meant that, "
-            "run `dayleaf sync --gone`; otherwise `dayleaf sync setup` brings them back" % lost
+            "run `dayleaf store sync --gone`; otherwise `dayleaf store sync setup` brings them back"
+            % lost
         )
     for name, id in sorted(new.items()):
         held.pop(name, None)

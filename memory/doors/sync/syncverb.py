@@ -34,7 +34,7 @@ def sync(call: Call) -> int:
     if wrong or (given and word not in ("", "setup")):
         option = (wrong or given)[0]
         raise UsageError(
-            "--%s is for `dayleaf sync%s`" % (option, " setup" * (option == "identity"))
+            "--%s is for `dayleaf store sync%s`" % (option, " setup" * (option == "identity"))
         )
     return {"": _synced, "setup": _set_up, "status": _standing, "take": _decided, "drop": _decided}[
         word
@@ -57,7 +57,7 @@ def _set_up(call: Call) -> int:
                 },
                 [
                     (
-                        "this machine is %s and already syncs with %s; `dayleaf sync` "
+                        "this machine is %s and already syncs with %s; `dayleaf store sync` "
                         "brings both up to date"
                     )
                     % (known.machine, plaintext.one_line(where))
@@ -81,10 +81,10 @@ def _set_up(call: Call) -> int:
             )
             % key,
             (
-                "  `dayleaf sync setup WHERE --identity FILE`; only who has the key "
+                "  `dayleaf store sync setup WHERE --identity FILE`; only who has the key "
                 "can read your memories"
             ),
-            "  then run `dayleaf sync` here and there",
+            "  then run `dayleaf store sync` here and there",
         ],
     )
 
@@ -143,7 +143,8 @@ def _copies(names: list[str]) -> list[str]:
         [
             *rows,
             "%s changed on two machines at once: both texts are kept, but no session sees the "
-            "copy; look at both, then `dayleaf sync take %s` puts the copy in the record's place, "
+            "copy; look at both, then `dayleaf store sync take %s` puts the copy in the "
+            "record's place, "
             "`sync drop %s` drops it" % (plaintext.count(len(names), "record"), digits, digits),
         ]
         if names
@@ -216,6 +217,6 @@ def _decided(call: Call) -> int:
                 else "moved %s to the archive; %s stays as it is"
             )
             % (copy, name),
-            "  the other machines learn this at the next `dayleaf sync`",
+            "  the other machines learn this at the next `dayleaf store sync`",
         ],
     )

@@ -50,6 +50,7 @@ LATIN, ALL = "latin", "all"
 LEAST_DIMS, MOST_DIMS = 8, 8192
 NUMBER_BYTES = 26  # of one number of a vector as JSON, its comma included
 SLACK = 1 << 16  # bytes of output beside the vectors
+SECONDS = 60.0  # that one run of a provider may take
 NO_LIMIT = 10**9  # seconds
 MOST = 500  # past queries
 FRESH = 3600.0  # seconds for which a use of one is not written down again
@@ -126,24 +127,20 @@ def from_settings(settings: Settings, override: str, env: Mapping[str, str]) -> 
         return None
     if any("\0" in word for word in (command, *args)):
         raise UsageError("embeddings.provider holds a zero byte; set it to a command")
-    scripts = str(settings["embeddings.scripts"])
-    if scripts not in ("auto", LATIN, ALL):
-        raise UsageError("embeddings.scripts is '%s'; set it to auto, latin or all" % scripts[:60])
-    timeout = float(settings["embeddings.timeout"]) or NO_LIMIT
     if command == BUILTIN:
         return Provider(
             _python(env),
             ("-I", _script(), *args),
             label or " ".join((BUILTIN_LABEL, *args)),
-            timeout,
-            LATIN if scripts == "auto" else scripts,
+            SECONDS,
+            LATIN,
         )
     return Provider(
         command,
         tuple(args),
         label or " ".join((os.path.basename(command), *args)),
-        timeout,
-        ALL if scripts == "auto" else scripts,
+        SECONDS,
+        ALL,
     )
 
 

@@ -44,16 +44,9 @@ class QueryVectors:
 
     @property
     def floor(self) -> float:
-        """The least similarity that counts: `recall.minSimilarity`, or below 0 what is right for
-        the model.
-        """
-        least = float(self._settings["recall.minSimilarity"])
+        """The least similarity that counts with the model."""
         label = self._provider.label if self._provider else ""
-        return (
-            least
-            if least >= 0.0
-            else next((value for name, value in FLOORS if label.startswith(name)), FLOOR)
-        )
+        return next((value for name, value in FLOORS if label.startswith(name)), FLOOR)
 
     def is_wanted(self, asked: Optional[bool]) -> bool:
         """Tell whether a query is to use vectors; asked: what it says itself, None where it says

@@ -263,7 +263,7 @@ def test_the_review_shows_what_a_person_decides_on_and_decides_nothing(book):
         and "dayleaf rule approve r-check" in said
         and "edited since approval" in said
     )
-    assert "dayleaf harvest accept l-maybe" in said and "method=" not in said
+    assert "dayleaf notes harvest accept l-maybe" in said and "method=" not in said
     assert said.count("<button") == said.count('class="copy"') + 1 and said.count("<form") == 1
     assert "No two records say the same." in book.html("review", duplicates=True)
 
@@ -296,7 +296,7 @@ def test_links_topics_and_figures_are_drawn(book):
 def test_an_empty_store_says_what_to_do(tmp_path):
     """On each page, and none fails."""
     empty = Book(layout.locate({"HOME": str(tmp_path)}, str(tmp_path)))
-    assert "dayleaf import transcripts" in empty.html("timeline")
+    assert "dayleaf store import transcripts" in empty.html("timeline")
     for name in ("walls", "review", "graph", "topics", "stats", "keys"):
         assert "<h1>" in empty.html(name)
     assert "Nothing found" in empty.html("search", "zebra")

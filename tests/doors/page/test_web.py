@@ -187,7 +187,7 @@ def test_a_one_time_address_opens_once(made):
         assert (
             again.startswith(b"HTTP/1.1 403")
             and b"has been used" in again
-            and b"press Enter where `dayleaf view` runs" in again
+            and b"press Enter where `dayleaf store view` runs" in again
         )
         second = page.Browser(served)
         assert second.get("/")[0] == first.get("/")[0] == 200

@@ -282,17 +282,17 @@ def test_no_provider_is_named_by_default(env):
 
 
 def test_settings_name_the_provider(env):
-    """Command, arguments, label, timeout and scripts come from the settings; the words are the
-    label where none is given.
+    """Command, arguments and label come from the settings; the words are the label where none is
+    given.
     """
     found = embedder.from_settings(
-        settings(provider_command="/opt/embed", provider_args=["-m", "small"], timeout=5.0), "", env
+        settings(provider_command="/opt/embed", provider_args=["-m", "small"]), "", env
     )
-    assert found == embedder.Provider("/opt/embed", ("-m", "small"), "embed -m small", 5.0, "all")
+    assert found == embedder.Provider("/opt/embed", ("-m", "small"), "embed -m small", 60.0, "all")
     named = embedder.from_settings(
-        settings(provider_command="/opt/embed", modelLabel="small-2", scripts="latin"), "", env
+        settings(provider_command="/opt/embed", modelLabel="small-2"), "", env
     )
-    assert (named.label, named.scripts) == ("small-2", "latin") and named.digest != found.digest
+    assert named.label == "small-2" and named.digest != found.digest
 
 
 def test_the_word_minilm_is_the_built_in_provider(env, home):
@@ -330,7 +330,6 @@ def test_an_override_brings_its_own_arguments_and_label(env):
     ("changes", "override"),
     [
         ({"provider_command": "/x", "provider_args": [1]}, ""),
-        ({"provider_command": "/x", "scripts": "greek"}, ""),
         ({}, "a 'b"),
         ({"provider_command": "/x\0y"}, ""),
     ],
