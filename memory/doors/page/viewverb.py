@@ -52,8 +52,7 @@ def _served(call: Call, made: Pages) -> int:
     address = site.gate.address()
     told = (
         "dayleaf store view: open this address once; it stops with Ctrl-C, or after %s without a "
-        "visit"
-        % count(idle, "minute")
+        "visit" % count(idle, "minute")
     )
     call.answer({"address": address, "idle": idle}, [told, "  " + address])
     threading.Thread(target=_more, args=(site,), daemon=True).start()
