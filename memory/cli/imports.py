@@ -28,8 +28,10 @@ FEW = 16
 
 
 class Batch(NamedTuple):
-    """One pass: the origin's `from`, the tier of new records, how many pieces there are at least,
-    the pieces, and which paths' sources are all among them.
+    """One pass of an import.
+
+    from_: of the origin. tier: of new records. size: least number of pieces. covered: tells whether
+        a path's sources are all among the pieces.
     """
 
     from_: str
@@ -40,7 +42,7 @@ class Batch(NamedTuple):
 
 
 def import_(call: Call) -> int:
-    """Bring in a tree, a directory, what the client remembers, or past sessions."""
+    """Import a tree, a directory, the client's memory, or past sessions."""
     kind = call.words[0] if call.words else ""
     if not kind:
         raise UsageError("store import needs to know what to import: one of " + ", ".join(KINDS))
@@ -104,7 +106,10 @@ def _tree(call: Call) -> int:
 
 
 def _outside(call: Call, root: str, tier: str) -> list[str]:
-    """Return a note where shared records name a directory of this machine, else none."""
+    """Return a warning on shared records with this machine's paths.
+
+    [] where there are none.
+    """
     if tier != layout.SHARED or files.inside(root, call.place.root):
         return []
     return [
@@ -116,8 +121,9 @@ def _outside(call: Call, root: str, tier: str) -> list[str]:
 
 
 def _below(call: Call, root: str, tier: str) -> Callable[[str], bool]:
-    """Return a test of whether a path, written as records of a tier write it, lies in a
-    directory.
+    """Return a function that tells whether a path is in a directory.
+
+    Paths as records of the tier write them.
     """
     base = "" if root == call.place.root else otherfiles.known_as(root, call.place, tier) + "/"
     return lambda path: path.startswith(base) and (base != "" or path[:1] != "/")
@@ -223,8 +229,9 @@ def _claude_memory(call: Call) -> int:
 
 
 def _places(call: Call) -> list[layout.Place]:
-    """Return the workspace of the call, and with --all every other one in which the client was
-    started.
+    """Return the workspace of the call, with --all every other.
+
+    Every other in which the client was started.
     """
     found = {call.place.key: call.place}
     if call.options.all:
@@ -247,7 +254,7 @@ def _add(total: Result, more: Result) -> None:
 
 
 def _brought(call: Call, batches: list[Batch], place: layout.Place | None = None) -> Result:
-    """Bring in what the batches hold, under a lock, with a bar; then tell the index."""
+    """Import the batches under a lock with a progress bar, and index."""
     place, total, done = place or call.place, Result(), 0
     of = sum(batch.size for batch in batches)
     with files.Lock(place.cache + "/import.lock") as held, call.spinner("importing") as spinner:
@@ -286,7 +293,7 @@ def _brought(call: Call, batches: list[Batch], place: layout.Place | None = None
 
 
 def _answer(call: Call, noun: str, result: Result, more: dict[str, Any], notes: list[str]) -> int:
-    """Sum an import up."""
+    """Summarise an import."""
     counts = {
         "new": len(result.new),
         "unchanged": len(result.same),
@@ -350,7 +357,7 @@ def _answer(call: Call, noun: str, result: Result, more: dict[str, Any], notes: 
 
 
 def _first(rows: list[Any], line: Callable[[Any], str]) -> list[str]:
-    """Return a line each of the first rows, and how many more there are."""
+    """Return lines for the first rows, and the number of others."""
     rest = len(rows) - SHOWN
     return ["  " + plaintext.one_line(line(row)) for row in rows[:SHOWN]] + (
         ["  … and %d more; --json lists them all" % rest] if rest > 0 else []
@@ -361,19 +368,26 @@ def _first(rows: list[Any], line: Callable[[Any], str]) -> list[str]:
 
 
 class Pace:
-    """How far the reading of transcripts is, and how long it will take; said where someone watches,
-    by a spinner.
+    """The progress of reading transcripts and the time left.
+
+    Shown by a spinner on a terminal.
     """
 
     def __init__(
         self, spinner: screen.Spinner, of: int, tick: Callable[[], float] = time.monotonic
     ):
-        """Begin.  of: bytes in all.  tick: seconds of a clock that only goes on."""
+        """Begin.
+
+        of: bytes in all. tick: seconds of a clock that only goes on.
+        """
         self.spinner, self.of, self.tick = spinner, of, tick
         self.began = tick()
 
     def done(self, size: int, read: int) -> None:
-        """Say how far it is.  size: bytes dealt with.  read: those of them that took time."""
+        """Show the progress.
+
+        size: bytes done. read: those of them that took time.
+        """
         took = self.tick() - self.began
         left = (
             ", about %s left" % span(took / read * (self.of - size))
@@ -394,7 +408,10 @@ class Pace:
 
 
 def span(seconds: float) -> str:
-    """Say a length of time in words: seconds up to a minute and a half, then minutes."""
+    """Write a duration in seconds or minutes.
+
+    Seconds up to a minute and a half.
+    """
     return "%d s" % max(1, round(seconds)) if seconds < 90 else "%d min" % round(seconds / 60)
 
 
@@ -437,8 +454,9 @@ def _transcripts(call: Call) -> int:
 
 
 def _known(call: Call) -> list[str]:
-    """Return the directories that a session may have been started in: this one and its project, and
-    those seen before.
+    """Return the directories where a session may have started.
+
+    This one and its project, and those seen before.
     """
     here = (call.place.project, call.place.root, call.place.anchor, call.env.get("PWD", ""))
     return [*adoption.seen(call.place.home), *filter(None, here)]
@@ -458,8 +476,9 @@ def _index_told(call: Call, told: Iterable[backfill.Told]) -> None:
 
 
 def _answer_told(call: Call, told: list[backfill.Told], unread: list[Skip], took: float) -> int:
-    """Sum up what became of the sessions.  unread: transcripts that could not be read.  took:
-    seconds.
+    """Summarise the import of sessions.
+
+    unread: transcripts that could not be read. took: seconds.
     """
     dry, skipped = call.options.dry_run, [one.skip for one in told if one.skip] + unread
     records = [name for one in told for name in one.written]
@@ -514,7 +533,7 @@ def _answer_told(call: Call, told: list[backfill.Told], unread: list[Skip], took
 def _summed(
     counts: dict[str, int], sessions: int, plan: backfill.Plan, skipped: int, dry: bool
 ) -> str:
-    """Return the line that says what became of how many sessions."""
+    """Return the summary line of an import of sessions."""
     would = "would be " if dry else ""
     parts = [
         counts["new"] and "%d %simported" % (counts["new"], would),
@@ -542,8 +561,9 @@ def _summed(
 
 
 def _cost(live: list[backfill.Told], took: float, records: int) -> list[str]:
-    """Return the line that says how long the import would take: as long as reading did, and the
-    writing.
+    """Return a line with the expected time of an import.
+
+    As long as the reading took, and the writing.
     """
     size = sum(one.session.size for one in live) / 1e6
     seconds = took + records * backfill.RECORD
@@ -562,8 +582,9 @@ def _cost(live: list[backfill.Told], took: float, records: int) -> list[str]:
 
 
 def _gone(directories: list[str]) -> list[str]:
-    """Return the line that says which directories of sessions are gone, the ones of most sessions
-    first.
+    """Return a line on sessions whose directory is gone.
+
+    Directories of most sessions first.
     """
     if not directories:
         return []
