@@ -75,7 +75,7 @@ def import_(call: Call) -> int:
 def _tree(call: Call) -> int:
     tier = tier_of(call)
     tree = trees.look(otherfiles.folder(call.words[1], call.place))
-    result = _brought(
+    result = _import_batches(
         call,
         [
             Batch(
@@ -87,7 +87,7 @@ def _tree(call: Call) -> int:
             )
         ],
     )
-    left = trees.beside(tree)
+    left = trees.count_outside(tree)
     notes = (
         [
             "left out %s%s that are not in docs/, scripts/, shared/ or unversioned/"
@@ -172,9 +172,11 @@ def _dir(call: Call) -> int:
                 "%s: a store of another tool, %s"
                 % (root.shown, plaintext.count(len(found), "file"))
             )
-    notes += ["read " + otherfiles.named(read)] if set(read) - {".md"} else []
-    notes += filter(None, [otherfiles.told(left)])
-    return _answer(call, "file", _brought(call, batches), {"from": path, "endings": left}, notes)
+    notes += ["read " + otherfiles.endings_line(read)] if set(read) - {".md"} else []
+    notes += filter(None, [otherfiles.left_out_line(left)])
+    return _answer(
+        call, "file", _import_batches(call, batches), {"from": path, "endings": left}, notes
+    )
 
 
 def _claude_memory(call: Call) -> int:
@@ -219,7 +221,7 @@ def _claude_memory(call: Call) -> int:
                     lambda path: path[:1] == "/",
                 )
             )
-        _add(results, _brought(call, batches, place))
+        _add(results, _import_batches(call, batches, place))
     if results.new and not call.options.dry_run:
         notes.append(
             "they are candidates, because the client loads these files itself: recall finds them, "
@@ -253,7 +255,7 @@ def _add(total: Result, more: Result) -> None:
         getattr(total, name).extend(getattr(more, name))
 
 
-def _brought(call: Call, batches: list[Batch], place: layout.Place | None = None) -> Result:
+def _import_batches(call: Call, batches: list[Batch], place: layout.Place | None = None) -> Result:
     """Import the batches under a lock with a progress bar, and index."""
     place, total, done = place or call.place, Result(), 0
     of = sum(batch.size for batch in batches)
@@ -262,13 +264,13 @@ def _brought(call: Call, batches: list[Batch], place: layout.Place | None = None
             raise StoreError(
                 "another import into this workspace is running; wait until it has finished"
             )
-        settings = call.settings if place is call.place else config.of(place, call.env)
+        settings = call.settings if place is call.place else config.for_place(place, call.env)
         changed: list[str] = []
         store = Store(place, settings, call.now, changed.append, call.store_of(place).keeps)
         try:
             for batch in batches:
 
-                def told(number: int, before: int = done) -> None:
+                def show_progress(number: int, before: int = done) -> None:
                     spinner.step = "importing %s %d of %d" % (
                         screen.bar(before + number, of),
                         before + number,
@@ -281,7 +283,7 @@ def _brought(call: Call, batches: list[Batch], place: layout.Place | None = None
                     batch.from_,
                     batch.tier,
                     call.options.dry_run,
-                    told,
+                    show_progress,
                     batch.covered,
                 )
                 done += result.done
@@ -444,7 +446,11 @@ def _transcripts(call: Call) -> int:
         told: list[backfill.Told] = []
         pace = Pace(spinner, sum(session.size for session in wanted))
         try:
-            told.extend(backfill.tell(wanted, call.env, call.now, call.options.dry_run, pace.done))
+            told.extend(
+                backfill.import_sessions(
+                    wanted, call.env, call.now, call.options.dry_run, pace.done
+                )
+            )
         finally:
             took, spinner.step = pace.took, "indexing"
             _index_told(call, told)
@@ -459,7 +465,7 @@ def _known(call: Call) -> list[str]:
     This one and its project, and those seen before.
     """
     here = (call.place.project, call.place.root, call.place.anchor, call.env.get("PWD", ""))
-    return [*adoption.seen(call.place.home), *filter(None, here)]
+    return [*adoption.known_paths(call.place.home), *filter(None, here)]
 
 
 def _index_told(call: Call, told: Iterable[backfill.Told]) -> None:
