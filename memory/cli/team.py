@@ -23,7 +23,7 @@ def share(call: Call) -> int:
     found = store.find(call.one("ID"))
     if found.tier == layout.SHARED:
         raise UsageError(
-            "%s is shared already; `dayleaf unshare %s` takes it back" % (found.id, found.id)
+            "%s is shared already; `dayleaf record unshare %s` takes it back" % (found.id, found.id)
         )
     data, allow = store.raw(found.name), call.settings["redact.allow"]
     lines = [

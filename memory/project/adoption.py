@@ -81,7 +81,8 @@ def look_for_past(place: Place) -> str:
     """Find and record a workspace that knows this repository's commit.
 
     For a repository without a workspace: so a folder that moved, or whose home did, is recognised.
-    Done once for each workspace; a person decides with `dayleaf workspace claim`.  Raises OSError.
+    Done once for each workspace; a person decides with `dayleaf store workspace claim`.
+    Raises OSError.
     """
     if files.exists(place.cache + layout.OFFERED) or files.is_folder(place.private):
         return offered(place)

@@ -28,7 +28,7 @@ def test_a_record_is_shared_and_taken_back(ok, run, place, project):
         and "Not committed (1)" in ok("shared")
         and "you, new" in ok("shared", "status")
     )
-    assert "l-x is shared already; `dayleaf unshare l-x` takes it back" in one_line_error(
+    assert "l-x is shared already; `dayleaf record unshare l-x` takes it back" in one_line_error(
         run("share", "l-x"), 2
     )
     assert (
