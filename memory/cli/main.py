@@ -686,6 +686,7 @@ VERBS: dict[str, Verb] = {
                 help="transcripts: from %s (default: Claude Code)" % " or ".join(AGENTS),
             ),
             flag("--all-projects", help="transcripts: from every workspace"),
+            flag("--ask", help="transcripts: with --all-projects: show a plan and ask first"),
         ),
     ),
     "edit": Verb("learn", "ID", "change a record in $EDITOR; a copy is checked before it is saved"),

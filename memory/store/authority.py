@@ -133,7 +133,7 @@ VERBS: dict[str, Row] = {
         SESSION,
         "--dry-run --shared --kind --since",
         typed="--global",
-        person="--project --all --all-projects --agent",
+        person="--project --all --all-projects --agent --ask",
         inside="WORDS",
         words={"claude-memory": PERSON, "transcripts": PERSON},
     ),
