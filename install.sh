@@ -1,7 +1,7 @@
 #!/bin/sh
 # Sets dayleaf up, or removes it.  You can run it again at any time.
 #
-#   ./install.sh               runtime, command and plugin; then a demonstration in a scratch project
+#   ./install.sh               runtime, command and plugin; offers your past sessions, else shows a demonstration
 #   ./install.sh --runtime     only the runtime (the hooks run this in the background if it is missing)
 #   ./install.sh --embeddings  the runtime, and a model that makes vectors on this machine (90 MB)
 #   ./install.sh --mcp         the runtime, and what `dayleaf mcp` needs; Claude Code starts it in each session
@@ -400,6 +400,23 @@ offer_notes() {
   esac
 }
 
+# Offers the import of the client's past sessions: asks on a terminal, elsewhere says the command.  Ctrl-C ends the import alone.
+offer_past() {
+  past() { (cd / && "$home/runtime/bin/python" -I "$root/memory" import transcripts --all-projects --ask); }
+  [ -n "$(find "${CLAUDE_CONFIG_DIR:-${HOME:-}/.claude}/projects" -name '*.jsonl' 2>/dev/null | head -n 1)" ] || return 0
+  step 'dayleaf: your past sessions'
+  if [ -t 0 ] && [ -t 1 ]; then
+    trap : INT
+    past || :
+    trap 'exit 130' INT
+  else
+    past 2>/dev/null || say "In your own terminal, \`dayleaf import transcripts --all-projects\` imports them."
+  fi
+}
+
+# Tells whether the memory holds sessions of the user's.
+has_sessions() { [ -n "$(find "$home/workspaces" -path '*/checkpoints/*' -name '*.md' 2>/dev/null | head -n 1)" ]; }
+
 set_status_line() {
   answer=$(status_line set 2>&1) || die "$answer"
   case $answer in
@@ -504,10 +521,13 @@ install() {
   register
   offer_status_line
   offer_notes
-  if [ -e "$root/$TRANSCRIPT" ]; then demo; fi
+  offer_past
+  if [ -e "$root/$TRANSCRIPT" ] && ! has_sessions; then demo; fi
+  typed=dayleaf
+  command -v dayleaf >/dev/null || typed="$root/bin/dayleaf"
   step 'Done.'
-  say "Open Claude Code in a project and work as usual; \`dayleaf status\` or /dayleaf:status shows what it holds."
-  say "Before you commit a project's .dayleaf, let its pre-commit hook run \`dayleaf check --staged\`, which stops secrets; \`dayleaf doctor\` says how."
+  say "Open Claude Code in a project and work as usual; \`$typed status\` or /dayleaf:status shows what it holds."
+  say "Before you commit a project's .dayleaf, let its pre-commit hook run \`dayleaf check --staged\`, which stops secrets; \`$typed doctor\` says how."
 }
 
 uninstall() {
