@@ -390,9 +390,9 @@ offer_notes() {
   [ -t 0 ] && [ -t 1 ] || return 0
   [ -e "$home/log/notes.asked" ] && return 0
   step 'dayleaf: notes by a model'
-  say "A model can write a note of each session that ended: what came of it, decisions, lessons, what is next."
-  say "Some 5,000 tokens a session go, without secrets, to Claude as you are logged in; \`dayleaf notes off\` ends it at any time."
-  printf '  let it? [y/N] '
+  say "Claude can write a note of each finished session: its outcome, decisions, lessons and next steps."
+  say "That sends some 5,000 tokens a session, without secrets, to your own account; \`dayleaf notes off\` ends it at any time."
+  printf 'Let it write them? [y/N] '
   read -r reply || reply=
   case $reply in
     y | Y | yes | YES) notes on ;;

@@ -27,7 +27,7 @@ def at_terminal(user: Newcomer, reply: str) -> str:
     """Run install.sh on a terminal, let no model write notes, and answer the offer; return what was
     shown.
     """
-    replies = {b"let it? [y/N] ": b"n\n", b"Import them now? [Y/n] ": reply.encode()}
+    replies = {b"Let it write them? [y/N] ": b"n\n", b"Import them now? [Y/n] ": reply.encode()}
     pid, fd = pty.fork()
     if not pid:
         os.chdir("/")
