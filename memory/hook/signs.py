@@ -197,7 +197,8 @@ def set_up(place: Place, settings: Config, event: Event) -> List[str]:
         event[READY] = True
         return [
             "the runtime is ready (it took %s s); for `dayleaf` in your terminal: "
-            "ln -sf '%s/bin/dayleaf' ~/.local/bin/dayleaf" % (seconds, root)
+            "mkdir -p ~/.local/bin; ln -sf '%s/bin/dayleaf' ~/.local/bin/dayleaf" % (seconds, root),
+            "there, `dayleaf import transcripts --all-projects --ask` offers your past sessions",
         ]
     if not settings["runtime.auto"]:
         return []
