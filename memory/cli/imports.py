@@ -613,10 +613,7 @@ def _answer_told(
         **counts,
         "checkpoints": made,
         "conversations": talks,
-        "discoveries": [
-            {"kind": one.kind, "id": one.id, "text": one.text, "created": clock.iso(one.at)}
-            for one in found
-        ],
+        "discoveries": [{**one._asdict(), "at": clock.iso(one.at)} for one in found],
         "records": plan._asdict(),
         "seconds": round(took, 1),
         "skipped": [skip._asdict() for skip in skipped],
