@@ -5,9 +5,9 @@
 #   ./install.sh --runtime     only the runtime (the hooks run this in the background if it is missing)
 #   ./install.sh --embeddings  the runtime, and a model that makes vectors on this machine (90 MB)
 #   ./install.sh --mcp         the runtime, and what `dayleaf mcp` needs; Claude Code starts it in each session
-#   ./install.sh --view        the runtime, and what `dayleaf view` needs to show a page in your browser
+#   ./install.sh --view        the runtime, and what `dayleaf store view` needs to show a page in your browser
 #   ./install.sh --postgres    the runtime, and what an index in PostgreSQL needs, with a server of your own (25 MB)
-#   ./install.sh --age         the runtime, and what encrypted backups and `dayleaf sync` need
+#   ./install.sh --age         the runtime, and what encrypted backups and `dayleaf store sync` need
 #   ./install.sh --statusline  dayleaf's status line in Claude Code, if you have none yet
 #   ./install.sh --test        what the tests need, then all tests
 #   ./install.sh --uninstall   removes what was set up; your memories stay
@@ -232,7 +232,7 @@ mcp() {
 view() {
   extra view "the page's packages"
   say
-  say 'In a project: `dayleaf view`, then open the address that it prints.'
+  say 'In a project: `dayleaf store view`, then open the address that it prints.'
 }
 
 postgres() {
@@ -249,7 +249,7 @@ postgres() {
 age() {
   extra age 'the package of encryption'
   say
-  say 'Now `dayleaf backup --age RECIPIENT FILE` encrypts, and `dayleaf sync setup WHERE` makes a key.'
+  say 'Now `dayleaf store backup --age RECIPIENT FILE` encrypts, and `dayleaf store sync setup WHERE` makes a key.'
 }
 
 embeddings() {
@@ -336,6 +336,13 @@ register() {
   client marketplace add "$root"
   client install dayleaf@dayleaf
   say "  plugin dayleaf@dayleaf, read from $root"
+  case $root in
+    *' '*)
+      version=$("$claude" --version 2>/dev/null </dev/null | awk 'NR == 1 { print $1 }')
+      ! printf '%s\n' "$version" | awk -F. '{ exit !($1 == 2 && $2 == 1 && $3 < 139) }' ||
+        say "  Claude Code $version starts no hook from a folder with a space in its path: \`claude update\`, or move $root"
+      ;;
+  esac
 }
 
 # status_line WORD: what stands in the client's settings: `ours`, `theirs` or `none`; with `set` ours is put where none is, with
@@ -402,7 +409,7 @@ offer_notes() {
 
 # Offers the import of the client's past sessions: asks on a terminal, elsewhere says the command.  Ctrl-C ends the import alone.
 offer_past() {
-  past() { (cd / && "$home/runtime/bin/python" -I "$root/memory" import transcripts --all-projects --ask); }
+  past() { (cd / && "$home/runtime/bin/python" -I "$root/memory" store import transcripts --all --ask); }
   [ -n "$(find "${CLAUDE_CONFIG_DIR:-${HOME:-}/.claude}/projects" -name '*.jsonl' 2>/dev/null | head -n 1)" ] || return 0
   step 'dayleaf: your past sessions'
   if [ -t 0 ] && [ -t 1 ]; then
@@ -410,7 +417,7 @@ offer_past() {
     past || :
     trap 'exit 130' INT
   else
-    past 2>/dev/null || say "In your own terminal, \`dayleaf import transcripts --all-projects\` imports them."
+    past 2>/dev/null || say "In your own terminal, \`dayleaf store import transcripts --all\` imports them."
   fi
 }
 
@@ -526,8 +533,8 @@ install() {
   typed=dayleaf
   command -v dayleaf >/dev/null || typed="$root/bin/dayleaf"
   step 'Done.'
-  say "Open Claude Code in a project and work as usual; \`$typed status\` or /dayleaf:status shows what it holds."
-  say "Before you commit a project's .dayleaf, let its pre-commit hook run \`dayleaf check --staged\`, which stops secrets; \`$typed doctor\` says how."
+  say "Open Claude Code in a project and work as usual; \`$typed store status\` or /dayleaf:status shows what it holds."
+  say "Before you commit a project's .dayleaf, let its pre-commit hook run \`dayleaf store check --staged\`, which stops secrets; \`$typed doctor\` says how."
 }
 
 uninstall() {

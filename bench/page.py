@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What `dayleaf view` costs: from the address to the first sessions, and for each key of a search,
-over loopback.
+"""What `dayleaf store view` costs: from the address to the first sessions, and for each key of a
+search, over loopback.
 
     bench/page.py [--records 10000] [--runs 5] [--dir DIR]
 

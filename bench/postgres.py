@@ -31,7 +31,8 @@ import corpus
 import psycopg
 
 from memory.core import config, layout
-from memory.index import migrations, postgres, rows, vectorfile
+from memory.doors.postgres import migrations, postgres, rows
+from memory.doors.vectors import vectorfile
 from memory.recall import question, search
 
 SPACES = 200

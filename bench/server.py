@@ -28,8 +28,8 @@ from mcp import Client, StdioServerParameters, stdio_client
 
 import hooks
 from memory.core import clock, layout
+from memory.doors.mcp import mcpserver
 from memory.index import builder
-from memory.terminal import mcpserver
 from memory.terminal.call import Call
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -22,7 +22,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from memory.core import config, layout
-from memory.index import embedder, nearest, vectorfile, vectors
+from memory.doors.vectors import embedder, nearest, vectorfile, vectors
 
 ROOT = Path(__file__).resolve().parent.parent
 DIMS, SPREAD, NOW = 384, 1.0, 1795271452.0
@@ -30,7 +30,7 @@ NUMPY = "import os; os.environ['OPENBLAS_NUM_THREADS'] = '1'; import numpy"
 COLD = (
     """import sys; sys.path.insert(0, sys.argv[1])
 import os; os.environ['OPENBLAS_NUM_THREADS'] = '1'
-from memory.index import nearest; from memory.core import layout; from memory.index import embedder
+from memory.core import layout; from memory.doors.vectors import embedder, nearest
 place = layout.locate({'HOME': sys.argv[2]}, sys.argv[3])
 found = nearest.search(place, embedder.cached_query(place, 'synthetic', 'q', %r), 50)
 assert len(found) == 50"""

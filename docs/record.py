@@ -118,7 +118,7 @@ class Scene:
         self.transcripts.mkdir(parents=True)
         for session in SESSIONS:
             self.write(session)
-        self.run("dayleaf import transcripts")
+        self.run("dayleaf store import transcripts")
 
     def write(self, session: Session) -> None:
         """Write a session's transcript as the client does."""

@@ -24,7 +24,12 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 NOW = 1795271452.0  # 2026-11-21T14:30:52Z
-WAITING = ("whole", "hostile", "faults")  # rooms whose tests start clients and many processes
+WAITING = (
+    "whole",
+    "page",
+    "hostile",
+    "faults",
+)  # whose tests start many processes
 
 
 def pytest_collection_modifyitems(items):

@@ -111,12 +111,14 @@ def recover(
     A session counts where it is not `current`, and its transcript rests for 30 seconds and holds
     more than was read, or what was read is not written.  Returns how many checkpoints were written.
     """
-    from memory.capture.stretches import capture
-
     if not settings["capture.enabled"]:
         return 0
     _prune(place, now)
     found = lost(place, env, now, current, keep=True)
+    if not found.sessions:
+        return 0
+    from memory.capture.stretches import capture
+
     return sum(
         bool(capture(place, settings, env, now, session, path, "recovery", on_change=on_change))
         for session, path in found.sessions

@@ -22,7 +22,7 @@ from memory.capture.progress import State, Told, names
 from memory.core import StoreError, boundary, clock, config, files, frontmatter, layout
 from memory.session import git, transcript
 from memory.session.rewinds import Span
-from memory.session.transcript import Entry, Stop
+from memory.session.transcript import Entry, Source, Stop
 from memory.store import redactor, store, writer
 
 TYPE_CHECKING = False
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from memory.session.otheragents import Source
-
     OnChange = Callable[[str], None] | None
 
 _TITLE = re.compile(rb"^title: (.*)$", re.M)
+# new edits, commands and prompts after which a Stop writes the checkpoint
+STOP_AFTER = 8
 _PAST = ("recovery", "switch")  # what ends a stretch that is told afterwards
 _SPANS, _ROWS = 200, 12  # stretches that were taken back, and that can be told again
 PORTION = 8 << 20  # bytes of a transcript that are read before it is asked whether to go on
@@ -108,7 +108,7 @@ class Capture:
             self.rewind(1)
             self.read()
         closing = trigger != "stop" and self.ends()
-        if closing or trigger == "stop" and state.units >= self.settings["capture.stopAfter"]:
+        if closing or trigger == "stop" and state.units >= STOP_AFTER:
             name = self.write(trigger)
         if closing:
             self.close()
@@ -151,7 +151,7 @@ class Capture:
         state.bases = [base, base] if base else state.bases
         self.rewound = ""
         self.rewind(1)
-        state.units += self.read() + self.settings["capture.stopAfter"]  # it is written at once
+        state.units += self.read() + STOP_AFTER  # it is written at once
 
     def _retell(self, row: progress.Closed, base: Facts) -> Facts:
         """Tell a stretch again that has ended, and return what the next one must know of it."""

@@ -54,7 +54,7 @@ def stats(call: Call) -> int:
 
     if call.words:
         raise UsageError(
-            "stats takes no words; leave '%s' out, or name a time with `--since`"
+            "store stats takes no words; leave '%s' out, or name a time with `--since`"
             % shown(" ".join(call.words))
         )
     if call.options.spend:
@@ -68,9 +68,7 @@ def stats(call: Call) -> int:
     with call.spinner("counting"):
         places = lookup.workspaces(call.place, call.options.workspace or "")
         value = figures.figures(places, call.settings, call.now, since)
-    return call.answer(
-        value, charts.lines(value, call.style(), call.options.ascii or charts.is_plain(call.env))
-    )
+    return call.answer(value, charts.lines(value, call.style(), charts.is_plain(call.env)))
 
 
 def doctor(call: Call) -> int:
@@ -180,7 +178,7 @@ def redact(call: Call) -> int:
     options = call.options
     if options.batch or call.words in ([], ["-"]):
         if options.text is not None or options.regex or options.everywhere or options.apply:
-            raise UsageError("redact needs the ID of a record that contains the text")
+            raise UsageError("store redact needs the ID of a record that contains the text")
         return index.redact(call)
     return _erase(call, call.one("ID"))
 
@@ -387,7 +385,7 @@ def _erased(
         for path in elsewhere
     ]
     if elsewhere:
-        notes.append("`dayleaf import transcripts` would bring it back from there")
+        notes.append("`dayleaf store import transcripts` would bring it back from there")
     remedies = {
         erasure.DERIVED: "derived files change with the next index",
         erasure.OTHER: "--everywhere removes it from other records too",
@@ -460,7 +458,7 @@ def _draft(call: Call) -> int:
         {"path": path, "queries": len(drafts)},
         [
             "drafted %d quer%s: %s" % (len(drafts), "y" if len(drafts) == 1 else "ies", path),
-            "edit them to what you would ask, then `dayleaf eval%s`" % named,
+            "edit them to what you would ask, then `dayleaf debug eval%s`" % named,
         ],
     )
 
@@ -529,7 +527,7 @@ def _paths(call: Call) -> list[str]:
         ]
     if not found:
         raise StoreError(
-            "no golden queries yet; `dayleaf eval --template` drafts some from your records"
+            "no golden queries yet; `dayleaf debug eval --template` drafts some from your records"
         )
     return found
 

@@ -37,7 +37,7 @@ QUESTION = (
 )
 # newest checkpoints that a model gets, and characters of their bodies together
 SENT, SENT_CHARS = 40, 100_000
-OPTIONS = ("since", "session", "limit", "provider", "dry_run")
+OPTIONS = ("since", "limit", "provider", "dry_run")
 WAYS, DONE = (
     ("accept", "edit", "reject", "skip", "quit"),
     {"accept": "accepted", "reject": "rejected"},
@@ -55,7 +55,7 @@ def harvest(call: Call) -> int:
     given = [name for name in OPTIONS if getattr(call.options, name)]
     if given:
         raise UsageError(
-            "harvest %s takes no --%s: only `dayleaf harvest` does"
+            "harvest %s takes no --%s: only `dayleaf notes harvest` does"
             % (words[0], given[0].replace("_", "-"))
         )
     return WORDS[words[0]](call, words[1:])
@@ -101,15 +101,14 @@ def _asked_for(call: Call, store: Store, kind: str) -> list[Record]:
     from memory.recall import timewords
     from memory.store.redactor import without_private
 
-    since, session = call.options.since, call.options.session
+    since = call.options.since
     low = (
         timewords.instant(since, call.now, clock.local_offset(call.now)) if since else float("-inf")
     )
     return [
         without_private(r)
         for r in store.each((kind,))
-        if session in (None, r.meta.get("session"))
-        and not repeats(r)
+        if not repeats(r)
         and max(r.created, clock.parse(str(r.meta.get("until") or "")) or 0.0) >= low
     ]
 
@@ -246,7 +245,7 @@ def _named(store: Store, verb: str, words: list[str]) -> list[Record]:
     """
     if not words:
         raise UsageError(
-            "harvest %s needs an ID%s; `dayleaf harvest list` names them"
+            "harvest %s needs an ID%s; `dayleaf notes harvest list` names them"
             % (verb, " or `all`" * (verb == "accept"))
         )
     if verb == "accept" and words == ["all"]:
@@ -254,7 +253,9 @@ def _named(store: Store, verb: str, words: list[str]) -> list[Record]:
     found = list({record.id: record for record in map(store.find, words)}.values())
     for record in found:
         if record.kind != "learning" or record.accepted:
-            other = "; `dayleaf forget %s` archives it" % record.id if verb == "reject" else ""
+            other = (
+                "; `dayleaf record forget %s` archives it" % record.id if verb == "reject" else ""
+            )
             raise UsageError(
                 "%s is %s, not a candidate%s"
                 % (
@@ -270,7 +271,7 @@ def _judged(call: Call, words: list[str], way: str) -> int:
     """Accept the candidates that are named, so that prompts may get them, or archive them, so that
     none is proposed again.
     """
-    need_person(call, "a candidate", "harvest %s %s" % (way, " ".join(words)[:80] or "ID"))
+    need_person(call, "a candidate", "notes harvest %s %s" % (way, " ".join(words)[:80] or "ID"))
     store = call.store()
     found = _named(store, way, words)
     if words == ["all"] and found:
@@ -330,10 +331,10 @@ def _review(call: Call, words: list[str]) -> int:
     """Go through the candidates one by one."""
     if words:
         raise UsageError(
-            "harvest review takes no more words; `dayleaf harvest accept %s` decides on one"
+            "harvest review takes no more words; `dayleaf notes harvest accept %s` decides on one"
             % shown(words[0])
         )
-    need_person(call, "a candidate", "harvest review")
+    need_person(call, "a candidate", "notes harvest review")
     store = call.store()
     return _decided(call, go_through(call, store))
 

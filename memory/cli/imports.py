@@ -11,12 +11,12 @@ from itertools import chain
 from typing import Any, Callable, NamedTuple
 
 from memory.core import StoreError, UsageError, clock, config, files, layout, plaintext
+from memory.doors import registry
 from memory.project import adoption, backfill, clientmemory, otherfiles, othernotes, trees
 from memory.project.intake import Piece, Result, bring
 from memory.project.otherfiles import Skip
 from memory.recall import timewords
-from memory.session import codex, geminicli, otheragents, transcript
-from memory.session.otheragents import Agent
+from memory.session import transcript
 from memory.store import activeplan
 from memory.store.store import Store
 from memory.terminal import offers, screen
@@ -50,7 +50,7 @@ def import_(call: Call) -> int:
     """Bring in a tree, a directory, what the client remembers, or past sessions."""
     kind = call.words[0] if call.words else ""
     if not kind:
-        raise UsageError("import needs to know what to import: one of " + ", ".join(KINDS))
+        raise UsageError("store import needs to know what to import: one of " + ", ".join(KINDS))
     if kind not in KINDS:
         raise unknown_word("import", kind, KINDS)
     for name, of in OPTIONS.items():
@@ -179,8 +179,6 @@ def _dir(call: Call) -> int:
 
 
 def _claude_memory(call: Call) -> int:
-    if call.options.all and call.options.project:
-        raise UsageError("--all and --project exclude each other; use one")
     batches, notes, results = [], [], Result()
     for place in _places(call):
         folder = clientmemory.memory_folder(place, call.env)
@@ -210,7 +208,7 @@ def _claude_memory(call: Call) -> int:
                 lambda path: path[:1] != "/",
             ),
         ]
-        if place.key == call.place.key and not call.options.project:
+        if place.key == call.place.key:
             own, more = clientmemory.user_files(call.env)
             notes.append("the user's own: " + plaintext.count(len(own), "CLAUDE.md file"))
             batches.append(
@@ -306,7 +304,8 @@ def _answer(call: Call, noun: str, result: Result, more: dict[str, Any], notes: 
         few = " ".join(result.private[:SHOWN]) + (" …" if len(result.private) > SHOWN else "")
         notes = [
             *notes,
-            "%s in the private tier from an earlier import and did not move: `dayleaf forget "
+            "%s in the private tier from an earlier import and did not move: `dayleaf "
+            "record forget "
             "--hard ID` for each, then this import again, puts them where you want them now (%s)"
             % (
                 "1 record is"
@@ -341,7 +340,7 @@ def _answer(call: Call, noun: str, result: Result, more: dict[str, Any], notes: 
     lines += _first(
         result.gone,
         lambda one: (
-            "gone: %s; its record stays, `dayleaf forget %s` archives it" % (one[1], one[0])
+            "gone: %s; its record stays, `dayleaf record forget %s` archives it" % (one[1], one[0])
         ),
     )
     value = {
@@ -425,11 +424,16 @@ def _transcripts(call: Call) -> int:
         if call.options.since
         else 0.0
     )
-    found = list(_of_agent(call) if call.options.agent else backfill.sessions(call.env))
+    agent = call.options.agent
+    found = list(
+        registry.offer("agents", "sessions")(agent, call.env, _known(call))
+        if agent
+        else backfill.sessions(call.env)
+    )
     unread = [one for one in found if isinstance(one, Skip)]
     wanted = backfill.chosen(
         [one for one in found if not isinstance(one, Skip)],
-        None if call.options.all_projects else call.place,
+        None if call.options.all else call.place,
         call.env,
         since,
     )
@@ -456,12 +460,12 @@ def _transcripts(call: Call) -> int:
             stopped = True
         took, spinner.step = pace.took, "indexing"
         discoveries = _index_told(call, told)
-    if not call.options.all_projects:  # those of no known directory may be of this one
-        unread = [one for one in unread if one.reason == otheragents.NO_DIRECTORY]
+    if not call.options.all:  # those of no known directory may be of this one
+        unread = [one for one in unread if one.reason == backfill.NO_DIRECTORY]
     if stopped:
         unread = []
         later = [
-            "stopped after %d of %s; `%s %s` goes on from there"
+            "stopped after %d of %s; `%s store %s` goes on from there"
             % (
                 len(told),
                 plaintext.count(len(wanted), "session"),
@@ -475,8 +479,8 @@ def _transcripts(call: Call) -> int:
 
 def _asked(call: Call, wanted: list[backfill.Session]) -> offers.Plan | None:
     """Show the plan of an import and ask; returns it where the answer is yes, else None."""
-    if not call.options.all_projects or call.options.dry_run or call.options.json:
-        raise UsageError("--ask goes with --all-projects, and without --dry-run and --json")
+    if not call.options.all or call.options.dry_run or call.options.json:
+        raise UsageError("--ask goes with --all, and without --dry-run and --json")
     with call.spinner("looking for past sessions"):
         looked = backfill.untold(wanted, call.env, call.now)
     plan, command = offers.plan(looked), offers.command(call.env)
@@ -492,30 +496,6 @@ def _asked(call: Call, wanted: list[backfill.Session]) -> offers.Plan | None:
     if not yes:
         print("Nothing was imported; `%s %s` does it at any time." % (command, offers.ALL))
     return plan if yes else None
-
-
-def _of_agent(call: Call) -> Iterator[backfill.Session | Skip]:
-    """Yield the sessions of another agent, each read whole and turned into the host's shape."""
-    readers: dict[str, Agent] = {
-        one.name: one for one in (codex.Codex(), geminicli.GeminiCli(_known(call)))
-    }
-    for one in otheragents.found(readers[call.options.agent], call.env):
-        spoken = one.spoken
-        homeless = one.why == otheragents.NO_DIRECTORY
-        remedy = "import it in the directory where it was started" if homeless else "nothing to do"
-        yield (
-            Skip(one.path, one.why, remedy)
-            if spoken is None
-            else backfill.Session(
-                spoken.id,
-                one.path,
-                len(spoken.rows),
-                spoken.directory,
-                one.began,
-                one.ended,
-                otheragents.Rows(spoken.rows),
-            )
-        )
 
 
 def _known(call: Call) -> list[str]:
@@ -597,9 +577,8 @@ def _answer_told(
             plaintext.one_line(where)
             + (
                 " holds no session"
-                if call.options.all_projects
-                else " holds no session of this workspace; --all-projects takes those of every "
-                "workspace"
+                if call.options.all
+                else " holds no session of this workspace; --all takes those of every workspace"
             )
         )
     lines += later
@@ -698,10 +677,8 @@ OPTIONS = {
     "shared": ("tree", "dir"),
     "tier_global": ("tree", "dir"),
     "kind": ("dir",),
-    "project": ("claude-memory",),
-    "all": ("claude-memory",),
+    "all": ("claude-memory", "transcripts"),
     "since": ("transcripts",),
-    "all_projects": ("transcripts",),
     "ask": ("transcripts",),
     "agent": ("transcripts",),
 }

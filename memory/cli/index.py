@@ -7,7 +7,7 @@ import os
 import sys
 from typing import Any, Callable
 
-from memory.core import StoreError, UsageError, clock, files, frontmatter, plaintext
+from memory.core import StoreError, UsageError, clock, files, frontmatter, plaintext, spellings
 from memory.core.config import DEFAULTS, load
 from memory.health import figures
 from memory.hook import receipts
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 def index(call: Call) -> int:
     """Build, refresh, verify, show or export the index."""
-    asked = [name for name in WORDS if getattr(call.options, name)] + call.words
+    asked = call.words
     if call.options.backend and asked in ([], ["build"], ["refresh"]):
         return _choose(call, asked)
     if len(asked) != 1:
@@ -68,31 +68,12 @@ def _embed(call: Call, done: Any) -> int:
 
 def _embedded(call: Call) -> tuple[list[dict[str, Any]], list[str]]:
     """Make vectors; return what was done as plain data and in lines."""
-    from memory.index import embedder, vectors
-    from memory.recall import lookup, semantic
+    from memory.doors import registry
+    from memory.recall import lookup
 
-    provider = embedder.from_settings(call.settings, call.options.vectors_by or "", call.env)
-    if provider is None:
-        raise UsageError("no provider of vectors is set up: " + semantic.SET_UP)
-    out, lines = [], []
-    for place in lookup.searched(call.place, call.settings, call.options.workspace or "", []):
-        with call.spinner("making vectors of %s with %s" % (place.key, provider.label)):
-            made = vectors.update(place, provider, call.env, call.now)
-        out.append({"workspace": place.key, **made._asdict()})
-        lines.append(
-            "%s: another process is making its vectors" % place.key
-            if made.busy
-            else "%s: %s embedded, %d kept, %d removed in %.1f s (%s)"
-            % (
-                place.key,
-                plaintext.count(made.embedded, "chunk"),
-                made.kept,
-                made.removed,
-                made.took,
-                provider.label,
-            )
-        )
-    return out, lines
+    places = lookup.searched(call.place, call.settings, call.options.workspace or "", [])
+    made: tuple[list[dict[str, Any]], list[str]] = registry.offer("vectors", "build")(call, places)
+    return made
 
 
 def _refresh(call: Call) -> int:
@@ -141,7 +122,8 @@ def _choose(call: Call, asked: list[str]) -> int:
     """Choose what holds the index; where it is a database, set it up and load this workspace into
     it.
     """
-    from memory.index import backend, ownserver
+    from memory.doors import registry
+    from memory.index import backend
 
     if call.options.backend not in backend.NAMES:
         raise UsageError(
@@ -155,7 +137,8 @@ def _choose(call: Call, asked: list[str]) -> int:
     )
     path, home = call.place.home + "/config.json", call.place.home
     if call.options.backend == "local":
-        stopped = ownserver.stop(home)
+        stop = registry.optional("postgres", "stop")
+        stopped = bool(stop and stop(home))
         change_config(path, "index.backend", "local", files.FILE_MODE)
         lines = [
             "recall uses only the files%s" % ("; your own server was stopped" if stopped else "")
@@ -163,56 +146,21 @@ def _choose(call: Call, asked: list[str]) -> int:
         return call.answer(
             {"backend": "local", "stopped": stopped}, [*(_said(local) if local else ()), *lines]
         )
-    given, private = call.options.dsn or "", call.options.private or call.settings["index.private"]
+    given, private = call.options.dsn or "", bool(call.options.private)
     if backend.has_password(given):
         raise UsageError("--dsn " + backend.SECRET)
-    said = given or backend.named(call.settings, home, call.env)
     made = _embedded(call)[1] if call.options.embeddings else []
-    with call.spinner("setting up the database") as spinner:
-
-        def told(done: int, of: int) -> None:
-            spinner.step = "loading: %d of %d" % (done, of)
-
-        from memory.index import rows
-
-        done = rows.bring(
-            said or ownserver.start(home), call.place, "psg" if private or not said else "s", told
-        )
-    for key, value in (
-        ("index.backend", "postgres"),
-        ("index.dsn", given or None),
-        ("index.private", private or None),
-    ):
-        if value is not None:
-            change_config(path, key, value, files.FILE_MODE)
-    lines = [
-        *made,
-        "%s in the database: %d added, %d changed, %d removed%s"
-        % (
-            plaintext.count(done.records, "record"),
-            done.added,
-            done.changed,
-            done.removed,
-            ", %s sent" % plaintext.count(done.vectors, "vector") if done.vectors else "",
-        ),
-    ]
-    return call.answer(
-        {"backend": "postgres", "own": not said, **done._asdict()},
-        [
-            *(_said(local) if local else ()),
-            *lines,
-            *("left out %s" % line for line in done.left),
-            "recall asks %s as well as the files"
-            % ("a server of your own" if not said else "the database"),
-        ],
+    status: int = registry.offer("postgres", "choose")(
+        call, given, private, [*(_said(local) if local else ()), *made]
     )
+    return status
 
 
 def _index_status(call: Call) -> int:
-    from memory.index import backend
-
     with call.spinner("reading the records"):
         value = figures.state(call.place, call.settings, call.now)
+    from memory.index import backend
+
     database = backend.state(call.place, call.settings, call.env)
     said = (
         []
@@ -245,9 +193,7 @@ def _export(call: Call) -> int:
     from memory.index import topics
 
     with call.spinner("reading the records"):
-        value = to_json(
-            topics.export(call.place, call.now, categories(call.settings["load.routes"]))
-        )
+        value = to_json(topics.export(call.place, call.now, categories()))
     if not call.options.out:
         print(value)
         return 0
@@ -275,7 +221,7 @@ def redact(call: Call) -> int:
     from memory.store import redactor
 
     if call.words not in ([], ["-"]) or (not call.words and sys.stdin.isatty()):
-        raise UsageError("redact reads its text from stdin: `dayleaf redact - < FILE`")
+        raise UsageError("redact reads its text from stdin: `dayleaf store redact - < FILE`")
     allow, salt = call.settings["redact.allow"], call.place.key
     if not call.options.batch:
         data = sys.stdin.buffer.read()
@@ -368,10 +314,10 @@ def config(call: Call) -> int:
     )
     told = []
     if key == "mcp" and call.settings.sources[key] in ("user", "default"):
-        from memory.terminal import mcpserver
+        from memory.doors import registry
 
         # first: where that fails, the setting stays as it was
-        told = [mcpserver.register(call.env, bool(value))]
+        told = [registry.offer("mcp", "register")(call.env, bool(value))]
     if value is not None or files.exists(path):
         change_config(path, key, value, files.FILE_MODE)
     call._settings = None
@@ -406,28 +352,10 @@ def checked(key: str, said: str) -> Any:
                 ('; write it as JSON: ["a","b"]' if isinstance(DEFAULTS[key], list) else ""),
             )
         )
-    if key == "load.routes" and any(
-        not isinstance(route, str) or ":" not in route[1:] for route in value[key]
-    ):
-        raise UsageError(
-            "load.routes takes a list like [\"payments: stripe invoice\"], not '%s'" % shown(said)
-        )
-    if key == "context.tags":
-        from memory.hook.context import weighted
+    if key == "index.backend" and value[key] == "postgres":
+        from memory.doors import registry
 
-        weighted(",".join(map(str, value[key])))
-    if key == "recall.without":
-        from memory.recall.rank import ADJUSTMENTS
-
-        for name in value[key]:
-            if name not in ADJUSTMENTS:
-                raise UsageError(
-                    "recall.without takes a list of %s; %s"
-                    % (
-                        ", ".join(ADJUSTMENTS),
-                        nearest(str(name), ADJUSTMENTS, "not '%s'" % shown(str(name))),
-                    )
-                )
+        registry.offer("postgres", "dsn")  # or says that there is none
     if key == "index.dsn":
         from memory.index import backend
 
@@ -493,11 +421,13 @@ def off(call: Call) -> int:
 
 
 def _switch(call: Call, on: bool) -> int:
-    if call.options.mine and call.options.project:
-        raise UsageError("--mine and --project exclude each other; use one")
-    if call.options.mine:
+    if call.words not in ([], ["mine"], ["project"]):
+        raise UsageError(
+            "%s takes one of mine, project; none: this session" % spellings.spelled(call.verb)
+        )
+    if call.words == ["mine"]:
         return _switch_mine(call, on)
-    if call.options.project:
+    if call.words == ["project"]:
         if not call.place.shared:
             raise UsageError("there is no project here; cd into one")
         path = call.place.shared + "/config.json"
@@ -542,7 +472,7 @@ def _switch_mine(call: Call, on: bool) -> int:
             if on
             else (
                 "paused for you only: dayleaf keeps and pushes nothing in this project "
-                "until `dayleaf on --mine`"
+                "until `dayleaf push on mine`"
             )
         ],
     )
@@ -571,8 +501,8 @@ def _switched(call: Call, on: bool) -> str:
         )
     if not named and not ran:
         raise UsageError(
-            "no session has run in this workspace yet; `dayleaf %s --project` is "
-            "for the whole project" % call.verb
+            "no session has run in this workspace yet; `%s project` is "
+            "for the whole project" % spellings.typed(call.verb)
         )
     if named or not on:
         return named or ran[0]

@@ -24,7 +24,7 @@ def keep(call: Call) -> int:
 
     said = strip_private(call.text(kept=False)).strip()
     if not said:
-        raise UsageError('keep needs what is to hold: `dayleaf keep "never use print in src"`')
+        raise UsageError('keep needs what is to hold: `dayleaf rule keep "never use print in src"`')
     title = one_line(said, TITLE)
     body = "" if title == said else said + "\n"
     store = call.store()
@@ -61,7 +61,7 @@ def keep(call: Call) -> int:
         where = "it comes where %s is spoken of" % ", ".join(tags)
     lines = [
         "kept %s  %s" % (record.id, one_line(record.title)),
-        "  %s; `dayleaf forget %s` drops it" % (where, record.id),
+        "  %s; `dayleaf record forget %s` drops it" % (where, record.id),
     ]
     return call.answer({**record_json(record), "path": path, "state": "approved"}, lines)
 

@@ -143,7 +143,7 @@ def _warn_of_links(call: Call, store: Store, kept: Record) -> None:
             "[[%s]] is %s"
             % (
                 shown(target),
-                "archived: `dayleaf restore %s`" % gone
+                "archived: `dayleaf store restore %s`" % gone
                 if gone
                 else "no record"
                 + (" (did you mean %s '%s'?)" % (near.id, shown(near.title)) if near else ""),
@@ -211,7 +211,7 @@ def forget(call: Call) -> int:
     """
     many = [name for name in ("session", "day", "file", "mentions") if getattr(call.options, name)]
     if many and call.words:
-        raise UsageError("forget takes one ID or --%s, not both" % many[0])
+        raise UsageError("record forget takes one ID or --%s, not both" % many[0])
     if call.options.session:
         return _forget_session(call, call.options.session)
     if many:
@@ -224,7 +224,7 @@ def forget(call: Call) -> int:
     store = call.store()
     found = lookup.own(call.place, call.settings, id)
     _mark_forgotten(call, found)
-    away = store.archive(found.name, call.options.reason or "forgotten")
+    away = store.archive(found.name, "forgotten")
     call.indexed()
     ledger.moved(call.place)
     stays, note = _staying(store, [found])
@@ -232,7 +232,7 @@ def forget(call: Call) -> int:
         {"id": found.id, "from": found.name, "to": away, "stays": stays},
         [
             "archived %s  %s" % (found.id, plaintext.one_line(found.title)),
-            "  `dayleaf restore %s` brings it back" % found.id,
+            "  `dayleaf store restore %s` brings it back" % found.id,
             *note,
         ],
     )
@@ -261,7 +261,7 @@ def _staying(store: Store, gone: Sequence[Record]) -> tuple[list[str], list[str]
     said = [plaintext.count(number, kind) for number, kind in counts if number]
     note = (
         [
-            "  %s of its session stay%s; `dayleaf forget --session %s` removes all"
+            "  %s of its session stay%s; `dayleaf record forget --session %s` removes all"
             % (" and ".join(said), "s" * (len(stays) == 1), session)
         ]
         if stays
@@ -409,7 +409,7 @@ def _forget_matching(call: Call) -> int:
             *lines,
             "%s %s" % (done, of),
             *note,
-            *([] if hard else ["  `dayleaf restore ID` brings one back"]),
+            *([] if hard else ["  `dayleaf store restore ID` brings one back"]),
         ],
     )
 
@@ -448,7 +448,7 @@ def _taken(call: Call, store: Store, found: Sequence[Record], reason: str) -> st
         _removed(call, store, found)
         return "removed"
     for record in found:
-        store.archive(record.name, call.options.reason or reason)
+        store.archive(record.name, reason)
     call.indexed()
     ledger.moved(call.place)
     return "archived"
@@ -506,7 +506,7 @@ def new(call: Call) -> int:
     kind = call.words[0] if call.words else ""
     if kind not in KINDS:
         raise UsageError(
-            "new needs a kind%s; %s"
+            "record new needs a kind%s; %s"
             % (
                 ", not '%s'" % shown(kind) if kind else "",
                 nearest(kind, KINDS, "use one of " + ", ".join(KINDS)),
@@ -532,7 +532,7 @@ def new(call: Call) -> int:
         kept = _kept(call, kind, tier, copy, after)
     except (StoreError, UsageError) as error:
         raise StoreError(
-            "%s; your text is kept: open it again with `dayleaf new %s --from '%s'`"
+            "%s; your text is kept: open it again with `dayleaf record new %s --from '%s'`"
             % (error, kind, copy)
         ) from None
     call.indexed()
@@ -597,6 +597,6 @@ def _kept(call: Call, kind: str, tier: str, copy: str, data: bytes) -> Record:
         found.title,
         found.body,
         tier=tier,
-        source=call.options.source or author(call),
+        source=author(call),
         extra=extra,
     )

@@ -14,14 +14,14 @@ from memory.terminal import screen
 from memory.terminal.call import REVIEW, Call, nearest, shown, warn
 
 DEPTH = 2  # steps from a record that are drawn
-FORMS = "`dayleaf link FROM [RELATION] TO`, or `dayleaf link ID` to list"
+FORMS = "`dayleaf record link FROM [RELATION] TO`, or `dayleaf record link ID` to list"
 
 
 def link(call: Call) -> int:
     """Link two records, take a link away, or list a record's links."""
     words = call.words
     if not 1 <= len(words) <= 3 or (call.options.remove and len(words) == 1):
-        raise UsageError("link takes %s; quote a title" % FORMS)
+        raise UsageError("record link takes %s; quote a title" % FORMS)
     store = call.store()
     found = {record.name: record for record in store.each()}
     web = relations.web(
@@ -46,7 +46,7 @@ def _relation(words: list[str]) -> str:
     for name, known in relations.RELATIONS.items():
         if said == known.inverse:
             raise UsageError(
-                "%s is the reverse of %s; link the other way round: `dayleaf link %s %s %s`"
+                "%s is the reverse of %s; link the other way round: `dayleaf record link %s %s %s`"
                 % (said, name, _word(words[2]), name, _word(words[0]))
             )
     raise UsageError(
@@ -81,7 +81,7 @@ def _one(web: Web, said: str) -> Node:
     gone = relations.gone_to(said.strip(), web.away) or (away[0] if len(away) == 1 else "")
     if gone and not begun:
         raise StoreError(
-            "'%s' is archived; `dayleaf restore %s` brings it back" % (shown(said), gone)
+            "'%s' is archived; `dayleaf store restore %s` brings it back" % (shown(said), gone)
         )
     near = web.names.nearest(said)
     otherwise = (
@@ -131,7 +131,9 @@ def _removed(call: Call, store: Store, web: Web, source: Record, relation: str, 
                 here.id,
                 relation,
                 shown(said),
-                "it has " + others if others else "`dayleaf link %s` lists its links" % here.id,
+                "it has " + others
+                if others
+                else "`dayleaf record link %s` lists its links" % here.id,
             )
         )
     gone = {(edge.relation, documents.link_key(edge.target)) for edge in wanted}
@@ -143,7 +145,7 @@ def _removed(call: Call, store: Store, web: Web, source: Record, relation: str, 
     ]
     if left == source.meta.get("links"):
         raise StoreError(
-            "the link is in the text of %s, as [[%s]]; remove it with `dayleaf edit %s`"
+            "the link is in the text of %s, as [[%s]]; remove it with `dayleaf record edit %s`"
             % (here.id, shown(in_text[0].target), here.id)
         )
     changed = store.edit(source.name, {"links": left or None})
@@ -257,10 +259,10 @@ def graph(call: Call) -> int:
 
     form = "json" if call.options.json else call.options.format or "text"
     if len(call.words) > 1:
-        raise UsageError("graph takes one ID, not %d words; quote a title" % len(call.words))
+        raise UsageError("record graph takes one ID, not %d words; quote a title" % len(call.words))
     if call.options.depth and not call.words:
         raise UsageError(
-            "--depth is for the graph of one record: `dayleaf graph ID --depth %d`"
+            "--depth is for the graph of one record: `dayleaf record graph ID --depth %d`"
             % call.options.depth
         )
     with call.spinner("reading the records"):

@@ -14,11 +14,22 @@ import keyword
 import os
 import sys
 from collections.abc import Sequence
+from types import ModuleType
 
 from memory import __version__
-from memory.core import DayleafError, PersonsRecord, UsageError, clock, environment, files, layout
+from memory.core import (
+    DayleafError,
+    PersonsRecord,
+    UsageError,
+    clock,
+    environment,
+    files,
+    layout,
+    spellings,
+)
 from memory.core.config import CHOICES
 from memory.core.plaintext import one_line
+from memory.doors import registry
 from memory.terminal.arguments import (
     KINDS,
     PROVIDERS,
@@ -33,6 +44,7 @@ from memory.terminal.arguments import (
     opt,
     read_call,
     real,
+    unknown_family_word,
     versions,
     whole,
 )
@@ -136,25 +148,56 @@ def run(argv: list[str], env: dict[str, str], now: float) -> int:
     if argv[:1] in (["help"], ["--help"], ["-h"]):
         print(asked(VERBS, argv[1:]))
         return 0
-    argv = ["today", *argv] if argv[:1] in ([], ["--json"]) else argv
-    name = argv[0]
-    if name not in VERBS:
+    name, used = spellings.row_of(argv if argv[:1] != ["--json"] else [])
+    if name not in VERBS and name not in spellings.FAMILIES:
         raise UsageError("unknown command '%s'; %s" % (shown(name), meant(name, VERBS)))
-    if any(
-        word in ("--help", "-h") for word in argv[1 : argv.index("--") if "--" in argv else None]
-    ):
+    given = argv[used:]
+    if any(word in ("--help", "-h") for word in given[: _end(given)]):
         print(asked(VERBS, argv))
         return 0
-    call = read_call(name, VERBS[name], argv[1:], env, now)
+    if name not in VERBS:
+        raise unknown_family_word(name, given)
+    words, option = spellings.respelled(name, given)
+    # a slash command has one word for the command line and the plugin
+    if (option or used == 1) and not {"--hook", "--args-from-stdin"}.intersection(given):
+        _say_new_spelling(name, option)
+    return _run(name, words, env, now)
+
+
+def _end(words: list[str]) -> int:
+    """Return where the words end that may be options."""
+    return words.index("--") if "--" in words else len(words)
+
+
+def _say_new_spelling(name: str, option: str) -> None:
+    """Say how a call is spelt that used an old spelling."""
+    if not option and name not in spellings.MOVED:
+        return
+    typed = "dayleaf " + " ".join(filter(None, (name, option)))
+    new = spellings.OPTIONS[name][option] if option else ""
+    now = " ".join(filter(None, (spellings.typed(name), new)))
+    warn("`%s` is `%s` now; the old spelling goes with the next release" % (typed, now))
+
+
+def _run(name: str, argv: list[str], env: dict[str, str], now: float) -> int:
+    """Read a verb's options and run it; raises UsageError for words that are off."""
+    call = read_call(name, VERBS[name], argv, env, now)
     call.require(VERBS[name].options)
     check_part(VERBS[name], call)
-    # this verb's alone: the others cost each command 10 ms
-    module = importlib.import_module("memory.cli." + VERBS[name].module)
+    module = module_of(name)  # this verb's alone: the others cost each command 10 ms
     try:
         status: int = getattr(module, name + "_" * keyword.iskeyword(name))(call)
     except PersonsRecord as refused:
         return _suggested(call, refused)
     return status
+
+
+def module_of(name: str) -> ModuleType:
+    """Return the module that has a verb's function; raises UsageError where its door is gone."""
+    if VERBS[name].module == "doors":
+        found: ModuleType = registry.verb(name)
+        return found
+    return importlib.import_module("memory.cli." + VERBS[name].module)
 
 
 def _suggested(call: Call, refused: PersonsRecord) -> int:
@@ -180,13 +223,13 @@ def run_suggested(words: list[str], env: dict[str, str], now: float) -> int:
     """
     from memory.store import authority
 
-    name = words[0] if words else ""
+    name, used = spellings.row_of(words) if words else ("", 0)
     if name not in VERBS:
         raise UsageError("it suggests no command of dayleaf; reject it")
-    read_call(name, VERBS[name], words[1:], env, now).require(
+    read_call(name, VERBS[name], words[used:], env, now).require(
         VERBS[name].options, authority.SESSION
     )
-    return run(words, env, now)
+    return _run(name, words[used:], env, now)
 
 
 def _version(as_json: bool) -> int:
@@ -236,11 +279,15 @@ SESSION = opt("--session", metavar="ID", help="the session")
 TAG = opt("--tag", action="append", metavar="TAG", help="a label (repeatable)")
 WORKSPACE = opt("--workspace", metavar="NAME", help="another workspace, or `all`")
 SOURCE = opt("--source", type=choice(("human", "agent")), help=argparse.SUPPRESS)
-SWITCHES = (
-    flag("--project", help="pushes in this project, for everyone"),
-    flag("--mine", help="pushes and capture in this project, only for you"),
-)
 TRANSCRIPT = opt("--transcript", metavar="PATH", help=argparse.SUPPRESS)
+LIMIT = opt("--limit", type=whole, metavar="N", help="show at most N")
+VERSION = opt(
+    "--version",
+    action="append",
+    type=versions,
+    metavar="V",
+    help="for this version (repeatable), or `unversioned`",
+)
 FILTERS = (
     opt("--since", metavar="WHEN", help="only what is newer: 3d, 2h, a date, `yesterday`"),
     opt("--days", type=whole, metavar="N", help="the last N days"),
@@ -252,13 +299,7 @@ FILTERS = (
     opt("--file", metavar="PATH", help="that mentions this file"),
     opt("--branch", metavar="BRANCH", help="from this branch"),
     opt("--session", metavar="ID", help="from this session"),
-    opt(
-        "--version",
-        action="append",
-        type=versions,
-        metavar="V",
-        help="for this version (repeatable), or `unversioned`",
-    ),
+    VERSION,
     WORKSPACE,
     opt(
         "--context-tags",
@@ -272,7 +313,7 @@ FILTERS = (
     flag("--explain", help="show how each score is made up"),
 )
 PAST = (
-    opt("--limit", type=whole, metavar="N", help="show at most N"),
+    LIMIT,
     opt("--since", metavar="WHEN", help="only newer sessions: 3d, 2h, a date, `yesterday`"),
     WORKSPACE,
 )
@@ -285,8 +326,6 @@ VECTORS_BY = opt(
 SECTIONS = (
     opt("--section", metavar="S", help="only the section with this heading or number"),
     flag("--outline", help="list the sections with their numbers"),
-    flag("--next", help="the section after the one that --section names"),
-    flag("--previous", help="the section before that one"),
 )
 VERBS: dict[str, Verb] = {
     "recall": Verb(
@@ -297,7 +336,6 @@ VERBS: dict[str, Verb] = {
             *FILTERS,
             VECTORS_BY,
             opt("--type", type=choice(TYPES), help="only resources: " + ", ".join(TYPES)),
-            flag("--no-links", help="leave out the records that the hits link to"),
             flag("--group", help="put hits of one kind together"),
             flag("--batch", help="read queries from stdin, as JSONL"),
         ),
@@ -313,11 +351,11 @@ VERBS: dict[str, Verb] = {
         ),
     ),
     "fix": Verb("recall", "ERROR|-", "show what was done about this error before", PAST, True),
-    "how": Verb("recall", "TOOL [VERB]", "show which calls of a tool worked here", PAST),
+    "how": Verb("recall", "TOOL [VERB]", "show which calls of a tool worked here", (LIMIT,)),
     "blame": Verb(
-        "recall", "PATH", "show which sessions touched a file, and what was decided", PAST
+        "recall", "PATH", "show which sessions touched a file, and what was decided", (LIMIT,)
     ),
-    "friction": Verb("recall", "", "show the errors that several sessions ran into", PAST),
+    "friction": Verb("recall", "", "show the errors that several sessions ran into", (LIMIT,)),
     "distill": Verb(
         "tell",
         "QUESTION",
@@ -341,7 +379,6 @@ VERBS: dict[str, Verb] = {
         "propose learnings from the checkpoints",
         (
             opt("--since", metavar="WHEN", help="only newer checkpoints: 7d, a date, `yesterday`"),
-            opt("--session", metavar="ID", help="only checkpoints of this session"),
             opt("--limit", type=whole, metavar="N", help="at most N candidates (default: 10)"),
             opt("--provider", type=choice(MODELS), help="ask a model: %s" % ", ".join(MODELS)),
             flag("--dry-run", help="show them and write nothing"),
@@ -383,7 +420,7 @@ VERBS: dict[str, Verb] = {
     ),
     "notes": Verb(
         "notes",
-        "[on|off|status|write]",
+        "[on|off [project|mine]|status|write]",
         "let a model write a note of each session",
         (
             opt(
@@ -391,19 +428,10 @@ VERBS: dict[str, Verb] = {
                 type=choice(NOTE_WRITERS),
                 help="on: %s (default: claude)" % ", ".join(NOTE_WRITERS),
             ),
-            opt("--model", metavar="NAME", help="on: the model to ask the provider for"),
-            flag("--mine", help="off: in this project, only for you"),
-            flag("--project", help="off: in this project, for everyone"),
             opt(
                 "--since",
                 metavar="WHEN",
                 help="write: sessions since then: 30d, a date (default: 30d)",
-            ),
-            opt(
-                "--limit",
-                type=whole,
-                metavar="N",
-                help="write: at most N notes, the newest sessions",
             ),
             flag("--dry-run", help="write: only say what it would take"),
             flag("--yes", help="write: ask no question"),
@@ -418,7 +446,6 @@ VERBS: dict[str, Verb] = {
             flag("--clear", help="stop showing it"),
             SESSION,
             TRANSCRIPT,
-            SOURCE,
         ),
         True,
     ),
@@ -444,8 +471,6 @@ VERBS: dict[str, Verb] = {
             flag("--append", help="update: add to the text"),
             flag("--undo", help="step N: mark it as not done"),
             opt("--reason", metavar="WHY", help="drop: the reason"),
-            SESSION,
-            SOURCE,
         ),
         True,
     ),
@@ -453,19 +478,15 @@ VERBS: dict[str, Verb] = {
         "recall",
         "PROMPT",
         "show what the model would be given with a prompt",
-        (
-            flag("--explain", help="list every candidate, and why it was taken or not"),
-            opt("--mode", default="", metavar="MODE", help="as in this permission mode"),
-        ),
+        (flag("--explain", help="list every candidate, and why it was taken or not"),),
     ),
     "why": Verb(
         "recall",
         "[SESSION|PROMPT_ID|last]",
         "show what the model was given with each prompt, and why",
-        (SESSION,),
     ),
-    "on": Verb("index", "", "let notes reach the model again", (SESSION, *SWITCHES)),
-    "off": Verb("index", "", "keep notes from the model", (SESSION, *SWITCHES)),
+    "on": Verb("index", "[project|mine]", "let notes reach the model again", (SESSION,)),
+    "off": Verb("index", "[project|mine]", "keep notes from the model", (SESSION,)),
     "status": Verb("audit", "", "show paths, counts, freshness, settings"),
     "today": Verb("tell", "", "show where the work stands, as plain `dayleaf` does"),
     "statusline": Verb("tell", "", "print a line for the client's status line"),
@@ -492,7 +513,6 @@ VERBS: dict[str, Verb] = {
         (
             opt("--since", metavar="WHEN", help="only what happened since: 7d, a date, `Monday`"),
             WORKSPACE,
-            flag("--ascii", help="draw charts without block characters"),
             flag("--spend", help="show what models cost"),
         ),
     ),
@@ -514,7 +534,6 @@ VERBS: dict[str, Verb] = {
         "|".join(INDEX),
         "build, refresh, verify, show or export the index",
         (
-            *(flag("--" + name, help=argparse.SUPPRESS) for name in INDEX),
             flag("--embeddings", help="build, --backend postgres: make vectors too"),
             VECTORS_BY,
             opt(
@@ -543,7 +562,7 @@ VERBS: dict[str, Verb] = {
         "show",
         "ID up|down [WHY]",
         "say whether a record helped or misled",
-        (opt("--why", metavar="WHY", help="the reason; the record keeps it"), SESSION),
+        (opt("--why", metavar="WHY", help="the reason; the record keeps it"),),
         True,
     ),
     "forget": Verb(
@@ -563,7 +582,6 @@ VERBS: dict[str, Verb] = {
             opt("--mentions", metavar="TEXT", help="everything that contains this text"),
             flag("--hard", help="remove it for good"),
             flag("--yes", help="do not ask"),
-            opt("--reason", metavar="WHY", help="the reason, for the archive's log"),
         ),
     ),
     "restore": Verb(
@@ -607,10 +625,10 @@ VERBS: dict[str, Verb] = {
             ),
         ),
     ),
-    "share": Verb("doors", "ID", "move a record into the repository, for the team"),
-    "unshare": Verb("doors", "ID", "move a record out of the repository again"),
+    "share": Verb("team", "ID", "move a record into the repository, for the team"),
+    "unshare": Verb("team", "ID", "move a record out of the repository again"),
     "shared": Verb(
-        "doors", "[status]", "say who shared what, what is new, what git could not merge"
+        "team", "[status]", "say who shared what, what is new, what git could not merge"
     ),
     "sync": Verb(
         "doors",
@@ -656,8 +674,6 @@ VERBS: dict[str, Verb] = {
             opt(
                 "--from", dest="from_file", metavar="FILE", help="start from the text of this file"
             ),
-            SESSION,
-            SOURCE,
         ),
     ),
     "import": Verb(
@@ -673,8 +689,7 @@ VERBS: dict[str, Verb] = {
                 type=choice([kind for kind in KINDS if kind not in layout.SAID]),
                 help="dir: the kind of files that name none (default: learning)",
             ),
-            flag("--project", help="claude-memory: leave out your own CLAUDE.md"),
-            flag("--all", help="claude-memory: from every project"),
+            flag("--all", help="claude-memory, transcripts: from every project"),
             opt(
                 "--since",
                 metavar="WHEN",
@@ -685,8 +700,7 @@ VERBS: dict[str, Verb] = {
                 type=choice(AGENTS),
                 help="transcripts: from %s (default: Claude Code)" % " or ".join(AGENTS),
             ),
-            flag("--all-projects", help="transcripts: from every workspace"),
-            flag("--ask", help="transcripts: with --all-projects: show a plan and ask first"),
+            flag("--ask", help="transcripts: with --all: show a plan and ask first"),
         ),
     ),
     "edit": Verb("learn", "ID", "change a record in $EDITOR; a copy is checked before it is saved"),
@@ -694,7 +708,6 @@ VERBS: dict[str, Verb] = {
         "show",
         "[ID]",
         "open a record's file, or the folder of this project's notes, on your desktop",
-        (flag("--folder", help="open the folder that holds the record"),),
     ),
     "keep": Verb(
         "keep",
@@ -721,7 +734,6 @@ VERBS: dict[str, Verb] = {
             opt(
                 "--link", action="append", metavar="ID", help="a record it belongs to (repeatable)"
             ),
-            flag("--always", help="show it at the start of every session"),
             flag("--global", dest="tier_global", help="for every project"),
             flag("--shared", help="in the repository, for the team"),
             flag("--pending", help="only those waiting for a decision"),
@@ -730,7 +742,7 @@ VERBS: dict[str, Verb] = {
             "suggest": Part(
                 "TITLE",
                 "suggest a rule; it waits for a person's approval",
-                "--rationale --body --title --tag --link --always --global --shared",
+                "--rationale --body --title --tag --link --global --shared",
             ),
             "list": Part("", "list rules and their state", "--pending"),
             "review": Part("", "decide on the waiting rules one by one, in a terminal"),
@@ -755,7 +767,6 @@ VERBS: dict[str, Verb] = {
             *SECTIONS,
             flag("--all", help="all of them"),
             flag("--force", help="replace a text that was edited by hand"),
-            opt("--reason", metavar="WHY", help="the reason, for the archive's log"),
             opt("--timeout", type=whole, metavar="S", help="stop it after S seconds (default: 60)"),
             opt(
                 "--cwd",
@@ -764,8 +775,9 @@ VERBS: dict[str, Verb] = {
             ),
             flag("--stdin", help="let it read stdin (default: it reads nothing)"),
             flag("--dry-run", help="say what would run"),
-            *FILTERS,
-            VECTORS_BY,
+            TAG,
+            VERSION,
+            LIMIT,
         ),
         parts={
             "add": Part(
@@ -781,7 +793,7 @@ VERBS: dict[str, Verb] = {
             "show": Part(
                 "ID",
                 "print a resource, its outline or one section",
-                "--section --outline --next --previous",
+                "--section --outline",
             ),
             "refresh": Part("ID…", "read changed files again", "--all --force --text"),
             "update": Part(
@@ -789,11 +801,11 @@ VERBS: dict[str, Verb] = {
                 "change a title, tags, versions or the file",
                 "--title --version --tag --path --force --text",
             ),
-            "delete": Part("ID", "move a resource to the archive; its file stays", "--reason"),
+            "delete": Part("ID", "move a resource to the archive; its file stays"),
             "search": Part(
                 "QUERY",
                 "search the resources",
-                " ".join(option.flags[0] for option in (*FILTERS, VECTORS_BY)) + " --type",
+                "--type --tag --version --limit",
             ),
             "reindex": Part("[ID…]", "index resources again"),
             "approve": Part("ID…", "let a script run as it is now; only a person can"),

@@ -33,7 +33,7 @@ def notes(call: Call) -> int:
     word = call.words[0] if call.words else "status"
     if word not in WAYS:
         raise unknown_word("notes", word, WAYS)
-    if len(call.words) > 1:
+    if len(call.words) > 1 and not (word == "off" and call.words[1:] in (["mine"], ["project"])):
         raise UsageError("notes %s takes no more words" % word)
     return WAYS[word](call)
 
@@ -46,8 +46,6 @@ def _on(call: Call) -> int:
     chosen = call.options.provider or "claude"
     path = call.place.home + "/config.json"
     change_config(path, "notes.provider", chosen, files.FILE_MODE)
-    if call.options.model:
-        change_config(path, "notes.model", call.options.model, files.FILE_MODE)
     call._settings = None
     pause.start(call.place.home, call.now)
     notekeeping.answer(call.place.home)
@@ -71,10 +69,9 @@ def _on(call: Call) -> int:
 
 def _off(call: Call) -> int:
     """End notes by a model, everywhere or in one project."""
-    if call.options.mine and call.options.project:
-        raise UsageError("--mine and --project exclude each other; use one")
     path, mode, where = call.place.home + "/config.json", files.FILE_MODE, ""
-    if call.options.project:
+    scope = call.words[1:]
+    if scope == ["project"]:
         if not call.place.shared:
             raise UsageError("there is no project here; cd into one")
         path, mode, where = (
@@ -82,7 +79,7 @@ def _off(call: Call) -> int:
             0o644,
             " in this project, for all who work on it",
         )
-    elif call.options.mine:
+    elif scope == ["mine"]:
         path, where = call.place.private + "/config.json", " in this project, for you"
     change_config(path, "notes.provider", config.OFF, mode)
     notekeeping.answer(call.place.home)
@@ -223,7 +220,6 @@ def _planned(call: Call) -> Plan:
     talks = [talk for talk in store.each(("conversation",)) if talk.created >= low]
     lacking = [talk for talk in talks if not generation.hindrance(store, talk)]
     lacking.sort(key=lambda talk: -talk.created)
-    lacking = lacking[: call.options.limit or len(lacking)]
     return Plan(lacking[::-1], sum(instruction.of_talk(talk).tokens for talk in lacking))
 
 

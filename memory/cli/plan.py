@@ -94,7 +94,7 @@ def made(
         title,
         body,
         tier=tier,
-        source=call.options.source or author(call),
+        source=author(call),
         session=session_of(call),
         extra={**(extra or {}), "status": "active"},
     )

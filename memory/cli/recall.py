@@ -53,7 +53,7 @@ def recall(call: Call) -> int:
         ):
             print(line)
         return 0
-    found = found_by(call, words, call.options.limit, not call.options.no_links)
+    found = found_by(call, words, call.options.limit, call.verb == "recall")
     if call.options.hook:
         print(results.for_model(found, words))
     else:
@@ -124,37 +124,29 @@ def dsn_of(call: Call) -> str:
     return found
 
 
-def _semantic(call: Call) -> Semantic:
-    from memory.recall.semantic import Semantic
+def _semantic(call: Call) -> Semantic | None:
+    from memory.recall.semantic import semantic
 
-    return Semantic(call.settings, getattr(call.options, "vectors_by", "") or "", call.env)
+    return semantic(call.settings, getattr(call.options, "vectors_by", "") or "", call.env)
+
+
+FILTERED = (
+    "since days to kind type tag topic file branch session version workspace context-tags min-score"
+).split()
 
 
 def _query(call: Call, words: str, limit: int | None) -> Query:
     """Turn the filters into what recall asks for; raises UsageError."""
     from memory.recall import question
 
-    o = call.options
+    o = vars(call.options)  # a search of resources has fewer of them
     given = {
         "query": words or None,
-        "since": o.since,
-        "days": o.days,
-        "from": o.from_,
-        "to": o.to,
-        "kind": o.kind,
-        "type": getattr(o, "type", None),
-        "tag": o.tag,
-        "topic": o.topic,
-        "file": o.file,
-        "branch": o.branch,
-        "session": o.session,
-        "version": o.version,
-        "workspace": o.workspace,
-        "context-tags": o.context_tags,
-        "semantic": o.semantic or None,
-        "lexical": o.lexical or None,
+        "from": o.get("from_"),
+        "semantic": o.get("semantic") or None,
+        "lexical": o.get("lexical") or None,
         "limit": limit,
-        "min-score": o.min_score,
+        **{name: o.get(name.replace("-", "_")) for name in FILTERED},
     }
     return question.options(given, call.now, clock.local_offset(call.now))
 
@@ -238,7 +230,7 @@ def how(call: Call) -> int:
 
     tool = " ".join(call.words).strip()
     if not tool:
-        raise UsageError('how needs a tool, such as `gh` or "go test"')
+        raise UsageError('show tool needs a tool, such as `gh` or "go test"')
     past = _past(call, tool, history.holds_words(practice.asked(tool)), every=True)
     found = practice.how(past.sessions, tool, call.now)
     limit = call.options.limit or 10
@@ -261,7 +253,7 @@ def blame(call: Call) -> int:
     path = call.one("PATH")
     name = path.replace("\\", "/").strip("/").rpartition("/")[2]
     if not name:
-        raise UsageError("blame needs the path of a file, or its end")
+        raise UsageError("show file needs the path of a file, or its end")
     past = _past(call, name, history.holds_words(name), every=True, decisions=True)
     found = history.blame(past.sessions, path)
     limit = call.options.limit or 10
@@ -285,7 +277,7 @@ def friction(call: Call) -> int:
     from memory.terminal import pastlines
 
     if call.words:
-        raise UsageError('friction takes no words; `dayleaf fix "ERROR"` asks about one error')
+        raise UsageError('show walls takes no words; `dayleaf fix "ERROR"` asks about one error')
     past = _past(call, "", lambda body: "✗" in body)
     known = project_files(call.place)
     met = [(wall, proposal(call.place, wall, known)) for wall in gather(past.sessions, known)]
@@ -311,7 +303,7 @@ def _past(
     from memory.knowledge import history
 
     wanted = history.Wanted(
-        holds, words, every, call.options.workspace or "", _since(call), decisions
+        holds, words, every, getattr(call.options, "workspace", None) or "", _since(call), decisions
     )
     with call.spinner("reading the sessions"):
         return history.read(call.place, call.settings, wanted, call.now)
@@ -320,7 +312,7 @@ def _past(
 def _since(call: Call) -> float | None:
     from memory.recall import timewords
 
-    since = call.options.since
+    since = getattr(call.options, "since", None)
     return timewords.instant(since, call.now, clock.local_offset(call.now)) if since else None
 
 
@@ -331,10 +323,8 @@ def load(call: Call) -> int:
     from memory.terminal import pastlines
 
     with contextlib.suppress(OSError):  # as the start of that new session would
-        manifests.remember(call.place, call.settings)
-    value = accounts.load(
-        call.place, call.settings, call.text(kept=False).strip(), call.options.mode
-    )
+        manifests.remember(call.place)
+    value = accounts.load(call.place, call.settings, call.text(kept=False).strip(), "")
     return call.answer(value, pastlines.loaded(value, call.options.explain))
 
 
@@ -344,7 +334,7 @@ def why(call: Call) -> int:
     from memory.terminal import pastlines
 
     if len(call.words) > 1:
-        raise UsageError("why takes one SESSION or PROMPT_ID, not %d words" % len(call.words))
+        raise UsageError("push why takes one SESSION or PROMPT_ID, not %d words" % len(call.words))
     word = call.words[0].strip() if call.words else ""
     value = accounts.report(
         call.place,
@@ -368,7 +358,7 @@ def workspace(call: Call) -> int:
 
     wanted = place.claimed or adoption.offered(place)
     claimed = {"claimed": wanted} if wanted else {}
-    told = [["claimed", wanted + "; `dayleaf workspace claim` accepts it"]] if claimed else []
+    told = [["claimed", wanted + "; `dayleaf store workspace claim` accepts it"]] if claimed else []
     rows = [
         ["workspace", place.key],
         *told,
@@ -398,7 +388,7 @@ def _claim(call: Call) -> int:
     moved = "" if place.claimed else adoption.offered(place)
     wanted = place.claimed or moved
     if wanted:
-        need_person(call, authority.DECIDED["workspace"], "workspace claim")
+        need_person(call, authority.DECIDED["workspace"], "store workspace claim")
         why = "holds a commit of" if moved else "claims to be"
         if confirmed(
             "%s %s %s; show and write that project's private memory here? type yes: "

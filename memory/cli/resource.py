@@ -222,13 +222,13 @@ def _unless_edited(call: Call, found: Record) -> None:
 def _delete(call: Call, words: list[str]) -> int:
     """Move a resource to the archive; the file that it describes stays."""
     found = _one(call, words)
-    away = call.store().archive(found.name, call.options.reason or "deleted")
+    away = call.store().archive(found.name, "deleted")
     call.indexed()
     return call.answer(
         {"id": found.id, "from": found.name, "to": away},
         [
             "archived %s  %s" % (found.id, plaintext.one_line(found.title)),
-            "  %s stays; `dayleaf restore %s` brings the record back"
+            "  %s stays; `dayleaf store restore %s` brings the record back"
             % (plaintext.one_line(material.path_of(found)) or "its file", found.id),
         ],
     )
@@ -388,7 +388,7 @@ def _show(call: Call, words: list[str]) -> int:
 def _search(call: Call, words: list[str]) -> int:
     """Recall among the resources."""
     call.words, call.options.kind, call.options.batch = words, ["resource"], False
-    call.options.no_links, call.options.group = True, False
+    call.options.explain, call.options.group = False, False
     return recall.recall(call)
 
 
@@ -557,7 +557,7 @@ def _tier_add(call: Call, said: str) -> int:
             % one.key,
             *(
                 [
-                    "  %s; `dayleaf import dir` takes %s"
+                    "  %s; `dayleaf store import dir` takes %s"
                     % (otherfiles.told(state["endings"]), ", ".join(othernotes.ENDS))
                 ]
                 if state["endings"]
@@ -577,7 +577,7 @@ def _tier_list(call: Call) -> int:
         found,
         [
             *screen.table([[row["name"], reports.added(row)] for row in found]),
-            *([] if found else ["no folder has been added; `dayleaf tier add DIR` adds one"]),
+            *([] if found else ["no folder has been added; `dayleaf store tier add DIR` adds one"]),
         ],
     )
 
@@ -593,7 +593,7 @@ def _tier_remove(call: Call, said: str) -> int:
     gone = [one for one in folders if one.top in there]
     if not gone:
         raise UsageError(
-            "%s is not a tier of %s; see `dayleaf tier list`%s"
+            "%s is not a tier of %s; see `dayleaf store tier list`%s"
             % (
                 shown(said),
                 "every project" if call.options.everywhere else "this project only",

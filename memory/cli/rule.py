@@ -7,11 +7,10 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import Any, Callable, NamedTuple
 
-from memory.core import StoreError, UsageError, approvals, files, layout, records
+from memory.core import StoreError, UsageError, approvals, files, layout, records, spellings
 from memory.core.layout import Place
 from memory.core.plaintext import count, one_line, visible
 from memory.core.records import Record
-from memory.hook import context
 from memory.knowledge import approvalstate
 from memory.knowledge.approvalstate import Standing
 from memory.recall.hit import record_json
@@ -68,7 +67,7 @@ def _suggest(call: Call, words: list[str]) -> int:
     body = (read_stdin() if options.body == "-" else options.body or "").strip()
     body = body + "\n" if body else ""
     there = store.same("rule", title, body, tier)
-    tags = [*(options.tag or ()), *([context.ALWAYS] if options.always else [])]
+    tags = list(options.tag or ())
     kept = there or store.add(
         "rule",
         title,
@@ -212,10 +211,11 @@ def named(
 
     verb: the word after the matter's verb.  one: exactly one is wanted.
     """
-    listing = "`dayleaf %s list` names " % matter.verb
+    listing = "`%s list` names " % spellings.typed(matter.verb)
     if not words or (one and len(words) > 1):
         raise UsageError(
-            "%s %s takes %s; %sthem" % (matter.verb, verb, "one ID" if one else "an ID", listing)
+            "%s %s takes %s; %sthem"
+            % (spellings.spelled(matter.verb), verb, "one ID" if one else "an ID", listing)
         )
     found: dict[str, Record] = {}
     for word in words:
@@ -332,7 +332,9 @@ def go_through(call: Call, matters: Sequence[Matter], candidates: bool = False) 
 
     nouns = [*(matter.noun for matter in matters), *(["candidate"] if candidates else [])]
     need_person(
-        call, " or ".join("a " + noun for noun in nouns), " ".join([call.verb, *call.words])
+        call,
+        " or ".join("a " + noun for noun in nouns),
+        " ".join([spellings.spelled(call.verb), *call.words]),
     )
     store = call.store()
     done, quitted = _through(call, store, matters)

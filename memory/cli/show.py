@@ -51,9 +51,13 @@ def show(call: Call) -> int:
         return _outline(call, found)
     of_record = hit.of(found, place.key, place.path(found.name))
     one = hit.shown([of_record], place, approvals.decisions(place.home), call.now)[0]
-    stands = merged and "%s was merged into this record; `dayleaf restore %s` brings it back" % (
-        merged,
-        merged,
+    stands = (
+        merged
+        and "%s was merged into this record; `dayleaf store restore %s` brings it back"
+        % (
+            merged,
+            merged,
+        )
     )
     inward = _inward(place, found, call.now)
     counts = lookup.followed(place, ledger.read(ledger.holding(place, found.name))).counts(found.id)
@@ -316,10 +320,6 @@ def _section(call: Call, found: Record) -> tuple[str, dict[str, Any], list[str]]
 
     o = call.options
     if not o.section:
-        if o.next or o.previous:
-            raise UsageError(
-                "--next and --previous need --section with the section that you have read"
-            )
         return found.body, {}, []
     listed = sections.outline(found.body)
     one = sections.find(listed, o.section)
@@ -329,14 +329,6 @@ def _section(call: Call, found: Record) -> tuple[str, dict[str, Any], list[str]]
             o.section, headings, "it has %s" % (", ".join(headings[:8]) or "no headings")
         )
         raise UsageError("%s has no section '%s'; %s" % (found.id, shown(o.section), known))
-    for at, word in ((1, "after"),) * o.next + ((0, "before"),) * o.previous:
-        moved = sections.beside(listed, one)[at]
-        if moved is None:
-            raise UsageError(
-                "%s has no section %s %d; `dayleaf show %s --outline` lists them"
-                % (found.id, word, one.number, found.id)
-            )
-        one = moved
     beside = dict(zip(("previous", "next"), sections.beside(listed, one)))
     ways = [
         "%s: %d %s  `dayleaf show %s --section %d`"
@@ -430,7 +422,7 @@ def feedback(call: Call) -> int:
     found, place = lookup.find_anywhere(call.place, call.settings, id)
     if why and found.kind in APPROVED and found.tier != layout.ADDED:
         raise UsageError(
-            "a reason in %s would undo its approval; leave it out, or `dayleaf edit %s`"
+            "a reason in %s would undo its approval; leave it out, or `dayleaf record edit %s`"
             % (found.id, found.id)
         )
     if why:
@@ -523,10 +515,13 @@ def _words(call: Call) -> tuple[str, str, str]:
     """
     id, word, rest = _split(call.words)
     if id in WORDS and word not in WORDS:
-        raise UsageError("the id comes first: `dayleaf feedback %s %s`" % (shown(word) or "ID", id))
+        raise UsageError(
+            "the id comes first: `dayleaf record feedback %s %s`" % (shown(word) or "ID", id)
+        )
     if not word:
         raise UsageError(
-            "feedback needs an ID and up or down, such as `dayleaf feedback l-1a2b3c4d down`"
+            "record feedback needs an ID and up or down, such as `dayleaf record feedback "
+            "l-1a2b3c4d down`"
         )
     if word not in WORDS:
         raise unknown_word("feedback", word, WORDS)
@@ -578,7 +573,6 @@ def open(call: Call) -> int:
     if call.words:
         found, place = find_anywhere(call.place, call.settings, call.one("ID"))
         path = place.path(found.name)
-    path = path.rpartition("/")[0] if call.options.folder and call.words else path
     opener = next(filter(None, map(shutil.which, OPENERS)), None)
     if opener is None or not Path(path).exists():
         raise StoreError(

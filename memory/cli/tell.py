@@ -100,11 +100,7 @@ def _repeated(call: Call, question: str) -> str:
         for name in CLIENTS
         if any(os.access(folder + "/" + name, os.X_OK) for folder in folders)
     ]
-    about = (
-        [layout.branch_of(call.place.git), *manifests.marks(call.place.root)]
-        if settings["context.derive"]
-        else []
-    )
+    about = [layout.branch_of(call.place.git), *manifests.marks(call.place.root)]
     return cache.answer_key(
         [question, call.place.project, *clients, *map(str, about)], vars(o), settings.values
     )
@@ -283,7 +279,7 @@ def _noted(call: Call, said: str) -> Record:
         call.store(),
         first_clause(strip_private(note)),
         note + "\n",
-        call.options.source or author(call),
+        author(call),
         session_of(call),
         {"branch": head.branch or None, "commit": head.commit or None},
     )

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from memory.knowledge.housekeeping import Change, Plan
 
 TITLE = 60  # columns of a title
-MORE = "confirm the clock with `dayleaf upkeep --clock-is-right`"
+MORE = "confirm the clock with `dayleaf store upkeep --clock-is-right`"
 
 
 def upkeep(call: Call) -> int:
@@ -31,7 +31,7 @@ def upkeep(call: Call) -> int:
     options = call.options
     if call.words:
         raise UsageError(
-            "upkeep takes no words, only --apply, --only %s, --contradictions"
+            "store upkeep takes no words, only --apply, --only %s, --contradictions"
             % "|".join(housekeeping.WAYS)
         )
     if options.contradictions:
@@ -52,7 +52,7 @@ def upkeep(call: Call) -> int:
         housekeeping.sums(found.records, found.merged, found.archived),
     ]
     if found.changes:
-        lines.append("`dayleaf upkeep --apply` does it; `dayleaf undo` undoes it")
+        lines.append("`dayleaf store upkeep --apply` does it; `dayleaf store undo` undoes it")
     return call.answer({**housekeeping.described(found), "applied": False}, lines)
 
 
@@ -83,7 +83,7 @@ def _apply(call: Call) -> int:
         housekeeping.sums(done.records, done.merged, done.archived),
     ]
     if done.changes:
-        lines.append("`dayleaf undo` undoes it")
+        lines.append("`dayleaf store undo` undoes it")
     call.answer(
         {**housekeeping.described(done), "applied": True, "problems": list(did.problems)}, lines
     )
@@ -129,7 +129,7 @@ def undo(call: Call) -> int:
 
     if call.words:
         raise UsageError(
-            "undo takes no words: it undoes the last `upkeep --apply`; `restore ID` "
+            "store undo takes no words: it undoes the last `upkeep --apply`; `restore ID` "
             "brings back one record"
         )
     with call.spinner("reading the journal") as spinner:
@@ -211,8 +211,9 @@ def _pair(pair: Pair, call: Call) -> list[str]:
     ]
     one, two = pair.older.record.id, pair.newer.record.id
     ways = (
-        "  if one holds: `dayleaf forget %s` or `dayleaf forget %s`; if both do: `dayleaf edit "
-        "%s`, or `dayleaf link %s %s`"
+        "  if one holds: `dayleaf record forget %s` or `dayleaf record forget %s`; if both do: "
+        "`dayleaf record edit "
+        "%s`, or `dayleaf record link %s %s`"
     )
     return [pair.why, *screen.table(rows), ways % (one, two, two, two, one), ""]
 
@@ -226,7 +227,7 @@ def backup(call: Call) -> int:
     from memory.recall import lookup
 
     if len(call.words) > 1:
-        raise UsageError("backup takes one FILE, not %d words" % len(call.words))
+        raise UsageError("store backup takes one FILE, not %d words" % len(call.words))
     place, name = call.place, call.options.workspace or ""
     places = lookup.workspaces(place, name) if name not in ("", "all") else []
     if len(places) > 1:
@@ -269,10 +270,10 @@ def backup(call: Call) -> int:
             if made.vanished
             else []
         ),
-        "  it was read back and is complete; `dayleaf restore FILE` restores it"
+        "  it was read back and is complete; `dayleaf store restore FILE` restores it"
         if not sealing
         else (
-            "  it was read back, then encrypted; `dayleaf restore FILE --identity "
+            "  it was read back, then encrypted; `dayleaf store restore FILE --identity "
             "KEYFILE` restores it"
         ),
     ]
@@ -343,7 +344,8 @@ def restore(call: Call) -> int:
         ]
         if given:
             raise UsageError(
-                "--%s is only for a backup: `dayleaf restore FILE`" % given[0].replace("_", "-")
+                "--%s is only for a backup: `dayleaf store restore FILE`"
+                % given[0].replace("_", "-")
             )
         return learn.restore(call)
     path = os.path.abspath(call.words[0])
@@ -355,7 +357,8 @@ def restore(call: Call) -> int:
         return _bring_back(call, path, path)
     if not call.options.identity:
         raise UsageError(
-            "%s is encrypted; name your key file: `dayleaf restore FILE --identity KEYFILE`" % path
+            "%s is encrypted; name your key file: `dayleaf store restore FILE --identity KEYFILE`"
+            % path
         )
     with agefile.opened(
         path, os.path.abspath(call.options.identity), files.make_folder(call.place.home + "/cache")
@@ -419,7 +422,7 @@ def _target(call: Call, path: str) -> tuple[Target, bool]:
     if options.into and options.merge:
         raise UsageError("--into restores into an empty directory; leave --merge out")
     if options.trust:
-        need_person(call, "approvals and commands", "restore --trust %s" % path)
+        need_person(call, "approvals and commands", "store restore --trust %s" % path)
     if options.into:
         home = files.real(os.path.abspath(options.into).rstrip("/") or "/")
         if os.path.lexists(home) and (not files.is_folder(home) or os.listdir(home)):

@@ -28,10 +28,8 @@ if TYPE_CHECKING:
 
 DEFAULTS: Values = {
     "capture.enabled": True,  # let the hooks write checkpoints
-    # all, or `listed`: only in projects where you said `dayleaf on --mine`
+    # all, or `listed`: only in projects where you said `dayleaf push on mine`
     "capture.projects": "all",
-    # the Stop hook writes only after this many new edits, commands and prompts
-    "capture.stopAfter": 8,
     # keep what was said in a session, turn by turn, beside its checkpoints
     "capture.conversations": True,
     # keep what you say is to hold from now on as a rule that waits for your approval
@@ -43,31 +41,8 @@ DEFAULTS: Values = {
     "load.push": "careful",
     "load.walls": True,  # the remedy, when a call fails as it did in an earlier session
     "load.subagents": True,  # notes with a subagent's prompt
-    "load.rules": True,  # approved rules
-    "load.resume": True,  # the brief again on resume, if it has changed
-    "load.allCount": 10,  # `load_all` with up to this many learnings ...
-    "load.allTokens": 5000,  # ... and below this many tokens
-    "load.indexCount": 30,  # `index_filter` with up to this many learnings ...
-    "load.indexTokens": 15000,  # ... and up to this many tokens; `topic_filter` with more
     "load.top": 6,  # at most this many learnings with a prompt
-    "load.promptChars": 2500,  # UTF-16 units that a prompt's block may hold
-    "load.sessionChars": 9500,  # UTF-16 units that the brief may hold; the client cuts above 10,000
-    # tokens of the brief; handoff, plan and rules always fit, and learnings in full do not count
-    "load.briefTokens": 1000,
-    "load.greeting": True,  # one line for you at a session's start: where the work stands
-    # "category: word word …": in large stores, these words lead a prompt to a category of topics
-    # (hooks.md)
-    "load.routes": [],
-    "load.relevance": 1.2,  # score that a learning needs to come with a prompt
-    "load.recent": 0,  # newest learnings with a first prompt that matches nothing
-    "context.derive": True,  # context tags from the project's manifests and its branch
-    "context.tags": [],  # "name" or "name=weight": context tags that always count
-    "recall.limit": 10,  # at most this many hits
     "recall.semantic": False,  # always rank with vectors too, as `--semantic` does
-    # vectors find nothing below this cosine; a negative number: the model's own limit
-    "recall.minSimilarity": -1.0,
-    # leave out of a score: recency frequency context outcomes version tags latest date source fuzzy
-    "recall.without": [],
     "recall.rerank": "factor",  # how recency and context count: factor | weighted | none
     # auto | claude | gemini | ollama | command | extract (`none` means extract)
     "distill.provider": "auto",
@@ -79,26 +54,21 @@ DEFAULTS: Values = {
     "distill.timeout": 30,  # seconds that a call of a model may take
     "distill.cache": True,  # keep a digest for a day
     "distill.dailyCalls": 50,  # calls of models a day; after that, the extract
-    "distill.dailyTokens": 500000,  # tokens of these calls a day
     # off | claude | gemini | ollama | command: who writes a note of each session that ended
     "notes.provider": "off",
     "notes.model": "",  # name of the model that writes notes; "" leaves it to the provider
-    "notes.timeout": 120,  # seconds that one note may take
     "notes.dailyCalls": 40,  # notes a day
     # a local command that makes vectors, `minilm` for the built-in one, "" for none
     "embeddings.provider.command": "",
     "embeddings.provider.args": [],  # arguments of that command
     "embeddings.modelLabel": "",  # name of its model; change it to make all vectors again
-    "embeddings.timeout": 60.0,  # seconds that one run of it may take
-    "embeddings.scripts": "auto",  # auto | latin | all: the scripts that its model knows
     "index.backend": "local",  # local | postgres: ask a database as well as the index of the files
     # the database's connection string, without a password; "" for a server of your own
     "index.dsn": "",
-    # load the private and the global tier into it too; a server of your own always holds them
-    "index.private": False,
     "redact.enabled": True,  # remove secrets before writing
     "redact.allow": [],  # exact strings that may stay
-    # folders of markdown that recall reads too (`dayleaf tier add`); a project may have more of its
+    # folders of markdown that recall reads too (`dayleaf store tier add`); a project may have
+    # more of its
     # own
     "tiers": [],
     "upkeep.expireDays": 90,  # upkeep archives automatic checkpoints older than this many days
@@ -119,16 +89,7 @@ PROJECT_KEYS = (
     "load.push",
     "load.walls",
     "load.subagents",
-    "load.rules",
-    "load.resume",
     "load.top",
-    "load.promptChars",
-    "load.sessionChars",
-    "load.briefTokens",
-    "load.greeting",
-    "load.recent",
-    "context.derive",
-    "recall.limit",
     "distill.maxTokens",
     "notes.provider",
 )
@@ -147,7 +108,6 @@ HELD = (
     "redact.allow",
     "index.backend",
     "index.dsn",
-    "index.private",
     "tiers",
 )
 WORKSPACE = "workspace"  # source of what the user said of one project
@@ -161,7 +121,17 @@ CHOICES = {
 }
 # Settings of older versions: the present one, and its value for each of the old ones.
 RENAMED = {"load.passages": ("load.push", {False: "off", True: "careful"})}
-CEILING = {"load.sessionChars": 9500, "load.promptChars": 9500}
+# Settings of older versions that do nothing now.
+DROPPED = frozenset(
+    (
+        "capture.stopAfter load.resume load.allCount load.allTokens "
+        "load.indexCount load.indexTokens load.promptChars load.sessionChars "
+        "load.briefTokens load.greeting load.routes load.relevance "
+        "load.recent context.derive recall.limit recall.minSimilarity "
+        "recall.without distill.dailyTokens notes.timeout embeddings.timeout "
+        "embeddings.scripts index.private context.tags load.rules"
+    ).split()
+)
 
 
 class Config:
@@ -188,7 +158,7 @@ def load(home: str, repository: str, env: Dict[str, str], private: str = "") -> 
 
     home: dayleaf's directory; repository: root of the project's checkout, or "" for none; env: the
     environment; private: the workspace's own directory, whose `config.json` is what its user said
-    of this project alone (`dayleaf off --mine`). A broken file or an unknown key is a line in
+    of this project alone (`dayleaf push off mine`). A broken file or an unknown key is a line in
     `problems`, never an error.
     """
     config = Config(dict(DEFAULTS), dict.fromkeys(DEFAULTS, "default"), [])
@@ -229,8 +199,6 @@ def load(home: str, repository: str, env: Dict[str, str], private: str = "") -> 
         # A session's model asks, so nothing leaves the machine that its user did not name.
         config.values["distill.provider"] = "extract"
         config.sources["distill.provider"] = "session"
-    for key, most in CEILING.items():
-        config.values[key] = min(config.values[key], most)
     return config
 
 
@@ -262,7 +230,9 @@ def _merge(config: Config, path: str, source: str) -> None:
     for key, item in flatten(value).items():
         if key in RENAMED and isinstance(item, bool):
             key, item = RENAMED[key][0], RENAMED[key][1][item]
-        if key not in DEFAULTS:
+        if key in DROPPED:
+            config.problems.append("%s: '%s' does nothing now; take it out" % (path, key))
+        elif key not in DEFAULTS:
             config.problems.append(
                 "%s: unknown key '%s'; `dayleaf config list` names the valid ones" % (path, key)
             )

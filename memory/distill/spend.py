@@ -31,12 +31,13 @@ from typing import Any, Iterator, NamedTuple, Protocol, Sequence
 from memory.core import clock, fastjson, files
 
 LIVE, RATE, MINUTE = 4, 12, 60.0
+MOST_TOKENS = 500_000  # of the calls of a day that distil
 DISTILL, NOTES = "distill", "notes"  # purposes of a call, which have caps of their own
 TAIL = 4 << 20  # bytes of the ledger's end that are read: some 25,000 calls
 
 
 class Caps(Protocol):
-    """The settings read here: `distill.dailyCalls`, `distill.dailyTokens`, `notes.dailyCalls`."""
+    """The settings read here: `distill.dailyCalls`, `notes.dailyCalls`."""
 
     def __getitem__(self, key: str) -> object:
         """Return the value of a key."""
@@ -160,7 +161,7 @@ def allowed(
     the reason why not.
     """
     key = purpose + ".dailyCalls"
-    calls, most = whole(config[key]), whole(config["distill.dailyTokens"])
+    calls, most = whole(config[key]), MOST_TOKENS
     try:
         spent = today(home, now, purpose)
         started = [
@@ -185,7 +186,7 @@ def allowed(
     running = started[spent.calls :]  # the ledger gets its line when a call ends
     used = spent.tokens_in + spent.tokens_out + spent.planned + sum(start.plan for start in running)
     if used + tokens > most:
-        return "the day's cap of %d tokens leaves %d (distill.dailyTokens)" % (
+        return "the day's cap of %d tokens leaves %d" % (
             most,
             max(most - used, 0),
         )

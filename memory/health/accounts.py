@@ -38,8 +38,8 @@ FLOOR = 0.01  # relevance below which a candidate is not worth a line
 MOST_CANDIDATES = 12
 RECENT_SESSIONS = 20  # of which it is said that their pushes are off
 _SETTING = {
-    "project": ("in this project", "`dayleaf on --project` switches them on"),
-    config.WORKSPACE: ("in this project, by you", "`dayleaf on --mine` switches them on"),
+    "project": ("in this project", "`dayleaf push on project` switches them on"),
+    config.WORKSPACE: ("in this project, by you", "`dayleaf push on mine` switches them on"),
     "user": ("everywhere", "`dayleaf config unset load.enabled` switches them on"),
     "environment": ("by the environment", "remove DAYLEAF_LOAD_ENABLED from it"),
 }
@@ -157,7 +157,7 @@ def switched_off(
         found.append({"where": where, "remedy": remedy})
     for at, session in enumerate(islice(_latest(place), most)):
         if receipts.session(place.receipts(session)).off:
-            word = "on --session " + session if at else "on"
+            word = "push on --session " + session if at else "push on"
             found.append(
                 {"where": "in session " + session, "remedy": "`dayleaf %s` switches them on" % word}
             )
@@ -172,10 +172,10 @@ def not_kept(settings: config.Config) -> list[dict[str, str]]:
         return []
     source = settings.sources["capture.enabled"]
     where, remedy = {
-        config.WORKSPACE: ("in this project, by you", "`dayleaf on --mine` switches it on"),
+        config.WORKSPACE: ("in this project, by you", "`dayleaf push on mine` switches it on"),
         "capture.projects": (
             "in projects that are not listed",
-            "`dayleaf on --mine` adds this one",
+            "`dayleaf push on mine` adds this one",
         ),
         "project": ("in this project", "by its .dayleaf/config.json"),
     }.get(source, ("by the " + source, "its capture.enabled switches it on"))
@@ -452,7 +452,7 @@ def load(place: layout.Place, settings: config.Config, prompt: str, mode: str) -
     mode: the host's permission mode, or "".  Raises UsageError for an empty prompt.
     """
     if not prompt:
-        raise UsageError("load needs a prompt")
+        raise UsageError("debug load needs a prompt")
     from memory.hook import at_prompt, at_start, handoffs, loader, suited
 
     prompt = loader.heard(at_prompt.ends(prompt))
@@ -460,8 +460,8 @@ def load(place: layout.Place, settings: config.Config, prompt: str, mode: str) -
     try:
         state, start = receipts.Session(), ""
         shown_before: list[list[Any]] = []
-        whole, begun = at_start.brief(found, settings, handoffs.current(place))
-        if suited(found.learnings, found.learning_tokens, settings).whole:
+        whole, begun = at_start.brief(found, handoffs.current(place))
+        if suited(found.learnings, found.learning_tokens).whole:
             start, shown_before = whole, begun
         else:
             shown_before = [
@@ -471,7 +471,7 @@ def load(place: layout.Place, settings: config.Config, prompt: str, mode: str) -
             ]
         state.shown.update(item[0] for item in shown_before)
         choice = at_prompt.choose(found, prompt, mode, settings, state)
-        block, shown = at_prompt.with_prompt(found, choice, prompt, settings, state, mode)
+        block, shown = at_prompt.with_prompt(found, choice, prompt, state, mode)
         block, shown = "\n".join(part for part in (start, block) if part), shown_before + shown
         candidates = [] if choice.strategy.whole else _candidates(found, prompt, choice, settings)
         spent = tokeniser.count_tokens(block)
@@ -485,7 +485,7 @@ def load(place: layout.Place, settings: config.Config, prompt: str, mode: str) -
             "learnings": found.learnings,
             "learningTokens": found.learning_tokens,
             "candidates": choice.candidates,
-            "threshold": settings["load.relevance"],
+            "threshold": loader.RELEVANCE,
             "picks": [
                 {"id": id, "title": titles.get(id, ""), "relevance": relevance, "reason": reason}
                 for id, relevance, reason in shown
@@ -516,7 +516,7 @@ def _candidates(
     from memory.hook import Membership, categories, loader
 
     picked = {found.doc(pick.number).id for pick in choice.picks}
-    floor = settings["load.relevance"]
+    floor = loader.RELEVANCE
     rows: dict[str, tuple[float, list[tuple[str, float]]]] = {}
     topics: dict[str, tuple[str, ...]] = {}
     for piece in loader.pieces(prompt):
@@ -529,9 +529,7 @@ def _candidates(
             if total > rows.get(doc.id, (FLOOR, []))[0]:
                 rows[doc.id] = (total, parts)
     order = sorted(rows.items(), key=lambda row: (-row[1][0], row[0]))[:MOST_CANDIDATES]
-    table = categories(
-        settings["load.routes"], found.lists("brief").get("topics", ()), found.learnings
-    )
+    table = categories(found.lists("brief").get("topics", ()), found.learnings)
     stems = frozenset(term for term, _ in tokeniser.terms(prompt))
     member = Membership(choice.category, table.get(choice.category, frozenset()) | stems)
     best = max((pick.relevance for pick in choice.picks), default=0.0)

@@ -11,10 +11,10 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 
-from memory.core import ProviderError, UsageError, clock, config, fastjson, files, layout, walk
+from memory.core import clock, config, fastjson, files, layout, walk
 from memory.core.plaintext import count
 from memory.health import FAIL, OK, WARN, Finding, accounts, figures, inspection
-from memory.hook import context, handoffs
+from memory.hook import handoffs
 from memory.index.kept import Head
 from memory.knowledge import housekeeping
 from memory.session import transcript
@@ -23,7 +23,6 @@ from memory.store.store import Store
 
 SETUP = "run " + shlex.quote(layout.plugin() + "/install.sh")
 MOST_FILES = 20  # files named one by one
-PROBE = 20.0  # seconds for a provider of vectors to answer
 LITTLE, NONE_LEFT = 500 << 20, 50 << 20  # bytes free on the disk of the home
 STALE_HANDOFF = 14  # days without a change
 GUESSED = (
@@ -43,8 +42,7 @@ TAIL = 256 << 10  # bytes of a transcript's end
 NO_SHELL = (2, 1, 139)  # the first client that starts a hook as a program with its words
 # what a client older than each does not give
 SINCE = (
-    ((2, 1, 3), "older than the oldest version tested (2.1.3)"),
-    ((2, 1, 91), "Bash finds `dayleaf` only by the link that install.sh makes"),
+    ((2, 1, 112), "older than the oldest version that takes the plugin (2.1.112)"),
     ((2, 1, 116), "each slash command costs a request to the model"),
 )
 
@@ -205,7 +203,7 @@ def index(place: layout.Place, walked: walk.Listing) -> Iterator[Finding]:
             WARN,
             "index",
             "more than %s files; the rest are not indexed" % "{:,}".format(walk.MOST),
-            "move old checkpoints to the archive: `dayleaf forget ID`",
+            "move old checkpoints to the archive: `dayleaf record forget ID`",
         )
     if found["state"] == "missing":
         yield Finding(WARN, "index", "none yet; recall reads the files", found["remedy"])
@@ -226,41 +224,6 @@ def index(place: layout.Place, walked: walk.Listing) -> Iterator[Finding]:
             OK,
             "index",
             "fresh, %s, generation %s" % (count(found["records"], "record"), found["generation"]),
-        )
-
-
-def vectors(place: layout.Place, settings: config.Config, env: dict[str, str]) -> Iterator[Finding]:
-    """Check that recall can rank by vectors; nothing is said where nobody asked for any."""
-    from memory.index import embedder, vectors
-    from memory.recall import semantic
-
-    made, provider = vectors.state(place), embedder.from_settings(settings, "", env)
-    if provider is None:
-        if made["rows"] or settings["recall.semantic"]:
-            yield Finding(
-                WARN,
-                "vectors",
-                "no provider is set up, so recall ranks by words only",
-                semantic.SET_UP,
-            )
-        return
-    try:
-        embedder.embed(provider, [("q", "is it there?")], env, PROBE)
-    except ProviderError as error:
-        yield Finding(WARN, "vectors", "%s: %s" % (provider.label, error), semantic.SET_UP)
-        return
-    if made["problem"] or not made["rows"] or made["label"] != provider.label:
-        found = made["problem"] or (
-            "none yet" if not made["rows"] else "they were made by another model, " + made["label"]
-        )
-        yield Finding(WARN, "vectors", "%s answers; %s" % (provider.label, found), figures.EMBED)
-    else:
-        yield Finding(
-            WARN if made["behind"] else OK,
-            "vectors",
-            "%s answers; %s, %s behind"
-            % (provider.label, count(made["records"], "record"), made["behind"]),
-            figures.EMBED if made["behind"] else "",
         )
 
 
@@ -319,7 +282,7 @@ def workspace(place: layout.Place) -> Iterator[Finding]:
             "workspace",
             "this directory claims to be %s, but nothing here proves it: its private memory is not "
             "shown, and new records are kept apart" % place.claimed,
-            "if it is yours, run `dayleaf workspace claim` in a terminal",
+            "if it is yours, run `dayleaf store workspace claim` in a terminal",
         )
     else:
         yield Finding(OK, "workspace", place.key)
@@ -409,15 +372,6 @@ def settings_of(place: layout.Place, settings: config.Config) -> Iterator[Findin
         yield Finding(
             WARN, "config", found or problem, remedy if found else "correct the line, or remove it"
         )
-    try:
-        context.weighted(",".join(map(str, settings["context.tags"])))
-    except UsageError as error:
-        yield Finding(
-            WARN,
-            "config",
-            "context.tags has no effect: %s" % error,
-            "`dayleaf config set context.tags '[\"name=1.5\"]'`",
-        )
     if not settings.problems:
         changed = sum(settings[key] != default for key, default in config.DEFAULTS.items())
         yield Finding(
@@ -491,7 +445,7 @@ def client(place: layout.Place, env: dict[str, str]) -> Iterator[Finding]:
             "%s, so hooks do not run"
         )
         yield Finding(
-            WARN,
+            FAIL,
             "client",
             said % (version, own),
             "`claude update`, or move the folder and run install.sh there",

@@ -71,6 +71,7 @@ DERIVED_ENDS = (
     ".log",
     ".scan",
     ".stale",
+    ".checked",
     ".vec",
     ".veclog",
     ".damaged",

@@ -23,12 +23,13 @@ from memory.core import (
     plaintext,
     walk,
 )
+from memory.doors import registry
 from memory.health import FAIL, OK, WARN, Finding, accounts, checkup, figures
 from memory.index import builder
 from memory.index.kept import heads
 from memory.knowledge import housekeeping
 from memory.project import otherfiles, sharing
-from memory.store import archive, journal, ledger, process
+from memory.store import archive, journal, ledger
 from memory.store.store import Store
 
 if TYPE_CHECKING:
@@ -37,8 +38,6 @@ if TYPE_CHECKING:
 RECENT = 7 * clock.DAY
 UNUSED = 30 * clock.DAY  # since the last change, for a cache of no workspace
 MUCH = 200 << 20  # bytes of receipts
-SERVER = "dayleaf"  # the MCP server's name in the client
-MOST_CLIENT = 64 << 20  # bytes of the client's own file, which grows with its projects
 FIX = "`dayleaf doctor --fix`"
 BITS = 0o077  # what others may do
 
@@ -64,13 +63,15 @@ def examine(
         ("clock", lambda: checkup.clock_of(place, every(), now)),
         ("handoff", lambda: checkup.handed(place, now)),
         ("index", lambda: checkup.index(place, walked())),
-        ("vectors", lambda: checkup.vectors(place, settings, env)),
         ("log", lambda: log(place, now)),
         ("captures", lambda: captures(place, env, now)),
         ("receipts", lambda: logs(place)),
         ("hooks", lambda: checkup.hooks(env)),
         ("client", lambda: checkup.client(place, env)),
-        ("mcp", lambda: server(settings, env)),
+        *(
+            (door, functools.partial(_of_door, door, place, settings, env))
+            for door in registry.having("check")
+        ),
         ("models", lambda: checkup.models(env)),
         ("command", lambda: checkup.command(env)),
         ("ledgers", lambda: ledgers(place)),
@@ -92,6 +93,12 @@ def examine(
     return found
 
 
+def _of_door(
+    door: str, place: layout.Place, settings: config.Config, env: dict[str, str]
+) -> Iterator[Finding]:
+    yield from registry.offer(door, "check")(place, settings, env)
+
+
 def added(place: layout.Place, settings: config.Config) -> Iterator[Finding]:
     """Say of each tier that a person added whether it can be read, and what in it is left out."""
     for tier in otherfiles.added(place, settings):
@@ -102,7 +109,7 @@ def added(place: layout.Place, settings: config.Config) -> Iterator[Finding]:
                 WARN,
                 "tiers",
                 "%s: %s, so recall finds nothing in it" % (tier.top, tier.fault),
-                "bring it back, or `dayleaf tier remove %s`" % shlex.quote(tier.top),
+                "bring it back, or `dayleaf store tier remove %s`" % shlex.quote(tier.top),
             )
         elif left:
             yield Finding(
@@ -138,52 +145,6 @@ def merging(place: layout.Place, env: dict[str, str]) -> Iterator[Finding]:
             "git does not join the lines of %s: two who forget records get a conflict" % log,
             "add the line `%s` to %s/%s" % (archive.RULE.strip(), place.shared, archive.ATTRIBUTES),
         )
-
-
-def server(settings: config.Config, env: dict[str, str]) -> Iterator[Finding]:
-    """Check that Claude Code starts the MCP server if the setting says so; say nothing if neither
-    does.
-    """
-    command = registration(env)
-    if settings["mcp"] and not command:
-        yield Finding(
-            WARN,
-            "mcp",
-            "mcp is on (%s), but Claude Code knows no server `%s`"
-            % (settings.sources["mcp"], SERVER),
-            "`dayleaf config set mcp on` registers it, `dayleaf config set mcp "
-            "off` drops the setting",
-        )
-    elif command and not process.which(command, env):
-        yield Finding(
-            WARN,
-            "mcp",
-            "Claude Code starts %s, which is not there" % command,
-            "`dayleaf config set mcp on`",
-        )
-    elif command:
-        yield Finding(
-            OK,
-            "mcp",
-            "Claude Code starts %s%s"
-            % (command, "" if settings["mcp"] else ", registered by hand"),
-        )
-
-
-def registration(env: dict[str, str]) -> str:
-    """Return the program of the server that Claude Code starts for its user in every project, ""
-    for none.
-    """
-    path = (
-        env.get("CLAUDE_CONFIG_DIR") or env.get("HOME") or env.get("USERPROFILE") or ""
-    ) + "/.claude.json"
-    try:
-        value: Any = fastjson.parse(files.read(path, MOST_CLIENT))
-    except (FileNotFoundError, ValueError):
-        return ""
-    for key in ("mcpServers", SERVER, "command"):
-        value = value.get(key) if isinstance(value, dict) else None
-    return value if isinstance(value, str) else ""
 
 
 # ---- what happened
@@ -351,7 +312,7 @@ def undoing(place: layout.Place) -> Iterator[Finding]:
             WARN,
             "journal",
             "the upkeep of %s was cut short" % runs[-1].began,
-            "`dayleaf upkeep --apply` finishes it, `dayleaf undo` undoes it",
+            "`dayleaf store upkeep --apply` finishes it, `dayleaf store undo` undoes it",
         )
     else:
         yield Finding(OK, "journal", plaintext.count(len(runs), "run") + " of upkeep")
@@ -398,7 +359,7 @@ def _captured(found: Lost) -> str:
         )
     if found.before:
         said.append(
-            "%s ended before dayleaf was there: `dayleaf import transcripts` tells them"
+            "%s ended before dayleaf was there: `dayleaf store import transcripts` tells them"
             % plaintext.count(len(found.before), "session")
         )
     return "; ".join(said)

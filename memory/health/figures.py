@@ -23,10 +23,11 @@ from memory.core import (
 )
 from memory.core.records import Record
 from memory.distill import spend
+from memory.doors import registry
 from memory.health import accounts, inspection
 from memory.hook import context, indexview, receipts
 from memory.hook.segment import Doc
-from memory.index import builder, vectors
+from memory.index import builder
 from memory.index.kept import Head, heads
 from memory.knowledge import housekeeping
 from memory.project import otherfiles
@@ -48,9 +49,26 @@ RANKS = 8  # ranks that are told apart; the rest is one
 UPTO = (5, 10, 20, 50, 100, 200, 500, 1000)  # milliseconds, the upper ends of the histogram's steps
 FEW_FILES = 500  # up to which what is due is counted whenever somebody asks
 EVENTS = ("start", "prompt", "agent", "wall")
+# how vectors stand where there are none
+NO_VECTORS = {
+    "rows": 0,
+    "records": 0,
+    "label": "",
+    "dims": 0,
+    "bytes": 0,
+    "frames": 0,
+    "behind": 0,
+    "problem": "",
+}
 
 
 # ---- the state of one place
+
+
+def vectors(place: layout.Place) -> dict[str, Any]:
+    """Return how the vectors of a place stand; nothing but zeros where their door is not there."""
+    found = registry.optional("vectors", "state")
+    return dict(found(place)) if found else dict(NO_VECTORS)
 
 
 def state(place: layout.Place, settings: config.Config, now: float) -> dict[str, Any]:
@@ -84,7 +102,7 @@ def state(place: layout.Place, settings: config.Config, now: float) -> dict[str,
         "total": sum(n for tiers in counts.values() for n in tiers.values()),
         "tokens": tokens,
         "index": index,
-        "vectors": vectors.state(place),
+        "vectors": vectors(place),
         "audit": inspection.last(place),
         "backend": "lexical" + (" + vectors" if settings["recall.semantic"] else ""),
         "skipped": [skipped._asdict() for skipped in store.skipped],
@@ -94,7 +112,7 @@ def state(place: layout.Place, settings: config.Config, now: float) -> dict[str,
         "unkept": accounts.not_kept(settings),
         "upkeep": upkeep.due
         + (" (as counted on %s)" % upkeep.counted if upkeep.due and upkeep.counted else ""),
-        "contextTags": context.to_json(around(place, settings)),
+        "contextTags": context.to_json(around(place)),
         "settings": {
             key: {"value": settings[key], "source": settings.sources[key]}
             for key in config.DEFAULTS
@@ -546,7 +564,7 @@ def spending(home: str, settings: config.Config, now: float) -> dict[str, Any]:
     home: dayleaf's directory.  now: seconds since the epoch.  Raises OSError.
     """
     spent = spend.today(home, now)
-    calls, tokens = int(settings["distill.dailyCalls"]), int(settings["distill.dailyTokens"])
+    calls, tokens = int(settings["distill.dailyCalls"]), spend.MOST_TOKENS
     used = spent.tokens_in + spent.tokens_out + spent.planned
     return {
         "today": {

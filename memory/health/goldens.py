@@ -67,14 +67,16 @@ def read(path: str, now: float, offset: float) -> Set:
         data = files.read(path, LIMIT)
     except OSError as error:
         reason = (error.strerror or "unreadable").lower()
-        raise StoreError("%s: %s; `dayleaf eval --template` makes one" % (path, reason)) from None
+        raise StoreError(
+            "%s: %s; `dayleaf debug eval --template` makes one" % (path, reason)
+        ) from None
     if frontmatter.undecodable(data) or len(data) >= LIMIT:
         raise StoreError("%s: not UTF-8 text below 1 MiB; save it as UTF-8, or split it" % path)
     value = _yaml(path, data.decode("utf-8-sig"))
     rows = value.get("queries")
     if not isinstance(rows, list) or not rows:
         raise StoreError(
-            "%s has no list `queries:`; `dayleaf eval --template` shows the form" % path
+            "%s has no list `queries:`; `dayleaf debug eval --template` shows the form" % path
         )
     found: dict[str, Golden] = {}
     for at, row in enumerate(rows, 1):
@@ -97,7 +99,8 @@ def _yaml(path: str, said: str) -> dict[str, Any]:
     if value is None:
         reason = problem.partition(", read line")[0].partition("; ")[0]
         raise StoreError(
-            "%s is not YAML (%s); `dayleaf eval --template FILE` shows the form" % (path, reason)
+            "%s is not YAML (%s); `dayleaf debug eval --template FILE` shows the form"
+            % (path, reason)
         )
     if twice:
         raise StoreError("%s: the key '%s' occurs twice; remove one" % (path, twice[0]))
@@ -110,7 +113,8 @@ def _golden(path: str, at: int, row: Any, now: float, offset: float) -> Golden:
     where = "%s: query %s" % (path, plaintext.one_line(id)[:40] or at)
     if not isinstance(row, dict):
         raise StoreError(
-            "%s needs `query:` and `expect:`; `dayleaf eval --template` shows the form" % where
+            "%s needs `query:` and `expect:`; `dayleaf debug eval --template` shows the form"
+            % where
         )
     expect = row.get("expect", row.get("expected")) or ()
     ids = (
@@ -337,7 +341,8 @@ def template(drafts: Sequence[Draft]) -> str:
             "the records that answer;"
         ),
         (
-            "# delete what nobody would ask.  `dayleaf eval` measures recall; `dayleaf eval "
+            "# delete what nobody would ask.  `dayleaf debug eval` measures recall; `dayleaf "
+            "debug eval "
             "--strict` fails below the floor."
         ),
         "floor: {recall@5: 0.8, mrr: 0.6}",

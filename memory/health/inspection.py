@@ -179,7 +179,7 @@ def _texts(read: _Read, sections: Sequence[str], world: bool) -> Iterator[Findin
                     record,
                     line,
                     what,
-                    "%s: `dayleaf edit %s`" % (remedy, record.id),
+                    "%s: `dayleaf record edit %s`" % (remedy, record.id),
                     FAIL if error else WARN,
                 )
     yield from _elsewhere(read, world) if "secrets" in sections else ()
@@ -207,7 +207,7 @@ def _told_by_text(read: _Read, record: Record, sections: Sequence[str]) -> Itera
             record,
             line,
             what,
-            "`dayleaf redact %s`, then replace the secret" % record.id,
+            "`dayleaf store redact %s`, then replace the secret" % record.id,
             FAIL,
         )
     for line, what in found[1] if "suspicious" in sections else ():
@@ -365,7 +365,7 @@ def _stale(read: _Read) -> Iterator[Finding]:
                     record,
                     _line(read, record, gone[0].name),
                     gone[0].reason + more,
-                    "`dayleaf edit %s`" % record.id,
+                    "`dayleaf record edit %s`" % record.id,
                 )
 
 
@@ -401,7 +401,7 @@ def _unused(read: _Read, notes: list[str]) -> Iterator[Finding]:
                 record,
                 1,
                 "%s old" % plaintext.age(read.now - record.created),
-                "`dayleaf forget %s` moves it to the archive" % record.id,
+                "`dayleaf record forget %s` moves it to the archive" % record.id,
             )
 
 
@@ -429,7 +429,7 @@ def _duplicates(read: _Read) -> Iterator[Finding]:
                 change.record,
                 1,
                 "says the same as " + change.kept.id,
-                "`dayleaf upkeep --only duplicates --apply`",
+                "`dayleaf store upkeep --only duplicates --apply`",
             )
 
 
@@ -446,7 +446,7 @@ def _contradictions(read: _Read) -> Iterator[Finding]:
             record,
             _line(read, record, said),
             "contradicts %s: %s" % (other.id, pair.why),
-            "`dayleaf upkeep --contradictions` shows both",
+            "`dayleaf store upkeep --contradictions` shows both",
         )
 
 
@@ -478,10 +478,14 @@ def _mended(record: Record, edge: Edge, inline: bool) -> str:
     command takes it out.
     """
     if edge.away:
-        return "`dayleaf restore %s`" % edge.away
+        return "`dayleaf store restore %s`" % edge.away
     if inline:
-        return "`dayleaf edit %s`" % record.id
-    return "`dayleaf link %s %s '%s' --remove`" % (record.id, edge.relation, edge.target[:80])
+        return "`dayleaf record edit %s`" % record.id
+    return "`dayleaf record link %s %s '%s' --remove`" % (
+        record.id,
+        edge.relation,
+        edge.target[:80],
+    )
 
 
 # ---- what the last one counted

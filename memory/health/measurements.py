@@ -19,11 +19,10 @@ from typing import Any, NamedTuple
 from memory.core import StoreError, clock, config, fastjson, files, layout
 from memory.core.records import Record
 from memory.health.goldens import MEASURES, Golden, Set
-from memory.index import embedder, vectorfile
 from memory.recall import fuzzy, scoring
 from memory.recall.hit import Hit
-from memory.recall.search import Searcher
-from memory.recall.semantic import SET_UP, Semantic
+from memory.recall.search import WITHOUT, Searcher
+from memory.recall.semantic import Semantic, semantic
 
 GREP, LEXICAL, FUZZY, SEMANTIC = "grep", "lexical", "fuzzy", "semantic"
 _SCORED = dict(zip(MEASURES, ("r@1", "r@5", "r@10", "mrr")))
@@ -97,7 +96,7 @@ def measure(
     asked, gone = present(golden.queries, {record.id for record in records}, successors)
     if not asked:
         raise StoreError(
-            "%s: none of the expected records exists; `dayleaf eval --template FILE` drafts "
+            "%s: none of the expected records exists; `dayleaf debug eval --template FILE` drafts "
             "queries from those that do" % golden.path
         )
     answers, notes = _asked(place, settings, env, asked, records, now, offset, told)
@@ -114,7 +113,7 @@ def measure(
         SEMANTIC
         if SEMANTIC in answers and settings["recall.semantic"]
         else FUZZY
-        if FUZZY in answers and "fuzzy" not in settings["recall.without"]
+        if FUZZY in answers
         else LEXICAL
     )
     ranks = {
@@ -165,11 +164,9 @@ def _asked(
 
 def _with(settings: config.Config, without: bool) -> config.Config:
     """Return settings with the search for misspellings switched off or on."""
-    left_out = [part for part in settings["recall.without"] if part != "fuzzy"] + [
-        "fuzzy"
-    ] * without
+    left_out = ["fuzzy"] * without
     return config.Config(
-        {**settings.values, "recall.without": left_out}, settings.sources, settings.problems
+        {**settings.values, WITHOUT: left_out}, settings.sources, settings.problems
     )
 
 
@@ -179,12 +176,12 @@ def _answers(
     golden: Sequence[Golden],
     now: float,
     offset: float,
-    semantic: Semantic | None,
+    vectors: Semantic | None,
 ) -> dict[str, list[str]]:
-    with Searcher(place, settings, semantic, bare=True) as searcher:
+    with Searcher(place, settings, vectors, bare=True) as searcher:
         found = {}
         for one in golden:
-            asked = replace(one.query, limit=scoring.DEPTH, semantic=semantic is not None)
+            asked = replace(one.query, limit=scoring.DEPTH, semantic=vectors is not None)
             found[one.id] = [
                 id
                 for hit in searcher.answer(asked, now, offset).hits
@@ -226,16 +223,15 @@ def _semantic(
     offset: float,
 ) -> tuple[dict[str, list[str]], str]:
     """Return the answers with vectors, or {} with the reason."""
-    if embedder.from_settings(settings, "", env) is None:
-        return {}, "semantic: not set up; %s" % SET_UP
-    if not files.exists(vectorfile.path_of(place)):
-        return {}, "semantic: no vectors yet; `dayleaf index build --embeddings` makes them"
-    semantic = Semantic(settings, "", env)
-    semantic.prepare(place, [one.query.text for one in golden], now)
-    found = _answers(place, settings, golden, now, offset, semantic)
+    vectors = semantic(settings, "", env)
+    why = vectors.obstacle(place) if vectors else "this dayleaf has no vectors"
+    if vectors is None or why:
+        return {}, "semantic: " + why
+    vectors.prepare(place, [one.query.text for one in golden], now)
+    found = _answers(place, settings, golden, now, offset, vectors)
     return (
         (found, "")
-        if semantic.label
+        if vectors.label
         else ({}, "semantic: the provider gave no vectors; `dayleaf doctor` says why")
     )
 

@@ -345,7 +345,7 @@ def _links(record: Record, text: str, lines: dict[str, int], linked: Known) -> l
                     line,
                     False,
                     "it links to %s, which is archived" % link.target,
-                    "`dayleaf restore %s`, or remove the link" % edge.away,
+                    "`dayleaf store restore %s`, or remove the link" % edge.away,
                 )
             )
         elif edge.dangling:
@@ -426,7 +426,7 @@ def _resource(record: Record, lines: dict[str, int], place: Place) -> list[Row]:
                 lines.get("path", 1),
                 True,
                 "its path '%s' is gone" % path[:200],
-                "correct the path, or `dayleaf forget %s`" % record.id,
+                "correct the path, or `dayleaf record forget %s`" % record.id,
             )
         )
     return rows

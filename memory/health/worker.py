@@ -13,7 +13,6 @@ deadline leaves every file as it was or as it shall be: files are replaced as a 
 
 from __future__ import annotations
 
-import sys
 import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, NamedTuple, Tuple
@@ -27,9 +26,6 @@ if TYPE_CHECKING:
 # seconds of CPU for all steps of an event, and until which a transcript is read on
 DEADLINE, READING = 120.0, 60.0
 AGAIN = 5.0  # seconds of CPU until a step that went on is ended again
-EMBEDDED = 200  # chunks that one background run embeds; the next one goes on
-# seconds after which it asks for no more of them; one answer has the rest of DEADLINE
-EMBEDDING = 60.0
 SETUP_EVERY = 86400.0  # seconds between attempts to set up the runtime
 # bytes of one in which lost blocks are looked for; a longer one is left alone
 TRANSCRIPT = 64 << 20
@@ -238,7 +234,8 @@ def _note_wishes(todo: Job) -> None:
     store = Store(todo.place, settings, todo.now, todo.written.append)
     ids = wishes.keep(store, [Turn(clock.iso(todo.now), str(prompt))], todo.session)
     lines = [
-        'noted for later sessions: "%s"; `dayleaf forget %s` if not\n' % (store.find(id).title, id)
+        'noted for later sessions: "%s"; `dayleaf record forget %s` if not\n'
+        % (store.find(id).title, id)
         for id in ids
     ]
     if lines:
@@ -339,12 +336,14 @@ def _teach_walls(todo: Job) -> None:
         todo.settings["capture.enabled"]
         and todo.event.get("hook_event_name") == "SessionEnd"
         and files.exists(noted)
+        and b'"settled":true' not in files.read(noted, 200).partition(b"\n")[0]
     ):
         from memory.knowledge import candidates, walls
 
         candidates.settle_walls(
             todo.place, todo.settings, todo.now, walls.known(todo.place), todo.written.append
         )
+        walls.mark_settled(todo.place)
 
 
 def _index_written(todo: Job) -> None:
@@ -364,34 +363,13 @@ def _mark_written(todo: Job) -> None:
 
 
 def _embed(todo: Job) -> None:
-    """Give new and changed records their vectors, where `index build --embeddings` has made some
-    with the same model.
-    """
-    if not todo.settings["embeddings.provider.command"]:
-        return
-    from memory.index import embedder, vectorfile
+    """Give new and changed records their vectors, where a person has made some before."""
+    if todo.settings["embeddings.provider.command"]:
+        from memory.doors import registry
 
-    if not files.exists(vectorfile.path_of(todo.place)):
-        return
-    from memory.index import vectors
-
-    provider = embedder.from_settings(todo.settings, "", todo.env)
-    if provider and vectors.label_of(todo.place) == provider.label and _has_numpy():
-        provider = provider._replace(timeout=min(provider.timeout, DEADLINE - EMBEDDING))
-        vectors.update(todo.place, provider, todo.env, todo.now, EMBEDDED, EMBEDDING)
-
-
-def _has_numpy() -> bool:
-    """Tell whether NumPy is installed, whose folder a hook's Python (`-S`) does not know at
-    first.
-    """
-    import importlib.util
-
-    if sys.flags.no_site:
-        import site
-
-        site.main()
-    return importlib.util.find_spec("numpy") is not None
+        step = registry.optional("vectors", "step")
+        if step:
+            step(todo.place, todo.settings, todo.env, todo.now, DEADLINE)
 
 
 def _write_note(todo: Job) -> None:
@@ -423,12 +401,25 @@ def _measure_notes(todo: Job) -> None:
     home = todo.place.home
     if files.exists(home + signs.ASKED) or files.exists(home + signs.OFFER):
         return
+    if _conversations(todo.place) < LEAST_SESSIONS:
+        return
     from memory.health import notekeeping
     from memory.store.store import Store
 
     tokens = notekeeping.mean_tokens(Store(todo.place, todo.settings, todo.now), LEAST_SESSIONS)
     if tokens:
         files.replace(home + signs.OFFER, b"%d\n" % tokens)
+
+
+def _conversations(place: Place) -> int:
+    """Count the conversations of a workspace."""
+    root = "%s/%s" % (place.private, layout.FOLDERS["conversation"])
+    days = files.posix.listdir(root) if files.is_folder(root) else []
+    return sum(
+        len(files.posix.listdir(root + "/" + day))
+        for day in days
+        if files.is_folder(root + "/" + day)
+    )
 
 
 def _write_notes(todo: Job, names: List[str]) -> None:
@@ -542,7 +533,7 @@ def _derive(todo: Job) -> None:
     """Keep what the project's manifests say, for the prompts and starts to come."""
     from memory.project import manifests
 
-    manifests.remember(todo.place, todo.settings)
+    manifests.remember(todo.place)
 
 
 def _recover(todo: Job) -> None:

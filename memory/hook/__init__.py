@@ -24,9 +24,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable, Dict, FrozenSet, List, Sequence
 
-    from memory.core.config import Config
-
-    Suits = Callable[[int, int, Config], bool]
+    Suits = Callable[[int, int], bool]
 
 # characters of a prompt in which a standing wish is looked for; a longer one may hold others' words
 WISH_CHARS = 1000
@@ -36,7 +34,7 @@ FENCE = "dayleaf-memory"  # the element in which text for the model stands
 class Strategy:
     """One row of the table.
 
-    suits: tells from (learnings in scope, their tokens, settings) whether the row is the one.
+    suits: tells from (learnings in scope, their tokens) whether the row is the one.
     At a session's start: `whole` gives the learnings in full, as many as fit; `topics` names so
     many topics; `newest` lists the titles of so many learnings.
     At a prompt: `routed` prefers what belongs to the prompt's category.
@@ -74,30 +72,28 @@ class Strategy:
         )
 
 
+ALL_COUNT, ALL_TOKENS = 10, 5000  # learnings, and tokens of them, that a start gives in full
+INDEX_COUNT, INDEX_TOKENS = 30, 15000  # more of either, and a prompt's category chooses topics
 STRATEGIES = (
     Strategy(
         "topic_filter",
-        lambda learnings, tokens, config: (
-            learnings > config["load.indexCount"] or tokens > config["load.indexTokens"]
-        ),
+        lambda learnings, tokens: learnings > INDEX_COUNT or tokens > INDEX_TOKENS,
         topics=24,
         newest=7,
         routed=True,
     ),
     Strategy(
         "index_filter",
-        lambda learnings, tokens, config: (
-            learnings > config["load.allCount"] or tokens >= config["load.allTokens"]
-        ),
+        lambda learnings, tokens: learnings > ALL_COUNT or tokens >= ALL_TOKENS,
         newest=7,
     ),
-    Strategy("load_all", lambda learnings, tokens, config: True, whole=True),
+    Strategy("load_all", lambda learnings, tokens: True, whole=True),
 )
 
 
-def suited(learnings: int, tokens: int, config: Config) -> Strategy:
+def suited(learnings: int, tokens: int) -> Strategy:
     """Return the strategy for a number of learnings in scope and their tokens."""
-    return next(strategy for strategy in STRATEGIES if strategy.suits(learnings, tokens, config))
+    return next(strategy for strategy in STRATEGIES if strategy.suits(learnings, tokens))
 
 
 def named(name: str) -> Strategy:
@@ -291,7 +287,7 @@ def _is_camel(word: str) -> bool:
 # ---- categories of prompts
 
 # Category of a prompt -> stems that speak for it; a topic belongs to a category where one of its
-# words is among them. `load.routes` adds to them, or puts others in their place.
+# words is among them.
 CATEGORIES: Dict[str, FrozenSet[str]] = {
     "testing": frozenset("test pytest fixtur mock assert coverag flaki spec e2e snapshot".split()),
     "build": frozenset(
@@ -322,17 +318,16 @@ MODES = {"plan": "design"}  # a permission mode that speaks for a category
 
 
 def categories(
-    routes: Sequence[str], topics: Sequence[Sequence[Any]] = (), learnings: int = 0
+    topics: Sequence[Sequence[Any]] = (), learnings: int = 0
 ) -> Dict[str, FrozenSet[str]]:
-    """Return the routing table: CATEGORIES, the project's own topics, and what `load.routes` says.
+    """Return the routing table: CATEGORIES and the project's own topics.
 
-    routes: `category: word word …`, which takes the place of a category's words, or drops it where
-    no word follows.  topics: [name, learnings that bear it] of the project, most first; it has so
+    topics: [name, learnings that bear it] of the project, most first; it has so
     many `learnings`.  A topic that a share of WIDE of them bear is what the project is about and
     chooses none of them: its words route nowhere.  Any other that FEW bear is a category of its
     own, unless its words are those of a built-in one.
     """
-    if not routes and not topics:
+    if not topics:
         return CATEGORIES
     from memory.core import tokeniser  # whoever routes has it; a failed call does without
 
@@ -348,9 +343,6 @@ def categories(
     for name, count, own in said:
         if count >= FEW and own and not own & (wide | known):
             found.setdefault(name, own)
-    for route in routes:
-        name, _, words = str(route).partition(":")
-        found[name.strip().lower()] = frozenset(term for term, _ in tokeniser.terms(words))
     return {name: words for name, words in found.items() if name and words}
 
 

@@ -45,11 +45,12 @@ FILES_READ = 50  # files ranked where there is no index
 READ_CHARS = 8000
 SHOWN = ("keep", "status", "why", "standup", "harvest", "plan", "feedback", "on", "off")
 GIVEN = ("recall", "distill", "learn", "checkpoint", "handoff")
-WITH_SESSION = ("why", "on", "off", "learn", "checkpoint", "handoff", "plan", "feedback")
+WITH_SESSION = ("on", "off", "learn", "checkpoint", "handoff")
 COMMAND_TIMEOUT = 105  # seconds for the child; the host ends this hook after 120
 MET_CHARS, MET_WORDS = 2000, 60  # of a prompt that are remembered as hashes
 # words of a prompt that changes the subject, and how many of them are new
 LEAST_WORDS, NEW_SHARE = 6, 0.85
+PROMPT_UNITS = 2500  # UTF-16 units that a prompt's block may hold
 AGENT_UNITS = 1200  # UTF-16 units that a subagent's prompt may gain
 # how a line of an error begins
 _ERRORS = ("error", "fatal", "panic", "failed", "e", "exception", "err")
@@ -132,12 +133,8 @@ def _answered(
 
     def work(found: Index) -> Tuple[loader.Choice, str, Chosen, List[str]]:
         choice = choose(found, said, mode, settings, state, own, turned)
-        units = (
-            settings["load.promptChars"]
-            if name == "prompt"
-            else min(AGENT_UNITS, settings["load.promptChars"])
-        )
-        block, shown = with_prompt(found, choice, said, settings, state, mode, units)
+        units = PROMPT_UNITS if name == "prompt" else AGENT_UNITS
+        block, shown = with_prompt(found, choice, said, state, mode, units)
         fitted = {item[0] for item in shown}
         return (
             choice,
@@ -389,27 +386,15 @@ def with_prompt(
     found: Index,
     choice: loader.Choice,
     prompt: str,
-    settings: Config,
     state: receipts.Session,
     mode: str = "",
     units: int = 0,
 ) -> Tuple[str, Chosen]:
     """Return (the block for a prompt, what it shows); ("", []) where nothing reaches the threshold.
 
-    mode: the host's permission mode.  units: UTF-16 units of the block, 0 for `load.promptChars`.
+    mode: the host's permission mode.  units: UTF-16 units of the block, 0 for PROMPT_UNITS.
     """
     picks = [(found.doc(p.number), p.relevance, p.reason) for p in choice.picks]
-    if (
-        not picks
-        and not choice.passages
-        and not choice.walls
-        and not state.prompts
-        and settings["load.recent"]
-    ):
-        picks = [
-            (doc, 0.0, "recent: no match on the first prompt")
-            for doc in _recent(found, settings["load.recent"], state)
-        ]
     picked = [
         (record, relevance, reason, found.mark(record))
         for doc, relevance, reason in picks
@@ -417,12 +402,12 @@ def with_prompt(
         if record.accepted and record.kind == "learning"
     ]
     picked.sort(key=lambda row: bool(row[3]))  # what is stale stands below what is not
-    asked, of_place = _ruled(found, prompt, mode, settings, state, {row[0].id for row in picked})
+    asked, of_place = _ruled(found, prompt, mode, state, {row[0].id for row in picked})
     if not picked and not asked and not of_place and not choice.passages and not choice.walls:
         return "", []
     from memory.hook import fence  # most prompts get nothing
 
-    budget = fence.Budget((units or settings["load.promptChars"]) - fence.overhead("prompt"))
+    budget = fence.Budget((units or PROMPT_UNITS) - fence.overhead("prompt"))
     chosen: Chosen = []
     fence.add_rules(asked, budget, chosen, found.mark)
     for record, relevance, reason, mark in picked:
@@ -457,29 +442,17 @@ def with_prompt(
     return (fence.block("prompt", budget.lines, budget.rules), chosen) if chosen else ("", [])
 
 
-def _recent(found: Index, most: int, state: receipts.Session) -> List[Any]:
-    """Return the newest learnings that a session has not seen, without those that misled."""
-    from memory.hook import fence
-
-    below = fence.misled(found.place)
-    return [
-        doc
-        for doc in found.listed("learnings")
-        if doc.id not in state.shown and doc.id not in below
-    ][:most]
-
-
 def _ruled(
-    found: Index, prompt: str, mode: str, settings: Config, state: receipts.Session, shown: set[str]
+    found: Index, prompt: str, mode: str, state: receipts.Session, shown: set[str]
 ) -> Tuple[Sequence[Tuple[Any, str]], Sequence[Tuple[Any, str]]]:
     """Return (rules that a prompt or a shown record brings, those that the place brings), each with
     the reason.
     """
-    if not settings["load.rules"] or not found.has_rules:
+    if not found.has_rules:
         return (), ()
     from memory.hook import context
 
-    ruled = context.with_prompt(found, prompt, mode, settings, state.shown, shown)
+    ruled = context.with_prompt(found, prompt, mode, state.shown, shown)
     of_place = [pair for pair in ruled if context.is_of_place(pair[1])]
     return [pair for pair in ruled if pair not in of_place], of_place
 
@@ -598,7 +571,7 @@ def _options(verb: str, event: Event) -> list[str]:
     session = layout.safe_id(event.get("session_id"))
     options = ["--hook"] if verb in GIVEN else []
     options += ["--session", session] if session and verb in WITH_SESSION else []
-    if verb in ("learn", "handoff", "plan"):
+    if verb == "learn":
         # the user typed it, although the client's environment says agent
         options += ["--source", "human"]
     transcript = event.get("transcript_path")

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     Event = Dict[str, Any]
     Chosen = List[List[Any]]
 
+BRIEF_UNITS = 9500  # UTF-16 units that the brief may hold; the client cuts above 10,000
+# tokens of the brief; handoff, plan and rules always fit, and learnings in full do not count
+BRIEF_TOKENS = 1000
 PLAN_UNITS, HANDOFF_UNITS = 1200, 2200
 GREETED = ("startup", "clear", "resume")  # sources of a start that the user is greeted at
 FIRST = ("Outcome", "Next", "Open", "Decisions")  # sections that stand whole before anything else
@@ -82,10 +85,10 @@ def _answer(
     wanted = settings["load.enabled"] and settings["load.session"] and not state.off
     shown: Chosen = []
     block, greeting, name, candidates, saved = "", "", "", 0, 0
-    if wanted and (source != "resume" or settings["load.resume"]):
+    if wanted:
         note = None if event.get("agent_id") else handoffs.current(place)
         others = () if event.get("agent_id") else handoffs.waiting(place)
-        greeted = settings["load.greeting"] and source in GREETED and not event.get("agent_id")
+        greeted = source in GREETED and not event.get("agent_id")
         session = layout.safe_id(event.get("session_id"))
 
         def said(found: Index) -> Tuple[str, Chosen, str]:
@@ -93,12 +96,12 @@ def _answer(
             greeting = signs.greeting(found, work.last, work.branch, now) if greeted else ""
             if source == "resume" and state.brief and not handoffs.has_news(found, path, session):
                 return "", [], greeting
-            return (*brief(found, settings, note, now, work, others), greeting)
+            return (*brief(found, note, now, work, others), greeting)
 
         found, (block, shown, greeting) = at_prompt.consult(
             place, event, env, "session_start index", said
         )
-        name = suited(found.learnings, found.learning_tokens, settings).name
+        name = suited(found.learnings, found.learning_tokens).name
         candidates, saved = (
             found.learnings,
             max(0, found.learning_tokens - tokeniser.count_tokens(block)),
@@ -132,7 +135,6 @@ def _answer(
 
 def brief(
     found: Index,
-    settings: Config,
     note: Any = None,
     now: float = 0.0,
     work: Optional[handoffs.Work] = None,
@@ -147,14 +149,14 @@ def brief(
     """
     work = handoffs.worked(found, "startup", "") if work is None else work
     aside = fence.overhead("brief") + tokeniser.utf16(MORE) + 1
-    budget = fence.Budget(settings["load.sessionChars"] - aside)
+    budget = fence.Budget(BRIEF_UNITS - aside)
     chosen: Chosen = []
     misled = fence.misled(found.place)
     learnings = sorted(found.listed("learnings"), key=lambda doc: doc.id in misled)
-    strategy = suited(found.learnings, found.learning_tokens, settings)
+    strategy = suited(found.learnings, found.learning_tokens)
     headline = _headline(found)
     budget.take(headline)
-    about, rules = _rules(found, settings, note, learnings if strategy.whole else ())
+    about, rules = _rules(found, note, learnings if strategy.whole else ())
     items = [fence.item(rule, fence.ITEM_UNITS) for rule in rules]
     held = (
         min(RULES_UNITS, sum(tokeniser.utf16(item) + 1 for item in items) + fence.LEAST_UNITS)
@@ -167,7 +169,7 @@ def brief(
     _wishes(found, budget, chosen)
     asked = _plan(found, now, budget, chosen)
     spent = sum(map(fence.size, (*budget.lines, *items))) + aside
-    budget.bytes = max(LEAST_BYTES, 4 * settings["load.briefTokens"] - spent)
+    budget.bytes = max(LEAST_BYTES, 4 * BRIEF_TOKENS - spent)
     aged = _work(
         found,
         work,
@@ -194,18 +196,16 @@ def brief(
     ), chosen
 
 
-def _rules(
-    found: Index, settings: Config, note: Any, learnings: Sequence[Any]
-) -> Tuple[Any, List[Any]]:
+def _rules(found: Index, note: Any, learnings: Sequence[Any]) -> Tuple[Any, List[Any]]:
     """Return (the context of a start, the approved rules that may be in it): by a tag of the place,
     or by a link to the handoff or to what may be shown of the lists and `learnings`; (None, [])
     where there are none.
     """
-    if not settings["load.rules"] or not found.has_rules:
+    if not found.has_rules:
         return None, []
     from memory.hook import context
 
-    about = context.context_of(found.place, "", "", settings)
+    about = context.context_of(found.place, "", "")
     likely = {doc.id for doc in (*learnings, *found.listed("plans"), *found.listed("checkpoints"))}
     likely |= {note.id} if note else set()
     return about, context.approved_rules(found, context.near_rules(found, about, likely))
@@ -257,7 +257,7 @@ def _wishes(found: Index, budget: fence.Budget, chosen: Chosen) -> None:
         reverse=True,
     )
     for record in open_[:MOST_WISHES]:
-        line = 'You said on %s: "%s" (not confirmed; `dayleaf forget %s` drops it)' % (
+        line = 'You said on %s: "%s" (not confirmed; `dayleaf record forget %s` drops it)' % (
             fence.line(fence.field(record, "said"), 10),
             fence.line(record.title, 240),
             fence.line(record.id, 64),

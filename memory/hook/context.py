@@ -4,7 +4,6 @@ Where a tag comes from, and what it weighs:
 
     given    `recall --context-tags "reviewer,jira-api=1.5"`; `none` among them leaves out all that
              follow
-    pinned   `context.tags` in the user's settings
     project  derived from the project's manifests (manifests.py), weight 1
     branch   words of the branch that is checked out, weight 1
     always   the tag `always`, for rules alone
@@ -31,12 +30,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
 
-    from memory.core.config import Config
     from memory.core.layout import Place
     from memory.hook.indexview import Index
 
 # origins; any other one is the path of a manifest
-GIVEN, PINNED, BRANCH = "given", "pinned", "branch"
+GIVEN, BRANCH = "given", "branch"
 PROMPT, CATEGORY = OF_PROMPT = ("prompt", "category")  # what of a context changes with every prompt
 ALWAYS = "always"  # the tag of a rule that is in every context of a session's start
 NONE = "none"  # the context tag that stands for no other than those given
@@ -140,20 +138,10 @@ def weighted(said: str) -> Tuple[Tuple[str, float], ...]:
 
 
 def is_alone(said: str) -> bool:
-    """Tell whether `none` stands among given context tags: then those that are pinned or derived do
-    not count.
+    """Tell whether `none` stands among given context tags: then those that are derived do not
+    count.
     """
     return any(piece.strip().lower() == NONE for piece in said.split(","))
-
-
-def pinned(settings: Config) -> Tuple[Tuple[str, float], ...]:
-    """Return what `context.tags` pins; none where it cannot be read (`dayleaf config set` refuses
-    that).
-    """
-    try:
-        return weighted(",".join(map(str, settings["context.tags"])))
-    except UsageError:
-        return ()
 
 
 def branch_words(name: str) -> Tuple[str, ...]:
@@ -185,19 +173,17 @@ def _is_number(piece: str) -> bool:
     )
 
 
-def around(place: Place, settings: Config, derived: Mapping[str, str]) -> Tuple[Tag, ...]:
-    """Return the context tags of a place: the pinned ones, then those of its manifests and of its
-    branch, each label once.
+def around(place: Place, derived: Mapping[str, str]) -> Tuple[Tag, ...]:
+    """Return the context tags of a place: those of its manifests, then those of
+    its branch, each label once.
 
-    derived: tag -> manifest; neither it nor the branch counts where `context.derive` is off.
+    derived: tag -> manifest.
     """
-    tags = []
-    if settings["context.derive"]:
-        tags = [Tag(name, DERIVED_WEIGHT, path) for name, path in derived.items()]
-        tags += [
-            Tag(name, DERIVED_WEIGHT, BRANCH) for name in branch_words(layout.branch_of(place.git))
-        ]
-    return joined((), [*(Tag(name, weight, PINNED) for name, weight in pinned(settings)), *tags])
+    tags = [Tag(name, DERIVED_WEIGHT, path) for name, path in derived.items()]
+    tags += [
+        Tag(name, DERIVED_WEIGHT, BRANCH) for name in branch_words(layout.branch_of(place.git))
+    ]
+    return joined((), tags)
 
 
 def joined(given: Sequence[Tuple[str, float]], others: Sequence[Tag]) -> Tuple[Tag, ...]:
@@ -269,16 +255,16 @@ class Context:
         )
 
 
-def context_of(place: Place, prompt: str, mode: str, settings: Config) -> Context:
+def context_of(place: Place, prompt: str, mode: str) -> Context:
     """Return the context of a prompt, or with "" of a session's start.
 
     mode: the host's permission mode.  What the manifests say is read from what the worker kept of
     them, the branch from git's own file.
     """
     stems = frozenset(term for term, _ in tokeniser.terms(prompt))
-    category = category_of(stems, mode, categories(settings["load.routes"])) if prompt else ""
-    tags = around(place, settings, kept(place))
-    own = (PINNED, BRANCH)
+    category = category_of(stems, mode, categories()) if prompt else ""
+    tags = around(place, kept(place))
+    own = (BRANCH,)
     on_branch = " ".join(tag.name for tag in tags if tag.origin == BRANCH)
     return Context(
         {
@@ -398,7 +384,7 @@ def is_of_place(reason: str) -> bool:
 
 
 def with_prompt(
-    found: Index, prompt: str, mode: str, settings: Config, before: Iterable[str], shown: set[str]
+    found: Index, prompt: str, mode: str, before: Iterable[str], shown: set[str]
 ) -> List[Tuple[Any, str]]:
     """Return (rule, why) of the approved rules in a prompt's context that this session has not
     seen.
@@ -407,5 +393,5 @@ def with_prompt(
     records that go with the prompt.  Rules of the place stood in the brief; one that did not (it is
     new, or had no room) comes with the next prompt that says what it is about.
     """
-    about = context_of(found.place, prompt, mode, settings).of_prompt()
+    about = context_of(found.place, prompt, mode).of_prompt()
     return in_context(approved_rules(found, near_rules(found, about, shown, before)), about, shown)

@@ -1,7 +1,7 @@
 """The loader: which learnings a prompt gets unasked, and the search for them; hook/__init__.py says
 what else is given, and when.
 
-A prompt gets a learning only where its relevance reaches `load.relevance`:
+A prompt gets a learning only where its relevance reaches RELEVANCE:
 
     strength  = sum over matched terms of damping * weight * idf / ln(1 + N) * impact / 115
     coverage  = sum over matched terms of damping * weight * idf, over the same sum of all terms of
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from memory.hook.indexview import Index
 
 DAMPING = 0.35
+RELEVANCE = 1.2  # that a learning needs to come with a prompt (evals/run-push)
 WEAK = 0.15  # strength of a term that counts as a match
 # weight * idf / ln(1 + N) of a term that may bring a learning: half of 12 hold it, a third of 40,
 # 150 of 1,000
@@ -119,16 +120,14 @@ def choose(index: Index, prompt: str, mode: str, config: Config, shown: Set[str]
     mode: the host's permission mode.  shown: ids that this session has seen.  Returns at most
     `load.top` picks.
     """
-    strategy = suited(index.learnings, index.learning_tokens, config)
+    strategy = suited(index.learnings, index.learning_tokens)
     if not index.learnings:
         return Choice(strategy, [], 0)
     stems = frozenset(term for term, _ in index.terms(prompt))
-    table = categories(config["load.routes"])
+    table = categories()
     category = category_of(stems, mode, table) if strategy.routed else ""
     if category:  # most prompts have none, and would pay for the list of topics
-        table = categories(
-            config["load.routes"], index.lists("brief").get("topics", ()), index.learnings
-        )
+        table = categories(index.lists("brief").get("topics", ()), index.learnings)
         category = category_of(stems, mode, table)
     member = Membership(category, table.get(category, frozenset()) | stems)
     best: Dict[str, Pick] = {}
@@ -242,7 +241,7 @@ def _matching(
             terms,
             wanted,
             PUSHED,
-            least=config["load.relevance"] * norm,
+            least=RELEVANCE * norm,
             telling=TELLING * norm,
         )
         picks, records = _picked(index, found, terms, config, member, shown)
@@ -269,7 +268,7 @@ def _picked(
     """Return (picks among candidates that are given strongest first, how many records that were not
     shown were looked at).
     """
-    floor, norm, worth = config["load.relevance"], log(1.0 + index.documents), worths(index, terms)
+    floor, norm, worth = RELEVANCE, log(1.0 + index.documents), worths(index, terms)
     picks: List[Pick] = []
     seen: Set[str] = set(shown)
     looked: Set[str] = set()
@@ -319,7 +318,7 @@ def refusal(
 ) -> str:
     """Say why a learning is not pushed, or "".
 
-    parts: what each matched term adds.  floor: `load.relevance`.  outside: the prompt's category,
+    parts: what each matched term adds.  floor: RELEVANCE.  outside: the prompt's category,
     where no topic of the learning belongs to it, else ""; a learning that shares an identifier with
     the prompt is in every category.
     """

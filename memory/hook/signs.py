@@ -107,7 +107,8 @@ def notices(place: Place, settings: Config, event: Event, now: float) -> str:
     if place.claimed and files.exists(place.cache + layout.UNPROVED):
         lines.append(
             "this directory claims to be %s, but nothing proves it: its private memory is not "
-            "shown; if it is yours, run `dayleaf workspace claim` in a terminal" % place.claimed
+            "shown; if it is yours, run `dayleaf store workspace claim` in a terminal"
+            % place.claimed
         )
     lines += offer(place)
     try:
@@ -144,7 +145,7 @@ def offer(place: Place) -> List[str]:
         return []
     return [
         "this repository holds a commit of %s, whose memory is not shown here; if the folder "
-        "moved, run `dayleaf workspace claim` in a terminal" % fence.line(key, 80)
+        "moved, run `dayleaf store workspace claim` in a terminal" % fence.line(key, 80)
     ]
 
 
@@ -198,7 +199,7 @@ def set_up(place: Place, settings: Config, event: Event) -> List[str]:
         return [
             "the runtime is ready (it took %s s); for `dayleaf` in your terminal: "
             "mkdir -p ~/.local/bin; ln -sf '%s/bin/dayleaf' ~/.local/bin/dayleaf" % (seconds, root),
-            "there, `dayleaf import transcripts --all-projects --ask` offers your past sessions",
+            "there, `dayleaf store import transcripts --all --ask` offers your past sessions",
         ]
     if not settings["runtime.auto"]:
         return []

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Protocol, Sequence, Tuple
 
-from memory.core import DayleafError, IndexFault, StoreError, UsageError, files
-from memory.core.boundary import is_agent
+from memory.core import DayleafError, IndexFault, StoreError
 from memory.core.config import Config
 from memory.core.layout import Place
+from memory.doors import registry
 from memory.hook import indexview, loader, segment
 from memory.hook.segment import Doc
 
@@ -36,54 +36,19 @@ def dsn_of(settings: Config, home: str, env: Mapping[str, str]) -> str:
     """
     if settings["index.backend"] != "postgres":
         return ""
-    from memory.index import ownserver
-
-    return named(settings, home, env) or ownserver.dsn(home)
+    found: str = registry.offer("postgres", "dsn")(settings, home, env)
+    return found
 
 
 def state(place: Place, settings: Config, env: Mapping[str, str]) -> Optional[Dict[str, Any]]:
     """Return the state of the database that recall asks as plain data, None where there is none."""
+    if settings["index.backend"] != "postgres":
+        return None
     try:
-        dsn = dsn_of(settings, place.home, env)
-        if not dsn:
-            return None
-        from memory.index import postgres
-
-        spaces = postgres.database(dsn).spaces()
+        found: Optional[Dict[str, Any]] = registry.offer("postgres", "state")(place, settings, env)
     except DayleafError as fault:
         return {"state": "unreachable", "problem": str(fault)}
-    here = spaces.get(place.key)
-    return {
-        "state": "ready",
-        "problem": "",
-        "workspaces": len(spaces),
-        "documents": sum(s.documents for s in spaces.values()),
-        "vectors": sum(s.chunks for s in spaces.values()),
-        "here": here.documents if here else 0,
-    }
-
-
-def named(settings: Config, home: str, env: Mapping[str, str]) -> str:
-    """Return the connection string that somebody wrote down, "" for none, which means a server of
-    one's own (ownserver.py).
-
-    The first of: DAYLEAF_DSN, but in a session, whose environment a repository may fill; the file
-    `<home>/dsn`; `index.dsn`. Raises UsageError for a file that others can read, and for a password
-    among the settings.
-    """
-    if env.get("DAYLEAF_DSN") and not is_agent(dict(env)):
-        return env["DAYLEAF_DSN"]
-    path = home + "/dsn"
-    if files.exists(path):
-        if files.posix.stat(path).st_mode & 0o077:
-            raise UsageError(
-                "%s can be read by others; `chmod 600 %s`, then ask again" % (path, path)
-            )
-        return files.read(path, 4096).decode("utf-8", "replace").strip()
-    said = str(settings["index.dsn"])
-    if has_password(said):
-        raise UsageError("index.dsn " + SECRET)
-    return said
+    return found
 
 
 SECRET = (
@@ -99,29 +64,6 @@ def has_password(dsn: str) -> bool:
     return "://" in dsn and "@" in dsn and ":" in dsn.partition("://")[2].rpartition("@")[0]
 
 
-def driver() -> Any:
-    """Return psycopg; raises StoreError where it is not installed."""
-    try:
-        import psycopg
-        import psycopg_pool  # noqa: F401
-    except ImportError:
-        raise StoreError(
-            "the PostgreSQL index needs psycopg, which is not installed; `install.sh --postgres` "
-            "installs it (with pip: dayleaf[postgres])"
-        ) from None
-    return psycopg
-
-
-def said(error: BaseException) -> str:
-    """Return what the database said, on one line of at most 200 characters: its own words, without
-    the statement.
-    """
-    text = str(error).strip().split("\n")[0]
-    for word in ("FATAL: ", "failed: "):
-        text = text.rpartition(word)[2]
-    return "the database says: " + (text.strip() or type(error).__name__)[:200]
-
-
 class Sieve(NamedTuple):
     """The filters that an index answers itself: kinds (any of them), and when a record was made,
     from `since` on and before `until` (seconds since the epoch, None for open).
@@ -130,18 +72,6 @@ class Sieve(NamedTuple):
     kinds: Tuple[str, ...] = ()
     since: Optional[float] = None
     until: Optional[float] = None
-
-
-class Held(NamedTuple):
-    """A record as a database holds it: its workspace, name, file, and the time and commit of that
-    file.
-    """
-
-    workspace: str
-    name: str
-    data: bytes
-    mtime: float
-    commit: str
 
 
 class Backend(Protocol):

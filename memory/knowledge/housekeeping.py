@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 WAYS = ("expiry", "duplicates")
 WORTH = 10  # changes from which a run is suggested
-LOOK = "`dayleaf upkeep` shows it"
+LOOK = "`dayleaf store upkeep` shows it"
 # a clock that is further ahead of the records than this has jumped, or nobody worked for a year
 GAP = 400 * clock.DAY
 AHEAD = clock.DAY  # records this far in the future: the clock went back
@@ -337,7 +337,7 @@ def _set_back(store: Store, step: Step) -> bool:
     before = journal.kept(store.place, step.before)
     if present != step.after or before is None:
         raise StoreError(
-            "%s was %s; remove what the merge added with `dayleaf edit %s`"
+            "%s was %s; remove what the merge added with `dayleaf record edit %s`"
             % (
                 step.name,
                 "edited since"

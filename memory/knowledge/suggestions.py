@@ -10,7 +10,7 @@ from __future__ import annotations
 import shlex
 from typing import List, Sequence
 
-from memory.core import PersonsRecord, records
+from memory.core import PersonsRecord, records, spellings
 from memory.core.layout import PRIVATE
 from memory.core.plaintext import one_line
 from memory.core.records import Record
@@ -35,7 +35,7 @@ def keep(store: Store, refused: PersonsRecord, words: Sequence[str], session: st
     )
     if there is not None:
         return there
-    line = "dayleaf " + " ".join(map(shlex.quote, words))
+    line = " ".join((spellings.typed(words[0]), *map(shlex.quote, words[1:])))
     title = "Suggested: " + one_line(line)[:TITLE_CHARS]
     body = 'A session suggests this command:\n\n    %s\n\nIt would change %s, "%s".\n' % (
         one_line(line),

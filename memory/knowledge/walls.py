@@ -9,11 +9,11 @@ only with a remedy: another call that worked, the line that met a linter's rule,
 there in place of one that is not.
 
 Format of `<scope>.met`, version 6, JSON Lines: `{"v": 6, "sha": 16 hex of the look-up's SHA-256}`,
-then for each record name, file (its size and time of change in nanoseconds), id, session, branch,
-created, size and sha (of its text), failures (keys, at, telling, worth, said, ran, where: its turn,
-then: the other call that worked after it, "" for none), ruled (of changes that met a finding, rule
--> worth, said, telling and at), gone (paths that it removed -> at, said) and paths (of files that
-it tells of).
+with `"settled":true` once candidates were made of it, then for each record name, file (its size and
+time of change in nanoseconds), id, session, branch, created, size and sha (of its text), failures
+(keys, at, telling, worth, said, ran, where: its turn, then: the other call that worked after it, ""
+for none), ruled (of changes that met a finding, rule -> worth, said, telling and at), gone (paths
+that it removed -> at, said) and paths (of files that it tells of).
 """
 
 from __future__ import annotations
@@ -63,6 +63,7 @@ _GIVEN = Late(r"""(["'])(?:\\.|(?!\1).)*(?:\1|…|\Z)|\d+|[0-9a-f]{7,}""", re.S)
 # where a conversation tells it
 _SILENT: dict[str, Any] = {"failures": [], "ruled": {}, "gone": {}, "paths": []}
 
+DERIVED = (".walls", ".met", ".turned", ".facts", ".claims", ".heads", ".checked")
 Row = dict[str, Any]
 Groups = dict[str, list[tuple[Row, Row]]]  # (a record, a failure in it) by key
 
@@ -109,13 +110,22 @@ def discard(place: Place) -> None:
     too.
     """
     for name in os.listdir(place.cache) if files.is_folder(place.cache) else ():
-        if name.endswith((".walls", ".met", ".turned", ".facts", ".claims", ".heads")):
+        if name.endswith(DERIVED):
             files.remove(place.cache + "/" + name)
 
 
 def known(place: Place) -> list[Row]:
     """Return what `write` returned when the look-up was last written."""
     return _told_once(_kept(place)[1])
+
+
+def mark_settled(place: Place) -> None:
+    """Note in the look-up's first line that candidates were made of it; raises OSError."""
+    head, _, rest = files.read(met_path(place), MOST_BYTES).partition(b"\n")
+    found = fastjson.rows(head)
+    if found:
+        line = fastjson.dump({**found[0], "settled": True}) + "\n"
+        files.replace(met_path(place), line.encode("ascii") + rest, synced=False)
 
 
 def _told_once(rows: Sequence[Row]) -> list[Row]:

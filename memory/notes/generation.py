@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from memory.distill.providers import Answer, Provider
 
 KIND = "note"
+SECONDS = 120.0  # that one note may take
 GREW = 3  # turns that a session goes on by before its note is written again
 RECENT, RESTS = 2 * clock.DAY, 60.0  # seconds since a conversation changed: at most, at least
 MOST_MISSING = 5  # notes that one start writes at most
@@ -136,9 +137,7 @@ def _called(
             raise Declined(declined)
         answer, why = providers.Answer("", model), "interrupted"
         try:
-            answer = provider.complete(
-                prompt.text, instruction.SYSTEM, float(settings["notes.timeout"]), env, model
-            )
+            answer = provider.complete(prompt.text, instruction.SYSTEM, SECONDS, env, model)
             note, why = from_answer(answer.text), ""
         except CallFailed as error:
             why, answer = error.why, error.answer or answer

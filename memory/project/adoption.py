@@ -74,7 +74,7 @@ def look_for_past(place: Place) -> str:
     """Find the workspace that knows a commit of a repository without any, and keep its name.
 
     So a folder that moved, or whose home did, is recognised.  Asked once for each workspace;
-    a person decides with `dayleaf workspace claim`.  Raises OSError.
+    a person decides with `dayleaf store workspace claim`.  Raises OSError.
     """
     if files.exists(place.cache + layout.OFFERED) or files.is_folder(place.private):
         return offered(place)

@@ -30,7 +30,6 @@ from memory.core import DayleafError, clock, config, files, frontmatter, layout
 from memory.project import adoption
 from memory.project.otherfiles import Skip
 from memory.session import transcript, whereabouts
-from memory.session.otheragents import Source
 from memory.session.transcript import Stop
 
 HEAD = 1 << 14  # bytes of a checkpoint that hold its frontmatter
@@ -39,6 +38,7 @@ RECORD = 0.006  # seconds that a record takes to be written and indexed; bench/R
 PACE = 6e6  # bytes of transcripts that are imported in a second; bench/README.md
 ALSO = "conversation"  # key of a checkpoint that names the record of what was said
 _OF = re.compile(rb"^session: *['\"]?([^'\"\r\n]+)", re.M)
+NO_DIRECTORY = "no directory is known of it"  # why a session is passed over
 _AT = re.compile(rb'"timestamp"\s*:\s*"([0-9T:.+Z-]{10,32})"')
 
 
@@ -53,7 +53,7 @@ class Session(NamedTuple):
     directory: str
     began: float
     ended: float
-    source: Source = transcript
+    source: transcript.Source = transcript
 
 
 class Plan(NamedTuple):

@@ -261,7 +261,7 @@ def _add(
                 Skip(
                     "@" + said,
                     "imported from outside the project",
-                    "import it by itself: `dayleaf import dir`",
+                    "import it by itself: `dayleaf store import dir`",
                 )
             )
         else:

@@ -224,7 +224,7 @@ def _one(
     if piece.key in shelf.forgotten:
         id = shelf.forgotten[piece.key]
         result.skipped.append(
-            Skip(piece.shown, "forgotten before", "`dayleaf restore %s` brings it back" % id)
+            Skip(piece.shown, "forgotten before", "`dayleaf store restore %s` brings it back" % id)
         )
         return None
     made = _made(store, piece, from_)
@@ -337,13 +337,14 @@ def _renewed(
         return Skip(
             piece.shown,
             "the resource %s already describes it, and was not imported" % found.id,
-            "`dayleaf forget %s`, then import again to take the source's text" % found.id,
+            "`dayleaf record forget %s`, then import again to take the source's text" % found.id,
         )
     if not found.untouched:
         return Skip(
             piece.shown,
             "it has changed, but its record %s was edited by hand" % found.id,
-            "`dayleaf forget --hard %s`, then import again to take the source's text" % found.id,
+            "`dayleaf record forget --hard %s`, then import again to take the source's text"
+            % found.id,
         )
     draft = piece.draft()
     if isinstance(draft, Skip):

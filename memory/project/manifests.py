@@ -19,7 +19,6 @@ from itertools import islice
 from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 
 from memory.core import files
-from memory.core.config import Config
 from memory.core.layout import Place
 from memory.hook import context
 from memory.hook.context import Tag
@@ -144,16 +143,14 @@ _DEPENDENCIES = {
 _STARTS = tuple((name[:-1], tag) for name, tag in _DEPENDENCIES.items() if name.endswith("*"))
 
 
-def around(place: Place, settings: Config) -> Tuple[Tag, ...]:
+def around(place: Place) -> Tuple[Tag, ...]:
     """Return the context tags of a place as its manifests and its branch are now."""
-    return context.around(
-        place, settings, derived(place.root) if settings["context.derive"] else {}
-    )
+    return context.around(place, derived(place.root))
 
 
-def remember(place: Place, settings: Config) -> None:
+def remember(place: Place) -> None:
     """Keep for the hooks what a place's manifests say now; raises OSError."""
-    context.keep(place, derived(place.root) if settings["context.derive"] else {})
+    context.keep(place, derived(place.root))
 
 
 def derived(root: str) -> Dict[str, str]:

@@ -95,7 +95,9 @@ def pieces(
         file = source.name.rpartition("/")[2]
         if file in _HOST:
             yield Skip(
-                source.name, "it belongs to the client", "`dayleaf import claude-memory` takes it"
+                source.name,
+                "it belongs to the client",
+                "`dayleaf store import claude-memory` takes it",
             )
             continue
         data = otherfiles.read(source)

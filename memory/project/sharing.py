@@ -66,7 +66,7 @@ _PASSING = re.compile(_FREE + r"(?:(?:/private)?/(?:var/)?tmp/|\$TMPDIR/|%TE?MP%
 _MARKER = re.compile(rb"^(?:<{7} .*|={7}|>{7} .*)\r?$", re.M)
 # how a line of HEAD's log begins that brought what others did
 _ARRIVED = ("pull", "merge", "rebase")
-COMMAND = "dayleaf check --staged"
+COMMAND = "dayleaf store check --staged"
 # files of a repository that may name a hook
 CONFIGURED = (".pre-commit-config.yaml", ".husky/pre-commit", "lefthook.yml")
 _SEEN = 200  # lines of HEAD's log that are searched for one
@@ -139,7 +139,7 @@ def hindrances(record: Record, data: bytes, place: Place, allow: Sequence[str]) 
             Hindrance(
                 done.text.count("\n", 0, max(at, 0)) + 1,
                 what,
-                "remove it with `dayleaf edit %s`" % record.id,
+                "remove it with `dayleaf record edit %s`" % record.id,
             )
         )
     own = [
@@ -202,7 +202,7 @@ def _unfit(record: Record) -> Iterator[Tuple[str, str]]:
             "what was said stays private; share what came of it with `dayleaf learn --shared`",
         )
     if not record.accepted:
-        yield "it is a candidate", "`dayleaf harvest accept %s` first" % record.id
+        yield "it is a candidate", "`dayleaf notes harvest accept %s` first" % record.id
     if record.name in (handoffs.NAME, *handoffs.WAITING):
         yield "it is the handoff", "`dayleaf handoff --clear` first"
     if record.kind == "resource" and os.path.isabs(material.path_of(record)):
@@ -549,7 +549,7 @@ def _removed(
         record = records.from_bytes(name, asked.text(before, path), 0.0)
         if record.id not in here and (address != me or not me):
             back = (
-                "dayleaf restore " + shlex.quote(record.id)
+                "dayleaf store restore " + shlex.quote(record.id)
                 if record.id in archived
                 else "git checkout %s -- %s" % (before, shlex.quote(":/" + path))
             )

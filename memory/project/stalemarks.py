@@ -10,11 +10,17 @@ deleted, nothing is marked until then:
 A mark holds for exactly the bytes that were checked, and while its cause stands: `path`, relative
 to the checkout, is a file that was missing (`stamp` "") or one that was read (`stamp` its mtime in
 ns and its size); "" where there is no such file.  `name` is the claim's.  index.py reads it.
+
+Schema, version 1, of `<cache>/<scope>.checked`, derived: {"v":1, "git": stamps of HEAD, its log and
+the index, "records": {name: [mtime in ns, size, checksum, {path: stamp}, marks]}}.  A record is
+checked again where it, a file that decides a claim of it, or git's state has changed.  A symbol
+that is said to be in no file waits for git's state: to look through all files costs too much.
 """
 
 from __future__ import annotations
 
-from typing import Dict, List
+import json
+from typing import Any, Dict, List, Tuple
 
 from memory.core import fastjson, files, records, walk
 from memory.core.layout import GLOBAL, Place
@@ -24,47 +30,107 @@ from memory.project import claims
 
 CHECKPOINTS, OTHERS = 50, 2000  # newest records that are checked
 REASONS = 3  # of one record
+VERSION = 1  # of the checks; raise it where a claim is judged in another way
+MOST_BYTES = 16 << 20  # of what was checked before
+
+Listed = Tuple[str, int, int]  # name, mtime in ns, size
+Checked = List[Any]  # mtime in ns, size, checksum, {path: stamp}, marks
 
 
 def write(place: Place) -> None:
-    """Check the records that a hook may show, and write down which are stale; raises OSError where
-    that cannot be written.
+    """Check the records that a hook may show, and write down the stale ones.
+
+    Raises OSError where that cannot be written.
     """
-    found: Dict[str, List[List[str]]] = {}
+    found: Dict[str, Checked] = {}
     if place.git:
+        git = _git_state(place)
+        before = _checked_before(place, git)
         with claims.Checkout(place.root, place.git, claims.WIDE) as checkout:
-            for record in _records(place):
-                gone = checkout.check(record).gone
-                if gone:
-                    found[record.checksum[:16]] = [_row(place, claim) for claim in gone[:REASONS]]
+            for listed in _listed(place):
+                known = before.get(listed[0])
+                if known is None or not _stands(place, known, listed):
+                    known = _checked(place, checkout, listed)
+                if known is not None:
+                    found[listed[0]] = known
+        if found != before:
+            data = json.dumps({"v": VERSION, "git": git, "records": found}, separators=(",", ":"))
+            files.replace(checked_path(place), data.encode("ascii"), synced=False)
+    stale = {known[2]: known[4] for known in found.values() if known[4]}
     path = indexview.marks_path(place)
-    if not found:
+    if not stale:
         files.remove(path)
         return
-    files.update(path, fastjson.dump({"v": 1, "records": found}).encode("ascii"))
+    files.update(path, fastjson.dump({"v": 1, "records": stale}).encode("ascii"))
+
+
+def checked_path(place: Place) -> str:
+    """Return the file that says what was checked before."""
+    return place.cache + "/" + place.scope + ".checked"
+
+
+def _git_state(place: Place) -> List[str]:
+    """Return the stamps of git's files that change with a commit, a checkout or `git add`."""
+    return [indexview.stamp(place.git + "/" + name) for name in ("HEAD", "logs/HEAD", "index")]
+
+
+def _checked_before(place: Place, git: List[str]) -> Dict[str, Checked]:
+    """Return what was checked at the same state of git."""
+    try:
+        value = json.loads(files.read(checked_path(place), MOST_BYTES))
+        if value["v"] == VERSION and value["git"] == git:
+            return dict(value["records"])
+    except (OSError, ValueError, KeyError, TypeError):
+        pass
+    return {}
+
+
+def _stands(place: Place, known: Checked, listed: Listed) -> bool:
+    """Tell whether neither a record nor a file that decides its claims has changed."""
+    return tuple(known[:2]) == listed[1:] and all(
+        indexview.stamp(place.root + "/" + path) == stamp for path, stamp in known[3].items()
+    )
+
+
+def _checked(place: Place, checkout: claims.Checkout, listed: Listed) -> Checked | None:
+    """Check one record; None where it cannot be read."""
+    record = _record(place, listed)
+    if record is None:
+        return None
+    found = checkout.check(record)
+    paths = {claim.path: _stamp(place, claim) for claim in found.claims if claim.path}
+    rows = [_row(place, claim) for claim in found.gone[:REASONS]]
+    return [*listed[1:], record.checksum[:16], paths, rows]
+
+
+def _stamp(place: Place, claim: claims.Claim) -> str:
+    return indexview.stamp(place.root + "/" + claim.path) if claim.path else ""
 
 
 def _row(place: Place, claim: claims.Claim) -> List[str]:
-    stamp = indexview.stamp(place.root + "/" + claim.path) if claim.path else ""
-    return [claim.reason[:200], claim.path, stamp, claim.name]
+    return [claim.reason[:200], claim.path, _stamp(place, claim), claim.name]
 
 
-def _records(place: Place) -> List[Record]:
-    """Read the records that are checked: the newest files of this workspace and its shared tier."""
+def _listed(place: Place) -> List[Listed]:
+    """List the records that are checked: the newest files of this workspace, its shared tier
+    among them.
+    """
     listed = sorted(walk.walk(place)[0], key=lambda row: (-row[2], row[0]))
     listed = [row for row in listed if row[0][0] != GLOBAL and row[0][1:15] != "/conversations"]
-    notes = [row for row in listed if row[0][1:13] == "/checkpoints"]
-    found = []
-    for name, _, mtime_ns, size in [row for row in listed if row[0][1:13] != "/checkpoints"][
-        :OTHERS
-    ] + notes[:CHECKPOINTS]:
-        try:
-            fd = place.open(name)
-        except OSError:
-            continue
-        try:
-            data = files.read_fd(fd, min(size, records.READ_LIMIT))
-        finally:
-            files.posix.close(fd)
-        found.append(records.from_bytes(name, data, mtime_ns / 1e9))
-    return found
+    notes = [row for row in listed if row[0][1:13] == "/checkpoints"][:CHECKPOINTS]
+    others = [row for row in listed if row[0][1:13] != "/checkpoints"][:OTHERS]
+    return [(name, mtime_ns, size) for name, _, mtime_ns, size in [*others, *notes]]
+
+
+def _record(place: Place, listed: Listed) -> Record | None:
+    """Read one record; None where that fails."""
+    name, mtime_ns, size = listed
+    try:
+        fd = place.open(name)
+    except OSError:
+        return None
+    try:
+        data = files.read_fd(fd, min(size, records.READ_LIMIT))
+    finally:
+        files.posix.close(fd)
+    return records.from_bytes(name, data, mtime_ns / 1e9)

@@ -5,24 +5,19 @@ organisation's database.
 from __future__ import annotations
 
 from contextlib import closing, suppress
-from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple
+from typing import List, Tuple
 
-from memory.core import IndexFault, StoreError, UsageError, files, records, tokeniser
+from memory.core import IndexFault, StoreError, UsageError, files
 from memory.core.config import Config
-from memory.core.layout import GLOBAL, SHARED, Place
+from memory.core.layout import Place
 from memory.core.records import Record
+from memory.doors import registry
 from memory.hook import indexview
-from memory.index.backend import Backend
 from memory.project import otherfiles
-from memory.recall import hit, look
 from memory.recall.hit import Hit
 from memory.recall.shelf import Shelf
 from memory.store import archive, ledger, reader
 from memory.store.store import READ_ONLY, Store
-
-if TYPE_CHECKING:
-    from memory.index.backend import Held
-    from memory.index.postgres import Remote
 
 LOCAL_ALONE = "%s; only this machine was searched"
 
@@ -63,10 +58,10 @@ def searched(place: Place, settings: Config, name: str, notes: List[str]) -> Lis
     found: List[Place] = [] if named else workspaces(place, name)
     for tier in named or (tiers if place in found else []):
         if tier.fault and named:
-            raise UsageError("%s: %s; `dayleaf tier list`" % (tier.top, tier.fault))
+            raise UsageError("%s: %s; `dayleaf store tier list`" % (tier.top, tier.fault))
         if tier.fault:
             notes.append(
-                "%s: %s, so this tier was not searched; see `dayleaf tier list`"
+                "%s: %s, so this tier was not searched; see `dayleaf store tier list`"
                 % (tier.top, tier.fault)
             )
         else:
@@ -76,173 +71,18 @@ def searched(place: Place, settings: Config, name: str, notes: List[str]) -> Lis
 
 def beyond(
     place: Place, settings: Config, name: str, dsn: str, notes: List[str]
-) -> Tuple[List[Place], List[Distant]]:
-    """Return the places of `--workspace` on this machine, and what a database holds of it, opened;
-    where the database does not answer, a note says so.  Raises UsageError for a name that neither
+) -> Tuple[List[Place], List[Shelf]]:
+    """Return the places of `--workspace` on this machine, and what a database holds of it, opened.
+
+    Where the database does not answer, a note says so.  Raises UsageError for a name that neither
     knows.
     """
     if not dsn:
         return searched(place, settings, name, notes), []
-    from memory.index import postgres
-
-    try:
-        here = searched(place, settings, name, notes)
-        unknown = None
-    except UsageError as error:
-        here, unknown = [], error
-    try:
-        base = postgres.database(dsn)
-        spaces = base.spaces()
-    except StoreError as fault:
-        if unknown is not None:
-            raise UsageError("%s (%s)" % (unknown, fault)) from None
-        notes.append(LOCAL_ALONE % fault)
-        return here, []
-    wanted = {p.key for p in here}
-    held = {
-        key: space
-        for key, space in spaces.items()
-        if name == "all" or key in wanted or name in (key, key.rpartition("-")[0])
-    }
-    if unknown is not None and not held:
-        raise unknown
-    return here, [
-        Distant(place, postgres.Remote(base, held, [key for key in held if key not in wanted]))
-    ] if held else []
-
-
-class Distant(Shelf):
-    """The workspaces of a database that a query asks for, open for queries.
-
-    Of a tier that is on this machine the files are the truth, and another shelf has searched them:
-    the database's rows of it are passed over, but those that came with a commit that this checkout
-    has not pulled yet.
-    """
-
-    def __init__(self, here: Place, remote: Remote):
-        """here: the place that asks."""
-        self.place = Place(here.home, "postgres", "", "", "", "")
-        self.notes, self.on_disk, self._drifted, self._glanced, self.rescan = (
-            [],
-            True,
-            False,
-            False,
-            False,
-        )
-        self.slack = 20
-        self._here, self._remote = here, remote
-        self._table = tokeniser.Table()
-        self._words, self._cut, self._tally = {}, {}, {}
-        self._records: Dict[str, Record] = {}
-        self._pulled: Dict[str, bool] = {}
-        self._nearest: Dict[Tuple[str, int], int] = {}
-
-    @property
-    def is_distant(self) -> bool:
-        """Whether its records stand in a database, and not here."""
-        return True
-
-    @property
-    def backend(self) -> Backend:
-        """What answers queries here."""
-        return self._remote
-
-    @property
-    def is_stale(self) -> bool:
-        """Whether an index on disk is behind: there is none."""
-        return False
-
-    def finish(self, now: float) -> bool:
-        """Find nothing more: no files are compared."""
-        return False
-
-    def close(self) -> None:
-        """Leave the connections to the pool."""
-
-    def is_known(self, term: str) -> bool:
-        """Tell whether a database holds a term that the index of its workspace lacks."""
-        return self._remote.is_known(term)
-
-    def path(self, name: str) -> str:
-        """Return what stands for the path of a file that is not here; name: workspace/name."""
-        return "postgres:" + name
-
-    def near(self, label: str, vector: Any, limit: int) -> Optional[List[Tuple[str, int, float]]]:
-        """Return (name, ordinal, similarity) of the sections nearest to a query whose text no file
-        of this machine holds; None where no vectors of that model are loaded.  name:
-        workspace/name.
-        """
-        found = self._remote.near(label, vector, limit)
-        if found is None:
-            return None
-        out = []
-        for number, similarity in found:
-            row = self._remote.row(number)
-            if row.name[0] != GLOBAL and self._is_served(number):
-                name = row.workspace + "/" + row.name
-                self._nearest[name, row.ordinal] = number
-                out.append((name, row.ordinal, similarity))
-        return out
-
-    def section(self, name: str, ordinal: int, number: int) -> Optional[look.Candidate]:
-        """Return a section that was near as the database holds it.  name: workspace/name."""
-        return self.candidate(self._nearest[name, ordinal])
-
-    def candidate(self, number: int) -> Optional[look.Candidate]:
-        """Return a section as the database holds it; None where a file of this machine stands for
-        it.
-        """
-        held = self._remote.held(number) if self._is_served(number) else None
-        if held is None:
-            return None
-        row = self._remote.row(number)
-        name = held.workspace + "/" + held.name
-        if name not in self._records:
-            self._records[name] = records.from_bytes(held.name, held.data, held.mtime)
-        record = self._records[name]
-        made = self._cut_out(record, name, row.ordinal, number, row.checksum, held.workspace)
-        return made._replace(origin=origin(held))
-
-    def _is_served(self, number: int) -> bool:
-        """Tell whether a row stands for a record, since no file of this machine does."""
-        row = self._remote.row(number)
-        return not self._is_here(row.workspace, row.name) or self._is_ahead(number)
-
-    def _is_here(self, key: str, name: str) -> bool:
-        """Tell whether the tier of a record is on this machine."""
-        place = self._here if key == self._here.key else Place(self._here.home, key, "", "", "", "")
-        return any(letter == name[0] and files.exists(folder) for letter, folder in place.tiers())
-
-    def _is_ahead(self, number: int) -> bool:
-        """Tell whether a shared record of this workspace came with a commit that is not in this
-        checkout.
-        """
-        from memory.project.gitobjects import Objects
-
-        row = self._remote.row(number)
-        if row.name[0] != SHARED or files.exists(self._here.path(row.name)):
-            return False
-        held = self._remote.held(number)
-        commit = held.commit if held else ""
-        if commit and commit not in self._pulled:
-            with Objects(self._here.git) as objects:
-                self._pulled[commit] = bool(objects.find(commit)) or not objects.complete
-        return bool(commit) and not self._pulled[commit]
-
-    def checkpoints(self, session: str) -> List[Record]:
-        """Return nothing: what belongs to a session is joined among the files of this machine."""
-        return []
-
-    def record(self, name: str) -> Optional[Record]:
-        """Return nothing: no file stands for a name."""
-        return None
-
-
-def origin(held: Held) -> str:
-    """Say what a record's text is that no file on this machine holds."""
-    return "not on this machine: from the database%s" % (
-        ", as of commit " + held.commit if held.commit else ""
+    found: Tuple[List[Place], List[Shelf]] = registry.offer("postgres", "shelves")(
+        place, settings, name, dsn, notes
     )
+    return found
 
 
 def find_one(place: Place, settings: Config, text_: str) -> Record:
@@ -308,7 +148,7 @@ def find_kept(place: Place, settings: Config, text_: str) -> Tuple[Record, Place
             return (*find_anywhere(place, settings, kept), begun[0])
         except StoreError:
             raise StoreError(
-                "'%s' was merged into %s, which is gone; `dayleaf restore %s` brings it back"
+                "'%s' was merged into %s, which is gone; `dayleaf store restore %s` brings it back"
                 % (text_.strip()[:80], kept, begun[0])
             ) from None
 
@@ -343,17 +183,5 @@ def find_distant(place: Place, id: str, dsn: str, missing: StoreError) -> Hit:
     """
     if not dsn:
         raise missing
-    from memory.index import postgres
-
-    try:
-        base = postgres.database(dsn)
-        spaces = base.spaces()
-        remote = postgres.Remote(base, spaces, list(spaces))
-        found = next(
-            filter(None, map(Distant(place, remote).candidate, remote.numbers_of(id.strip()))), None
-        )
-    except StoreError as fault:
-        raise StoreError("%s (%s)" % (missing, fault)) from None
-    if found is None:
-        raise missing
-    return hit.of(found.record, found.workspace, found.path, found.origin)
+    found: Hit = registry.offer("postgres", "record")(place, id, dsn, missing)
+    return found

@@ -85,7 +85,7 @@ class Query:
     type: of resources, doc or script.  tags, topics: all of them.  file: a path's end.  session: an
     id or its start.  versions: any of them counts, see rank.version_fit.  workspace: "" for the
     present one, a name, or `all`.  context_tags: (tag, weight).  context_alone: leave out those
-    that are pinned or derived.  limit: 0 for `recall.limit`.  semantic: None for the setting.
+    that are pinned or derived.  limit: 0 for the usual number.  semantic: None for the setting.
     """
 
     text: str = ""

@@ -29,6 +29,9 @@ from memory.recall.semantic import FILTERED, NEAR, Semantic, fell_back
 from memory.recall.shelf import Shelf
 from memory.store import ledger
 
+LIMIT = 10  # hits, where a query does not say
+# parts of a score that an evaluation leaves out; no file of settings can
+WITHOUT = "recall.without"
 SECTIONS = 4  # of one record that get a second look
 CANDIDATES = 32  # records that get a second look
 TALK_CANDIDATES = 200  # of short notes of sessions, which are cheap to read
@@ -157,7 +160,7 @@ class Searcher:
         place, each label once.
         """
         if self._around is None:
-            self._around = manifests.around(self.place, self.settings)
+            self._around = manifests.around(self.place)
         return context.joined(query.context_tags, () if query.context_alone else self._around)
 
     def shown(self, hits: Sequence[Hit], now: float) -> Tuple[Hit, ...]:
@@ -203,7 +206,7 @@ class _Task:
     ):
         self.searcher, self.shelves, self.query = searcher, shelves, query
         self.now, self.offset = now, offset
-        self.limit = min(query.limit or int(searcher.settings["recall.limit"]), MOST_LIMIT)
+        self.limit = min(query.limit or LIMIT, MOST_LIMIT)
         self.notes: List[str] = list(notes)
         self.latest, self.about = False, timewords.OPEN
         self.context = searcher.context(query) if query.text else ()
@@ -284,7 +287,9 @@ class _Task:
         if not any(tokeniser.expand(raw) for raw in tokeniser.split(self.query.text)):
             return self._scanned(), ()
         terms = Terms(
-            self.query.text, self.shelves, "fuzzy" not in self.searcher.settings["recall.without"]
+            self.query.text,
+            self.shelves,
+            "fuzzy" not in self.searcher.settings.values.get(WITHOUT, ()),
         )
         self.notes += [note for note in terms.notes if note not in self.notes]
         pool = [c for shelf in self.shelves for c in self._pool(shelf, terms, CANDIDATES)]
@@ -381,7 +386,7 @@ class _Task:
             words,
             self.latest,
             self.about,
-            frozenset(map(str, self.searcher.settings["recall.without"])),
+            frozenset(map(str, self.searcher.settings.values.get(WITHOUT, ()))),
         )
 
     # ---- candidates

@@ -1,179 +1,61 @@
-"""Vectors in recall: the query's vector from its provider or the cache, and the sections near it.
+"""What recall asks of vectors: their shape, and the door that has them.
 
 Used where the query asks for it (`--semantic`) or `recall.semantic` is set, and never needed:
-whatever fails leaves a note, and words alone rank.
+without the door, or whatever fails behind it, words alone rank.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import TYPE_CHECKING, Any, List, Mapping, Optional, Protocol, Sequence, Tuple
 
-from memory.core import IndexFault, ProviderError, UsageError
+from memory.doors import registry
 
 if TYPE_CHECKING:
     from memory.core.config import Config
     from memory.core.layout import Place
-    from memory.index.embedder import Provider
     from memory.recall.shelf import Shelf
 
 NEAR = 100  # sections that a query's vector may bring; similarity counts from the last of them on
 FILTERED = 1000  # the same, where filters drop some
-# Cosine below which two texts have nothing to do with each other, by the start of a model's label
-# (evals/README.md says how it was found); and of a model that nobody has measured.
-FLOORS = (("all-MiniLM-L6-v2", 0.28),)
-FLOOR = 0.15
-SECONDS = 10.0  # that a query waits for its vector
-LATIN_END = 0x250  # the first character after those of the Latin script
-SET_UP = "run `install.sh --embeddings`, or set embeddings.provider.command"
 
 
-class Semantic:
-    """The provider of vectors for the queries of one process, and what went wrong with it.
+class Semantic(Protocol):
+    """The vectors of the queries of one process; `label` names the model that ranked."""
 
-    label: of the model that ranked, "" while none did.
-    """
-
-    def __init__(self, settings: Config, override: str, env: Mapping[str, str]):
-        """settings: `embeddings.*` and `recall.semantic`.  override: a command instead of theirs,
-        or "".  env: of its process.
-        """
-        self._settings, self._override, self._env = settings, override, env
-        self._provider: Optional[Provider] = None
-        self._fault = ""
-        self._vectors: Dict[str, Any] = {}
-        self.label = ""
+    label: str
 
     @property
     def floor(self) -> float:
-        """The least similarity that counts: `recall.minSimilarity`, or below 0 what is right for
-        the model.
-        """
-        least = float(self._settings["recall.minSimilarity"])
-        label = self._provider.label if self._provider else ""
-        return (
-            least
-            if least >= 0.0
-            else next((value for name, value in FLOORS if label.startswith(name)), FLOOR)
-        )
+        """The least similarity that counts."""
 
     def is_wanted(self, asked: Optional[bool]) -> bool:
-        """Tell whether a query is to use vectors; asked: what it says itself, None where it says
-        nothing.
-        """
-        return bool(self._settings["recall.semantic"]) if asked is None else asked
+        """Tell whether a query is to use vectors; asked: its own word, None for none."""
+
+    def obstacle(self, place: Place) -> str:
+        """Return why vectors rank nothing in a place, "" where they do."""
 
     def vector(self, place: Place, text: str, now: float, notes: List[str]) -> Any:
-        """Return the vector of a query's text, or None with a note that says why."""
-        self.prepare(place, [text], now)
-        if self._fault:
-            notes.append(fell_back(self._fault))
-            return None
-        if text not in self._vectors:
-            notes.append(
-                fell_back(
-                    "%s knows only the Latin script"
-                    % (self._provider.label if self._provider else "")
-                )
-            )
-            return None
-        return self._vectors[text]
+        """Return the vector of a query's text, or None with a note."""
 
     def prepare(self, place: Place, texts: Sequence[str], now: float) -> None:
-        """Get the vectors of several queries: from the cache, the missing ones from one process of
-        the provider.
-        """
-        from memory.index import embedder
-
-        if self._fault or not self._opened():
-            return
-        assert self._provider is not None
-        label, missing = self._provider.label, []
-        for text in dict.fromkeys(texts):
-            if text in self._vectors or not covers(self._provider.scripts, text):
-                continue
-            known = embedder.cached_query(place, label, text, now)
-            if known is None:
-                missing.append(text)
-            else:
-                self._vectors[text] = known
-        try:
-            found = embedder.embed(
-                self._provider,
-                [(str(i), text) for i, text in enumerate(missing)],
-                self._env,
-                SECONDS * (1 + len(missing) // 64),
-            )
-        except ProviderError as error:
-            self._fault = "vectors: %s" % error
-            return
-        for i, text in enumerate(missing):
-            self._vectors[text] = found[str(i)]
-            embedder.remember_query(place, label, text, found[str(i)], now)
-
-    def _opened(self) -> bool:
-        from memory.index import embedder
-
-        if self._provider is None:
-            try:
-                self._provider = embedder.from_settings(self._settings, self._override, self._env)
-            except UsageError as error:
-                self._fault = str(error)
-            else:
-                self._fault = (
-                    "" if self._provider else "no provider of vectors is set up: " + SET_UP
-                )
-        return not self._fault
+        """Get the vectors of several queries at once."""
 
     def near(
         self, shelf: Shelf, vector: Any, limit: int, notes: List[str]
     ) -> List[Tuple[str, int, float]]:
-        """Return (name, ordinal, similarity) of the sections of a shelf nearest to a query, or []
-        with a note.
-        """
-        from memory.core import files
-        from memory.index import nearest, vectorfile
-        from memory.recall.lookup import Distant
+        """Return (name, ordinal, similarity) of the sections nearest to a query."""
 
-        assert self._provider is not None
-        if isinstance(shelf, Distant):
-            there = shelf.near(self._provider.label, vector, limit)
-            if there is None:
-                notes.append(
-                    fell_back(
-                        "the database holds no vectors of " + self._provider.label,
-                        "`dayleaf index --backend postgres --embeddings` loads them",
-                    )
-                )
-            self.label = self._provider.label if there is not None else self.label
-            return there or []
-        place = shelf.place
-        if not files.exists(vectorfile.path_of(place)):
-            notes.append(
-                fell_back(
-                    "%s: no vectors yet" % place.key,
-                    "`dayleaf index build --embeddings` makes them",
-                )
-            )
-            return []
-        try:
-            found = nearest.search(place, vector, limit, self._provider.label)
-        except IndexFault as fault:
-            notes.append(
-                fell_back(
-                    str(fault).partition(";")[0], "`dayleaf index build --embeddings` mends it"
-                )
-            )
-            return []
-        self.label = self._provider.label
-        return found
+
+def semantic(settings: Config, override: str, env: Mapping[str, str]) -> Optional[Semantic]:
+    """Return the vectors of a process's queries, None where the door is not there.
+
+    override: a command of a provider instead of the settings' own, or "".
+    """
+    made = registry.optional("vectors", "queries")
+    found: Optional[Semantic] = made(settings, override, env) if made else None
+    return found
 
 
 def fell_back(why: str, remedy: str = "") -> str:
     """Return the note that says why vectors did not rank."""
     return why + "; ranked by words only" + ("; " + remedy if remedy else "")
-
-
-def covers(scripts: str, text: str) -> bool:
-    """Tell whether a model knows the writing of a text; scripts: `latin` or `all`."""
-    letters = [c for c in text if c.isalpha()]
-    return scripts == "all" or 2 * sum(ord(c) < LATIN_END for c in letters) >= len(letters)

@@ -5,7 +5,7 @@ through it.
 from __future__ import annotations
 
 import struct
-from typing import Dict, List, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from memory.core import IndexFault, files, records, tokeniser, walk
 from memory.core.layout import ADDED, Place
@@ -237,6 +237,10 @@ class Shelf:
     def is_distant(self) -> bool:
         """Whether its records stand in a database, and not here."""
         return False
+
+    def near(self, label: str, vector: Any, limit: int) -> Optional[List[Tuple[str, int, float]]]:
+        """Return None: only a database ranks by vectors itself."""
+        return None
 
     def is_known(self, term: str) -> bool:
         """Tell whether a database holds a term that the index of its workspace lacks."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import os
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from memory.core import files
 from memory.session.entries import (
@@ -526,7 +526,44 @@ def agents(path: str, env: dict[str, str]) -> list[str]:
 
 
 def _warms_up(path: str) -> bool:
-    """Tell whether the client itself asked this subagent, to fill its cache: 2.1.3 does so at each
-    start.
+    """Tell whether the client itself asked this subagent, to fill its cache: an old one does so at
+    each start.
     """
     return b'"content":"Warmup"' in files.read(path, 4 << 10, follow=False).partition(b"\n")[0]
+
+
+# ---- its shape, for what stands in its place
+
+
+class Entries(Protocol):
+    """One pass over the new entries of a session; `offset` is where the next one begins."""
+
+    offset: int
+
+    def __iter__(self) -> Iterator[Entry]:
+        """Yield the entries."""
+        ...
+
+    def close(self) -> None:
+        """Give back what it holds."""
+        ...
+
+
+class Source(Protocol):
+    """What capture reads a session through: this module, or another agent's rows."""
+
+    def read(self, path: str, offset: int = 0, limit: int = MOST, ended: bool = False) -> Entries:
+        """Open a session for one pass over its entries from an offset on."""
+        ...
+
+    def compactions(self, path: str) -> list[Stop]:
+        """Return where its context was compacted."""
+        ...
+
+    def began(self, path: str) -> str:
+        """Return the instant of its first entry, or ""."""
+        ...
+
+    def agents(self, path: str, env: dict[str, str]) -> list[str]:
+        """Return the paths of its subagents' sessions."""
+        ...

@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from memory.core import approvals, boundary, records
+from memory.core import approvals, boundary, records, spellings
 from memory.core.plaintext import one_line
 
 TYPE_CHECKING = False
@@ -51,6 +51,8 @@ class Row(NamedTuple):
 
 
 DECIDED = {
+    "on": "what the model gets",
+    "off": "what the model gets",
     "rule": "a rule",
     "resource": "a script",
     "harvest": "a candidate",
@@ -64,15 +66,15 @@ FILTERS = (
     "--workspace --context-tags --semantic --lexical --limit --min-score --explain"
 )
 PAST = "--limit --since --workspace"
-SECTIONS = "--section --outline --next --previous"
+SECTIONS = "--section --outline"
 VERBS: dict[str, Row] = {
-    "recall": Row(SESSION, FILTERS + " --type --no-links --group --batch", person="--provider"),
+    "recall": Row(SESSION, FILTERS + " --type --group --batch", person="--provider"),
     "show": Row(SESSION, SECTIONS),
     "expand": Row(SESSION, "--limit --full"),
     "fix": Row(SESSION, PAST),
-    "how": Row(SESSION, PAST),
-    "blame": Row(SESSION, PAST),
-    "friction": Row(SESSION, PAST),
+    "how": Row(SESSION, "--limit"),
+    "blame": Row(SESSION, "--limit"),
+    "friction": Row(SESSION, "--limit"),
     "distill": Row(
         SESSION,
         FILTERS + " --max-tokens --provider=extract --provider=none --save --no-cache",
@@ -80,7 +82,7 @@ VERBS: dict[str, Row] = {
     ),
     "harvest": Row(
         SESSION,
-        "--since --session --limit --dry-run",
+        "--since --limit --dry-run",
         typed="--provider",
         words={"accept": PERSON, "reject": PERSON, "review": PERSON},
     ),
@@ -92,33 +94,31 @@ VERBS: dict[str, Row] = {
     "checkpoint": Row(SESSION, "--tag --session --note", typed="--transcript"),
     "notes": Row(
         SESSION,
-        "--since --dry-run --limit",
-        person="--provider --model --yes --mine --project",
+        "--since --dry-run",
+        person="--provider --yes",
         words={"on": PERSON, "off": PERSON, "write": PERSON},
     ),
-    "handoff": Row(SESSION, "--show --clear --session", typed="--transcript --source"),
+    "handoff": Row(SESSION, "--show --clear --session", typed="--transcript"),
     "standup": Row(SESSION, "--since --until --markdown --workspace"),
-    "plan": Row(
-        SESSION, "--shared --replace --step --append --undo --reason --session", typed="--source"
-    ),
-    "load": Row(SESSION, "--explain --mode"),
-    "why": Row(SESSION, "--session"),
-    "on": Row(SESSION, "--session", person="--project --mine"),
-    "off": Row(SESSION, "--session", person="--project --mine"),
+    "plan": Row(SESSION, "--shared --replace --step --append --undo --reason"),
+    "load": Row(SESSION, "--explain"),
+    "why": Row(SESSION),
+    "on": Row(SESSION, "--session", words={"project": PERSON, "mine": PERSON}),
+    "off": Row(SESSION, "--session", words={"project": PERSON, "mine": PERSON}),
     "status": Row(SESSION),
     "today": Row(SESSION),
     "statusline": Row(SESSION),
     "doctor": Row(SESSION, person="--fix"),
     "check": Row(SESSION, "--staged", inside="WORDS"),
-    "stats": Row(SESSION, "--since --workspace --ascii --spend"),
+    "stats": Row(SESSION, "--since --workspace --spend"),
     "eval": Row(SESSION, "--strict --misses", person="--template", inside="WORDS"),
     "index": Row(
         SESSION,
-        "--build --refresh --verify --status --export --embeddings --workspace",
+        "--embeddings --workspace",
         person="--provider --out --backend --dsn --private",
     ),
-    "feedback": Row(SESSION, "--why --session"),
-    "forget": Row(TYPED, "--hard --yes --reason --session --day --file --mentions"),
+    "feedback": Row(SESSION, "--why"),
+    "forget": Row(TYPED, "--hard --yes --session --day --file --mentions"),
     "restore": Row(PERSON, "--into --merge --replace --trust --identity --dry-run"),
     "backup": Row(PERSON, "--workspace --shared --here --age"),
     "share": Row(TYPED),
@@ -128,20 +128,20 @@ VERBS: dict[str, Row] = {
     "upkeep": Row(SESSION, "--only --contradictions", person="--apply --clock-is-right"),
     "undo": Row(PERSON),
     "audit": Row(SESSION, "--workspace --strict"),
-    "new": Row(PERSON, "--shared --global --replace --from --session --source"),
+    "new": Row(PERSON, "--shared --global --replace --from"),
     "import": Row(
         SESSION,
         "--dry-run --shared --kind --since",
         typed="--global",
-        person="--project --all --all-projects --agent --ask",
+        person="--all --agent --ask",
         inside="WORDS",
         words={"claude-memory": PERSON, "transcripts": PERSON},
     ),
     "edit": Row(PERSON),
-    "open": Row(PERSON, "--folder"),
+    "open": Row(PERSON),
     "rule": Row(
         SESSION,
-        "--rationale --body --title --tag --link --shared --pending --always",
+        "--rationale --body --title --tag --link --shared --pending",
         typed="--global",
         words={"approve": PERSON, "reject": PERSON, "review": PERSON, "edit": PERSON},
     ),
@@ -149,13 +149,11 @@ VERBS: dict[str, Row] = {
     "keep": Row(TYPED, "--tag"),
     "resource": Row(
         SESSION,
-        FILTERS
-        + " "
-        + SECTIONS
-        + " --type --title --shared --text --stale --all --timeout --stdin "
+        SECTIONS
+        + " --tag --version --limit --type --title --shared --text --stale --all --timeout --stdin "
         "--dry-run",
         typed="--global",
-        person="--provider --force --reason",
+        person="--force",
         inside="--path --cwd",
         words={"approve": PERSON, "reject": PERSON, "delete": PERSON},
     ),
@@ -247,7 +245,8 @@ def refusal(
     for option in ("", *given):
         if _TRUST.index(caller) < _TRUST.index(least(verb, word, option, given.get(option, ""))):
             listed = verb in VERBS and word in VERBS[verb].words
-            said = " ".join([verb, *(words[:2] if listed else ()), *([option] if option else ())])
+            more = [*(words[:2] if listed else ()), *([option] if option else ())]
+            said = " ".join([spellings.spelled(verb), *more])
             return "only a person decides on %s: run `dayleaf %s` in your own terminal" % (
                 DECIDED.get(verb, "that") if listed else "that",
                 one_line(said, 120),
@@ -262,5 +261,5 @@ def refusal(
             return (
                 "in a session, `dayleaf %s` reads only files of the project; a person can name "
                 "others in a terminal"
-            ) % verb
+            ) % spellings.spelled(verb)
     return ""

@@ -13,7 +13,7 @@ into: the id of the record that took this one's place, "" where none did.  befor
 the file; the bytes of before stand in `<private tier>/archive/before/<64 hex>.md` and are believed
 only where their hash is their name.  A run without `done` was cut short; the next one goes on under
 its name.  The journal holds no text of a record; deleted, nothing can be undone, but `dayleaf
-restore` still brings each record back.
+store restore` still brings each record back.
 """
 
 from __future__ import annotations

@@ -231,11 +231,11 @@ class Reader:
         kept = self.successors().get(away[0])
         if kept:
             return StoreError(
-                "'%s' was merged into %s; use that, or `dayleaf restore %s`"
+                "'%s' was merged into %s; use that, or `dayleaf store restore %s`"
                 % (text[:80], kept, away[0])
             )
         return StoreError(
-            "'%s' is archived; `dayleaf restore %s` brings it back" % (text[:80], away[0])
+            "'%s' is archived; `dayleaf store restore %s` brings it back" % (text[:80], away[0])
         )
 
     def find_archived(self, text: str) -> Record:

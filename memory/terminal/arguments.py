@@ -9,9 +9,19 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Callable, NoReturn
 
-from memory.core import UsageError, layout
+from memory.core import UsageError, layout, spellings
 from memory.terminal import screen
-from memory.terminal.call import Call, Option, Part, Verb, closest, nearest, read_stdin, shown
+from memory.terminal.call import (
+    Call,
+    Option,
+    Part,
+    Verb,
+    closest,
+    nearest,
+    read_stdin,
+    shown,
+    unknown_word,
+)
 
 KINDS = tuple(layout.FOLDERS)
 TYPES = ("doc", "script", "both")
@@ -63,14 +73,13 @@ def parser(name: str, verb: Verb, word: str = "") -> _Parser:
         filter(
             None,
             (
-                "dayleaf",
-                name,
+                spellings.typed(name),
                 words.strip(),
                 "[options]" * (not verb.parts or bool(part and part.flags)),
             ),
         )
     )
-    parser = _Parser("dayleaf " + name, usage, purpose, add_help=False, allow_abbrev=False)
+    parser = _Parser(spellings.typed(name), usage, purpose, add_help=False, allow_abbrev=False)
     for option in (*_options(verb, part), JSON, *HIDDEN):
         parser.add_argument(*option.flags, **option.rest)
     return parser
@@ -93,12 +102,17 @@ def read_call(name: str, verb: Verb, argv: list[str], env: dict[str, str], now: 
         if re.fullmatch(r"-(?!\d+(?:\.\d+)?$)\S+", word):
             raise UsageError(
                 "unknown option '%s' of %s; %s"
-                % (shown(word), name, _nearest_flag(word, name, verb))
+                % (
+                    shown(word),
+                    spellings.spelled(name) or name,
+                    _nearest_flag(word, name, verb),
+                )
             )
     words += argv[at + 1 :]
     _check_repeated(verb, argv[:at])
     if options.args_from_stdin:
         said, rest = lenient(read_stdin(), verb)
+        rest = spellings.OPTIONS.get(name, {}).get(rest, rest)
         _check_repeated(verb, [*argv[:at], *said])
         reader.parse_known_args(said, options)
         words += [rest] if rest else []
@@ -134,12 +148,13 @@ def check_part(verb: Verb, call: Call) -> None:
             and flag not in own
         ):
             fit = [
-                "`%s %s`" % (call.verb, other)
+                "`%s %s`" % (spellings.spelled(call.verb), other)
                 for other, part in sorted(verb.parts.items())
                 if flag in part.flags.split()
             ]
             raise UsageError(
-                "%s %s takes no %s; that is for %s" % (call.verb, word, flag, ", ".join(fit[:3]))
+                "%s %s takes no %s; that is for %s"
+                % (spellings.spelled(call.verb), word, flag, ", ".join(fit[:3]))
             )
 
 
@@ -152,7 +167,7 @@ def _nearest_flag(word: str, name: str, verb: Verb) -> str:
     return nearest(
         word.partition("=")[0],
         flags,
-        "`dayleaf %s --help` lists them; `--` goes before plain text" % name,
+        "`%s --help` lists them; `--` goes before plain text" % spellings.typed(name),
     )
 
 
@@ -281,39 +296,40 @@ HIDDEN = (flag("--hook", help=argparse.SUPPRESS), flag("--args-from-stdin", help
 
 # ---- help
 
-FORM = 20  # columns of a verb with its words that the list of all verbs has room for
-TASKS = (  # a task, the verbs that do it, an example
+FORM = 24  # columns of a verb with its words that the list of all verbs has room for
+TASKS = (  # a task, the verbs and families that do it, an example
     (
-        "Pick up where you left off",
-        "today plan handoff checkpoint standup view",
+        "Find what was said and done",
+        "recall show distill fix standup",
+        'dayleaf recall "why does resume fail" --since 2w',
+    ),
+    (
+        "Go on where you left off",
+        "plan handoff checkpoint",
         'dayleaf handoff "Retries half moved; next: the worker"',
     ),
     (
-        "Find what was said and done",
-        "recall distill show expand blame graph",
-        'dayleaf recall "why does resume fail" --since 2w',
-    ),
-    ("Get past an error", "fix how friction", 'dayleaf fix "undefined: defaultAgent"'),
-    (
-        "Keep what you found out",
-        "learn notes new edit open link resource import tier feedback",
+        "Keep what you found out, and decide what counts",
+        "learn notes resource record rule review",
         'dayleaf learn "Pin the JWT issuer in tests" --tag auth',
     ),
-    ("Decide what counts", "keep review rule harvest", "dayleaf harvest --since 7d"),
-    ("Share with others", "share unshare shared sync", ""),
-    ("See and steer what the model gets", "load why on off statusline mcp", "dayleaf why last"),
-    (
-        "Look after the memory",
-        "status stats doctor check audit eval upkeep undo forget restore backup redact",
-        "dayleaf doctor",
-    ),
-    # and whatever stands nowhere else
-    ("Set it up", "config completion index workspace", "dayleaf config set load.top 4"),
+    ("Look after it", "push store index config doctor debug", "dayleaf config set load.top 4"),
 )
+PROGRAMS = ("Called by other programs", "statusline mcp completion", "dayleaf mcp")
+# What the words of a family are about; of one that is a verb too, besides the verb's own.
+FAMILIES = {
+    "show": "print one record, or what happened to a file, a tool",
+    "notes": "have notes of sessions written, and learn from them",
+    "record": "write, change, link, share, forget a record",
+    "rule": "keep what is to hold; suggest, list, decide on rules",
+    "push": "what the model is given: see why, switch it off",
+    "store": "see, check, back up, import, share the whole memory",
+    "debug": "measure recall; try what a prompt would get",
+}
 # What people type for what is called otherwise here, by what it means.
 _SAID_FOR = {
     "recall": "search find query list ls lookup grep",
-    "learn": "add remember save store put write",
+    "learn": "add remember save put write",
     "show": "get cat print read",
     "distill": "ask answer summarize summary",
     "checkpoint": "note",
@@ -356,15 +372,25 @@ def meant(name: str, verbs: Mapping[str, Verb]) -> str:
     inside = [verb for verb in ("index",) if name in verbs[verb].words.split("|")]
     if inside:
         return "did you mean '%s %s'?" % (inside[0], name)
+    behind = {spellings.spelled(row).rpartition(" ")[2]: row for row in spellings.MOVED}
+    known = [word for word in (*verbs, *behind, *spellings.FAMILIES) if word not in ("forget", "")]
     found = (
         name
         if name in SAID_FOR
-        else closest(name, [verb for verb in verbs if verb != "forget"], 0.6)
+        else closest(name, known, 0.6)
         or closest(name, [word for word, verb in SAID_FOR.items() if verb != "forget"], 0.8)
     )
-    return (
-        "did you mean '%s'?" % SAID_FOR.get(found, found) if found else "`dayleaf help` lists them"
-    )
+    row, *rest = SAID_FOR.get(found, behind.get(found, found)).split() or [""]
+    meant = " ".join((spellings.spelled(row) or "dayleaf", *rest))
+    return "did you mean '%s'?" % meant if found else "`dayleaf help` lists them"
+
+
+def unknown_family_word(family: str, given: Sequence[str]) -> UsageError:
+    """Return the error for a word that no verb of a family has."""
+    known = [spellings.spelled(row).partition(" ")[2] for row in spellings.FAMILIES[family]]
+    if given and given[0][:1] != "-":
+        return unknown_word(family, given[0], known)
+    return UsageError("%s takes one of %s" % (family, ", ".join(known)))
 
 
 def asked(verbs: Mapping[str, Verb], words: Sequence[str]) -> str:
@@ -372,20 +398,15 @@ def asked(verbs: Mapping[str, Verb], words: Sequence[str]) -> str:
     raises UsageError.
     """
     words = [word for word in words if word[:1] != "-"]
-    name = words[0] if words else ""
+    name, used = spellings.row_of(words) if words else ("", 0)
     if name in verbs:
-        verb = verbs[name]
-        word = words[1] if words[1:] and words[1] in verb.parts else ""
-        lines = _parts(name, verb) if verb.parts and not word else []
-        said = (
-            parser(name, verb._replace(options=()) if lines else verb, word)
-            .format_help()
-            .rstrip("\n")
-        )
-        return "\n".join([said, *["", *lines] * bool(lines)])
+        return _of_verb(name, verbs, words[used:])
+    if name in spellings.FAMILIES:
+        rows = ["usage: dayleaf %s WORD [options]" % name, "", FAMILIES[name], ""]
+        return "\n".join([*rows, *_family(name, verbs), "", _OPTIONS_OF % name])
     tasks = [
         task
-        for task in TASKS
+        for task in (*TASKS, PROGRAMS)
         if name.lower() in re.findall(r"\w+", task[0].lower()) and len(name) > 2
     ]
     if name and not tasks and name not in ("help", "all"):
@@ -393,54 +414,56 @@ def asked(verbs: Mapping[str, Verb], words: Sequence[str]) -> str:
     return "\n".join(_overview(verbs, tasks))
 
 
-def _parts(name: str, verb: Verb) -> list[str]:
-    """List the words of a verb, each with what it does."""
-    rows = [("%s %s" % (word, part.words), part.purpose) for word, part in verb.parts.items()]
-    return [
-        "words:",
-        *_rows(rows),
-        "",
-        "`dayleaf %s WORD --help` lists the options of each." % name,
+_OPTIONS_OF = "`dayleaf %s WORD --help` lists the options of each."
+
+
+def _of_verb(name: str, verbs: Mapping[str, Verb], words: Sequence[str]) -> str:
+    """Return the help of a verb, of one of its words, and of its family."""
+    verb = verbs[name]
+    word = words[0] if words and words[0] in verb.parts else ""
+    parted = bool(verb.parts) and not word
+    rows = [
+        (" ".join((part_word, part.words)), part.purpose)
+        for part_word, part in verb.parts.items()
+        if parted
     ]
+    lines = _rows(rows) + ([] if word else _family(name, verbs))
+    shown = verb._replace(options=()) if parted else verb
+    said = parser(name, shown, word).format_help().rstrip("\n")
+    if lines:
+        said = "\n".join([said, "", "words:", *lines, "", _OPTIONS_OF % name])
+    return said
+
+
+def _family(name: str, verbs: Mapping[str, Verb]) -> list[str]:
+    """List the verbs behind a family's word, each with what it does."""
+    rows = [
+        (" ".join((spellings.spelled(row).partition(" ")[2], verbs[row].words)), verbs[row].purpose)
+        for row in spellings.FAMILIES.get(name, ())
+        if row in verbs
+    ]
+    return _rows([(words.strip(), purpose) for words, purpose in rows])
 
 
 def _overview(verbs: Mapping[str, Verb], tasks: Sequence[tuple[str, str, str]]) -> list[str]:
-    """List the verbs by what they are for.  tasks: those that were asked for, with an example of
-    each; none: all.
-    """
-    listed = {name for _, names, _ in TASKS for name in names.split()}
-    lines = (
-        []
-        if tasks
-        else [
-            "dayleaf: a memory for coding agents that its user owns.",
-            "",
-            "usage: dayleaf [COMMAND] [words] [options]",
-        ]
-    )
+    """List the verbs by what they are for, or those of some tasks with an example of each."""
+    usage = "usage: dayleaf [VERB] …; more: `dayleaf help VERB` or `dayleaf help programs`"
+    lines = [] if tasks else screen.folded(usage, _columns(), 7)
     for heading, names, example in tasks or TASKS:
-        more = [name for name in verbs if name not in listed] if heading == TASKS[-1][0] else []
-        known = [name for name in [*names.split(), *more] if name in verbs]
-        lines += (
-            [
-                "",
-                heading + ":",
-                *_rows([(_form(name, verbs[name]), verbs[name].purpose) for name in known]),
-            ]
-            if known
-            else []
-        )
-        lines += ["", "  $ " + example] if tasks and example else []
-    last = (
-        "`dayleaf COMMAND --help` lists the words and options of a command; all take --json "
-        "(docs/json.md).  `dayleaf help TASK` shows one task from above, for example "
-        "`dayleaf help error`."
-    )
-    return lines[1:] if tasks else [*lines, "", *screen.folded(last, _columns(), 0)]
+        known = [name for name in names.split() if name in verbs or name in FAMILIES]
+        rows = [(_form(name, verbs), purpose(name, verbs)) for name in known]
+        lines += [heading + ":", *_rows(rows)]
+        lines += ["", "  $ " + example, ""] if tasks else []
+    return lines[:-1] if tasks else lines
+
+
+def purpose(name: str, verbs: Mapping[str, Verb]) -> str:
+    """Return what a verb or a family is for."""
+    return FAMILIES[name] if name in FAMILIES else verbs[name].purpose
 
 
 def _rows(rows: Sequence[tuple[str, str]]) -> list[str]:
-    wide = max(FORM, min(30, max(len(form) for form, _ in rows)))
+    wide = max(FORM, min(30, max((len(form) for form, _ in rows), default=0)))
     return [
         line
         for form, said in rows
@@ -454,9 +477,10 @@ def _columns() -> int:
     return max(40, get_terminal_size().columns)
 
 
-def _form(name: str, verb: Verb) -> str:
+def _form(name: str, verbs: Mapping[str, Verb]) -> str:
     """Return a verb with its words, or without them where they are many."""
-    return (name + " " + verb.words if len(name + verb.words) < FORM else name + " …").rstrip()
+    words = verbs[name].words if name in verbs and name not in FAMILIES else ""
+    return (name + " " + words if len(name + words) < FORM else name + " …").strip()
 
 
 # ---- completion
@@ -477,21 +501,13 @@ def completed(
     workspace, KEY of a setting, ID of a session by `SESSION`.
     """
     typed, before = words[-1] if words else "", list(words[:-1])
-    if not before:
-        return _begun(
-            [
-                *((name, verb.purpose) for name, verb in verbs.items()),
-                ("help", "list the commands"),
-            ],
-            typed,
-        )
-    if before[0] not in verbs:
-        return (
-            _begun([(name, verb.purpose) for name, verb in verbs.items()], typed)
-            if before == ["help"]
-            else []
-        )
-    name, verb = before[0], verbs[before[0]]
+    if before in ([], ["help"]):
+        more = [] if before else [("help", "list the commands")]
+        return _begun([*_first(verbs), *more], typed)
+    name, used = spellings.row_of(before)
+    if name not in verbs:
+        return _begun(_behind(name, verbs), typed)
+    verb, before = verbs[name], before[used - 1 :]
     part = verb.parts.get(before[1]) if before[1:] else None
     flags = {
         flag: option
@@ -505,7 +521,23 @@ def completed(
         return _begun(
             [(flag, str(option.rest.get("help"))) for flag, option in flags.items()], typed
         )
-    return _positional(name, verb, before[1:], typed, known)
+    rows = [] if before[1:] else _begun(_behind(name, verbs), typed)
+    return [*_positional(name, verb, before[1:], typed, known), *rows]
+
+
+def _first(verbs: Mapping[str, Verb]) -> list[tuple[str, str]]:
+    """Return what may be typed behind the program's name, each with what it is."""
+    first = [name for name in verbs if name not in spellings.MOVED]
+    return [(name, purpose(name, verbs)) for name in dict.fromkeys((*first, *FAMILIES))]
+
+
+def _behind(name: str, verbs: Mapping[str, Verb]) -> list[tuple[str, str]]:
+    """Return the words of a family, each with what it is."""
+    return [
+        (spellings.spelled(row).partition(" ")[2], verbs[row].purpose)
+        for row in spellings.FAMILIES.get(name, ())
+        if row in verbs
+    ]
 
 
 def _begun(rows: Sequence[tuple[str, str]], typed: str) -> list[tuple[str, str]]:

@@ -19,6 +19,7 @@ from memory.core import (
     frontmatter,
     layout,
     plaintext,
+    spellings,
 )
 from memory.terminal import screen
 
@@ -67,9 +68,9 @@ class Verb(NamedTuple):
     """A verb: the module of `cli` that has its function, its words in the help, its purpose, its
     options.
 
-    prose: its words are free text, in which only a leading or trailing option counts where the text
-    comes from stdin. parts: by first word, where each has options of its own; the word `list` may
-    be left out.
+    module: `doors` where an optional door has it. prose: its words are free text, in which only a
+    leading or trailing option counts where the text comes from stdin. parts: by first word, where
+    each has options of its own; the word `list` may be left out.
     """
 
     module: str
@@ -134,7 +135,7 @@ class Call:
         if key and not asked:
             warn(
                 "this repository holds a commit of %s, whose memory is not shown here; if the "
-                "folder moved, run `dayleaf workspace claim` in a terminal" % key
+                "folder moved, run `dayleaf store workspace claim` in a terminal" % key
             )
 
     def caller(self) -> str:
@@ -209,7 +210,10 @@ class Call:
     def one(self, what: str) -> str:
         """Return the only word; raises UsageError for none or several."""
         if len(self.words) != 1:
-            raise UsageError("%s takes one %s, not %d words" % (self.verb, what, len(self.words)))
+            raise UsageError(
+                "%s takes one %s, not %d words"
+                % (spellings.spelled(self.verb), what, len(self.words))
+            )
         return self.words[0]
 
     def style(self) -> screen.Style:
@@ -286,7 +290,7 @@ def unknown_word(verb: str, word: str, known: Iterable[str], otherwise: str = ""
     """Return the error for a word that a verb does not know.  otherwise: what to say where no known
     one is near.
     """
-    known = list(known)
+    known, verb = list(known), spellings.spelled(verb)
     return UsageError(
         "unknown word '%s' of %s; %s"
         % (shown(word), verb, nearest(word, known, otherwise or "use one of " + ", ".join(known)))
@@ -333,8 +337,9 @@ def to_json(value: Any) -> str:
 
 
 def author(call: Call) -> str:
-    """Say who writes: inside an agent's shell it is the model."""
-    return "agent" if boundary.is_agent(call.env) else "human"
+    """Say who writes: inside an agent's shell it is the model, but for a typed slash command."""
+    by_model = boundary.is_agent(call.env) and not boundary.is_typed(call.env)
+    return "agent" if by_model else "human"
 
 
 def first_clause(said: str) -> str:

@@ -1,6 +1,6 @@
 """A text in the person's own editor: $VISUAL or $EDITOR, on a copy that stays where something goes
-wrong; and what `dayleaf new` opens there, frontmatter with hints, one text for each kind that
-people write.
+wrong; and what `dayleaf record new` opens there, frontmatter with hints, one text for each kind
+that people write.
 """
 
 from __future__ import annotations

@@ -233,7 +233,7 @@ def _nowhere(edge: Edge, web: Web) -> str:
     """Say of a dangling link what it names, and which record may be meant."""
     target = "'%s'" % clip(one_line(edge.target), TITLE_COLUMNS)
     if edge.away:
-        return target + ", which is archived; `dayleaf restore %s` brings it back" % one_line(
+        return target + ", which is archived; `dayleaf store restore %s` brings it back" % one_line(
             edge.away
         )
     near = web.names.nearest(edge.target, edge.source)
@@ -293,7 +293,7 @@ def overview(web: Web) -> list[str]:
     if wrong:
         lines += [
             "",
-            "%s between the wrong kinds; `dayleaf check` names each" % count(wrong, "link"),
+            "%s between the wrong kinds; `dayleaf store check` names each" % count(wrong, "link"),
         ]
     return lines
 

@@ -21,7 +21,7 @@ MOST_PROJECTS = 6  # that a plan names
 MOST_GONE = 3  # missing directories that a plan names
 LINE = 200  # characters of a discovery's line
 LINK = "/.local/bin/dayleaf"  # below HOME, where install.sh puts it
-ALL = "import transcripts --all-projects"
+ALL = "store import transcripts --all"
 
 
 class Plan(NamedTuple):

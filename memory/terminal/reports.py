@@ -38,7 +38,8 @@ def state(value: dict[str, Any], style: screen.Style) -> list[str]:
             [
                 [
                     "claimed",
-                    claimed + ", not proved; if yours: `dayleaf workspace claim` in a terminal",
+                    claimed
+                    + ", not proved; if yours: `dayleaf store workspace claim` in a terminal",
                 ]
             ]
             if claimed
@@ -206,10 +207,10 @@ def _last_audit(found: Mapping[str, Any]) -> str:
     """Write what `inspection.last` returned."""
     if not found:
         return (
-            "never; `dayleaf audit` looks for secrets, stale and unused records, "
+            "never; `dayleaf store audit` looks for secrets, stale and unused records, "
             "dangling links and more"
         )
-    listed = "; `dayleaf audit` lists them" if any(found["counts"].values()) else ""
+    listed = "; `dayleaf store audit` lists them" if any(found["counts"].values()) else ""
     return "%s, %s%s" % (found["time"][:10], _summary(found["counts"]), listed)
 
 
@@ -223,7 +224,7 @@ def audited(found: Audited, sections: Sequence[str], here: str, style: screen.St
         mine = [one for one in found.findings if one.about == section]
         most = len(mine) if len(sections) == 1 or len(mine) <= MOST_FINDINGS + 1 else MOST_FINDINGS
         rest = (
-            ["  and %d more; `dayleaf audit %s` lists all" % (len(mine) - most, section)]
+            ["  and %d more; `dayleaf store audit %s` lists all" % (len(mine) - most, section)]
             if len(mine) > most
             else []
         )
@@ -290,7 +291,8 @@ def _measured(one: dict[str, Any], style: screen.Style, misses: bool) -> list[st
     gone = sorted({id for ids in one["gone"].values() for id in ids})
     if gone:
         out.append(
-            "! %s expected but not in the store: %s%s; correct the file, or `dayleaf restore ID`"
+            "! %s expected but not in the store: %s%s; correct the file, or `dayleaf store "
+            "restore ID`"
             % (
                 count(len(gone), "id"),
                 ", ".join(map(one_line, gone[:3])),
@@ -431,7 +433,7 @@ def team(
         if found.behind > 0
         else []
     )
-    return lines or ["nothing is shared here; `dayleaf share ID` shares a record"]
+    return lines or ["nothing is shared here; `dayleaf record share ID` shares a record"]
 
 
 def _sheet(heading: str, rows: list[str]) -> list[str]:

@@ -258,21 +258,18 @@ def glance(place: Place, settings: Config, now: float, offset: float) -> Glance:
     """Gather what `dayleaf` shows without words.  now: seconds since the epoch.  offset: seconds
     that local time is ahead.
     """
-    newest = search.recall(
-        place, settings, Query(kinds=("checkpoint",), limit=LOOKED_AT), now, offset, [place]
-    ).hits
-    plans = search.recall(
-        place, settings, Query(kinds=("plan",), limit=LOOKED_AT), now, offset, [place]
-    ).hits
+    wanted = (("checkpoint", LOOKED_AT), ("plan", LOOKED_AT), ("conversation", LATEST))
+    with search.Searcher(place, settings) as searcher:
+        newest, plans, talks = (
+            searcher.answer(Query(kinds=(kind,), limit=most), now, offset, [place]).hits
+            for kind, most in wanted
+        )
     sessions: dict[str, tuple[Record, str]] = {}
     for record in (without_private(hit.record) for hit in newest if not repeats(hit.record)):
         said = checkpointoutline.sections(record.body).get("outcome")
         sessions.setdefault(
             _said(record, "session") or record.id, (record, one_line(said[0]) if said else "")
         )
-    talks = search.recall(
-        place, settings, Query(kinds=("conversation",), limit=LATEST), now, offset, [place]
-    ).hits
     # of short answers, which leave no checkpoint
     for record in (without_private(found.record) for found in talks):
         answers = [
@@ -336,7 +333,7 @@ def glance_json(seen: Glance) -> dict[str, Any]:
 _NOTHING = (
     "no sessions here yet: a session shows up once something was done or answered in it",
     (
-        '`dayleaf learn "…"` keeps what you found out; `dayleaf import transcripts` '
+        '`dayleaf learn "…"` keeps what you found out; `dayleaf store import transcripts` '
         "brings in past sessions"
     ),
 )
@@ -378,7 +375,7 @@ def glanced(seen: Glance, now: float, style: screen.Style) -> list[str]:
             style.bold("Errors met again and again in %d days" % WALL_DAYS),
             *screen.table(rows, "  ", (0,), style, 1),
             (
-                '  `dayleaf fix "ERROR"` says what worked, `dayleaf friction '
+                '  `dayleaf fix "ERROR"` says what worked, `dayleaf show walls '
                 "--since %dd` lists them all"
             )
             % WALL_DAYS,

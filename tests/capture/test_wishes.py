@@ -134,7 +134,7 @@ def test_a_wish_is_told_at_the_next_start_without_any_tool_call(session, handled
     )
     block = handled("start", session_id="later")[1]["hookSpecificOutput"]["additionalContext"]
     assert (
-        'You said on %s: "%s" (not confirmed; `dayleaf forget %s` drops it)'
+        'You said on %s: "%s" (not confirmed; `dayleaf record forget %s` drops it)'
         % (clock.day(session.now), said, rule.id)
         in block
     )
@@ -203,7 +203,8 @@ def test_the_user_hears_at_the_turns_end_what_was_noted(world, project, place):
     first, second = (harmless(fire("stop", stop, world)) for _ in range(2))
     assert (
         first.message
-        == 'dayleaf: noted for later sessions: "%s"; `dayleaf forget %s` if not' % (said, rule.id)
+        == 'dayleaf: noted for later sessions: "%s"; `dayleaf record forget %s` if not'
+        % (said, rule.id)
     )
     assert second.out == b"" and len(rules_of(place)) == 1
 

@@ -1,4 +1,4 @@
-"""`dayleaf audit`: every sort, the commands that mend, the summary, every workspace."""
+"""`dayleaf store audit`: every sort, the commands that mend, the summary, every workspace."""
 
 from __future__ import annotations
 

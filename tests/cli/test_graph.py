@@ -1,4 +1,4 @@
-"""`dayleaf graph`: its words, its JSON, and the workspaces that it reads."""
+"""`dayleaf record graph`: its words, its JSON, and the workspaces that it reads."""
 
 from __future__ import annotations
 

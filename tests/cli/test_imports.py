@@ -1,4 +1,4 @@
-"""`dayleaf import`: what it takes, what it says of the sources, and words that are off."""
+"""`dayleaf store import`: what it takes, what it says of the sources, and words that are off."""
 
 from __future__ import annotations
 
@@ -50,7 +50,11 @@ def test_trouble_in_the_frontmatter_of_a_source_is_told_line_by_line(ok, project
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ([], "import needs to know what to import: one of tree, dir, claude-memory, transcripts"),
+        (
+            [],
+            "store import needs to know what to import: one of tree, dir, claude-memory, "
+            "transcripts",
+        ),
         (["treee"], "did you mean 'tree'?"),
         (["tree"], "import tree takes one directory, not 0"),
         (["tree", "nowhere"], "nowhere: no such directory; give the one that holds the files"),
@@ -64,13 +68,9 @@ def test_trouble_in_the_frontmatter_of_a_source_is_told_line_by_line(ok, project
             ".dayleaf is part of the memory already; give a directory outside it",
         ),
         (["tree", "empty", "--since", "3d"], "--since is for import transcripts"),
-        (["transcripts", "--ask"], "--ask goes with --all-projects"),
+        (["transcripts", "--ask"], "--ask goes with --all"),
         (["transcripts", "--shared"], "--shared is for import tree and dir"),
         (["claude-memory", "x"], "import claude-memory takes no more words; leave 'x' out"),
-        (
-            ["claude-memory", "--all", "--project"],
-            "--all and --project exclude each other; use one",
-        ),
         (["dir", "empty", "--kind", "lesson"], "unknown value 'lesson'"),
         (
             ["tree", "empty", "--shared", "--global"],

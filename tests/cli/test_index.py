@@ -171,7 +171,7 @@ def test_a_paused_project_keeps_and_pushes_nothing_until_it_goes_on(ok, run, env
     )
     said = ok("status")
     assert (
-        "capture: off in this project, by you; `dayleaf on --mine`" in said
+        "capture: off in this project, by you; `dayleaf push on mine`" in said
         and "pushes: off in this project, by you" in said
     )
     assert ok().startswith("pushes: off in this project, by you")

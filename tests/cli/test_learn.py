@@ -139,7 +139,7 @@ def test_tiers_and_kinds_are_chosen(made, edits, home, project):
     for words, said in (
         (["rul"], "did you mean 'rule'?"),
         ([], "use one of"),
-        (["checkpoint"], "new needs a kind"),
+        (["checkpoint"], "record new needs a kind"),
         (["plan", "x", "--global"], "one workspace"),
         (["rule", "--global", "--shared"], "exclude"),
         (["rule", "--replace"], "for a plan"),
@@ -348,7 +348,7 @@ def test_an_archived_record_is_said_to_be_archived(run, ok):
     ok("forget", id)
     for verb in ("show", "forget"):
         for text in (id, id[:6]):
-            assert "is archived; `dayleaf restore %s` brings it back" % id in one_line_error(
+            assert "is archived; `dayleaf store restore %s` brings it back" % id in one_line_error(
                 run(verb, text), 1
             )
     ok("restore", id[:6])
@@ -416,7 +416,7 @@ def test_forgetting_one_record_says_what_of_its_session_stays(ok, session):
     """A checkpoint's conversation, a conversation's checkpoints; of a learning nothing is said."""
     said = ok("forget", "150001-x")
     assert "  1 conversation and 1 checkpoint of its session stay; " in said
-    assert "`dayleaf forget --session %s` removes all" % session in said
+    assert "`dayleaf record forget --session %s` removes all" % session in said
     assert json.loads(ok("forget", "c-7a1c0001", "--json"))["stays"] == ["150002-x"]
     assert "--session" not in ok("forget", "markers") and "--session" not in ok(
         "forget", "150001-y"

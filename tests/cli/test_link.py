@@ -1,4 +1,4 @@
-"""`dayleaf link`: written, seen, taken away, and what cannot be linked."""
+"""`dayleaf record link`: written, seen, taken away, and what cannot be linked."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_a_link_is_written_once_and_seen_from_both_ends(ok, shop):
         (
             ["s-mint", "script_of", "l-jwt"],
             2,
-            "link the other way round: `dayleaf link l-jwt has_script s-mint`",
+            "link the other way round: `dayleaf record link l-jwt has_script s-mint`",
         ),
         (
             ["l-jwt", "has_script", "d-guide"],
@@ -85,7 +85,7 @@ def test_a_link_is_written_once_and_seen_from_both_ends(ok, shop):
         (["l-jwt", "gone"], 1, "no record 'gone'; `dayleaf recall` lists them"),
         (["l-", "d-guide"], 1, "'l-' could be l-jwt, l-keys; give more of it"),
         (["l-jwt", "JWT", "issuer", "x"], 2, "quote a title"),
-        ([], 2, "link takes `dayleaf link FROM"),
+        ([], 2, "record link takes `dayleaf record link FROM"),
         (["--remove", "l-jwt"], 2, "link takes"),
         (["--remove", "l-jwt", "l-keys"], 1, "l-jwt has no link related_to to 'l-keys'"),
     ],
@@ -109,7 +109,7 @@ def test_a_link_in_the_text_is_taken_out_in_the_editor(run, ok, shop):
     done = run("link", "--remove", "l-wiki", "l-keys")
     assert (
         done.returncode == 1
-        and "[[Key rotation]]; remove it with `dayleaf edit l-wiki`" in done.stderr
+        and "[[Key rotation]]; remove it with `dayleaf record edit l-wiki`" in done.stderr
     )
 
 
@@ -165,7 +165,7 @@ def test_a_link_to_the_archive_says_how_to_bring_it_back(ok, shop):
     """An archived record is not gone."""
     ok("link", "l-jwt", "l-keys")
     ok("forget", "l-keys")
-    assert "'l-keys', which is archived; `dayleaf restore l-keys` brings it back" in ok(
+    assert "'l-keys', which is archived; `dayleaf store restore l-keys` brings it back" in ok(
         "link", "l-jwt"
     )
 

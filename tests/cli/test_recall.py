@@ -131,21 +131,19 @@ def test_how_blame_and_friction_answer_from_the_sessions(place, ok):
         "discussed",
     ]
     assert json.loads(ok("blame", "cache.c", "--limit", "1", "--json"))["left_out"] == 1
-    assert "3 sessions, 3 times" in ok("friction") and ok(
-        "friction", "--since", "2026-11-18"
-    ).startswith("no error here")
+    assert "3 sessions, 3 times" in ok("friction")
     assert json.loads(ok("friction", "--json"))["walls"][0]["remedy"]["edited"] == ["src/cache.c"]
 
 
 def test_a_handle_without_its_word_says_what_it_wants(run):
     for words, said in (
         (["fix", ""], "fix needs the text of an error"),
-        (["how"], "how needs a tool"),
-        (["blame"], "blame takes one PATH"),
-        (["blame", "/"], "blame needs the path of a file"),
-        (["friction", "x"], "friction takes no words"),
-        (["how", "gh", "--since", "neverwhen"], "neverwhen"),
-        (["how", "gh", "--workspace", "nope"], "no workspace 'nope'"),
+        (["how"], "show tool needs a tool"),
+        (["blame"], "show file takes one PATH"),
+        (["blame", "/"], "show file needs the path of a file"),
+        (["friction", "x"], "show walls takes no words"),
+        (["fix", "gh", "--since", "neverwhen"], "neverwhen"),
+        (["fix", "gh", "--workspace", "nope"], "no workspace 'nope'"),
     ):
         assert said in one_line_error(run(*words), 2), words
 

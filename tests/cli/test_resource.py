@@ -130,7 +130,7 @@ def test_a_shared_resource_lies_in_its_repository(run, tmp_path):
         (["add", "x", "--type", "dco"], "did you mean 'doc'?"),
         (["add", "x", "--stale"], "takes no --stale; that is for `resource list`"),
         (["list", "x"], "takes no more words"),
-        (["list", "--since", "3d"], "takes no --since; that is for `resource search`"),
+        (["list", "--limit", "3"], "takes no --limit; that is for `resource search`"),
         (["refresh"], "takes an ID or --all"),
         (["refresh", "x", "--all"], "takes an ID or --all"),
         (["update", "r-1"], "names the resources"),
@@ -233,8 +233,8 @@ def test_a_folder_names_what_it_leaves_out(run, tmp_path):
     (root / "e.md").write_bytes("Use gibbon as well.\n".encode("utf-16"))
     said = run("tier", "add", str(root)).stdout
     assert (
-        "left out 3 files by their endings: .mdc (2), .markdown (1); `dayleaf import dir` takes"
-        in said
+        "left out 3 files by their endings: .mdc (2), .markdown (1); `dayleaf store import "
+        "dir` takes" in said
     )
     assert "left out %s: no text" % (root / "e.md") in said
 
@@ -332,7 +332,7 @@ def test_a_folder_that_is_gone_is_said_and_comes_back(run, notes, tmp_path):
     )
     assert (
         told(run, "tier", "list")[0]["fault"] == "not there"
-        and "dayleaf tier remove" in run("doctor").stdout
+        and "dayleaf store tier remove" in run("doctor").stdout
     )
     (tmp_path / "away").rename(notes)
     assert {hit["tier"] for hit in told(run, "recall", "issuer")["hits"]} == {"private", "added"}

@@ -160,7 +160,6 @@ def test_a_records_file_or_folder_is_opened_by_the_desktop(run, ok, place, tmp_p
     opener.chmod(0o755)
     for words, path in (
         (("jwt",), "/learnings/jwt.md"),
-        (("jwt", "--folder"), "/learnings"),
         ((), place.private),
     ):
         ok("open", *words, PATH="%s:%s" % (opener.parent, env["PATH"]))

@@ -1,4 +1,4 @@
-"""`dayleaf upkeep` and `undo`: what they say, who stays, and words that are off."""
+"""`dayleaf store upkeep` and `undo`: what they say, who stays, and words that are off."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_a_merged_record_comes_back_where_the_kept_one_is_gone_for_good(place, n
     done = run("show", "a0")
     assert (
         done.returncode == 1
-        and "'a0' was merged into b0, which is gone; `dayleaf restore a0` brings it back"
+        and "'a0' was merged into b0, which is gone; `dayleaf store restore a0` brings it back"
         in done.stderr
     )
     ok("restore", "a0")
@@ -70,7 +70,7 @@ def test_doctor_and_status_suggest_a_run_that_is_worth_it(place, now, ok, run):
     assert "would merge" not in ok("status") and "not due (9 changes)" in run("doctor").stdout
     twins(place, now, 10)
     for said in (ok("status"), run("doctor").stdout):
-        assert "would merge 10 and archive 0 of 20 records; `dayleaf upkeep` shows it" in said
+        assert "would merge 10 and archive 0 of 20 records; `dayleaf store upkeep` shows it" in said
     ok("upkeep", "--apply")
     assert "would merge" not in ok("status") + run("doctor").stdout
 

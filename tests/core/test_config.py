@@ -39,12 +39,26 @@ def test_the_environment_wins_over_the_user_and_the_project_only_narrows(home, p
             file,
         )
     found = config.load(
-        base, project, {"DAYLEAF_LOAD_RECENT": "1", "CLAUDE_PLUGIN_OPTION_RECALL_LIMIT": "7"}
+        base, project, {"DAYLEAF_LOAD_SESSION": "0", "CLAUDE_PLUGIN_OPTION_DISTILL_TIMEOUT": "7"}
     )
     assert (found["load.top"], found["load.prompt"], found["distill.maxTokens"]) == (4, False, 100)
     assert (found["distill.command"], found["redact.enabled"]) == ([], True)
-    assert (found["load.recent"], found["recall.limit"]) == (1, 7)
+    assert (found["load.session"], found["distill.timeout"]) == (False, 7)
     assert len(found.problems) == 3 and any("'nope'" in line for line in found.problems)
+
+
+def test_a_setting_that_was_dropped_is_told_and_does_nothing(home):
+    """The file loads, and one line names each."""
+    files.replace(
+        home + "/.dayleaf/config.json", b'{"load": {"top": 3, "recent": 2}, "recall.limit": 4}'
+    )
+    found = config.load(home + "/.dayleaf", "", {"DAYLEAF_RECALL_LIMIT": "5"})
+    assert found["load.top"] == 3 and set(found.values) == set(config.DEFAULTS)
+    assert [line.partition(": ")[2] for line in found.problems] == [
+        "'load.recent' does nothing now; take it out",
+        "'recall.limit' does nothing now; take it out",
+    ]
+    assert not config.DROPPED & set(config.DEFAULTS)
 
 
 @pytest.mark.parametrize(

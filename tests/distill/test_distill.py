@@ -15,10 +15,12 @@ import time
 from pathlib import Path
 
 import pytest
-from harness import talks, vault
+from harness import command, talks, vault
 from harness.command import dayleaf
 from harness.interpreter import PYTHON
 from harness.models import CLAUDE, READER, SAY, STUB
+
+from memory.distill import spend
 
 ROOT = Path(__file__).resolve().parents[2]
 QUESTION = "why did the uploads fail?"
@@ -185,12 +187,12 @@ def test_the_caps_of_a_day_end_in_the_extract_and_stats_shows_both(shell):
     assert re.search(r"^\d{4}-\d\d-\d\d +claude +2 +0 +1,800 +180 +\$0\.0020$", said, re.M), said
 
 
-def test_the_cap_of_tokens_ends_in_the_extract(shell):
+def test_the_cap_of_tokens_ends_in_the_extract(shell, monkeypatch):
     """What the first call used leaves no room for the second."""
     shell.stub("claude", CLAUDE % "\n".join(GOOD))
-    given = {"DAYLEAF_DISTILL_DAILYTOKENS": "1700"}
-    assert shell.value("--no-cache", **given)["provider"] == "claude"
-    value = shell.value("--no-cache", **given)
+    monkeypatch.setattr(spend, "MOST_TOKENS", 1700)
+    assert shell.value("--no-cache")["provider"] == "claude"
+    value = shell.value("--no-cache")
     assert (value["provider"], shell.calls()) == ("extract", 1)
     assert "the day's cap of 1700 tokens leaves 710" in value["notes"][0]
 
@@ -307,7 +309,7 @@ def seen(shell, *words) -> str:
     """Run `dayleaf` with stderr on a terminal and return what that showed."""
     main, side = pty.openpty()
     child = subprocess.Popen(
-        [sys.executable, "-I", str(ROOT / "memory"), *words],
+        [sys.executable, "-I", str(ROOT / "memory"), *command.spelled(words)],
         cwd=shell.project,
         stderr=side,
         env={**shell.env, "TERM": "xterm"},

@@ -125,17 +125,18 @@ def test_beyond_eight_parts_the_records_of_the_lowest_rank_are_left_out(world):
             5,
             "6 calls are needed, and the day's cap of 5 leaves 5 (distill.dailyCalls)",
         ),
-        (
-            "distill.dailyTokens",
-            100_000,
-            "the day's cap of 100000 tokens leaves 100000 (distill.dailyTokens)",
-        ),
+        ("", 100_000, "the day's cap of 100000 tokens leaves 100000"),
     ],
 )
-def test_a_plan_that_the_day_s_cap_does_not_hold_is_refused_as_a_whole(world, key, most, said):
+def test_a_plan_that_the_day_s_cap_does_not_hold_is_refused_as_a_whole(
+    world, key, most, said, monkeypatch
+):
     """No call is made that could not be finished; the extract answers."""
     world.stub("claude", READER + SAY)
-    world.values[key] = most
+    if key:
+        world.values[key] = most
+    else:
+        monkeypatch.setattr(spend, "MOST_TOKENS", most)
     digest = ask(world)
     assert (digest.provider, digest.calls, world.calls()) == ("extract", 0, [])
     assert digest.notes[0] == "claude skipped: " + said
@@ -145,9 +146,7 @@ def test_a_plan_that_the_minute_does_not_hold_is_refused_as_a_whole(world):
     """Seven calls were made just now: five are left, six are needed."""
     world.stub("claude", READER + SAY)
     for _ in range(7):
-        with spend.slot(
-            world.home, {"distill.dailyCalls": 50, "distill.dailyTokens": 10**6}, world.now
-        ) as declined:
+        with spend.slot(world.home, {"distill.dailyCalls": 50}, world.now) as declined:
             assert not declined
     digest = ask(world)
     assert digest.notes[0] == "claude skipped: 6 calls are needed, and 5 of 12 in a minute are left"

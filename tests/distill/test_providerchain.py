@@ -187,16 +187,13 @@ def test_the_daily_cap_ends_in_the_extract(world):
     assert world.distill(question="why 9?", now=world.now + 86400).provider == "claude"
 
 
-def test_the_daily_cap_of_tokens_ends_in_the_extract(world):
+def test_the_daily_cap_of_tokens_ends_in_the_extract(world, monkeypatch):
     """The call to come is counted in."""
     world.claude(GOOD)
-    world.values["distill.dailyTokens"] = 100
+    monkeypatch.setattr(spend, "MOST_TOKENS", 100)
     digest = world.distill()
     assert digest.provider == "extract"
-    assert (
-        digest.notes[0]
-        == "claude skipped: the day's cap of 100 tokens leaves 100 (distill.dailyTokens)"
-    )
+    assert digest.notes[0] == "claude skipped: the day's cap of 100 tokens leaves 100"
 
 
 def test_the_cap_on_live_calls_declines(world):

@@ -96,9 +96,10 @@ def test_the_daily_cap_of_calls_holds(base, now):
     assert spend.allowed(base, settings(dailyCalls=0), now + 86400)
 
 
-def test_the_daily_cap_of_tokens_counts_the_call_to_come(base, now):
+def test_the_daily_cap_of_tokens_counts_the_call_to_come(base, now, monkeypatch):
     """What is left must hold what is planned."""
-    caps = settings(dailyTokens=1000)
+    caps = settings()
+    monkeypatch.setattr(spend, "MOST_TOKENS", 1000)
     spend.record(base, now, "claude", "haiku", 600, 200, 0.0)
     assert spend.allowed(base, caps, now, 200) == ""
     assert "leaves 200" in spend.allowed(base, caps, now, 201)
@@ -193,18 +194,20 @@ def test_a_long_ledger_is_read_from_its_end(base, now):
     assert time.process_time() - start < 2.0
 
 
-def test_a_call_of_unknown_tokens_counts_as_it_was_planned(base, now):
+def test_a_call_of_unknown_tokens_counts_as_it_was_planned(base, now, monkeypatch):
     """Ollama, a command and a call that timed out report nothing: null must not be free."""
-    caps = {"distill.dailyCalls": 50, "distill.dailyTokens": 6000}
+    caps = {"distill.dailyCalls": 50}
+    monkeypatch.setattr(spend, "MOST_TOKENS", 6000)
     spend.record(base, now, "command", "", None, None, None, plan=3000)
     assert spend.today(base, now).planned == 3000
     assert spend.allowed(base, caps, now, 3000) == ""
     assert "leaves 3000" in spend.allowed(base, caps, now, 3001)
 
 
-def test_a_running_call_counts_as_it_was_planned(base, now):
+def test_a_running_call_counts_as_it_was_planned(base, now, monkeypatch):
     """Two calls at the same time do not see each other's line in the ledger."""
-    caps = {"distill.dailyCalls": 50, "distill.dailyTokens": 6000}
+    caps = {"distill.dailyCalls": 50}
+    monkeypatch.setattr(spend, "MOST_TOKENS", 6000)
     with spend.slot(base, caps, now, 4000) as declined:
         assert declined == ""
         with spend.slot(base, caps, now, 4000) as other:

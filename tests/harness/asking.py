@@ -32,12 +32,11 @@ def ids(place, now, text="", **options):
     return [hit.record.id for hit in ask(place, now, text, **options).hits]
 
 
-def ask(place, now, text="", **options):
-    """The answer to a query."""
+def ask(place, now, text="", dsn="", **options):
+    """The answer to a query.  dsn: of a database that is asked too."""
     given = {key.rstrip("_").replace("_", "-"): value for key, value in options.items()}
-    return search.recall(
-        place, settings(place), question.options({"query": text, **given}, now, 0.0), now, 0.0
-    )
+    query = question.options({"query": text, **given}, now, 0.0)
+    return search.recall(place, settings(place), query, now, 0.0, dsn=dsn)
 
 
 def fill(place):

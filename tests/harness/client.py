@@ -1,7 +1,7 @@
 """The real clients for tests: installed once from npm into a cache, or named by the environment.
 
-Of Claude Code three versions: NEWEST, and two older ones (plain JavaScript): the last before its
-young events, and the oldest that the plugin works on.  The oldest is tried only where
+Of Claude Code four versions: NEWEST, the OLDEST that takes the plugin (the last in plain
+JavaScript, before its young events), and two between them, which are tried only where
 DAYLEAF_TEST_CLIENTS is `all`.
 """
 
@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-NEWEST, OLD, OLDEST = "2.1.332", "2.1.112", "2.1.3"
+NEWEST, OLDEST, BETWEEN = "2.1.332", "2.1.112", ("2.1.178", "2.1.240")
 CLAUDE = ("claude", "@anthropic-ai/claude-code@" + NEWEST, "DAYLEAF_TEST_CLAUDE")
 GEMINI = ("gemini", "@google/gemini-cli@0.61.0", "DAYLEAF_TEST_GEMINI")
 CODEX = ("codex", "@openai/codex@0.169.0", "DAYLEAF_TEST_CODEX")
@@ -44,22 +44,26 @@ def claude_bin() -> str:
     scope="session",
     params=[
         NEWEST,
-        OLD,
-        pytest.param(
-            OLDEST, marks=pytest.mark.skipif(not ALL, reason="DAYLEAF_TEST_CLIENTS=all asks for it")
+        OLDEST,
+        *(
+            pytest.param(
+                each,
+                marks=pytest.mark.skipif(not ALL, reason="DAYLEAF_TEST_CLIENTS=all asks for it"),
+            )
+            for each in BETWEEN
         ),
     ],
 )
 def claude_of(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[str, str]:
-    """(version, path) of each of the three versions of Claude Code."""
+    """(version, path) of each of the four versions of Claude Code."""
     if request.param == NEWEST:
         return NEWEST, _found(*CLAUDE)
-    node, script = (
-        shutil.which("node"),
-        _found("claude", "@anthropic-ai/claude-code@" + request.param, ""),
-    )
+    script = _found("claude", "@anthropic-ai/claude-code@" + request.param, "")
+    if not script.endswith(".js"):
+        return request.param, script
+    node = shutil.which("node")
     if not node:
         pytest.skip(f"no node to run Claude Code {request.param} with")
     program = tmp_path_factory.mktemp("client") / "claude"

@@ -23,10 +23,18 @@ from harness.hook import ROOT
 sys.path.insert(0, str(ROOT))
 
 from memory.cli import main
+from memory.core import spellings
 
 # read here: the fixtures give every test an environment of its own
 PROCESSES = os.environ.get("DAYLEAF_TEST_PROCESSES")
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+def spelled(words: Sequence[str]) -> list[str]:
+    """Return a call as a person types it; tests name a verb by the key of its row."""
+    if not words or words[0] not in (*spellings.MOVED, *spellings.OPTIONS):
+        return list(words)
+    return [*spellings.spelled(words[0]).split(), *spellings.respelled(words[0], words[1:])[0]]
 
 
 def process(env: dict[str, str], project: str, timeout: float = 60) -> Run:
@@ -41,7 +49,7 @@ def process(env: dict[str, str], project: str, timeout: float = 60) -> Run:
         *words: str, stdin: str = "", cwd: str = project, **more: str
     ) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [sys.executable, "-I", str(ROOT / "memory"), *words],
+            [sys.executable, "-I", str(ROOT / "memory"), *spelled(words)],
             input=stdin,
             capture_output=True,
             cwd=cwd,
@@ -72,7 +80,7 @@ def dayleaf(env: dict[str, str], project: str, timeout: float = 60) -> Run:
             after.enter_context(_standing({**env, **more}, cwd))
             after.enter_context(_speaking([end.fileno() for end in ends]))
             try:
-                status = main.main(words)
+                status = main.main(spelled(words))
             except SystemExit as ended:
                 status = int(ended.code or 0)
             for stream in (sys.stdout, sys.stderr):
@@ -184,7 +192,7 @@ def on_terminal(
         os.chdir(cwd)
         os.execve(
             sys.executable,
-            [sys.executable, "-I", str(ROOT / "memory"), *words],
+            [sys.executable, "-I", str(ROOT / "memory"), *spelled(words)],
             {"TERM": "dumb", **env},
         )
     shown, end, left, seen = b"", time.monotonic() + 30, list(answers), 0

@@ -12,8 +12,10 @@ import tempfile
 
 import pytest
 
+from harness.asking import write
 from memory.core import StoreError, layout
-from memory.index import migrations, ownserver, postgres, rows
+from memory.doors.postgres import migrations, ownserver, postgres, rows
+from memory.index import builder
 
 WORDS = (
     "token issuer cache deploy queue worker schema retry timeout kafka broker redis pool leak "
@@ -117,3 +119,20 @@ def texts(count, seed=1):
             "%s %s %d" % (own[0].title(), own[1], number),
             " ".join(words) + " the_%s_%d" % (own[2], number % 50),
         )
+
+
+@pytest.fixture
+def store(place, loaded, now):
+    """A hundred and fifty records of the shared tier, in both indexes."""
+    for number, (title, body) in enumerate(texts(150)):
+        write(
+            place,
+            "s/learnings/n%d.md" % number,
+            body,
+            id="l-%d" % number,
+            title=title,
+            created="2026-10-%02d" % (1 + number % 28),
+        )
+    builder.build(place, now)
+    loaded()
+    return place

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from memory.index import embedder, nearest
-from memory.index.vectorfile import Sidecar
+from memory.doors.vectors import embedder, nearest
+from memory.doors.vectors.vectorfile import Sidecar
 
 np = pytest.importorskip("numpy")
 

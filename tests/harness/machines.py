@@ -13,7 +13,8 @@ from pathlib import Path
 
 from harness import vault
 from memory.core import layout, records
-from memory.health import agefile, machines, syncing
+from memory.doors.sync import machines, packs, syncing
+from memory.health import agefile
 from memory.store import ledger
 from memory.store.store import Store
 from memory.store.writer import Tiers
@@ -41,7 +42,7 @@ class Machine:
         return self.place.home + "/sync/key.txt"
 
     def sync(self, **more: bool) -> machines.Report:
-        """Sync as `dayleaf sync` does."""
+        """Sync as `dayleaf store sync` does."""
         state = syncing.load(self.place.home)
         carrier = machines.meeting(self.place.home, state.value["where"], self.env)
         return machines.sync(
@@ -78,7 +79,7 @@ class Machine:
             name = path.relative_to(root).as_posix()
             if name in held:
                 continue
-            if path.is_file() and agefile.place_of(name)[0]:
+            if path.is_file() and packs.place_of(name)[0]:
                 found[name] = path.read_bytes()
             elif path.is_file() and name.endswith("ledger.jsonl"):
                 found[name] = b"\n".join(sorted(path.read_bytes().split(b"\n")))

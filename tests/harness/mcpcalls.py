@@ -7,7 +7,7 @@ import json
 import os
 from typing import Any
 
-from memory.terminal import mcpserver, mcptools
+from memory.doors.mcp import mcpserver, mcptools
 from memory.terminal.call import Call
 
 

@@ -15,8 +15,8 @@ from typing import Any
 
 from harness import conversations, pushes, vault
 from memory.core import approvals, files, layout
+from memory.doors.page import pages, web
 from memory.index import builder
-from memory.terminal import pages, web
 
 SECRET = "the zebra deploys on Tuesdays"
 RULE = "Check the migration"

@@ -10,13 +10,14 @@ import re
 from pathlib import Path
 
 from memory.cli import main
-from memory.core import config
+from memory.core import config, spellings
 from memory.store import authority
-from memory.terminal.arguments import TASKS
+from memory.terminal.arguments import PROGRAMS, TASKS
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENT = ROOT / "docs" / "reference.md"
 BEGIN, END = "<!-- %s: made of the tables -->\n", "<!-- end of %s -->\n"
+OTHERS = "today " + PROGRAMS[1]
 WHO = {
     authority.SESSION: "anyone",
     authority.TYPED: "you, also by a slash command",
@@ -26,22 +27,20 @@ WHO = {
 
 def commands() -> str:
     """Return the commands by group: words, purpose, who may run it, options with what they mean."""
-    listed = {name for _, names, _ in TASKS for name in names.split()}
     out = []
-    for heading, names, _ in TASKS:
-        more = (
-            [name for name in main.VERBS if name not in listed] if heading == TASKS[-1][0] else []
-        )
-        known = [name for name in [*names.split(), *more] if name in main.VERBS]
-        out += ["### " + heading, ""] if known else []
-        for name in known:
-            out += _command(name, main.VERBS[name])
+    for heading, names, _ in (*TASKS, ("Alone, and called by other programs", OTHERS, "")):
+        out += ["### " + heading, ""]
+        for name in names.split():
+            rows = [name, *spellings.FAMILIES.get(name, ())]
+            for row in rows if name in main.VERBS else rows[1:]:
+                out += _command(row, main.VERBS[row])
     return "\n".join(out)
 
 
 def _command(name: str, verb: main.Verb) -> list[str]:
     out = [
-        "**`dayleaf %s`**  %s.%s" % ((name + " " + verb.words).strip(), verb.purpose, _who(name)),
+        "**`%s`**  %s.%s"
+        % ((spellings.typed(name) + " " + verb.words).strip(), verb.purpose, _who(name)),
         "",
     ]
     rows = [

@@ -174,9 +174,9 @@ OPERATIONS: dict[str, Callable[[Scene], Any]] = {
     "resource refresh": _run("resource", "refresh", "--all"),
     "import tree": _run("import", "tree", "tree"),
     "redact everywhere": _run("redact", "retry", "--text", "jitter", "--everywhere", "--apply"),
-    "forget checkpoint": _run("forget", "c3", "--reason", "it was a trial"),
+    "forget checkpoint": _run("forget", "c3"),
     "doctor": _run("doctor", "--fix"),
-    "unset": _run("config", "unset", "load.recent"),
+    "unset": _run("config", "unset", "load.top"),
     "backup part": _run("backup", "TOP/part.dayleaf", "--workspace", "WORKSPACE"),
 }
 REMOVES = {"forget --hard": "pool"}  # what an operation may take away for good
@@ -278,7 +278,7 @@ def prepare(scene: Scene, operation: str) -> None:
         Path(indexview.segment_path(scene.place)).write_bytes(b"no index")
         scene.save()
     if operation == "unset":
-        assert _run("config", "set", "load.recent", "1")(scene)[0] == 0
+        assert _run("config", "set", "load.top", "1")(scene)[0] == 0
         scene.save()
     if operation.startswith("restore ") and operation != "restore":
         assert _run("backup", "TOP/before.dayleaf")(scene)[0] == 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from memory.index import embedder
+from memory.doors.vectors import embedder
 
 START = """import hashlib, json, os, sys, time
 def vector(text, dims=64):

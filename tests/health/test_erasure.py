@@ -1,5 +1,5 @@
-"""`dayleaf redact ID`: a text goes out of everything that is kept, and a search of all bytes proves
-it.
+"""`dayleaf store redact ID`: a text goes out of everything that is kept, and a search of all bytes
+proves it.
 """
 
 from __future__ import annotations
@@ -270,7 +270,7 @@ def test_a_log_that_is_written_meanwhile_loses_no_line(ok, place, env):
             "---\nid: a\ntitle: A\n---\n\nthe " + SECRET + "\n"
         )
         subprocess.run(
-            [sys.executable, "-I", str(ROOT / "memory"), "redact", "a", "--apply"],
+            [sys.executable, "-I", str(ROOT / "memory"), "store", "redact", "a", "--apply"],
             env=env,
             cwd=place.root,
             capture_output=True,

@@ -105,7 +105,7 @@ def test_an_upkeep_that_was_cut_short_and_a_newer_journal(examine, record, place
     """Each with its way on; no journal is no line."""
     assert examine("journal") == []
     journal.begin(place, now)
-    assert examine("journal")[0][0] == WARN and "dayleaf undo" in examine("journal")[0][2]
+    assert examine("journal")[0][0] == WARN and "dayleaf store undo" in examine("journal")[0][2]
     journal.mark(place, journal.cut(place), "done", now)
     assert examine("journal") == [(OK, "1 run of upkeep", "")]
     files.append_line(journal.path(place), '{"v":9,"run":"x","do":"begin"}')
@@ -189,7 +189,7 @@ def test_a_session_whose_start_no_hook_saw_is_no_ok(examine, record, place, env,
         (
             "every session whose transcript stands has its checkpoint; 1 session that started here "
             "left no transcript, or it is gone; 1 session ended before dayleaf was there: `dayleaf "
-            "import transcripts` tells them"
+            "store import transcripts` tells them"
         ),
     )
     put("silent", 0.1)

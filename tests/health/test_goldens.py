@@ -55,7 +55,7 @@ def test_a_draft_overwrites_nothing(store, run, ok, tmp_path):
     done = run("eval", "--template", str(mine))
     assert done.returncode == 1 and "exists already" in done.stderr and mine.read_text() == "mine\n"
     other = tmp_path / "other queries.yaml"
-    assert "dayleaf eval '%s'" % other in ok("eval", "--template", str(other))
+    assert "dayleaf debug eval '%s'" % other in ok("eval", "--template", str(other))
 
 
 def test_a_large_store_gives_fifty_queries(place, ok, now):

@@ -1,4 +1,4 @@
-"""`dayleaf audit`: what should not stand as it does, found where it was planted, and nothing
+"""`dayleaf store audit`: what should not stand as it does, found where it was planted, and nothing
 else.
 """
 
@@ -191,14 +191,14 @@ def test_doctor_offers_the_hook(examine, place, env, git, shared, project):
     hook.write_text("#!/bin/sh\nmake lint\n")
     assert (
         examine("shared")[1][2]
-        == "let the repository's pre-commit hook run `dayleaf check --staged`"
+        == "let the repository's pre-commit hook run `dayleaf store check --staged`"
     )
     hook.unlink()
     subprocess.run(["sh", "-c", command], check=True, cwd=project)
     assert (
         os.access(hook, os.X_OK)
         and hook.read_text()
-        == "#!/bin/sh\ncommand -v dayleaf >/dev/null || exit 0\nexec dayleaf check --staged\n"
+        == "#!/bin/sh\ncommand -v dayleaf >/dev/null || exit 0\nexec dayleaf store check --staged\n"
     )
     assert examine("shared")[1] == ("OK", "a pre-commit hook checks it for secrets", "")
     hook.unlink()

@@ -9,12 +9,10 @@ import os
 from pathlib import Path
 
 from harness import talks
-from harness.stubs import provider
 from harness.vault import put, settings
 
-from memory.health import goldens, measurements
+from memory.health import measurements
 from memory.health.goldens import Golden
-from memory.index import vectors
 from memory.recall.question import Query
 from memory.store import ledger
 from memory.store.store import Store
@@ -99,37 +97,6 @@ def test_each_ranker_beside_the_baseline(store, ok, tmp_path):
     row = next(line for line in said.splitlines() if line.split()[:1] == ["fuzzy"])
     assert row.split() == ["fuzzy", "1.00*", "1.00*", "1.00*", "1.00*", "what", "recall", "uses"]
     assert "0.67*" not in said
-
-
-def test_without_misspellings_where_the_user_wants_none(store, ok, tmp_path):
-    """`recall.without` may hold `fuzzy`: then recall does not guess, and eval says that lexical is
-    what recall uses.
-    """
-    assert "l11" in ok("recall", "thumbnial") and "l11" not in ok(
-        "recall", "thumbnial", DAYLEAF_RECALL_WITHOUT='["fuzzy"]'
-    )
-    path = golden(tmp_path / "g.yaml", ("thumbnial", "l11"))
-    assert result(ok, path, DAYLEAF_RECALL_WITHOUT='["fuzzy"]')["main"] == "lexical"
-
-
-def test_vectors_are_measured_where_they_are_armed(store, now, env, tmp_path):
-    """As a ranker of its own; it is the one that recall uses where the setting says so."""
-    made = provider(tmp_path)
-    chosen = settings(recall_semantic=True)
-    chosen.values.update(
-        {
-            "embeddings.provider.command": made.command,
-            "embeddings.provider.args": list(made.args),
-            "embeddings.modelLabel": made.label,
-        }
-    )
-    vectors.update(store, made, env, now)
-    path = golden(tmp_path / "g.yaml", ("kafka rebalance timeout", "l00"))
-    records = list(Store(store, chosen, now).each())
-    found = measurements.measure(
-        store, chosen, env, goldens.read(path, now, 0.0), records, {}, now, 0.0, lambda ranker: None
-    )
-    assert found.main == "semantic" and found.measures["semantic"]["mrr"] == 1.0
 
 
 def test_options_of_recall_stand_beside_a_query(store, ok, tmp_path):
@@ -266,7 +233,7 @@ def test_an_empty_store_and_no_file(run, place, now):
         and "no record to draft" in run("eval", "--template").stderr
     )
     put(place, "p/learnings/a.md", "A title", "x")
-    assert "dayleaf eval --template" in run("eval").stderr
+    assert "dayleaf debug eval --template" in run("eval").stderr
 
 
 def test_every_file_of_the_private_and_shared_tier_is_asked(store, ok, place):

@@ -1,4 +1,4 @@
-"""`dayleaf check`: what is wrong in record files, at which line, and with which status."""
+"""`dayleaf store check`: what is wrong in record files, at which line, and with which status."""
 
 from __future__ import annotations
 
@@ -187,7 +187,9 @@ def test_a_link_to_an_archived_record_says_how_to_bring_it_back(run, place):
     assert run("check").stdout.startswith("2 files checked: 0 errors, 0 warnings")
     run("forget", id)
     done = run("check")
-    assert done.returncode == 0 and "which is archived; `dayleaf restore %s`" % id in done.stdout
+    assert (
+        done.returncode == 0 and "which is archived; `dayleaf store restore %s`" % id in done.stdout
+    )
 
 
 def test_files_are_checked_by_their_paths_also_outside_the_store(run, project, tmp_path):

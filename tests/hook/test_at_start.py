@@ -572,8 +572,8 @@ def test_handoff_and_plan_leave_room_for_what_stands_first(place, project, now, 
     assert tokeniser.count_tokens(block) <= 1300
 
 
-def test_the_brief_keeps_to_the_tokens_that_the_user_set(place, project, now, start, world):
-    """`load.briefTokens`; learnings in full do not count."""
+def test_the_brief_keeps_to_its_tokens(place, project, now, start, monkeypatch):
+    """BRIEF_TOKENS; learnings in full do not count."""
     worked.checkpoint(
         place,
         "mine",
@@ -584,7 +584,7 @@ def test_the_brief_keeps_to_the_tokens_that_the_user_set(place, project, now, st
     for n in range(9):
         vault.put(place, "p/learnings/l%d.md" % n, "Learning %d" % n, "jitter " * 90)
     builder.build(place, now)
-    world["DAYLEAF_LOAD_BRIEFTOKENS"] = "500"
+    monkeypatch.setattr(at_start, "BRIEF_TOKENS", 500)
     block = start()
     assert "Half of the retries are moved." in block and all(
         "[l%d] Learning %d" % (n, n) in block for n in range(9)

@@ -446,7 +446,7 @@ ELSEWHERE = [
 ]
 
 
-WAYS = ("prompt", "project", "branch", "pinned", "mode", "link")
+WAYS = ("prompt", "project", "branch", "mode", "link")
 PLAIN = {
     "billing": "billing",
     "jwt": "jwt",
@@ -514,8 +514,8 @@ def test_a_rule_goes_before_the_model_with_its_reason(place, now):
         ]
 
 
-def arranged(place, case: Case) -> tuple[str, str, set[str], dict]:
-    """Put the place into a case's context; returns (prompt, mode, records shown, settings)."""
+def arranged(place, case: Case) -> tuple[str, str, set[str]]:
+    """Put the place into a case's context; returns (prompt, mode, records shown)."""
     others = [PLAIN[tag] for tag in TAGS if tag != case.tag][:4]
     own = PLAIN.get(case.tag, "")
     context.keep(
@@ -528,12 +528,11 @@ def arranged(place, case: Case) -> tuple[str, str, set[str], dict]:
     # else the prompt speaks for a category of its own
     prompt = "paint the fence" if "mode" in case.ways else prompt
     shown = {"l-%d" % case.number} if "link" in case.ways else {"l-0x"}
-    pins = ["zebra=2", *([own] if "pinned" in case.ways else [])]
-    return prompt, "plan" if "mode" in case.ways else "default", shown, {"context_tags": pins}
+    return prompt, "plan" if "mode" in case.ways else "default", shown
 
 
 def test_an_approved_rule_surfaces_in_its_context_and_nowhere_else(place, now):
-    """200 cases of tags, links, states and tiers, met by prompt, project, branch, pinned tag, mode
+    """200 cases of tags, links, states and tiers, met by prompt, project, branch, mode
     or link: all in context surface with the way named, none out of it.
     """
     Path(place.shared).mkdir()
@@ -564,8 +563,8 @@ def test_an_approved_rule_surfaces_in_its_context_and_nowhere_else(place, now):
                 Path(path).write_text(Path(path).read_text() + "More.\n")
     found, wrong = vault.built(place, now), []
     for case in cases():
-        prompt, mode, shown, changes = arranged(place, case)
-        ruled = context.with_prompt(found, prompt, mode, vault.settings(**changes), (), shown)
+        prompt, mode, shown = arranged(place, case)
+        ruled = context.with_prompt(found, prompt, mode, (), shown)
         reasons = [reason for record, reason in ruled if record.id == "r%d" % case.number]
         budget, chosen = fence.Budget(90_000), []
         fence.add_rules(ruled, budget, chosen)

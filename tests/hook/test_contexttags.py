@@ -12,7 +12,7 @@ import pytest
 from harness import vault
 from harness.manifested import PYPROJECT, put
 
-from memory.core import UsageError, approvals, config
+from memory.core import UsageError, approvals
 from memory.health import worker
 from memory.hook import at_prompt, context
 from memory.index import builder
@@ -115,8 +115,6 @@ def test_the_worker_keeps_what_the_manifests_say(place, env, project, now):
     put(project, pyproject_dot_toml="[project]\ndependencies = ['flask']\n")
     worker.after_start(event, quiet, now)
     assert "flask" in context.kept(place) and "django" not in context.kept(place)
-    worker.after_start(event, {**quiet, "DAYLEAF_CONTEXT_DERIVE": "0"}, now)
-    assert context.kept(place) == {}
 
 
 def test_a_kept_file_that_is_damaged_counts_as_none(place):
@@ -177,7 +175,7 @@ def reasons(place) -> list[str]:
 def python(place, project, now):
     """A project in Python with twelve learnings and an approved rule for it."""
     put(project, pyproject_dot_toml=PYPROJECT)
-    manifests.remember(place, vault.settings())
+    manifests.remember(place)
     vault.learnings(place, 12)
     rule(place, now, "py", "[Python, packaging]", "g")
     rule(place, now, "go", "[go]")
@@ -220,33 +218,6 @@ def test_the_branch_that_is_checked_out_counts_at_once(python, handled, now):
     assert "Obey-b." in block(handled("prompt", prompt="the zebra is striped")) and reasons(
         python
     ) == ["rule: tag cache keys (branch)"]
-
-
-def test_a_pinned_tag_is_context_and_a_switched_off_project_is_none(
-    python, handled, now, monkeypatch
-):
-    """`context.tags` and `context.derive`."""
-    Path(python.home, "config.json").write_text('{"context": {"tags": ["go=2"], "derive": false}}')
-    shown = block(handled("start", source="startup"))
-    assert (
-        "Obey-go." in shown
-        and "Obey-py." not in shown
-        and reasons(python) == ["rule: tag go (pinned)"]
-    )
-
-
-def test_a_repository_can_pin_nothing_and_may_switch_off(place):
-    """Its config narrows alone."""
-    Path(place.shared).mkdir()
-    Path(place.shared, "config.json").write_text(
-        '{"context": {"tags": ["go=100"], "derive": false}}'
-    )
-    found = config.load(place.home, place.root, {})
-    assert (
-        found["context.tags"] == []
-        and found["context.derive"] is False
-        and "context.tags" in found.problems[0]
-    )
 
 
 def test_the_rules_of_the_project_leave_the_prompt_its_learnings(python, handled, now):
@@ -311,14 +282,6 @@ def test_what_the_project_is_made_of_ranks_higher(run, notes):
     assert [tag["tag"] for tag in tags].count("django") == 0 and "pytest" in [
         tag["tag"] for tag in tags
     ]
-    run("config", "set", "context.tags", '["rails=4"]')
-    assert ask(run)[0] == ["b", "a"] and ask(run)[1][0] == {
-        "tag": "rails",
-        "weight": 4.0,
-        "from": "pinned",
-    }
-    run("config", "set", "context.derive", "false")
-    assert [tag["tag"] for tag in ask(run)[1]] == ["rails"]
 
 
 def test_explain_and_status_name_each_tag_and_its_file(ok, notes):
@@ -354,25 +317,6 @@ def test_load_says_which_tag_brings_a_rule(python, ok):
     assert "rule: tag Python (project), at the start" in said
 
 
-@pytest.mark.parametrize(
-    ("value", "said"), [('["a=x"]', "a=1.5"), ('"a"', "JSON"), ('[1, "b=200"]', "b=1.5")]
-)
-def test_a_setting_that_is_no_weight_is_refused(run, value, said):
-    """One line; in a file it counts as none."""
-    done = run("config", "set", "context.tags", value)
-    assert done.returncode == 2 and done.stderr.count("\n") == 1 and said in done.stderr
-
-
-def test_a_weight_that_is_none_in_a_settings_file_is_told_by_doctor(run, place):
-    """And recall goes on without it."""
-    Path(place.home).mkdir(parents=True, exist_ok=True)
-    Path(place.home, "config.json").write_text('{"context.tags": ["a=x"]}')
-    assert (
-        "context.tags has no effect: the context tag 'a=x' needs a weight" in run("doctor").stdout
-    )
-    assert json.loads(run("recall", "zebra", "--json").stdout)["contextTags"] == []
-
-
 def test_a_new_manifest_asks_the_same_question_anew(run, place, project, now, notes):
     """A kept answer of distill is one of the project as it was."""
     words = ("distill", "zebra stripes", "--provider", "extract")
@@ -391,7 +335,7 @@ def test_a_new_manifest_asks_the_same_question_anew(run, place, project, now, no
 def test_context_is_read_once_from_one_small_file(place, now, monkeypatch):
     """The hook opens no manifest."""
     put(place.root, pyproject_dot_toml=PYPROJECT)
-    manifests.remember(place, vault.settings())
+    manifests.remember(place)
     opened = []
     real = at_prompt.files.read
     monkeypatch.setattr(
@@ -399,7 +343,7 @@ def test_context_is_read_once_from_one_small_file(place, now, monkeypatch):
         "read",
         lambda path, *rest, **more: opened.append(path) or real(path, *rest, **more),
     )
-    assert context.context_of(place, "zebra", "", vault.settings()).labels["django"] == "project"
+    assert context.context_of(place, "zebra", "").labels["django"] == "project"
     assert opened == [context.path_of(place), place.git + "/HEAD"]
 
 

@@ -139,7 +139,7 @@ def test_pushes_are_switched_for_this_session(expand, place):
         "no receipt of a start: it is no session that ran"
     )
     receipts.write(place.receipts(SESSION), {"v": 1, "event": "start"})
-    assert "pushes: off in session %s; `dayleaf on` switches them on" % SESSION in reason(
+    assert "pushes: off in session %s; `dayleaf push on` switches them on" % SESSION in reason(
         expand("status")
     )
     reason(expand("on"))

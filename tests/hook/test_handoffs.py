@@ -124,7 +124,7 @@ def test_a_resume_with_nothing_new_is_silent_and_counts_nothing(ok, start):
     assert json.loads(ok("handoff", "--show", "--json"))["starts"] == 3
 
 
-def test_the_count_changes_neither_the_tag_nor_what_fits(place, now):
+def test_the_count_changes_neither_the_tag_nor_what_fits(place, now, monkeypatch):
     """At any number of starts the rest of the block is the same, and within its budget, also where
     it is full.
     """
@@ -138,7 +138,8 @@ def test_the_count_changes_neither_the_tag_nor_what_fits(place, now):
             Path(place.cache, "handoff.json").write_text(
                 json.dumps({"v": 1, "id": note.id, "starts": starts})
             )
-            block, _ = at_start.brief(found, vault.settings(load_sessionChars=units), note)
+            monkeypatch.setattr(at_start, "BRIEF_UNITS", units)
+            block, _ = at_start.brief(found, note)
             assert tokeniser.utf16(block) <= units
             seen.add((block[:60], re.sub(r"\n(Handoff from 2026[^\n]*)", "", block)))
         assert len(seen) == 1
@@ -234,7 +235,7 @@ def test_a_start_is_counted_once(ok, start, place):
 
 
 def test_the_receipt_says_that_the_handoff_was_shown(ok, start):
-    """`dayleaf why` names it with its reason."""
+    """`dayleaf push why` names it with its reason."""
     ok("handoff", "Look first.")
     start("s1")
     assert re.search(r"c-[0-9a-f]{8}  Look first  handoff\n", ok("why", "s1"))

@@ -211,29 +211,6 @@ def test_a_learning_weighs_the_same_wherever_the_index_has_it(place, now):
     )
 
 
-def test_the_routing_table_is_the_users(place, now):
-    """A category of their own, other words for one that is there, and one less."""
-    vault.learnings(place, 40)
-    index = vault.built(place, now)
-
-    def category(prompt, *routes):
-        return loader.choose(
-            index, prompt, "", vault.settings(load_routes=list(routes)), set()
-        ).category
-
-    assert category("the invoice was refunded twice") == ""
-    assert (
-        category("the invoice was refunded twice", "payments: stripe invoices refund") == "payments"
-    )
-    assert (
-        category("style the button") == "interface"
-        and category("style the button", "interface:") == ""
-    )
-    assert category("style the button", "interface: gtk widget") == ""
-    assert category("the widgets of gtk", "interface: gtk widget") == "interface"
-    assert category("anything", 5, "", ":", "none") == ""
-
-
 def test_a_small_store_pushes_only_what_the_start_did_not_show(place, now):
     """All was said at the session's start, but for what was written since or did not fit."""
     vault.put(place, "p/learnings/kafka.md", "Kafka offsets", "Commit offsets after the batch.")
@@ -246,7 +223,7 @@ def test_a_small_store_pushes_only_what_the_start_did_not_show(place, now):
     )
 
 
-def test_a_long_learning_does_not_hide_a_short_one(place, now):
+def test_a_long_learning_does_not_hide_a_short_one(place, now, monkeypatch):
     """Its sections fill every place; the short one is pushed with it, and alone once the long one
     was shown.
     """
@@ -261,17 +238,18 @@ def test_a_long_learning_does_not_hide_a_short_one(place, now):
     vault.learnings(place, 900)
     opened = vault.built(place, now)
     prompt = "the postgres pooling timeout is back"
+    monkeypatch.setattr(loader, "RELEVANCE", 0.6)
     picked = [
         opened.doc(p.number).id
-        for p in loader.choose(opened, prompt, "", vault.settings(load_relevance=0.6), set()).picks
+        for p in loader.choose(opened, prompt, "", vault.settings(), set()).picks
     ]
     assert picked[:2] and set(picked) == {"big", "short"}
-    later = loader.choose(opened, prompt, "", vault.settings(load_relevance=0.6), {"big"}).picks
+    later = loader.choose(opened, prompt, "", vault.settings(), {"big"}).picks
     assert [opened.doc(p.number).id for p in later] == ["short"]
 
 
 @pytest.mark.parametrize("shown", [0, 13, 26])
-def test_many_long_learnings_do_not_hide_a_short_one(place, now, shown):
+def test_many_long_learnings_do_not_hide_a_short_one(place, now, shown, monkeypatch):
     """Candidates are counted in learnings that the session has not seen."""
     section = "\n\n## Part %d\n\n" + "postgres pooling timeout " * 36
     for n in range(26):
@@ -284,7 +262,8 @@ def test_many_long_learnings_do_not_hide_a_short_one(place, now, shown):
     vault.put(place, "p/learnings/short.md", "Postgres pooling timeout", "It comes from pgbouncer.")
     vault.learnings(place, 2000)
     opened = vault.built(place, now)
-    settings = vault.settings(load_top=40, load_relevance=0.3)
+    monkeypatch.setattr(loader, "RELEVANCE", 0.3)
+    settings = vault.settings(load_top=40)
     seen = {"big%d" % n for n in range(shown)}
     picks = loader.choose(opened, "the postgres pooling timeout is back", "", settings, seen).picks
     ids = [opened.doc(p.number).id for p in picks]

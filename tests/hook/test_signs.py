@@ -88,8 +88,7 @@ def test_a_runtime_that_was_set_up_is_said_once_with_the_line_for_the_terminal(p
             "mkdir -p ~/.local/bin; ln -sf '%s/bin/dayleaf' ~/.local/bin/dayleaf"
         )
         % ROOT,
-        "dayleaf: there, `dayleaf import transcripts --all-projects --ask` offers your past "
-        "sessions",
+        "dayleaf: there, `dayleaf store import transcripts --all --ask` offers your past sessions",
     ]
     worker.AFTER_START[0][1](
         worker.Job(event, env, now, place, config.load(place.home, place.root, env), [])
@@ -180,7 +179,7 @@ def test_what_waits_for_review_is_counted(place, project, world, now):
 
 
 def test_nothing_is_said_where_there_is_nothing_or_it_is_switched_off(place, project, world, now):
-    """An empty store, `load.greeting`, a subagent's start; failures are said all the same, on a
+    """An empty store, `load.session`, a subagent's start; failures are said all the same, on a
     line of their own.
     """
     assert greeted(world) == ""
@@ -193,7 +192,7 @@ def test_nothing_is_said_where_there_is_nothing_or_it_is_switched_off(place, pro
     )
     assert (
         greeted(world, agent_id="a1") == ""
-        and greeted({**world, "DAYLEAF_LOAD_GREETING": "0"}) == ""
+        and greeted({**world, "DAYLEAF_LOAD_SESSION": "0"}) == ""
     )
     boundary.note(world, "stop", OSError(28, "No space left on device"))
     assert [line.split()[1] for line in greeted(world).splitlines()] == ["back", "1"]

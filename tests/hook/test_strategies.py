@@ -29,26 +29,16 @@ from memory.terminal import pastlines
 )
 def test_the_stricter_of_count_and_tokens_chooses_the_strategy(count, tokens, name):
     """The boundaries of the table: 10/11, 30/31, 5,000, 15,000."""
-    assert hook.suited(count, tokens, vault.settings()).name == name
-
-
-def test_the_thresholds_are_settings():
-    """A user who wants everything up to 50 gets it."""
-    assert (
-        hook.suited(40, 100, vault.settings(load_allCount=50, load_indexCount=60)).name
-        == "load_all"
-    )
+    assert hook.suited(count, tokens).name == name
 
 
 def started(index):
-    return at_start.brief(index, vault.settings())
+    return at_start.brief(index)
 
 
 def prompted(index, prompt, mode="", state=None):
     choice = loader.choose(index, prompt, mode, vault.settings(), set())
-    return choice, at_prompt.with_prompt(
-        index, choice, prompt, vault.settings(), state or receipts.Session(), mode
-    )
+    return choice, at_prompt.with_prompt(index, choice, prompt, state or receipts.Session(), mode)
 
 
 @pytest.mark.parametrize(
@@ -125,7 +115,7 @@ def test_a_new_strategy_is_one_row(place, now, monkeypatch, ok):
     """
     row = hook.Strategy(
         "few_in_full",
-        lambda learnings, tokens, config: learnings > 35,
+        lambda learnings, tokens: learnings > 35,
         whole=True,
         newest=2,
         routed=True,
@@ -134,7 +124,7 @@ def test_a_new_strategy_is_one_row(place, now, monkeypatch, ok):
     vault.learnings(place, 39)
     vault.put(place, "p/learnings/kafka.md", "Kafka offsets", "Commit offsets after the batch.")
     index = vault.built(place, now)
-    assert hook.suited(index.learnings, index.learning_tokens, vault.settings()) is row
+    assert hook.suited(index.learnings, index.learning_tokens) is row
     block, shown = started(index)
     assert len(shown) == 40 and {reason for _, _, reason in shown} == {"few_in_full"}
     assert "Newest of 40" in block and block.count("\n- [") == 2 and "Topics: " not in block
@@ -157,17 +147,15 @@ def test_a_word_that_a_project_is_about_routes_nowhere():
     it is.
     """
     stems = frozenset(("session", "lost"))
-    assert (
-        hook.category_of(stems, "", hook.categories((), [["session", 4], ["jwt", 9]], 60)) == "auth"
-    )
-    assert hook.category_of(stems, "", hook.categories((), [["session", 30], ["jwt", 9]], 60)) == ""
+    assert hook.category_of(stems, "", hook.categories([["session", 4], ["jwt", 9]], 60)) == "auth"
+    assert hook.category_of(stems, "", hook.categories([["session", 30], ["jwt", 9]], 60)) == ""
 
 
 def test_a_projects_own_topic_is_a_category():
     """In its own language too, where enough learnings bear it; beside a word of a built-in one
     neither rules.
     """
-    table = hook.categories((), [["rewind", 8], ["배포", 7], ["tray", 2], ["login-page", 9]], 60)
+    table = hook.categories([["rewind", 8], ["배포", 7], ["tray", 2], ["login-page", 9]], 60)
     assert hook.category_of(frozenset(("rewind",)), "", table) == "rewind"
     assert hook.category_of(frozenset(("배포",)), "", table) == "배포"
     assert hook.category_of(frozenset(("rewind", "token")), "", table) == ""

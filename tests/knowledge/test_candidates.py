@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from harness import conversations, vault
 
+from memory.health import worker
 from memory.knowledge import candidates, walls
 from memory.store.store import Store
 
@@ -178,3 +179,27 @@ def test_a_folder_that_is_there_from_the_projects_own_is_not_told_to_be_missing(
         "shell stands elsewhere"
     )
     assert "- `make test` in place of `cd src/parts && make test`" in record.body
+
+
+def test_a_sessions_end_makes_candidates_only_where_a_record_gave_something_new(
+    env, place, now, monkeypatch
+):
+    """The look-up says that they were made, until a record changes."""
+    settings, made = vault.settings(), []
+    monkeypatch.setattr(candidates, "settle_walls", lambda *given: made.append(len(given[3])))
+    end = {"hook_event_name": "SessionEnd", "session_id": "s", "cwd": place.project}
+
+    def ends():
+        todo = worker.job(end, env, now)
+        dict(worker.AFTER_WORK)["walls"](todo)
+        return made
+
+    held(place, "one", "2026-11-16", OPEN, STATE)
+    walls.write(place, settings, now)
+    assert ends() == [1] and ends() == [1]
+    walls.write(place, settings, now)
+    assert ends() == [1]
+    held(place, "two", "2026-11-17", OPEN, STATE)
+    walls.write(place, settings, now)
+    assert ends() == [1, 2]
+    assert len(walls.known(place)) == 2

@@ -99,7 +99,10 @@ def test_contradictions_are_listed_with_the_ways_to_decide(place, ok, run):
     learning(place, "b", "Do not use Redis for sessions")
     before = texts(place)
     said = ok("upkeep", "--contradictions")
-    assert "`dayleaf forget a` or `dayleaf forget b`" in said and "1 pair to decide on" in said
+    assert (
+        "`dayleaf record forget a` or `dayleaf record forget b`" in said
+        and "1 pair to decide on" in said
+    )
     assert {
         side["id"]
         for side in json.loads(ok("upkeep", "--contradictions", "--json"))["pairs"][0]["sides"]

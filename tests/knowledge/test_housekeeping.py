@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 import pytest
-from harness import vault
+from harness import command, vault
 from harness.expiring import checkpoint, planned, recent
 from harness.hook import ROOT
 from harness.pairs import SAME, texts, twins
@@ -66,7 +66,7 @@ def test_a_merge_unites_and_leads_on(place, now, ok, run, store):
     assert (
         "into b, says the same" in said
         and "3 → 2 records (1 merged)" in said
-        and "`dayleaf undo`" in said
+        and "`dayleaf store undo`" in said
     )
     kept = store.find("b")
     assert (kept.tags, kept.versions, kept.pinned, clock.day(kept.updated)) == (
@@ -81,7 +81,7 @@ def test_a_merge_unites_and_leads_on(place, now, ok, run, store):
     shown = ok("show", "a")
     assert (
         shown.startswith("Quote paths  b")
-        and "a was merged into this record; `dayleaf restore a`" in shown
+        and "a was merged into this record; `dayleaf store restore a`" in shown
     )
     assert json.loads(ok("show", "a", "--json"))["merged"] == "a"
     assert "'a' was merged into b; use that" in run("forget", "a").stderr
@@ -343,7 +343,7 @@ def test_a_step_that_a_cut_run_wrote_twice_is_taken_back_once(store, place, now)
 def killed(env, project, words: list[str], after: float) -> None:
     """Run `dayleaf` and kill it after some seconds."""
     process = subprocess.Popen(
-        [sys.executable, "-I", str(ROOT / "memory"), *words],
+        [sys.executable, "-I", str(ROOT / "memory"), *command.spelled(words)],
         cwd=project,
         env=env,
         stdout=subprocess.DEVNULL,

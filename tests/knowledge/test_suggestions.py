@@ -229,7 +229,7 @@ def test_a_person_who_accepts_a_suggestion_runs_it(run, ok, env, project, place,
     """The command is shown before; it is done as the person's, and waits no longer."""
     said = json.loads(run("link", MINE, "related_to", "hand", "--json", **SESSION).stdout)
     status, shown = on_terminal(["review"], env, project, ["a"])
-    assert status == 0 and "dayleaf link %s related_to hand" % MINE in shown
+    assert status == 0 and "dayleaf record link %s related_to hand" % MINE in shown
     assert b"related_to" in Path(place.path("p/learnings/prices-are-integers-0001.md")).read_bytes()
     assert suggested(place, now) == [] and said["id"] not in ok("harvest", "list")
 

@@ -449,9 +449,6 @@ def test_what_misled_is_pushed_below_all_others_and_says_so(twins, handled, ok):
     assert next(line for line in after.split("\n") if "reported as misleading" in line).startswith(
         "## [a]"
     )
-    ok("config", "set", "load.recent", "3")
-    newest = block(prompt="something else entirely", session_id="x3")
-    assert "[b]" in newest and "[a]" not in newest
 
 
 def test_what_misled_takes_no_place_of_another(twins, ok):
@@ -575,10 +572,10 @@ def test_a_reason_never_touches_what_a_person_approved(place, run, ok):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("feedback",), "feedback needs an ID and up or down"),
-        (("feedback", "a"), "feedback needs an ID and up or down"),
+        (("feedback",), "record feedback needs an ID and up or down"),
+        (("feedback", "a"), "record feedback needs an ID and up or down"),
         (("feedback", "a", "dwn"), "did you mean 'down'?"),
-        (("feedback", "up", "a"), "the id comes first: `dayleaf feedback a up`"),
+        (("feedback", "up", "a"), "the id comes first: `dayleaf record feedback a up`"),
         (("feedback", "nosuch", "up"), "no record 'nosuch'"),
         (("feedback", "a", "up", "--why", " "), "the reason is empty"),
         (("feedback", "a", "up", "--whi", "x"), "did you mean '--why'?"),

@@ -154,11 +154,13 @@ def test_an_answer_that_is_none_is_said_once_and_paused(session, tmp_path, said,
     assert noted.asked(tmp_path) == 1
 
 
-def test_a_model_that_is_slow_or_fails_is_ended(session, tmp_path):
-    """After `notes.timeout` seconds; its words reach no log."""
-    noted.allow(session, noted.model(tmp_path, extra="time.sleep(60)"), **{"notes.timeout": 1})
+def test_a_model_that_is_slow_or_fails_is_ended(session, tmp_path, monkeypatch):
+    """After SECONDS; its words reach no log."""
+    noted.allow(session, noted.model(tmp_path, extra="time.sleep(60)"))
+    monkeypatch.setattr(generation, "SECONDS", 1.0)
     noted.spoken(session).end()
     assert pause.read(session.place.home).why == "timeout"
+    monkeypatch.undo()
     noted.allow(
         session, noted.model(tmp_path, extra="sys.stderr.write('quota of acme\\n'); sys.exit(7)")
     )

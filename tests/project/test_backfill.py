@@ -1,4 +1,6 @@
-"""`dayleaf import transcripts`: checkpoints of past sessions, through the capture of the hooks."""
+"""`dayleaf store import transcripts`: checkpoints of past sessions, through the capture of the
+hooks.
+"""
 
 from __future__ import annotations
 
@@ -385,7 +387,7 @@ def test_ctrl_c_keeps_the_newest_sessions_and_says_how_to_go_on(past, took, env,
     os.kill(process.pid, signal.SIGINT)
     shown = process.communicate()[0]
     many = int(
-        re.search(r"stopped after (\d+) of 120 sessions; `\S+ import transcripts`", shown)[1]
+        re.search(r"stopped after (\d+) of 120 sessions; `\S+ store import transcripts`", shown)[1]
     )
     kept = {page.meta["session"] for page in checkpoints(place).values()}
     assert process.returncode == 130

@@ -109,10 +109,8 @@ def test_auto_memory_and_claude_md_become_candidates(claude, project, took, ok, 
     assert (again["new"], again["unchanged"], again["gone"]) == (0, 8, [])
 
 
-def test_without_the_users_own_file_and_with_every_project(claude, env, project, took, tmp_path):
-    """--project leaves the user's out; --all takes the projects that the client's transcripts
-    name.
-    """
+def test_with_every_project(claude, env, project, took, tmp_path):
+    """--all takes the projects that the client's transcripts name."""
     claude(
         "CLAUDE.md",
         "# Me\n\nAnswer in Korean, keep commit subjects below sixty characters, please.\n",
@@ -126,7 +124,6 @@ def test_without_the_users_own_file_and_with_every_project(claude, env, project,
         "projects/-x/s1.jsonl",
         json.dumps({"cwd": str(other), "timestamp": "2026-11-20T10:00:00Z"}) + "\n",
     )
-    assert took("claude-memory", "--project")["new"] == 0
     assert took("claude-memory")["new"] == 1
     assert took("claude-memory", "--all")["new"] == 1
 

@@ -1,5 +1,5 @@
-"""`dayleaf import`: trees, directories and the client's own memory become records, once, marked
-with their origin.
+"""`dayleaf store import`: trees, directories and the client's own memory become records, once,
+marked with their origin.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def test_what_was_forgotten_does_not_come_back(tree, ok, took, place):
     found = took("tree", tree.root)
     assert (
         counts(found) == (0, 0, 0, 1)
-        and f"dayleaf restore {id}" in found["skipped"][0]["remedy"]
+        and f"dayleaf store restore {id}" in found["skipped"][0]["remedy"]
         and not kept(place)
     )
     ok("restore", id)

@@ -310,7 +310,7 @@ def test_what_others_took_out_is_told_with_who_and_what_brings_it_back(two):
     assert {row["by"] for row in told.values()} == {"kim"} and all(
         row["back"] in said for row in told.values()
     )
-    assert told["Beta holds"]["back"] == "dayleaf restore " + told["Beta holds"]["id"]
+    assert told["Beta holds"]["back"] == "dayleaf store restore " + told["Beta holds"]["id"]
     ok(runs[0], "restore", told["Beta holds"]["id"])
     Path(alex.clone, "src").mkdir()
     for title in ("Alpha holds", "Gamma holds"):

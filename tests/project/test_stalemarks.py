@@ -14,6 +14,8 @@ from memory.hook import indexview
 from memory.index import builder
 from memory.project import stalemarks
 
+FROM_BYTES = records.from_bytes
+
 
 def aged(place, repository, now):
     """Write two learnings on one subject, of which the one that matches better names a file that
@@ -172,3 +174,26 @@ def test_a_capture_and_a_start_write_the_marks(place, repository, now, world, ho
             path.unlink()
     stalemarks.write(place)
     assert not os.path.exists(indexview.marks_path(place))
+
+
+def test_what_has_not_changed_is_not_read_again(place, repository, now, monkeypatch):
+    """A record is checked again once it, a file that it names, or git's state has changed."""
+    aged(place, repository, now)
+    read = []
+    monkeypatch.setattr(
+        records, "from_bytes", lambda name, *rest: read.append(name) or FROM_BYTES(name, *rest)
+    )
+    marks = Path(indexview.marks_path(place)).read_bytes()
+    stalemarks.write(place)
+    assert read == [] and Path(indexview.marks_path(place)).read_bytes() == marks
+    Path(repository.root, "src/auth").mkdir(parents=True, exist_ok=True)
+    Path(repository.root, "src/auth/jwt.py").write_text("x\n")
+    stalemarks.write(place)
+    assert read == ["p/learnings/better.md"]
+    assert not Path(indexview.marks_path(place)).exists()
+    vault.put(place, "p/learnings/other.md", "Kafka rebalance", "now it names `src/none.py`")
+    stalemarks.write(place)
+    assert read[1:] == ["p/learnings/other.md"]
+    repository.write(next="x")
+    stalemarks.write(place)
+    assert len(read) > 12

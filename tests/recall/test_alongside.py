@@ -19,9 +19,7 @@ def linked(ok, *words):
 
 
 def test_a_hit_brings_its_script_and_doc_and_what_proves_it(ok, shop):
-    """They come beside the hits, from both directions, with how they are linked; --no-links leaves
-    them out.
-    """
+    """They come beside the hits, from both directions, with how they are linked."""
     ok("link", "l-jwt", "has_doc", "d-guide")
     ok("link", "s-mint", "proves", "l-jwt")
     ok("link", "l-keys", "l-jwt")
@@ -38,9 +36,6 @@ def test_a_hit_brings_its_script_and_doc_and_what_proves_it(ok, shop):
     said = ok("recall", "must match")
     assert (
         "linked from l-jwt (has_doc)" in said and " linked  doc " in said and "발급자 안내" in said
-    )
-    assert linked(ok, "must match", "--no-links") == [] and "linked" not in ok(
-        "recall", "must match", "--no-links"
     )
 
 
@@ -180,4 +175,3 @@ def test_the_active_plan_stands_in_every_answer(ok, shop):
         line not in ok("recall", "OIDC")
         and json.loads(ok("recall", "OIDC", "--json"))["plan"] is None
     )
-    assert line not in ok("recall", "key rotation", "--no-links")

@@ -1,4 +1,4 @@
-"""`dayleaf expand`: the part of a transcript behind a checkpoint."""
+"""`dayleaf show transcript`: the part of a transcript behind a checkpoint."""
 
 from __future__ import annotations
 

@@ -221,7 +221,7 @@ def test_an_archived_record_is_told_from_one_that_never_was(run, ok, shop):
         shop, "p/learnings/w.md", "Wiki", "See [[Prices are integers in cents]].", id="l-wiki"
     )
     ok("forget", id)
-    way = "is archived; `dayleaf restore %s` brings it back" % id
+    way = "is archived; `dayleaf store restore %s` brings it back" % id
     for said in (
         id,
         "Prices are integers in cents",
@@ -232,7 +232,7 @@ def test_an_archived_record_is_told_from_one_that_never_was(run, ok, shop):
         assert (done.returncode, done.stderr) == (1, "dayleaf: '%s' %s\n" % (said, way))
     assert run("graph", id).stderr == "dayleaf: '%s' %s\n" % (id, way)
     assert "'Prices are integers in cents', which " + way in ok("graph", "--dangling")
-    assert "`dayleaf restore %s`" % id in run("check").stdout
+    assert "`dayleaf store restore %s`" % id in run("check").stdout
     assert "no record 'integers'" in run("link", "l-jwt", "integers").stderr
 
 
@@ -249,7 +249,7 @@ def test_a_link_in_a_new_text_that_leads_nowhere_is_told_and_kept(run, ok, shop,
     assert done.returncode == 0 and "버튼" in done.stdout + ok("recall", "버튼")
     assert done.stderr == (
         "dayleaf: kept, but [[JWT isuer]] is no record (did you mean l-jwt 'JWT issuer'?), "
-        "[[버튼]] is no record, [[%s]] is archived: `dayleaf restore %s`\n" % (gone, gone)
+        "[[버튼]] is no record, [[%s]] is archived: `dayleaf store restore %s`\n" % (gone, gone)
     )
     assert run(verb, "The [[l-jwt]] alone").stderr == ""
 

@@ -17,6 +17,7 @@ from harness.plans import made
 from memory.capture import stretches
 from memory.core import clock, frontmatter, records
 from memory.health import examination
+from memory.hook import at_start
 from memory.store import activeplan
 from memory.terminal import reports
 
@@ -117,10 +118,11 @@ def test_the_open_steps_survive_a_compaction(made, start, ok):
     assert "step number" not in start("compact")
 
 
-def test_a_short_budget_still_shows_open_steps(made, start):
+def test_a_short_budget_still_shows_open_steps(made, place, now, monkeypatch):
     """Where little room is left the plan is cut, not left out."""
     made("-", stdin="Big one\n\n" + "Prose. " * 200 + "\n- [x] a\n- [ ] open now\n")
-    block = start(DAYLEAF_LOAD_SESSIONCHARS="1100")
+    monkeypatch.setattr(at_start, "BRIEF_UNITS", 1100)
+    block, _ = at_start.brief(vault.built(place, now), None)
     assert "1 of 2 steps done, open:\n- [ ] open now" in block and len(block) <= 1100
 
 
@@ -182,7 +184,7 @@ def test_checkpoints_name_the_plan_that_they_served(made, ok, place, now, env, h
     assert meta(place.path(name))["plan"] == kept["id"]
 
 
-def test_a_checkpoint_keeps_its_plan_when_it_grows(made, place, now, env, home):
+def test_a_checkpoint_keeps_its_plan_when_it_grows(made, place, now, env, home, monkeypatch):
     """The plan may be gone by then."""
     kept = made("Serve it")
     folder = Path(home, ".claude", "projects", "p")
@@ -193,7 +195,8 @@ def test_a_checkpoint_keeps_its_plan_when_it_grows(made, place, now, env, home):
         .read_bytes()
         .splitlines(keepends=True)
     )
-    half, settings = len(lines) * 2 // 3, vault.settings(capture_stopAfter=1)
+    monkeypatch.setattr(stretches, "STOP_AFTER", 1)
+    half, settings = len(lines) * 2 // 3, vault.settings()
     path.write_bytes(b"".join(lines[:half]))
     name = stretches.capture(place, settings, env, clock.now(), "s-1", str(path), "stop")
     before = Path(place.path(name)).read_bytes()

@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 
 from memory.cli.main import VERBS
-from memory.core import boundary, config
+from memory.core import boundary, config, spellings
 from memory.store import authority
 from memory.store.authority import PERSON, SESSION, TYPED, least, refusal
 
@@ -56,8 +56,6 @@ def test_what_has_no_row_is_a_persons():
         ("learn", ["x"], {"--source": "human"}),
         ("learn", ["x"], {"--global": ""}),
         ("learn", ["x"], {"--confidence": "high"}),
-        ("plan", ["x"], {"--source": "human"}),
-        ("handoff", ["x"], {"--source": "human"}),
         ("checkpoint", [], {"--transcript": "/etc/passwd"}),
         ("rule", ["approve", "x"], {}),
         ("rule", ["suggest", "x"], {"--global": ""}),
@@ -76,7 +74,7 @@ def test_what_has_no_row_is_a_persons():
         ("edit", ["x"], {}),
         ("resource", ["approve", "x"], {}),
         ("resource", ["delete", "x"], {}),
-        ("off", [], {"--project": ""}),
+        ("off", ["project"], {}),
         ("doctor", [], {"--fix": ""}),
         ("distill", ["x"], {"--provider": "gemini"}),
         ("distill", ["x"], {"--provider": "auto"}),
@@ -94,7 +92,7 @@ def test_what_a_session_may_not(verb, words, given):
     said = refusal(SESSION, verb, words, given, lambda path: True)
     assert (
         said.startswith("only a person decides on ")
-        and "run `dayleaf " + verb in said
+        and "run `" + spellings.typed(verb) in said
         and "\n" not in said
     )
     assert not refusal(PERSON, verb, words, given, lambda path: False)

@@ -207,7 +207,9 @@ def test_what_is_not_found_names_what_is_near(store, place):
     """A slip gives the near id, not every id of the kind; a start of several ids says so."""
     archived = store.add("learning", "Old", "x")
     store.archive(archived.name, "r")
-    with pytest.raises(StoreError, match="is archived; `dayleaf restore %s` brings" % archived.id):
+    with pytest.raises(
+        StoreError, match="is archived; `dayleaf store restore %s` brings" % archived.id
+    ):
         store.find(archived.id[:5])
     assert store.find_archived(archived.id).body == "x\n"
     for name in ("abcdef1", "abcdef2", "abcdef3", "abcdef4"):

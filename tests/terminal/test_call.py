@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from harness import command
 from harness.command import on_terminal
 from harness.hook import ROOT
 
@@ -113,7 +114,7 @@ def test_a_session_that_moved_keeps_its_workspace(ok, tmp_path):
 def test_bytes_that_are_not_utf_8_are_refused_with_the_way_out(env, project, words, data, said):
     """Nothing is kept of them; the filter of secrets passes single ones on, and says so."""
     done = subprocess.run(
-        [sys.executable, "-I", str(ROOT / "memory"), *words],
+        [sys.executable, "-I", str(ROOT / "memory"), *command.spelled(words)],
         input=data,
         capture_output=True,
         cwd=project,

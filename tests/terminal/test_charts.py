@@ -170,7 +170,6 @@ def test_charts_in_ascii(place, now, env):
     for words, more in (
         (["stats"], {"LANG": "C"}),
         (["stats"], {"TERM": "dumb"}),
-        (["stats", "--ascii"], {}),
     ):
         said = dayleaf({**env, "TERM": "xterm"}, place.project)(*words, **more).stdout
         assert "#" in said and not set(said) & set("█▁│└"), (words, more)

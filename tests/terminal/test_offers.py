@@ -34,7 +34,7 @@ def test_a_plan_takes_the_newest_that_fit_into_a_few_minutes():
     lines = offers.planned(found, "dayleaf", 0.0, "3 min")
     assert lines[-1] == (
         f"{found.later:,} older sessions can follow at any time: "
-        "`dayleaf import transcripts --all-projects`"
+        "`dayleaf store import transcripts --all`"
     )
 
 

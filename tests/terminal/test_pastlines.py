@@ -7,7 +7,7 @@ from harness import conversations, talks
 from harness.pushes import hooked
 
 from memory.core import clock
-from memory.hook import receipts
+from memory.hook import at_start, receipts
 from memory.knowledge import history, practice, remedies
 from memory.terminal import pastlines, screen
 
@@ -154,10 +154,10 @@ def test_status_says_where_pushes_are_off(ok, run, env, project):
     for session in ("bbbb2222", "aaaa1111"):
         hooked(env, project, "SessionStart", session, source="startup")
         ok("off", "--session", session)
-    said = "off in session aaaa1111; `dayleaf on` switches them on"
+    said = "off in session aaaa1111; `dayleaf push on` switches them on"
     for words in (["status"], ["doctor"], ["load", "jwt"]):
         assert "pushes: " + said in run(*words).stdout, words
-    assert "off in session bbbb2222; `dayleaf on --session bbbb2222`" in ok("status")
+    assert "off in session bbbb2222; `dayleaf push on --session bbbb2222`" in ok("status")
     assert "would be chosen (1 record)" in ok("load", "jwt")
     for session in ("bbbb2222", "aaaa1111"):
         ok("on", "--session", session)
@@ -165,7 +165,7 @@ def test_status_says_where_pushes_are_off(ok, run, env, project):
     ok("off", "--project")
     for words in (["status"], ["doctor"], ["load", "jwt"]):
         assert (
-            "pushes: off in this project; `dayleaf on --project` switches them on"
+            "pushes: off in this project; `dayleaf push on project` switches them on"
             in run(*words).stdout
         ), words
     assert "\nchosen" not in ok("load", "jwt") and "would be chosen" in ok("load", "jwt")
@@ -248,7 +248,7 @@ def test_load_shows_the_passage_and_what_stays_below(ok, place):
     assert "not near enough for load.push careful" in said and "c-00000001" in said
 
 
-def test_load_says_that_all_learnings_came_at_the_start(ok):
+def test_load_says_that_all_learnings_came_at_the_start(ok, monkeypatch):
     """Few learnings are given at once, and a prompt gets none of them again; none are not called
     all.
     """
@@ -256,9 +256,8 @@ def test_load_says_that_all_learnings_came_at_the_start(ok):
     ok("learn", TEXT)
     assert "every learning is given at the session's start" in ok("load", "jwt")
     ok("learn", "Another learning of some length. " * 40)
-    assert "1 of them fit into the session's start" in ok(
-        "load", "jwt", DAYLEAF_LOAD_SESSIONCHARS="900"
-    )
+    monkeypatch.setattr(at_start, "BRIEF_UNITS", 900)
+    assert "1 of them fit into the session's start" in ok("load", "jwt")
 
 
 def test_a_push_is_told_with_its_records_and_what_became_of_it(now):

@@ -16,6 +16,7 @@ from harness import command, reference
 
 import memory
 from memory.cli import main
+from memory.core import spellings
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = [
@@ -78,7 +79,7 @@ def test_the_reference_is_what_the_tables_say():
     """`PYTHONPATH=.:tests python -m harness.reference` writes it anew."""
     text = reference.DOCUMENT.read_text(encoding="utf-8")
     assert reference.renewed(text) == text
-    assert not [name for name in main.VERBS if "`dayleaf %s" % name not in text]
+    assert not [name for name in main.VERBS if "`" + spellings.typed(name) not in text]
 
 
 @pytest.mark.parametrize("name", sorted(p.stem for p in (ROOT / "commands").glob("*.md")))

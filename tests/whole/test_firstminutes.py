@@ -15,7 +15,7 @@ from harness.newcomer import Newcomer
 
 SCRIPT = str(Path(ROOT, "install.sh"))
 CTRL_C = "\x03"
-COMMAND = "dayleaf import transcripts --all-projects"
+COMMAND = "dayleaf store import transcripts --all"
 
 
 @pytest.fixture

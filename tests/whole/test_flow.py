@@ -112,8 +112,8 @@ def test_what_has_nothing_to_do_loads_nothing(ended):
         "memory.store.ledger",
         "memory.project.adoption",
         "memory.index.assembly",
-        "memory.index.vectorfile",
-        "memory.index.embedder",
+        "memory.doors.vectors.vectorfile",
+        "memory.doors.vectors.embedder",
         "memory.project.manifests",
     }
 

@@ -182,7 +182,7 @@ def test_a_directory_that_claims_another_s_remote_gets_and_writes_nothing(person
             for line in person.run(lie, verb).stdout.splitlines()
             if person.place(widget).key in line
         ]
-        assert "`dayleaf workspace claim`" in person.run(lie, verb).stdout, line
+        assert "`dayleaf store workspace claim`" in person.run(lie, verb).stdout, line
         assert "workspace claim" not in person.run(widget, verb).stdout
 
 
@@ -478,7 +478,7 @@ def test_a_command_says_so_too_and_a_no_ends_it(person):
     person.start(root)
     moved = person.folder / "after"
     root.rename(moved)
-    assert "dayleaf workspace claim" in person.run(moved, "recall", "zebra").stderr
+    assert "dayleaf store workspace claim" in person.run(moved, "recall", "zebra").stderr
     assert person.run(moved, "recall", "zebra").stderr == ""
     command.on_terminal(["workspace", "claim"], person.world, str(moved), ["no"])
     assert person.start(moved, "s3").message.count("holds a commit") == 0 and not person.knows(

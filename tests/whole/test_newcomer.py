@@ -106,7 +106,7 @@ def test_the_first_ten_minutes(tmp_path, claude_bin):  # noqa: F811
         )
         (kept,) = until(lambda: lab.records("checkpoints"))
         assert "The sign was wrong" in kept.read_text(encoding="utf-8")
-        working = step("dayleaf", "dayleaf why")
+        working = step("dayleaf", "dayleaf push why")
         assert "fix the add function" in working.lower()
         assert " 0 FAIL" in step("dayleaf doctor")
         assert "kept l-" in step("dayleaf learn")
@@ -121,7 +121,7 @@ def test_the_first_ten_minutes(tmp_path, claude_bin):  # noqa: F811
             and "The sign was wrong" in told
             and "a trailing slash breaks verify_token" in told
         )
-        assert "archived l-" in step("dayleaf forget")
+        assert "archived l-" in step("dayleaf record forget")
         assert "issuer must match" not in step("dayleaf recall")
         registered(env, ["dayleaf@dayleaf"])
         assert "ready: " in step("./install.sh"), "a second run is without harm"

@@ -9,13 +9,14 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from harness.client import NEWEST, OLDEST, claude_of  # noqa: F401  (a fixture)
+from harness.client import claude_of  # noqa: F401  (a fixture)
 from harness.fake_anthropic import sent, tool
 from harness.lab import PLUGIN, Lab, until
 
 from memory.core import layout
 
 SAY = ("--plugin-dir", PLUGIN, "--output-format", "json")
+ANSWERED = (2, 1, 178)  # the first client that prints what the hook answers with `-p`
 WORK = (*SAY, "--permission-mode", "acceptEdits", "--allowedTools", "Bash")
 
 
@@ -106,16 +107,10 @@ def test_a_slash_command_is_answered_by_the_hook_or_through_the_model(lab, versi
     """Where the client knows the event, no model is asked; else the command's own text has the
     model run `dayleaf`, unasked.
     """
-    path = lab.env()["PATH"]
-    # a plugin's `bin` is on Bash's PATH from 2.1.91 on; before, the link that install.sh makes
-    if version == OLDEST:
-        (lab.root / "bin").mkdir()
-        (lab.root / "bin" / "dayleaf").symlink_to(PLUGIN + "/bin/dayleaf")
-        path = f"{lab.root}/bin:{path}"
     answer, requests = ask(
-        lab, "/dayleaf:status", tool("Bash", command="dayleaf status"), "Shown.", env={"PATH": path}
+        lab, "/dayleaf:status", tool("Bash", command="dayleaf store status"), "Shown."
     )
-    if version == NEWEST:
+    if tuple(map(int, version.split("."))) >= ANSWERED:
         assert (requests, lab.api.messages()) == ([], [])
         assert re.search(r"learning +12 ", answer)
     else:
@@ -124,14 +119,21 @@ def test_a_slash_command_is_answered_by_the_hook_or_through_the_model(lab, versi
     assert errors(lab) == ""
 
 
-def test_the_client_takes_the_manifests(claude_of, env):  # noqa: F811
-    """Its own validator passes plugin and marketplace."""
-    done = subprocess.run(
-        [claude_of[1], "plugin", "validate", PLUGIN],
-        env=env,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert done.returncode == 0 and "Validation passed" in done.stdout, done.stdout + done.stderr
+def test_the_client_takes_the_marketplace_and_installs_the_plugin(claude_of, env):  # noqa: F811
+    """Its own validator passes the marketplace; the installed copy has the hooks and no tests."""
+    for words, said in (
+        (("validate", PLUGIN), "Validation passed"),
+        (("marketplace", "add", PLUGIN), "dayleaf"),
+        (("install", "dayleaf@dayleaf"), "Successfully installed"),
+    ):
+        done = subprocess.run(
+            [claude_of[1], "plugin", *words],
+            env=env,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert done.returncode == 0 and said in done.stdout, done.stdout + done.stderr
+    copies = list(Path(env["HOME"], ".claude/plugins/cache").glob("**/hooks/young.json"))
+    assert copies and not list(copies[0].parent.parent.glob("tests"))

@@ -15,6 +15,7 @@ from harness.client import claude_bin  # noqa: F401  (a fixture)
 
 import memory
 from memory.cli import main
+from memory.core import spellings
 from memory.hook import at_prompt
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -100,16 +101,18 @@ def test_every_command_named_in_a_text_exists(path):
     """What the texts tell the model to run are verbs and options of the command line."""
     text = path.read_text(encoding="utf-8")
     named = re.findall(
-        r"dayleaf ([a-z]+)((?: [^\n`]*)?)", re.sub(r"\bdayleaf's|/dayleaf:", "", text)
+        r"dayleaf ([a-z]+)((?: [^\n`:]*)?)", re.sub(r"\bdayleaf's|/dayleaf:", "", text)
     )
-    for verb, rest in named:
+    for first, rest in named:
+        verb, used = spellings.row_of([first, *re.findall(r"[a-z]+", rest)[:1]])
         if verb not in main.VERBS:
-            assert f"`dayleaf {verb}" not in text and f"Bash(dayleaf {verb}" not in text
+            assert f"`dayleaf {first}" not in text and f"Bash(dayleaf {first}" not in text
             continue
+        assert used == 2 or verb not in spellings.MOVED, "an old spelling"
         flags = {flag for option in main.VERBS[verb].options for flag in option.flags}
         assert set(re.findall(r" (--[a-z-]+)\b", rest.partition(" -- ")[0])) <= flags | {"--json"}
-    allowed = re.findall(r"Bash\(dayleaf ([a-z]+):\*\)", head(path)["allowed-tools"])
-    assert allowed and set(allowed) <= set(main.VERBS)
+    allowed = re.findall(r"Bash\(dayleaf ([a-z ]+):\*\)", head(path)["allowed-tools"])
+    assert allowed and {spellings.row_of(said.split())[0] for said in allowed} <= set(main.VERBS)
 
 
 def test_every_command_is_answered_by_the_hook():

@@ -15,6 +15,7 @@ from harness.hook import ROOT
 from harness.lab import PLUGIN, Lab
 
 from memory.cli.main import VERBS
+from memory.core import spellings
 from memory.store import authority
 
 TEXTS = [*sorted((ROOT / "commands").glob("*.md")), *sorted((ROOT / "skills").glob("*/SKILL.md"))]
@@ -43,7 +44,7 @@ def refused(outside: str, program: str) -> list[str]:
     }
     found = []
     for prefix in PREFIXES:
-        verb, *words = prefix.split()
+        verb, words = named(prefix)
         row = authority.VERBS[verb]
         for option in " ".join((row.typed, row.person, row.inside)).split():
             if option == "WORDS":
@@ -52,26 +53,35 @@ def refused(outside: str, program: str) -> list[str]:
             flag, _, value = option.partition("=")
             declared = next(one for one in VERBS[verb].options if flag in one.flags)
             if declared.rest.get("action", "append") == "append":
-                named = (
+                value_named = (
                     "gemini"
                     if verb in ("distill", "harvest") and flag == "--provider"
                     else values.get(flag, "x")
                 )
-                flag += " " + shlex.quote(value or named)
+                flag += " " + shlex.quote(value or value_named)
             semantic = " --semantic" if flag.startswith("--provider") and verb == "recall" else ""
             start = " ".join(
-                ["dayleaf", verb, *(words or (["add"] if flag.startswith("--path") else []))]
+                [
+                    spellings.typed(verb),
+                    *(words or (["add"] if flag.startswith("--path") else [])),
+                ]
             )
             found.append("%s%s %s -- %s" % (start, semantic, flag, shlex.quote(FORGED)))
         if not words:
-            found += ["dayleaf %s %s x" % (verb, word) for word in row.words]
+            found += ["%s %s x" % (spellings.typed(verb), word) for word in row.words]
     return found
+
+
+def named(prefix: str) -> tuple[str, list[str]]:
+    """The verb that a prefix names, and the words behind it."""
+    verb, used = spellings.row_of(prefix.split())
+    return verb, prefix.split()[used:]
 
 
 @pytest.mark.parametrize("prefix", PREFIXES)
 def test_every_allowed_prefix_is_a_verb_with_a_row(prefix):
     """What the plugin allows beforehand is a session's own."""
-    verb, *words = prefix.split()
+    verb, words = named(prefix)
     assert (
         verb in VERBS
         and authority.least(verb, words[0] if words and words[0][0] != "-" else "")

@@ -1,0 +1,154 @@
+"""The verbs share, unshare and shared: records of a team, in the repository."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from memory.core import StoreError, UsageError, layout, plaintext
+from memory.store.reader import Unreadable
+from memory.terminal import reports
+from memory.terminal.call import Call, unknown_word
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from memory.core.records import Record
+    from memory.store.store import Store
+
+
+def share(call: Call) -> int:
+    """Move a record into the repository, unless something in it is not for others."""
+    from memory.project import sharing
+
+    store = call.store()
+    found = store.find(call.one("ID"))
+    if found.tier == layout.SHARED:
+        raise UsageError(
+            "%s is shared already; `dayleaf unshare %s` takes it back" % (found.id, found.id)
+        )
+    data, allow = store.raw(found.name), call.settings["redact.allow"]
+    lines = [
+        "  line %d: %s; %s"
+        % (one.line, plaintext.one_line(one.what), plaintext.one_line(one.remedy))
+        for one in sharing.hindrances(found, data, call.place, allow)
+    ]
+    if lines:
+        if call.options.json:
+            call.answer(
+                {"id": found.id, "shared": False, "hindrances": [line.strip() for line in lines]},
+                [],
+            )
+        else:
+            print("\n".join(lines), flush=True)
+        raise StoreError(
+            "%s stays private and was not moved: mend what is listed above first" % found.id
+        )
+    name = sharing.move(store, found, layout.SHARED)
+    doubts = ["  " + plaintext.one_line(doubt) for doubt in sharing.doubts(data)]
+    return _moved(
+        call,
+        found,
+        name,
+        [*_apart(store, found), *doubts, *_unchecked(call, sharing.commit_hook(call.place))],
+    )
+
+
+def unshare(call: Call) -> int:
+    """Move a record out of the repository, into the private tier."""
+    from memory.project import sharing
+
+    store = call.store()
+    found = store.find(call.one("ID"))
+    if found.tier != layout.SHARED:
+        raise UsageError("%s is not shared" % found.id)
+    committed = sharing.tracking(call.place)(found.name)
+    name = sharing.move(store, found, layout.PRIVATE)
+    note = ["  the others have it until you commit its removal; git's history keeps it"]
+    return _moved(call, found, name, note if committed else [])
+
+
+def _moved(call: Call, found: Record, name: str, notes: list[str]) -> int:
+    call.changed.append(found.name)
+    call.indexed()
+    path, done = call.place.path(name), "shared" if name[:1] == layout.SHARED else "private again:"
+    value = {
+        "id": found.id,
+        "from": found.name,
+        "to": name,
+        "path": path,
+        "notes": [note.strip() for note in notes],
+    }
+    return call.answer(
+        value,
+        ["%s %s  %s" % (done, found.id, plaintext.one_line(found.title)), "  " + path, *notes],
+    )
+
+
+def _apart(store: Store, found: Record) -> list[str]:
+    """Say which links of a record lead where others do not follow."""
+    out = []
+    for link in found.links:
+        with suppress(StoreError):
+            if store.find(link.target).tier != layout.SHARED:
+                out.append(
+                    "  others cannot follow its link to %s" % plaintext.one_line(link.target, 80)
+                )
+    return out
+
+
+def _unchecked(call: Call, hook: tuple[bool, str]) -> list[str]:
+    """Say what else a team wants: git to take the file, and a check of secrets before each
+    commit.
+    """
+    from memory.store import safegit
+
+    notes = ["  commit it, so that others can pull it: `git add .dayleaf && git commit`"]
+    file = call.place.shared + "/x.md"
+    ignored = (
+        call.place.git
+        and safegit.read(call.place.root, call.env, "check-ignore", "-q", "--", file).rc == 0
+    )
+    if ignored:
+        notes = [
+            "  git ignores .dayleaf here, so nobody will get it: remove the line from .gitignore"
+        ]
+    wanted = ["  to check for secrets before each commit: " + hook[1]]
+    return notes if hook[0] or not hook[1] else [*notes, *wanted]
+
+
+def shared(call: Call) -> int:
+    """Say how the records of a team stand: who wrote them, what is new, what git could not
+    merge.
+    """
+    from memory.project import sharing
+
+    if call.words not in ([], ["status"]):
+        raise unknown_word("shared", call.words[0], ["status"])
+    store = call.store()
+    with call.spinner("asking git"):
+        found = sharing.status(store, call.env)
+    skipped = [one for one in store.skipped if one.name[:1] == layout.SHARED]
+    titles = {}
+    for held in found.records:
+        try:
+            record = store.read(held.name)
+            titles[held.name] = record.id, record.title
+        except Unreadable as error:
+            skipped.append(error.skipped)
+    ids: dict[str, str] = {}
+    for name, (id, _) in titles.items():
+        if ids.setdefault(id, name) != name:
+            found.conflicts.append(
+                (name, "%s has the same id (%s): keep one, or give one another id" % (ids[id], id))
+            )
+    value = {
+        "records": [
+            {**held._asdict(), "id": titles.get(held.name, ("", ""))[0]} for held in found.records
+        ],
+        "conflicts": [list(row) for row in found.conflicts],
+        "ahead": found.ahead,
+        "behind": found.behind,
+        "since": found.since,
+        "removed": [gone._asdict() for gone in found.removed],
+        "unreadable": [list(one) for one in skipped],
+    }
+    return call.answer(value, reports.team(found, titles, skipped))

@@ -1,0 +1,199 @@
+"""Sessions of Codex CLI: rollouts below CODEX_HOME, or `.codex` in HOME.
+
+`sessions/YYYY/MM/DD/rollout-<time>-<id>.jsonl`, appended to; the last line may be torn.  A line is
+{timestamp, type, payload}:
+
+    session_meta     id (older: session_id), cwd, git.branch
+    response_item    role user | assistant with content; developer's and the client's own are left
+                     out function_call: exec_command, shell and their like (arguments: JSON with cmd
+                     or command), update_plan function_call_output: output, the exit status within
+                     custom_tool_call: apply_patch (input: the patch); custom_tool_call_output
+    event_msg        user_message, agent_message: the same again; older rollouts have only these
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+from collections.abc import Iterator
+from typing import Any
+
+from memory.doors.agents.otheragents import Maker, Spoken, instant, text_of
+
+SHELLS = ("exec_command", "shell", "shell_command", "local_shell", "container.exec", "unified_exec")
+ARGUMENTS = 1 << 20  # characters of a call's arguments that are parsed
+_OWN = re.compile(
+    r"\s*(?:<(?:environment_context|user_instructions|permissions instructions|turn_aborted|skill"
+    r"|INSTRUCTIONS|collaboration_mode|user_shell_command)\b|# AGENTS\.md instructions)"
+)
+_STATUS = re.compile(r"(?:Process exited with code|[Ee]xit code:?|exit_code\"?:) *(-?\d{1,5})")
+_OUTPUT = re.compile(r"\A.{0,2000}?^(?:Final )?[Oo]utput:\n", re.S | re.M)
+_PATCHED = re.compile(r"^\*\*\* (Add|Update|Delete) File: (.+)(?:\n\*\*\* Move to: (.+))?$", re.M)
+
+
+class Codex:
+    """Reads Codex CLI's rollouts."""
+
+    name = "codex"
+
+    def paths(self, env: dict[str, str]) -> Iterator[str]:
+        """Yield the rollouts in the order of their names, which begin with the time."""
+        home = env.get("CODEX_HOME") or (env["HOME"] + "/.codex" if env.get("HOME") else "")
+        for folder, folders, names in os.walk(home + "/sessions") if home else ():
+            folders.sort()
+            yield from (
+                folder + "/" + name
+                for name in sorted(names)
+                if name.startswith("rollout-") and name.endswith(".jsonl")
+            )
+
+    def spoken(self, path: str, data: bytes, env: dict[str, str]) -> Spoken | None:
+        """Return what a rollout says."""
+        lines = [line for line in map(_line, data.split(b"\n")) if line]
+        meta = next((_payload(line) for line in lines if line.get("type") == "session_meta"), {})
+        id, cwd = meta.get("id") or meta.get("session_id"), meta.get("cwd")
+        if not isinstance(id, str) or not isinstance(cwd, str):
+            return None
+        made, git = Maker(id, cwd), meta.get("git")
+        made.branch = str(git.get("branch") or "") if isinstance(git, dict) else ""
+        roles = {
+            _payload(line).get("role") for line in lines if line.get("type") == "response_item"
+        }
+        for line in lines:
+            made.at = instant(line.get("timestamp")) or made.at
+            payload, kind = _payload(line), line.get("type")
+            if kind == "response_item":
+                _item(made, payload)
+            elif kind == "event_msg" and not roles & {"user", "assistant"}:
+                _said(
+                    made,
+                    {"user_message": "user", "agent_message": "assistant"}.get(
+                        str(payload.get("type")), ""
+                    ),
+                    text_of(payload.get("message")),
+                )
+        return Spoken(id, cwd, [row for row in made.rows if row["timestamp"]])
+
+
+def _line(raw: bytes) -> dict[str, Any]:
+    try:
+        found = json.loads(raw.decode("utf-8", "replace")) if raw.strip() else {}
+    except ValueError:  # torn
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _payload(line: dict[str, Any]) -> dict[str, Any]:
+    found = line.get("payload")
+    return found if isinstance(found, dict) else {}
+
+
+def _said(made: Maker, role: str, text: str) -> None:
+    if role == "user" and text.strip() and not _OWN.match(text):
+        made.asked(text)
+    elif role == "assistant" and text.strip():
+        made.answered(text)
+
+
+def _item(made: Maker, payload: dict[str, Any]) -> None:
+    kind, call = payload.get("type"), str(payload.get("call_id") or "")
+    if payload.get("role"):
+        _said(made, str(payload["role"]), text_of(payload.get("content")))
+    elif kind == "function_call":
+        _called(
+            made,
+            call,
+            str(payload.get("name")),
+            _line(str(payload.get("arguments") or "")[:ARGUMENTS].encode()),
+        )
+    elif kind == "custom_tool_call" and payload.get("name") == "apply_patch":
+        _patched(made, call, str(payload.get("input") or ""))
+    elif kind in ("function_call_output", "custom_tool_call_output"):
+        output, status = _output(payload.get("output"))
+        for use in _open(made, call):
+            if use["name"] == "Bash":
+                made.ran(use["id"], output, status)
+            elif use["name"] == "TodoWrite":
+                made.returned(use["id"], "", False, {"newTodos": use["input"]["todos"]})
+            else:
+                what = (
+                    "delete"
+                    if use["input"].get("removed")
+                    else "create"
+                    if use["name"] == "Write"
+                    else ""
+                )
+                made.returned(use["id"], output, bool(status), {"type": what} if what else None)
+
+
+def _called(made: Maker, call: str, name: str, given: dict[str, Any]) -> None:
+    if name == "update_plan" and isinstance(given.get("plan"), list):
+        steps = [step for step in given["plan"] if isinstance(step, dict)]
+        todos = [
+            {"content": str(step.get("step") or ""), "status": step.get("status")} for step in steps
+        ]
+        made.used(call, "TodoWrite", {"todos": todos})
+    elif name == "apply_patch":
+        _patched(made, call, str(given.get("input") or given.get("patch") or ""))
+    elif name in SHELLS:
+        said = given.get("cmd") or given.get("command")
+        words = [str(word) for word in said] if isinstance(said, list) else []
+        if words[:1] == ["apply_patch"] and len(words) == 2:
+            _patched(made, call, words[1])
+            return
+        wrapped = len(words) == 3 and words[1] in ("-lc", "-c")
+        command = (
+            words[2]
+            if wrapped
+            else shlex.join(words)
+            if words
+            else said
+            if isinstance(said, str)
+            else ""
+        )
+        if command:
+            made.used(call, "Bash", {"command": command})
+
+
+def _patched(made: Maker, call: str, patch: str) -> None:
+    """Tell a patch as one edit a file: that of a moved one where it then lies, and where it lay as
+    removed.
+    """
+    told: list[tuple[str, str]] = []
+    for what, path, moved in _PATCHED.findall(patch):
+        told += [("Delete", path), (what, moved)] if moved else [(what, path)]
+    for number, (what, path) in enumerate(told):
+        given: dict[str, Any] = {
+            "file_path": os.path.normpath(os.path.join(made.cwd, path.strip()))
+        }
+        made.used(
+            "%s#%d" % (call, number),
+            "Write" if what == "Add" else "Edit",
+            {**given, "removed": True} if what == "Delete" else given,
+        )
+
+
+def _open(made: Maker, call: str) -> list[dict[str, Any]]:
+    """Return the uses that a call was told as, from the rows behind."""
+    found = []
+    for row in reversed(made.rows[-256:]):
+        block = row["message"]["content"][0] if isinstance(row["message"]["content"], list) else {}
+        if block.get("type") == "tool_use" and block["id"].split("#")[0] == call:
+            found.append(block)
+    return found[::-1]
+
+
+def _output(said: object) -> tuple[str, int | None]:
+    """Return what a call printed and its exit status, None where nothing tells."""
+    text = text_of(said)
+    held = _line(text.encode("utf-8", "replace")) if text.startswith("{") else {}
+    if isinstance(held.get("output"), str):
+        meta = held.get("metadata")
+        code = meta.get("exit_code") if isinstance(meta, dict) else None
+        return held["output"], code if isinstance(code, int) else None
+    status = _STATUS.search(text[:2000])
+    if status is None:
+        return text, None
+    return _OUTPUT.sub("", text, count=1), int(status[1])

@@ -1,0 +1,1 @@
+"""The door to any agent: `dayleaf mcp`, the Model Context Protocol."""

@@ -1,0 +1,1 @@
+"""The door to a browser: `dayleaf store view`, the local page."""

@@ -1,0 +1,92 @@
+"""The verb `view`."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+
+from memory.cli.recall import dsn_of
+from memory.cli.upkeep import work_tree
+from memory.core import UsageError, clock
+from memory.core.plaintext import count
+from memory.doors import registry
+from memory.recall.semantic import semantic
+from memory.terminal.call import Call, warn
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from memory.doors.page.pages import Pages
+    from memory.doors.page.web import Site
+
+IDLE = 30  # minutes without a request after which the page ends
+
+
+def view(call: Call) -> int:
+    """Show the memory in a browser for as long as somebody looks, or write it as one file."""
+    options = call.options
+    if call.words:
+        raise UsageError("store view takes no words; `dayleaf show ID` prints a record")
+    if not options.export and (options.private or options.secrets):
+        raise UsageError("--private and --secrets are for `dayleaf store view --export FILE`")
+    if options.export and (options.port is not None or options.idle is not None):
+        raise UsageError("--export writes a file and serves nothing: leave --port and --idle out")
+    try:
+        from memory.doors.page import pages
+    except ImportError as error:
+        raise registry.lacking("the page", "view", error) from None
+    made = pages.Pages(
+        call.place, call.settings, clock.now, semantic(call.settings, "", call.env), dsn_of(call)
+    )
+    return _exported(call, made) if options.export else _served(call, made)
+
+
+def _served(call: Call, made: Pages) -> int:
+    from memory.doors.page import web
+
+    idle = call.options.idle if call.options.idle is not None else IDLE
+    site = web.Site(made, web.listen(call.options.port or 0), 60.0 * idle, time.monotonic)
+    with call.spinner("opening the index"):
+        made.renew()
+    address = site.gate.address()
+    told = (
+        "dayleaf store view: open this address once; it stops with Ctrl-C, or after %s without a "
+        "visit" % count(idle, "minute")
+    )
+    call.answer({"address": address, "idle": idle}, [told, "  " + address])
+    threading.Thread(target=_more, args=(site,), daemon=True).start()
+    try:
+        if site.run():
+            warn("stopped: no visit for %s" % count(idle, "minute"))
+    except KeyboardInterrupt:
+        pass
+    return 0
+
+
+def _more(site: Site) -> None:
+    """Print another address each time Enter is pressed."""
+    while sys.stdin.isatty() and sys.stdin.readline():
+        print("  " + site.gate.address(), flush=True)
+
+
+def _exported(call: Call, made: Pages) -> int:
+    from memory.doors.page import sheets
+
+    options = call.options
+    tree = work_tree(os.path.abspath(options.export)) if options.private or options.secrets else ""
+    if tree:
+        raise UsageError(
+            "%s lies in the git work tree %s, where a commit would give your memories away; "
+            "name a FILE elsewhere" % (options.export, tree)
+        )
+    sheets.free(options.export)
+    with call.spinner("reading the records"):
+        values = made.export(options.private, options.secrets)
+    size = sheets.save(options.export, values)
+    held, left = len(values["records"]), values["left_out"]
+    tell = "; %s left out: --private takes them too" % count(left, "record") if left else ""
+    return call.answer(
+        {"path": options.export, "records": held, "leftOut": left, "bytes": size},
+        ["wrote %s with %s%s" % (options.export, count(held, "record"), tell)],
+    )

@@ -1,0 +1,104 @@
+"""Which database recall asks, how it stands, and how a person chooses one."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, Mapping, Optional
+
+from memory.core import UsageError, files, plaintext
+from memory.core.boundary import is_agent
+from memory.core.config import Config
+from memory.core.layout import Place
+from memory.doors.postgres import ownserver, postgres, rows
+from memory.index import backend
+from memory.terminal.call import Call
+
+
+def dsn_of(settings: Config, home: str, env: Mapping[str, str]) -> str:
+    """Return the connection string of the database that recall asks, "" where none is set up."""
+    return named(settings, home, env) or ownserver.dsn(home)
+
+
+def state(place: Place, settings: Config, env: Mapping[str, str]) -> Optional[Dict[str, Any]]:
+    """Return the state of the database as plain data, None where none is set up yet."""
+    dsn = dsn_of(settings, place.home, env)
+    if not dsn:
+        return None
+    spaces = postgres.database(dsn).spaces()
+    here = spaces.get(place.key)
+    return {
+        "state": "ready",
+        "problem": "",
+        "workspaces": len(spaces),
+        "documents": sum(s.documents for s in spaces.values()),
+        "vectors": sum(s.chunks for s in spaces.values()),
+        "here": here.documents if here else 0,
+    }
+
+
+def named(settings: Config, home: str, env: Mapping[str, str]) -> str:
+    """Return the connection string that somebody wrote down, "" for none, which means a server of
+    one's own (ownserver.py).
+
+    The first of: DAYLEAF_DSN, but in a session, whose environment a repository may fill; the file
+    `<home>/dsn`; `index.dsn`. Raises UsageError for a file that others can read, and for a password
+    among the settings.
+    """
+    if env.get("DAYLEAF_DSN") and not is_agent(dict(env)):
+        return env["DAYLEAF_DSN"]
+    path = home + "/dsn"
+    if files.exists(path):
+        if files.posix.stat(path).st_mode & 0o077:
+            raise UsageError(
+                "%s can be read by others; `chmod 600 %s`, then ask again" % (path, path)
+            )
+        return files.read(path, 4096).decode("utf-8", "replace").strip()
+    said = str(settings["index.dsn"])
+    if backend.has_password(said):
+        raise UsageError("index.dsn " + backend.SECRET)
+    return said
+
+
+def choose(call: Call, given: str, private: bool, before: List[str]) -> int:
+    """Set a database up, load this workspace into it, and let recall ask it.
+
+    given: the connection string of --dsn, or "".  before: lines of what was done already.
+    """
+    from memory.cli.index import change_config
+
+    home = call.place.home
+    path = home + "/config.json"
+    said = given or named(call.settings, home, call.env)
+    with call.spinner("setting up the database") as spinner:
+
+        def told(done: int, of: int) -> None:
+            spinner.step = "loading: %d of %d" % (done, of)
+
+        done = rows.bring(
+            said or ownserver.start(home), call.place, "psg" if private or not said else "s", told
+        )
+    for key, value in (
+        ("index.backend", "postgres"),
+        ("index.dsn", given or None),
+    ):
+        if value is not None:
+            change_config(path, key, value, files.FILE_MODE)
+    lines = [
+        "%s in the database: %d added, %d changed, %d removed%s"
+        % (
+            plaintext.count(done.records, "record"),
+            done.added,
+            done.changed,
+            done.removed,
+            ", %s sent" % plaintext.count(done.vectors, "vector") if done.vectors else "",
+        ),
+    ]
+    return call.answer(
+        {"backend": "postgres", "own": not said, **done._asdict()},
+        [
+            *before,
+            *lines,
+            *("left out %s" % line for line in done.left),
+            "recall asks %s as well as the files"
+            % ("a server of your own" if not said else "the database"),
+        ],
+    )

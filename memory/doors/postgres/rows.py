@@ -1,0 +1,486 @@
+"""Records on their way into an organisation's index: what stands there for each, and the
+transactions that put it there.
+
+The files stay the truth: a load compares every file's checksum with the table, writes what differs
+in transactions of BATCH records, and takes out what is gone.  One loader works on a workspace at a
+time; it sends no more before the database has taken what was sent, so a slow server slows the
+loader and fills no memory.
+
+The vectors of a workspace's records come along where they stand beside its index (vectorfile.py);
+none is made here.
+
+The lexemes of a document are our own terms (tokeniser.py), so that both indexes find the same.
+PostgreSQL ranks by the labels of a lexeme's positions, not by a number; one or two labels say in
+LEVELS which impact (segment.py) a term has in a document.  A term that stands out in a document is
+there a second time with the number of its tier behind `\\x06`: of a term that every third document
+holds, the search takes the highest tiers alone.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import (
+    Any,
+    Callable,
+    Dict,
+    Iterable,
+    Iterator,
+    List,
+    NamedTuple,
+    Optional,
+    Sequence,
+    Tuple,
+)
+
+from memory.core import (
+    IndexFault,
+    StoreError,
+    UsageError,
+    files,
+    frontmatter,
+    layout,
+    records,
+    tokeniser,
+)
+from memory.core.layout import Place
+from memory.core.walk import walk
+from memory.doors import registry
+from memory.doors.postgres import driver, migrations
+from memory.hook import documents, segment
+from memory.session import git
+from memory.store import redactor
+
+BATCH = 500  # records of a transaction
+BATCH_BYTES = 8 << 20
+MOST_BYTES = 1 << 20  # of one record
+TIERS = (150, 185, 215, 235)  # impacts from which a term has a tier of its own
+WEIGHTS = (0.25, 0.4, 0.5, 0.7)  # of the labels D, C, B, A, for ts_rank
+HALF, FULL = 1.1, 253.0  # what ts_rank gives (times pi^2 / 6) for the greatest impact
+_MARK = "\x06"
+_KEY = "\x01\x02\x03\x04\x05"  # first characters of terms that are no words
+
+
+def _levels() -> List[str]:
+    """Return the labels for each impact from 0 to 253, as they stand behind a lexeme."""
+    values: Dict[float, str] = {}
+    for i, x in enumerate(WEIGHTS):
+        values.setdefault(x, ":1" + "DCBA"[i])
+        for j, y in enumerate(WEIGHTS):
+            # ts_rank adds the positions' weights divided by their squared number, but counts the
+            # greatest one in full.
+            values.setdefault(
+                round(x + y / 4 if x >= y else x + y, 6), ":1%s,2%s" % ("DCBA"[i], "DCBA"[j])
+            )
+    known = sorted(values)
+    return [
+        values[min(known, key=lambda v: abs(v - impact * HALF / FULL))].replace("D", "")
+        for impact in range(254)
+    ]
+
+
+LEVELS = _levels()
+
+
+class Prepared(NamedTuple):
+    """A record as its rows will hold it: head in the order of the columns; documents as (ordinal,
+    how often each term occurs, how many terms).
+    """
+
+    head: Tuple[Any, ...]
+    kind: int
+    created: int
+    documents: List[Tuple[int, Dict[str, int], int]]
+
+    @property
+    def length(self) -> int:
+        return sum(length for _, _, length in self.documents)
+
+
+class Loaded(NamedTuple):
+    """What a load did; left: names that were not loaded, each with the reason; vectors: chunks that
+    were sent.
+    """
+
+    records: int
+    added: int
+    changed: int
+    removed: int
+    left: Tuple[str, ...]
+    vectors: int = 0
+
+
+def quoted(lexeme: str) -> str:
+    """Return a lexeme as tsvector and tsquery read it."""
+    return "'" + lexeme.replace("\\", "\\\\").replace("'", "''") + "'"
+
+
+def tier(term: str, number: int) -> str:
+    """Return the lexeme of a term's tier: 0 for all documents that hold it, len(TIERS) for those in
+    which it stands out most.
+    """
+    return term + _MARK + str(number) if number else term
+
+
+def prepare(name: str, data: bytes, mtime: float, commit: str) -> Prepared:
+    """Read a record's file for its rows."""
+    record = records.from_bytes(name, data, mtime)
+    created = max(0, min(int(record.created), 0xFFFFFFFF))
+    kind = segment.KINDS.index(record.kind)
+    session, branch = (_text(record.meta.get(key)) for key in ("session", "branch"))
+    head = (
+        name,
+        record.id,
+        kind,
+        created,
+        session,
+        branch,
+        [tag.lower() for tag in record.tags],
+        record.checksum,
+        commit,
+        mtime,
+        data,
+    )
+    found = []
+    for doc, counts, length in documents.term_counts(documents.documents(record, 0, len(data))):
+        if not doc.ordinal:
+            counts.update(dict.fromkeys(("\x01" + record.id, *documents.keys(record)), 0))
+        found.append((doc.ordinal, counts, length))
+    return Prepared(head, kind, created, found)
+
+
+def _text(value: object) -> str:
+    return value.replace("\0", "") if isinstance(value, str) else ""
+
+
+def lexemes(counts: Dict[str, int], length: int, mean: float) -> Dict[str, str]:
+    """Return the lexemes of a document, each with its labels.  mean: length of a document of its
+    workspace.
+    """
+    found: Dict[str, str] = {}
+    for term, tf in counts.items():
+        if not term or "\0" in term or len(term) > 400:
+            continue
+        if not tf:
+            found[term] = ""
+            continue
+        impact = segment.impact(float(tf), length, mean)
+        found[term] = LEVELS[impact]
+        for number, least in enumerate(TIERS, 1):
+            if impact >= least:
+                found[term + _MARK + str(number)] = ""
+    return found
+
+
+# ---- one workspace
+
+
+def bring(
+    dsn: str, place: Place, tiers: str, progress: Optional[Callable[[int, int], None]] = None
+) -> Loaded:
+    """Set a database up where that is due, and load a workspace into it; raises StoreError,
+    UsageError for a wrong dsn.
+    """
+    psycopg = driver.driver()
+    try:
+        psycopg.conninfo.conninfo_to_dict(dsn)
+    except psycopg.Error:
+        raise UsageError(
+            "not a PostgreSQL connection string; write `host=… dbname=… user=…` or postgresql://…"
+        ) from None
+    try:
+        with psycopg.connect(
+            dsn, autocommit=True, connect_timeout=5, application_name="dayleaf"
+        ) as connection:
+            migrations.migrate(connection)
+            return load(connection, place, tiers, git.head(place.git).commit, progress)
+    except psycopg.errors.InsufficientPrivilege as error:
+        raise StoreError(
+            "%s; loading needs the role that owns the schema dayleaf, or CREATE on the database"
+            % (driver.said(error))
+        ) from None
+    except psycopg.Error as error:
+        raise StoreError(driver.said(error)) from None
+
+
+def load(
+    connection: Any,
+    place: Place,
+    tiers: str,
+    commit: str,
+    progress: Optional[Callable[[int, int], None]] = None,
+) -> Loaded:
+    """Bring a workspace's rows up to date with its files.
+
+    connection: psycopg's, in autocommit.  tiers: letters of those that are sent.  commit: what is
+    checked out.  Raises StoreError where another loader works on the workspace.
+    """
+    space = _space(connection, place.key)
+    if not connection.execute("SELECT pg_try_advisory_lock(%s, %s)", (0x646179, space)).fetchone()[
+        0
+    ]:
+        raise StoreError(
+            "another process is loading %s into the database; try again when it has finished"
+            % place.key
+        )
+    try:
+        known = dict(
+            connection.execute(
+                "SELECT name, checksum FROM dayleaf.record WHERE workspace = %s", (space,)
+            ).fetchall()
+        )
+        listed = [found for found in walk(place)[0] if found[0][0] in tiers]
+        gone = sorted(set(known) - {found[0] for found in listed})
+        left: List[str] = []
+        changed, added = 0, 0
+        for batch, done in _batches(_read(place, listed, known, commit, left)):
+            put(connection, space, batch, [each.head[0] for each in batch if each.head[0] in known])
+            changed += sum(each.head[0] in known for each in batch)
+            added += sum(each.head[0] not in known for each in batch)
+            if progress:
+                progress(done, len(listed))
+        gone += [said.partition(":")[0] for said in left if said.partition(":")[0] in known]
+        for start in range(0, len(gone), BATCH):
+            put(connection, space, [], gone[start : start + BATCH])
+        connection.execute("UPDATE dayleaf.workspace SET loaded = now() WHERE id = %s", (space,))
+        if changed or added or gone:
+            connection.execute("SELECT dayleaf.recount()")
+        return Loaded(
+            len(listed) - len(left),
+            added,
+            changed,
+            len(gone),
+            tuple(left),
+            _vectors(connection, space, place),
+        )
+    finally:
+        connection.execute("SELECT pg_advisory_unlock(%s, %s)", (0x646179, space))
+
+
+def _space(connection: Any, key: str) -> int:
+    """Return the number of a workspace; its rows go where they are of another tokeniser."""
+    connection.execute(
+        "INSERT INTO dayleaf.workspace (key, tokeniser) VALUES (%s, %s) ON CONFLICT DO NOTHING",
+        (key, tokeniser.VERSION),
+    )
+    space, version = connection.execute(
+        "SELECT id, tokeniser FROM dayleaf.workspace WHERE key = %s", (key,)
+    ).fetchone()
+    if version != tokeniser.VERSION:
+        with connection.transaction():
+            for table in ("document", "record", "term"):
+                connection.execute("DELETE FROM dayleaf.%s WHERE workspace = %%s" % table, (space,))
+            connection.execute(
+                "UPDATE dayleaf.workspace SET tokeniser = %s, documents = 0, "
+                "length = 0 WHERE id = %s",
+                (tokeniser.VERSION, space),
+            )
+    return int(space)
+
+
+def _read(
+    place: Place, listed: Sequence[Any], known: Dict[str, str], commit: str, left: List[str]
+) -> Iterator[Tuple[Any, int]]:
+    """Yield (record to send or None, how many were looked at) of each file."""
+    for done, (name, _, mtime_ns, _) in enumerate(listed, 1):
+        try:
+            fd = place.open(name)
+        except OSError as error:
+            left.append("%s: %s" % (name, (error.strerror or "").lower()))
+            continue
+        try:
+            data = files.read_fd(fd, MOST_BYTES)
+        finally:
+            files.posix.close(fd)
+        if known.get(name) == files.sha256(data):
+            yield None, done
+        elif frontmatter.undecodable(data):
+            left.append("%s: not a text" % name)
+        elif redactor.secrets(data.decode("utf-8", "replace")):
+            left.append(
+                "%s: it holds what looks like a secret; `dayleaf store redact` removes it" % name
+            )
+        else:
+            yield (
+                prepare(name, data, mtime_ns / 1e9, commit if name[0] == layout.SHARED else ""),
+                done,
+            )
+
+
+def _batches(
+    read: Iterable[Tuple[Optional[Prepared], int]],
+) -> Iterator[Tuple[List[Prepared], int]]:
+    batch: List[Prepared] = []
+    size, done = 0, 0
+    for each, done in read:
+        if each is None:
+            continue
+        batch.append(each)
+        size += len(each.head[-1])
+        if len(batch) >= BATCH or size >= BATCH_BYTES:
+            yield batch, done
+            batch, size = [], 0
+    if batch:
+        yield batch, done
+
+
+def put(connection: Any, space: int, batch: Sequence[Prepared], gone: Sequence[str]) -> None:
+    """Write records and take the rows of others out, in one transaction.  gone: names, those of
+    changed records among them.
+    """
+    with connection.transaction():
+        row = connection.execute(
+            "SELECT documents, length FROM dayleaf.workspace WHERE id = %s FOR UPDATE", (space,)
+        ).fetchone()
+        if gone:
+            _remove(connection, space, list(gone))
+        if not batch:
+            return
+        made, length = (
+            sum(len(each.documents) for each in batch),
+            sum(each.length for each in batch),
+        )
+        mean = row[1] / row[0] if row[0] else length / made or 1.0
+        ids = [
+            n
+            for (n,) in connection.execute(
+                "SELECT nextval('dayleaf.record_id_seq') FROM generate_series(1, %s)", (len(batch),)
+            ).fetchall()
+        ]
+        with connection.cursor() as cursor:
+            with cursor.copy(
+                "COPY dayleaf.record (id, workspace, name, known, kind, created, session, branch, "
+                "tags, checksum, commit, mtime, data, terms) FROM STDIN"
+            ) as copy:
+                for number, each in zip(ids, batch):
+                    copy.write_row((number, space, *each.head, each.length))
+            counts: Counter[str] = Counter()
+            with cursor.copy(
+                "COPY dayleaf.document (workspace, record, ordinal, kind, "
+                "created, words) FROM STDIN"
+            ) as copy:
+                for number, each in zip(ids, batch):
+                    for ordinal, terms, size in each.documents:
+                        found = lexemes(terms, size, mean)
+                        counts.update([term for term in found if term[0] not in _KEY])
+                        words = " ".join([quoted(term) + labels for term, labels in found.items()])
+                        copy.write_row((space, number, ordinal, each.kind, each.created, words))
+        order = sorted(counts)
+        connection.execute(
+            "INSERT INTO dayleaf.term AS t SELECT %s, * FROM unnest(%s::text[], %s::int[]) "
+            "ON CONFLICT (workspace, term) DO UPDATE SET df = t.df + excluded.df",
+            (space, order, [counts[term] for term in order]),
+        )
+        connection.execute(
+            "UPDATE dayleaf.workspace SET documents = documents + %s, length = "
+            "length + %s WHERE id = %s",
+            (made, length, space),
+        )
+
+
+def _remove(connection: Any, space: int, names: List[str]) -> None:
+    connection.execute(
+        """
+        WITH old AS (DELETE FROM dayleaf.record WHERE workspace = %(space)s AND name = ANY \
+(%(names)s) RETURNING id, terms),
+        out AS (DELETE FROM dayleaf.document WHERE workspace = %(space)s AND record IN (SELECT id \
+FROM old) RETURNING words),
+        held AS (SELECT lexeme, count(*) AS n FROM out, unnest(words) GROUP BY lexeme),
+        less AS (UPDATE dayleaf.term t SET df = t.df - n FROM held WHERE t.workspace = %(space)s \
+AND t.term = lexeme)
+        UPDATE dayleaf.workspace SET documents = documents - (SELECT count(*) FROM out),
+            length = length - (SELECT coalesce(sum(terms), 0) FROM old) WHERE id = %(space)s""",
+        {"space": space, "names": names},
+    )
+
+
+# ---- vectors
+
+_SIGNS = bytes(b"01"[0 < value < 128] for value in range(256))  # of int8 numbers
+
+
+def _vectors(connection: Any, space: int, place: Place) -> int:
+    """Send the vectors that stand beside the index of a workspace to records that have none yet;
+    return how many.
+
+    Those of another model go.  Damaged ones stay here.
+    """
+    sidecar = registry.optional("vectors", "sidecar")
+    if sidecar is None:
+        return _counted(connection, space)
+    try:
+        side = sidecar(place)
+    except IndexFault:
+        return _counted(connection, space)
+    try:
+        if not side.is_intact() or not side.records:
+            return _counted(connection, space)
+        model = (side.meta.get("label", ""), side.dims)
+        with connection.transaction():
+            armed = _armed(connection, side.dims)
+            if (
+                connection.execute(
+                    "SELECT label, dims FROM dayleaf.workspace WHERE id = %s", (space,)
+                ).fetchone()
+                != model
+            ):
+                connection.execute("DELETE FROM dayleaf.chunk WHERE workspace = %s", (space,))
+                connection.execute(
+                    "UPDATE dayleaf.workspace SET label = %s, dims = %s WHERE id = %s",
+                    (*model, space),
+                )
+            sent = _send(connection, space, side, armed)
+            _counted(connection, space)
+        return sent
+    finally:
+        side.close()
+
+
+def _armed(connection: Any, dims: int) -> bool:
+    """Set pgvector up where the server has it, and tell whether it does."""
+    return bool(connection.execute("SELECT dayleaf.arm(%s)", (dims,)).fetchone()[0])
+
+
+def _counted(connection: Any, space: int) -> int:
+    """Count the vectors of a workspace anew; returns 0, for those that were sent."""
+    connection.execute(
+        "UPDATE dayleaf.workspace SET chunks = held FROM (SELECT count(*) AS held FROM "
+        "dayleaf.chunk WHERE workspace = %s) c WHERE id = %s AND chunks <> held",
+        (space, space),
+    )
+    return 0
+
+
+def _send(connection: Any, space: int, side: Any, armed: bool) -> int:
+    """armed: whether the table has a column for pgvector."""
+    waiting = {
+        name: (id, checksum)
+        for name, id, checksum in connection.execute(
+            "SELECT name, id, checksum FROM dayleaf.record r WHERE workspace = %s AND NOT EXISTS "
+            "(SELECT FROM dayleaf.chunk c WHERE c.record = r.id)",
+            (space,),
+        ).fetchall()
+    }
+    sent, dims = 0, side.dims
+    columns = "workspace, record, ordinal, dims, scale, code, numbers" + ", embedding" * armed
+    with (
+        connection.cursor() as cursor,
+        cursor.copy("COPY dayleaf.chunk (%s) FROM STDIN" % columns) as copy,
+    ):
+        for name, stored in side.each():
+            id, checksum = waiting.get(name, (0, ""))
+            for i in range(len(stored.ordinals) if checksum[:16] == stored.checksum.hex() else 0):
+                numbers = stored.numbers[i * dims : i * dims + dims]
+                row = (
+                    space,
+                    id,
+                    stored.ordinals[i],
+                    dims,
+                    stored.scales[i],
+                    numbers.translate(_SIGNS).decode(),
+                    numbers,
+                )
+                copy.write_row(
+                    (*row, str(memoryview(numbers).cast("b").tolist())) if armed else row
+                )
+                sent += 1
+    return sent

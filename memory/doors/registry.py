@@ -1,0 +1,129 @@
+"""The table of optional doors: what each offers, and the one way to load it.
+
+A door is a package here: code, SQL, templates and the verbs that are its alone.  A room asks
+this table for what a door offers, and goes on without where the door is not there.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from memory.core import DayleafError, UsageError, files, layout
+
+
+class Door(NamedTuple):
+    """A door: its package and page, each verb's module, `module:name` of what else it offers."""
+
+    package: str
+    page: str
+    verbs: Mapping[str, str]
+    offers: Mapping[str, str]
+
+
+# What a row may offer:
+#   check      a step of doctor: (place, settings, env) -> findings
+#   sessions   another agent's past sessions: (agent, env, directories) -> sessions and skips
+#   dsn, state, choose, stop, shelves, record
+#              the database that recall asks: its address, how it stands, chosen, its own server
+#              stopped, its shelves for a query, one of its records
+#   queries, state, build, step, sidecar, nearest
+#              vectors: of queries, how they stand, made for a person and behind a hook, their
+#              file, and the module that compares them
+#   register   `config set mcp`: (env, on) -> one line
+DOORS = {
+    "agents": Door(
+        "memory.doors.agents", "docs/agents.md", {}, {"sessions": "agentsessions:sessions"}
+    ),
+    "mcp": Door(
+        "memory.doors.mcp",
+        "docs/mcp.md",
+        {"mcp": "mcpverb"},
+        {"check": "registration:check", "register": "registration:register"},
+    ),
+    "page": Door("memory.doors.page", "docs/page.md", {"view": "viewverb"}, {}),
+    "postgres": Door(
+        "memory.doors.postgres",
+        "docs/scale.md",
+        {},
+        {
+            "dsn": "connection:dsn_of",
+            "state": "connection:state",
+            "choose": "connection:choose",
+            "stop": "ownserver:stop",
+            "shelves": "distant:shelves",
+            "record": "distant:record",
+        },
+    ),
+    "sync": Door("memory.doors.sync", "docs/team.md", {"sync": "syncverb"}, {}),
+    "vectors": Door(
+        "memory.doors.vectors",
+        "docs/vectors.md",
+        {},
+        {
+            "queries": "queryvectors:QueryVectors",
+            "state": "vectors:state",
+            "build": "vectorbuild:build",
+            "step": "vectorstep:step",
+            "check": "vectorbuild:check",
+            "sidecar": "vectorfile:Sidecar",
+            "nearest": "nearest:",
+        },
+    ),
+}
+
+
+def verb(name: str) -> Any:
+    """Return the module that runs a door's verb; raises UsageError where there is none."""
+    for door in DOORS.values():
+        if name in door.verbs:
+            return _module(door, door.verbs[name], name)
+    raise _missing(name)
+
+
+def offer(name: str, what: str) -> Any:
+    """Return what one door offers; raises UsageError where the door is not there."""
+    door = DOORS.get(name)
+    if door is None:
+        raise _missing(name)
+    module, _, attribute = door.offers[what].partition(":")
+    found = _module(door, module, name)
+    return getattr(found, attribute) if attribute else found
+
+
+def optional(name: str, what: str) -> Any:
+    """Return what one door offers, None where the door is not there."""
+    return offer(name, what) if name in DOORS else None
+
+
+def having(what: str) -> list[str]:
+    """Return the names of the doors that offer something of one sort."""
+    return [name for name, door in DOORS.items() if what in door.offers]
+
+
+def lacking(what: str, extra: str, error: ImportError) -> DayleafError:
+    """Return the error for a door whose packages are not installed."""
+    remedy = "install `dayleaf[%s]` in place of `dayleaf`" % extra
+    if not files.inside(layout.plugin(), sys.prefix):  # no wheel
+        remedy = "`%s/install.sh --%s` adds them" % (layout.plugin(), extra)
+    return DayleafError(
+        "%s needs packages that are not installed (%s); %s" % (what, error.name, remedy)
+    )
+
+
+def _module(door: Door, module: str, name: str) -> Any:
+    try:
+        return importlib.import_module("%s.%s" % (door.package, module))
+    except ModuleNotFoundError as error:
+        if error.name != door.package:
+            raise
+        raise _missing(name) from None
+
+
+def _missing(name: str) -> UsageError:
+    return UsageError(
+        "%s: this dayleaf has no such door (memory/doors/registry.py lists them); "
+        "install dayleaf again to have it" % name
+    )

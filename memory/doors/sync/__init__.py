@@ -1,0 +1,1 @@
+"""The door to a person's other machines: `dayleaf store sync`."""

@@ -1,0 +1,222 @@
+"""The verb `sync`: set up, brought up to date, told how it stands, copies decided on."""
+
+from __future__ import annotations
+
+import os
+import socket
+from contextlib import suppress
+
+from memory.core import StoreError, UsageError, files, plaintext, walk
+from memory.distill import cache
+from memory.doors.sync import machines, packs, syncing
+from memory.health import agefile, erasure
+from memory.index import builder
+from memory.store import ledger
+from memory.store.writer import Tiers
+from memory.terminal.call import Call, unknown_word, warn
+
+SYNC_WORDS = {"setup": 2, "status": 1, "take": 2, "drop": 2}  # with how many words each is said
+
+
+def sync(call: Call) -> int:
+    """Bring this machine up to date with a person's others, or set that up, tell how it stands,
+    decide on a copy.
+    """
+    word = call.words[0] if call.words else ""
+    if word and word not in SYNC_WORDS:
+        raise unknown_word("sync", word, SYNC_WORDS)
+    if word and len(call.words) != SYNC_WORDS[word]:
+        raise UsageError(
+            "sync %s takes %d word%s" % (word, SYNC_WORDS[word] - 1, "s" * (SYNC_WORDS[word] != 2))
+        )
+    given = [name for name in ("identity", "gone", "anew") if getattr(call.options, name)]
+    wrong = [name for name in given if (name == "identity") != (word == "setup")]
+    if wrong or (given and word not in ("", "setup")):
+        option = (wrong or given)[0]
+        raise UsageError(
+            "--%s is for `dayleaf store sync%s`" % (option, " setup" * (option == "identity"))
+        )
+    return {"": _synced, "setup": _set_up, "status": _standing, "take": _decided, "drop": _decided}[
+        word
+    ](call)
+
+
+def _set_up(call: Call) -> int:
+    where, identity = call.words[1], call.options.identity
+    where = (
+        where if machines.is_git(where) else files.real(os.path.abspath(os.path.expanduser(where)))
+    )
+    with suppress(StoreError):
+        known = syncing.load(call.place.home)
+        if known.value["where"] == where and not identity:
+            return call.answer(
+                {
+                    "machine": known.machine,
+                    "where": where,
+                    "key": call.place.home + "/sync/key.txt",
+                },
+                [
+                    (
+                        "this machine is %s and already syncs with %s; `dayleaf store sync` "
+                        "brings both up to date"
+                    )
+                    % (known.machine, plaintext.one_line(where))
+                ],
+            )
+    state = machines.setup(
+        call.place.home,
+        where,
+        os.path.abspath(identity) if identity else "",
+        call.env,
+        socket.gethostname(),
+    )
+    key = call.place.home + "/sync/key.txt"
+    return call.answer(
+        {"machine": state.machine, "where": where, "key": key},
+        [
+            "this machine is %s and syncs with %s" % (state.machine, plaintext.one_line(where)),
+            (
+                "  the key is %s: copy it to your other machines yourself, by "
+                "another way, and run there"
+            )
+            % key,
+            (
+                "  `dayleaf store sync setup WHERE --identity FILE`; only who has the key "
+                "can read your memories"
+            ),
+            "  then run `dayleaf store sync` here and there",
+        ],
+    )
+
+
+def _synced(call: Call) -> int:
+    home = call.place.home
+    state = syncing.load(home)
+    carrier = machines.meeting(home, state.value["where"], call.env)
+    key = agefile.identities(home + "/sync/key.txt")[0]
+    with call.spinner("syncing"):
+        done = machines.sync(
+            state,
+            carrier,
+            Tiers(call.place, call.changed.append),
+            key,
+            bool(call.options.gone),
+            bool(call.options.anew),
+        )
+        if done.removed:
+            _unlearn(call)
+    call.indexed()
+    ledger.moved(call.place)
+    for problem in done.problems:
+        warn(problem)
+    value = {"machine": state.machine, **done._asdict()}
+    call.answer(
+        value,
+        [
+            "synced as %s: %s sent, %d taken"
+            % (state.machine, plaintext.count(done.sent, "file"), done.taken),
+            *("  " + plaintext.one_line(note) for note in done.notes),
+            *_copies(done.conflicts),
+        ],
+    )
+    return 1 if done.problems else 0
+
+
+def _unlearn(call: Call) -> None:
+    """Remove what was derived of records that another machine removed for good, in every
+    workspace.
+    """
+    folder = call.place.home + "/cache"
+    for name, path, stat in walk.below(folder):
+        if walk.is_folder(stat) and name and "/" not in name:
+            cache.prune(cache.folder_of(path), None)
+        elif walk.is_regular(stat) and name.endswith(erasure.DERIVED_ENDS):
+            files.remove(path)
+    builder.build(call.place, call.now)
+    call.changed.clear()
+
+
+def _copies(names: list[str]) -> list[str]:
+    rows = ["  %s  %s" % (name[-11:-3], plaintext.one_line(name)) for name in names]
+    digits = names[0][-11:-3] if names else ""
+    return (
+        [
+            *rows,
+            "%s changed on two machines at once: both texts are kept, but no session sees the "
+            "copy; look at both, then `dayleaf store sync take %s` puts the copy in the "
+            "record's place, "
+            "`sync drop %s` drops it" % (plaintext.count(len(names), "record"), digits, digits),
+        ]
+        if names
+        else []
+    )
+
+
+def _standing(call: Call) -> int:
+    state = syncing.load(call.place.home)
+    problems = syncing.scan(state)
+    root = machines.meeting(call.place.home, state.value["where"], call.env).root
+    try:
+        others = {
+            name: max(every, default=0)
+            for name, every in packs.packs(root).items()
+            if name != state.machine
+        }
+    except OSError:
+        others = {}
+        problems.append("%s: not there" % root)
+    waiting = {name: newest - state.value["seen"].get(name, 0) for name, newest in others.items()}
+    for problem in problems:
+        warn(problem)
+    copies = syncing.conflicts(state)
+    where = state.value["where"]
+    return call.answer(
+        {
+            "machine": state.machine,
+            "where": where,
+            "toSend": sorted(state.dirty),
+            "machines": waiting,
+            "conflicts": copies,
+            "held": sorted(state.value["held"]),
+        },
+        [
+            "this machine is %s and syncs with %s" % (state.machine, plaintext.one_line(where)),
+            "  %s to send" % plaintext.count(len(state.dirty), "file"),
+            *(
+                "  %s: %s"
+                % (
+                    name,
+                    "all taken" if left <= 0 else "%s to take" % plaintext.count(left, "change"),
+                )
+                for name, left in waiting.items()
+            ),
+            *(
+                "  %s is left on this machine only: another machine removed it"
+                % plaintext.one_line(name)
+                for name in sorted(state.value["held"])
+            ),
+            *_copies(copies),
+        ],
+    )
+
+
+def _decided(call: Call) -> int:
+
+    take = call.words[0] == "take"
+    state = syncing.load(call.place.home)
+    copy, name = machines.decide(
+        state, Tiers(call.place, call.changed.append), call.words[1], take, call.now
+    )
+    call.indexed()
+    return call.answer(
+        {"copy": copy, "record": name, "taken": take},
+        [
+            (
+                "took %s as %s; the old text is in the archive"
+                if take
+                else "moved %s to the archive; %s stays as it is"
+            )
+            % (copy, name),
+            "  the other machines learn this at the next `dayleaf store sync`",
+        ],
+    )

@@ -1,0 +1,405 @@
+"""Providers of vectors: a local command reads JSON Lines {"id", "text"} on stdin and writes {"id",
+"vector"} on stdout.
+
+One process a call, with its own session, an empty temporary directory to stand in, an environment
+of a few harmless variables and the nesting guard, a deadline, and a cap on what it may print.
+Texts go through stdin: argv is for all to see.  Every answer is checked before a number of it
+counts; a provider that lies about one vector is believed in none.
+
+What a query was answered is remembered, so that asking again starts no provider.  Schema of
+`<home>/cache/queries.db`, version 1 (PRAGMA user_version), SQLite: one table `queries` with `key`
+(SHA-256 of the label, a zero byte and the query: the text itself is never stored), `vector` (u32
+little-endian crc32, then float32 numbers) and `used` (seconds since the epoch).  At most MOST rows,
+the ones used last.  It is a cache: whatever is wrong with it, it is empty.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import sys
+from array import array
+from math import fsum, isfinite, isnan, sqrt
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Dict,
+    Iterator,
+    List,
+    Mapping,
+    NamedTuple,
+    Protocol,
+    Sequence,
+    Tuple,
+)
+from zlib import crc32
+
+from memory.core import ProviderError, UsageError, boundary, files, layout
+from memory.store import process
+
+if TYPE_CHECKING:
+    import sqlite3
+
+    from memory.core.layout import Place
+
+    Vector = array[float]
+
+BUILTIN, BUILTIN_LABEL = "minilm", "all-MiniLM-L6-v2"
+LATIN, ALL = "latin", "all"
+LEAST_DIMS, MOST_DIMS = 8, 8192
+NUMBER_BYTES = 26  # of one number of a vector as JSON, its comma included
+SLACK = 1 << 16  # bytes of output beside the vectors
+SECONDS = 60.0  # that one run of a provider may take
+NO_LIMIT = 10**9  # seconds
+MOST = 500  # past queries
+FRESH = 3600.0  # seconds for which a use of one is not written down again
+VERSION = 1
+WAIT = 0.2  # seconds for another process's write
+
+# What a provider gets to see.  A list of what may pass and not of what must not: nobody can name
+# every secret.  A command that needs more (a key, a proxy) is wrapped in a script that sets it.
+PASSED = frozenset(
+    "HOME USER LOGNAME LANG LANGUAGE TZ TMPDIR TEMP TMP SYSTEMROOT COMSPEC PATHEXT USERPROFILE "
+    "APPDATA LOCALAPPDATA XDG_CACHE_HOME XDG_CONFIG_HOME XDG_DATA_HOME OMP_NUM_THREADS "
+    "OPENBLAS_NUM_THREADS MKL_NUM_THREADS LD_LIBRARY_PATH DYLD_LIBRARY_PATH CUDA_VISIBLE_DEVICES "
+    "HF_HOME OLLAMA_HOST OLLAMA_MODELS".split()
+)
+
+
+class Settings(Protocol):
+    """The settings read here: `embeddings.*`."""
+
+    def __getitem__(self, key: str) -> Any:
+        """Return the value of a key."""
+        ...
+
+
+class Provider(NamedTuple):
+    """A command that turns texts into vectors.
+
+    command: a program, absolute or on PATH.  args: its arguments.  label: the name of its model;
+    vectors of two labels never meet.  timeout: seconds for one process.  scripts: `latin` where it
+    knows no other writing, else `all`.
+    """
+
+    command: str
+    args: Tuple[str, ...]
+    label: str
+    timeout: float
+    scripts: str = ALL
+
+    @property
+    def digest(self) -> str:
+        """Sixteen hex digits that name the command and its arguments."""
+        return files.sha256(
+            "\0".join((self.command, *self.args)).encode("utf-8", "surrogateescape")
+        )[:16]
+
+
+def from_settings(settings: Settings, override: str, env: Mapping[str, str]) -> Provider | None:
+    """Return the provider in force, or None where none is named.
+
+    settings: `embeddings.*`.  override: words of a command as a shell would read them, `minilm`, or
+    "" for the settings'.  env: DAYLEAF_HOME, HOME.  Without `embeddings.modelLabel` the command's
+    own words are the label, so that another model behind the same program is another label.  Raises
+    UsageError for what is no command.
+    """
+    command, args = (
+        str(settings["embeddings.provider.command"]),
+        settings["embeddings.provider.args"],
+    )
+    label = str(settings["embeddings.modelLabel"])
+    if not all(isinstance(word, str) for word in args):
+        raise UsageError(
+            "embeddings.provider.args is not a list of words; set it to the command's arguments"
+        )
+    if override:
+        try:
+            words = shlex.split(override)
+        except ValueError as error:
+            raise UsageError(
+                "'%s' is not a command: %s; quote it as for a shell" % (override[:200], error)
+            ) from None
+        if words and words != [command]:
+            command, args, label = words[0], words[1:], ""
+    if not command:
+        return None
+    if any("\0" in word for word in (command, *args)):
+        raise UsageError("embeddings.provider holds a zero byte; set it to a command")
+    if command == BUILTIN:
+        return Provider(
+            _python(env),
+            ("-I", _script(), *args),
+            label or " ".join((BUILTIN_LABEL, *args)),
+            SECONDS,
+            LATIN,
+        )
+    return Provider(
+        command,
+        tuple(args),
+        label or " ".join((os.path.basename(command), *args)),
+        SECONDS,
+        ALL,
+    )
+
+
+def _python(env: Mapping[str, str]) -> str:
+    runtime = layout.home(dict(env)) + "/runtime/bin/python"
+    return runtime if files.exists(runtime) else sys.executable
+
+
+def _script() -> str:
+    return os.path.join(os.path.dirname(os.path.abspath(__file__)), BUILTIN + ".py")
+
+
+def embed(
+    provider: Provider,
+    texts: Sequence[Tuple[str, str]],
+    env: Mapping[str, str],
+    deadline: float = NO_LIMIT,
+) -> Dict[str, Vector]:
+    """Return the vector of each text by its id: float32 of length 1, all of one dimension.
+
+    texts: (id, text), every id once.  env: the environment, of which PASSED and PATH reach the
+    provider.  deadline: seconds that the caller still waits, where that is less than the provider's
+    own timeout.  Raises ProviderError with one line that names what was wrong; there is no process
+    where there are no texts.
+    """
+    if not texts:
+        return {}
+    argv = [_program(provider.command, env), *provider.args]
+    rows = [
+        json.dumps({"id": ident, "text": text.encode("utf-8", "replace").decode("utf-8")})
+        for ident, text in texts
+    ]
+    limit = SLACK + len(texts) * (MOST_DIMS * NUMBER_BYTES + SLACK // 16)
+    seconds = max(0.0, min(provider.timeout, deadline))
+    out = _run(argv, ("\n".join(rows) + "\n").encode("ascii"), seconds, _environment(env), limit)
+    return _checked(out, [ident for ident, _ in texts])
+
+
+# --- The process ----------------------------------------------------------------------------------
+
+
+def _program(command: str, env: Mapping[str, str]) -> str:
+    """Find a program; nothing of the current directory is ever run."""
+    found = process.which(command, env)
+    if not found:
+        absolute = (
+            "; set embeddings.provider.command to an absolute path"
+            if os.path.dirname(command)
+            else " is not on PATH"
+        )
+        raise ProviderError("command not found: %s%s" % (said(command), absolute))
+    return found
+
+
+def _environment(env: Mapping[str, str]) -> Dict[str, str]:
+    if env.get(boundary.NESTED):
+        raise ProviderError("a provider or model that dayleaf started cannot start a provider")
+    passed = {key: value for key, value in env.items() if key in PASSED or key.startswith("LC_")}
+    return {**passed, "PATH": process.absolute(env.get("PATH", "")), boundary.NESTED: "1"}
+
+
+def _run(
+    argv: Sequence[str], stdin: bytes, seconds: float, env: Mapping[str, str], limit: int
+) -> bytes:
+    """Run a command and return its stdout.  Raises ProviderError."""
+    try:
+        done = process.run(argv, stdin, seconds, env, "", limit)
+    except (OSError, ValueError) as error:
+        raise ProviderError(
+            "%s does not start: %s" % (said(argv[0]), getattr(error, "strerror", None) or error)
+        ) from None
+    if done.full:
+        raise ProviderError("over %d KB of output for %d bytes of text" % (limit >> 10, len(stdin)))
+    if not done.in_time:
+        raise ProviderError("timeout: no answer within %g s" % round(seconds, 2))
+    if done.rc:
+        lines = [line for line in done.err.decode("utf-8", "replace").splitlines() if line.strip()]
+        raise ProviderError(
+            "%s: %s" % (_status(done.rc), said(lines[0]) if lines else "nothing on stderr")
+        )
+    return done.out
+
+
+def _status(code: int) -> str:
+    return "exit status %d" % code if code > 0 else "killed by signal %d" % -code
+
+
+def said(value: str) -> str:
+    """Return what somebody else wrote as one short line of printable characters."""
+    line = " ".join(value.split())[:160]
+    return "".join(c if c.isprintable() else "?" for c in line)
+
+
+# --- The answer -----------------------------------------------------------------------------------
+
+
+def _rows(out: bytes) -> Iterator[Tuple[str, List[Any]]]:
+    for number, line in enumerate(out.split(b"\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+            ident, vector = row["id"], row["vector"]
+        except (ValueError, KeyError, TypeError, RecursionError):
+            ident = vector = None
+        if not isinstance(ident, str) or not isinstance(vector, list):
+            raise ProviderError(
+                'line %d of the output is not {"id": text, "vector": numbers}' % number
+            )
+        yield ident, vector
+
+
+def _checked(out: bytes, ids: Sequence[str]) -> Dict[str, Vector]:
+    found: Dict[str, Vector] = {}
+    wanted, dims = set(ids), 0
+    for ident, values in _rows(out):
+        if ident not in wanted:
+            raise ProviderError("a vector for an id that was not asked for: '%s'" % said(ident))
+        if ident in found:
+            raise ProviderError("two vectors for the id '%s'" % said(ident))
+        dims = dims or len(values)
+        if len(values) != dims:
+            raise ProviderError("vector of %d numbers among %d" % (len(values), dims))
+        if not LEAST_DIMS <= dims <= MOST_DIMS:
+            raise ProviderError(
+                "vector of %d numbers; %d to %d are possible" % (dims, LEAST_DIMS, MOST_DIMS)
+            )
+        found[ident] = _vector(values)
+    if len(found) != len(wanted):
+        raise ProviderError("%d of %d vectors" % (len(found), len(wanted)))
+    return found
+
+
+def _vector(values: Sequence[Any]) -> Vector:
+    if not all(type(value) in (int, float) for value in values):
+        raise ProviderError("a vector holds something that is not a number")
+    try:
+        numbers = list(map(float, values))
+    except OverflowError:
+        raise ProviderError("a number in a vector is too large") from None
+    if not all(map(isfinite, numbers)):
+        raise ProviderError(
+            "NaN in a vector" if any(map(isnan, numbers)) else "an infinite number in a vector"
+        )
+    largest = max(map(abs, numbers))
+    if not largest:
+        raise ProviderError("a vector of only zeros")
+    # before squaring: 1e300 is finite, its square is not
+    numbers = [number / largest for number in numbers]
+    length = sqrt(fsum(number * number for number in numbers))
+    return array("f", [number / length for number in numbers])
+
+
+# ---- the vectors of past queries
+
+
+def queries_path(place: Place) -> str:
+    """Return where the cache is."""
+    return place.home + "/cache/queries.db"
+
+
+def cached_query(place: Place, label: str, text: str, now: float) -> Any:
+    """Return the vector of a query for a label, or None."""
+    import sqlite3
+
+    key = _query_key(label, text)
+    try:
+        base = _opened(place)
+        if base is None:
+            return None
+        try:
+            row = base.execute("SELECT vector, used FROM queries WHERE key = ?", (key,)).fetchone()
+            if row and not 0 <= now - row[1] < FRESH:
+                base.execute("UPDATE queries SET used = ? WHERE key = ?", (now, key))
+                base.commit()
+        finally:
+            base.close()
+    except (sqlite3.Error, OSError, TypeError):
+        return None
+    return _unpacked(row[0]) if row else None
+
+
+def _unpacked(blob: Any) -> Any:
+    if (
+        not isinstance(blob, bytes)
+        or len(blob) % 4
+        or len(blob) < 8
+        or crc32(blob[4:]) != int.from_bytes(blob[:4], "little")
+    ):
+        return None
+    found = array("f")
+    found.frombytes(blob[4:])
+    if sys.byteorder == "big":
+        found.byteswap()
+    return found
+
+
+def remember_query(place: Place, label: str, text: str, vector: Any, now: float) -> None:
+    """Keep the vector of a query; a damaged cache is replaced, and a failure changes nothing."""
+    import sqlite3
+
+    kept = array("f", vector)
+    if sys.byteorder == "big":
+        kept.byteswap()
+    numbers = kept.tobytes()
+    row = (_query_key(label, text), crc32(numbers).to_bytes(4, "little") + numbers, now)
+    for _ in range(2):
+        try:
+            _put(place, row)
+            return
+        except sqlite3.OperationalError:
+            return  # locked, or a full disk
+        except sqlite3.DatabaseError:
+            files.remove(queries_path(place))
+        except OSError:
+            return
+
+
+def _put(place: Place, row: Any) -> None:
+    base = _opened(place, create=True)
+    assert base is not None
+    try:
+        base.execute("INSERT OR REPLACE INTO queries VALUES (?, ?, ?)", row)
+        base.execute(
+            "DELETE FROM queries WHERE key NOT IN (SELECT key FROM queries ORDER BY "
+            "used DESC, key LIMIT ?)",
+            (MOST,),
+        )
+        base.commit()
+    finally:
+        base.close()
+
+
+def _opened(place: Place, create: bool = False) -> sqlite3.Connection | None:
+    import sqlite3
+
+    path = queries_path(place)
+    if not files.exists(path):
+        if not create:
+            return None
+        try:
+            files.create(path, b"")  # 0600, which SQLite keeps for its journal too
+        except FileExistsError:
+            pass
+    base = sqlite3.connect(path, timeout=WAIT)
+    try:
+        base.execute("PRAGMA synchronous = OFF")  # a lost cache costs one call
+        if create and base.execute("PRAGMA user_version").fetchone()[0] != VERSION:
+            base.executescript(
+                "DROP TABLE IF EXISTS queries; CREATE TABLE queries (key BLOB PRIMARY KEY, vector "
+                "BLOB, used REAL) WITHOUT ROWID; PRAGMA user_version = %d" % VERSION
+            )
+    except BaseException:
+        base.close()
+        raise
+    return base
+
+
+def _query_key(label: str, text: str) -> bytes:
+    return bytes.fromhex(
+        files.sha256(label.encode("utf-8", "replace"), b"\0", text.encode("utf-8", "replace"))
+    )

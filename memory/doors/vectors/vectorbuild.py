@@ -1,0 +1,75 @@
+"""Vectors made on request, and how doctor finds them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from memory.core import ProviderError, UsageError, plaintext
+from memory.core.config import Config
+from memory.core.layout import Place
+from memory.core.plaintext import count
+from memory.doors.vectors import embedder, vectors
+from memory.doors.vectors.queryvectors import SET_UP
+from memory.health import OK, WARN, Finding, figures
+from memory.terminal.call import Call
+
+PROBE = 20.0  # seconds for a provider of vectors to answer
+
+
+def build(call: Call, places: Sequence[Place]) -> tuple[list[dict[str, Any]], list[str]]:
+    """Bring the vectors of places up to date; return what was done as plain data and in lines."""
+    provider = embedder.from_settings(call.settings, call.options.vectors_by or "", call.env)
+    if provider is None:
+        raise UsageError("no provider of vectors is set up: " + SET_UP)
+    out, lines = [], []
+    for place in places:
+        with call.spinner("making vectors of %s with %s" % (place.key, provider.label)):
+            made = vectors.update(place, provider, call.env, call.now)
+        out.append({"workspace": place.key, **made._asdict()})
+        lines.append(
+            "%s: another process is making its vectors" % place.key
+            if made.busy
+            else "%s: %s embedded, %d kept, %d removed in %.1f s (%s)"
+            % (
+                place.key,
+                plaintext.count(made.embedded, "chunk"),
+                made.kept,
+                made.removed,
+                made.took,
+                provider.label,
+            )
+        )
+    return out, lines
+
+
+def check(place: Place, settings: Config, env: dict[str, str]) -> Iterator[Finding]:
+    """Check that recall can rank by vectors; nothing is said where nobody asked for any."""
+    made, provider = vectors.state(place), embedder.from_settings(settings, "", env)
+    if provider is None:
+        if made["rows"] or settings["recall.semantic"]:
+            yield Finding(
+                WARN,
+                "vectors",
+                "no provider is set up, so recall ranks by words only",
+                SET_UP,
+            )
+        return
+    try:
+        embedder.embed(provider, [("q", "is it there?")], env, PROBE)
+    except ProviderError as error:
+        yield Finding(WARN, "vectors", "%s: %s" % (provider.label, error), SET_UP)
+        return
+    if made["problem"] or not made["rows"] or made["label"] != provider.label:
+        found = made["problem"] or (
+            "none yet" if not made["rows"] else "they were made by another model, " + made["label"]
+        )
+        yield Finding(WARN, "vectors", "%s answers; %s" % (provider.label, found), figures.EMBED)
+    else:
+        yield Finding(
+            WARN if made["behind"] else OK,
+            "vectors",
+            "%s answers; %s, %s behind"
+            % (provider.label, count(made["records"], "record"), made["behind"]),
+            figures.EMBED if made["behind"] else "",
+        )

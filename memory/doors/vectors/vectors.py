@@ -1,0 +1,445 @@
+"""Vectors of a workspace's records: what is embedded, and keeping them up to date (format:
+vectorfile.py).
+
+A chunk is at most WORDS words of one section, its record's title and the section's heading before
+them; the digest of that text decides whether it is embedded again, so an edit costs its record's
+changed chunks, and a moved file nothing.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+
+from memory.core import IndexFault, files, records
+from memory.core.walk import walk
+from memory.doors.vectors import vectorfile
+from memory.doors.vectors.vectorfile import Sidecar, Stored
+from memory.hook import documents
+
+if TYPE_CHECKING:
+    from memory.core.layout import Place
+    from memory.core.records import Record
+    from memory.core.walk import Found
+    from memory.doors.vectors.embedder import Provider
+
+# of a chunk; characters bound what has long words, or none (Chinese, Japanese)
+WORDS, CHARS = 180, 1500
+# texts for one process: what an interrupted run may lose, and 6 s of the built-in provider (its
+# start is 0.2 s)
+BATCH = 64
+MERGE_AT = 256  # frames of the log, or a twentieth of the records where that is fewer (but 16)
+UNFINISHED = 0  # mtime of a record that still lacks vectors: no file's, so the next update goes on
+RACY = 2 * 10**9  # ns: an mtime this close to the writing proves nothing; the checksum decides
+
+
+class Chunk(NamedTuple):
+    """A piece of a record that is embedded: its record, the number of its section, its text, 16
+    bytes of the text's SHA-256.
+    """
+
+    name: str
+    ordinal: int
+    text: str
+    digest: bytes
+
+
+class Update(NamedTuple):
+    """What an update did: chunks embedded, kept and removed, seconds; left: records beyond the
+    limit; busy: another one runs.
+    """
+
+    embedded: int
+    kept: int
+    removed: int
+    took: float
+    left: int = 0
+    busy: bool = False
+
+
+def chunks(record: Record) -> List[Chunk]:
+    """Cut a record into chunks, at least one; a section of more than WORDS words gives several of
+    the same ordinal.
+    """
+    found = []
+    for ordinal, (heading, body) in enumerate(documents.sections(record.body, record.kind)):
+        head = "\n".join(part for part in (record.title, heading) if part)
+        for piece in _pieces(body) or [""]:
+            text = head + "\n" + piece if piece else head
+            digest = bytes.fromhex(files.sha256(text.encode("utf-8", "replace"))[:32])
+            found.append(Chunk(record.name, ordinal, text, digest))
+    return found[: vectorfile.MOST_ROWS]
+
+
+def _pieces(body: str) -> List[str]:
+    found: List[str] = []
+    words: List[str] = []
+    size = 0
+    for word in body.split():
+        for part in [word[i : i + CHARS] for i in range(0, len(word), CHARS)]:
+            if words and (len(words) == WORDS or size + len(part) > CHARS):
+                found.append(" ".join(words))
+                words, size = [], 0
+            words.append(part)
+            size += len(part) + 1
+    return [*found, " ".join(words)] if words else found
+
+
+# --- Keeping them up to date ----------------------------------------------------------------------
+
+
+def update(
+    place: Place,
+    provider: Provider,
+    env: Mapping[str, str],
+    now: float,
+    limit: Optional[int] = None,
+    seconds: float = float("inf"),
+) -> Update:
+    """Embed what has changed since the last update, and forget what is gone.
+
+    env: for the provider.  now: the time to write.  limit: texts to embed at the most, None for
+    all.  seconds: after which no further batch begins.  A record that passes either is finished by
+    the next update.  Vectors of another label or dimension are replaced once the provider has given
+    its first ones.  What was embedded before a failure stays.  Raises ProviderError, and OSError
+    where nothing can be written.
+    """
+    start = time.perf_counter()
+    budget = _Budget(limit, start + seconds)
+    with files.Lock(place.cache + "/" + place.scope + ".vec.lock") as held:
+        if not held:
+            return Update(0, 0, 0, 0.0, busy=True)
+        files.collect_temps(place.cache, now)
+        work = _Work(place, provider, env, now, budget)
+        try:
+            work.run()
+        except _OtherDims:
+            work.close()
+            work = _Work(place, provider, env, now, budget, afresh=True)
+            work.run()
+        finally:
+            work.close()
+        return Update(
+            work.embedded, work.kept, work.removed, time.perf_counter() - start, work.left
+        )
+
+
+class _Budget(NamedTuple):
+    """What an update may cost: texts to embed, None for all, and when its last batch begins."""
+
+    texts: Optional[int]
+    until: float
+
+    def batch(self, embedded: int) -> int:
+        """Return how many texts the next batch may hold after so many."""
+        if time.perf_counter() >= self.until:
+            return 0
+        return BATCH if self.texts is None else max(0, min(BATCH, self.texts - embedded))
+
+
+class _OtherDims(Exception):
+    """The provider's vectors are of another dimension than those that are kept."""
+
+
+def _opened(place: Place, label: str) -> Optional[Sidecar]:
+    """Open the vectors of a label; None where there are none that can be used."""
+    try:
+        found = Sidecar(place)
+    except IndexFault:
+        return None
+    if found.meta.get("label") != label or found.meta.get("key") != place.key:
+        found.close()
+        return None
+    return found
+
+
+class _Work:
+    """One update: what is known, what waits for vectors, and the counts."""
+
+    def __init__(
+        self,
+        place: Place,
+        provider: Provider,
+        env: Mapping[str, str],
+        now: float,
+        budget: _Budget,
+        afresh: bool = False,
+    ):
+        self.place, self.provider, self.env, self.now = place, provider, env, now
+        self.budget = budget
+        self.side = None if afresh else _opened(place, provider.label)
+        self.embedded = self.kept = self.removed = self.left = 0
+        self.frames, self.merge = (self.side.frames, self.side.torn) if self.side else (0, False)
+        self.known: Dict[bytes, Tuple[float, bytes]] = {}
+        self.waiting: List[Tuple[Found, bytes, List[Chunk]]] = []
+        self.missing: Dict[bytes, str] = {}
+
+    def close(self) -> None:
+        if self.side:
+            self.side.close()
+
+    def run(self) -> None:
+        changed, gone = self._compare()
+        if changed and self.side:
+            self.known = _by_digest(self.side)
+        if gone:
+            self._append([(name, None) for name in gone])
+        for number, found in enumerate(changed):
+            if not self.budget.batch(self.embedded + len(self.missing)):
+                self.left += len(changed) - number
+                break
+            self._take(found)
+            if len(self.missing) >= BATCH:
+                self._flush()
+        self._flush()
+        if self.side and (
+            self.merge or self.frames > min(MERGE_AT, max(16, self.side.records // 20))
+        ):
+            self._merge()
+
+    def _compare(self) -> Tuple[List[Found], List[str]]:
+        """Return (files whose vectors are missing or old, names whose file is gone), and count what
+        is kept.
+        """
+        listed, _ = walk(self.place)
+        if self.side is None:
+            return sorted(listed), []
+        damaged = _mend(self.side)
+        self.merge = self.merge or damaged
+        known, changed = _heads(self.side), []
+        racy = int(self.side.built * 1e9) - RACY
+        for found in sorted(listed):
+            name, _, mtime_ns, size = found
+            before = known.pop(name, None)
+            if (
+                before is None
+                or before[:2] != (mtime_ns, size)
+                or (mtime_ns > racy and _differs(self.place, name, before[2]))
+            ):
+                changed.append(found)
+            else:
+                self.kept += before[3]
+        self.removed = sum(head[3] for head in known.values())
+        return changed, sorted(known)
+
+    def _take(self, found: Found) -> None:
+        """Read a changed file; what can be made of known vectors is written with the next flush."""
+        data = _read(self.place, found[0])
+        if data is None:
+            if self.side and (found[0] in self.side.log or self.side.find(found[0]) >= 0):
+                self._append([(found[0], None)])
+            return
+        cut = chunks(records.from_bytes(found[0], data, found[2] / 1e9))
+        self.waiting.append((found, bytes.fromhex(files.sha256(data)[:16]), cut))
+        for chunk in cut:
+            if chunk.digest in self.known or chunk.digest in self.missing:
+                self.kept += 1
+            else:
+                self.missing[chunk.digest] = chunk.text
+
+    def _flush(self) -> None:
+        """Embed the texts that have no vector yet, and write the records that wait for them."""
+        from memory.doors.vectors import embedder
+
+        texts = [(digest.hex(), text) for digest, text in self.missing.items()]
+        while texts:
+            size = self.budget.batch(self.embedded)
+            if not size:
+                break
+            self._learn(embedder.embed(self.provider, texts[:size], self.env))
+            del texts[:size]
+        self.missing.clear()
+        frames: List[Tuple[str, Optional[Stored]]] = []
+        for found, checksum, cut in self.waiting:
+            there = [chunk for chunk in cut if chunk.digest in self.known]
+            self.left += len(there) < len(cut)
+            if there:
+                mtime_ns = found[2] if len(there) == len(cut) else UNFINISHED
+                frames.append((found[0], self._stored(mtime_ns, found[3], checksum, there)))
+        self.waiting.clear()
+        self._append(frames)
+
+    def _stored(self, mtime_ns: int, size: int, checksum: bytes, cut: Sequence[Chunk]) -> Stored:
+        """Return the vectors of a record, made of known ones."""
+        known = [self.known[chunk.digest] for chunk in cut]
+        return Stored(
+            mtime_ns,
+            size,
+            checksum,
+            [chunk.ordinal for chunk in cut],
+            [chunk.digest for chunk in cut],
+            [scale for scale, _ in known],
+            b"".join(numbers for _, numbers in known),
+        )
+
+    def _learn(self, vectors: Dict[str, Any]) -> None:
+        import numpy as np
+
+        matrix = np.stack(list(vectors.values()))
+        if self.side is None:
+            self._write(int(matrix.shape[1]), [])
+        assert self.side is not None
+        if matrix.shape[1] != self.side.dims:
+            raise _OtherDims
+        for digest, scale, numbers in zip(vectors, *vectorfile.quantise(matrix)):
+            self.known[bytes.fromhex(digest)] = (scale, numbers)
+        self.embedded += len(vectors)
+
+    def _append(self, changes: Sequence[Tuple[str, Optional[Stored]]]) -> None:
+        if not changes:
+            return
+        side = self.side
+        assert side is not None
+        frames = [vectorfile.frame(name, stored, side.find(name)) for name, stored in changes]
+        files.append(vectorfile.log_path(self.place, side.generation), b"".join(frames))
+        self.frames += len(frames)
+
+    def _merge(self) -> None:
+        """Write all anew, the log included."""
+        current = _opened(self.place, self.provider.label)
+        assert current is not None and self.side is not None
+        if self.merge:
+            current.log = {**self.side.log, **current.log}
+        try:
+            self._write(current.dims, current.each())
+        finally:
+            current.close()
+
+    def _write(self, dims: int, stored: Any) -> None:
+        meta = {
+            "key": self.place.key,
+            "label": self.provider.label,
+            "command": self.provider.digest,
+        }
+        files.replace(
+            vectorfile.path_of(self.place), vectorfile.encode(meta, dims, self.now, stored)
+        )
+        _sweep(self.place)
+        self.close()
+        self.side = Sidecar(self.place)
+        self.frames, self.merge = 0, False
+
+
+def _sweep(place: Place) -> None:
+    """Delete the logs of all generations: the file that was just written holds what they said."""
+    for item in files.posix.scandir(place.cache):
+        if item.name.startswith(place.scope + "-") and item.name.endswith(".veclog"):
+            files.remove(item.path)
+
+
+def _mend(side: Sidecar) -> bool:
+    """Take records with a damaged row for unknown, and tell whether there were any."""
+    if side.is_intact():
+        return False
+    bad = set(side.damaged(range(side.rows)))
+    for number in range(side.records):
+        first, after = side.span(number)
+        if not bad.isdisjoint(range(first, after)):
+            side.log.setdefault(side.name(number), None)
+            side.replaced.add(number)
+    return True
+
+
+def _heads(side: Sidecar) -> Dict[str, Tuple[int, int, bytes, int]]:
+    """Return name -> (mtime in ns, size, 8 bytes of the checksum, rows) of every record that has
+    vectors.
+    """
+    found = {}
+    for number in range(side.records):
+        mtime_ns, size, checksum, _ = side.file(number)
+        first, after = side.span(number)
+        found[side.name(number)] = (mtime_ns, size, checksum, after - first)
+    for name, stored in side.log.items():
+        found.pop(name, None)
+        if stored is not None:
+            found[name] = (stored.mtime_ns, stored.size, stored.checksum, len(stored.ordinals))
+    return found
+
+
+def _by_digest(side: Sidecar) -> Dict[bytes, Tuple[float, bytes]]:
+    """Return digest -> (scale, int8 numbers) of every row that is sound, those of records that
+    change or go included.
+    """
+    found: Dict[bytes, Tuple[float, bytes]] = {}
+    gone, dims = {name for name, stored in side.log.items() if stored is None}, side.dims
+    whole = [side.stored(i) for i in range(side.records) if side.name(i) not in gone]
+    for stored in (*whole, *filter(None, side.log.values())):
+        for i, digest in enumerate(stored.digests):
+            found[digest] = (stored.scales[i], stored.numbers[i * dims : i * dims + dims])
+    return found
+
+
+def _read(place: Place, name: str) -> Optional[bytes]:
+    try:
+        fd = place.open(name)
+    except OSError:
+        return None
+    try:
+        return files.read_fd(fd, records.READ_LIMIT)
+    except OSError:
+        return None
+    finally:
+        files.posix.close(fd)
+
+
+def _differs(place: Place, name: str, checksum: bytes) -> bool:
+    data = _read(place, name)
+    return data is None or bytes.fromhex(files.sha256(data)[:16]) != checksum
+
+
+def label_of(place: Place) -> str:
+    """Return the label of the model whose vectors are there, "" where there are none that can be
+    read.
+    """
+    try:
+        side = Sidecar(place)
+    except IndexFault:
+        return ""
+    try:
+        return side.meta.get("label", "")
+    finally:
+        side.close()
+
+
+def state(place: Place) -> Dict[str, Any]:
+    """Return what there is: rows, records, label, dims, bytes, frames of the log, `behind` (files
+    that an update would read or forget), and `problem`, "" where all bytes are those that were
+    written.
+    """
+    try:
+        side = Sidecar(place)
+    except IndexFault as error:
+        absent = not files.exists(vectorfile.path_of(place))
+        return {
+            "rows": 0,
+            "records": 0,
+            "label": "",
+            "dims": 0,
+            "bytes": 0,
+            "frames": 0,
+            "behind": 0,
+            "problem": "" if absent else str(error),
+        }
+    try:
+        known, listed = _heads(side), walk(place)[0]
+        same = sum(
+            known.get(name, ())[:2] == (mtime_ns, size) for name, _, mtime_ns, size in listed
+        )
+        there = sum(name in known for name, _, _, _ in listed)
+        log = vectorfile.log_path(place, side.generation)
+        size = sum(
+            files.posix.stat(path).st_size for path in (side.path, log) if files.exists(path)
+        )
+        problem = "damaged vectors" if not side.is_intact() else "a torn log" if side.torn else ""
+        return {
+            "rows": sum(head[3] for head in known.values()),
+            "records": len(known),
+            "label": side.meta.get("label", ""),
+            "dims": side.dims,
+            "bytes": size,
+            "frames": side.frames,
+            "behind": len(listed) - same + len(known) - there,
+            "problem": problem,
+        }
+    finally:
+        side.close()

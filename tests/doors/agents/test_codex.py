@@ -1,0 +1,175 @@
+"""Rollouts of Codex CLI, told as the host's sessions are."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from harness import agents
+
+from memory.core import frontmatter
+from memory.doors.agents import codex, otheragents
+from memory.session.entries import PROMPT, RESULT, TEXT, USE
+
+
+def entries(rows, project):
+    """The entries of a rollout."""
+    data = agents.jsonl(
+        [
+            {"timestamp": agents.stamp(at), "type": kind, "payload": payload}
+            for at, (kind, payload) in enumerate(rows)
+        ]
+    )
+    spoken = codex.Codex().spoken("/x.jsonl", data.encode(), {})
+    return list(otheragents.Rows(spoken.rows).read(""))
+
+
+def test_a_rollout_says_what_was_asked_done_and_told(project):
+    """The client's own words and repeated events are none; a patch is an edit a file; the exit
+    status comes from the output.
+    """
+    found = entries(agents.codex_rows(project), project)
+    assert [entry.text for entry in found if entry.kind == PROMPT] == [
+        "why does the parser fail on files from Windows?"
+    ]
+    assert [entry.text[:17] for entry in found if entry.kind == TEXT] == ["The parser failed"]
+    assert [(entry.name, next(iter(entry.data.values()))) for entry in found if entry.kind == USE][
+        :4
+    ] == [
+        ("Bash", "pytest tests/test_parse.py"),
+        ("Write", project + "/parse/bom.py"),
+        ("Edit", project + "/parse/main.py"),
+        ("Bash", "pytest tests/test_parse.py"),
+    ]
+    results = [entry for entry in found if entry.kind == RESULT]
+    assert [entry.failed for entry in results] == [True, False, False, False, False]
+    assert results[0].text.startswith("Exit code 1\ntests/test_parse.py:7") and {
+        entry.branch for entry in found
+    } == {"fix/bom"}
+
+
+def test_an_older_rollout_has_only_events(project):
+    rows = [
+        ("session_meta", {"session_id": "s", "cwd": project}),
+        ("event_msg", {"type": "user_message", "message": "hello there"}),
+        ("event_msg", {"type": "agent_message", "message": "General words."}),
+    ]
+    assert [(entry.kind, entry.text) for entry in entries(rows, project)] == [
+        (PROMPT, "hello there"),
+        (TEXT, "General words."),
+    ]
+
+
+@pytest.mark.parametrize(
+    "given", [{"cmd": 7}, {"command": []}, {}, {"command": ["apply_patch", 3]}, {"cmd": None}]
+)
+def test_calls_of_other_shapes_are_passed_over(project, given):
+    rows = [
+        ("session_meta", {"id": "s", "cwd": project}),
+        agents.called("c", "exec_command", **given),
+        agents.returned("c", {"odd": 1}),
+        agents.returned("z", None),
+        ("response_item", {"type": "reasoning"}),
+        ("compacted", None),
+    ]
+    assert [entry.kind for entry in entries(rows, project)] in ([], [USE, RESULT])
+
+
+def test_an_import_makes_a_checkpoint_and_a_conversation_once(ok, env, project, place):
+    """What failed and then passed, the files, the plan's open step, the outcome; a torn last line
+    costs nothing.
+    """
+    agents.codex(env["HOME"], agents.codex_rows(project))
+    would = json.loads(ok("import", "transcripts", "--agent", "codex", "--dry-run", "--json"))
+    assert would["records"] == {"checkpoints": 1, "conversations": 1}
+    told = json.loads(ok("import", "transcripts", "--agent", "codex", "--json"))
+    (name,) = told["checkpoints"]
+    page = frontmatter.parse(open(place.path(name), "rb").read())
+    assert page.meta["branch"] == "fix/bom" and page.meta["session"] == agents.ID
+    for words in (
+        "byte order mark stood before the first line",
+        "Document it",
+        "created `parse/bom.py`",
+    ):
+        assert words in page.body, page.body
+    talk = open(place.path(told["conversations"][0]), encoding="utf-8").read()
+    assert (
+        "✗ `pytest tests/test_parse.py`" in talk
+        and "unexpected U+FEFF" in talk
+        and "✓ `pytest tests/test_parse.py`" in talk
+    )
+    assert json.loads(ok("import", "transcripts", "--agent", "codex", "--json"))["before"] == 1
+
+
+def test_a_patch_that_deletes_and_moves_leaves_no_path_that_is_gone(ok, env, project, place):
+    """Removed files are told as that, a moved one by where it lies now; a patch that failed removed
+    nothing.
+    """
+
+    def patched(call, text, output):
+        return [
+            agents.item(
+                type="custom_tool_call",
+                name="apply_patch",
+                call_id=call,
+                input="*** Begin Patch\n%s*** End Patch\n" % text,
+            ),
+            agents.returned(call, output, "custom_tool_call_output"),
+        ]
+
+    rows = [
+        ("session_meta", {"id": agents.ID, "cwd": project}),
+        agents.said("user", "split the importer from the exporter, and drop what nobody calls"),
+        *patched(
+            "p1",
+            "*** Update File: a/from.py\n@@\n-a\n+b\n*** Add File: b/half.py\n+x\n",
+            "Exit code: 0\nOutput:\nDone",
+        ),
+        *patched(
+            "p2",
+            "*** Delete File: old/gone.py\n*** Update File: a/from.py\n*** Move to: a/to.py\n@@\n"
+            "-a\n+b\n*** Delete File: b/half.py\n",
+            "Exit code: 0\nOutput:\nDone",
+        ),
+        *patched(
+            "p3", "*** Delete File: a/kept.py\n", "Exit code: 1\nOutput:\nno such file a/kept.py"
+        ),
+        agents.said(
+            "assistant",
+            "The importer has a module of its own now, a/to.py; the exporter calls it "
+            "where it wrote before.",
+        ),
+    ]
+    agents.codex(env["HOME"], rows)
+    told = json.loads(ok("import", "transcripts", "--agent", "codex", "--json"))
+    page = frontmatter.parse(open(place.path(told["checkpoints"][0]), "rb").read())
+    assert page.meta["files"] == ["a/to.py"]
+    assert (
+        "removed `old/gone.py`, `a/from.py`, `b/half.py`" in page.body
+        and "taken back" not in page.body
+    )
+    talk = open(place.path(told["conversations"][0]), encoding="utf-8").read()
+    assert (
+        "removed `old/gone.py`, removed `a/from.py`, edited `a/to.py`" in talk
+        and "removed `a/kept.py`" not in talk
+    )
+
+
+def test_what_is_said_later_is_told_later(ok, env, project, place):
+    """A rollout that went on after its import brings what is new."""
+    rows = agents.codex_rows(project)
+    agents.codex(env["HOME"], rows)
+    ok("import", "transcripts", "--agent", "codex")
+    more = [
+        agents.said("user", "and now the documentation"),
+        agents.called("c9", "exec_command", cmd="make docs"),
+        agents.returned("c9", "Process exited with code 0\nOutput:\nbuilt"),
+        agents.said("assistant", "The manual says how byte order marks are stripped."),
+    ]
+    agents.codex(env["HOME"], [*rows, *more], torn=False)
+    (name,) = json.loads(ok("import", "transcripts", "--agent", "codex", "--json"))["checkpoints"]
+    page = open(place.path(name), encoding="utf-8").read()
+    assert (
+        "and now the documentation" in page
+        and "fail on files from Windows" not in page.partition("## Turns")[2]
+    )

@@ -1,0 +1,284 @@
+"""The local page in a real browser: what a person does there, by keys and on a phone; what its
+rules of accessibility say.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import http.server
+import os
+import shutil
+import subprocess
+import threading
+
+import pytest
+from harness import client, page, vault
+
+from memory.doors.page.pages import Pages
+
+NOW = 1795271452.0  # 2026-11-21T14:30:52Z
+CHROMIUM = (
+    shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+)
+QUIET = [
+    *(
+        "--headless=new --no-sandbox --disable-gpu --disable-quic --no-first-run "
+        "--disable-background-networking --disable-component-update --disable-sync"
+    ).split(),
+    "--host-resolver-rules=MAP evil.example 127.0.0.1",
+]
+PATHS = (
+    "/",
+    "/session/two",
+    "/record/l-cache",
+    "/review",
+    "/search?q=cache",
+    "/walls",
+    "/graph",
+    "/topics",
+    "/stats",
+    "/keys",
+)
+AXE = "axe-core@4.14.1"
+driver = pytest.importorskip(
+    "playwright.sync_api", reason="no playwright here; `install.sh --test` tries to bring it"
+)
+pytestmark = pytest.mark.skipif(
+    not CHROMIUM, reason="no Chromium here, such as Debian's package `chromium`"
+)
+
+
+@pytest.fixture(scope="module")
+def chromium(tmp_path_factory):
+    """One browser for all tests of this file."""
+    home = tmp_path_factory.mktemp("browser")
+    with driver.sync_playwright() as play:
+        started = play.chromium.launch(
+            executable_path=CHROMIUM, args=QUIET, env={**os.environ, "HOME": str(home)}
+        )
+        yield started
+        started.close()
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    top = tmp_path_factory.mktemp("page")
+    made = Pages(
+        page.stored(str(top / "home"), str(top / "project"), NOW), vault.settings(), lambda: NOW
+    )
+    with page.served(made) as served:
+        yield served
+
+
+@pytest.fixture
+def opened(chromium, site):
+    """Open the page in a window of its own: opened(width=..., color_scheme=...) -> the tab, on the
+    timeline.
+    """
+    with contextlib.ExitStack() as after:
+
+        def call(width=1280, **more):
+            window = chromium.new_context(viewport={"width": width, "height": 800}, **more)
+            after.callback(window.close)
+            tab = window.new_page()
+            tab.faults = []
+            tab.on("pageerror", lambda error: tab.faults.append(str(error)))
+            tab.on(
+                "console",
+                lambda said: tab.faults.append(said.text) if said.type == "error" else None,
+            )
+            tab.on(
+                "request",
+                lambda asked: (
+                    tab.faults.append(asked.url) if "127.0.0.1" not in asked.url else None
+                ),
+            )
+            address = site.gate.address()
+            tab.goto(address)
+            tab.base = address.partition("/open/")[0]
+            assert tab.url == tab.base + "/"
+            return tab
+
+        yield call
+
+
+def test_a_person_finds_an_answer_without_a_mouse(opened):
+    """A key for the search, hits while the words are typed, an arrow and Enter to the record, keys
+    back and on.
+    """
+    tab = opened()
+    tab.keyboard.press("/")
+    tab.keyboard.type("docker cac", delay=15)
+    tab.wait_for_selector(".hit h2:has-text('Docker cache')")
+    assert "1 hit" in tab.text_content("#said") or "hits" in tab.text_content("#said")
+    tab.keyboard.press("ArrowDown")
+    tab.keyboard.press("Enter")
+    tab.wait_for_url("**/record/l-cache")
+    assert tab.text_content("h1") == "Docker cache"
+    for keys, ending in (("u", "/"), ("gr", "/review"), ("gs", "/")):
+        for key in keys:
+            tab.keyboard.press(key)
+        tab.wait_for_url(tab.base + ending)
+    tab.keyboard.press("j")
+    tab.keyboard.press("j")
+    assert tab.evaluate("document.activeElement.className") == "go"
+    tab.keyboard.press("?")
+    tab.wait_for_url("**/keys")
+    assert tab.faults == []
+
+
+def test_what_is_typed_and_wiped_leaves_the_page_as_it_was(opened):
+    tab = opened()
+    tab.fill("#q", "zebra")
+    tab.wait_for_selector(".hit")
+    tab.fill("#q", "")
+    tab.wait_for_selector(".session")
+    tab.fill("#q", "zebra")
+    tab.press("#q", "Enter")
+    tab.wait_for_url("**/search?q=zebra")
+    assert page.SECRET in tab.text_content(".hits") and tab.faults == []
+
+
+def test_no_record_runs_anything(opened):
+    """Markup in a record is text; the browser reports no breach of the page's policy either."""
+    tab = opened()
+    tab.on("dialog", lambda box: tab.faults.append(box.message))
+    tab.goto(tab.base + "/record/l-zebra")
+    assert "<script>alert(1)</script>" in tab.text_content(".text") and tab.faults == []
+
+
+def test_colours_follow_the_system_until_the_reader_says_otherwise(opened):
+    """And stay so with the next page."""
+    paper = "getComputedStyle(document.body).backgroundColor"
+    light, dark = opened(color_scheme="light"), opened(color_scheme="dark")
+    by_day, by_night = light.evaluate(paper), dark.evaluate(paper)
+    assert by_day != by_night
+    dark.keyboard.press("d")
+    dark.goto(dark.base + "/walls")
+    assert dark.evaluate(paper) == by_day
+
+
+def test_a_phone_shows_every_page_without_scrolling_sideways(opened):
+    tab, wide = opened(width=360), []
+    for path in PATHS:
+        tab.goto(tab.base + path)
+        wide += [path] * (tab.evaluate("document.documentElement.scrollWidth") > 360)
+    assert wide == []
+
+
+@pytest.fixture(scope="module")
+def axe():
+    """The rules of accessibility; the test is skipped where npm does not reach them."""
+    folder = client.CACHE / AXE.replace("@", "-")
+    script = folder / "node_modules" / "axe-core" / "axe.min.js"
+    if not script.exists():
+        if not shutil.which("npm"):
+            pytest.skip("no npm to install %s with" % AXE)
+        done = subprocess.run(
+            ["npm", "install", "--no-audit", "--no-fund", "--prefix", str(folder), AXE],
+            env=client.ENV,
+            capture_output=True,
+            timeout=120,
+            check=False,
+        )
+        if done.returncode:
+            pytest.skip("npm could not install " + AXE)
+    return script.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("shade", ["light", "dark"])
+def test_nothing_keeps_anybody_out(opened, axe, shade):
+    """Every page, some in both colours: nothing serious or critical by axe's rules."""
+    tab = opened(color_scheme=shade)
+    found = []
+    for path in PATHS[1:4] if shade == "dark" else PATHS:
+        tab.goto(tab.base + path)
+        tab.evaluate(axe)
+        faults = tab.evaluate(
+            "axe.run(document, {resultTypes: ['violations']}).then(found => found.violations)"
+        )
+        found += [
+            (path, each["id"], [node["html"] for node in each["nodes"]][:2])
+            for each in faults
+            if each["impact"] in ("serious", "critical")
+        ]
+    assert found == []
+
+
+class Elsewhere(http.server.SimpleHTTPRequestHandler):
+    """Any address is an empty page."""
+
+    def do_GET(self):
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.end_headers()
+        self.wfile.write(b"<title>elsewhere</title>")
+
+    def log_message(self, *_):
+        """Nothing is logged."""
+
+
+TRIES = """async address => {
+  const said = [];
+  const read = async (name, way) => { try { said.push(name + ": " + await (await fetch(address, \
+way)).text()) } catch { } };
+  await read("fetch", {credentials: "include"});
+  await read("fetch without cors", {credentials: "include", mode: "no-cors"});
+  await read("post", {credentials: "include", method: "POST", body: "x"});
+  await Promise.all(["img", "script", "iframe", "object"].map(name => new Promise(done => {
+    const made = document.createElement(name);
+    made.onload = () => { if (made.contentDocument || !/frame|object/.test(name)) said.push(name + \
+": loaded"); done() };
+    made.onerror = done;
+    made[name === "object" ? "data" : "src"] = address;
+    document.body.append(made);
+    setTimeout(done, 700);
+  })));
+  return said;
+}"""
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "evil.example"])
+def test_a_page_of_another_server_gets_nothing(opened, host):
+    """In a browser that has the key: neither one of this machine, which is the same site, nor one
+    from elsewhere reads a thing.
+    """
+    tab = opened()
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Elsewhere) as evil:
+        threading.Thread(target=evil.serve_forever, daemon=True).start()
+        answers = []
+        tab.on(
+            "response",
+            lambda answer: answers.append(answer.status) if "/l-zebra" in answer.url else None,
+        )
+        for address in (
+            tab.base + "/record/l-zebra",
+            tab.base.replace("127.0.0.1", "evil.example") + "/record/l-zebra",
+        ):
+            tab.goto("http://%s:%d/" % (host, evil.server_port))
+            heard = tab.evaluate(TRIES, address)
+            assert [line for line in heard if line != "fetch without cors: "] == [], address
+            tab.evaluate("address => { location.href = address }", address)
+            tab.wait_for_url(address)
+            assert tab.text_content("body") in (
+                "the request came from another page",
+                "this page does not belong to that host",
+            )
+        evil.shutdown()
+        assert answers and set(answers) <= {403, 405}
+    tab.goto(tab.base + "/record/l-zebra")
+    assert page.SECRET in tab.text_content(".text")
+
+
+def test_a_page_that_has_ended_says_so(chromium, tmp_path):
+    """Instead of hits that never come."""
+    made = Pages(
+        page.stored(str(tmp_path / "h"), str(tmp_path / "p"), NOW), vault.settings(), lambda: NOW
+    )
+    window = chromium.new_context()
+    with page.served(made) as served:
+        tab = window.new_page()
+        tab.goto(served.gate.address())
+    tab.fill("#q", "zebra")
+    tab.wait_for_selector("#gone:visible")
+    window.close()

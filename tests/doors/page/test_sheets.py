@@ -1,0 +1,164 @@
+"""HTML of what is shown: markdown that anybody may have written, drawings, and the one file."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+
+import pytest
+from harness import page, vault
+
+from memory.doors.page import sheets
+from memory.doors.page.pages import Pages
+from memory.recall.relations import Edge, Node
+
+NOW = 1795271452.0
+
+
+def html(text: str) -> str:
+    return str(sheets.html_of(text, lambda id: "/x/record/" + id))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<script>alert(1)</script>",
+        "<img src=x onerror=alert(1)>",
+        "![a](https://evil.example/a.png)",
+        "[a](javascript:alert(1))",
+        "[a](JaVaScRiPt:alert(1))",
+        "[a](data:text/html,<script>alert(1)</script>)",
+        "<a href='vbscript:x'>a</a>",
+        "<iframe src=//evil.example>",
+        "<style>@import url(//evil.example)</style>",
+        "[a](file:///etc/passwd)",
+        "<svg/onload=alert(1)>",
+        "[a]: javascript:alert(1)\n\n[a]",
+        '```"><script>alert(1)</script>\nx\n```',
+        "| a |\n| - |\n| <script>alert(1)</script> |",
+        "<base href=//evil.example>",
+        "[[<script>alert(1)</script>]]",
+        "[[a|<img src=x onerror=alert(1)>]]",
+        "<form action=//evil.example><input></form>",
+        "a\x00b<scr\x00ipt>alert(1)</scr\x00ipt>",
+        '<math><mi//xlink:href="data:x,<script>alert(1)</script>">',
+        '<http://evil.example/" onmouseover=x>',
+    ],
+)
+def test_no_text_of_a_record_becomes_more_than_text(text):
+    """No element but those of prose, no attribute but an address of the web; pictures are not
+    fetched.
+    """
+    said = html(text)
+    for name, attributes in re.findall(r"<(\w+)((?:\s+[\w-]+(?:=\"[^\"]*\")?)*)", said):
+        assert name in sheets.TAGS, said
+        for key, value in re.findall(r"([\w-]+)=\"([^\"]*)\"", attributes):
+            assert key in ("href", "rel", "class", "title", "start", "align"), said
+            assert key != "href" or re.match(r"(?:https?:|mailto:|/x/record/)", value), said
+
+
+def test_markdown_reads_as_markdown():
+    """Headings stand below that of the page, tables and code are kept, a link to a record leads to
+    it.
+    """
+    said = html(
+        "# One\n\n## Two\n\n| a | b |\n| - | - |\n| 1 | 2 |\n\n"
+        "`code` and [[l-1|that one]], [[No such#part]], [web](https://example.org)"
+    )
+    assert (
+        "<h2>One</h2>" in said
+        and "<h3>Two</h3>" in said
+        and "<td>2</td>" in said
+        and "<code>code</code>" in said
+    )
+    assert (
+        '<a href="/x/record/l-1" class="record"' in said
+        and ">that one</a>" in said
+        and ">No such</a>" in said
+    )
+    assert 'href="https://example.org" rel="noopener noreferrer"' in said
+
+
+def test_a_text_without_end_is_cut_and_says_so():
+    """A page of a huge record is a page."""
+    assert "10 characters more are in the file" in html("z" * (sheets.MOST_MARKDOWN + 10))
+
+
+def test_one_line_keeps_its_code_and_nothing_else():
+    """It may stand inside a link."""
+    template = sheets.environment().from_string("{{ text|inline }}")
+    assert (
+        template.render(text="run `a <b>` [x](https://e.org) <i>y</i>")
+        == "run <code>a &lt;b&gt;</code> x &lt;i&gt;y&lt;/i&gt;"
+    )
+
+
+def test_a_drawing_is_the_same_each_time_and_holds_its_records():
+    """Linked ones stand nearer to each other than others do; what is too many is left out and
+    counted.
+    """
+    nodes = [
+        Node("p/learnings/%d.md" % n, "l-%d" % n, "Note %d" % n, "learning", float(n))
+        for n in range(50)
+    ]
+    edges = [
+        Edge(nodes[0], "related_to", "l-1", nodes[1]),
+        Edge(nodes[2], "related_to", "gone", None),
+        Edge(nodes[3], "related_to", "x", nodes[3]),
+    ]
+    one, again = sheets.drawing(nodes, edges), sheets.drawing(nodes, edges)
+    assert (
+        one == again
+        and len(one.dots) == sheets.DRAWN
+        and one.left_out == 10
+        and len(one.lines) == 1
+    )
+    assert all(0 <= dot.x <= one.side and 0 <= dot.y <= one.side for dot in one.dots)
+    far = sorted(
+        (one.dots[0].x - dot.x) ** 2 + (one.dots[0].y - dot.y) ** 2 for dot in one.dots[2:]
+    )
+    assert (one.dots[0].x - one.dots[1].x) ** 2 + (one.dots[0].y - one.dots[1].y) ** 2 < far[
+        len(far) // 2
+    ]
+    assert (
+        sheets.drawing([], []) == sheets.Drawing([], [], 0)
+        and len(sheets.drawing(nodes[:1], []).dots) == 1
+    )
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory):
+    top = tmp_path_factory.mktemp("sheets")
+    return Pages(
+        page.stored(str(top / "home"), str(top / "project"), NOW), vault.settings(), lambda: NOW
+    )
+
+
+def test_one_file_needs_nothing_else(pages):
+    """Its policy names its own script and style by their hashes, and there are no others; no
+    address leads out of it.
+    """
+    text = sheets.whole(pages.export(private=True, secrets=False))
+    policy = re.search(r"http-equiv=\"Content-Security-Policy\" content=\"([^\"]*)\"", text)[
+        1
+    ].replace("&#39;", "'")
+    for name in ("script", "style"):
+        (held,) = re.findall(r"<%s>(.*?)</%s>" % (name, name), text, re.S)
+        digest = base64.b64encode(hashlib.sha256(held.encode()).digest()).decode()
+        assert "%s-src 'sha256-%s'" % (name, digest) in policy
+    assert "default-src 'none'" in policy and not re.findall(r"\s(?:src|action)=", text)
+    assert all(target.startswith("#") for target in re.findall(r"<a[^>]* href=\"([^\"]*)\"", text))
+    assert page.SECRET in text and "alert(1)" in text and "<script>alert" not in text
+
+
+def test_one_file_holds_what_its_writer_chose(pages):
+    """The shared tier alone, unless the private one was asked for; secrets only where they were."""
+    shared = sheets.whole(pages.export(private=False, secrets=False))
+    assert (
+        "Told to all" in shared
+        and page.SECRET not in shared
+        and "ghp_" not in shared
+        and "[redacted:" in shared
+    )
+    assert "ghp_" in sheets.whole(pages.export(private=False, secrets=True))

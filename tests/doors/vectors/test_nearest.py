@@ -1,0 +1,151 @@
+"""The sections nearest to a query: what is found, in which order, whatever was replaced."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from harness import vault
+from harness.embedded import ask, matrix, names
+
+from memory.core import IndexFault
+from memory.doors.vectors import nearest, vectorfile, vectors
+
+np = pytest.importorskip("numpy")
+
+
+@pytest.fixture(autouse=True, params=[0, nearest.PLAIN], ids=["numpy", "plain"])
+def way(request, monkeypatch):
+    """Each test searches with NumPy, and without it where the rows are few."""
+    monkeypatch.setattr(nearest, "PLAIN", request.param)
+
+
+def written(place, found, per: int = 1, log: int = 0) -> None:
+    """Write vectors as records of `per` sections each, the last `log` of them into the log."""
+    scales, numbers = vectorfile.quantise(found)
+    stored = [
+        (
+            f"p/learnings/l{i:06d}.md",
+            vectorfile.Stored(
+                0,
+                0,
+                b"",
+                list(range(per)),
+                [bytes(16)] * per,
+                scales[i : i + per],
+                b"".join(numbers[i : i + per]),
+            ),
+        )
+        for i in range(0, len(found), per)
+    ]
+    Path(place.cache).mkdir(parents=True, exist_ok=True)
+    meta = {"key": place.key, "label": "x", "command": ""}
+    data = vectorfile.encode(meta, found.shape[1], 1.0, stored[: len(stored) - log])
+    Path(vectorfile.path_of(place)).write_bytes(data)
+    frames = b"".join(
+        vectorfile.frame(name, kept, -1) for name, kept in stored[len(stored) - log :]
+    )
+    Path(vectorfile.log_path(place, data[8:16].decode())).write_bytes(frames)
+
+
+@pytest.mark.parametrize("dims", [8, 13, 64, 100, 384])
+@pytest.mark.parametrize("log", [0, 7])
+def test_search_is_brute_force(place, dims, log):
+    """Order and similarity are those of all cosines, computed here in double precision; the log
+    counts as the file does.
+    """
+    found = matrix(900, dims)
+    written(place, found, per=3, log=log)
+    for query in matrix(5, dims, seed=2):
+        exact = found.astype(np.float64) @ query
+        order = np.argsort(-exact)[:20]
+        hits = nearest.search(place, query * 3.0, 20)
+        similar = {(f"p/learnings/l{i // 3 * 3:06d}.md", i % 3): exact[i] for i in range(900)}
+        assert [value for _, _, value in hits] == sorted(
+            (value for _, _, value in hits), reverse=True
+        )
+        for name, ordinal, value in hits:
+            assert abs(similar[name, ordinal] - value) < 0.01
+            assert similar[name, ordinal] > exact[order[-1]] - 0.01
+
+
+def test_the_approximate_search_finds_the_nearest(place):
+    """Above EXACT rows: at least 0.95 of the exact best ten, on clustered vectors; damage in what
+    it reads is still seen.
+    """
+    found = matrix(12_000, 96, clusters=60)
+    written(place, found)
+    hits = 0
+    for query in matrix(30, 96, seed=3) + found[:30] * 2:
+        exact = nearest.search(place, query, 10, exact=True)
+        near = nearest.search(place, query, 10)
+        hits += len({hit[0] for hit in exact} & {hit[0] for hit in near})
+        assert near[0] == exact[0]
+    assert hits >= 0.95 * 300
+    path = Path(vectorfile.path_of(place))
+    good = path.read_bytes()
+    vector = good.index(vectorfile.quantise(found[:1])[1][0], len(good) - 12_000 * 97)
+    for at in (vector + 5, len(good) - 12_000 * 96 - 1000):
+        path.write_bytes(good[:at] + bytes([good[at] ^ 0x10]) + good[at + 1 :])
+        with pytest.raises(IndexFault):
+            nearest.search(place, found[0], 10)
+
+
+def test_bits_are_counted_without_numpy_2(monkeypatch):
+    """The table gives what `bitwise_count` gives."""
+    words = np.random.default_rng(1).integers(0, 2**63, (50, 3), np.uint64)
+    known = [bin(int(word)).count("1") for word in words[:, 1]]
+    assert nearest._bits(words[:, 1]).tolist() == known
+    monkeypatch.delattr(np, "bitwise_count", raising=False)
+    assert nearest._bits(words[:, 1]).tolist() == known
+
+
+@pytest.mark.parametrize("most", [0, 10_000])
+def test_equal_similarities_are_ordered_by_name(place, monkeypatch, most):
+    """The same vectors in 3,000 records: the first names, every time, also where only some are
+    compared.
+    """
+    monkeypatch.setattr(nearest, "EXACT", most)
+    written(place, np.repeat(matrix(1, 64), 3000, axis=0), log=3)
+    for _ in range(2):
+        assert names(place, matrix(1, 64)[0], 4) == [f"p/learnings/l{i:06d}.md" for i in range(4)]
+
+
+@pytest.mark.parametrize("most", [0, 10_000])
+def test_a_replaced_record_is_found_by_its_new_words_alone(
+    store, provider, env, now, monkeypatch, most
+):
+    """What a frame says hides the rows in the file."""
+    monkeypatch.setattr(nearest, "EXACT", most)
+    vectors.update(store, provider, env, now)
+    vectors.update(store, provider, env, now)
+    old = ask(provider, env, " ".join(f"word9x{j}" for j in range(12)))
+    before = {name: value for name, _, value in nearest.search(store, old, 30)}
+    vault.put(store, "p/learnings/l09.md", "Other", "pears apples plums")
+    vectors.update(store, provider, env, now)
+    assert vectors.state(store)["frames"] == 1
+    after = {name: value for name, _, value in nearest.search(store, old, 30)}
+    assert (
+        before["p/learnings/l09.md"] > 0.9 > 0.6 > after["p/learnings/l09.md"] and len(after) == 30
+    )
+    assert names(store, ask(provider, env, "pears apples plums"), 1) == ["p/learnings/l09.md"]
+
+
+def test_a_section_counts_once(place, provider, env, now):
+    """Several chunks of one section are one hit, with the best of them."""
+    vault.put(place, "p/learnings/long.md", "Long", " ".join(f"word{i % 200}" for i in range(1000)))
+    vault.put(place, "p/learnings/short.md", "Short", "another thing")
+    vectors.update(place, provider, env, now)
+    hits = nearest.search(place, ask(provider, env, "word1 word2"), 10)
+    assert sorted(hit[:2] for hit in hits) == [
+        ("p/learnings/long.md", 0),
+        ("p/learnings/short.md", 0),
+    ]
+
+
+@pytest.mark.parametrize("limit", [0, 1, 29, 30, 1000])
+def test_any_limit(store, provider, env, now, limit):
+    """None, all, and more than there are."""
+    vectors.update(store, provider, env, now)
+    vectors.update(store, provider, env, now)
+    assert len(nearest.search(store, np.ones(64, np.float32), limit)) == min(limit, 30)
