@@ -28,11 +28,15 @@ def note(
     now: float,
     source: str = "human",
 ) -> Record:
-    """Write a checkpoint by hand; its title is the first clause of the note.
+    """Write a checkpoint by hand from a note.
 
-    words: the note (markdown; <private> parts are left out).  labels: tags.  session: id of the
-    running session, or "".  now: seconds since the epoch.  source: human or agent.  Raises
-    UsageError for an empty note, StoreError where it reads back wrong.
+    Its title is the note's first clause.
+    words: the note (markdown; <private> parts are left out).
+    labels: tags.
+    session: id of the running session, or "".
+    now: seconds since the epoch.
+    source: human or agent.
+    Raises UsageError for an empty note, StoreError where it reads back wrong.
     """
     from memory.store import activeplan
 
@@ -129,7 +133,10 @@ def draft(
 
 
 def _changed(held: Sequence[Turn]) -> list[str]:
-    """Return the last change, where something else ended the session: request and opening."""
+    """Return a line on the last turn with changes.
+
+    Its request and opening; [] where that turn ended the session.
+    """
     changed = [turn for turn in held if any(piece.kind == FILE for piece in turn.pieces)]
     if not changed or changed[-1] is held[-1]:
         return []
@@ -139,7 +146,7 @@ def _changed(held: Sequence[Turn]) -> list[str]:
 
 
 def _work(pages: Sequence[dict[str, list[str]]], held: Sequence[Turn]) -> list[str]:
-    """Name the last commit, the pull request and the files edited since the commit."""
+    """Return lines on the last commit, pull request and uncommitted edits."""
     done = [line for page in reversed(pages) for line in page.get("done", ())]
     commits = [line for line in done if line.startswith("commit ")]
     pulls = [line for line in done if line.startswith("pull request ")]
@@ -159,7 +166,10 @@ def _work(pages: Sequence[dict[str, list[str]]], held: Sequence[Turn]) -> list[s
 
 
 def _requests(pages: Sequence[dict[str, list[str]]], held: Sequence[Turn]) -> list[str]:
-    """Return what was asked, newest first; without turns what the checkpoints say of it."""
+    """Return the user's requests, newest first.
+
+    Without turns the requests in the checkpoints' pages.
+    """
     asked = [turn.request for turn in held if turn.request and turn.asked != GOES_ON]
     if not held:
         told = [line for page in reversed(pages) for line in page.get("turns", ())]
@@ -168,14 +178,14 @@ def _requests(pages: Sequence[dict[str, list[str]]], held: Sequence[Turn]) -> li
 
 
 def _plan(plan: Record | None) -> list[str]:
-    """Name a plan's open steps, the plan with the first."""
+    """Return [a line with a plan's open steps], [] without a plan."""
     todo = [text for _, ticked, text in steps(plan.body) if not ticked] if plan else []
     left = "; ".join(todo) or "no open step"
     return ["plan [%s] %s: %s" % (plan.id, one_line(plan.title), left)] if plan else []
 
 
 def _sources(checkpoints: Sequence[Record]) -> str:
-    """Write where a handoff comes from: ids, branch and commit."""
+    """Write the sources of a handoff: ids, branch and commit."""
     meta = checkpoints[0].meta
     ids = ", ".join("[%s]" % record.id for record in checkpoints[:4])
     ids += " and %d more" % (len(checkpoints) - 4) if len(checkpoints) > 4 else ""

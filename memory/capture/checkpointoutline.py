@@ -51,7 +51,7 @@ class Outline(NamedTuple):
 
 
 def outline(record: Record) -> Outline:
-    """Take a checkpoint apart; a body of any shape gives an outline."""
+    """Parse a checkpoint of any shape into an outline."""
     found = _sections(record.body)
     asked = [line[6:].partition(" → ")[0] for line in found["turns"]]
     said = [sentence for line in found["said"] for sentence in sentences(line)]
@@ -69,8 +69,9 @@ def outline(record: Record) -> Outline:
 
 
 def _sections(body: str) -> dict[str, list[str]]:
-    """Return the lines under each known heading, without code; those under none stand under
-    `said`.
+    """Return the lines under each known heading, without code.
+
+    Other lines are under `said`.
     """
     found: dict[str, list[str]] = {name: [] for name in (*_SECTIONS.values(), "said")}
     for row in _rows(body):
@@ -81,9 +82,9 @@ def _sections(body: str) -> dict[str, list[str]]:
 
 
 def sections(body: str) -> dict[str, list[str]]:
-    """Return a page's lines by their heading in small letters, "" for none.
+    """Return a page's lines by lower-case heading, "" for none.
 
-    Marks of lists, code and steps that are ticked are left out.
+    Marks of lists, code and ticked steps are left out.
     """
     found: dict[str, list[str]] = {"": []}
     for row in _rows(body):
@@ -105,7 +106,7 @@ class _Row(NamedTuple):
 
 
 def _rows(body: str) -> Iterator[_Row]:
-    """Yield the lines of a page that say something, without code and headings."""
+    """Yield the lines of a page without code, headings and blanks."""
     section = ""
     for line, fenced in tokeniser.coded(body.split("\n")):
         level, title = (0, "") if fenced else tokeniser.heading(line)

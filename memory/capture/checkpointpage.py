@@ -72,16 +72,20 @@ _TOOLS = frozenset(
 
 
 def paths_of(facts: Facts) -> tuple[list[str], list[str]]:
-    """Return (files made, files changed), each once, in the order of the first touch."""
+    """Return (files made, files changed), in order of first touch.
+
+    Each once.
+    """
     made = {edit.path for edit in facts.edits if edit.made}
     every = list(dict.fromkeys(edit.path for edit in facts.edits if not edit.undone))
     return [path for path in every if path in made], [path for path in every if path not in made]
 
 
 def names(facts: Facts, taken: Callable[[str], bool] = lambda name: False) -> tuple[str, list[str]]:
-    """Return (a title of at most 70 characters, the first request where that is another).
+    """Return (title, [first request unless used as title]).
 
-    taken: tells whether another checkpoint of the day bears a name.
+    The title has at most 70 characters.
+    taken: tells whether another checkpoint of the day has a name.
     """
     found = titles.titles(facts.turns, facts.title, [subject for _, subject, _ in facts.commits])
     earlier = openings.topic(facts.earlier) if facts.earlier else ""
@@ -95,7 +99,10 @@ def names(facts: Facts, taken: Callable[[str], bool] = lambda name: False) -> tu
 
 
 def _made_of(facts: Facts) -> str:
-    """Name work that nobody put into words by what it touched."""
+    """Return a title from the files or commands of the work.
+
+    For work that nobody put into words.
+    """
     made, changed = paths_of(facts)
     if facts.withdrawn and not facts.turns:
         return "Taken back by a rewind"
@@ -107,7 +114,7 @@ def _made_of(facts: Facts) -> str:
 
 
 def tags(facts: Facts) -> list[str]:
-    """Return up to five tags: languages of the files, then programs that ran."""
+    """Return up to five tags: languages of the files, then programs."""
     every = [_LANGUAGES.get(edit.path.rpartition(".")[2].lower(), "") for edit in facts.edits]
     every = sorted(set(filter(None, every)), key=lambda tag: (-every.count(tag), tag))[:3]
     programs = (run.key.partition(" ")[0] for run in facts.runs)
@@ -115,7 +122,10 @@ def tags(facts: Facts) -> list[str]:
 
 
 def worth(facts: Facts) -> bool:
-    """Tell whether anything is worth a checkpoint: work, a decision, a report, an answer."""
+    """Tell whether facts are worth a checkpoint.
+
+    Work, a decision, a report or an answer is.
+    """
     if facts.edits or facts.commits or facts.runs or facts.reports:
         return True
     asked = [turn for turn in facts.turns if turn.asked != turns.SUMMARY]
@@ -131,9 +141,7 @@ def _is_wide(text: str) -> bool:
 
 
 def is_answered(facts: Facts) -> bool:
-    """Tell whether something was asked that says what it is about, and answered, however
-    shortly.
-    """
+    """Tell whether a meaningful request was answered, however shortly."""
     asked = (turn for turn in facts.turns if turn.asked in ("", turns.SLASH, turns.TEAM))
     return any(openings.outcome(turn) and openings.topic(turn.request) for turn in asked)
 
@@ -159,13 +167,14 @@ def body(facts: Facts) -> str:
 
 
 def gone_on(text: str) -> str:
-    """Return a checkpoint's text as it reads once its session went on behind it."""
+    """Return a checkpoint's text reworded for a session that continued."""
     return text.replace("- " + LEFT, "- " + WENT_ON).replace(FAILS, FAILED)
 
 
 def _withdrawn(facts: Facts) -> list[str]:
-    """Return a line for each turn that a rewind took back; what git was told stands whatever the
-    client took back.
+    """Return a line for each turn withdrawn by a rewind.
+
+    A commit stands whatever the client took back.
     """
     lines = []
     for turn in facts.withdrawn[-WITHDRAWN:]:
@@ -202,8 +211,9 @@ def fitted(sections: list[tuple[str, list[str], int]], most: int) -> str:
 
 
 def _last(facts: Facts) -> list[str]:
-    """Return where the work stands: the opening of the last final statement, or what was in
-    progress.
+    """Return lines on where the work stands.
+
+    The opening of the last final statement, or the request in progress.
     """
     turn = openings.closing(facts.turns)
     if turn is None:
@@ -224,11 +234,10 @@ def _last(facts: Facts) -> list[str]:
 
 
 def _turns(facts: Facts, room: int) -> list[str]:
-    """Return a line for each turn, its request and the opening of its outcome, in about `room`
-    characters.
+    """Return a line for each turn, in about `room` characters.
 
-    Where not all fit, each gets less; where that does not do, the oldest are left out, but the
-    first.
+    Its request and the opening of its outcome.  Where not all fit, each gets less; where that does
+    not do, the oldest are left out, but the first.
     """
     told = [turn for turn in facts.turns if turn.asked != turns.SUMMARY]
     most = max(2, room // LEAST_LINE)
@@ -252,7 +261,7 @@ def _turn_line(turn: Turn, most: int, is_last: bool, alone: bool) -> str:
 
 
 def _doing(turn: Turn) -> str:
-    """Say what was last done in a turn that came to no statement."""
+    """Return the last actions of a turn without a statement."""
     done = [
         at_word(conversationpage.run_line(piece)[2:], 140)
         if piece.kind == turns.RUN
@@ -318,7 +327,7 @@ def _done(facts: Facts) -> list[str]:
 
 
 def _reports(facts: Facts) -> list[str]:
-    """Return the openings of what subagents reported, the last ones."""
+    """Return the openings of the last reports by subagents."""
     told = [
         (piece.name, piece.text)
         for turn in facts.turns
@@ -340,8 +349,9 @@ def _reports(facts: Facts) -> list[str]:
 
 
 def _commands(facts: Facts, mended: list[Fix]) -> list[str]:
-    """Return the commands that failed, each with the call that then worked; checks stand
-    elsewhere.
+    """Return the failed commands, each with its later success.
+
+    Checks are in other sections.
     """
     told = {fix.failure.command for fix in mended}
     lines = []
@@ -371,8 +381,9 @@ def _commands(facts: Facts, mended: list[Fix]) -> list[str]:
 
 
 def quoted(command: str, most: int = 160) -> str:
-    """Quote a command or a path: its first line, at most `most` characters, without its `cd` and
-    where its output went.
+    """Quote the first line of a command or path.
+
+    At most `most` characters, without its `cd` and its output's pipe.
     """
     first, newline, _ = re.sub(r"^cd \S+ && ", "", command).strip().partition("\n")
     first = re.sub(r"(?: 2>&1)?(?: \| (?:tail|head)(?: -n?\s?\d+)?)?$", "", first) or first
@@ -380,7 +391,10 @@ def quoted(command: str, most: int = 160) -> str:
 
 
 def _fix(fix: Fix) -> str:
-    """Tell a failure by its telling line, and what was edited or run until it passed."""
+    """Describe a failure and its fix in one line.
+
+    The failure's telling line, and what was edited or run until it passed.
+    """
     why = one_line(fix.failure.detail.partition("\n")[0], 160)
     by = ", ".join(map(code, fix.files[:4])) or " and ".join(map(quoted, fix.commands))
     other = (
@@ -399,7 +413,7 @@ def _fix(fix: Fix) -> str:
 
 
 def _failing_at_end(facts: Facts) -> list[str]:
-    """Return what fails at the end, each command with its telling line."""
+    """Return the commands failing at the end, with their telling lines."""
     failing = fixes.open_failures([*facts.failing, *facts.runs])[-MOST_OPEN:]
     reasons = [
         (run, run.detail.partition("\n")[0] or run.summary or run.outcome) for run in failing

@@ -31,10 +31,11 @@ MOST = 300_000  # characters of a file; what comes after goes into another
 def keep(
     keeper: Store, settings: config.Config, state: State, session: str, named: str, since: str
 ) -> str:
-    """Bring the session's conversation up to date and return its id; "" where there is none.
+    """Update the session's conversation and return its id, or "".
 
-    named: the id that the session's checkpoints have for it, "" for none.  since: the day on which
-    it began.  Raises OSError, StoreError.
+    named: the conversation's id in the session's checkpoints, or "".
+    since: the day on which it began.
+    Raises OSError, StoreError.
     """
     if not settings["capture.conversations"] or state.talk == GONE:
         return ""
@@ -55,7 +56,10 @@ def keep(
 
 
 def is_forgotten(place: Place, state: State, session: str) -> bool:
-    """Tell whether a person forgot a session, so that nothing of it is written again."""
+    """Tell whether a person forgot a session.
+
+    Then nothing of it is written again.
+    """
     known = state.talk.startswith("p/") and files.exists(place.path(state.talk))
     if known or not files.is_folder(place.private + "/archive"):
         return False
@@ -65,7 +69,7 @@ def is_forgotten(place: Place, state: State, session: str) -> bool:
 
 
 def close(state: State) -> None:
-    """End the stretch: what the file holds by now stays as it is."""
+    """End the stretch: the file's present text stays."""
     state.base += state.grown
     state.grown = 0
     state.day = next((turn.at[:10] for turn in reversed(state.facts.told)), state.day)
@@ -74,7 +78,10 @@ def close(state: State) -> None:
 
 
 def _find(place: Place, state: State, session: str, since: str) -> None:
-    """Take up the file of a session whose state was lost, or that is told again from its start."""
+    """Find the conversation file of a session with a lost state.
+
+    Or of a session told again from its start.  Sets the state's fields.
+    """
     root = place.private + "/" + FOLDERS[KIND]
     days = [day for day in progress.names(root) if day >= since]
     for name in [
@@ -98,7 +105,10 @@ def _turns_of(place: Place, name: str) -> int:
 
 
 def _body(place: Place, name: str) -> str:
-    """Return the text of a conversation, all of it: a record is read to a megabyte only."""
+    """Return the whole text of a conversation.
+
+    A record is read to a megabyte only.
+    """
     return frontmatter.parse(files.read(place.path(name), 64 << 20)).body.strip("\n")
 
 
@@ -134,10 +144,10 @@ def _begun(keeper: Store, state: State, session: str, told: str) -> str:
 
 
 def turns_of(keeper: Store, record: Record, every: Sequence[Record] = ()) -> tuple[Turn, ...]:
-    """Return the turns of the conversation that a checkpoint names, without private parts; empty
-    where there is none.
+    """Return the turns of a checkpoint's conversation, without private parts.
 
-    every: the checkpoints of its session; turns of another branch, no trunk, are left out by them.
+    every: the checkpoints of its session; by them turns of another branch, no trunk, are left out.
+    Empty where there is no conversation.
     """
     named = record.meta.get("conversation")
     try:
@@ -159,12 +169,12 @@ def turns_of(keeper: Store, record: Record, every: Sequence[Record] = ()) -> tup
 
 
 def portions(held: Sequence[Turn], ends: Sequence[float]) -> list[tuple[Turn, ...]]:
-    """Share the turns of a session out among its checkpoints, and return last what none of them
-    tells.
+    """Share a session's turns out among its checkpoints.
 
-    ends: the instants up to which these tell, in their order.  Turns know the minute alone: one
-    that goes on in the last minute goes on after it, and so does one that was asked in it where the
-    next checkpoint would have none.
+    Returns the turns of each, and last the turns after them.
+    ends: the instants up to which the checkpoints tell, in their order.
+    Turns know the minute alone: a turn that goes on in the last minute goes on after it, and so
+        does one asked in it where the next checkpoint would have none.
     """
     out, left = list[list[Turn]](), list(held)
     for until in ends:
@@ -191,8 +201,9 @@ def portions(held: Sequence[Turn], ends: Sequence[float]) -> list[tuple[Turn, ..
 
 
 def first_turns(body: str, number: int) -> str:
-    """Return a page up to the end of a turn; number: of turns, 0 for what stands above the
-    first.
+    """Return a page up to the end of a turn.
+
+    number: of turns, 0 for the text above the first.
     """
     if "```" not in body and "~~~" not in body:
         return _cut_before(body, number)
@@ -206,7 +217,10 @@ def first_turns(body: str, number: int) -> str:
 
 
 def _cut_before(body: str, number: int) -> str:
-    """Return a page without code up to the heading of a turn, counted from 0."""
+    """Return a page without code up to a turn's heading.
+
+    number: of the turn, from 0.
+    """
     text = "\n" + body
     at = text.find("\n## ")
     while at >= 0:
@@ -250,8 +264,9 @@ def _written_on(keeper: Store, state: State, told: str) -> str:
 
 
 def _before(state: State, body: str) -> str:
-    """Return what stands before this stretch, with the turns that are told anew since a rewind took
-    some of them back.
+    """Return the conversation before this stretch.
+
+    With the turns written anew since a rewind took some of them back.
     """
     kept = first_turns(body, state.base - len(state.retold))
     if not state.retold:
@@ -261,7 +276,10 @@ def _before(state: State, body: str) -> str:
 
 
 def _named_anew(held: Sequence[Turn], title: object) -> dict[str, Any]:
-    """Return another title where the one that a conversation has is that of what was taken back."""
+    """Return {"title": new} where the title is from withdrawn turns.
+
+    Else {}.
+    """
     gone = [
         Turn(turn.at, turn.request, "", turn.pieces) for turn in held if turn.asked == WITHDRAWN
     ]

@@ -137,8 +137,9 @@ def _section(turn: Turn, dated: bool) -> str:
 
 
 def _leads_on(pieces: Sequence[Piece], number: int) -> bool:
-    """Tell whether a piece only leads on to the call behind it: one short line that ends in a
-    colon.
+    """Tell whether a piece only leads on to the next call.
+
+    One short line that ends in a colon.
     """
     piece, after = pieces[number], pieces[number + 1 : number + 2]
     bare = piece.text.strip()
@@ -153,8 +154,9 @@ def _leads_on(pieces: Sequence[Piece], number: int) -> bool:
 
 
 def _summed(text: str) -> str:
-    """Return what the client's summary adds to the turns above it: without its copies of requests,
-    files and code.
+    """Return the client's summary without its copied parts.
+
+    Requests, files and code are in the turns above.
     """
     lines = [line for line, code in tokeniser.coded(text.split("\n")) if not code]
     parts = re.split(r"(?m)^(?=\s{0,3}(?:#+ |\*\*)?\d+\. )", "\n".join(lines))
@@ -173,7 +175,7 @@ def _block(piece: Piece) -> str:
 
 
 def _line(piece: Piece) -> str:
-    """Return a piece as a line of a list, "" for one that is prose."""
+    """Return a piece as a list line, "" for prose."""
     if piece.kind == RUN:
         return run_line(piece)
     if piece.kind == FILE:
@@ -193,7 +195,10 @@ def _line(piece: Piece) -> str:
 
 
 def run_line(piece: Piece) -> str:
-    """Return a run as a line: its mark, what ran, how it ended where it did not pass, and why."""
+    """Return a run as a line: mark, command, outcome, cause.
+
+    Outcome and cause only where it did not pass.
+    """
     mark = "✗" if piece.failed else {shell.OK: "✓", shell.DECLINED: "⊘"}.get(piece.outcome, "·")
     what = (piece.name + " " if piece.name else "") + code(at_word(one_line(piece.text), COMMAND))
     told = (
@@ -206,7 +211,7 @@ def run_line(piece: Piece) -> str:
 
 
 def code(text: str) -> str:
-    """Quote a text as one line of code, whatever signs it holds."""
+    """Quote a text as one line of code, backticks included."""
     text = one_line(text)
     ticks = "`"
     while ticks in text:
@@ -219,8 +224,9 @@ def _quoted(text: str) -> str:
 
 
 def lowered(text: str) -> str:
-    """Return markdown without headings: they are set in bold, an open block of code is closed, a
-    long one clipped.
+    """Return markdown with its headings set in bold.
+
+    An open block of code is closed, a long block clipped.
     """
     out: list[str] = []
     fence, length = "", 0
@@ -245,11 +251,11 @@ def lowered(text: str) -> str:
 
 
 def parse(body: str, day: str = "") -> tuple[Turn, ...]:
-    """Take the page of a conversation apart, edited by hand or not; text above the first turn
-    belongs to none.
+    """Parse a conversation's page into turns, edited by hand or not.
 
-    body: markdown.  day: the day of the first turn, such as `2026-01-24`: that of the record's
-    `created`.
+    body: markdown.
+    day: of the first turn, such as `2026-01-24`: that of the record's `created`.
+    Text above the first turn is left out.
     """
     found: list[Turn] = []
     for head, lines, marked in sections(body):
@@ -273,7 +279,7 @@ def parse(body: str, day: str = "") -> tuple[Turn, ...]:
 
 
 def sections(body: str) -> Iterator[tuple[re.Match[str], list[str], list[bool]]]:
-    """Yield (the match of its heading, its lines, whether each of them is code) of each turn."""
+    """Yield (heading's match, lines, whether each is code) of each turn."""
     head: re.Match[str] | None = None
     lines: list[str] = []
     marked: list[bool] = []
@@ -291,7 +297,10 @@ def sections(body: str) -> Iterator[tuple[re.Match[str], list[str], list[bool]]]
 
 
 def _fill(turn: Turn, lines: list[str], marked: list[bool]) -> None:
-    """Sort the lines of a section into the pieces of its turn.  marked: which lines are code."""
+    """Sort a section's lines into the pieces of its turn.
+
+    marked: which lines are code.
+    """
     prose: list[str] = []
     number = 0
     while number < len(lines):
@@ -330,7 +339,7 @@ def _say(turn: Turn, prose: list[str]) -> None:
 
 
 def _pieces(line: str) -> list[Piece]:
-    """Return what a line of a list says of what was done, empty for any other line."""
+    """Return the pieces in a list line, [] for any other line."""
     if not line.startswith("- "):
         return []
     run = _RUN.match(line)

@@ -23,7 +23,7 @@ _NO = re.compile(
 
 
 def decisions(held: Sequence[Turn]) -> list[str]:
-    """Return what was decided in some turns, one line each, the newest last."""
+    """Return the decisions in some turns, one line each, newest last."""
     found = [line for number in range(len(held)) for line in _of_turn(held, number)]
     return list(dict.fromkeys(found))[-MOST:]
 

@@ -52,8 +52,9 @@ _PLANNED = re.compile(r"(?<!\s)\s*implement the following plan:\s*", re.I)
 
 @dataclass
 class Edit:
-    """A file made or changed: when last, its path, whether it was made, whether git threw it
-    away.
+    """A file made or changed.
+
+    at: the last time.  made: whether it was made.  undone: whether git threw it away.
     """
 
     at: str
@@ -64,19 +65,30 @@ class Edit:
 
 @dataclass
 class Facts:
-    """What a stretch of a session did.
+    """The facts of a stretch of a session.
 
-    turns: what was asked and what came of it, oldest first.  withdrawn: those that a rewind took
-    back; nothing else tells of them.  runs: commands that mattered.  edits: files, oldest first.
-    commits: (hash or "", subject, when).  reports: last words of each subagent by its file; tasks:
-    what each was for.  findings: of the last report of a linter or compiler (see `findings`).
-    printed: see `tellingline.learn`.  pending: tool calls without a result yet.  todos: [text,
-    status, perhaps its id].  failing: failures of before; touched: files edited before.  title: the
-    client's name for the session, by: which of its kinds.  earlier: the last request before this
-    stretch.  early: checksum of what a hook told before the transcript.  muted: "" | "text" (it may
-    quote memories) | "all" (our own prompt).  bang: the person's `!` command so far.  until: the
-    latest instant.  branch, cwd: as the host says.  typed: a person typed a request, in this
-    stretch or one before.
+    turns: requests and their results, oldest first.
+    withdrawn: turns that a rewind took back; nothing else tells of them.
+    runs: commands that mattered.
+    edits: files, oldest first.
+    commits: (hash or "", subject, when).
+    reports: last words of each subagent by its file.
+    tasks: the task of each subagent.
+    findings: of the last report of a linter or compiler (see `findings`).
+    printed: see `tellingline.learn`.
+    pending: tool calls without a result yet.
+    todos: [text, status, perhaps its id].
+    failing: earlier failures.
+    touched: files edited before.
+    title: the client's name for the session.
+    by: its kind of name.
+    earlier: the last request before this stretch.
+    early: checksum of a statement from a hook, not yet in the transcript.
+    muted: "" | "text" (it may quote memories) | "all" (our own prompt).
+    bang: the person's `!` command so far.
+    until: the latest instant.
+    branch, cwd: as the host says.
+    typed: a person typed a request, in this stretch or one before.
     """
 
     turns: list[Turn] = field(default_factory=list)
@@ -105,7 +117,7 @@ class Facts:
 
     @property
     def told(self) -> list[Turn]:
-        """Every turn in its order, those among them that were taken back."""
+        """Every turn in order, withdrawn turns included."""
         return (
             sorted([*self.turns, *self.withdrawn], key=lambda turn: turn.at)
             if self.withdrawn
@@ -113,7 +125,7 @@ class Facts:
         )
 
     def withdraw(self, aside: Facts) -> None:
-        """Take in the turns of facts that a rewind took back."""
+        """Add the turns of other facts as withdrawn by a rewind."""
         self.withdrawn += [
             Turn(turn.at, turn.request, turns.WITHDRAWN, turn.pieces) for turn in aside.turns
         ]
@@ -121,15 +133,16 @@ class Facts:
 
     @property
     def requests(self) -> list[str]:
-        """What the user asked for in this stretch, oldest first."""
+        """The user's requests in this stretch, oldest first."""
         return [turn.request for turn in self.turns if turn.asked in ("", turns.SLASH)]
 
 
 def absorb(facts: Facts, entry: Entry, roots: tuple[str, ...] = (), agent: str = "") -> int:
-    """Add one entry to the facts and return how many units of work (edit, command, prompt) it was.
+    """Add an entry to the facts; return its units of work.
 
-    roots: directories that paths are told relative to.  agent: file of the subagent whose entry it
-    is, "" for none.
+    A unit is an edit, a command or a prompt.
+    roots: directories to which paths are relative.
+    agent: file of the entry's subagent, "" for none.
     """
     facts.until = max(facts.until, entry.at)
     facts.cwd = facts.cwd or entry.cwd
@@ -176,8 +189,9 @@ def absorb(facts: Facts, entry: Entry, roots: tuple[str, ...] = (), agent: str =
 
 
 def _is_free(facts: Facts, branch: str) -> bool:
-    """Tell whether a branch that is checked out is that of the work: nothing was changed in this
-    turn, for a trunk in any.
+    """Tell whether the work's branch may change to `branch`.
+
+    Nothing was changed in this turn, for a trunk in any.
     """
     since = facts.turns[-1].at if facts.turns and branch not in layout.TRUNKS else ""
     return all(
@@ -217,7 +231,10 @@ def _said(facts: Facts, entry: Entry) -> None:
 
 
 def say(facts: Facts, statement: str) -> None:
-    """Add the model's last statement, which a hook tells before the transcript holds it."""
+    """Add the model's last statement from a hook.
+
+    The hook gets it before the transcript holds it.
+    """
     mark = writer.body_mark(statement)
     last = facts.turns[-1].said()[-1:] if facts.turns else []
     if not facts.muted and mark != facts.early and statement not in last:
@@ -226,8 +243,9 @@ def say(facts: Facts, statement: str) -> None:
 
 
 def _add(facts: Facts, at: str, piece: Piece) -> None:
-    """Put a piece at the end of the present turn; after a compaction it is the rest of the turn
-    before.
+    """Add a piece to the present turn.
+
+    After a compaction a new turn continues the turn before.
     """
     if not facts.turns or facts.turns[-1].asked == turns.SUMMARY:
         facts.turns.append(Turn(at, facts.earlier, turns.GOES_ON))
@@ -236,9 +254,7 @@ def _add(facts: Facts, at: str, piece: Piece) -> None:
 
 
 def _noted(facts: Facts, entry: Entry, roots: tuple[str, ...]) -> None:
-    """Take in what the user said by other ways than a prompt, and what the client says of the
-    session.
-    """
+    """Add the user's words outside prompts, and the client's notes."""
     kind, text = entry.kind, clip(entry.text, _LONG)
     if kind == transcript.STEER:
         if entry.name == turns.REFUSED:
@@ -275,7 +291,10 @@ def _noted(facts: Facts, entry: Entry, roots: tuple[str, ...]) -> None:
 
 
 def _refused(facts: Facts, call: str, roots: tuple[str, ...]) -> str:
-    """Return the mark of what a user said to a tool call that they refused: which it was."""
+    """Return the mark of a refused tool call.
+
+    For the user's words about the call.
+    """
     tool, what = facts.pending.pop(call, ["", ""])[:2]
     told = (
         clip(one_line(relative(what, (*roots, facts.cwd))), 80).replace("`", "'").replace(")", "]")
@@ -284,13 +303,16 @@ def _refused(facts: Facts, call: str, roots: tuple[str, ...]) -> str:
 
 
 def named(facts: Facts, entry: Entry) -> None:
-    """Take the client's name for the session; the user's own stays."""
+    """Set the client's name for the session.
+
+    The user's own name stays.
+    """
     if entry.name == "custom" or facts.by != "custom":
         facts.title, facts.by = clip(entry.text, 200), entry.name
 
 
 def _listed(facts: Facts, entry: Entry) -> None:
-    """Bring the todo list up to date: a whole list, or changes by id."""
+    """Update the todo list by a whole list or changes."""
     if entry.name == "list":
         facts.todos = [
             [clip(text, 300), status, id] for id, text, status in entry.data if status != "deleted"
@@ -377,7 +399,10 @@ def _returned(facts: Facts, entry: Entry, roots: tuple[str, ...], agent: str) ->
 
 
 def _answered(facts: Facts, entry: Entry, path: str) -> None:
-    """Tell what an edit put where findings of the last report were, once for all of one rule."""
+    """Add the edit's answers to findings of the last report.
+
+    Once for all findings of one rule.
+    """
     from memory.capture import findings  # most edits answer nothing
 
     given = findings.answered(facts.findings, path, entry.data.get("structuredPatch"))
@@ -393,7 +418,7 @@ def _answered(facts: Facts, entry: Entry, path: str) -> None:
 
 
 def _judged(facts: Facts, command: str, entry: Entry) -> Run | None:
-    """Judge a command by what it printed, apart from what passing runs print too."""
+    """Judge a command by its output, without passing runs' chatter."""
     run = shell.run(command, entry.at, entry.text, entry.data, entry.failed)
     if run is not None and run.passed:
         marks = tellingline.learn(facts.printed, run.key, entry.text)
@@ -411,7 +436,10 @@ def _judged(facts: Facts, command: str, entry: Entry) -> Run | None:
 
 
 def _hush(facts: Facts, run: Run, marks: list[str]) -> None:
-    """Tell a failure by its next line where passing runs print its first one too."""
+    """Replace telling lines of failures that passing runs print too.
+
+    The next line takes their place.  mark: of the line.
+    """
     first, _, rest = run.detail.partition("\n")
     if (
         first
@@ -432,7 +460,7 @@ def _hush(facts: Facts, run: Run, marks: list[str]) -> None:
 
 
 def _updated(facts: Facts, entry: Entry, row: list[str]) -> None:
-    """Bring a task up to date with what the call gave it, unless the call failed."""
+    """Update a task by the call's arguments, unless the call failed."""
     task, status, subject = (*row[2:], "", "", "")[:3]
     known = next((todo for todo in facts.todos if todo[2:] == [task]), None)
     if known is None or entry.failed:
@@ -446,8 +474,9 @@ def _updated(facts: Facts, entry: Entry, row: list[str]) -> None:
 def _missed(
     facts: Facts, entry: Entry, name: str, given: str, roots: tuple[str, ...], agent: str
 ) -> None:
-    """Note that a call of another tool than Bash failed, unless the client only says how it wants
-    to be called.
+    """Add a failed call of another tool than Bash.
+
+    Unless the client only says how it wants to be called.
     """
     error = re.sub(r"</?tool_use_error>", "", transcript.clean(entry.text)).strip()
     first = clip(one_line(next((line for line in error.split("\n") if line.strip()), "")), 200)
@@ -461,8 +490,12 @@ def _missed(
 
 
 class Where(NamedTuple):
-    """An entry's instant and directory, the directories that are the project, the subagent's file
-    or "".
+    """The place of an entry.
+
+    at: its instant.
+    cwd: its directory.
+    roots: the directories of the project.
+    agent: the subagent's file, or "".
     """
 
     at: str
@@ -510,7 +543,7 @@ def _ran(facts: Facts, judged: Run | None, output: str, where: Where) -> int:
 
 
 def _committed(facts: Facts, judged: Run, output: str, where: Where) -> bool:
-    """Take in the commits that a command made, and tell whether it made any."""
+    """Add a command's commits and tell whether there were any."""
     output = transcript.clean(output)
     known = {tuple(commit[:2]) for commit in facts.commits}
     made = [
@@ -540,7 +573,10 @@ def _committed(facts: Facts, judged: Run, output: str, where: Where) -> bool:
 
 
 def _forget(facts: Facts, said: tuple[str, str, str]) -> None:
-    """Take a piece out of the last turn that has it.  said: its kind, text and name."""
+    """Remove a piece from the last turn containing the piece.
+
+    said: its kind, text and name.
+    """
     for turn in reversed(facts.turns):
         kept = [piece for piece in turn.pieces if piece[:3] != said]
         if len(kept) < len(turn.pieces):
@@ -549,7 +585,10 @@ def _forget(facts: Facts, said: tuple[str, str, str]) -> None:
 
 
 def _merged(facts: Facts, command: str, entry: Entry, where: Where) -> None:
-    """Take in the branches that a command merged or shows to be merged, each once a stretch."""
+    """Add the branches merged by a command, each once a stretch.
+
+    Or shown by it to be merged.
+    """
     found = git.merged(
         command, entry.text, entry.branch or facts.branch, where.cwd, (*where.roots, facts.cwd)
     )
@@ -559,7 +598,7 @@ def _merged(facts: Facts, command: str, entry: Entry, where: Where) -> None:
 
 
 def _taken_back(facts: Facts, command: str) -> None:
-    """Mark the edits that a command of git threw away."""
+    """Mark the edits thrown away by a git command."""
     for path in git.undone(command):
         for edit in facts.edits:
             if (
@@ -572,7 +611,7 @@ def _taken_back(facts: Facts, command: str) -> None:
 
 
 def _removed(facts: Facts, paths: Iterable[str], roots: Iterable[str]) -> None:
-    """Mark the edits of files that were deleted."""
+    """Mark the edits of deleted files."""
     gone = {relative(path.strip("'\""), roots) for path in paths}
     for edit in facts.edits if gone else ():
         edit.undone |= edit.path in gone or any(
@@ -581,7 +620,7 @@ def _removed(facts: Facts, paths: Iterable[str], roots: Iterable[str]) -> None:
 
 
 def _deleted(facts: Facts, edit: Edit, agent: str) -> int:
-    """Tell that a file was removed, and mark the edits of it."""
+    """Add a file's removal and mark its edits as removed."""
     _removed(facts, [edit.path], ())
     if not agent:
         _add(facts, edit.at, Piece(turns.FILE, clip(edit.path.replace("\n", " ")), turns.REMOVED))
@@ -589,7 +628,7 @@ def _deleted(facts: Facts, edit: Edit, agent: str) -> int:
 
 
 def _tell(facts: Facts, run: Run, at: str) -> None:
-    """Put a run into its turn, joined with the one before where it went the same way."""
+    """Add a run to its turn, joined with an equal run before."""
     why = run.detail.partition("\n")[0] or (run.summary if run.bad else "")
     piece = Piece(
         turns.RUN, run.command, "", run.outcome + (": " + one_line(why) if why and run.bad else "")
@@ -602,8 +641,9 @@ def _tell(facts: Facts, run: Run, at: str) -> None:
 
 
 def _repeats(run: Run, before: Run) -> bool:
-    """Tell whether a command went as it did before: a success again, or a failure with the same
-    error.
+    """Tell whether a command repeats its earlier outcome.
+
+    A success again, or a failure with the same error.
     """
     if (
         run.command != before.command
@@ -615,8 +655,9 @@ def _repeats(run: Run, before: Run) -> bool:
 
 
 def _edited(facts: Facts, edit: Edit, roots: tuple[str, ...], agent: str) -> int:
-    """Add an edit, joined with the one before it where that was of the same file and turn and
-    nothing ran in between.
+    """Add an edit, joined with the previous edit where possible.
+
+    Both must be of the same file and turn, and nothing may have run in between.
     """
     path = edit.path.replace("\n", " ")
     if not path:

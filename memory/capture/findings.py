@@ -29,25 +29,31 @@ _CODE = Late(r"\A(?:error )?([A-Z]{1,5}\d{2,5})\b")
 
 
 def found(output: str, command: str) -> list[Finding]:
-    """Return the findings that a failed command printed."""
+    """Return the findings in a failed command's output."""
     lines = tellingline.tell(output, command, MOST).lines
     matches = [match for match in map(_PLACED.match, lines) if match]
     return [[match[1].removeprefix("./"), int(match[2]), match[3]] for match in matches]
 
 
 def rules(said: str) -> list[str]:
-    """Return the names of the rule that a finding is of: its code, its name in brackets."""
+    """Return the names of a finding's rule.
+
+    Its code, and its name in brackets.
+    """
     matches = (pattern.search(said.rstrip()) for pattern in (_CODE, _RULE))
     return [match[1] for match in matches if match]
 
 
 def kind(said: str) -> str:
-    """Return what a finding shares with others of its rule."""
+    """Return the part of a finding shared by its rule."""
     return " ".join(rules(said)) or said
 
 
 def names_rule(text: str, said: str) -> bool:
-    """Tell whether a line of code names the rule of a finding, as `nolint:errcheck` does."""
+    """Tell whether a code line names a finding's rule.
+
+    As `nolint:errcheck` does.
+    """
     return any(
         re.search(r"(?:[:=\[(\"/,]|disable[\w-]{0,20})\s?%s(?![\w-])" % re.escape(rule), text)
         for rule in rules(said)
@@ -55,10 +61,11 @@ def names_rule(text: str, said: str) -> bool:
 
 
 def answered(findings: list[Finding], path: str, patch: object) -> list[tuple[str, str]]:
-    """Return (what a finding says, the lines put there) of each that an edit answers.
+    """Return (finding, new lines) of each finding answered by an edit.
 
-    path: of the edited file.  patch: the host's hunks.  Answered findings are taken out, and the
-    lines of the others brought up to date.
+    path: of the edited file.
+    patch: the host's hunks.
+    Answered findings are taken out, and the lines of the others brought up to date.
     """
     here = [one for one in findings if ("/" + path).endswith("/" + one[0])]
     given: list[tuple[str, str]] = []
@@ -77,8 +84,9 @@ def answered(findings: list[Finding], path: str, patch: object) -> list[tuple[st
 
 
 def _answer(removed: list[str], added: list[str], said: str) -> str:
-    """Return the lines of a change that answer a finding: the one that names its rule, else all of
-    few.
+    """Return the lines of a change that answer a finding.
+
+    The line that names its rule, else all of a small change.
     """
     old = {line.strip() for line in removed}
     new = [line.strip() for line in added if line.strip() and line.strip() not in old]
@@ -88,7 +96,10 @@ def _answer(removed: list[str], added: list[str], said: str) -> str:
 
 
 def _blocks(patch: object) -> Iterator[Block]:
-    """Yield the changed lines of a patch, each run of them with its first line in the old file."""
+    """Yield each run of changed lines of a patch.
+
+    With its first line in the old file.
+    """
     for hunk in patch if isinstance(patch, list) else ():
         lines = hunk.get("lines") if isinstance(hunk, dict) else None
         at = hunk.get("oldStart") if isinstance(hunk, dict) else None

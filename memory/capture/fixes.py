@@ -51,9 +51,9 @@ _CONCLUDES = (
 
 @dataclass(frozen=True)
 class Fix:
-    """A failure and what made the same thing pass.
+    """A failure and its fix.
 
-    edits, ran: what was changed and run since it failed last.
+    edits, ran: changes and runs since its last failure.
     """
 
     failure: Run
@@ -63,19 +63,20 @@ class Fix:
 
     @property
     def files(self) -> tuple[str, ...]:
-        """The files that were edited, each once, those that the failure names first."""
+        """The edited files, each once, files named by the failure first."""
         paths = dict.fromkeys(edit.path for edit in self.edits)
         return tuple(sorted(paths, key=lambda path: not names(path, self.failure)))
 
     @property
     def commands(self) -> tuple[str, ...]:
-        """The commands that were run, each once, the last ones."""
+        """The last commands run, each once."""
         return tuple(dict.fromkeys(run.command for run in self.ran))[-MOST_COMMANDS:]
 
 
 def fixes(facts: Facts) -> list[Fix]:
-    """Find failures followed by a pass, each error of a target once, in the order in which they
-    failed.
+    """Find failures followed by a pass, in order of failure.
+
+    Each error of a target once.
     """
     runs = sorted((*facts.failing, *facts.runs), key=lambda run: run.at)
     found: dict[str, Fix] = {}
@@ -95,8 +96,9 @@ def fixes(facts: Facts) -> list[Fix]:
 
 
 def _fix(failure: Run, success: Run, runs: Sequence[Run], facts: Facts) -> Fix | None:
-    """Return what was edited, else run, between a failure and a pass; None where that is
-    nothing.
+    """Return the edits, else runs, between a failure and its pass.
+
+    None where there are none.
     """
     if failure.kind == tellingline.USE:  # no edit mends a wrong call
         return None
@@ -124,7 +126,7 @@ def _fix(failure: Run, success: Run, runs: Sequence[Run], facts: Facts) -> Fix |
 
 
 def passes(run: Run, failure: Run) -> bool:
-    """Tell whether a run shows that what failed passes."""
+    """Tell whether a run shows that a failure now passes."""
     if run.outcome != shell.OK or set_otherwise(run.command, failure.command):
         return False
     if run.key == failure.key:
@@ -136,8 +138,9 @@ def passes(run: Run, failure: Run) -> bool:
 
 
 def set_otherwise(command: str, other: str) -> bool:
-    """Tell whether two command lines give a variable different values: they try different things
-    then.
+    """Tell whether two commands give a variable different values.
+
+    Then they try different things.
     """
     one, two = (
         dict(re.findall(r"(?:^|[\s;&(])([A-Z_][A-Z0-9_]*)=(\S+)", line))
@@ -147,11 +150,12 @@ def set_otherwise(command: str, other: str) -> bool:
 
 
 def open_failures(runs: Iterable[Run]) -> list[Run]:
-    """Return the failures that nothing after them covers, oldest first; of those of one task the
-    newest.
+    """Return the failures without a later success, oldest first.
 
-    runs: in any order.  Counted are tests, linters, builds, and what was to change something for
-    good (`git push`, `npm install`); a command that was merely called wrongly is none.
+    Of several failures of a task the newest.
+    runs: in any order.
+    Counted are tests, linters, builds, and commands that change something for good (`git push`,
+    `npm install`); a command that was merely called wrongly is none.
     """
     every = sorted(runs, key=lambda run: run.last)
     found: list[Run] = []
@@ -166,7 +170,10 @@ def open_failures(runs: Iterable[Run]) -> list[Run]:
 
 
 def _stays_open(run: Run) -> bool:
-    """Tell whether work waits for what failed, and not only for a better call of it."""
+    """Tell whether work waits for a failed run.
+
+    And not only for a better call of it.
+    """
     if run.kind == tellingline.USE or commandline.is_noise(run.key) or re.search(_CALLED, run.key):
         return False
     kind = commandline.kind(run)
@@ -174,9 +181,7 @@ def _stays_open(run: Run) -> bool:
 
 
 def _settles(later: Run, failure: Run) -> bool:
-    """Tell whether a later run shows that a failure is gone, or failed as well and tells it
-    anew.
-    """
+    """Tell whether a later run ends or repeats a failure."""
     if later.bad:
         task, other = commandline.failed(later), commandline.failed(failure)
         again = (
@@ -199,14 +204,18 @@ def _settles(later: Run, failure: Run) -> bool:
 
 
 def is_akin(run: Run, failure: Run) -> bool:
-    """Tell whether a run is of the same program and verb, and tries what the failure tried, a part
-    of it or more.
+    """Tell whether two runs try the same, or one a part.
+
+    Both of the same program and verb.
     """
     return run.key == failure.key and (covers(run, failure) or covers(failure, run))
 
 
 def covers(run: Run, failure: Run) -> bool:
-    """Tell whether a run tries all that a failed one of the same program and verb tried."""
+    """Tell whether a run tries all that a failure tried.
+
+    Both of the same program and verb.
+    """
     (folder, wide), (other, narrow) = (
         _target(run.command, run.key),
         _target(failure.command, failure.key),
@@ -220,8 +229,9 @@ def covers(run: Run, failure: Run) -> bool:
 
 @lru_cache(512)
 def _target(command: str, key: str) -> tuple[str, tuple[str, ...]]:
-    """Return the folder that a command changes to and what it is asked to do: its words apart from
-    options and numbers.
+    """Return (folder of `cd`, words) of a command.
+
+    Words without options and numbers.
     """
     folder, chosen = "", ""
     for part in commandline.parts(command):
@@ -245,20 +255,21 @@ def _target(command: str, key: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _within(one: str, other: str) -> bool:
-    """Tell whether one target is the same as another or inside it: a test in a file, a file in a
-    folder, a package in `./...`.
+    """Tell whether a target is the same as another or inside.
+
+    A test in a file, a file in a folder, a package in `./...`.
     """
     whole = other.rstrip("/").removesuffix("/...")
     return one == other or one.startswith((whole + "/", whole + "::"))
 
 
 def _tells(detail: str, target: str) -> bool:
-    """Tell whether an error names a target, or something below it."""
+    """Tell whether an error names a target, or something inside."""
     return target.partition("::")[0].rstrip("/") in detail
 
 
 def names(path: str, failure: Run) -> bool:
-    """Tell whether a failure names a file, or the test of it."""
+    """Tell whether a failure names a file or its test."""
     name = path.rpartition("/")[2]
     said = failure.command + "\n" + failure.detail
     if (

@@ -33,7 +33,7 @@ _LABEL = re.compile(
 
 
 def next_steps(held: Sequence[Turn], todos: Iterable[Sequence[str]]) -> list[str]:
-    """Return what comes next, one line each.
+    """Return the next steps after a session, one line each.
 
     held: the turns of a stretch.  todos: (text, status, …) of the client's list at its end.
     """
@@ -44,7 +44,10 @@ def next_steps(held: Sequence[Turn], todos: Iterable[Sequence[str]]) -> list[str
 
 
 def _of_plan(held: Sequence[Turn]) -> list[str]:
-    """Return the open steps of the last approved plan, unless a later turn did them."""
+    """Return the open steps of the last approved plan.
+
+    Without steps done by later turns.
+    """
     for number in range(len(held) - 1, -1, -1):
         plans = [p.text for p in held[number].pieces if p.kind == USER and p.name == APPROVED]
         if plans:
@@ -54,7 +57,10 @@ def _of_plan(held: Sequence[Turn]) -> list[str]:
 
 
 def _listed(held: Sequence[Turn]) -> list[str]:
-    """Return the newest list under a heading of next steps, without what later turns did."""
+    """Return the newest list under a heading of next steps.
+
+    Without items done by later turns.
+    """
     for number in range(len(held) - 1, -1, -1):
         items = _list_of(openings.outcome(held[number]))
         if items:
@@ -80,7 +86,7 @@ def _list_of(statement: str) -> list[str]:
 
 
 def _is_done(step: str, later: Sequence[Turn]) -> bool:
-    """Tell whether a later turn was asked for a step, or committed it."""
+    """Tell whether a later turn requested or committed a step."""
     wanted = set(tokeniser.tokens(step)) - tokeniser.STOP
     if not wanted:
         return True

@@ -30,7 +30,7 @@ _BESIDE = (turns.COMMIT, turns.LINK, turns.MERGED, turns.REPORT)
 
 
 def is_finished(turn: Turn) -> bool:
-    """Tell whether a turn came to its end."""
+    """Tell whether a turn is finished."""
     if turn.end:
         return turn.end == turns.ENDED
     told = [piece for piece in turn.pieces if piece.kind not in _BESIDE]
@@ -38,7 +38,10 @@ def is_finished(turn: Turn) -> bool:
 
 
 def outcome(turn: Turn) -> str:
-    """Return the final statement of a turn, else the last long one; "" for none."""
+    """Return the final statement of a turn, else its last long statement.
+
+    "" for none.
+    """
     said = turn.said()
     if said and is_finished(turn):
         return said[-1]
@@ -46,14 +49,17 @@ def outcome(turn: Turn) -> str:
 
 
 def closing(held: Sequence[Turn]) -> Turn | None:
-    """Return the turn that says where the work stands: the last one in which anything happened."""
+    """Return the last turn with any content, or None.
+
+    It says where the work stands.
+    """
     asked = [turn for turn in held if turn.asked != SUMMARY]
     telling = [turn for turn in asked if turn.pieces or says_something(turn.request)]
     return next(reversed(telling or asked), None)
 
 
 def questions(held: Sequence[Turn]) -> list[str]:
-    """Return the questions at the end of the last final statement, which nobody answered."""
+    """Return the unanswered questions at the end of the last statement."""
     last = closing(held)
     lines = prose(outcome(last)) if last and is_finished(last) else []
     said = [one for line in lines[-2:] for one in sentences(bare(line))]
@@ -78,7 +84,7 @@ def _is_question(line: str) -> bool:
 
 
 def plain(statement: str, most: int = 0) -> str:
-    """Return a statement as one line without marks of markdown and without code.
+    """Return a statement as one line without markdown and code.
 
     most: characters at most, 0 for any; items of a list are shortened before any is left out.
     """
@@ -95,7 +101,7 @@ def plain(statement: str, most: int = 0) -> str:
 
 
 def _parts(statement: str) -> list[tuple[str, str]]:
-    """Return (PROSE, ITEM or HEADING; text) of each line that is no code."""
+    """Return (PROSE, ITEM or HEADING; text) of each line outside code."""
     found = []
     for line in prose(statement):
         if not set(line) <= set("|-=:*_ "):
@@ -133,8 +139,9 @@ def bare(line: str) -> str:
 
 
 def clause(text: str, most: int = TITLE) -> str:
-    """Return the beginning of a text in at most so many characters, cut at the last joint in
-    them.
+    """Return the beginning of a text, cut at a joint.
+
+    At most `most` characters.
     """
     line = one_line(text).strip(" #*_`\"'").rstrip(".;:,。")
     if len(line) <= most:
@@ -156,13 +163,16 @@ def heading_of(text: str) -> str:
 
 
 def says_something(request: str) -> bool:
-    """Tell whether a request has words of its own to go by."""
+    """Tell whether a request has meaningful words of its own."""
     words = {word for word in tokeniser.tokens(request) if word not in tokeniser.STOP}
     return len(words) >= _TELLING or any(map(tokeniser.is_cjk, request))
 
 
 def topic(request: str, most: int = TITLE) -> str:
-    """Return the first line of a request that says something, as a clause; "" for none."""
+    """Return the first meaningful line of a request, as a clause.
+
+    "" for none.
+    """
     for line in prose(request)[:5]:
         if line[:1] not in (">", "|", "<") and says_something(line):
             return clause(bare(line.lstrip("# ")), most)
@@ -173,10 +183,11 @@ def topic(request: str, most: int = TITLE) -> str:
 
 
 def opening(statements: Iterable[str], most: int, about: str = "") -> str:
-    """Return one of the first sentences of some statements, in at most `most` characters.
+    """Return the most relevant opening sentence of some statements.
 
-    It is of the first statement that shares words with `about`, such as requests: the sentence
-    that shares most.  Where none does, it is the first sentence of all, "" for none.
+    Of the first statement that shares words with `about` the sentence that shares most; else the
+    first sentence of all, "" for none.
+    most: characters.
     """
     sought, first = _words(about), ""
     for statement in statements:
@@ -189,7 +200,10 @@ def opening(statements: Iterable[str], most: int, about: str = "") -> str:
 
 
 def _opening_sentences(statement: str) -> list[str]:
-    """Return the first sentences of prose, where there is none the first list with its lead."""
+    """Return the first sentences of prose.
+
+    Without prose the first list with its lead.
+    """
     parts = _parts(statement)
     lines = [text for kind, text in parts if kind == PROSE and not text.endswith((":", "："))]
     said = [one for line in lines for one in sentences(line) if _is_telling(one)]
@@ -197,7 +211,7 @@ def _opening_sentences(statement: str) -> list[str]:
 
 
 def _first_list(parts: Sequence[tuple[str, str]]) -> str:
-    """Return the first list behind the sentence that leads it in, else everything."""
+    """Return the first list with its lead, else everything."""
     kinds = [kind for kind, _ in parts]
     if ITEM not in kinds:
         return _joined(parts).rstrip(":")

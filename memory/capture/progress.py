@@ -53,11 +53,13 @@ _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 @dataclass
 class Closed:
-    """A stretch that has ended, for the case that a rewind takes back what it told.
+    """A stretch that has ended, kept for a later rewind.
 
-    name, mark, title: of its checkpoint, mark of the text; "" where it has none.  start, end:
-    offsets by file.  base: the facts carried into it, plain.  turns: how many of the conversation
-    it has.  day: of the turn before.
+    name, mark, title: of its checkpoint, mark of the text; "" where it has none.
+    start, end: offsets by file.
+    base: the facts carried into it, plain.
+    turns: their number in the conversation.
+    day: of the turn before.
     """
 
     name: str
@@ -73,7 +75,7 @@ class Closed:
 
 @dataclass
 class State:
-    """Where the capture of one session stands; see the module's docstring.
+    """The progress of a session's capture; see the module's docstring.
 
     retold: turns of the conversation before this stretch that are written anew, not saved.
     """
@@ -102,8 +104,9 @@ class State:
 
 
 class Told(NamedTuple):
-    """A checkpoint of a session: its name, the instant of the last entry that it tells, the id of
-    the conversation.
+    """A checkpoint of a session.
+
+    until: the instant of its last entry.  talk: the id of the conversation.
     """
 
     name: str
@@ -129,8 +132,9 @@ _HEAD = (
 
 
 def load(path: str) -> State | None:
-    """Read a state; None where there is none, or one of another version: it is derived, and the
-    transcript tells it again.
+    """Read a state, None if absent or of another version.
+
+    It is derived: the transcript tells it again.
     """
     try:
         head, _, rest = files.read(path, 64 << 20).partition(b"\n")
@@ -153,7 +157,7 @@ def load(path: str) -> State | None:
 
 
 def facts_of(value: dict[str, Any]) -> Facts:
-    """Make facts of what `plain` made of them."""
+    """Rebuild facts from the output of `plain`."""
     facts = Facts(**value)
     facts.runs = [Run(*run) for run in value["runs"]]
     facts.failing = [Run(*run) for run in value["failing"]]
@@ -169,7 +173,7 @@ def facts_of(value: dict[str, Any]) -> Facts:
 
 
 def plain(facts: Facts) -> dict[str, Any]:
-    """Turn facts into what JSON can hold."""
+    """Turn facts into values for JSON."""
     value = dict(vars(facts))
     for key in ("runs", "failing"):
         value[key] = [run.fields() for run in value[key]]
@@ -183,8 +187,9 @@ def plain(facts: Facts) -> dict[str, Any]:
 
 
 def save(state: State) -> None:
-    """Write a state without waiting for the disk: a torn one only makes the transcript be read
-    again.
+    """Write a state without waiting for the disk.
+
+    A torn state only makes the transcript be read again.
     """
     head = {"v": VERSION, **{key: getattr(state, key) for key in _HEAD}}
     rest = {
@@ -203,15 +208,16 @@ def save(state: State) -> None:
 
 
 def settle(state: State, path: str) -> None:
-    """Save a state that was kept at another path for a while under its own."""
+    """Save a state under its own path and remove its temporary file."""
     aside, state.path = state.path, path
     save(state)
     files.remove(aside)
 
 
 def head(path: str, before: bool = False) -> dict[str, Any]:
-    """Read a state's first line alone; {} where there is none.  before: of a state of an earlier
-    version, not of this one.
+    """Read a state's first line alone, {} for none.
+
+    before: of a state of an earlier version, not of this one.
     """
     try:
         value = fastjson.parse(files.read(path, 1 << 20).partition(b"\n")[0])
@@ -223,7 +229,7 @@ def head(path: str, before: bool = False) -> dict[str, Any]:
 
 
 def seen(path: str) -> set[str]:
-    """Return what stands for the entries that a state has told, whatever its version."""
+    """Return the short ids of a state's entries, of any version."""
     try:
         said = fastjson.parse(files.read(path, 64 << 20).partition(b"\n")[2])["seen"]
         return {said[i : i + 12] for i in range(0, len(said), 12)}
@@ -232,15 +238,19 @@ def seen(path: str) -> set[str]:
 
 
 def identity(session: str) -> str:
-    """Return the UUID in a session's name, which copies of its transcript bear too
-    (`2026-01-12-<UUID>`); else the name.
+    """Return the UUID in a session's name, else the name.
+
+    Copies of its transcript have the UUID too (`2026-01-12-<UUID>`).
     """
     found = _UUID.findall(session)
     return found[-1] if found else session
 
 
 def short_id(uuid: str) -> str:
-    """Return 12 characters that stand for an entry's id: of a random UUID its first 48 bits."""
+    """Return a 12-character hash of an entry's id.
+
+    Of a random UUID its first 48 bits.
+    """
     digits = uuid[:8] + uuid[9:13]
     return (
         digits
@@ -252,9 +262,10 @@ def short_id(uuid: str) -> str:
 def checkpoints(
     place: layout.Place, session: str, day: str, known: dict[str, Told | None] | None = None
 ) -> list[Told]:
-    """Return what a session's checkpoints from a day on tell; the archived ones are left out.
+    """Return a session's checkpoints since a day, without archived ones.
 
-    known: by name what was read before, None for one of another session; what is read now is added.
+    known: by name the checkpoints read before, None for another session's; those read now are
+        added.
     """
     known = {} if known is None else known
     root, found = place.private + "/checkpoints", list[Told | None]()
@@ -266,7 +277,7 @@ def checkpoints(
 
 
 def _told(root: str, name: str, session: str) -> Told | None:
-    """Read one of a session's checkpoints; None where it is another's."""
+    """Read a session's checkpoint, or None for another session's."""
     try:
         data = files.read(root + "/" + name, 1 << 14, follow=False)
     except OSError:
@@ -279,13 +290,13 @@ def _told(root: str, name: str, session: str) -> Told | None:
 
 
 def switches(path: str, offset: int = 0, branch: str = "") -> list[Stop]:
-    """Return where in a transcript the user went on on another branch, in their order; raises
-    OSError.
+    """Return the switches of branches in a transcript, in order.
 
-    Work on a trunk goes along to the branch that is made of it, so that switch is none.  A turn
-    that changes the branch before anything else is of the new one; one that had changed files by
-    then ends what is told of the old one.  offset, branch: from where on, and what was checked out
-    there.
+    Work on a trunk goes along to the branch made from it, so that switch does not count.  A turn
+    that changes the branch before anything else is of the new branch; a turn that had changed files
+    by then ends the old stretch.
+    offset, branch: where to start, and the branch there.
+    Raises OSError.
     """
     found, asked = list[Stop](), None
     with os.fdopen(files.open_read(path, follow=False), "rb", transcript.BLOCK) as file:
@@ -314,8 +325,9 @@ def switches(path: str, offset: int = 0, branch: str = "") -> list[Stop]:
 
 
 def _branches(file: BinaryIO, offset: int) -> set[str]:
-    """Return the branches that a transcript names from an offset on: a look at its bytes, since
-    most know one alone.
+    """Return the branches named in a transcript from an offset on.
+
+    A look at its bytes, since most know one branch alone.
     """
     file.seek(offset)
     found, tail = set[bytes](), b""
@@ -326,18 +338,18 @@ def _branches(file: BinaryIO, offset: int) -> set[str]:
 
 
 def _prompted(line: bytes) -> list[str]:
-    """Return the instant of a line that is a prompt, none of any other."""
+    """Return [instant] of a prompt's line, [] for any other."""
     told = transcript.entries(transcript.whole(line))
     return [entry.at for entry in told if entry.kind in (transcript.PROMPT, transcript.SLASH)][:1]
 
 
 def is_left(facts: Facts, ahead: Iterable[Entry], roots: tuple[str, ...]) -> bool | None:
-    """Tell whether work was left where another branch was checked out; None where nothing was
-    changed there so far.
+    """Tell whether work was left at a switch of branches.
 
-    It was not where nothing had been changed, nor where a change that was not committed is gone on
-    with, or committed there: a branch is often made of what another one holds.  ahead: what
-    follows, of which the first turn that changes something tells.
+    ahead: the entries that follow, of which the first turn that changes something decides.
+    None where nothing was changed there so far.  False where nothing had been changed before, or
+    where an uncommitted change is continued or committed there: a branch is often made of what
+    another holds.
     """
     committed = max((at for *_, at in facts.commits), default="")
     held = {_stem(edit.path) for edit in facts.edits if edit.at > committed}
@@ -354,15 +366,16 @@ def is_left(facts: Facts, ahead: Iterable[Entry], roots: tuple[str, ...]) -> boo
 
 
 def _stem(path: str) -> str:
-    """Return a file's name as its tests have it too."""
+    """Return a file's name without the marks of a test."""
     return re.sub(
         r"^test_|[._-](?:test|spec)$", "", path.rpartition("/")[2].rpartition(".")[0].lower()
     )
 
 
 def carry(facts: Facts) -> Facts:
-    """Return what the next stretch must know of the one before: open calls, last request, failures
-    without a fix.
+    """Return the facts that the next stretch needs.
+
+    Open calls, last request, failures without a fix.
     """
     runs = sorted((*facts.failing, *facts.runs), key=lambda r: r.last)
     passed = {r.key: r.last for r in runs if r.outcome == shell.OK}
@@ -396,8 +409,9 @@ def names(folder: str) -> list[str]:
 
 
 def rebuilt(value: Any, visit: Callable[[str], Any]) -> Any:
-    """Rebuild a value of dicts and lists with what `visit` makes of each text in it, instants and
-    short words apart.
+    """Rebuild a nested value with each text replaced by `visit`.
+
+    Instants and short words stay.
     """
     if isinstance(value, str):
         if len(value) < 7 or (len(value) == 24 and value.endswith("Z")):
@@ -410,11 +424,10 @@ def rebuilt(value: Any, visit: Callable[[str], Any]) -> Any:
 
 
 def told(place: layout.Place, session: str, size: int) -> bool:
-    """Tell whether a transcript of `size` bytes was read to its end, and all of it is written down
-    and closed.
+    """Tell whether a transcript of `size` bytes is fully captured.
 
-    What an earlier version told so is told: only an import brings that up to date, since it takes
-    longer than a start may.
+    Read to its end, written and closed.  Captured by an earlier version counts too: only an import
+    brings that up to date, since it takes longer than a start may.
     """
     path = place.cache + "/sessions/" + session + ".json"
     found = head(path) or head(path, before=True)
@@ -424,10 +437,9 @@ def told(place: layout.Place, session: str, size: int) -> bool:
 
 
 def transcript_of(receipts: str) -> object:
-    """Return the transcript that a session's receipts name at its last start, not yet trusted; ""
-    where they name none.
+    """Return the transcript named at a session's last start.
 
-    receipts: path of the session's receipts.
+    Not yet trusted; "" for none.  receipts: path of the session's receipts.
     """
     try:
         lines = files.read(receipts, 4 << 20).split(b"\n")

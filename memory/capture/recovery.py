@@ -34,11 +34,11 @@ GRACE = clock.DAY
 
 
 class Lost(NamedTuple):
-    """What the host has that nobody wrote down.
+    """The sessions on the host without a capture.
 
-    sessions: [session, path of its transcript] to be captured.  before: sessions that ended before
-    dayleaf was there, which an import tells.  gone: sessions that started here and whose transcript
-    is nowhere.
+    sessions: [session, path of its transcript] to be captured.
+    before: sessions that ended before dayleaf was there, for an import.
+    gone: sessions that started here and whose transcript is nowhere.
     """
 
     sessions: list[tuple[str, str]]
@@ -47,8 +47,9 @@ class Lost(NamedTuple):
 
 
 class Memory:
-    """What was seen of transcripts, kept between sessions: each is looked at again only where its
-    file has changed.
+    """A cache of the ends of transcripts, kept between sessions.
+
+    A transcript is read again only where its file has changed.
     """
 
     def __init__(self, path: str):
@@ -69,7 +70,7 @@ class Memory:
             self._seen = {}
 
     def ends(self, path: str) -> Ends | None:
-        """Return what the ends of a transcript tell, None where it cannot be read."""
+        """Return the ends of a transcript, None where unreadable."""
         try:
             stat = os.stat(path)
             found = self._seen.get(path)
@@ -82,8 +83,9 @@ class Memory:
         return found
 
     def keep(self) -> None:
-        """Write what was seen where anything of it is new; what was not asked for is forgotten.
-        Raises OSError.
+        """Write the cache, if changed.
+
+        Unused entries are dropped.  Raises OSError.
         """
         if self._fresh or self._used != set(self._seen):
             rows = {
@@ -106,10 +108,10 @@ def recover(
     current: str,
     on_change: OnChange = None,
 ) -> int:
-    """Capture and close sessions that died with work nobody wrote down.
+    """Capture and close interrupted sessions; return the number of checkpoints.
 
     A session counts where it is not `current`, and its transcript rests for 30 seconds and holds
-    more than was read, or what was read is not written.  Returns how many checkpoints were written.
+    more than was read, or what was read is not written.
     """
     if not settings["capture.enabled"]:
         return 0
@@ -128,9 +130,9 @@ def recover(
 def lost(
     place: layout.Place, env: dict[str, str], now: float, current: str, keep: bool = False
 ) -> Lost:
-    """Find the sessions that died with work nobody wrote down; see `recover`.
+    """Find the interrupted sessions without a capture; see `recover`.
 
-    keep: what was seen of transcripts is kept for the next time.
+    keep: write the cache of transcripts' ends.
     """
     folders, memory = whereabouts.Folders(env), Memory(place.cache + "/transcripts.json")
     found, here = Lost([], [], []), set(_started(place))
@@ -157,7 +159,7 @@ def lost(
 
 
 def _started(place: layout.Place) -> list[str]:
-    """Return the sessions of which a hook saw the start."""
+    """Return the sessions whose start a hook saw."""
     found = [
         layout.safe_id(name[: -len(".jsonl")])
         for name in names(place.receipts_folder)
@@ -169,8 +171,9 @@ def _started(place: layout.Place) -> list[str]:
 def _unseen(
     place: layout.Place, env: dict[str, str], folders: whereabouts.Folders, memory: Memory
 ) -> Iterator[tuple[str, str]]:
-    """Yield (session, path) of the transcripts in this project's folders that are of this
-    workspace.
+    """Yield (session, path) of this workspace's uncaptured transcripts.
+
+    From the folders of this project.
     """
     keys: dict[str, str] = {}
     near = {
@@ -187,14 +190,20 @@ def _unseen(
 
 
 def _key_of(seen: Ends, env: dict[str, str], keys: dict[str, str]) -> str:
-    """Return the workspace of a transcript.  keys: those of directories that were asked about."""
+    """Return the workspace of a transcript.
+
+    keys: a cache, by directory.
+    """
     if seen.directory not in keys:
         keys[seen.directory] = layout.locate(env, seen.directory).key
     return keys[seen.directory]
 
 
 def _left(place: layout.Place, session: str, path: str, now: float, memory: Memory) -> bool:
-    """Tell whether a transcript rests, is not too old, and holds what nobody wrote down."""
+    """Tell whether a transcript is at rest and not captured.
+
+    And not too old.
+    """
     if _is_told(place, session, path):
         return False
     seen = memory.ends(path)
@@ -209,8 +218,9 @@ def _is_told(place: layout.Place, session: str, path: str) -> bool:
 
 
 def _since(place: layout.Place, now: float) -> float:
-    """Return when dayleaf was first there, as far as the receipts of any workspace tell: no later
-    than now.
+    """Return the instant of dayleaf's first receipt, at most `now`.
+
+    Of any workspace.
     """
     receipts = place.home + "/log/receipts/"
     return min(
@@ -235,7 +245,10 @@ def _state(place: layout.Place, session: str) -> str:
 
 
 def _prune(place: layout.Place, now: float) -> None:
-    """Delete the states of sessions whose transcripts the host has deleted by now."""
+    """Delete the old states of sessions.
+
+    The host has deleted their transcripts by then.
+    """
     folder = place.cache + "/sessions/"
     for name in names(folder):
         try:

@@ -42,7 +42,7 @@ _SEAM = "\n\x1e\n"  # `transcript.clean` leaves no such character in a text
 
 
 class Capture:
-    """One run of the worker for one session, under the session's lock."""
+    """A worker's run for one session, under the session's lock."""
 
     def __init__(
         self,
@@ -59,14 +59,13 @@ class Capture:
         source: Source = transcript,
         pause: Callable[[], bool] | None = None,
     ):
-        """Take up a session where its state left it.  source: what its transcript is read through.
+        """Load a session's state.
 
-        pause: tells whether so much was done that the rest is left for the next capture; asked
-        after each PORTION.
-
-        stop: where an earlier stretch ended, for one that is told afterwards.  ended: nobody writes
-        its transcript any more.  imported: its checkpoints say that they came by an import, and
-        when.
+        source: reads its transcript.
+        pause: tells whether the rest is left for the next capture; asked after each PORTION.
+        stop: the end of an earlier stretch to be captured afterwards.
+        ended: nobody writes its transcript any more.
+        imported: its checkpoints say that they came by an import, and when.
         """
         self.stop, self.ended, self.imported, self.source, self.pause = (
             stop,
@@ -95,8 +94,9 @@ class Capture:
             self._add_kin(name)
 
     def run(self, trigger: str, said: str = "") -> str:
-        """Read what is new and write the checkpoint if it is due; returns its name, or "" where
-        nothing was written.
+        """Read the new entries and write the checkpoint if due.
+
+        Returns the checkpoint's name, "" where nothing was written.
         """
         state, self.said = self.state, transcript.clean(said)
         secret, until, name = state.secret, state.facts.until, ""
@@ -116,14 +116,16 @@ class Capture:
         return name
 
     def ends(self) -> bool:
-        """Tell whether the stretch ends where its reading did, which it does at every stop that is
-        no mere switch of branches.
+        """Tell whether the stretch ends at the reading's end.
+
+        It does at every stop but a mere switch of branches.
         """
         return self.stop is None or not self.stop.switch or self._left() is not False
 
     def waits(self) -> bool:
-        """Read up to a switch of branches, and tell whether what follows does not show yet if work
-        was left there.
+        """Read to a switch of branches; tell whether it is undecided.
+
+        Whether work was left there may not show yet.
         """
         self.state.units += self.read()
         return self._left() is None
@@ -135,7 +137,7 @@ class Capture:
         return left
 
     def read(self) -> int:
-        """Take in all that is new, without secrets, and return the units of new work."""
+        """Read all new entries, without secrets; return units of work."""
         units = self.advance()
         if self.said and not self.state.facts.muted:
             say(self.state.facts, self.said)
@@ -143,7 +145,7 @@ class Capture:
         return units
 
     def _read_again(self) -> None:
-        """Tell again what was told of this session, without what a rewind took back."""
+        """Read this session again, without its withdrawn parts."""
         state = self.state
         base: Facts | None = None
         for row in [row for row in state.closed if row.until >= self.rewound]:
@@ -154,7 +156,7 @@ class Capture:
         state.units += self.read() + STOP_AFTER  # it is written at once
 
     def _retell(self, row: progress.Closed, base: Facts) -> Facts:
-        """Tell a stretch again that has ended, and return what the next one must know of it."""
+        """Read an ended stretch again; return facts for the next stretch."""
         again = copy(self)
         spans = {key: [at, at, at] for key, at in row.start.items()}
         again.state = State(
@@ -174,7 +176,7 @@ class Capture:
         return progress.carry(again.state.facts)
 
     def _rewrite(self, row: progress.Closed, facts: Facts) -> None:
-        """Write a checkpoint anew, unless a person has changed its text by now or taken it away."""
+        """Rewrite a checkpoint, unless a person changed or removed it."""
         try:
             old = files.read(self.place.path(row.name), 64 << 20)
         except OSError:
@@ -208,8 +210,9 @@ class Capture:
         row.mark, row.title = self._marks(row.name)
 
     def _marks(self, name: str) -> tuple[str, str]:
-        """Return the mark of a checkpoint's text, and its title; ("", "") where it cannot be
-        read.
+        """Return (text's mark, title) of a checkpoint.
+
+        ("", "") where it cannot be read.
         """
         try:
             page = frontmatter.parse(files.read(self.place.path(name), 64 << 20))
@@ -218,7 +221,7 @@ class Capture:
         return writer.body_mark(page.body), str(page.meta.get("title") or "")
 
     def _take_back(self, since: str, until: str) -> None:
-        """Take in that what was said between two instants was taken back."""
+        """Record that a rewind withdrew everything between two instants."""
         spans = self.state.spans_taken
         if not any(span.since <= since and until <= span.until for span in spans):
             spans[:] = [
@@ -231,7 +234,10 @@ class Capture:
         return any(span.holds(at) for span in self.state.spans_taken)
 
     def sources(self) -> list[tuple[str, str]]:
-        """Return (key in the spans, path) of the transcript and of its subagents' transcripts."""
+        """Return (key in the spans, path) of the session's transcripts.
+
+        Its own, then its subagents'.
+        """
         agents = [
             path
             for path in self.source.agents(self.path, self.env)
@@ -240,7 +246,7 @@ class Capture:
         return [("", self.path), *((path.rpartition("/")[2], path) for path in agents)]
 
     def advance(self) -> int:
-        """Read on from the offsets and return the units of new work."""
+        """Read new lines and return the units of new work."""
         state, units = self.state, 0
         for key, path in self.sources():
             span = state.spans.setdefault(key, [0, 0, 0])
@@ -260,8 +266,9 @@ class Capture:
         return units
 
     def _take(self, path: str, key: str, span: list[int], limit: int) -> int:
-        """Read on in one file, and return the units of new work.  key, span: of the file.  limit:
-        bytes at the most.
+        """Read new lines of one file; return units of new work.
+
+        key, span: of the file.  limit: bytes at the most.
         """
         state, units = self.state, 0
         reading = self.source.read(path, span[0], limit, self.ended)
@@ -292,8 +299,9 @@ class Capture:
         return units
 
     def _fresh(self, entry: Entry, key: str) -> bool:
-        """Tell whether an entry is new: told neither by this session nor by the one it was forked
-        from.
+        """Tell whether an entry is new.
+
+        Neither captured for this session nor for the session it was forked from.
         """
         state = self.state
         if not state.first and not key:
@@ -307,8 +315,10 @@ class Capture:
         return not state.since or entry.at > state.since
 
     def _find_kin(self) -> None:
-        """Find the sessions whose transcript begins with the same entry, or bears the same UUID:
-        copies, and forks, which take history along into their own file.
+        """Find copies and forks of this session.
+
+        Their transcript begins with the same entry, or has the same UUID; forks take history along
+        into their own file.
         """
         mine = progress.identity(self.session)
         for name in names(self.folder):
@@ -329,8 +339,9 @@ class Capture:
         self.foreign |= progress.seen(self.folder + "/" + name + ".json")
 
     def rewind(self, index: int) -> None:
-        """Forget what was read since the stretch's start (1) or the last write (2), to read it
-        again.
+        """Drop the facts since an earlier point, to read them again.
+
+        index: 1 the stretch's start, 2 the last write.
         """
         state = self.state
         for span in state.spans.values():
@@ -339,8 +350,9 @@ class Capture:
         self.known = set()
 
     def redact(self) -> None:
-        """Take secrets out of the facts, all texts at once: a value found in one is removed from
-        every other.
+        """Remove secrets from the facts, all texts at once.
+
+        A value found in one text is removed from every other.
         """
         if not self.settings["redact.enabled"]:
             return
@@ -359,12 +371,13 @@ class Capture:
         self.state.facts = progress.facts_of(progress.rebuilt(value, lambda _: next(rest)))
 
     def told(self, day: str) -> list[Told]:
-        """Return what this session's checkpoints from a day on tell."""
+        """Return this session's checkpoints since a day."""
         return progress.checkpoints(self.place, self.session, day, self._told_before)
 
     def _since(self) -> str:
-        """Return the instant up to which checkpoints tell a session whose state was lost, "" for
-        none.
+        """Return the instant up to which checkpoints cover the session.
+
+        For a session with a lost state; "" for none.
         """
         began = clock.parse(self.source.began(self.path))
         told = [] if began is None else self.told(clock.day(began - clock.DAY))
@@ -374,8 +387,9 @@ class Capture:
         )
 
     def write(self, trigger: str) -> str:
-        """Make or update the stretch's checkpoint; returns its name, or "" where there is nothing
-        to write.
+        """Write the stretch's checkpoint and return its name.
+
+        "" where there is nothing to write.
         """
         state = self.state
         if state.name and not self._untouched():
@@ -448,7 +462,7 @@ class Capture:
         }
 
     def _converse(self) -> str:
-        """Bring the session's conversation up to date and return its id."""
+        """Update the session's conversation and return its id."""
         state = self.state
         named = since = ""
         if not state.talk:
@@ -458,7 +472,7 @@ class Capture:
         return conversationfile.keep(keeper, self.settings, state, self.session, named, since)
 
     def _keep_wishes(self) -> None:
-        """Keep what the user said that is to hold in later sessions."""
+        """Keep the user's standing wishes."""
         facts = self.state.facts
         forgotten = conversationfile.is_forgotten(self.place, self.state, self.session)
         if self.settings["capture.wishes"] and facts.typed and not forgotten:
@@ -466,7 +480,7 @@ class Capture:
             wishes.keep(keeper, facts.turns, self.session)
 
     def _taken(self, instant: float) -> Callable[[str], bool]:
-        """Return a test of whether another checkpoint of the same day bears a title."""
+        """Return a test whether another checkpoint of the day has a title."""
         day = clock.day(instant)
         others = {
             "%s/%s" % (day, name) for name in names(self.place.private + "/checkpoints/" + day)
@@ -477,7 +491,7 @@ class Capture:
         return {self._titles[name] for name in others}.__contains__
 
     def _title(self, name: str) -> str:
-        """Return the title that a checkpoint's file bears, "" for none."""
+        """Return the title in a checkpoint's file, or ""."""
         try:
             found = _TITLE.search(
                 files.read(self.place.private + "/checkpoints/" + name, 1 << 11, follow=False)
@@ -487,8 +501,9 @@ class Capture:
         return found[1].decode("utf-8", "replace").strip("'\" ") if found else ""
 
     def _plan(self, dead: bool) -> str:
-        """Return the id of the plan that was active at some time of the stretch, or "".  dead: it
-        has ended.
+        """Return the id of the plan active during the stretch, or "".
+
+        dead: the stretch has ended.
         """
         keeper = store.Store(self.place, self.settings, self.now)
         if not any(keeper.names(("plan",))):
@@ -524,8 +539,9 @@ class Capture:
         return self._prove(record.name)
 
     def _settle_before(self) -> None:
-        """Let the session's checkpoint of before say that the session went on, unless a person
-        changed it.
+        """Note in the previous checkpoint that the session went on.
+
+        Unless a person changed it.
         """
         row = next((row for row in reversed(self.state.closed) if row.name), None)
         if row is None:
@@ -582,8 +598,9 @@ class Capture:
         return self._prove(state.name)
 
     def _prove(self, name: str) -> str:
-        """Read a written checkpoint back; raises StoreError where it does not say what it
-        should.
+        """Read a written checkpoint back and check its content.
+
+        Raises StoreError.
         """
         for known in (self._told_before, self._titles):
             known.pop(name.removeprefix("p/checkpoints/"), None)
@@ -599,8 +616,9 @@ class Capture:
         return name
 
     def pass_over(self) -> None:
-        """Read a stretch to its end and write no checkpoint: what tells it is a person's by now, or
-        was taken away.
+        """Read a stretch to its end without writing a checkpoint.
+
+        A person changed or removed its checkpoint.
         """
         self.read()
         if self.rewound:
@@ -627,7 +645,7 @@ class Capture:
         state.units, state.secret = 0, False
 
     def _close_row(self) -> None:
-        """Keep what tells this stretch again, should a rewind take it back."""
+        """Keep this stretch's offsets for a later rewind."""
         state = self.state
         start, end = ({key: span[at] for key, span in state.spans.items()} for at in (1, 0))
         if start != end:
@@ -647,17 +665,18 @@ class Capture:
 
 
 def _bare(facts: Facts) -> Facts:
-    """Return a copy of facts without what runs print, which is learnt anew where they are read
-    again.
+    """Return a copy of facts without the output of passing runs.
 
-    Kept in each base it made up half of the state, which is written at the end of every stretch.
+    It is learnt anew where the facts are read again.  Kept in each base it made up half of the
+    state, which is written at the end of every stretch.
     """
     return deepcopy(replace(facts, printed={}))
 
 
 def subject(event: dict[str, Any], env: dict[str, str]) -> tuple[str, str]:
-    """Return (session, path of its transcript) of a hook's event; ("", "") where it is no person's
-    session.
+    """Return (session, transcript's path) of a hook's event.
+
+    ("", "") where the session is no person's.
     """
     session = layout.safe_id(event.get("session_id"))
     if not session or event.get("agent_id") or env.get(boundary.NESTED):
@@ -712,8 +731,9 @@ def capture(
 
 
 def gather(path: str, env: dict[str, str], roots: tuple[str, ...] = ()) -> Facts:
-    """Return the facts of a whole transcript and its subagents, in memory and with their secrets
-    (`Store` redacts).
+    """Return the facts of a whole transcript and its subagents.
+
+    In memory and with their secrets (`Store` redacts).
     """
     facts, aside = Facts(), Facts()
     taken = [

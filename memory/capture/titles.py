@@ -16,7 +16,7 @@ MOST_REQUESTS = 8  # that may name the work
 
 
 def titles(held: Sequence[Turn], by_client: str, commits: Sequence[str]) -> list[str]:
-    """Return names for the work of some turns, the best first.
+    """Return titles for the work of some turns, best first.
 
     by_client: the title that the client gave the session.  commits: subjects, oldest first.
     """
@@ -32,12 +32,15 @@ def titles(held: Sequence[Turn], by_client: str, commits: Sequence[str]) -> list
 
 
 def first_request(held: Sequence[Turn]) -> str:
-    """Return the first request of some turns that says something, as a clause; "" for none."""
+    """Return the first meaningful request of some turns, as a clause.
+
+    "" for none.
+    """
     return next(_requests(held), "")
 
 
 def _requests(held: Sequence[Turn]) -> Iterator[str]:
-    """Yield the requests of some turns that say something, as clauses."""
+    """Yield the meaningful requests of some turns, as clauses."""
     for turn in held:
         said = openings.topic(turn.request) if turn.asked in ("", SLASH) else ""
         if said:

@@ -35,22 +35,22 @@ WORKING, ANSWER, REFUSED, APPROVED = "while working", "answer", "refused", "appr
 
 
 class Piece(NamedTuple):
-    """One thing inside a turn.
+    """One event inside a turn.
 
         kind    text                            name                        result
-        SAID    what the model said
-        USER    what the user said in between   WORKING, ANSWER, `refused Edit …`, APPROVED (then it
+        SAID    the model's words
+        USER    the user's words in between     WORKING, ANSWER, `refused Edit …`, APPROVED (then it
                                                 is the plan)
-        RUN     a command, or what a tool got   the tool, "" for Bash       shell's outcome, and `:
-                                                ` with the telling line
+        RUN     a command, or a tool's input    the tool, "" for Bash       shell's outcome, then
+                                                `: ` and the telling line
         FILE    a path                          CREATED, EDITED or REMOVED
         COMMIT  its subject                     its hash, or ""
-        REPORT  a subagent's last words         what it was for
+        REPORT  a subagent's last words         its task
         LINK    a pull request's address
         MERGED  a branch, or `#12`              the number of its pull request, or ""
-        MET     the lines that a change put     the finding that named the place
+        MET     the lines of a change           the finding that named the place
 
-    times: how often it ran so in a row.
+    times: the number of equal runs in a row.
     """
 
     kind: str
@@ -71,19 +71,20 @@ class Piece(NamedTuple):
 
     @property
     def telling(self) -> str:
-        """The line that says why a run failed, "" where none does."""
+        """The line with the cause of a failed run, or ""."""
         return self.result.partition(": ")[2]
 
 
 @dataclass
 class Turn:
-    """A request and what came of it.
+    """A request and its results.
 
-    at: the instant of the request, ISO 8601 UTC.  request: what was asked.  asked: how it was
-    asked: "" typed, SLASH, BANG, SUMMARY (no request: the client's summary of what it forgets),
-    GOES_ON (the request is of before a compaction), WITHDRAWN (a rewind took it back), TEAM
-    (another agent of the session's team asked).  end: ENDED or INTERRUPTED where the host noted it,
-    else "".
+    at: the instant of the request, ISO 8601 UTC.
+    request: the user's text.
+    asked: the form of the request: "" typed, SLASH, BANG, SUMMARY (no request: the client's summary
+        of what it forgets), GOES_ON (the request is of before a compaction), WITHDRAWN (a rewind
+        took it back), TEAM (another agent of the session's team asked).
+    end: ENDED or INTERRUPTED where the host noted it, else "".
     """
 
     at: str
@@ -94,16 +95,16 @@ class Turn:
 
     @property
     def did(self) -> bool:
-        """Whether it changed a file or committed."""
+        """Whether the turn changed a file or committed."""
         return any(piece.kind in (FILE, COMMIT) for piece in self.pieces)
 
     def said(self) -> list[str]:
-        """Return what the model said, in order."""
+        """Return the model's statements, in order."""
         return [piece.text for piece in self.pieces if piece.kind == SAID]
 
 
 def relative(path: str, roots: Iterable[str]) -> str:
-    """Return a path relative to the first of the roots that holds it, else as it is."""
+    """Return a path relative to its first containing root, else unchanged."""
     path = path.replace("\\", "/")
     for root in roots:
         root = root.replace("\\", "/").rstrip("/")

@@ -74,13 +74,14 @@ _STOP = Late(r"(?<=[.!?])\s+(?=\S)|(?<=[。！？])|\s[–—]\s|;\s")
 
 
 def head(day: str) -> dict[str, str]:
-    """Return what the head of a rule says that the user said on a day."""
+    """Return the frontmatter of a rule said on a day."""
     return {"rationale": "You said so on %s." % day, "suggested_by": "you", SAID: day}
 
 
 def wishes(request: str) -> list[str]:
-    """Return the sentences of a request that say a standing wish, without a word that joins
-    them.
+    """Return the sentences of a request with a standing wish.
+
+    Without a joining word before them.
     """
     if len(request) > WISH_CHARS:
         return []
@@ -88,7 +89,10 @@ def wishes(request: str) -> list[str]:
 
 
 def _sentences(request: str) -> Iterator[str]:
-    """Yield what the user wrote in prose: no quotation, table, heading or code."""
+    """Yield the sentences of the user's prose.
+
+    No quotation, table, heading or code.
+    """
     for row, code in tokeniser.coded(request.split("\n")):
         bare = row.strip().lstrip("-*• ").strip()
         if (
@@ -100,7 +104,7 @@ def _sentences(request: str) -> Iterator[str]:
 
 
 def _wish(said: str) -> str:
-    """Return a sentence from where the wish begins, "" where it is none."""
+    """Return the wish in a sentence, "" for none."""
     short = len(said.encode()) < LEAST
     if short or len(said) > MOST or said.endswith(("?", "？", ":", "：")):
         return ""
@@ -109,9 +113,10 @@ def _wish(said: str) -> str:
 
 
 def keep(keeper: Store, turns: Iterable[Turn], session: str) -> list[str]:
-    """Write the wishes of a session's typed requests as rules that wait, and return their ids.
+    """Write the wishes of typed requests as waiting rules; return their ids.
 
-    What a person dropped is not written again; what waits already counts once more on another day.
+    A wish that a person dropped is not written again; a waiting wish counts once more on another
+    day.
     """
     typed = [(turn.at, wishes(turn.request)) for turn in turns if turn.asked == "" and turn.request]
     said_then = [(at, said) for at, many in typed for said in many]
@@ -137,7 +142,7 @@ def keep(keeper: Store, turns: Iterable[Turn], session: str) -> list[str]:
 
 
 def is_waiting(keeper: Store, rule: Record) -> bool:
-    """Tell whether a rule of the private tier is a wish that nobody decided on."""
+    """Tell whether a private rule is an undecided wish."""
     if rule.tier != PRIVATE or not rule.meta.get(SAID):
         return False
     from memory.core import approvals  # most sessions say no wish again
@@ -147,9 +152,9 @@ def is_waiting(keeper: Store, rule: Record) -> bool:
 
 
 def _count(keeper: Store, rule: Record, at: str, day: str) -> None:
-    """Count a wish that was said on another day, later or, where past sessions are read, earlier.
+    """Count a wish repeated on another day, later or earlier.
 
-    at: when it was said; day: the day of that.
+    An import reads the newest sessions first.  at: when it was said; day: the day of that.
     """
     last, first = str(rule.meta.get(SAID) or ""), clock.day(rule.created)
     if first <= day <= last or not is_waiting(keeper, rule):

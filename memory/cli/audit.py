@@ -36,8 +36,9 @@ def status(call: Call) -> int:
 
 
 def _command(env: dict[str, str]) -> str:
-    """Return where a terminal finds `dayleaf`, or "": the plugin's own folder is on the path of its
-    sessions alone.
+    """Return the path of `dayleaf` on a terminal's PATH, or "".
+
+    The plugin's own folder is on the path of its sessions alone.
     """
     import shutil
 
@@ -47,7 +48,7 @@ def _command(env: dict[str, str]) -> str:
 
 
 def stats(call: Call) -> int:
-    """Count records, pushes, tokens saved, times and model calls, and draw them."""
+    """Show records, pushes, tokens saved, times and model calls."""
     from memory.health import figures
     from memory.recall import lookup, timewords
     from memory.terminal import charts
@@ -72,8 +73,9 @@ def stats(call: Call) -> int:
 
 
 def doctor(call: Call) -> int:
-    """Check everything, one verdict a line, and with --fix mend what is safe before; 1 where one
-    fails.
+    """Run every check, one verdict per line; return 1 on failure.
+
+    With --fix mends the safe faults first.
     """
     from memory.health import examination
     from memory.terminal import reports
@@ -96,7 +98,7 @@ def doctor(call: Call) -> int:
 
 
 def check(call: Call) -> int:
-    """Say what is wrong in record files; 1 where something is an error."""
+    """Report the faults of record files; return 1 for an error."""
     from memory.health import inspection, recordfaults
     from memory.terminal import reports
 
@@ -127,7 +129,7 @@ def check(call: Call) -> int:
 
 
 def audit(call: Call) -> int:
-    """List what should be mended, each with the command that does it."""
+    """List the faults of the memory with their remedies."""
     from memory.health import inspection
     from memory.recall import lookup
     from memory.terminal import reports
@@ -172,7 +174,7 @@ def audit(call: Call) -> int:
 
 
 def redact(call: Call) -> int:
-    """Take secrets out of stdin, or a text out of everything that dayleaf keeps."""
+    """Redact secrets in stdin, or a text in all files."""
     from memory.cli import index
 
     options = call.options
@@ -234,7 +236,7 @@ def _erase(call: Call, id: str) -> int:
 
 
 def _wanted(call: Call, id: str) -> Record:
-    """Find the record of an id, in the archive too; raises StoreError."""
+    """Find a record by id, archived or not; raises StoreError."""
     store = call.store()
     try:
         return store.find(id)
@@ -246,8 +248,9 @@ def _wanted(call: Call, id: str) -> Record:
 
 
 def _texts(call: Call, record: Record) -> dict[str, str]:
-    """Return the texts that are to be taken out, each with the mark that replaces it; raises
-    UsageError, StoreError.
+    """Return the texts to remove, each with its replacement.
+
+    Raises UsageError, StoreError.
     """
     from memory.health import erasure
     from memory.store import redactor
@@ -282,7 +285,10 @@ def _texts(call: Call, record: Record) -> dict[str, str]:
 
 
 def _named(call: Call) -> str:
-    """Return the text that was named, "" for none: asked for without echo, or from stdin."""
+    """Return the text given to remove, "" for none.
+
+    Asked for without echo, or from stdin.
+    """
     said = call.options.text
     if said is None:
         if call.options.regex:
@@ -302,8 +308,9 @@ def _named(call: Call) -> str:
 
 
 def _matches(call: Call, expression: str, raw: str) -> list[str]:
-    """Return what a regular expression matches in the record and in all others; raises
-    UsageError.
+    """Return the matches of an expression in a record and all others.
+
+    Raises UsageError.
     """
     import re
 
@@ -320,7 +327,7 @@ def _matches(call: Call, expression: str, raw: str) -> list[str]:
 
 
 def _transcripts(call: Call, found: Finder) -> list[str]:
-    """Return the host's own transcripts of this workspace that hold a text."""
+    """Return the host's transcripts of this workspace with a text."""
     from memory.health import erasure
     from memory.project import backfill
 
@@ -344,7 +351,7 @@ def _held_lines(found: Finder, held: list[Holder]) -> list[str]:
 
 
 def _shown(found: Finder, path: str) -> str:
-    """Write a path without the text, which may stand in it."""
+    """Write a path with the text in it redacted."""
     return plaintext.one_line(
         found.cleaned(path.encode("utf-8", "surrogateescape")).decode("utf-8", "replace")
     )
@@ -367,7 +374,7 @@ def _planned_erasure(call: Call, found: Finder, held: list[Holder], others: list
 def _erased(
     call: Call, found: Finder, before: list[Holder], done: Erased, elsewhere: list[str]
 ) -> int:
-    """Say what was done, what the proof found, and what stands beyond reach."""
+    """Report an erasure: changes, proof, and text beyond reach."""
     from memory.health import erasure
 
     for problem in done.problems:
@@ -423,14 +430,15 @@ def _erased(
 
 
 def eval(call: Call) -> int:
-    """Measure the rankers by golden queries, or draft such queries from the store; 1 where --strict
-    and below the floor.
+    """Measure the rankers by golden queries, or draft such queries.
+
+    Returns 1 below the floor with --strict.
     """
     return _draft(call) if call.options.template else _measure(call)
 
 
 def _draft(call: Call) -> int:
-    """Write a file of golden queries drafted from the store; nothing is overwritten."""
+    """Write golden queries drafted from the store to a new file."""
     from memory.health import goldens
 
     if len(call.words) > 1:
@@ -498,7 +506,7 @@ def _measure(call: Call) -> int:
 
 
 def _records(call: Call) -> list[Record]:
-    """Return the records of the workspace; raises StoreError where there is none."""
+    """Return the records of the workspace; raises StoreError without any."""
     with call.spinner("reading the records"):
         records = list(call.store().each())
     if not records:
@@ -509,8 +517,9 @@ def _records(call: Call) -> list[Record]:
 
 
 def _paths(call: Call) -> list[str]:
-    """Return the files that the words name, else all of the private and the shared tier; raises
-    StoreError without one.
+    """Return the named files of golden queries, else all.
+
+    All of the private and the shared tier. Raises StoreError without one.
     """
     if call.words:
         return [os.path.abspath(word) for word in call.words]
@@ -533,7 +542,7 @@ def _paths(call: Call) -> list[str]:
 
 
 def _result(call: Call, golden: Set, found: Measured, records: Sequence[Record]) -> dict[str, Any]:
-    """Measure one file of golden queries, keep the run, and return the report."""
+    """Measure one file of golden queries, log the run, and report."""
     from memory.health import measurements
 
     row = measurements.row(found, golden.path, call.settings, records, call.now)

@@ -46,7 +46,10 @@ REVIEW = "decide on them with `dayleaf review` in your own terminal"
 
 
 def harvest(call: Call) -> int:
-    """Propose candidates out of checkpoints, list them, or decide on them on a terminal."""
+    """Propose, list or decide on candidates.
+
+    Proposals come from checkpoints; a person decides, on a terminal.
+    """
     words = " ".join(call.words).split()  # a slash command gives them as one
     if not words:
         return _propose(call)
@@ -65,7 +68,10 @@ def harvest(call: Call) -> int:
 
 
 def _propose(call: Call) -> int:
-    """Write what the checkpoints suggest as candidates, or only show it with --dry-run."""
+    """Write the checkpoints' proposals as candidates.
+
+    With --dry-run only shows them.
+    """
     from memory.knowledge import proposals
 
     store = call.store()
@@ -95,8 +101,9 @@ def _propose(call: Call) -> int:
 
 
 def _asked_for(call: Call, store: Store, kind: str) -> list[Record]:
-    """Read the checkpoints or conversations asked for, without their private parts; raises
-    UsageError for a time that is none.
+    """Read the requested checkpoints or conversations.
+
+    Without their private parts. Raises UsageError for an invalid time.
     """
     from memory.recall import timewords
     from memory.store.redactor import without_private
@@ -120,7 +127,10 @@ def _asked(
     limit: int,
     spinner: screen.Spinner,
 ) -> tuple[list[Proposal] | None, list[str]]:
-    """Ask a model; returns its proposals, None where none answered, and notes."""
+    """Ask a model for proposals.
+
+    Returns them, None where no model answered, and notes.
+    """
     from memory.distill import providerchain
     from memory.distill.digests import of_record
     from memory.knowledge import proposals
@@ -173,7 +183,7 @@ def _written(store: Store, proposal: Proposal) -> Record:
 
 
 def _json(proposal: Proposal, kept: Record | None) -> dict[str, Any]:
-    """Return a proposal for --json; what was written stands in it without its secrets."""
+    """Return a proposal for --json, as written without secrets."""
     told = kept or proposal
     return {
         "id": kept.id if kept else None,
@@ -224,7 +234,7 @@ def candidates(store: Store) -> list[Record]:
 
 
 def _list(call: Call, words: list[str]) -> int:
-    """Show the candidates that wait."""
+    """Show the waiting candidates."""
     if words:
         raise UsageError("harvest list takes no more words; leave '%s' out" % shown(words[0]))
     waiting = candidates(call.store())
@@ -240,8 +250,9 @@ def _list(call: Call, words: list[str]) -> int:
 
 
 def _named(store: Store, verb: str, words: list[str]) -> list[Record]:
-    """Find the candidates that are named, all of them before anything is done; raises UsageError,
-    StoreError.
+    """Find all named candidates.
+
+    All before the first is changed. Raises UsageError, StoreError.
     """
     if not words:
         raise UsageError(
@@ -268,8 +279,9 @@ def _named(store: Store, verb: str, words: list[str]) -> list[Record]:
 
 
 def _judged(call: Call, words: list[str], way: str) -> int:
-    """Accept the candidates that are named, so that prompts may get them, or archive them, so that
-    none is proposed again.
+    """Accept or archive the named candidates.
+
+    An accepted one may reach prompts; an archived one is not proposed again.
     """
     need_person(call, "a candidate", "notes harvest %s %s" % (way, " ".join(words)[:80] or "ID"))
     store = call.store()
@@ -286,8 +298,9 @@ def _judged(call: Call, words: list[str], way: str) -> int:
 
 
 def _decide(call: Call, store: Store, record: Record, way: str) -> None:
-    """Accept or archive exactly what was read, and say so; raises StoreError where the file has
-    changed since.
+    """Accept or archive a candidate as it was read, and report.
+
+    Raises StoreError where the file has changed since.
     """
     if store.read(record.name).checksum != record.checksum:
         raise StoreError("%s has changed meanwhile; review it again" % record.name)
@@ -305,7 +318,7 @@ def _decide(call: Call, store: Store, record: Record, way: str) -> None:
 
 
 def _decided(call: Call, done: Sequence[tuple[Record, str]]) -> int:
-    """Tell the index, and say where nothing was decided."""
+    """Index the decided records, and report where there are none."""
     call.indexed()
     return told(
         call, [{"id": record.id, "decision": decision} for record, decision in done], "no candidate"
@@ -313,7 +326,7 @@ def _decided(call: Call, done: Sequence[tuple[Record, str]]) -> int:
 
 
 def _content(record: Record) -> list[str]:
-    """Write a candidate out for the person, whatever hides in it made visible."""
+    """Write a candidate for the person, hidden characters made visible."""
     links = ", ".join(record.derived_from)
     return [
         visible(line)
@@ -328,7 +341,7 @@ def _content(record: Record) -> list[str]:
 
 
 def _review(call: Call, words: list[str]) -> int:
-    """Go through the candidates one by one."""
+    """Review the candidates in turn."""
     if words:
         raise UsageError(
             "harvest review takes no more words; `dayleaf notes harvest accept %s` decides on one"
@@ -340,8 +353,9 @@ def _review(call: Call, words: list[str]) -> int:
 
 
 def go_through(call: Call, store: Store) -> list[tuple[Record, str]]:
-    """Ask about every candidate; returns those that were decided on, with `accepted` or
-    `rejected`.
+    """Ask about every candidate; return the decided ones.
+
+    Each with `accepted` or `rejected`.
     """
     waiting = candidates(store)
     doubts = _doubts(call, store) if waiting else {}
@@ -358,8 +372,9 @@ def go_through(call: Call, store: Store) -> list[tuple[Record, str]]:
 
 
 def _doubts(call: Call, store: Store) -> dict[str, str]:
-    """Return by name of a learning what is said against it: `; against ID of DAY (one says no):
-    …`.
+    """Return the contradictions of learnings by name.
+
+    As `; against ID of DAY (one says no): …`.
     """
     from memory.knowledge import contradictions
 
@@ -376,8 +391,9 @@ def _doubts(call: Call, store: Store) -> dict[str, str]:
 
 
 def _answered(call: Call, store: Store, record: Record, where: str) -> tuple[str, Record]:
-    """Ask about one candidate until it is decided, skipped or the person quits; returns what was
-    said, and it.
+    """Ask about one candidate until decided, skipped or quit.
+
+    Returns the decision and the record.
     """
     while True:
         sys.stderr.write("\n%s  %s\n" % (where, "\n".join(_content(record))))

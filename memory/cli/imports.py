@@ -35,8 +35,10 @@ FEW = 16
 
 
 class Batch(NamedTuple):
-    """One pass: the origin's `from`, the tier of new records, how many pieces there are at least,
-    the pieces, and which paths' sources are all among them.
+    """One pass of an import.
+
+    from_: of the origin. tier: of new records. size: least number of pieces. covered: tells whether
+        a path's sources are all among the pieces.
     """
 
     from_: str
@@ -47,7 +49,7 @@ class Batch(NamedTuple):
 
 
 def import_(call: Call) -> int:
-    """Bring in a tree, a directory, what the client remembers, or past sessions."""
+    """Import a tree, a directory, the client's memory, or past sessions."""
     kind = call.words[0] if call.words else ""
     if not kind:
         raise UsageError("store import needs to know what to import: one of " + ", ".join(KINDS))
@@ -111,7 +113,10 @@ def _tree(call: Call) -> int:
 
 
 def _outside(call: Call, root: str, tier: str) -> list[str]:
-    """Return a note where shared records name a directory of this machine, else none."""
+    """Return a warning on shared records with this machine's paths.
+
+    [] where there are none.
+    """
     if tier != layout.SHARED or files.inside(root, call.place.root):
         return []
     return [
@@ -123,8 +128,9 @@ def _outside(call: Call, root: str, tier: str) -> list[str]:
 
 
 def _below(call: Call, root: str, tier: str) -> Callable[[str], bool]:
-    """Return a test of whether a path, written as records of a tier write it, lies in a
-    directory.
+    """Return a function that tells whether a path is in a directory.
+
+    Paths as records of the tier write them.
     """
     base = "" if root == call.place.root else otherfiles.known_as(root, call.place, tier) + "/"
     return lambda path: path.startswith(base) and (base != "" or path[:1] != "/")
@@ -230,8 +236,9 @@ def _claude_memory(call: Call) -> int:
 
 
 def _places(call: Call) -> list[layout.Place]:
-    """Return the workspace of the call, and with --all every other one in which the client was
-    started.
+    """Return the workspace of the call, with --all every other.
+
+    Every other in which the client was started.
     """
     found = {call.place.key: call.place}
     if call.options.all:
@@ -254,7 +261,7 @@ def _add(total: Result, more: Result) -> None:
 
 
 def _brought(call: Call, batches: list[Batch], place: layout.Place | None = None) -> Result:
-    """Bring in what the batches hold, under a lock, with a bar; then tell the index."""
+    """Import the batches under a lock with a progress bar, and index."""
     place, total, done = place or call.place, Result(), 0
     of = sum(batch.size for batch in batches)
     with files.Lock(place.cache + "/import.lock") as held, call.spinner("importing") as spinner:
@@ -293,7 +300,7 @@ def _brought(call: Call, batches: list[Batch], place: layout.Place | None = None
 
 
 def _answer(call: Call, noun: str, result: Result, more: dict[str, Any], notes: list[str]) -> int:
-    """Sum an import up."""
+    """Summarise an import."""
     counts = {
         "new": len(result.new),
         "unchanged": len(result.same),
@@ -357,7 +364,7 @@ def _answer(call: Call, noun: str, result: Result, more: dict[str, Any], notes: 
 
 
 def _first(rows: list[Any], line: Callable[[Any], str]) -> list[str]:
-    """Return a line each of the first rows, and how many more there are."""
+    """Return lines for the first rows, and the number of others."""
     rest = len(rows) - SHOWN
     return ["  " + plaintext.one_line(line(row)) for row in rows[:SHOWN]] + (
         ["  … and %d more; --json lists them all" % rest] if rest > 0 else []
@@ -368,8 +375,9 @@ def _first(rows: list[Any], line: Callable[[Any], str]) -> list[str]:
 
 
 class Pace:
-    """How far the reading of transcripts is, and how long it will take: said by a spinner, and
-    where none turns, in a line now and then.
+    """The progress of reading transcripts and the time left.
+
+    Shown by a spinner on a terminal, elsewhere in a line now and then.
     """
 
     def __init__(
@@ -388,7 +396,10 @@ class Pace:
         self.began = self.last = tick()
 
     def done(self, size: int, read: int) -> None:
-        """Say how far it is.  size: bytes dealt with.  read: those of them that took time."""
+        """Show the progress.
+
+        size: bytes done. read: those of them that took time.
+        """
         took = self.tick() - self.began
         left = (
             ", about %s left" % span(took / read * (self.of - size))
@@ -413,7 +424,10 @@ class Pace:
 
 
 def span(seconds: float) -> str:
-    """Say a length of time in words: seconds up to a minute and a half, then minutes."""
+    """Write a duration in seconds or minutes.
+
+    Seconds up to a minute and a half.
+    """
     return "%d s" % max(1, round(seconds)) if seconds < 90 else "%d min" % round(seconds / 60)
 
 
@@ -478,7 +492,7 @@ def _transcripts(call: Call) -> int:
 
 
 def _asked(call: Call, wanted: list[backfill.Session]) -> offers.Plan | None:
-    """Show the plan of an import and ask; returns it where the answer is yes, else None."""
+    """Show the plan of an import and ask; return it after yes."""
     if not call.options.all or call.options.dry_run or call.options.json:
         raise UsageError("--ask goes with --all, and without --dry-run and --json")
     with call.spinner("looking for past sessions"):
@@ -499,15 +513,16 @@ def _asked(call: Call, wanted: list[backfill.Session]) -> offers.Plan | None:
 
 
 def _known(call: Call) -> list[str]:
-    """Return the directories that a session may have been started in: this one and its project, and
-    those seen before.
+    """Return the directories where a session may have started.
+
+    This one and its project, and those seen before.
     """
     here = (call.place.project, call.place.root, call.place.anchor, call.env.get("PWD", ""))
     return [*adoption.seen(call.place.home), *filter(None, here)]
 
 
 def _index_told(call: Call, told: Iterable[backfill.Told]) -> list[Discovery]:
-    """Tell the index what was written, and return what there is to find in it."""
+    """Index what was written and return the discoveries in it."""
     from memory.knowledge import discoveries, lessons, walls
 
     changed: dict[str, tuple[layout.Place, list[str]]] = {}
@@ -534,10 +549,10 @@ def _answer_told(
     found: list[Discovery],
     later: list[str],
 ) -> int:
-    """Sum up what became of the sessions.
+    """Summarise the import of sessions.
 
-    unread: transcripts that could not be read.  took: seconds.  found: what there is to find in
-    them.  later: lines about the sessions that are left.
+    unread: transcripts that could not be read. took: seconds.  found: what was found in them.
+    later: lines about the sessions that are left.
     """
     dry, skipped = call.options.dry_run, [one.skip for one in told if one.skip] + unread
     records = sorted(name for one in told for name in one.written)
@@ -603,7 +618,7 @@ def _answer_told(
 def _summed(
     counts: dict[str, int], sessions: int, plan: backfill.Plan, skipped: int, dry: bool
 ) -> str:
-    """Return the line that says what became of how many sessions."""
+    """Return the summary line of an import of sessions."""
     would = "would be " if dry else ""
     parts = [
         counts["new"] and "%d %simported" % (counts["new"], would),
@@ -631,8 +646,9 @@ def _summed(
 
 
 def _cost(live: list[backfill.Told], took: float, records: int) -> list[str]:
-    """Return the line that says how long the import would take: as long as reading did, and the
-    writing.
+    """Return a line with the expected time of an import.
+
+    As long as the reading took, and the writing.
     """
     size = sum(one.session.size for one in live) / 1e6
     seconds = took + records * backfill.RECORD
@@ -651,8 +667,9 @@ def _cost(live: list[backfill.Told], took: float, records: int) -> list[str]:
 
 
 def _gone(directories: list[str]) -> list[str]:
-    """Return the line that says which directories of sessions are gone, the ones of most sessions
-    first.
+    """Return a line on sessions whose directory is gone.
+
+    Directories of most sessions first.
     """
     if not directories:
         return []

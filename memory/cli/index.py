@@ -59,15 +59,16 @@ def _build(call: Call) -> int:
 
 
 def _embed(call: Call, done: Any) -> int:
-    """Bring the vectors of the workspaces asked for up to date, after the index; raises
-    ProviderError, UsageError.
+    """Update the vectors of the requested workspaces, after the index.
+
+    Raises ProviderError, UsageError.
     """
     out, lines = _embedded(call)
     return call.answer({**done._asdict(), "vectors": out}, [*_said(done), *lines])
 
 
 def _embedded(call: Call) -> tuple[list[dict[str, Any]], list[str]]:
-    """Make vectors; return what was done as plain data and in lines."""
+    """Make vectors; return the result as plain data and in lines."""
     from memory.doors import registry
     from memory.recall import lookup
 
@@ -85,7 +86,7 @@ def _refresh(call: Call) -> int:
 
 
 def _readable(call: Call) -> list[otherfiles.Added]:
-    """Return the tiers that were added here and can be read now."""
+    """Return the added tiers that can be read now."""
     return [tier for tier in otherfiles.added(call.place, call.settings) if not tier.fault]
 
 
@@ -119,8 +120,9 @@ def _verify(call: Call) -> int:
 
 
 def _choose(call: Call, asked: list[str]) -> int:
-    """Choose what holds the index; where it is a database, set it up and load this workspace into
-    it.
+    """Choose the index's backend.
+
+    A database is set up, and this workspace loaded into it.
     """
     from memory.doors import registry
     from memory.index import backend
@@ -217,7 +219,7 @@ WORDS: dict[str, Callable[[Call], int]] = {
 
 
 def redact(call: Call) -> int:
-    """Take secrets out of text: stdin to stdout."""
+    """Redact secrets in stdin to stdout."""
     from memory.store import redactor
 
     if call.words not in ([], ["-"]) or (not call.words and sys.stdin.isatty()):
@@ -263,8 +265,9 @@ def _redacted(done: Redacted) -> dict[str, Any]:
 
 
 def batch_row(line: bytes, number: int, key: str) -> dict[str, Any]:
-    """Read one line of JSONL; raises UsageError, which names the line, where it is no object with a
-    text under `key`.
+    """Parse one line of JSONL.
+
+    Raises UsageError, which names the line, unless it is an object with a text under `key`.
     """
     try:
         row = json.loads(line.decode("utf-8-sig"))
@@ -340,7 +343,10 @@ def config(call: Call) -> int:
 
 
 def checked(key: str, said: str) -> Any:
-    """Read a setting's value from text; raises UsageError where it does not fit the key."""
+    """Read a setting's value from text.
+
+    Raises UsageError where it does not fit the key.
+    """
     value = load("", "", {"DAYLEAF_" + key.upper().replace(".", "_"): said})
     # "DAYLEAF_…: 'load.top' takes a number, such as 6": the words that a settings file gets
     if value.problems:
@@ -370,8 +376,9 @@ def checked(key: str, said: str) -> Any:
 
 
 def change_config(path: str, key: str, value: Any, mode: int) -> None:
-    """Set a key of a settings file, or remove it (None); everything else stays.  Raises
-    StoreError.
+    """Set or remove (None) a key of a settings file.
+
+    Everything else stays. Raises StoreError.
     """
     try:
         held = json.loads(files.read(path, 1 << 18).decode("utf-8-sig"))
@@ -456,8 +463,9 @@ def _switch(call: Call, on: bool) -> int:
 
 
 def _switch_mine(call: Call, on: bool) -> int:
-    """Keep and push, or neither, in this project, for its user alone; with `capture.projects`
-    listed, `on` lists it.
+    """Switch capture and pushes in this project for its user alone.
+
+    With `capture.projects` listed, `on` lists it.
     """
     path, listed = (
         call.place.private + "/config.json",
@@ -479,10 +487,10 @@ def _switch_mine(call: Call, on: bool) -> int:
 
 
 def _switched(call: Call, on: bool) -> str:
-    """Return the session to switch: the one that is named or runs this, else the newest; `on` takes
-    the newest that is off.
+    """Return the session to switch.
 
-    Returns "" where none is off; raises UsageError where none has run.
+    The named or running one, else the newest; `on` takes the newest that is off. "" where none is
+    off. Raises UsageError where none has run.
     """
     from memory.health import accounts
 

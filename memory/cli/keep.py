@@ -19,7 +19,10 @@ TITLE = 200  # characters of what was said that name the rule; more stands in it
 
 
 def keep(call: Call) -> int:
-    """Write what the user said as a rule, or take the one that a session noted, and approve it."""
+    """Write the user's words as a rule and approve it.
+
+    Or approve the same rule noted by a session.
+    """
     from memory.store.redactor import strip_private
 
     said = strip_private(call.text(kept=False)).strip()
@@ -67,8 +70,9 @@ def keep(call: Call) -> int:
 
 
 def _is_theirs(record: Record) -> bool:
-    """Tell whether a rule holds the user's words alone: a reason that somebody else gave would bind
-    unseen.
+    """Tell whether a rule holds the user's words alone.
+
+    Somebody else's reason would bind unseen.
     """
     said = record.meta.get(wishes.SAID)
     return isinstance(said, str) and record.rationale == wishes.head(said)["rationale"]

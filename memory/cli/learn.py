@@ -40,7 +40,7 @@ from memory.terminal.editor import KINDS, edited, in_editor, template
 
 
 def learn(call: Call) -> int:
-    """Keep a learning; one that is there already takes the tags."""
+    """Write a learning; an existing one takes the tags."""
     said = call.text().strip()
     if not said:
         raise UsageError("the learning is empty; give its text as an argument or on stdin")
@@ -57,7 +57,7 @@ def learn(call: Call) -> int:
 
 
 def _learnt(call: Call, store: Store, title: str, said: str, tier: str) -> Record:
-    """Write a new learning with the tags, versions and title that the options give."""
+    """Write a new learning with the options' tags, versions and title."""
     extra = {"versions": call.options.version, "confidence": call.options.confidence}
     return store.add(
         "learning",
@@ -72,7 +72,7 @@ def _learnt(call: Call, store: Store, title: str, said: str, tier: str) -> Recor
 
 
 def _joined(call: Call, store: Store, there: Record) -> Record:
-    """Add the tags, versions and confidence of the options to a learning that is there."""
+    """Add the options' tags, versions and confidence to a learning."""
     new = {
         "tags": _union(there.tags, call.options.tag),
         "versions": _union(there.versions, call.options.version),
@@ -88,7 +88,7 @@ def _union(there: Iterable[str], more: Iterable[str] | None) -> list[str]:
 
 
 def checkpoint(call: Call) -> int:
-    """Write a checkpoint: of a note, or of a session's work where there is none."""
+    """Write a checkpoint of a note, or of a session's work."""
     from memory.capture import byhand
 
     said = call.text()
@@ -109,7 +109,7 @@ def checkpoint(call: Call) -> int:
 
 
 def _note_of_session(call: Call, said: str) -> Record:
-    """Keep what the session's own model understood of it, checked like any other note."""
+    """Check and store a note by the session's own model."""
     from memory.health import notekeeping
 
     session = session_of(call)
@@ -126,7 +126,7 @@ def _note_of_session(call: Call, said: str) -> Record:
 
 
 def _warn_of_links(call: Call, store: Store, kept: Record) -> None:
-    """Say of the `[[targets]]` in a text that is kept which ones are no record."""
+    """Warn of `[[targets]]` in a text without a record."""
     from memory.recall import relations
 
     said = records.wiki_links(kept.body)
@@ -171,8 +171,9 @@ def _of_session(call: Call) -> Record:
 
 
 def transcript_of(call: Call, session: str) -> str:
-    """Return the path of a session's transcript, as the option or its receipts name it; "" where
-    none is known.
+    """Return the path of a session's transcript, or "".
+
+    As the option or its receipts name it.
     """
     from memory.session import whereabouts
 
@@ -188,8 +189,9 @@ def transcript_of(call: Call, session: str) -> str:
 
 
 def capture_now(call: Call, session: str, path: str) -> str:
-    """Write down what a session has done since its last checkpoint; returns the checkpoint's name,
-    "" where nothing is new.
+    """Capture a session's work since its last checkpoint.
+
+    Returns the checkpoint's name, "" where nothing is new.
     """
     from memory.capture import stretches
 
@@ -206,8 +208,9 @@ def capture_now(call: Call, session: str, path: str) -> str:
 
 
 def forget(call: Call) -> int:
-    """Move a record, or all that tells of a session, a day, a file or a text, to the archive, or
-    remove it with --hard.
+    """Move records to the archive, or remove them with --hard.
+
+    One record, or all of a session, a day, a file or a text.
     """
     many = [name for name in ("session", "day", "file", "mentions") if getattr(call.options, name)]
     if many and call.words:
@@ -239,17 +242,16 @@ def forget(call: Call) -> int:
 
 
 def _mark_forgotten(call: Call, found: Record) -> None:
-    """Write down whose conversation goes, so that a session that goes on does not write it
-    again.
+    """Note a forgotten conversation.
+
+    A running session then does not write it again.
     """
     if found.kind == conversations.KIND and found.meta.get("session"):
         conversations.forget(call.place, str(found.meta["session"]), found.id, call.now)
 
 
 def _staying(store: Store, gone: Sequence[Record]) -> tuple[list[str], list[str]]:
-    """Return (ids, what is said) of the records that still tell of the session whose record was
-    forgotten.
-    """
+    """Return (ids, note) of the session's records that stay."""
     session = str(gone[0].meta.get("session") or "") if gone[0].kind in layout.DATED else ""
     stays = [
         record
@@ -271,8 +273,9 @@ def _staying(store: Store, gone: Sequence[Record]) -> tuple[list[str], list[str]
 
 
 def _forget_hard(call: Call, id: str) -> int:
-    """Remove a record for good: its file, all cached digests, its words in the index, and the walls
-    that came of it.
+    """Remove a record for good.
+
+    Its file, all cached digests, its words in the index, and the walls made of it.
     """
     from memory.recall import lookup
 
@@ -319,7 +322,7 @@ def _forget_hard(call: Call, id: str) -> int:
 
 
 def _removed(call: Call, store: Store, gone: Iterable[Record]) -> int:
-    """Remove records for good and return how many cached digests went with them."""
+    """Remove records for good; return the number of deleted digests."""
     from memory.distill import cache
     from memory.index import builder
     from memory.knowledge import walls
@@ -338,8 +341,9 @@ def _removed(call: Call, store: Store, gone: Iterable[Record]) -> int:
 
 
 def _forget_session(call: Call, start: str) -> int:
-    """Show what tells of a session, and archive it, or remove it with --hard, once a person has
-    said yes.
+    """Show a session's records, and forget them after a yes.
+
+    Archived, or removed with --hard.
     """
     store = call.store()
     found = conversations.told(store, start, bool(call.options.hard))
@@ -382,8 +386,9 @@ def _forget_session(call: Call, start: str) -> int:
 
 
 def _forget_matching(call: Call) -> int:
-    """Show the records of a day, that name a file, or that hold a text, and archive or remove them
-    once a person said yes.
+    """Show the matching records, and forget them after a yes.
+
+    Of a day, with a file's name, or with a text. Archived, or removed with --hard.
     """
     store, hard = call.store(), bool(call.options.hard)
     with call.spinner("reading the records"):
@@ -415,10 +420,10 @@ def _forget_matching(call: Call) -> int:
 
 
 def _agreed(call: Call, found: Sequence[Record], of: str, what: str) -> list[str]:
-    """Show records that are to go and ask; with --yes return the lines instead.  Raises UsageError
-    where nobody says yes.
+    """Show the records to forget and ask for a yes.
 
-    of: what they are.  what: what wants the yes.
+    With --yes returns the lines instead. of: their description. what: the action to confirm. Raises
+    UsageError without a yes.
     """
     hard = bool(call.options.hard)
     lines = screen.table(
@@ -441,8 +446,9 @@ def _agreed(call: Call, found: Sequence[Record], of: str, what: str) -> list[str
 
 
 def _taken(call: Call, store: Store, found: Sequence[Record], reason: str) -> str:
-    """Archive records, or remove them with --hard, and say which.  reason: where the person gave
-    none.
+    """Archive records, or remove them with --hard; return the verb.
+
+    reason: where the person gave none.
     """
     if call.options.hard:
         _removed(call, store, found)
@@ -455,7 +461,10 @@ def _taken(call: Call, store: Store, found: Sequence[Record], reason: str) -> st
 
 
 def _meant(call: Call) -> Callable[[Record], bool]:
-    """Return whether a record is meant by --day, --file and --mentions: by all that are given."""
+    """Return a function that tells whether a record matches.
+
+    By all of --day, --file and --mentions that are given.
+    """
     from memory.project.mentions import mentions
     from memory.recall import timewords
 
@@ -477,7 +486,7 @@ def _meant(call: Call) -> Callable[[Record], bool]:
 
 
 def restore(call: Call) -> int:
-    """Bring a record back from the archive."""
+    """Restore a record from the archive."""
     found = call.store().restore(call.one("ID"))
     call.indexed()
     ledger.moved(call.place)
@@ -500,8 +509,9 @@ _OWN = ("id", "kind", "title", "source")  # keys that are not taken over as they
 
 
 def new(call: Call) -> int:
-    """Open a template in $VISUAL or $EDITOR and keep what comes back; nothing where it is unchanged
-    or empty.
+    """Write a record from a template in $VISUAL or $EDITOR.
+
+    Nothing where it comes back unchanged or empty.
     """
     kind = call.words[0] if call.words else ""
     if kind not in KINDS:
@@ -550,8 +560,9 @@ def _tier(call: Call, kind: str) -> str:
 
 
 def _opened(call: Call, kind: str, before: bytes) -> tuple[str, bytes | None]:
-    """Return (the file to be edited, what --from gave it or None); a kept text is edited where it
-    is.
+    """Return (the file to edit, the text of --from or None).
+
+    A text kept from an earlier failure is edited in place.
     """
     given = call.options.from_file
     try:
@@ -567,14 +578,15 @@ def _opened(call: Call, kind: str, before: bytes) -> tuple[str, bytes | None]:
 
 
 def _filled(data: bytes) -> bool:
-    """Tell whether a title or a text stands in a file."""
+    """Tell whether a file holds a title or a text."""
     page = frontmatter.parse(data)
     return bool(page.body.strip() or str(page.meta.get("title") or "").strip())
 
 
 def _kept(call: Call, kind: str, tier: str, copy: str, data: bytes) -> Record:
-    """Check a text and write it as a record; raises StoreError, which names the line, where
-    something is wrong.
+    """Check a text and write it as a record.
+
+    Raises StoreError, which names the line of a fault.
     """
     from memory.health import recordfaults
 

@@ -18,7 +18,7 @@ FORMS = "`dayleaf record link FROM [RELATION] TO`, or `dayleaf record link ID` t
 
 
 def link(call: Call) -> int:
-    """Link two records, take a link away, or list a record's links."""
+    """Link two records, remove a link, or list a record's links."""
     words = call.words
     if not 1 <= len(words) <= 3 or (call.options.remove and len(words) == 1):
         raise UsageError("record link takes %s; quote a title" % FORMS)
@@ -37,7 +37,10 @@ def link(call: Call) -> int:
 
 
 def _relation(words: list[str]) -> str:
-    """Return the relation that the words name; raises UsageError for one that is none."""
+    """Return the relation in the words.
+
+    Raises UsageError for an unknown one.
+    """
     if len(words) == 2:
         return "related_to"
     said = words[1].strip().lower().replace("-", "_")
@@ -59,13 +62,16 @@ def _relation(words: list[str]) -> str:
 
 
 def _word(said: str) -> str:
-    """Write a word as it is typed: in quotes where it has blanks."""
+    """Write a word for a command line, in quotes if necessary."""
     said = shown(said)
     return '"%s"' % said if " " in said else said
 
 
 def _one(web: Web, said: str) -> Node:
-    """Find the record that a word names: id, start of an id, file or title; raises StoreError."""
+    """Find a record by id, start of an id, file or title.
+
+    Raises StoreError.
+    """
     found = web.names.find(said.strip())
     if len(found) > 1:
         warn(
@@ -98,7 +104,7 @@ def _one(web: Web, said: str) -> Node:
 
 
 def _added(call: Call, store: Store, web: Web, source: Record, relation: str, to: Node) -> int:
-    """Write a link into the record that it goes from."""
+    """Write a link into its source record."""
     here = relations.node(source)
     if here.name == to.name:
         raise UsageError("%s cannot be linked to itself; name another record" % here.id)
@@ -119,7 +125,7 @@ def _added(call: Call, store: Store, web: Web, source: Record, relation: str, to
 
 
 def _removed(call: Call, store: Store, web: Web, source: Record, relation: str, said: str) -> int:
-    """Remove a link from the record that holds it; its target may be gone."""
+    """Remove a link from its source record; its target may be gone."""
     here = relations.node(source)
     mine = [edge for edge in web.edges if edge.source == here and _is_named(edge, web, said)]
     wanted = [edge for edge in mine if edge.relation == relation]
@@ -163,8 +169,9 @@ def _removed(call: Call, store: Store, web: Web, source: Record, relation: str, 
 
 
 def _is_named(edge: Edge, web: Web, said: str) -> bool:
-    """Tell whether a word names the target of a link: as it is written there, or as the record that
-    it leads to.
+    """Tell whether a word names the target of a link.
+
+    As written there, or as the linked record.
     """
     if documents.link_key(edge.target) == documents.link_key(said):
         return True
@@ -172,8 +179,9 @@ def _is_named(edge: Edge, web: Web, said: str) -> bool:
 
 
 def _reach(source: str, to: Node) -> list[str]:
-    """Warn where others cannot follow a link: a shared or global record names one that they do not
-    have.
+    """Warn of a link that other people or projects cannot follow.
+
+    A shared or global record links to a record that they do not have.
     """
     if to.name[:1] == source[:1] or to.name[:1] == layout.GLOBAL and source[:1] != layout.SHARED:
         return []
@@ -198,7 +206,7 @@ def _told(
     before: Record,
     more: list[str] | None = None,
 ) -> int:
-    """Say what was done, and where a rule waits again by it."""
+    """Report the change, and a rule that waits for approval again."""
     lines = [
         "%s  %s %s %s" % (done, *map(one_line, (kept.id, relation, target))),
         *("  " + line for line in more or ()),
@@ -254,7 +262,7 @@ def _listed(call: Call, web: Web, node: Node) -> int:
 
 
 def graph(call: Call) -> int:
-    """Draw the links of a record, or describe all of them."""
+    """Draw the links of a record, or describe all links."""
     from memory.terminal import linktree
 
     form = "json" if call.options.json else call.options.format or "text"
@@ -285,8 +293,9 @@ def graph(call: Call) -> int:
 
 
 def _web(call: Call) -> Web:
-    """Read the records of the workspaces that --workspace names, and resolve links within each
-    workspace.
+    """Return the links of the requested workspaces.
+
+    Links are resolved within each workspace.
     """
     places = lookup.workspaces(call.place, call.options.workspace or "")
     webs = []

@@ -86,7 +86,7 @@ DENIED = (
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status.
 
-    argv: the words after the program's name; the process's own where None.
+    argv: the words after the program's name; None for the process's own.
     """
     given, now = files.environ(), clock.now()
     env = environment.believed(given, _folders(given))
@@ -129,8 +129,9 @@ def _folders(env: dict[str, str]) -> list[str]:
 
 
 def _streams() -> None:
-    """Make the standard streams UTF-8 whatever the locale, and give closed ones somewhere to
-    lead.
+    """Make the standard streams UTF-8 in any locale.
+
+    Closed ones lead to the null device.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         stream = getattr(sys, name)
@@ -142,7 +143,10 @@ def _streams() -> None:
 
 
 def run(argv: list[str], env: dict[str, str], now: float) -> int:
-    """Find the verb, read its options and run it; raises UsageError for words that are off."""
+    """Find a verb, read its options and run it.
+
+    Raises UsageError for invalid words.
+    """
     if argv[:1] in (["--version"], ["-V"], ["version"]):
         return _version("--json" in argv)
     if argv[:1] in (["help"], ["--help"], ["-h"]):
@@ -165,7 +169,7 @@ def run(argv: list[str], env: dict[str, str], now: float) -> int:
 
 
 def _end(words: list[str]) -> int:
-    """Return where the words end that may be options."""
+    """Return the number of words before `--`."""
     return words.index("--") if "--" in words else len(words)
 
 
@@ -180,7 +184,10 @@ def _say_new_spelling(name: str, option: str) -> None:
 
 
 def _run(name: str, argv: list[str], env: dict[str, str], now: float) -> int:
-    """Read a verb's options and run it; raises UsageError for words that are off."""
+    """Read a verb's options and run it.
+
+    Raises UsageError for words that are off.
+    """
     call = read_call(name, VERBS[name], argv, env, now)
     call.require(VERBS[name].options)
     check_part(VERBS[name], call)
@@ -193,7 +200,10 @@ def _run(name: str, argv: list[str], env: dict[str, str], now: float) -> int:
 
 
 def module_of(name: str) -> ModuleType:
-    """Return the module that has a verb's function; raises UsageError where its door is gone."""
+    """Return the module of a verb's function.
+
+    Raises UsageError where its door is missing.
+    """
     if VERBS[name].module == "doors":
         found: ModuleType = registry.verb(name)
         return found
@@ -201,7 +211,7 @@ def module_of(name: str) -> ModuleType:
 
 
 def _suggested(call: Call, refused: PersonsRecord) -> int:
-    """Keep what a session may not do itself as a suggestion, and say so."""
+    """Store a command refused in a session as a suggestion."""
     from memory.knowledge import suggestions
 
     words = [call.said if word == "-" and call.said else word for word in call.argv]
@@ -218,8 +228,9 @@ def _suggested(call: Call, refused: PersonsRecord) -> int:
 
 
 def run_suggested(words: list[str], env: dict[str, str], now: float) -> int:
-    """Run the command of a suggestion as the person who accepted it; raises UsageError for what no
-    session may type.
+    """Run an accepted suggestion as the person.
+
+    Raises UsageError for a command that no session may type.
     """
     from memory.store import authority
 
@@ -233,7 +244,7 @@ def run_suggested(words: list[str], env: dict[str, str], now: float) -> int:
 
 
 def _version(as_json: bool) -> int:
-    """Print the version, and those of the formats that are kept on disk."""
+    """Print the versions of dayleaf and its file formats."""
     print(
         to_json({"dayleaf": __version__, **FORMATS_KEPT})
         if as_json
@@ -255,8 +266,9 @@ def _failed(message: str, status: int) -> int:
 
 
 def _bug(env: dict[str, str], now: float) -> str:
-    """Write the trace of an unexpected error beside the other logs and return the line that names
-    it.
+    """Log the trace of an unexpected error; return the message.
+
+    It names the log file.
     """
     import traceback
 

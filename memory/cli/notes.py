@@ -22,14 +22,17 @@ WAIT = 5.0  # seconds until a declined call is tried again, since the rate of ca
 
 
 class Plan(NamedTuple):
-    """What writing past notes would take: conversations, oldest first, and tokens."""
+    """A plan to write past notes.
+
+    talks: conversations, oldest first. tokens: of them all.
+    """
 
     talks: list[Record]
     tokens: int
 
 
 def notes(call: Call) -> int:
-    """Switch notes by a model on or off, say how they stand, or write those of past sessions."""
+    """Switch model notes on or off, report, or write past ones."""
     word = call.words[0] if call.words else "status"
     if word not in WAYS:
         raise unknown_word("notes", word, WAYS)
@@ -90,7 +93,10 @@ def _off(call: Call) -> int:
 
 
 def _price(call: Call) -> list[str]:
-    """Say what a note costs, measured on the newest conversations and on the calls so far."""
+    """Return a line with the cost of a note.
+
+    Measured on the newest conversations and on the calls so far.
+    """
     mean = notekeeping.mean_tokens(call.store())
     of = "your last sessions here" if mean else "the sessions of two projects"
     made = _recent_calls(call)
@@ -116,7 +122,7 @@ def _recent_calls(call: Call) -> spend.Totals:
 
 
 def _status(call: Call) -> int:
-    """Say who writes notes, what they cost and what became of them."""
+    """Report the provider, cost and number of notes."""
     settings, home = call.settings, call.place.home
     made, today = _recent_calls(call), spend.today(home, call.now, spend.NOTES)
     kept = list(call.store().each((generation.KIND,)))
@@ -175,7 +181,7 @@ def _status(call: Call) -> int:
 
 
 def _write(call: Call) -> int:
-    """Write the notes that past sessions lack, after a plan."""
+    """Write the missing notes of past sessions, after a plan."""
     if call.settings["notes.provider"] == config.OFF:
         raise UsageError("notes are off; `dayleaf notes on` allows a model to write them")
     plan = _planned(call)
@@ -224,9 +230,10 @@ def _planned(call: Call) -> Plan:
 
 
 def _write_all(call: Call, plan: Plan) -> tuple[list[Record], str]:
-    """Write notes until all are there, the day's cap is met or a call fails.
+    """Write notes until all are done.
 
-    Return their records, and why it ended before the last.
+    Or the day's cap is met, or a call fails. Returns their records, and the reason for an early
+    end.
     """
     written: list[Record] = []
     with call.spinner("writing notes") as spinner:
@@ -251,7 +258,10 @@ def _write_all(call: Call, plan: Plan) -> tuple[list[Record], str]:
 
 
 def _patiently(call: Call, talk: Record) -> generation.Written:
-    """Write a note; wait while the rate of calls, and not the day's cap, is what declines it."""
+    """Write a note, waiting for the rate of calls.
+
+    The day's cap ends the waiting.
+    """
     while True:
         now = clock.now()
         try:

@@ -27,7 +27,7 @@ MARKS = {True: "x", False: " "}
 
 
 def plan(call: Call) -> int:
-    """Make a plan, list, show or change the active one, or end it."""
+    """Make a plan, or list, show, change or end one."""
     words = call.words
     if call.options.args_from_stdin and words:  # a slash command gives them as one
         words = words[0].split(None, 1) if words[0].split(None, 1)[0] in WORDS else words
@@ -51,7 +51,7 @@ def plan(call: Call) -> int:
 
 
 def _only(call: Call, what: str, allowed: tuple[str, ...]) -> None:
-    """Refuse options that mean nothing here."""
+    """Refuse options without a meaning here."""
     given = [name for name in OPTIONS if getattr(call.options, name) and name not in allowed]
     if given:
         raise UsageError(
@@ -63,10 +63,10 @@ def _only(call: Call, what: str, allowed: tuple[str, ...]) -> None:
 
 
 def parted(said: str, steps: Any = ()) -> tuple[str, str]:
-    """Return (title, body) of a plan's text: a short first line is the title alone; raises
-    UsageError for an empty one.
+    """Return (title, body) of a plan's text.
 
-    steps: more of them, added as task items.
+    A short first line is the title alone. steps: more of them, added as task items. Raises
+    UsageError for an empty text.
     """
     from memory.store.redactor import strip_private
 
@@ -84,8 +84,9 @@ def parted(said: str, steps: Any = ()) -> tuple[str, str]:
 def made(
     call: Call, title: str, body: str, tier: str, extra: dict[str, Any] | None = None
 ) -> Record:
-    """Write a new plan, which is the active one then; raises StoreError where another one is and
-    --replace is not given.
+    """Write a new plan as the active one.
+
+    Raises StoreError where another one is active and --replace is not given.
     """
     store = call.store()
     before = standing(call, store)
@@ -106,7 +107,10 @@ def made(
 
 
 def standing(call: Call, store: Store) -> list[Record]:
-    """Return the active plans; raises StoreError where there is one and --replace is not given."""
+    """Return the active plans.
+
+    Raises StoreError where there is one and --replace is not given.
+    """
     found = _active(store)
     if found and not call.options.replace:
         id = found[0].id
@@ -127,7 +131,7 @@ def _active(store: Store) -> list[Record]:
 
 
 def _list(call: Call, words: list[str]) -> int:
-    """List the active plan with its steps, or that none is active, then those that ended last."""
+    """List the active plan with its steps, then ended plans."""
     if words:
         raise UsageError("plan list takes no more words; quote a new plan as one argument")
     every = list(call.store().each(("plan",)))
@@ -195,7 +199,10 @@ def _show(call: Call, words: list[str]) -> int:
 
 
 def _update(call: Call, words: list[str]) -> int:
-    """Replace the body of the active plan, or add to it; its title stays."""
+    """Replace or extend the body of the active plan.
+
+    Its title stays.
+    """
     from memory.store.redactor import strip_private
 
     said = strip_private(call.stdin() if words == ["-"] else " ".join(words)).strip()
@@ -228,7 +235,10 @@ def _step(call: Call, words: list[str]) -> int:
 
 
 def _changed(call: Call, store: Store, found: Record, before: bytes, after: bytes) -> int:
-    """Write a plan's file, with the instant where it has frontmatter, and show the plan."""
+    """Write a plan's file and show the plan.
+
+    With the time of change, where it has frontmatter.
+    """
     if frontmatter.parse(after).meta:
         after = frontmatter.edit(after, {"updated": clock.iso(call.now)}, found.name)
     kept = store.replace(found.name, after, files.sha256(before))
@@ -242,7 +252,7 @@ def _changed(call: Call, store: Store, found: Record, before: bytes, after: byte
 
 
 def _ended(call: Call, words: list[str], status: str, reason: str) -> int:
-    """End a plan as done, or as one that is not to be done."""
+    """End a plan as done or as dropped."""
     store = call.store()
     found = _one(call, store, words)
     if found.status == status:
@@ -260,8 +270,9 @@ def _end(call: Call, store: Store, found: Record, status: str, reason: str) -> R
 
 
 def _one(call: Call, store: Store, words: list[str]) -> Record:
-    """Return the plan of an id, without words the active one; raises UsageError or StoreError where
-    there is none.
+    """Return the plan of an id, by default the active one.
+
+    Raises UsageError or StoreError where there is none.
     """
     if len(words) > 1:
         raise UsageError("one ID, not %d words; quote a new plan as one argument" % len(words))

@@ -82,7 +82,7 @@ def recall(call: Call) -> int:
 
 
 def _elsewhere(call: Call, found: Found) -> list[str]:
-    """Return the line that names the other projects where nothing was found in this one."""
+    """Return the line that names other projects where nothing was found."""
     from memory.recall import lookup
 
     if found.hits or call.options.workspace or len(lookup.workspaces(call.place, "all")) < 2:
@@ -91,10 +91,9 @@ def _elsewhere(call: Call, found: Found) -> list[str]:
 
 
 def found_by(call: Call, words: str, limit: int | None, links: bool = False) -> Found:
-    """Return what a call's words and filters find (hit.Found), at most `limit` hits; None means the
-    setting's number.
+    """Return the answer (hit.Found) to a call's words and filters.
 
-    links: with what the hits are linked with.
+    limit: hits at most; None for the setting's number. links: add linked records.
     """
     from memory.recall import search
 
@@ -113,7 +112,7 @@ def found_by(call: Call, words: str, limit: int | None, links: bool = False) -> 
 
 
 def dsn_of(call: Call) -> str:
-    """Return the connection string of the database that recall asks as well, "" for none."""
+    """Return the connection string of the extra database, or ""."""
     if call.settings["index.backend"] == "local":
         return ""
     from memory.index import backend
@@ -136,7 +135,7 @@ FILTERED = (
 
 
 def _query(call: Call, words: str, limit: int | None) -> Query:
-    """Turn the filters into what recall asks for; raises UsageError."""
+    """Make a query from the filters; raises UsageError."""
     from memory.recall import question
 
     o = vars(call.options)  # a search of resources has fewer of them
@@ -174,8 +173,9 @@ def freshen(call: Call, stale: bool) -> None:
 
 
 def reread(call: Call, found: Iterable[Record]) -> list[Record]:
-    """Read the scripts among records of this workspace again where they have changed, and return
-    the records as they are then.
+    """Read changed scripts among records again; return all records.
+
+    Only scripts of this workspace.
     """
     from memory.project import material
 
@@ -193,8 +193,9 @@ def reread(call: Call, found: Iterable[Record]) -> list[Record]:
 
 
 def fix(call: Call) -> int:
-    """Show what was done after an error; where nothing like it failed, the records that are
-    nearest.
+    """Show the earlier remedies of an error.
+
+    Without any like it, the nearest records.
     """
     from memory.knowledge import remedies
     from memory.recall import hit
@@ -224,7 +225,7 @@ def fix(call: Call) -> int:
 
 
 def how(call: Call) -> int:
-    """Show the invocations of a tool that worked."""
+    """Show the working invocations of a tool."""
     from memory.knowledge import history, practice
     from memory.terminal import pastlines
 
@@ -246,7 +247,7 @@ def how(call: Call) -> int:
 
 
 def blame(call: Call) -> int:
-    """Show which sessions touched or discussed a file."""
+    """Show the sessions that touched or discussed a file."""
     from memory.knowledge import history
     from memory.terminal import pastlines
 
@@ -272,7 +273,7 @@ def blame(call: Call) -> int:
 
 
 def friction(call: Call) -> int:
-    """Show the failures that several sessions ran into, with what then worked."""
+    """Show the failures met by several sessions, with their remedies."""
     from memory.knowledge.practice import gather, project_files, proposal, to_json
     from memory.terminal import pastlines
 
@@ -299,7 +300,10 @@ def _past(
     every: bool = False,
     decisions: bool = False,
 ) -> Read:
-    """Read the sessions that may answer; raises UsageError for an unknown workspace or time."""
+    """Read the sessions that may answer.
+
+    Raises UsageError for an unknown workspace or time.
+    """
     from memory.knowledge import history
 
     wanted = history.Wanted(
@@ -317,7 +321,7 @@ def _since(call: Call) -> float | None:
 
 
 def load(call: Call) -> int:
-    """Show what a prompt would get."""
+    """Show the records that a prompt would get."""
     from memory.health import accounts
     from memory.project import manifests
     from memory.terminal import pastlines
@@ -329,7 +333,7 @@ def load(call: Call) -> int:
 
 
 def why(call: Call) -> int:
-    """Show what was put into which prompt."""
+    """Show the records pushed into each prompt."""
     from memory.health import accounts
     from memory.terminal import pastlines
 
@@ -345,8 +349,9 @@ def why(call: Call) -> int:
 
 
 def workspace(call: Call) -> int:
-    """Name the workspace and its tiers; `claim` says for good that this directory's is the one
-    which its `.git` names.
+    """Show the workspace and its tiers, or claim it.
+
+    `claim` accepts the workspace that this directory's `.git` names.
     """
     if call.words == ["claim"]:
         return _claim(call)
@@ -379,8 +384,9 @@ def workspace(call: Call) -> int:
 
 
 def _claim(call: Call) -> int:
-    """Ask once whether this directory is of the workspace that it claims; raises UsageError where
-    nobody is at a terminal.
+    """Ask once whether this directory belongs to its claimed workspace.
+
+    Raises UsageError without a person at a terminal.
     """
     from memory.project import adoption
 
@@ -414,8 +420,9 @@ _BEGUN = re.compile(r"[a-z]{1,3}-?[0-9a-f]*")  # what may be the beginning of an
 
 
 def completion(call: Call) -> int:
-    """Print what makes a shell complete; for that, with `-- WORDS` the words that may stand where
-    the last of them begins.
+    """Print a shell's completion script.
+
+    With `-- WORDS` the completions of the last word.
     """
     shell = call.words[0] if call.words else ""
     if shell not in SHELLS:
@@ -450,8 +457,9 @@ def completion(call: Call) -> int:
 
 
 def _known(call: Call, wanted: str, typed: str) -> list[tuple[str, str]]:
-    """Return what the store knows of a metavariable, see arguments.completed; raises DayleafError,
-    OSError.
+    """Return the store's values of a metavariable.
+
+    See arguments.completed. Raises DayleafError, OSError.
     """
     from memory.health import accounts
     from memory.recall import lookup
@@ -488,8 +496,9 @@ LABELS: dict[str, tuple[tuple[str, ...], Callable[[Record], Iterable[str]]]] = {
 
 
 def _records(call: Call, kind: str, typed: str) -> list[tuple[str, str]]:
-    """Return the records whose id begins as typed, else those that its words find, else the newest,
-    with their titles.
+    """Return the ids and titles of records that complete a word.
+
+    By the start of the id, else by recall of the words, else the newest.
     """
     from memory.recall import question, search
 

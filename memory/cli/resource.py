@@ -35,8 +35,9 @@ MOST_LEFT = 12  # files that are left out of a tier, as they are told
 
 
 def resource(call: Call) -> int:
-    """Keep documents and scripts, list, show, refresh and search them, or run a script that a
-    person approved.
+    """Store, list, show, refresh, search or run documents and scripts.
+
+    Scripts run only once a person has approved them.
     """
     word = call.words[0] if call.words else "list"
     if word not in WORDS:
@@ -48,7 +49,10 @@ def resource(call: Call) -> int:
 
 
 def _add(call: Call, words: list[str]) -> int:
-    """Keep a file: a document with its text, a script with its leading comment."""
+    """Store a file as a resource.
+
+    A document with its text, a script with its leading comment.
+    """
     o = call.options
     if o.path and words or len(words) > 1:
         raise UsageError("resource add takes one path: `dayleaf resource add --path PATH`")
@@ -104,7 +108,10 @@ def _already(call: Call, there: Record) -> int:
 
 
 def _source(call: Call, said: str, tier: str) -> material.Source:
-    """Read the file that a person names, from where they stand; raises UsageError, StoreError."""
+    """Read a file by its path from the present folder.
+
+    Raises UsageError, StoreError.
+    """
     if not said or "\0" in said:
         raise UsageError("resource %s needs --path, the path of a file" % call.words[0])
     if tier == layout.SHARED and not call.place.shared:
@@ -118,7 +125,7 @@ def _source(call: Call, said: str, tier: str) -> material.Source:
 
 
 def _versions(call: Call) -> list[str]:
-    """Return the versions that are given; raises UsageError."""
+    """Return the given versions; raises UsageError."""
     given = [one.strip() for said in call.options.version or () for one in said.split(",")]
     if not all(given):
         raise UsageError("the version is empty; give one such as v2.1, or `unversioned`")
@@ -128,7 +135,7 @@ def _versions(call: Call) -> list[str]:
 
 
 def _said(call: Call, kept: Record, done: str) -> int:
-    """Say what was written, and for a script whether it is approved."""
+    """Report a written resource and a script's approval."""
     if call.options.json:
         return call.answer(
             {
@@ -160,8 +167,9 @@ def _said(call: Call, kept: Record, done: str) -> int:
 
 
 def _hindrance(call: Call, record: Record) -> str:
-    """Say what keeps a script from being approved, "" for nothing, a doc, or a file that is
-    gone.
+    """Return the reason against approving a script, or "".
+
+    "" also for a doc, or a file that is gone.
     """
     source = (
         material.state(record, call.place).source if material.type_of(record) == "script" else None
@@ -178,7 +186,7 @@ def _one(call: Call, words: list[str]) -> Record:
 
 
 def _update(call: Call, words: list[str]) -> int:
-    """Change a resource's title, tags or versions, or the file that it describes."""
+    """Change a resource's title, tags, versions or file."""
     found, store, o = _one(call, words), call.store(), call.options
     changes = {
         "title": o.title and plaintext.one_line(o.title),
@@ -208,7 +216,10 @@ def _update(call: Call, words: list[str]) -> int:
 
 
 def _unless_edited(call: Call, found: Record) -> None:
-    """Refuse to replace the text that a person wrote into a doc; raises UsageError."""
+    """Refuse to replace a doc's text edited by a person.
+
+    Raises UsageError.
+    """
     if (
         material.type_of(found) == "doc"
         and not call.options.force
@@ -220,7 +231,7 @@ def _unless_edited(call: Call, found: Record) -> None:
 
 
 def _delete(call: Call, words: list[str]) -> int:
-    """Move a resource to the archive; the file that it describes stays."""
+    """Move a resource to the archive; its file stays."""
     found = _one(call, words)
     away = call.store().archive(found.name, "deleted")
     call.indexed()
@@ -238,7 +249,7 @@ def _delete(call: Call, words: list[str]) -> int:
 
 
 def _refresh(call: Call, words: list[str]) -> int:
-    """Read resources again, and say what has changed."""
+    """Read resources again, and report the changes."""
     store = call.store()
     if bool(words) == bool(call.options.all):
         raise UsageError(
@@ -271,8 +282,9 @@ def _refresh(call: Call, words: list[str]) -> int:
 
 
 def _refreshed(call: Call, record: Record) -> str:
-    """Read one resource again where its file has changed; returns what was done, raises StoreError,
-    UsageError.
+    """Read one resource again if its file has changed.
+
+    Returns `unchanged` or `refreshed`. Raises StoreError, UsageError.
     """
     state = material.state(record, call.place)
     if state.source is None:
@@ -295,7 +307,7 @@ def _refreshed(call: Call, record: Record) -> str:
 
 
 def _reindex(call: Call, words: list[str]) -> int:
-    """Put resources into the index anew, scripts as they are now."""
+    """Index resources again, scripts as they are now."""
     from memory.index import builder
 
     store = call.store()
@@ -320,8 +332,9 @@ def _reindex(call: Call, words: list[str]) -> int:
 
 
 def _list(call: Call, words: list[str]) -> int:
-    """List resources, each fresh, stale or gone against its file; a script also with its
-    approval.
+    """List resources with their state against their file.
+
+    Fresh, stale or gone; a script also with its approval.
     """
     if words:
         raise UsageError("resource list takes no more words; leave '%s' out" % shown(words[0]))
@@ -374,7 +387,7 @@ def _list(call: Call, words: list[str]) -> int:
 
 
 def _show(call: Call, words: list[str]) -> int:
-    """Print a resource, its outline, or one section, as `dayleaf show` does."""
+    """Print a resource, its outline, or one section, like `dayleaf show`."""
     if len(words) != 1:
         raise UsageError("resource show takes one ID; `dayleaf resource list` names them")
     call.words = words
@@ -386,7 +399,7 @@ def _show(call: Call, words: list[str]) -> int:
 
 
 def _search(call: Call, words: list[str]) -> int:
-    """Recall among the resources."""
+    """Search the resources."""
     call.words, call.options.kind, call.options.batch = words, ["resource"], False
     call.options.explain, call.options.group = False, False
     return recall.recall(call)
@@ -396,7 +409,7 @@ def _search(call: Call, words: list[str]) -> int:
 
 
 def _run(call: Call, words: list[str]) -> int:
-    """Run a script that a person approved, exactly as it was approved, and return its status."""
+    """Run a script as approved, and return its status."""
     if call.env.get(boundary.NESTED) or call.options.hook:
         raise UsageError(
             "scripts do not run inside a hook, or inside a model that dayleaf "
@@ -427,7 +440,10 @@ def _run(call: Call, words: list[str]) -> int:
 
 
 def _renew(call: Call, found: Record) -> None:
-    """Index the script as it is now; what runs does not depend on it."""
+    """Index the script's present text.
+
+    The run does not depend on it.
+    """
     try:
         recall.reread(call, [found])
     except (OSError, DayleafError) as error:
@@ -435,7 +451,10 @@ def _renew(call: Call, found: Record) -> None:
 
 
 def _ran(call: Call, told: Order, seconds: float) -> int:
-    """Run what was announced; with --json what it prints comes with its status at the end."""
+    """Run an announced script.
+
+    With --json its output comes with its status at the end.
+    """
     from memory.knowledge import scripts
     from memory.terminal.screen import Printer
 
@@ -468,7 +487,7 @@ def _folder(call: Call) -> str:
 
 
 def _announced(told: Order) -> list[str]:
-    """Say what is about to run."""
+    """Describe the script about to run."""
     return [
         "dayleaf: %s runs a private copy of %s"
         % (told.id, plaintext.one_line(plaintext.visible(told.path))),
@@ -510,7 +529,7 @@ WORDS: dict[str, Callable[[Call, list[str]], int]] = {
 
 
 def tier(call: Call) -> int:
-    """Add a folder of markdown as a tier, list those that were added, or take one out again."""
+    """Add, list or remove folders of markdown as tiers."""
     word, *rest = call.words or ["list"]
     if word not in TIER:
         raise unknown_word("tier", word, TIER)
@@ -522,7 +541,7 @@ def tier(call: Call) -> int:
 
 
 def _settings_file(call: Call) -> tuple[str, list[str]]:
-    """Return the settings that a word of `tier` changes, and the folders that they name now."""
+    """Return the settings file of `tier`, and its present folders."""
     path = (call.place.home if call.options.everywhere else call.place.private) + "/config.json"
     with contextlib.suppress(OSError, ValueError):
         said = fastjson.parse(files.read(path, 1 << 18)).get("tiers")

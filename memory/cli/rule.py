@@ -35,7 +35,10 @@ from memory.terminal.editor import edited
 
 
 def rule(call: Call) -> int:
-    """Suggest, list or edit rules, or decide on them on a terminal."""
+    """Suggest, list or edit rules, or decide on them.
+
+    On a terminal.
+    """
     word = call.words[0] if call.words else "list"
     if word not in WORDS:
         raise unknown_word("rule", word, WORDS)
@@ -46,8 +49,9 @@ def rule(call: Call) -> int:
 
 
 def _suggest(call: Call, words: list[str]) -> int:
-    """Write a rule that waits for approval, with the name of who suggested it; only a person can
-    approve it.
+    """Write a rule that waits for approval, with its author.
+
+    Only a person can approve it.
     """
     from memory.store.redactor import strip_private
 
@@ -100,7 +104,7 @@ def _linked(store: Store, id: str) -> str:
 
 
 def _list(call: Call, words: list[str]) -> int:
-    """Show rules with their state, and why they wait."""
+    """Show rules with their state and their reason for waiting."""
     if words:
         raise UsageError("rule list takes no more words; leave '%s' out" % shown(words[0]))
     found = [
@@ -131,7 +135,7 @@ def _list(call: Call, words: list[str]) -> int:
 
 
 def _edit(call: Call, words: list[str]) -> int:
-    """Open a rule in $VISUAL or $EDITOR; what was changed waits again."""
+    """Open a rule in $VISUAL or $EDITOR; a changed one waits again."""
     found = named(call.store(), RULE, "edit", words, one=True)[0]
     changed = edited(call, found)
     if changed is None:
@@ -153,7 +157,7 @@ def _edit(call: Call, words: list[str]) -> int:
 
 
 def review(call: Call) -> int:
-    """Go through the rules, scripts and candidates that wait, one by one."""
+    """Go through the waiting rules, scripts and candidates."""
     if call.words:
         raise UsageError(
             "review takes no words; `dayleaf rule approve %s` decides on one" % shown(call.words[0])
@@ -162,7 +166,7 @@ def review(call: Call) -> int:
 
 
 def _review(call: Call, words: list[str]) -> int:
-    """Ask about every rule that waits."""
+    """Ask about every waiting rule."""
     if words:
         raise UsageError(
             "rule review takes no more words; `dayleaf rule approve %s` decides on one"
@@ -185,13 +189,13 @@ DONE = {"approve": "approved", "reject": "rejected"}
 
 
 class Matter(NamedTuple):
-    """A kind of thing that is decided on.
+    """A kind of record that a person approves.
 
-    verb: of the command line.  noun: `rule` or `script`.  kind: of its records.  workspace: of its
-    approvals, by a record's name and the place's key.  read: by a place and a record's name, the
-    record, the bytes that are decided on, their path, and what keeps them from being approved, or
-    ""; raises StoreError.  standings: how records of it stand.  editable: opens one in an editor,
-    None where a review offers no edit.
+    verb: of the command line. noun: `rule` or `script`. kind: of its records. workspace: returns
+        the workspace of its approvals, by a record's name and the place's key. read: by a place and
+        a record's name, returns the record, the bytes to decide on, their path, and the reason
+        against approval, or ""; raises StoreError. standings: returns the standings of its records.
+        editable: opens one in an editor, None where a review offers no edit.
     """
 
     verb: str
@@ -206,10 +210,10 @@ class Matter(NamedTuple):
 def named(
     store: Store, matter: Matter, verb: str, words: Sequence[str], one: bool = False
 ) -> list[Record]:
-    """Find the records that are named, all of them before anything is done; raises UsageError,
-    StoreError.
+    """Find all named records.
 
-    verb: the word after the matter's verb.  one: exactly one is wanted.
+    All before the first is changed. verb: the word after the matter's verb. one: exactly one is
+    wanted. Raises UsageError, StoreError.
     """
     listing = "`%s list` names " % spellings.typed(matter.verb)
     if not words or (one and len(words) > 1):
@@ -238,9 +242,9 @@ def named(
 
 
 def each(call: Call, matter: Matter, decision: str, words: Sequence[str]) -> int:
-    """Show each one that is named and ask about it; raises UsageError where none is decided on.
+    """Show each named record and ask about it.
 
-    decision: `approve` or `reject`.
+    decision: `approve` or `reject`. Raises UsageError without any decision.
     """
     store = call.store()
     found = named(store, matter, decision, words)
@@ -264,8 +268,9 @@ def each(call: Call, matter: Matter, decision: str, words: Sequence[str]) -> int
 def _decide(
     call: Call, store: Store, matter: Matter, record: Record, data: bytes, decision: str
 ) -> dict[str, Any]:
-    """Record a decision on exactly the bytes that were shown, and say so; raises StoreError where
-    the file holds others now.
+    """Store a decision on exactly the shown bytes, and report.
+
+    Raises StoreError where the file has changed since.
     """
     home, digest = call.place.home, files.sha256(data)
     workspace = matter.workspace(record.name, call.place.key)
@@ -301,8 +306,9 @@ def _decide(
 
 
 def _content(call: Call, matter: Matter, record: Record, data: bytes, path: str) -> list[str]:
-    """Write a file out for the person: where it stands, all of it, what changed since it was
-    approved, its hash.
+    """Write a file for the person to decide on.
+
+    Its path, its text, the changes since its approval, and its hash.
     """
     place, text = (
         call.place,
@@ -324,9 +330,9 @@ def _content(call: Call, matter: Matter, record: Record, data: bytes, path: str)
 
 
 def go_through(call: Call, matters: Sequence[Matter], candidates: bool = False) -> int:
-    """Ask about all that waits, one by one, and say how many candidates are left.
+    """Ask about all waiting records, and count the candidates left.
 
-    candidates: go on with these, and not only count them.
+    candidates: ask about these too.
     """
     from memory.cli import harvest
 
@@ -354,8 +360,9 @@ def go_through(call: Call, matters: Sequence[Matter], candidates: bool = False) 
 def _through(
     call: Call, store: Store, matters: Sequence[Matter]
 ) -> tuple[list[dict[str, Any]], bool]:
-    """Ask about everything of some matters that waits; returns what was decided, and whether the
-    person quit.
+    """Ask about all waiting records of some matters.
+
+    Returns the decisions, and whether the person quit.
     """
     waiting = [
         (matter, one)
@@ -382,8 +389,9 @@ def _through(
 def _answered(
     call: Call, store: Store, matter: Matter, name: str, where: str
 ) -> list[dict[str, Any]] | None:
-    """Ask about one until it is decided or skipped; returns the decision, [] for none, None where
-    the person quits.
+    """Ask about one record until decided or skipped.
+
+    Returns the decision, [] for none, None where the person quits.
     """
     ways = ["approve", "reject", *(["edit"] if matter.editable else []), "skip", "quit"]
     while True:

@@ -34,7 +34,7 @@ RESULT_LINES = 8  # of one entry without --full
 
 
 def show(call: Call) -> int:
-    """Print one record, its outline, or one section."""
+    """Print a record, its outline or a section."""
     from memory.core import approvals
     from memory.project import claims
     from memory.recall import hit, lookup
@@ -98,8 +98,9 @@ def show(call: Call) -> int:
 
 
 def _distant(call: Call, missing: StoreError) -> int:
-    """Print a record that the database alone holds, as it has it; raises `missing`, what the files
-    said, where it has none.
+    """Print a record held by the database alone.
+
+    missing: the error of the local search, raised where the database has none either.
     """
     from memory.cli.recall import dsn_of
     from memory.core import approvals
@@ -136,11 +137,10 @@ _TURN = re.compile(r"(.+)#(\d{1,6}|(?:\d{4}-\d\d-\d\d[T ])?\d\d:\d\d)")
 
 
 def _asked(call: Call) -> tuple[Record, Place, str, str]:
-    """Return (record, its place, the id of the one that was merged into it or "", the turn that is
-    wanted or "").
+    """Return (record, place, merged id or "", wanted turn or "").
 
-    What stands behind a `#` is a turn where the rest names a checkpoint or a conversation; a title
-    or a path may have one too.
+    A text after `#` is a turn where the rest names a checkpoint or a conversation; a title or a
+    path may hold one too.
     """
     from memory.recall import lookup
 
@@ -155,7 +155,10 @@ def _asked(call: Call) -> tuple[Record, Place, str, str]:
 
 
 def _talk(call: Call, found: Record, place: Place) -> Record:
-    """Return the conversation of a record's session; raises StoreError where there is none."""
+    """Return the conversation of a record's session.
+
+    Raises StoreError where there is none.
+    """
     from memory.recall import excerpt
     from memory.store.store import Store
 
@@ -169,7 +172,7 @@ def _talk(call: Call, found: Record, place: Place) -> Record:
 
 
 def _conversation(call: Call, found: Record, place: Place) -> list[tuple[str, str]]:
-    """Say which conversation a checkpoint belongs to, and how many turns it has."""
+    """Return a checkpoint's conversation and its number of turns, as facts."""
     from memory.recall import excerpt, hit
     from memory.store.store import Store
 
@@ -240,7 +243,7 @@ def _turn(call: Call, found: Record, place: Place, said: str) -> int:
 
 
 def _localised(talk: Record, one: Turn) -> str:
-    """Return the text of a turn below its heading with the local time."""
+    """Return a turn's text with the local time in its heading."""
     heading, newline, rest = one.text.partition("\n")
     return (
         ("## %s %s" % (localtimes.minute(one.at)[11:], one.request)).rstrip() + newline + rest
@@ -250,8 +253,9 @@ def _localised(talk: Record, one: Turn) -> str:
 
 
 def _meant(talk: Record, turns: Sequence[Turn], said: str) -> Turn:
-    """Return the turn that a number or a time means: local, as it is shown, or that of a turn as
-    the file has it.
+    """Return the turn with a number or a time.
+
+    A local time, as shown, or the file's own.
     """
     from memory.recall import excerpt
 
@@ -263,7 +267,7 @@ def _meant(talk: Record, turns: Sequence[Turn], said: str) -> Turn:
 
 
 def _source(found: Record, place: Place) -> list[tuple[str, str]]:
-    """Say which file a resource comes from, and whether it still matches it."""
+    """Return a resource's file and its state, as facts."""
     from memory.project import material, otherfiles
 
     if found.kind != "resource" or found.tier == layout.ADDED:
@@ -311,8 +315,7 @@ def _outline(call: Call, found: Record) -> int:
 
 
 def _section(call: Call, found: Record) -> tuple[str, dict[str, Any], list[str]]:
-    """Return (the text asked for, what --json says of the section, lines that name the sections
-    beside it).
+    """Return (text, section for --json, lines on neighbouring sections).
 
     Raises UsageError where there is no such section.
     """
@@ -385,8 +388,9 @@ def expand(call: Call) -> int:
 
 
 def _inward(place: layout.Place, found: Record, now: float) -> list[tuple[str, str]]:
-    """Return (id, relation as seen from the record) of the links that lead to a record; none where
-    there is no index.
+    """Return (id, relation from here) of the links to a record.
+
+    [] without an index.
     """
     from contextlib import closing
 
@@ -414,7 +418,10 @@ APPROVED = ("rule", "resource")
 
 
 def feedback(call: Call) -> int:
-    """Note that a record helped or misled; the ranking and the pushes follow at once."""
+    """Note that a record helped or misled.
+
+    Ranking and pushes follow at once.
+    """
     from memory.recall import lookup
     from memory.recall.hit import record_json
 
@@ -453,8 +460,10 @@ def feedback(call: Call) -> int:
 
 
 def _effect(found: Record, before: ledger.Counts, now: ledger.Counts, below: bool) -> list[str]:
-    """Say what a word changed, for a person.  before, now: what became of the record, without the
-    word and with it.  below: whether the record misled more often than it helped.
+    """Describe the effect of feedback for a person.
+
+    before, now: the record's counts without and with it. below: whether the record misled more
+        often than it helped.
     """
     from memory.recall.rank import outcome_factor
 
@@ -469,7 +478,10 @@ def _effect(found: Record, before: ledger.Counts, now: ledger.Counts, below: boo
 
 
 def of(counts: ledger.Counts, now: float) -> dict[str, object]:
-    """Return what became of a record as plain data.  now: seconds since the epoch."""
+    """Return a record's counts as plain data.
+
+    now: seconds since the epoch.
+    """
     return {
         "uses": counts.uses,
         "up": counts.up,
@@ -480,8 +492,9 @@ def of(counts: ledger.Counts, now: float) -> dict[str, object]:
 
 
 def said(counts: ledger.Counts, now: float) -> str:
-    """Write what became of a record for a person: `used 3 times, up 1, down 0, last 2d ago`.  now:
-    seconds since the epoch.
+    """Write a record's counts: `used 3 times, up 1, down 0, last 2d ago`.
+
+    now: seconds since the epoch.
     """
     ago = plaintext.age(now - counts.last)
     return ", ".join(
@@ -498,7 +511,7 @@ def said(counts: ledger.Counts, now: float) -> str:
 
 
 def reasons(found: Record) -> list[str]:
-    """Return the reasons that feedback on a record gave, oldest first."""
+    """Return the reasons in a record's feedback, oldest first."""
     given = found.meta.get("feedback")
     return (
         [str(reason) for reason in given]
@@ -510,8 +523,9 @@ def reasons(found: Record) -> list[str]:
 
 
 def _words(call: Call) -> tuple[str, str, str]:
-    """Return (id, up or down, the reason or ""); what stands behind the two words is the reason
-    too.
+    """Return (id, up or down, the reason or "").
+
+    Words after the first two are the reason too.
     """
     id, word, rest = _split(call.words)
     if id in WORDS and word not in WORDS:
@@ -534,8 +548,9 @@ def _words(call: Call) -> tuple[str, str, str]:
 
 
 def _split(words: Sequence[str]) -> tuple[str, str, str]:
-    """Return (a record's id or whole title, the next word, the rest): a title of several words ends
-    before `up` or `down`.
+    """Return (a record's id or title, the next word, the rest).
+
+    A title of several words ends before `up` or `down`.
     """
     said = " ".join(words).split()
     at = next((n for n, word in enumerate(said) if n and word in WORDS), min(1, len(said)))
@@ -543,8 +558,9 @@ def _split(words: Sequence[str]) -> tuple[str, str, str]:
 
 
 def _explained(call: Call, place: Place, found: Record, reason: str) -> Record:
-    """Add a reason to the key `feedback` of a record, and return it as it is then; raises
-    StoreError.
+    """Add a reason to a record's `feedback`, and return the record.
+
+    Raises StoreError.
     """
     from memory.store.redactor import strip_private
 
@@ -560,8 +576,9 @@ def _explained(call: Call, place: Place, found: Record, reason: str) -> Record:
 
 
 def open(call: Call) -> int:
-    """Open the file of a record, or the folder of the project's notes, by the desktop's own
-    program; say where it is.
+    """Open a record's file with the desktop's own program.
+
+    Without an id the folder of the project's notes. Prints the path.
     """
     import shutil
     import subprocess

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def share(call: Call) -> int:
-    """Move a record into the repository, unless something in it is not for others."""
+    """Move a record into the repository, unless something is private."""
     from memory.project import sharing
 
     store = call.store()
@@ -53,7 +53,7 @@ def share(call: Call) -> int:
 
 
 def unshare(call: Call) -> int:
-    """Move a record out of the repository, into the private tier."""
+    """Move a record from the repository into the private tier."""
     from memory.project import sharing
 
     store = call.store()
@@ -84,7 +84,7 @@ def _moved(call: Call, found: Record, name: str, notes: list[str]) -> int:
 
 
 def _apart(store: Store, found: Record) -> list[str]:
-    """Say which links of a record lead where others do not follow."""
+    """Return warnings on links that lead outside the repository."""
     out = []
     for link in found.links:
         with suppress(StoreError):
@@ -96,9 +96,7 @@ def _apart(store: Store, found: Record) -> list[str]:
 
 
 def _unchecked(call: Call, hook: tuple[bool, str]) -> list[str]:
-    """Say what else a team wants: git to take the file, and a check of secrets before each
-    commit.
-    """
+    """Return hints for a team: commit the file, check for secrets."""
     from memory.store import safegit
 
     notes = ["  commit it, so that others can pull it: `git add .dayleaf && git commit`"]
@@ -116,9 +114,7 @@ def _unchecked(call: Call, hook: tuple[bool, str]) -> list[str]:
 
 
 def shared(call: Call) -> int:
-    """Say how the records of a team stand: who wrote them, what is new, what git could not
-    merge.
-    """
+    """Report a team's records: authors, news and merge conflicts."""
     from memory.project import sharing
 
     if call.words not in ([], ["status"]):

@@ -85,8 +85,9 @@ def distill(call: Call) -> int:
 
 
 def _repeated(call: Call, question: str) -> str:
-    """Return the key under which the answer to this very command is kept, or "" where it is
-    searched for anew.
+    """Return the cache's key of this command's answer, or "".
+
+    "" where the answer must be made anew.
     """
     o, settings = call.options, call.settings
     moving = (o.since, o.days, o.from_, o.to, o.workspace, o.semantic, settings["recall.semantic"])
@@ -107,7 +108,7 @@ def _repeated(call: Call, question: str) -> str:
 
 
 def _marked(found: Found) -> list[list[Any]] | None:
-    """Return the marks of the records that were found, None where one is gone already."""
+    """Return the marks of the records found, None if one is gone."""
     try:
         return cache.marks([hit.path for hit in found.hits])
     except OSError:
@@ -117,8 +118,9 @@ def _marked(found: Found) -> list[list[Any]] | None:
 def _keep(
     call: Call, key: str, made: float, said: str, before: str, used: list[list[Any]] | None
 ) -> None:
-    """Keep the printed answer for the next time, unless it holds a secret: titles and the question
-    were never cleaned.
+    """Cache the printed answer, unless it holds a secret.
+
+    Titles and the question were never redacted.
     """
     from memory.store import redactor
 
@@ -127,7 +129,7 @@ def _keep(
 
 
 def _timed(call: Call, question: str) -> bool:
-    """Tell whether a question names a time, and so has another answer later."""
+    """Tell whether a question depends on the present time."""
     from memory.recall import timewords
 
     times = timewords.parse(question, call.now, clock.local_offset(call.now))
@@ -135,7 +137,7 @@ def _timed(call: Call, question: str) -> bool:
 
 
 def _said(call: Call, digest: Digest, found: Found, saved: Record | None) -> str:
-    """Write the answer as it is printed: for the model, as JSON or for a person."""
+    """Write the answer for the model, as JSON or for a person."""
     from memory.distill import digests
 
     if call.options.hook:
@@ -157,7 +159,7 @@ def _said(call: Call, digest: Digest, found: Found, saved: Record | None) -> str
 
 
 def _explained(digest: Digest, found: Found) -> list[str]:
-    """Write how the answer came about: the chain, the check, the records with their scores."""
+    """Write the account of an answer: chain, check and records."""
     from memory.terminal import reports
 
     rows = [[what, plaintext.one_line(of)] for what, of in reports.account(digest)]
@@ -175,8 +177,9 @@ def _explained(digest: Digest, found: Found) -> list[str]:
 
 
 def _save(call: Call, question: str, digest: Digest, found: Found) -> Record:
-    """Keep a digest as a learning of the agent's, linked to what it was made of; one of before goes
-    to the archive.
+    """Store a digest as an agent's learning, linked to its sources.
+
+    An earlier one goes to the archive.
     """
     from memory.distill.digests import compose
 
@@ -232,7 +235,7 @@ def _json(digest: Digest, found: Found, saved: Record | None) -> dict[str, Any]:
 
 
 def handoff(call: Call) -> int:
-    """Leave a note for the next session, or show or clear the one that stands."""
+    """Leave a note for the next session, or show or clear it."""
     if (call.options.show or call.options.clear) and (
         call.words or call.options.show == call.options.clear
     ):
@@ -286,7 +289,10 @@ def _noted(call: Call, said: str) -> Record:
 
 
 def _drafted(call: Call) -> Record:
-    """Make the handoff of a session's checkpoints, after capturing what no checkpoint tells yet."""
+    """Draft the handoff from a session's checkpoints.
+
+    Work without a checkpoint is captured first.
+    """
     from memory.capture import byhand, conversationfile
     from memory.cli.learn import capture_now, transcript_of  # a cached digest waits for neither
 
@@ -324,8 +330,9 @@ def _drafted(call: Call) -> Record:
 
 
 def _of_branch(call: Call) -> list[Record]:
-    """Return the checkpoints of the newest session of the branch that is checked out, where it has
-    none those of any.
+    """Return the newest session's checkpoints on the current branch.
+
+    Without any there, those of any branch.
     """
     branch = layout.branch_of(call.place.git)
     found = _checkpoints(call, "", branch) if branch else []
@@ -333,9 +340,9 @@ def _of_branch(call: Call) -> list[Record]:
 
 
 def _checkpoints(call: Call, session: str, branch: str = "") -> list[Record]:
-    """Return the checkpoints of a session, newest first; without a session those of the newest one.
+    """Return the checkpoints of a session, newest first.
 
-    branch: the one that all of them are of, "" for any.
+    session: "" for the newest one. branch: of all of them, "" for any.
     """
     found = [
         record
@@ -355,15 +362,13 @@ def _checkpoints(call: Call, session: str, branch: str = "") -> list[Record]:
 
 
 def _of_session(call: Call, record: Record) -> list[Record]:
-    """Return the checkpoints of a checkpoint's session, of whatever branch."""
+    """Return the checkpoints of a checkpoint's session, on any branch."""
     session = str(record.meta.get("session") or "")
     return _checkpoints(call, session) if session else [record]
 
 
 def _newest(call: Call, kind: str, session: str, most: int, branch: str = "") -> list[Record]:
-    """Return the newest records of a kind without their private parts, before anything takes their
-    lines apart.
-    """
+    """Return the newest records of a kind without private parts."""
     from memory.recall import question, search
     from memory.store.redactor import without_private
 
@@ -375,7 +380,7 @@ def _newest(call: Call, kind: str, session: str, most: int, branch: str = "") ->
 
 
 def _show(call: Call) -> int:
-    """Print the handoff and at how many starts it was shown."""
+    """Print the handoff and how often it was shown."""
     found = handoffs.current(call.place)
     if found is None:
         return _none(call)
@@ -394,7 +399,7 @@ def _show(call: Call) -> int:
 
 
 def _clear(call: Call) -> int:
-    """Take the handoff away from the next session; it stays an ordinary checkpoint."""
+    """Withdraw the handoff; it stays an ordinary checkpoint."""
     if handoffs.current(call.place) is None and not handoffs.waiting(call.place):
         return _none(call)
     kept = handoffs.clear(call.store())
@@ -410,7 +415,7 @@ def _none(call: Call) -> int:
 
 
 def standup(call: Call) -> int:
-    """Tell what came out since a time, or from one to another, and what is open, by branch."""
+    """Show the results of a period and the open work, by branch."""
     from memory.knowledge import worklog
     from memory.recall import timewords
     from memory.terminal import workdays
@@ -440,9 +445,7 @@ def standup(call: Call) -> int:
 
 
 def today(call: Call) -> int:
-    """Show where the work stands: the last sessions, what waits for review, what several sessions
-    ran into.
-    """
+    """Show the last sessions, the waiting reviews and common failures."""
     from memory.terminal import workdays
 
     if call.words:
@@ -465,7 +468,10 @@ def today(call: Call) -> int:
 
 
 def statusline(call: Call) -> int:
-    """Print one line for the client's status line; `bin/dayleaf` goes a shorter way."""
+    """Print one line for the client's status line.
+
+    `bin/dayleaf` takes a shorter way.
+    """
     event = {} if sys.stdin.isatty() else boundary.read_event()
     said, _ = signs.on_statusline(event, call.env, call.now)
     return call.answer({"line": said}, [said])

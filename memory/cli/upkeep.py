@@ -24,7 +24,7 @@ MORE = "confirm the clock with `dayleaf store upkeep --clock-is-right`"
 
 
 def upkeep(call: Call) -> int:
-    """Say what would be merged and archived, or do it with --apply; or list contradictions."""
+    """Show or apply (--apply) the upkeep, or list contradictions."""
     from memory.health import figures
     from memory.knowledge import housekeeping
 
@@ -91,7 +91,7 @@ def _apply(call: Call) -> int:
 
 
 def _successes(call: Call) -> Mapping[str, int]:
-    """Return by id how often a record was said to have helped."""
+    """Return by id how often a record helped, by feedback."""
     from memory.recall import lookup
     from memory.store import ledger
 
@@ -123,7 +123,7 @@ def _doubt(found: Plan) -> list[str]:
 
 
 def undo(call: Call) -> int:
-    """Take the last apply back."""
+    """Undo the last apply."""
     from memory.knowledge import housekeeping
     from memory.store import ledger
 
@@ -291,8 +291,9 @@ def backup(call: Call) -> int:
 
 
 def _free_name(folder: str, now: float, sealed: bool = False) -> str:
-    """Return the path of a new backup in a directory: `dayleaf-2026-11-21.tar.gz`, or with a number
-    behind the day.
+    """Return the path of a new backup in a directory.
+
+    `dayleaf-2026-11-21.tar.gz`, with a number after the day if taken.
     """
     stem, end = (
         "%s/dayleaf-%s" % (folder.rstrip("/"), clock.day(now)),
@@ -306,7 +307,7 @@ def _free_name(folder: str, now: float, sealed: bool = False) -> str:
 
 
 def work_tree(path: str) -> str:
-    """Return the git work tree that a path lies in, "" for none."""
+    """Return the git work tree that holds a path, or ""."""
     folder = files.real(os.path.dirname(path))
     while not os.path.lexists(folder.rstrip("/") + "/.git"):
         if folder == os.path.dirname(folder):
@@ -316,7 +317,7 @@ def work_tree(path: str) -> str:
 
 
 def _is_backup(word: str) -> bool:
-    """Tell whether a word of the command line is the file of a backup, not a record's id."""
+    """Tell whether a word is a backup's file, not an id."""
     with suppress(OSError, ValueError):
         return "/" in word or word.endswith((".gz", ".tar", ".tgz", ".age")) or os.path.isfile(word)
     return False
@@ -332,7 +333,7 @@ def _steps(spinner: screen.Spinner) -> Any:
 
 
 def restore(call: Call) -> int:
-    """Bring a record back from the archive, or everything from the file of a backup."""
+    """Restore a record from the archive, or all from a backup."""
     from memory.cli import learn
     from memory.health import agefile
 
@@ -367,7 +368,10 @@ def restore(call: Call) -> int:
 
 
 def _bring_back(call: Call, named: str, path: str) -> int:
-    """Restore a backup.  named: as the user did.  path: the same, not encrypted."""
+    """Restore a backup.
+
+    named: the path as the user gave it. path: the same file, decrypted.
+    """
     from memory.health import bundle, restoration
 
     with call.spinner("reading the backup"):
@@ -406,14 +410,20 @@ def _bring_back(call: Call, named: str, path: str) -> int:
 
 
 def _takes_over(call: Call, target: Target, held: Held) -> bool:
-    """Show a person at a terminal what the backup leaves to them, and ask; nobody else is asked."""
+    """Show the settings and approvals held back, and ask.
+
+    Only a person at a terminal is asked.
+    """
     if not any(held) or call.options.json or boundary.is_agent(call.env):
         return False
     return confirmed("\n".join((*_held_lines(call, target, held), "take it over? type yes: ")))
 
 
 def _target(call: Call, path: str) -> tuple[Target, bool]:
-    """Return where a backup goes, and whether nothing is there yet; raises UsageError."""
+    """Return a backup's destination, and whether it is empty.
+
+    Raises UsageError.
+    """
     from memory.health import restoration
 
     options, place = call.options, call.place
@@ -437,7 +447,7 @@ def _target(call: Call, path: str) -> tuple[Target, bool]:
 def _restore(
     call: Call, path: str, found: Backup, plan: list[Step], target: Target, held: Held
 ) -> int:
-    """Write what the plan says, and bring the index up to date."""
+    """Carry out a restore's plan, and update the index."""
     from memory.health import restoration
     from memory.store.writer import Tiers
 
@@ -541,7 +551,7 @@ def _held(settings: Iterable[tuple[str, str, Any]]) -> list[dict[str, Any]]:
 
 
 def _held_lines(call: Call, target: Target, held: Held) -> list[str]:
-    """Say what is held back, and what a person types to have it."""
+    """Write the settings and approvals held back, with their commands."""
     lines = []
     for path, key, value in held.settings:
         lines.append("  held back '%s' of %s" % (key, plaintext.one_line(path)))

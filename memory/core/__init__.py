@@ -9,23 +9,29 @@ from __future__ import annotations
 
 
 class DayleafError(Exception):
-    """Something expected went wrong: the command line prints it and exits 1."""
+    """An expected failure: the command line prints it and exits 1."""
 
     status = 1
 
 
 class UsageError(DayleafError):
-    """The words of the call are off: an unknown command, option, key or value; exits 2."""
+    """The command line is wrong; the process exits with status 2.
+
+    Raised for an unknown command, option, key or value.
+    """
 
     status = 2
 
 
 class StoreError(DayleafError):
-    """A record could not be read or written where it should stand."""
+    """A record could not be read or written at its path."""
 
 
 class PersonsRecord(StoreError):
-    """A session's model asked for a change of what a person wrote; it is kept as a suggestion."""
+    """A session's model tried to change a person's record.
+
+    The change is kept as a suggestion.
+    """
 
     def __init__(self, id: str, name: str, title: str):
         super().__init__("%s is a person's; a session can only suggest a change of it" % id)
@@ -33,8 +39,14 @@ class PersonsRecord(StoreError):
 
 
 class IndexFault(DayleafError):
-    """An index file is absent, foreign or damaged; readers fall back to the files."""
+    """An index file is absent, foreign or damaged.
+
+    Readers fall back to the files.
+    """
 
 
 class ProviderError(DayleafError):
-    """A local command that summarises or embeds failed; the next step of the chain takes over."""
+    """A local command for summaries or embeddings failed.
+
+    The next step of the chain takes over.
+    """

@@ -43,30 +43,33 @@ _DIGEST = b'"sha256":"'
 
 
 def workspace_of(name: str, key: str) -> str:
-    """Return the workspace under which a record is approved: `global` for the global tier, else the
-    place's key.
+    """Return the workspace under which a record is approved.
+
+    `global` for the global tier, else the place's key.
     """
     return EVERYWHERE if name[:2] == GLOBAL + "/" else key
 
 
 def script_workspace(name: str, key: str) -> str:
-    """Return the workspace under which the script of a record is approved: that of the record,
-    marked as a script's.
+    """Return the workspace under which a record's script is approved.
+
+    The record's own workspace with the prefix SCRIPT.
     """
     return SCRIPT + workspace_of(name, key)
 
 
 def approved(home: str, of: Sequence[str] = ()) -> FrozenSet[Approval]:
-    """Read what is approved as (workspace, id, sha256); see `decisions`."""
+    """Return the approved (workspace, id, sha256); see `decisions`."""
     return frozenset(key for key, decision in decisions(home, of).items() if decision == "approve")
 
 
 def decisions(home: str, of: Sequence[str] = ()) -> Dict[Approval, str]:
-    """Read the last decision on each (workspace, id, sha256), oldest first; none where the ledger
-    is absent or open to other writers.
+    """Read the last decision on each (workspace, id, sha256), oldest first.
 
-    home: dayleaf's directory.  of: read the decisions on these SHA-256 alone (a line is 5 us); ()
-    for all.  A line that is torn or no decision is passed over.
+    home: dayleaf's directory.
+    of: read the decisions on these SHA-256 alone (a line is 5 us); () for all.
+    Torn or invalid lines are passed over.  Empty where the ledger is absent, or where another user
+    may write to it.
     """
     try:
         fd = files.open_read(home + "/" + LEDGER)
@@ -137,11 +140,12 @@ def decide(
 
 
 def script_decision(record: Record, key: str, root: str, decided: Dict[Approval, str]) -> str:
-    """Return the decision on a script's file as it stands now, "" where there is none.  For showing
-    only: `run` looks again.
+    """Return the decision on the present bytes of a script's file.
 
-    key: the workspace the record belongs to.  root: the directory that its path is relative to, ""
-    where there is none.  decided: what `decisions` returned.
+    key: the workspace the record belongs to.
+    root: the directory that its path is relative to, or "".
+    decided: the result of `decisions`.
+    "" without a decision.  For display only: `run` checks again.
     """
     path = record.meta.get("path")
     if not isinstance(path, str) or not (path.startswith("/") or root):
@@ -157,8 +161,9 @@ def script_decision(record: Record, key: str, root: str, decided: Dict[Approval,
 
 
 def latest(decided: Dict[Approval, str], workspace: str, id: str) -> str:
-    """Return the SHA-256 of what was approved last under an id, or "".  decided: what `decisions`
-    returned.
+    """Return the SHA-256 last approved under an id, or "".
+
+    decided: the result of `decisions`.
     """
     found = ""
     for key, decision in decided.items():
@@ -168,12 +173,18 @@ def latest(decided: Dict[Approval, str], workspace: str, id: str) -> str:
 
 
 def keep(home: str, data: bytes) -> None:
-    """Keep approved bytes to compare an edit with; raises OSError."""
+    """Keep a copy of approved bytes, to compare an edit with.
+
+    Raises OSError.
+    """
     files.replace(home + "/" + KEPT + "/" + files.sha256(data), data)
 
 
 def kept(home: str, sha256: str) -> Optional[bytes]:
-    """Return the approved bytes of a SHA-256, or None where they are not there, or are others."""
+    """Return the approved bytes with a SHA-256, or None.
+
+    None where the copy is absent or its bytes have another SHA-256.
+    """
     try:
         data = files.read(home + "/" + KEPT + "/" + sha256, follow=False)
     except OSError:
@@ -182,7 +193,7 @@ def kept(home: str, sha256: str) -> Optional[bytes]:
 
 
 def _ours(fd: int) -> bool:
-    """Tell whether a file is ours (or root's) and nobody else may write to it."""
+    """Tell whether only this user or root may write to a file."""
     if not hasattr(files.posix, "geteuid"):
         return True
     stat = files.posix.fstat(fd)

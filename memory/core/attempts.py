@@ -30,12 +30,15 @@ LIVE = 3600.0  # seconds after which a process of that number is another one
 
 
 def path_of(place: Place) -> str:
-    """Return where the log of a workspace stands."""
+    """Return the path of a workspace's log."""
     return place.home + "/log/captures/" + place.key + ".jsonl"
 
 
 def begin(place: Place, session: str, trigger: str, now: float) -> str:
-    """Note that a capture is asked for and return the name of its run; raises OSError."""
+    """Log the start of a capture and return its run id.
+
+    Raises OSError.
+    """
     run = "%d.%d" % (files.posix.getpid(), int(now * 1000))
     _add(
         place,
@@ -52,9 +55,11 @@ def begin(place: Place, session: str, trigger: str, now: float) -> str:
 
 
 def end(place: Place, run: str, trigger: str, name: str, began: float, now: float) -> None:
-    """Note that a run came to its end.
+    """Log the end of a run.
 
-    name: of the checkpoint it wrote, or "".  began, now: seconds since the epoch.  Raises OSError.
+    name: of the checkpoint it wrote, or "".
+    began, now: seconds since the epoch.
+    Raises OSError.
     """
     _add(
         place,
@@ -71,10 +76,9 @@ def end(place: Place, run: str, trigger: str, name: str, began: float, now: floa
 
 
 def unfinished(place: Place, now: float) -> List[Dict[str, Any]]:
-    """Return the runs that were asked for, never came to their end, and are running no more; oldest
-    first, said ones too.
+    """Return the captures that began, never ended and no longer run.
 
-    A row has what was noted when it was asked for, and `said`.
+    Oldest first.  A row has the fields logged at the start, and `said`: whether the user was told.
     """
     open_ones: Dict[str, Dict[str, Any]] = {}
     for row in _rows(place):
@@ -95,7 +99,10 @@ def _is_running(row: Dict[str, Any], run: str, now: float) -> bool:
 
 
 def say(place: Place, runs: Iterable[str], now: float) -> None:
-    """Note that the user has heard of runs, and cut the log where it has grown; raises OSError."""
+    """Log that the user was told of some runs.
+
+    The log is cut where it has grown over MOST bytes.  Raises OSError.
+    """
     for run in runs:
         _add(place, {"v": 1, "t": clock.iso(now), "do": "said", "run": run})
     try:
@@ -112,7 +119,7 @@ def say(place: Place, runs: Iterable[str], now: float) -> None:
 
 
 def timings(place: Place) -> List[Tuple[float, str, int]]:
-    """Return (instant, trigger, milliseconds) of each run that came to its end."""
+    """Return (instant, trigger, milliseconds) of each completed run."""
     found = []
     for row in _rows(place):
         instant, took = clock.parse(str(row.get("t"))), row.get("ms")

@@ -67,13 +67,16 @@ HOOKS = {
 
 
 class Overdue(BaseException):
-    """Raised where a hook did not answer within DEADLINE; handlers let it pass."""
+    """A hook did not answer within DEADLINE seconds.
+
+    Derives from BaseException, so that handlers let it pass.
+    """
 
     strerror = "no answer within %d seconds, so nothing reached the model" % DEADLINE
 
 
 class Unwelcome(Exception):
-    """A block did not reach the model although the hook had said it."""
+    """The client did not pass a hook's block to the model."""
 
     strerror = "the client ignored a block; its notes may come again"
 
@@ -103,7 +106,10 @@ def run(name: str = "", answer: str = "", after: str = "") -> None:
 
 
 def _believed(env: Dict[str, str], event: Event) -> Dict[str, str]:
-    """Return the environment that counts, and note in the event what does not."""
+    """Return the environment without the variables set by a repository.
+
+    The event notes the ignored variables under CLAIMS.
+    """
     event.pop(CLAIMS, None)
     event[FOREIGN] = env.get("DAYLEAF_FOREIGN_RUNTIME", "")
     if not any(key.startswith(SETTERS) for key in env):
@@ -118,18 +124,22 @@ def _believed(env: Dict[str, str], event: Event) -> Dict[str, str]:
 
 
 def is_agent(env: Dict[str, str]) -> bool:
-    """Tell whether an environment is that of an agent's shell or hook."""
+    """Tell whether an environment belongs to an agent's shell or hook."""
     return any(env.get(mark) for mark in AGENTS)
 
 
 def is_typed(env: Dict[str, str]) -> bool:
-    """Tell whether the parent is the hook that passes on a slash command with a person's words."""
+    """Tell whether a person typed the slash command being run.
+
+    True where the parent process is the hook that passes on a slash command.
+    """
     return hasattr(files.posix, "getppid") and env.get(TYPED) == str(files.posix.getppid())
 
 
 def _answered(name: str, answer: str, event: Event, env: Dict[str, str]) -> bool:
-    """Print what a handler answers; tell whether the detached work is wanted: after a failure it
-    is, it may mend the cause.
+    """Print a handler's answer; return whether the detached work should run.
+
+    After a failure it should: it may mend the cause.
     """
     try:
         output, wanted = resolve(answer)(event, env, clock.now())
@@ -143,7 +153,7 @@ def _answered(name: str, answer: str, event: Event, env: Dict[str, str]) -> bool
 
 
 def read_event() -> Event:
-    """Read the payload from stdin; what is not a JSON object counts as an empty one."""
+    """Read the payload from stdin, empty unless a JSON object."""
     try:
         event = fastjson.parse(files.read_fd(0, STDIN_LIMIT))
     except (OSError, ValueError):
@@ -152,8 +162,9 @@ def read_event() -> Event:
 
 
 def project_dir(event: Event, env: Dict[str, str]) -> str:
-    """Return the directory a session was started in: the payload's `cwd` drifts with the model's
-    `cd`, so it comes last.
+    """Return the directory in which a session was started.
+
+    The payload's `cwd` comes last: it drifts with the model's `cd`.
     """
     for given in (env.get("CLAUDE_PROJECT_DIR"), event.get("cwd")):
         if (
@@ -174,9 +185,10 @@ def resolve(handler: str) -> Callable[..., Any]:
 
 
 def _arm() -> None:
-    """End this process when a file system hangs; fork clears the alarm for the detached child.
+    """Set an alarm for hooks that hang in a file system.
 
-    First an exception, which is noted; where that hangs too, SIGALRM's default action.
+    After DEADLINE seconds Overdue is raised and noted; after LAST more, SIGALRM's default action
+    ends the process.  fork clears the alarm for the detached child.
     """
     try:
         from _signal import SIG_DFL, SIGALRM, alarm, signal  # type: ignore[import-not-found]
@@ -219,8 +231,9 @@ def detach(name: str, after: str, event: Event, env: Dict[str, str]) -> None:
 
 
 def _spawn(name: str, after: str, event: Event) -> None:
-    """The twin of fork where there is none (Windows): a second interpreter that gets the event on
-    stdin.
+    """Start the detached work in a second interpreter (Windows has no fork).
+
+    The child gets the event on stdin.
     """
     import subprocess
 
@@ -241,9 +254,10 @@ def _spawn(name: str, after: str, event: Event) -> None:
 
 
 def note(env: Dict[str, str], where: str, error: BaseException) -> None:
-    """Add a failure to `log/errors.jsonl`, to be said once at the next session start; never raises.
+    """Append a failure to `log/errors.jsonl`; never raises.
 
-    A line holds time, event, kind of error and place in our code: no text of the user's.
+    The next session start shows it once.  A line holds time, event, kind of error and place in our
+    code: no text of the user's.
     """
     try:
         detail = getattr(error, "strerror", "")

@@ -17,13 +17,14 @@ def now() -> float:
 
 
 def elapsed_ms(since: float) -> int:
-    """Return the milliseconds from an instant to now, 0 where the clock went back."""
+    """Return the milliseconds since an instant, at least 0."""
     return max(0, int((now() - since) * 1000))
 
 
 def _days(year: int, month: int, day: int) -> int:
-    """Days since 1970-01-01 in the proleptic Gregorian calendar (H. Hinnant, "chrono-compatible
-    date algorithms").
+    """Return the days since 1970-01-01 of a Gregorian date.
+
+    The proleptic calendar; H. Hinnant, "chrono-compatible date algorithms".
     """
     year -= month <= 2
     era = year // 400
@@ -73,7 +74,10 @@ def parse(text: str) -> float | None:
 
 
 def _time_of_day(text: str) -> float:
-    """Seconds after midnight UTC of `14:30[:52[.25]][Z|±hh:mm]`; raises ValueError."""
+    """Return the seconds after midnight UTC of `14:30[:52[.25]][Z|±hh:mm]`.
+
+    Raises ValueError.
+    """
     if not text:
         return 0.0
     offset = 0.0
@@ -99,8 +103,9 @@ def _time_of_day(text: str) -> float:
 
 
 def span(text: str) -> float | None:
-    """Read a length of time such as `90s`, `15m`, `2h`, `3d` or `1w` in seconds; None where it is
-    none.
+    """Read a length of time, such as `90s` or `3d`, in seconds.
+
+    Units: s, m, h, d, w.  None for any other text.
     """
     text = text.strip().lower()
     if text[:-1].isdigit() and len(text) <= _DIGITS and text[-1:] in _SPANS:
@@ -109,20 +114,22 @@ def span(text: str) -> float | None:
 
 
 def local_offset(instant: float) -> float:
-    """Return how many seconds local time is ahead of UTC at an instant (the zone is the
-    process's).
+    """Return the seconds by which local time is ahead of UTC.
+
+    instant: seconds since the epoch.  The zone is the process's.
     """
     return float(time.localtime(instant).tm_gmtoff or 0)
 
 
 def local(instant: float) -> str:
-    """Write an instant as people read it, `2026-11-21 23:30`, in the zone of the process."""
+    """Write an instant in local time, such as `2026-11-21 23:30`."""
     return iso(instant + local_offset(instant))[:16].replace("T", " ")
 
 
 def zoned(instant: float) -> str:
-    """Write an instant in the zone of the process, and which that is: `2026-11-21 23:30 +09:00`, `…
-    UTC`.
+    """Write an instant in local time with the zone's offset.
+
+    Such as `2026-11-21 23:30 +09:00`, or `… UTC`.
     """
     minutes = int(local_offset(instant)) // 60
     sign, minutes = "-" if minutes < 0 else "+", abs(minutes)
@@ -133,34 +140,46 @@ def zoned(instant: float) -> str:
 
 
 def midnight(instant: float, offset: float = 0.0) -> float:
-    """Return the start of the day that holds an instant, in a zone `offset` seconds ahead of
-    UTC.
+    """Return the start of the day of an instant.
+
+    offset: seconds by which the zone is ahead of UTC.
     """
     return (instant + offset) // DAY * DAY - offset
 
 
 def weekday(instant: float, offset: float = 0.0) -> int:
-    """Return the day of the week of an instant, Monday = 0, in a zone `offset` seconds ahead of
-    UTC.
+    """Return the day of the week of an instant, Monday = 0.
+
+    offset: seconds by which the zone is ahead of UTC.
     """
     return int((instant + offset) // DAY + 3) % 7
 
 
 def year_month(instant: float, offset: float = 0.0) -> tuple[int, int]:
-    """Return year and month of an instant in a zone `offset` seconds ahead of UTC."""
+    """Return the year and month of an instant.
+
+    offset: seconds by which the zone is ahead of UTC.
+    """
     year, month = day(instant + offset).split("-")[:2]
     return int(year), int(month)
 
 
 def month(year: int, number: int, offset: float = 0.0) -> float:
-    """Return the start of a month; its number may lie outside 1 to 12, and counts on from there."""
+    """Return the start of a month.
+
+    number: of the month; outside 1 to 12 it counts on into other years.
+    offset: seconds by which the zone is ahead of UTC.
+    """
     year, number = year + (number - 1) // 12, (number - 1) % 12 + 1
     return civil(min(max(year, 1), 9998), number, 1) - offset
 
 
 def period(unit: str, back: int, instant: float, offset: float = 0.0) -> tuple[float, float]:
-    """Return (start, end) of the day, week (from Monday), month or year that lies `back` of them
-    before that of an instant.
+    """Return (start, end) of an earlier day, week, month or year.
+
+    unit: `day`, `week` (from Monday), `month` or `year`.
+    back: the number of units before the instant's own.
+    offset: seconds by which the zone is ahead of UTC.
     """
     if unit in ("month", "year"):
         year, number = year_month(instant, offset)
@@ -174,13 +193,17 @@ def period(unit: str, back: int, instant: float, offset: float = 0.0) -> tuple[f
 
 
 def civil(year: int, month: int, dom: int) -> float:
-    """Return the UTC midnight of a calendar day as seconds since the epoch."""
+    """Return the UTC midnight of a date, in seconds since the epoch.
+
+    dom: day of the month.
+    """
     return _days(year, month, dom) * DAY
 
 
 def of_path(name: str) -> float | None:
-    """Read the date in a path, `2026-11-21/143052-x.md` or `2026-11-21-x.md`, as seconds since the
-    epoch; None for none.
+    """Return the date and time in a file's path, or None.
+
+    Reads `2026-11-21/143052-x.md` and `2026-11-21-x.md`; seconds since the epoch, UTC.
     """
     parts = name.split("/")
     for part in parts[-1:] + parts[-2:-1]:

@@ -135,7 +135,7 @@ DROPPED = frozenset(
 
 
 class Config:
-    """Values by key, the source of each, and one line for each thing that was wrong."""
+    """Settings by key, with their sources and the problems found."""
 
     __slots__ = ("problems", "sources", "values")
 
@@ -147,8 +147,9 @@ class Config:
 
 
 def of(place: Place, env: Dict[str, str]) -> Config:
-    """Read the settings in force in a place: the user's, what they said of this project, the
-    repository's, the environment's.
+    """Return the settings in force in a place.
+
+    From the user, the user's settings for this project, the repository and the environment.
     """
     return load(place.home, place.root, env, place.private)
 
@@ -203,7 +204,10 @@ def load(home: str, repository: str, env: Dict[str, str], private: str = "") -> 
 
 
 def flatten(value: Values, prefix: str = "") -> Values:
-    """Turn nested objects into dotted keys; a key of DEFAULTS keeps its object."""
+    """Turn nested objects into dotted keys.
+
+    A key of DEFAULTS keeps its object.
+    """
     flat: Values = {}
     for key, item in value.items():
         if isinstance(item, dict) and prefix + key not in DEFAULTS:
@@ -294,8 +298,9 @@ def _set(config: Config, key: str, item: Any, source: str, where: str) -> None:
 
 
 def _from_text(text: str, default: Any) -> Any:
-    """Read a value that arrived as text; what does not fit comes back as the text, which `_set`
-    then names.
+    """Read a setting's value from text, by the default's type.
+
+    Text of another type is returned as it is; `_set` then reports the problem.
     """
     if isinstance(default, bool):
         return {

@@ -21,7 +21,7 @@ LIMIT = 1 << 20  # bytes of a settings file
 
 
 def believed(env: Dict[str, str], directories: List[str]) -> Dict[str, str]:
-    """Return an environment without the variables of ours that a repository set.
+    """Return an environment without dayleaf's variables set by a repository.
 
     directories: absolute; the settings in each and in those above it are the repository's.
     """
@@ -30,7 +30,10 @@ def believed(env: Dict[str, str], directories: List[str]) -> Dict[str, str]:
 
 
 def claims(env: Dict[str, str], directories: List[str]) -> Dict[str, str]:
-    """Return the variables of ours that a repository set, with the settings file of each."""
+    """Return the variables of dayleaf set by a repository.
+
+    Each with the path of its settings file.
+    """
     ours = [key for key in env if key.startswith(SETTERS)]
     if not ours:
         return {}
@@ -57,7 +60,7 @@ def _with_parents(directories: List[str]) -> List[str]:
 
 
 def _variables(path: str) -> Dict[str, str]:
-    """Return the variables that a settings file sets, none where it cannot be read."""
+    """Return the variables of a settings file, empty where unreadable."""
     try:
         value = fastjson.parse(files.read(path, LIMIT))
     except (OSError, ValueError):

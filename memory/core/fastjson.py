@@ -12,8 +12,9 @@ if TYPE_CHECKING:
 
 
 class _Context:
-    """What the C scanner asks of a decoder; `strict = False` lets raw control characters
-    through.
+    """The attributes of a decoder that the C scanner reads.
+
+    `strict = False` lets raw control characters through.
     """
 
     strict = False
@@ -52,8 +53,9 @@ def parse(data: bytes | str) -> Any:
 
 
 def rows(data: bytes) -> List[Dict[str, Any]]:
-    """Return the objects of a JSON Lines file; a line that is none (a torn last one) is left
-    out.
+    """Return the objects of a JSON Lines file.
+
+    Other lines, such as a torn last line, are left out.
     """
     found = []
     for line in data.split(b"\n"):
@@ -67,8 +69,9 @@ def rows(data: bytes) -> List[Dict[str, Any]]:
 
 
 def quote(text: str) -> str:
-    """Write a string as JSON in ASCII (a lone surrogate becomes U+FFFD: in a context it makes every
-    later API call fail).
+    """Write a string as JSON in ASCII.
+
+    A lone surrogate becomes U+FFFD: in a context it makes every later API call fail.
     """
     try:
         text.encode("utf-8")
@@ -84,8 +87,9 @@ def quote(text: str) -> str:
 
 
 def dump(value: Any) -> str:
-    """Write a value made of dict, list, str, int, float, bool and None as compact JSON in ASCII,
-    keys in their order.
+    """Write a value as compact JSON in ASCII, keys in their order.
+
+    value: of dict, list, tuple, str, int, float, bool and None; TypeError for others.
     """
     if value is None:
         return "null"
@@ -107,8 +111,9 @@ def dump(value: Any) -> str:
 
 
 def read_sealed(path: str, limit: int = 1 << 20) -> Any:
-    """Return the value of a derived file that `write_sealed` wrote; raises OSError, and ValueError
-    where it is torn or edited.
+    """Return the value of a file written by `write_sealed`.
+
+    Raises OSError, and ValueError where the file is torn or edited.
     """
     seal, _, line = files.read(path, limit).partition(b"\n")
     if seal != files.sha256(line).encode("ascii"):
@@ -117,8 +122,9 @@ def read_sealed(path: str, limit: int = 1 << 20) -> Any:
 
 
 def write_sealed(path: str, value: Any) -> None:
-    """Write a derived value, whole or not at all, as two lines: the SHA-256 of the second, and
-    JSON; raises OSError.
+    """Write a derived value with its checksum, atomically.
+
+    Two lines: the SHA-256 of the second, and JSON.  Raises OSError.
     """
     line = dump(value).encode("ascii")
     files.replace(path, files.sha256(line).encode("ascii") + b"\n" + line)

@@ -44,8 +44,9 @@ def _text(value: bytes | str) -> str:
 
 
 def open_read(path: str, follow: bool = True) -> int:
-    """Open a regular file for reading and return its descriptor; raises OSError for anything
-    else.
+    """Open a regular file for reading and return its descriptor.
+
+    Raises OSError, also for anything but a regular file.
     """
     fd = posix.open(path, _READ | (0 if follow else _NOFOLLOW))
     if posix.fstat(fd).st_mode & _TYPE != _REGULAR:
@@ -80,7 +81,7 @@ def read_fd(fd: int, limit: int = 1 << 62) -> bytes:
 
 
 def read_at(fd: int, size: int, offset: int) -> bytes:
-    """Read `size` bytes at an offset of an open file (fewer at its end)."""
+    """Return `size` bytes at an offset, fewer at the file's end."""
     if hasattr(posix, "pread"):
         return posix.pread(fd, size, offset)
     posix.lseek(fd, offset, 0)
@@ -88,7 +89,7 @@ def read_at(fd: int, size: int, offset: int) -> bytes:
 
 
 def exists(path: str) -> bool:
-    """Tell whether something stands at a path (a broken link counts as nothing)."""
+    """Tell whether a path exists; a broken link does not."""
     try:
         posix.stat(path)
     except (OSError, ValueError):
@@ -105,7 +106,10 @@ def is_folder(path: str) -> bool:
 
 
 def make_folder(path: str) -> str:
-    """Make a directory and its missing parents, 0700 each, and return its path; raises OSError."""
+    """Make a directory and its parents, 0700, and return its path.
+
+    Raises OSError.
+    """
     if is_folder(path):
         return path
     parent = path.rstrip("/").rpartition("/")[0]
@@ -120,21 +124,28 @@ def make_folder(path: str) -> str:
 
 
 def _write_all(fd: int, data: bytes) -> None:
-    """Write every byte: write(2) may write short (a full disk, RLIMIT_FSIZE) without an error."""
+    """Write every byte of `data`.
+
+    write(2) may write short (a full disk, RLIMIT_FSIZE) without an error.
+    """
     view = memoryview(data)
     while view:
         view = view[posix.write(fd, view) :]
 
 
 def temp_name(folder: str, what: object) -> str:
-    """Return the path of a temporary file: it names this process and where that runs.  what: of the
-    process's own.
+    """Return the path of a temporary file of this process.
+
+    what: distinguishes the files of one process.  The name holds the process and the machine.
     """
     return "%s/%s%d-%s-%s" % (folder, TEMP, posix.getpid(), what, _host())
 
 
 def _host() -> str:
-    """Name where a process's number means this process: the machine, and on Linux the container."""
+    """Return the name of this machine and, on Linux, its container.
+
+    Process numbers are unique within it.  "" where the system does not say.
+    """
     try:
         name = "".join(c for c in posix.uname().nodename if c.isalnum())[:32]
         return name + "." + posix.readlink("/proc/self/ns/pid")[5:-1]
@@ -173,11 +184,11 @@ def _temp(path: str, data: bytes, mode: int, first: int = 0, synced: bool = True
 
 
 def replace(path: str, data: bytes, mode: int = FILE_MODE, synced: bool = True) -> None:
-    """Write a file so that a reader sees the old bytes or the new ones: temp, fsync, rename; raises
-    OSError.
+    """Write a file atomically: temporary file, fsync, rename.
 
-    synced: False leaves the disk to the system, for what is derived: after a power cut it may be
-    torn.
+    A reader sees the old bytes or the new bytes.
+    synced: False skips fsync, for derived files: after a power cut the file may be torn.
+    Raises OSError.
     """
     temp = _temp(path, data, mode, 0, synced)
     try:
@@ -190,8 +201,9 @@ def replace(path: str, data: bytes, mode: int = FILE_MODE, synced: bool = True) 
 
 
 def update(path: str, data: bytes) -> None:
-    """Write a file as `replace` does, where it does not hold these bytes already; raises
-    OSError.
+    """Write a file as `replace` does, unless its bytes are the same.
+
+    Raises OSError.
     """
     try:
         if read(path, len(data) + 1) == data:
@@ -202,8 +214,9 @@ def update(path: str, data: bytes) -> None:
 
 
 def create(path: str, data: bytes, mode: int = FILE_MODE) -> None:
-    """Write a file that must not exist yet, complete or not at all; raises FileExistsError or
-    another OSError.
+    """Write a new file, complete or not at all.
+
+    Raises FileExistsError where the path exists, or another OSError.
     """
     temp = _temp(path, data, mode)
     try:
@@ -215,16 +228,18 @@ def create(path: str, data: bytes, mode: int = FILE_MODE) -> None:
 
 
 def stage(path: str, data: bytes, mode: int, number: int) -> str:
-    """Write a temporary file beside a path and return its own; it is on the disk only after `sync`.
+    """Write a temporary file beside a path and return its path.
 
-    number: how many this process has staged already.  Raises OSError.
+    number: how many files this process has staged already.
+    The bytes are on the disk only after `sync`.  Raises OSError.
     """
     return _temp(path, data, mode, number, False)
 
 
 def land(temp: str, path: str) -> None:
-    """Give a temporary file a path where nothing stands yet; raises FileExistsError or another
-    OSError, and it stays.
+    """Move a temporary file to a path that is still free.
+
+    Raises FileExistsError or another OSError; then the temporary file stays.
     """
     try:
         posix.link(temp, path)
@@ -252,7 +267,10 @@ def _sync_folder(path: str) -> None:
 
 
 def sync(path: str) -> None:
-    """Bring a file's bytes, or a directory's names, to the disk, where the system can."""
+    """Write a file or directory through to the disk.
+
+    Does nothing where the system cannot.
+    """
     try:
         fd = posix.open(path, posix.O_RDONLY)
     except OSError:
@@ -266,8 +284,9 @@ def sync(path: str) -> None:
 
 
 def append(path: str, data: bytes) -> None:
-    """Add bytes to a file's end in one write, so that lines of several processes do not mix; raises
-    OSError.
+    """Append bytes to a file in one write.
+
+    So lines of several processes do not mix.  Raises OSError.
     """
     flags = posix.O_WRONLY | posix.O_APPEND | posix.O_CREAT | _BINARY | _CLOEXEC
     try:
@@ -283,8 +302,9 @@ def append(path: str, data: bytes) -> None:
 
 
 def append_line(path: str, line: str) -> None:
-    """Add one line of ASCII to a ledger in one write, below what a killed writer left without its
-    end; raises OSError.
+    """Append a line of ASCII to a ledger by a single write.
+
+    A torn last line, left by a killed writer, is ended first.  Raises OSError.
     """
     torn = is_torn(path)
     if torn:  # or another writer is in the middle of its line, which takes it microseconds
@@ -296,8 +316,9 @@ def append_line(path: str, line: str) -> None:
 
 
 def is_torn(path: str) -> bool:
-    """Tell whether a killed writer left a last line without its end; raises OSError where it cannot
-    be read.
+    """Tell whether a file's last line lacks its line end.
+
+    A killed writer leaves such a line.  Raises OSError where the file cannot be read.
     """
     try:
         fd = open_read(path)
@@ -320,8 +341,9 @@ def remove(path: str) -> bool:
 
 
 def real(path: str) -> str:
-    """Resolve every link of a path, as `os.path.realpath` (imported only where a link is met on the
-    way).
+    """Resolve every link of a path, as `os.path.realpath`.
+
+    `os` is imported only where the path holds a link.
     """
     if not path.startswith("/"):
         from os.path import realpath
@@ -360,18 +382,19 @@ def is_link(path: str) -> bool:
 
 
 def inside(path: str, root: str) -> bool:
-    """Tell whether a path, all links resolved, lies in a directory (the separator counts:
-    `root-evil` is not in `root`).
+    """Tell whether a path, links resolved, lies in a directory.
+
+    The separator counts: `root-evil` is not in `root`.
     """
     return (real(path) + "/").startswith(real(root).rstrip("/") + "/")
 
 
 class Lock:
-    """A kernel lock on a file: it goes with its process, so none is ever stale.
+    """A kernel lock on a file, released when its process ends.
 
-    with Lock(path) as held: `held` is False where another process has it (`wait=True` waits
-    instead).  Where the file system has no locks (some NFS mounts) `held` is True: the atomic
-    writes alone keep every file whole.
+    with Lock(path) as held: `held` is False where another process has the lock (`wait=True` waits
+        instead).  Where the file system has no locks (some NFS mounts) `held` is True: the atomic
+        writes alone keep every file whole.
     """
 
     def __init__(self, path: str, wait: bool = False):
@@ -409,8 +432,9 @@ class Lock:
 
 
 def collect_temps(folder: str, now: float) -> int:
-    """Delete temporary files that killed writers left in a directory, and return how many.  now:
-    seconds since the epoch.
+    """Delete the temporary files of killed writers; return their number.
+
+    now: seconds since the epoch.
     """
     gone = 0
     try:
@@ -428,10 +452,10 @@ def collect_temps(folder: str, now: float) -> int:
 
 
 def is_left(name: str, changed: float, now: float) -> bool:
-    """Tell whether a file is a temporary one whose writer is gone: at once where it ran here,
-    elsewhere after an hour.
+    """Tell whether a file is a temporary file of a dead writer.
 
-    changed: when it last was; now: the same clock, in seconds.
+    changed, now: the file's mtime and the present, in seconds.
+    A file of another machine counts as left after an hour (TEMP_AGE).
     """
     pid, _, rest = name[len(TEMP) :].partition("-")
     if not name.startswith(TEMP) or (pid.isdigit() and alive(int(pid))):
@@ -453,8 +477,9 @@ def alive(pid: int) -> bool:
 
 
 def sha256(*parts: bytes | bytearray) -> str:
-    """Return the SHA-256 of bytes, one after the other, as 64 hexadecimal digits (`hashlib` costs
-    0.4 of a bare start).
+    """Return the SHA-256 of concatenated bytes, 64 hexadecimal digits.
+
+    Avoids `hashlib`, whose import costs 0.4 of a bare start.
     """
     try:
         from _sha256 import sha256 as digest  # type: ignore[import-not-found]

@@ -37,15 +37,19 @@ _WORDS = frozenset("y n yes no true false on off null".split())
 
 
 class Page:
-    """A markdown file in parts.
+    r"""A markdown file in parts.
 
-    meta: keys to text, lists or maps of text.  body: the text after the head, with `\\n` line ends
-    and without leading blank lines.  problems: lines such as `line 3: ...; remedy`.  duplicates:
-    top-level keys that stand more than once (the last one is in `meta`; nothing that carries
-    authority may be read from such a file).  head_lines: lines of the file above the body.  unsure:
-    lines of the file, from 1, that YAML may read otherwise than the line reader did, whoever
-    decided then.  guessed: nobody did, PyYAML was not asked.  misread: what PyYAML refused, "" for
-    nothing.  readable: False where the bytes are no UTF-8 text; meta and body are then empty.
+    meta: keys to text, lists or maps of text.
+    body: the text after the head, with `\n` line ends and without leading blank lines.
+    problems: lines such as `line 3: ...; remedy`.
+    duplicates: top-level keys that stand more than once (the last one is in `meta`; nothing that
+        carries authority may be read from such a file).
+    head_lines: lines of the file above the body.
+    unsure: lines of the file, from 1, that YAML may read otherwise than the line reader, whichever
+        of the two decided.
+    guessed: there are unsure lines and PyYAML was not asked.
+    misread: the text that PyYAML refused, "" for nothing.
+    readable: False where the bytes are no UTF-8 text; meta and body are then empty.
     """
 
     __slots__ = (
@@ -73,16 +77,18 @@ class Page:
 
 
 def split(data: bytes) -> Tuple[bytes, int]:
-    """Return (bytes of the head between its fences, offset of the body); (b"", offset of the text)
-    without a head.
+    """Return (bytes of the head between its fences, offset of the body).
+
+    (b"", offset of the text) without a head.
     """
     start, end, offset = _fences(data)
     return data[start:end], offset
 
 
 def key_lines(data: bytes) -> Dict[str, int]:
-    """Return the line of the file, from 1, at which each top-level key of the head stands; of a key
-    given twice the last.
+    """Return the line number, from 1, of each top-level key.
+
+    Of a duplicate key the last line.
     """
     start, end, _ = _fences(data)
     if end <= start:
@@ -93,8 +99,9 @@ def key_lines(data: bytes) -> Dict[str, int]:
 
 
 def undecodable(data: bytes) -> bool:
-    """Tell whether bytes are UTF-16 or binary rather than text: a zero byte near their start, as
-    git judges, or much that is no UTF-8.
+    """Tell whether bytes are UTF-16 or binary rather than text.
+
+    They are where a zero byte stands near their start, as git judges, or where much is no UTF-8.
     """
     start = data[:SAMPLE]
     if start.isascii():
@@ -104,15 +111,18 @@ def undecodable(data: bytes) -> bool:
 
 
 def parse(data: bytes) -> Page:
-    """Read a markdown file; PyYAML decides where the line reader is unsure (an import of 15 ms).
+    """Read a markdown file; PyYAML reads unclear frontmatter.
 
-    data: the file's bytes.  Never raises for its content.
+    data: the file's bytes.  Importing PyYAML costs 15 ms.  Never raises for its content.
     """
     return _page(data, True)
 
 
 def skim(data: bytes) -> Page:
-    """Read a markdown file by its lines alone, as hooks and the index do; see `parse`."""
+    """Read a markdown file without PyYAML, for hooks and index.
+
+    See `parse`.
+    """
     return _page(data, False)
 
 
@@ -142,7 +152,7 @@ def _page(data: bytes, settle: bool) -> Page:
 
 
 def start_of(data: bytes) -> int:
-    """Return the offset of the text behind a byte-order mark."""
+    """Return the offset of the text, behind a byte-order mark."""
     return 3 if data[:3] == BOM else 0
 
 
@@ -198,10 +208,11 @@ def _decode(data: bytes, page: Page) -> str:
 
 
 def _read_head(head: bytes, page: Page, above: int, settle: bool) -> bool:
-    """Fill `page` from a head; False where it holds no key at all: the fences are rules drawn in
-    prose.
+    """Fill `page` from a head; return False without any key.
 
-    above: lines of the file above it.  settle: ask PyYAML.
+    Then the fences are rules drawn in prose.
+    above: lines of the file above the head.
+    settle: ask PyYAML about unclear lines.
     """
     huge = len(head) > HEAD_LIMIT
     text = _decode(head[:HEAD_LIMIT] if huge else head, page)
@@ -298,8 +309,10 @@ def _scalar(value: Any, flow: bool) -> str:
 
 
 def _plain(text: str, flow: bool) -> bool:
-    """Tell whether text may stand without quotes: starts with a letter, is no word with a meaning,
-    holds no syntax.
+    """Tell whether YAML text needs no quotes.
+
+    Such text starts with a letter, is no word with a meaning in YAML and holds no syntax.
+    flow: whether the text stands in a `[…]` or `{…}`.
     """
     if (
         not (text[:1].isalpha() or text[:1] in ("_", "/"))
@@ -330,13 +343,14 @@ def _quote(text: str) -> str:
 
 
 def edit(data: bytes, changes: Mapping[str, Any], name: str = "") -> bytes:
-    """Set or remove top-level keys; every other byte stays: unknown keys, order, comments, line
-    ends, BOM, body.
+    """Set or remove top-level keys and keep every other byte.
 
-    data: the file's bytes.  changes: key to a value as for `compose`, or None to remove it.  name:
-    the file's, for the error.  A file without frontmatter
-    gets one above its text.  Raises StoreError where the file is not text, its head was not
-    understood, or cannot be edited line by line.
+    Unknown keys, order, comments, line ends, BOM and body stay.
+    data: the file's bytes.
+    changes: key to a value as for `compose`, or None to remove the key.
+    name: the file's, for the error.
+    A file without frontmatter gets one above its text.  Raises StoreError where the file is not
+    text, or its head was not understood or cannot be edited line by line.
     """
     try:
         return _edited(data, changes)
@@ -384,7 +398,7 @@ def _edited(data: bytes, changes: Mapping[str, Any]) -> bytes:
 
 
 def _as_read(value: Any) -> Any:
-    """Return a value as `parse` will give it back."""
+    """Return a value in the form that `parse` returns."""
     if value is None:
         return None
     if isinstance(value, (list, tuple)):
@@ -397,8 +411,9 @@ def _as_read(value: Any) -> Any:
 
 
 def _changed(lines: List[str], changes: Mapping[str, Any], newline: str) -> List[str]:
-    """Return the lines of a head, each with its line end, after the changes; a changed key keeps
-    its place.
+    """Return the lines of a head after the changes.
+
+    Each line has its line end; a changed key keeps its place.
     """
     spans = _spans(lines)
     last = {key: index for index, (key, _, _) in enumerate(spans)}
@@ -421,8 +436,9 @@ def _changed(lines: List[str], changes: Mapping[str, Any], newline: str) -> List
 
 
 def _spans(lines: List[str]) -> List[Tuple[str, int, int]]:
-    """Return (key, first line, line behind) of each top-level entry; lines above the first key have
-    the key "".
+    """Return (key, first line, line behind) of each top-level entry.
+
+    Lines above the first key have the key "".
     """
     starts: List[Tuple[str, int]] = [("", 0)]
     for number, line in enumerate(lines):
@@ -437,8 +453,9 @@ def _spans(lines: List[str]) -> List[Tuple[str, int, int]]:
 
 
 def _own_end(lines: List[str], first: int, stop: int) -> int:
-    """Return the line behind an entry's own lines: comments and blanks at the margin below belong
-    to what follows.
+    """Return the number of the line behind an entry's own lines.
+
+    Comments and blank lines at the margin belong to the next entry.
     """
     while stop > first + 1 and (not lines[stop - 1].strip() or lines[stop - 1].startswith("#")):
         stop -= 1
@@ -446,7 +463,10 @@ def _own_end(lines: List[str], first: int, stop: int) -> int:
 
 
 def _comment(line: str) -> str:
-    """Return the comment behind a value on one line, with the blanks before it, or ""."""
+    """Return the comment behind a value on one line, or "".
+
+    With the blanks before the comment.
+    """
     value = line.rstrip("\r").partition(":")[2]
     at = 0
     if value.lstrip()[:1] in ('"', "'"):

@@ -19,7 +19,7 @@ OPENED = "end it with a line `---`"
 
 
 def refuse(data: bytes, page: Page, name: str = "") -> None:
-    """Raise StoreError with line and remedy where a head was not understood.
+    """Raise StoreError with line and remedy for a faulty head.
 
     page: the file, as it was parsed.  name: the file's, for the error.
     """
@@ -29,8 +29,9 @@ def refuse(data: bytes, page: Page, name: str = "") -> None:
 
 
 def fault(data: bytes, page: Page) -> str:
-    """Return why the head of a file was not understood, with line and remedy; "" where it was, or
-    there is none.
+    """Return the fault of a file's head, with line and remedy.
+
+    "" where the head was understood, or there is none.
     """
     lines = (
         data[3 if data[:3] == b"\xef\xbb\xbf" else 0 : LIMIT].decode("utf-8", "replace").split("\n")
@@ -48,8 +49,9 @@ def fault(data: bytes, page: Page) -> str:
 
 
 def _yaml(page: Page, number: int, rest: List[str]) -> str:
-    """Return what is wrong with a head that opens as YAML.  number: of the line that opens it.
-    rest: the lines below.
+    """Return the fault of a head that opens as YAML.
+
+    number: of the opening line.  rest: the lines below.
     """
     if page.head_lines and page.meta:
         unsure = (rest[line - number - 1] for line in page.unsure if line - number <= len(rest))
@@ -75,8 +77,9 @@ def _yaml(page: Page, number: int, rest: List[str]) -> str:
 
 
 def _is_open(line: str) -> bool:
-    """Tell whether a line that YAML does not read is more than a text with a colon in it, so that
-    no reader is sure where the value ends.
+    """Tell whether an unreadable line leaves the end of its value open.
+
+    False for plain text with a colon, whose value ends with the line.
     """
     value = line.partition(":")[2].strip()
     return not line[:1].strip() or not value or value[0] in "[{\"'|>&*!%@`"

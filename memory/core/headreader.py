@@ -35,14 +35,15 @@ _HEX = {"x": 2, "u": 4, "U": 8}
 
 
 def significant(line: str) -> bool:
-    """Tell whether a line of a head says anything: it is neither blank nor a comment."""
+    """Tell whether a head's line is neither blank nor a comment."""
     line = line.strip(" \t")
     return line != "" and line[0] != "#"
 
 
 def scan(text: str) -> Tuple[Dict[str, Any], List[str], List[int]]:
-    """Read the lines of a head; returns (meta, duplicate keys, numbers of the lines it was unsure
-    of).
+    """Read the lines of a head.
+
+    Returns (meta, duplicate keys, numbers of the lines whose reading is unsure).
     """
     meta: Dict[str, Any] = {}
     twice: Dict[str, None] = {}
@@ -81,7 +82,7 @@ def scan(text: str) -> Tuple[Dict[str, Any], List[str], List[int]]:
 
 
 def clear(text: str) -> bool:
-    """Tell whether YAML takes every character of one line as it is."""
+    """Tell whether YAML accepts every character of one line unchanged."""
     return text.isprintable() or not any(map(special, text))
 
 
@@ -98,8 +99,9 @@ def special(c: str) -> bool:
 def top_key(
     line: str, name: str, colon: str, rest: str, number: int, trouble: List[int]
 ) -> Tuple[str, str]:
-    """Return (key, its value's text) of a line at the margin that is not of the simple form, else
-    ("", "").
+    """Return (key, text of its value) of an unusual top-level line.
+
+    ("", "") where the line holds no key.  Unsure lines are added to `trouble`.
     """
     if not line or line[0] in " \t#-":
         return "", ""
@@ -125,7 +127,7 @@ def top_key(
 
 
 def _key(name: str) -> str:
-    """Return a plain key, or "" where the text cannot be one."""
+    """Return a plain key, or "" where the text is none."""
     name = name.rstrip(" ")
     if not name or name[0] in INDICATORS or name[0] in "-?:" or name[-1] == ":":
         return ""
@@ -133,7 +135,10 @@ def _key(name: str) -> str:
 
 
 def _best(text: str, number: int, trouble: List[int], label: bool = False) -> Any:
-    """Return a value as YAML reads it, or the literal text with the line noted as trouble."""
+    """Return a value as YAML reads it, else the literal text.
+
+    A line read literally is added to `trouble`.
+    """
     text = text.strip(" ")
     if text[:1] == '"' and text.find('"', 1) == len(text) - 1 and "\\" not in text:
         return text[1:-1]
@@ -152,12 +157,12 @@ def _best(text: str, number: int, trouble: List[int], label: bool = False) -> An
 
 
 def is_label(text: str) -> bool:
-    """Tell whether a value is a label with its mark, and no comment."""
+    """Tell whether a value is a label such as `#auth`."""
     return text[:1] == "#" and text[1:2].strip() != ""
 
 
 def value_of(text: str) -> Any:
-    """Read one value on one line; None where it is not certain what YAML would make of it.
+    """Read a value on a single line; None for unclear YAML.
 
     text: without blanks at its ends.
     """
@@ -178,14 +183,15 @@ def value_of(text: str) -> Any:
 
 
 def _ended(text: str, end: int) -> bool:
-    """Tell whether nothing but a comment follows."""
+    """Tell whether only a comment follows."""
     rest = text[end:]
     return not rest.strip(" ") or (rest[0] == " " and rest.lstrip(" ")[0] == "#")
 
 
 def quoted(text: str, at: int = 0) -> Tuple[str, int]:
-    """Read a quoted scalar that starts at `at`; returns (value, index behind it), the index 0 where
-    it does not end.
+    """Read a quoted scalar that starts at `at`.
+
+    Returns (value, index behind the scalar); the index is 0 where the scalar does not end.
     """
     if text[at] == "'":
         end = text.find("'", at + 1)
@@ -225,7 +231,10 @@ def _character(digits: str, size: int) -> str:
 
 
 def _flow(text: str) -> Any:
-    """Read `[a, b]` or `{a: b}` with plain or quoted members; None for anything else."""
+    """Read `[a, b]` or `{a: b}`; None for anything else.
+
+    Members are plain or quoted.
+    """
     names = text.replace(", ", "").replace("-", "")[1:-1]
     if names.isalnum() and text[0] == "[" and text[-1] == "]" and ", -" not in text:
         parts = text[1:-1].split(", ")
@@ -262,7 +271,10 @@ def _past(text: str, at: int) -> int:
 
 
 def _flow_key(text: str, at: int) -> Tuple[Optional[str], int]:
-    """Read `key: ` in a flow map; returns (key or None, index of its value)."""
+    """Read `key: ` in a flow map.
+
+    Returns (key or None, index of its value).
+    """
     if text[at : at + 1] in ('"', "'"):
         name, end = quoted(text, at)
         return (name, _past(text, end + 2)) if end and text[end : end + 2] == ": " else (None, at)
@@ -271,7 +283,10 @@ def _flow_key(text: str, at: int) -> Tuple[Optional[str], int]:
 
 
 def _flow_value(text: str, at: int, close: str) -> Tuple[Optional[str], int]:
-    """Read a member of a flow collection; returns (value or None, index of what ends it)."""
+    """Read a member of a flow collection.
+
+    Returns (value or None, index of the comma or bracket behind it).
+    """
     if text[at : at + 1] in ('"', "'"):
         value, end = quoted(text, at)
         return (value, _past(text, end)) if end else (None, at)
@@ -282,7 +297,7 @@ def _flow_value(text: str, at: int, close: str) -> Tuple[Optional[str], int]:
 
 
 def _member(text: str) -> Optional[str]:
-    """Return a plain member of a flow collection, or None where it is not certainly one."""
+    """Return a plain member of a flow collection, None where unsure."""
     text = text.strip(" ")
     if text.isalnum():
         return text
@@ -419,8 +434,9 @@ def _block(lines: List[str], at: int, trouble: List[int], label: bool) -> Any:
 def _item(
     items: List[Any], text: str, depth: int, number: int, trouble: List[int], label: bool
 ) -> int:
-    """Add one `- …` to a list; returns the column at which more keys of the same map would stand,
-    or -1.
+    """Add an item `- …` to a list.
+
+    Returns the column of further keys of the same map, or -1.
     """
     rest = text[1:].lstrip(" ")
     pair = _pair(rest, number, trouble)
@@ -432,7 +448,7 @@ def _item(
 
 
 def _pair(text: str, number: int, trouble: List[int]) -> Optional[Tuple[str, Any]]:
-    """Read `key: value` inside a list or a map; None where the text is no pair."""
+    """Read `key: value` in a list or map; None for other text."""
     name, colon, rest = text.partition(": ")
     if not colon:
         if text[-1:] != ":":
@@ -443,7 +459,10 @@ def _pair(text: str, number: int, trouble: List[int]) -> Optional[Tuple[str, Any
 
 
 def scalars(text: str) -> str:
-    """Return text with U+FFFD for each lone surrogate, which no UTF-8 can hold."""
+    """Replace each lone surrogate of a text with U+FFFD.
+
+    UTF-8 cannot hold a lone surrogate.
+    """
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:

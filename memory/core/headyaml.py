@@ -14,8 +14,9 @@ DEPTH_LIMIT = 32
 
 
 def read_yaml(text: str, duplicates: List[str], trouble: List[int]) -> Read:
-    """Read a head with the string-only YAML loader; returns (meta or None, duplicate keys, problem
-    or "", whether PyYAML is missing).
+    """Read a head with PyYAML's string-only loader.
+
+    Returns (meta or None, duplicate keys, problem or "", whether PyYAML is missing).
     """
     line = (trouble or [1])[0] + 1
     try:
@@ -52,8 +53,9 @@ def read_yaml(text: str, duplicates: List[str], trouble: List[int]) -> Read:
 
 
 def _labelled(text: str) -> str:
-    """Return a head with its labels in quotes, which are comments for YAML: `tags: #auth`, and `-
-    #auth` below `tags:`.
+    """Put the labels of a head in quotes.
+
+    For YAML `tags: #auth`, and `- #auth` below `tags:`, are comments.
     """
     if "#" not in text:
         return text
@@ -75,11 +77,10 @@ def _labelled(text: str) -> str:
 
 
 def _inspect(yaml: Any, loader: Any, text: str) -> Tuple[str, List[str]]:
-    """Walk the events of a head before anything is built; returns (reason to refuse it or "",
-    duplicate top-level keys).
+    """Check the YAML events of a head before anything is built.
 
-    Events are produced one by one and without recursion, so a bomb costs no more than the walk to
-    its first bad event.
+    Returns (reason to refuse the head or "", duplicate top-level keys).  Events are produced one by
+    one and without recursion, so a bomb costs no more than the walk to its first bad event.
     """
     depth, at_key = 0, True
     keys: Dict[str, None] = {}

@@ -63,20 +63,25 @@ UNPROVED = "/unproved"
 
 
 def is_allowed(kind: str, tier: str) -> bool:
-    """Tell whether a tier may hold a kind: what was said in a session stays in the private tier."""
+    """Tell whether a tier may hold a kind of record.
+
+    Kinds that repeat a conversation stay in the private tier.
+    """
     return kind not in SAID or tier == PRIVATE
 
 
 def plugin() -> str:
-    """Return the folder of this copy of dayleaf, which holds `memory`, `hooks`, `bin` and
-    install.sh.
+    """Return the folder of this copy of dayleaf.
+
+    The folder holds `memory`, `hooks`, `bin` and install.sh.
     """
     return __file__.replace("\\", "/").rpartition("/memory/")[0]
 
 
 def is_record(name: str) -> bool:
-    """Tell whether a file's name is a record's: markdown, not hidden, no editor's or synchroniser's
-    copy.
+    """Tell whether a file's name is a record's.
+
+    Markdown, not hidden, no copy made by an editor or synchroniser.
     """
     return (
         name.endswith(".md")
@@ -86,14 +91,19 @@ def is_record(name: str) -> bool:
 
 
 class Place:
-    """One workspace as seen from one directory.
+    """A workspace as seen from a directory.
 
-    home: dayleaf's directory.  key: the workspace's name.  project: the directory given.  root:
-    root of the checkout that holds it (the directory itself outside git).  git: its git directory,
-    or "".  private, shared, everyone: the tiers' directories (`shared` is "" where there is none to
-    be).  cache: directory of derived files.  scope: 8 hex naming the set of tiers, since worktrees
-    share a workspace but not their shared tier.  due: the name that `adoption` should give this
-    workspace since its repository has a remote (its own one where it is yet to be made), or "".
+    home: dayleaf's directory.
+    key: the workspace's name.
+    project: the directory given.
+    root: root of the surrounding checkout (the directory itself outside git).
+    git: its git directory, or "".
+    private, shared, everyone: the tiers' directories (`shared` is "" where there is none to be).
+    cache: directory of derived files.
+    scope: 8 hex naming the set of tiers, since worktrees share a workspace but not their shared
+        tier.
+    due: the name that `adoption` should give this workspace since its repository has a remote (its
+        own one where it is yet to be made), or "".
     anchor: the path that a claim is believed of: the main root for its worktrees, else the root.
     claimed: the workspace that is claimed and not believed.
     """
@@ -146,12 +156,13 @@ class Place:
         return [(letter, folder) for letter, folder in pairs if folder]
 
     def folder(self, tier: str, kind: str) -> str:
-        """Return the directory of a kind in a tier (`p`, `s` or `g`)."""
+        """Return the directory of a kind in a tier (`p`, `s`, `g`)."""
         return dict(self.tiers())[tier] + "/" + FOLDERS[kind]
 
     def path(self, name: str) -> str:
-        """Return the absolute path of a record's name, such as `p/learnings/x.md`, or of a tier;
-        raises IndexFault.
+        """Return the absolute path of a record or tier.
+
+        name: such as `p/learnings/x.md`, or a tier's letter.  Raises IndexFault for other names.
         """
         root = dict(self.tiers()).get(name[:1])
         if root is None or name[1:2] not in ("", "/") or "/../" in name + "/" or "\0" in name:
@@ -161,11 +172,10 @@ class Place:
         return root + name[1:]
 
     def holds(self, name: str) -> bool:
-        """Tell whether the file or folder of a name lies in its tier, all links resolved, and the
-        shared tier in the repository.
+        """Tell whether a file or folder, links resolved, lies in its tier.
 
-        A cloned repository whose `.dayleaf` or a folder in it is a link would pass off other files
-        as shared.
+        The shared tier must lie in the repository too: a cloned repository whose `.dayleaf`, or a
+        folder in it, is a link would pass off other files as shared.
         """
         root = dict(self.tiers()).get(name[:1], "")
         if not root or not files.inside(root + name[1:], root):
@@ -173,8 +183,10 @@ class Place:
         return name[:1] != SHARED or files.inside(root, self.root)
 
     def open(self, name: str) -> int:
-        """Open a record's file for reading and return its descriptor; raises OSError, also where it
-        lies elsewhere, and where its name is no record's, however that came into an index.
+        """Open a record's file for reading and return its descriptor.
+
+        Raises OSError, also where the file lies outside its tier or its name is no record's,
+        however the name came into an index.
         """
         path = self.path(name)
         if not is_record(name[name.rfind("/") + 1 :]):
@@ -200,15 +212,17 @@ class Place:
         return self.receipts_folder + "/" + session + ".jsonl"
 
     def misled(self) -> List[str]:
-        """Return the paths of the lists of ids that misled (ledger.py): the workspace's, and the
-        global tier's.
+        """Return the paths of the lists of misleading records' ids (ledger.py).
+
+        The workspace's list, and the global tier's.
         """
         return [self.cache + "/misled", self.home + "/cache/global/misled"]
 
 
 def home(env: Dict[str, str]) -> str:
-    """Return dayleaf's directory: DAYLEAF_HOME, else `.dayleaf` in the user's home; raises
-    UsageError where none is known.
+    """Return dayleaf's directory, from DAYLEAF_HOME or the user's home.
+
+    Raises UsageError where neither is known.
     """
     given = env.get("DAYLEAF_HOME", "")
     if given:
@@ -273,8 +287,9 @@ def locate(env: Dict[str, str], directory: str) -> Place:
 
 
 def _anchor(root: str, git: str, common: str) -> str:
-    """Return the main root where that repository itself lists the checkout as its worktree, else
-    the checkout's root.
+    """Return the main checkout's root for its worktrees, else `root`.
+
+    The main repository must itself list the checkout as its worktree.
     """
     if git == common or not git.startswith(common + "/worktrees/"):
         return root
@@ -284,8 +299,9 @@ def _anchor(root: str, git: str, common: str) -> str:
 
 
 def is_own(root: str, git: str, anchor: str) -> bool:
-    """Tell whether a checkout's objects are its own: they lie in it, or in a repository that
-    surrounds it or lists it.
+    """Tell whether a checkout's git objects are its own.
+
+    They lie in the checkout, or in a repository that surrounds it or lists it as a worktree.
     """
     if not git or anchor != root:
         return bool(git)
@@ -301,14 +317,15 @@ def is_own(root: str, git: str, anchor: str) -> bool:
 
 
 def place_row(key: str, path: str) -> str:
-    """Return the part of a line of `places.jsonl` that says which path is believed to be of a
-    workspace.
-    """
+    """Return the key and path of a line of `places.jsonl`."""
     return '"key":%s,"path":%s' % (fastjson.quote(key), fastjson.quote(path))
 
 
 def is_believed(base: str, key: str, path: str) -> bool:
-    """Tell whether a path was seen with a workspace before.  base: dayleaf's directory."""
+    """Tell whether a path was seen with a workspace before.
+
+    base: dayleaf's directory.
+    """
     try:
         return place_row(key, path).encode("ascii") in files.read(base + PLACES, PLACES_LIMIT)
     except OSError:
@@ -316,9 +333,7 @@ def is_believed(base: str, key: str, path: str) -> bool:
 
 
 def _past(base: str, path: str) -> Tuple[str, str]:
-    """Return the workspace that a path was last seen with, and the commit it then had; ("", "") for
-    none.
-    """
+    """Return (last workspace, its commit) of a path; ("", "") for none."""
     try:
         data = files.read(base + PLACES, PLACES_LIMIT)
     except OSError:
@@ -335,9 +350,7 @@ def _past(base: str, path: str) -> Tuple[str, str]:
 
 
 def _holds(git: str, common: str, commit: str) -> bool:
-    """Tell whether a repository is the one that once had a commit, as its log or a loose object
-    says.
-    """
+    """Tell whether a repository has a commit, by log or loose object."""
     if not commit:
         return True
     try:
@@ -353,16 +366,18 @@ def _holds(git: str, common: str, commit: str) -> bool:
 
 
 def _key(source: str) -> str:
-    """Name a workspace after a remote or a directory: its last part and 8 hex digits of the
-    whole.
+    """Return a workspace's name for a remote or directory.
+
+    Its last part and 8 hex digits of the SHA-256 of the whole.
     """
     name = slug(source.rstrip("/").rpartition("/")[2]) or "root"
     return name + "-" + files.sha256(source.encode("utf-8", "surrogateescape"))[:8]
 
 
 def find_git(directory: str) -> Tuple[str, str]:
-    """Return (root of the checkout, its git directory) of the repository around a directory, or
-    ("", "").
+    """Return (root of the checkout, its git directory) around a directory.
+
+    ("", "") outside git.
     """
     at = directory
     while True:
@@ -382,7 +397,7 @@ def find_git(directory: str) -> Tuple[str, str]:
 
 
 def common_git(git: str) -> str:
-    """Return the git directory that worktrees share."""
+    """Return the git directory shared by all worktrees."""
     try:
         target = files.read(git + "/commondir", 4096).decode("utf-8", "surrogateescape").strip()
     except OSError:
@@ -391,7 +406,7 @@ def common_git(git: str) -> str:
 
 
 def first_line(path: str) -> str:
-    """Return the first line of one of git's small files, "" where it cannot be read."""
+    """Return the first line of a git file, "" where unreadable."""
     try:
         return files.read(path, 4096).decode("utf-8", "replace").partition("\n")[0].strip()
     except (OSError, ValueError):
@@ -399,8 +414,9 @@ def first_line(path: str) -> str:
 
 
 def ref_of(line: str) -> str:
-    """Return the ref that `ref: refs/heads/main` names, "" for anything that could leave the git
-    directory.
+    """Return the ref in `ref: refs/heads/main`.
+
+    "" for anything that could leave the git directory.
     """
     ref = line[4:].strip() if line.startswith("ref:") else ""
     return (
@@ -411,27 +427,27 @@ def ref_of(line: str) -> str:
 
 
 def branch_of(git: str, head: str = "") -> str:
-    """Return the branch that is checked out, "" where none is.
+    """Return the branch checked out, or "".
 
-    git: the checkout's git directory, or "".  head: what its HEAD says, where that was read
-    already.
+    git: the checkout's git directory, or "".  head: the line of its HEAD, where known already.
     """
     ref = ref_of(head or first_line(git + "/HEAD")) if git else ""
     return ref[11:] if ref.startswith("refs/heads/") and ref != "refs/heads/.invalid" else ""
 
 
 def remote_of(git: str) -> str:
-    """Return the normalised URL of `origin` (else of the first remote) from a git directory's
-    config, or "".
+    """Return the normalised URL of a repository's remote, or "".
+
+    The URL of `origin`, else of the first remote, in the git directory's config.
     """
     return (remotes_of(git, {}) or [""])[0]
 
 
 def remotes_of(git: str, env: Dict[str, str]) -> List[str]:
-    """Return the normalised URL of a git directory's `origin` (else of its first remote), then
-    other spellings of it.
+    """Return the normalised URL of a remote and its other spellings.
 
-    env: HOME, for the user's own `insteadOf` where the URL's host is none.
+    The remote is `origin`, else the first.
+    env: HOME, for the user's own `insteadOf` where the URL has a short name as host.
     """
     remotes, short = _urls(git + "/config")
     url = remotes.get("origin") or next(iter(remotes.values()), "")
@@ -449,8 +465,9 @@ def remotes_of(git: str, env: Dict[str, str]) -> List[str]:
 
 
 def _urls(path: str) -> Tuple[Dict[str, str], Dict[str, str]]:
-    """Return (the URL of each remote, the URL behind each `insteadOf`) of one of git's
-    configuration files.
+    """Return the remotes' URLs and the `insteadOf` prefixes of a git config.
+
+    ({remote: URL}, {prefix: URL behind it}).
     """
     remotes: Dict[str, str] = {}
     short: Dict[str, str] = {}
@@ -475,11 +492,10 @@ def _urls(path: str) -> Tuple[Dict[str, str], Dict[str, str]]:
 
 
 def normalise_remote(url: str) -> str:
-    """Reduce a remote's URL to `host/path`, so that the ssh and https forms of one repository are
-    one workspace.
+    """Reduce a remote's URL to `host/path`.
 
-    Credentials, scheme, port and `.git` go; the host is lower-cased.  A relative path names no
-    repository: "".
+    So the ssh and https forms of one repository are one workspace.  Credentials, scheme, port and
+    `.git` go; the host is lower-cased.  A relative path names no repository: "".
     """
     url = url.strip().rstrip("/")
     if "://" in url:
@@ -503,8 +519,9 @@ def normalise_remote(url: str) -> str:
 
 
 def slug(text: str, most: int = 40) -> str:
-    """Reduce text to `[a-z0-9-]`, at most `most` characters: all that ever comes from outside into
-    a path.
+    """Reduce text to `[a-z0-9-]`, at most `most` characters.
+
+    Nothing else from outside ever enters a path.
     """
     out = []
     for c in text.lower():
@@ -516,8 +533,9 @@ def slug(text: str, most: int = 40) -> str:
 
 
 def safe_id(text: object) -> str:
-    """Return a session's or prompt's id where it is one (`[A-Za-z0-9._-]`, 1 to 128 characters, no
-    leading dot), else "".
+    """Return the id of a session or prompt, "" if invalid.
+
+    Valid: `[A-Za-z0-9._-]`, 1 to 128 characters, no leading dot.
     """
     if (
         not isinstance(text, str)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Expansion(dict[str, "Tuple[str, ...]"]):
-    """Raw token -> its terms; one for all queries of a process."""
+    """Map raw token -> its terms, shared by all queries of a process."""
 
     def __init__(self, stop: frozenset[str] = tokeniser.STOP) -> None:
         super().__init__()
@@ -28,7 +28,10 @@ class Expansion(dict[str, "Tuple[str, ...]"]):
 
 
 class Matches(dict[str, "Match"]):
-    """Raw token -> (how many terms it has, (place, term) of those that a question holds)."""
+    """Map raw token -> (number of its terms, matches in a question).
+
+    A match is (place, term) of a term that the question holds.
+    """
 
     def __init__(self, weights: Mapping[str, float], expansion: Expansion):
         super().__init__()

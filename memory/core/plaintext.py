@@ -58,8 +58,9 @@ HIDDEN = "[\0-\x08\x0b\x0c\x0e-\x1f\x7f%s](?<![%s])" % tuple(
 
 
 def plain(value: str) -> str:
-    """Return text without escape sequences and what else is hidden in it; tabs and line ends
-    stay.
+    """Return text without escape sequences and hidden characters.
+
+    Tabs and line ends stay.
     """
     if value.isascii() and value.isprintable():
         return value
@@ -69,7 +70,10 @@ def plain(value: str) -> str:
 
 
 def one_line(value: str, most: int = 0) -> str:
-    """Return text as one plain line, clipped at `most` characters where that is not 0."""
+    """Return text as one plain line.
+
+    most: clip at this number of characters; 0 for no limit.
+    """
     if not (value.isascii() and value.isprintable()):
         value = plain("\n".join(value.splitlines()))
     line = " ".join(value.split())
@@ -89,7 +93,7 @@ def count(number: int, noun: str) -> str:
 
 
 def age(seconds: float) -> str:
-    """Write how long ago something was, such as `5m`, `3h`, `12d`, `4mo` or `2y`."""
+    """Write an age, such as `5m`, `3h`, `12d`, `4mo` or `2y`."""
     for size, unit in (
         (365 * clock.DAY, "y"),
         (60 * clock.DAY, "mo"),
@@ -103,8 +107,9 @@ def age(seconds: float) -> str:
 
 
 def width(value: str) -> int:
-    """Return how many columns text takes: two for a wide East Asian character, none for a combining
-    one.
+    """Return the number of terminal columns of a text.
+
+    Two for a wide East Asian character, none for a combining character.
     """
     if value.isascii():
         return len(value)
@@ -121,7 +126,7 @@ def width(value: str) -> int:
 
 
 def clip(value: str, columns: int) -> str:
-    """Cut one line to at most `columns` columns, with `…` where it was cut."""
+    """Cut one line to at most `columns` columns, marked with `…`."""
     if width(value) <= columns:
         return value
     room, out = columns - 1, []
@@ -134,8 +139,9 @@ def clip(value: str, columns: int) -> str:
 
 
 def at_word(line: str, most: int) -> str:
-    """Clip a line at `most` characters, at a word where one ends in its second half, with an
-    ellipsis.
+    """Clip a line at the last word before `most` characters.
+
+    With an ellipsis.  Cuts within a word where no word ends in the second half.
     """
     if len(line) <= most:
         return line
@@ -144,8 +150,9 @@ def at_word(line: str, most: int) -> str:
 
 
 def visible(value: str) -> str:
-    """Return text with whatever a reader could not see written out as `\\u{202e}`: for content that
-    is to be approved.
+    r"""Return text with invisible characters written out, such as `\u{202e}`.
+
+    For content that is to be approved.
     """
     import re
     from unicodedata import category
@@ -171,8 +178,11 @@ def sentences(line: str) -> list[str]:
 
 
 def around(text: str, sought: Sequence[str], start: int, most: int) -> str:
-    """Return `most` characters of a text, a heading first, around the first word of those sought
-    that stands behind `start`.
+    """Return `most` characters of a text around a sought word.
+
+    sought: words in order of preference.
+    start: search from this index on.
+    The heading above comes first.
     """
     if len(text) <= most:
         return text

@@ -72,8 +72,9 @@ _KIND_OF = {folder: kind for kind, folder in FOLDERS.items()}
 
 
 class Link(tuple):  # type: ignore[type-arg]
-    """A typed edge to another record: Link(relation, target), where the target is an id, a name or
-    a title.
+    """A typed edge to another record: Link(relation, target).
+
+    The target is an id, a name or a title.
     """
 
     __slots__ = ()
@@ -88,19 +89,24 @@ class Link(tuple):  # type: ignore[type-arg]
 
     @property
     def target(self) -> str:
-        """What it points at, as written."""
+        """The target of the link, as written."""
         return str(self[1])
 
 
 class Record:
-    """One record; treat it as frozen, `replaced` makes a changed copy.
+    """A record, to be treated as frozen.
 
-    name: its path in the index, such as `p/learnings/x.md`.  created, updated: seconds since the
-    epoch, UTC.  accepted: False for a candidate, a learning that nobody accepted.  meta: all keys
-    as written.  checksum: SHA-256 of the bytes given, at most READ_LIMIT of them.  size: bytes of
-    the file.  tier: `p`, `s`, `g` or `a`.  problems: lines such as `line 3: ...; remedy`.  unsure,
-    guessed: of frontmatter.Page; a rule with an unsure line is never in force, and of a guessed
-    record nothing counts that has authority: no rationale, no `script`, no path.
+    `replaced` makes a changed copy.
+    name: its path in the index, such as `p/learnings/x.md`.
+    created, updated: seconds since the epoch, UTC.
+    accepted: False for a candidate, a learning that nobody accepted.
+    meta: all keys as written.
+    checksum: SHA-256 of the bytes given, at most READ_LIMIT of them.
+    size: bytes of the file.
+    tier: `p`, `s`, `g` or `a`.
+    problems: lines such as `line 3: ...; remedy`.
+    unsure, guessed: of frontmatter.Page; a rule with an unsure line is never in force, and of a
+        guessed record nothing counts that has authority: no rationale, no `script`, no path.
     """
 
     __slots__ = (
@@ -188,22 +194,28 @@ class Record:
 
     @property
     def derived_from(self) -> Tuple[str, ...]:
-        """What this was made of: the targets of its links `derived_from`."""
+        """The ids from which this was made: targets of `derived_from`."""
         return tuple(link.target for link in self.links if link.relation == "derived_from")
 
     @property
     def aliases(self) -> Tuple[str, ...]:
-        """Other titles of this."""
+        """Other titles of this record."""
         return labels(self.meta.get("aliases"))
 
     @property
     def rationale(self) -> str:
-        """Why a rule holds, on one line; "" where it does not say, or not for certain."""
+        """The reason for a rule, on one line, or "".
+
+        "" too where the frontmatter was guessed.
+        """
         return "" if self.guessed else _text(self.meta.get("rationale"))
 
     @property
     def end(self) -> str:
-        """What this is as an end of a link: its kind, of a resource its type, `script` or `doc`."""
+        """The kind of this record as the end of a link.
+
+        For a resource its type, `script` or `doc`.
+        """
         if self.kind != "resource":
             return self.kind
         return (
@@ -214,7 +226,10 @@ class Record:
 
     @property
     def path(self) -> str:
-        """The path of a resource as written; "" where it names none, or not for certain."""
+        """The path of a resource as written, or "".
+
+        "" too where the frontmatter was guessed.
+        """
         said = self.meta.get("path")
         return said.strip() if isinstance(said, str) and not self.guessed else ""
 
@@ -242,8 +257,9 @@ def from_bytes(name: str, data: bytes, mtime: float) -> Record:
 
 
 def skim(name: str, data: bytes, mtime: float) -> Record:
-    """Read a record as hooks and the index do, by its lines alone; arguments as for
-    `from_bytes`.
+    """Read a record without PyYAML, for hooks and index.
+
+    Arguments as for `from_bytes`.
     """
     return _record(name, data, mtime, frontmatter.skim(data))
 
@@ -286,31 +302,33 @@ def _record(name: str, data: bytes, mtime: float, page: frontmatter.Page) -> Rec
 
 
 def _accepted(kind: str, source: str, meta: Dict[str, Any]) -> bool:
-    """Tell whether a record is more than a candidate: an automatic learning says that it was
-    accepted, others may deny it.
+    """Tell whether a record is accepted, not a candidate.
+
+    An automatic learning must say so; any other learning may deny it.
     """
     said = meta.get("accepted")
     return kind != "learning" or (is_true(said) if said or source == "auto" else True)
 
 
 def derived_links(ids: Iterable[str]) -> List[Dict[str, str]]:
-    """Return the links, as frontmatter has them, of what was made of records."""
+    """Return links `derived_from` to records, as frontmatter holds them."""
     return [{"relation": "derived_from", "target": id} for id in ids]
 
 
 def letter(kind: str) -> str:
-    """Return the letter that a kind's ids start with."""
+    """Return the first letter of a kind's ids."""
     return kind[:1]
 
 
 def is_true(value: Any) -> bool:
-    """Tell whether a value as written means yes."""
+    """Tell whether a written value means yes."""
     return isinstance(value, str) and value.strip().lower() in _TRUE
 
 
 def labels(value: Any) -> Tuple[str, ...]:
-    """Read labels from a list, or from one text with commas (`a, b`) or marks (`#a #b`), in order,
-    each once.
+    """Read labels, in order, each once.
+
+    value: a list, or one text with commas (`a, b`) or marks (`#a #b`).
     """
     if not value:
         return ()
@@ -331,8 +349,10 @@ def labels(value: Any) -> Tuple[str, ...]:
 
 
 def wiki_links(body: str) -> Tuple[str, ...]:
-    """Return the targets of `[[target]]`, `[[target|label]]` and `[[target#section]]` outside code,
-    in their order; an embedded file that is no note, `![[x.png]]`, is none.
+    """Return the targets of the wiki links outside code, in order.
+
+    Reads `[[target]]`, `[[target|label]]` and `[[target#section]]`.  An embedded file that is no
+    note, `![[x.png]]`, is left out.
     """
     if "[[" not in body:
         return ()
@@ -358,8 +378,9 @@ def wiki_links(body: str) -> Tuple[str, ...]:
 
 
 def body_tags(body: str) -> Tuple[str, ...]:
-    """Return the tags of a text, `#retry` or `#queue/retries`, outside code and links, in their
-    order; a number alone is none.
+    """Return the tags of a text outside code and links, in order.
+
+    Such as `#retry` or `#queue/retries`; a number alone is no tag.
     """
     found: Dict[str, None] = {}
     for line, code in tokeniser.coded(body.split("\n") if "#" in body else ()):
@@ -376,8 +397,9 @@ def body_tags(body: str) -> Tuple[str, ...]:
 
 
 def steps(body: str) -> List[Tuple[int, bool, str]]:
-    """Return (line of the body, from 0; ticked; text) of each step, a task item `- [ ]` or `- [x]`
-    outside fenced code.
+    """Return (line of the body, ticked, text) of each step.
+
+    A step is a task item `- [ ]` or `- [x]` outside fenced code.  Lines count from 0.
     """
     found: List[Tuple[int, bool, str]] = []
     for number, (line, code) in enumerate(tokeniser.coded(body.split("\n") if "[" in body else ())):
@@ -398,7 +420,10 @@ def _text(value: Any) -> str:
 
 
 def _flat(value: Any) -> List[str]:
-    """Flatten a value to texts: nested lists one after the other, a map as `key: value`."""
+    """Flatten a value to a list of texts.
+
+    Nested lists follow one another; a map becomes `key: value`.
+    """
     if isinstance(value, str):
         return [value]
     if isinstance(value, dict):
@@ -475,8 +500,9 @@ def _title(name: str, meta: Dict[str, Any], body: str) -> str:
 
 
 def note_name(path: str) -> str:
-    """Return what a person calls a note by its file's name, "" where that name says nothing:
-    `README`, a date, a number.
+    """Return a note's name from its file's name.
+
+    "" where the file's name says nothing: `README`, a date, a number.
     """
     stem = path[path.rfind("/") + 1 :]
     stem = stem.rpartition(".")[0] or stem
@@ -538,7 +564,7 @@ def _links(value: Any, body: str) -> Tuple[Link, ...]:
 
 
 def written_links(value: Any) -> List[Link]:
-    """Read the links of the key `links`, in any of its forms, in their order."""
+    """Read the links of the key `links`, in order, in any form."""
     if isinstance(value, dict):
         if "target" in value:
             pairs = [(_text(value.get("relation")), value["target"])]

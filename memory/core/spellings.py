@@ -77,13 +77,19 @@ def typed(row: str) -> str:
 
 
 def row_of(argv: Sequence[str]) -> tuple[str, int]:
-    """Return the verb that some words name, and how many of them do."""
+    """Return the verb at the start of a call.
+
+    The number of words of its name comes with it.
+    """
     row = _ROWS.get(" ".join(argv[:2]))
     return (row, 2) if row else (argv[0], 1) if argv else ("today", 0)
 
 
 def respelled(row: str, argv: Sequence[str]) -> tuple[list[str], str]:
-    """Return the words of a verb with an old option as it is spelt now, and the old one or ""."""
+    """Replace an old option by its new spelling.
+
+    Return the new words, and the old option or "".
+    """
     stop = argv.index("--") if "--" in argv else len(argv)
     known = OPTIONS.get(row, {})
     old = next((word for word in argv[:stop] if word in known), "")

@@ -84,10 +84,9 @@ _EXTENSION = 5  # characters of a file's extension at the most
 
 
 class Table(dict[int, str]):
-    """`str.translate` table that learns each character once: letters and digits stay, the rest
-    becomes a space.
+    """A `str.translate` table that learns each character once.
 
-    A process keeps one for all its texts.
+    Letters and digits stay, the rest becomes a space.  A process keeps one table for all its texts.
     """
 
     def __missing__(self, code: int) -> str:
@@ -114,9 +113,11 @@ def split(text: str, table: Table = _SEEN) -> List[str]:
 def expand(
     raw: str, stop: FrozenSet[str] = STOP, stems: Optional[Callable[[str], str]] = None
 ) -> Terms:
-    """Turn a raw token into (term, weight) pairs; none for stop words and noise.
+    """Turn a raw token into (term, weight) pairs.
 
+    stop: words to leave out.
     stems: a remembering `stem`, for builders.
+    () for stop words and noise.
     """
     stems = stems or stem
     word = raw.strip(_EDGE)
@@ -135,13 +136,14 @@ def expand(
 
 
 def tokens(text: str) -> List[str]:
-    """Return the terms of a text as they are indexed."""
+    """Return the terms of a text for the index."""
     return [term for raw in split(text) for term, _ in expand(raw)]
 
 
 def terms(query: str) -> List[Tuple[str, float]]:
-    """Return the distinct terms of a query with their weights, in order; stop words count where
-    nothing else is left.
+    """Return the distinct terms of a query with their weights, in order.
+
+    Stop words count where nothing else is left.
     """
     found: Dict[str, float] = {}
     raws = split(query)
@@ -156,21 +158,23 @@ def terms(query: str) -> List[Tuple[str, float]]:
 
 
 def is_loose(term: str) -> bool:
-    """Tell whether a term is a syllable, or a whole run, of Hangul: in a query the run's bigrams
-    say the same without the accidents of a syllable that stands in many words, and of a particle
-    that only one text has.
+    """Tell whether a term is Hangul, but not a bigram.
+
+    In a query the bigrams of a run say the same, without the accidents of a syllable that occurs in
+    many words, and of a particle that only one text has.
     """
     return len(term) != 2 and all(map(is_hangul, term))
 
 
 def is_hangul(char: str) -> bool:
-    """Tell whether a character is a whole syllable of Hangul."""
+    """Tell whether a character is a whole Hangul syllable."""
     return "\uac00" <= char <= "\ud7a3"
 
 
 def _compound(word: str, stop: FrozenSet[str], stems: Callable[[str], str]) -> Terms:
-    """Terms of words joined by hyphens, points or slashes: each word's own, then a file's name or
-    what the hyphens make.
+    """Return the terms of words joined by hyphens, points or slashes.
+
+    Each word's own terms, then the file's name or the hyphens' joined word.
     """
     low = word.lower()
     pieces = word.translate(_JOINTS).split()
@@ -196,7 +200,10 @@ def _compound(word: str, stop: FrozenSet[str], stems: Callable[[str], str]) -> T
 
 
 def _is_noise(pieces: List[str]) -> bool:
-    """Tell whether the pieces of a long word look like base64 rather than a path."""
+    """Tell whether a long word looks like base64 rather than a path.
+
+    pieces: of the word, split at its joints.
+    """
     odd = sum(
         not (piece.isalpha() or piece.islower() or piece.isupper() or piece.isdigit())
         for piece in pieces
@@ -207,7 +214,7 @@ def _is_noise(pieces: List[str]) -> bool:
 def _atom(
     word: str, stop: FrozenSet[str], stems: Callable[[str], str], found: Dict[str, float]
 ) -> None:
-    """Add the terms of one word or identifier: the whole, then its parts."""
+    """Add the terms of one identifier: the whole, then its parts."""
     if not word.isascii():
         for term, weight in _wide(word, stop, stems):
             if weight > found.get(term, 0.0):
@@ -233,7 +240,10 @@ def _atom(
 
 
 def _parts(piece: str) -> List[str]:
-    """Split at camelCase borders and between letters and digits; a hash stays whole."""
+    """Split a word at camelCase borders and between letters and digits.
+
+    A hash stays whole.
+    """
     shape = piece.translate(_SHAPES)
     if "U" not in shape[1:] and "d" not in shape or piece.isdigit():
         return [piece] if piece else []
@@ -256,8 +266,9 @@ def _parts(piece: str) -> List[str]:
 
 
 def _wide(word: str, stop: FrozenSet[str], stems: Callable[[str], str]) -> Terms:
-    """Terms of a word with characters beyond ASCII: CJK runs as surface, bigrams and characters;
-    the rest folded.
+    """Return the terms of a word with characters beyond ASCII.
+
+    CJK runs give surface, bigrams and characters; the rest is folded.
     """
     found: Dict[str, float] = {}
     start, kind = 0, is_cjk(word[0])
@@ -273,7 +284,7 @@ def _wide(word: str, stop: FrozenSet[str], stems: Callable[[str], str]) -> Terms
 
 
 def is_cjk(char: str) -> bool:
-    """Tell whether a character is written without spaces or takes particles: kana, Han, Hangul."""
+    """Tell whether a character is kana, Han or Hangul."""
     code = ord(char)
     return (
         0x3040 <= code <= 0x30FF
@@ -296,8 +307,9 @@ def _cjk(run: str) -> Terms:
 
 
 def _folded(run: str, stop: FrozenSet[str], stems: Callable[[str], str]) -> Terms:
-    """Terms of a run without CJK: without its diacritics, and where other letters stay, its ASCII
-    parts beside the whole.
+    """Return the terms of a run without CJK, diacritics removed.
+
+    Where other letters stay, the ASCII parts come beside the whole.
     """
     from unicodedata import combining, normalize
 
@@ -313,21 +325,26 @@ def _folded(run: str, stop: FrozenSet[str], stems: Callable[[str], str]) -> Term
 
 
 def count_tokens(text: str | bytes) -> int:
-    """Estimate the tokens of a text: its UTF-8 bytes over four, rounded up (the one rule used
-    everywhere).
+    """Estimate the tokens of a text: UTF-8 bytes over four, rounded up.
+
+    This one rule is used everywhere.
     """
     size = len(text) if isinstance(text, bytes) else len(text.encode("utf-8", "replace"))
     return (size + 3) // 4
 
 
 def utf16(text: str) -> int:
-    """Count UTF-16 code units, the unit of the host's cap on a hook's output."""
+    """Count UTF-16 code units.
+
+    The host's cap on a hook's output has this unit.
+    """
     return len(text) if text.isascii() else len(text.encode("utf-16-le", "replace")) // 2
 
 
 class Stems(dict[str, str]):
-    """Word -> stem, each computed once: a builder meets the parts of identifiers again and
-    again.
+    """Map word -> stem, each computed once.
+
+    A builder meets the parts of identifiers again and again.
     """
 
     def __missing__(self, word: str) -> str:
@@ -377,8 +394,9 @@ _ENDINGS = frozenset("ed ng al ci er li on or sm ti ul ic nt ou ll".split())
 
 
 def stem(word: str) -> str:
-    """Strip English endings from a lower-case ASCII word (M. Porter, "An algorithm for suffix
-    stripping", 1980).
+    """Strip English endings from a lower-case ASCII word.
+
+    M. Porter, "An algorithm for suffix stripping", 1980.
     """
     # No step touches another ending, and half of all words have another.
     if word[-1:] not in "sey" and word[-2:] not in _ENDINGS or len(word) < 3 or not word.isalpha():
@@ -413,7 +431,7 @@ def stem(word: str) -> str:
 
 
 def _past(word: str) -> str:
-    """Steps 1b: -eed, -ed, -ing."""
+    """Strip -eed, -ed and -ing: Porter's step 1b."""
     if word.endswith("eed"):
         return word[:-1] if _measure(word, 3) > 0 else word
     cut = 2 if word.endswith("ed") else 3 if word.endswith("ing") else 0
@@ -428,7 +446,10 @@ def _past(word: str) -> str:
 
 
 def _shape(word: str) -> str:
-    """Vowels and consonants of a word as `v` and `c`; y is a vowel after a consonant."""
+    """Write a word's vowels as `v` and its consonants as `c`.
+
+    y is a vowel after a consonant.
+    """
     if "y" not in word:
         return word.translate(_VOWELS)
     out = ""
@@ -438,14 +459,18 @@ def _shape(word: str) -> str:
 
 
 def _measure(word: str, cut: int) -> int:
-    """Porter's m of a word without its last `cut` letters: the number of vowel-consonant
-    sequences.
+    """Return Porter's m, the number of vowel-consonant sequences.
+
+    cut: the number of letters at the word's end left out.
     """
     return _shape(word[: len(word) - cut]).count("vc")
 
 
 def _short(word: str) -> bool:
-    """Porter's *o: ends consonant-vowel-consonant, the last not w, x or y."""
+    """Tell whether a word ends consonant-vowel-consonant (Porter's *o).
+
+    The last consonant must not be w, x or y.
+    """
     return _shape(word)[-3:] == "cvc" and word[-1] not in "wxy"
 
 
@@ -453,7 +478,10 @@ def _short(word: str) -> bool:
 
 
 def coded(lines: Iterable[str]) -> Iterator[Tuple[str, bool]]:
-    """Yield each line of a text with whether it is fenced code; the fences themselves are."""
+    """Yield (line, whether the line is fenced code) of each line.
+
+    The fences themselves count as code.
+    """
     fence = ""
     for line in lines:
         bare = line.strip()
@@ -470,8 +498,9 @@ def coded(lines: Iterable[str]) -> Iterator[Tuple[str, bool]]:
 
 
 def heading(line: str) -> Tuple[int, str]:
-    """Return (level, 1 to 6; text) of a line that is a heading where it is no code, (0, "") for any
-    other.
+    """Return (level from 1 to 6, text) of a heading.
+
+    (0, "") for any other line.  The caller leaves out code.
     """
     level = len(line) - len(line.lstrip("#"))
     if 0 < level <= 6 and line[level : level + 1] in (" ", "\t"):
@@ -480,7 +509,8 @@ def heading(line: str) -> Tuple[int, str]:
 
 
 def is_bold(line: str) -> bool:
-    """Tell whether all of a line is set in bold type, as people write headings; a colon may
-    follow.
+    """Tell whether a whole line is bold, as people write headings.
+
+    A colon may follow.
     """
     return line.startswith("**") and line.rstrip(":").endswith("**") and line.count("**") == 2

@@ -42,9 +42,9 @@ REMEDIES = {
 
 
 class Listing:
-    """One walk over a place, for all who ask about its files at the same moment.
+    """The result of a walk over a place, shared by its readers.
 
-    found, folders: what `walk` returns.  left: what was left out, with reason and remedy.
+    found, folders: as `walk` returns.  left: the entries left out, with reason and remedy.
     """
 
     __slots__ = ("folders", "found", "left")
@@ -60,13 +60,15 @@ def walk(
     skipped: Optional[List[Skip]] = None,
     most: int = MOST,
 ) -> Tuple[List[Found], List[Tuple[str, int]]]:
-    """Return (files, folders with their mtime in ns) of a place: roots of tiers, then what is below
-    them.
+    """Return (files, folders with their mtime in ns) of a place.
 
-    A root or a kind's folder that is not there, or leads elsewhere, has mtime 0.  Directory links
-    are not followed; a linked file counts only where it resolves inside its tier.  kinds: whose
-    folders are wanted.  skipped: takes every entry that was left out, with its reason and remedy.
-    most: files that are returned.  Raises nothing: what an entry does is its own fault.
+    Roots of tiers first, then their contents.  A root or a kind's folder has mtime 0 where it is
+    absent or leads elsewhere.  Directory links are not followed; a linked file counts only where it
+    resolves inside its tier.
+    kinds: the kinds whose folders are wanted.
+    skipped: takes every entry left out, with its reason and remedy.
+    most: the greatest number of files returned.
+    Never raises: an entry's failure is its own fault.
     """
     found: List[Found] = []
     folders: List[Tuple[str, int]] = []
@@ -171,12 +173,11 @@ def _folder(
 def below(
     root: str, enter: Callable[[str], bool] = lambda name: True
 ) -> Iterator[Tuple[str, str, Any]]:
-    """Yield (name below a directory, path, what stat says of it) of all that is in it, a folder
-    before what it holds, by name.
+    """Yield (relative name, path, stat) of all entries below a directory.
 
-    The directory itself comes first, as "".  A link is yielded as a link and never followed; in
-    place of what could not be looked at stands its OSError.  enter: tells by its name whether a
-    folder is entered.
+    By name, a folder before its contents; the directory itself comes first, as "".  A link is
+    yielded as a link and never followed; where stat failed, its OSError takes the stat's place.
+    enter: tells by a folder's name whether to enter it.
     """
     waiting: List[Tuple[str, str]] = [("", root)]
     while waiting:
@@ -195,17 +196,20 @@ def below(
 
 
 def is_regular(stat: Any) -> bool:
-    """Tell whether what `below` yields is a file, not a link or an error."""
+    """Tell whether an entry of `below` is a regular file.
+
+    False for links and errors.
+    """
     return not isinstance(stat, OSError) and stat.st_mode & TYPE == REGULAR
 
 
 def is_folder(stat: Any) -> bool:
-    """Tell whether what `below` yields is a directory, not a link to one."""
+    """Tell whether an entry of `below` is a directory, not a link."""
     return not isinstance(stat, OSError) and stat.st_mode & TYPE == _FOLDER
 
 
 def _fault(error: OSError, linked: bool = False) -> Tuple[str, str]:
-    """Return (reason, remedy) of an entry that gave an error."""
+    """Return (reason, remedy) of an unreadable entry."""
     if error.errno == _LOOP:
         return "a link that leads back to itself", "remove the link"
     if error.errno == _ABSENT:

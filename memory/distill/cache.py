@@ -49,7 +49,10 @@ _FAULTS = (OSError, ValueError, TypeError, KeyError, IndexError)
 
 
 def folder_of(cache: str) -> str:
-    """Return the directory of kept answers.  cache: the workspace's directory of derived files."""
+    """Return the directory of cached answers.
+
+    cache: the workspace's directory of derived files.
+    """
     return cache + "/digests"
 
 
@@ -58,7 +61,7 @@ def _path(folder: str, key: str) -> str:
 
 
 def _young(folder: str, key: str, version: int, now: float) -> dict[str, Any]:
-    """Read a whole entry that is not past its lifetime; raises one of _FAULTS."""
+    """Read an entry within its lifetime; raises one of _FAULTS."""
     row: dict[str, Any] = fastjson.read_sealed(_path(folder, key))
     if row["v"] != version or not 0 <= now - row["t"] < LIFETIME:
         raise ValueError("another version, or too old")
@@ -66,8 +69,9 @@ def _young(folder: str, key: str, version: int, now: float) -> dict[str, Any]:
 
 
 def prune(folder: str, now: float | None) -> int:
-    """Delete the entries past their lifetime, or all (after a redaction none may survive), and
-    return how many.
+    """Delete expired entries and return their number.
+
+    now: None deletes all entries, as none may survive a redaction.
     """
     gone = 0
     try:
@@ -94,8 +98,10 @@ def digest_key(
     budget: int,
     what: str = "",
 ) -> str:
-    """Return the key of a digest: what was asked, of which records, of whom, how.  what: `part` for
-    one part of a digest.
+    """Return the cache's key of a digest.
+
+    From the question, the records, the provider and its options. what: `part` for one part of a
+    digest.
     """
     rows = [
         [
@@ -122,7 +128,7 @@ def digest_key(
 
 
 def keep_digest(folder: str, key: str, now: float, digest: Digest) -> None:
-    """Keep a digest; where that cannot be, nothing is lost."""
+    """Cache a digest; a failure loses nothing."""
     row = {
         "v": 2,
         "t": now,
@@ -141,7 +147,7 @@ def keep_digest(folder: str, key: str, now: float, digest: Digest) -> None:
 
 
 def kept_digest(folder: str, key: str, now: float) -> Digest | None:
-    """Return a digest that was kept, or None."""
+    """Return a cached digest, or None."""
     from memory.distill.digests import Bullet, Checked, Cut, Digest
 
     try:
@@ -170,7 +176,10 @@ def kept_digest(folder: str, key: str, now: float) -> Digest | None:
 
 
 def answer_key(words: Sequence[str], options: dict[str, Any], settings: dict[str, Any]) -> str:
-    """Return the key of a printed answer.  options, settings: by name."""
+    """Return the cache's key of a printed answer.
+
+    options, settings: by name.
+    """
     parts = [__version__, TEMPLATE, list(words), sorted(options.items()), sorted(settings.items())]
     return files.sha256(repr(parts).encode("utf-8", "replace"))
 
@@ -178,11 +187,10 @@ def answer_key(words: Sequence[str], options: dict[str, Any], settings: dict[str
 def keep_answer(
     place: Place, key: str, now: float, said: str, before: str, used: Sequence[Sequence[Any]]
 ) -> None:
-    """Keep what a command printed; where that cannot be, nothing is lost.
+    """Cache a command's output; a failure loses nothing.
 
-    before: the state of the place from before it was searched.  used: the marks of the records,
-    from when they had been read.  What was changed while the answer was made then differs, and the
-    entry is absent.
+    before: the state of the place from before it was searched. used: the marks of the records, from
+        when they had been read. A change while the answer was made makes the entry invalid.
     """
     with contextlib.suppress(OSError):
         fastjson.write_sealed(
@@ -192,7 +200,7 @@ def keep_answer(
 
 
 def kept_answer(place: Place, key: str, now: float) -> str:
-    """Return what a command printed, or "" where nothing is kept or anything has changed since."""
+    """Return a command's cached output, "" if absent or outdated."""
     with contextlib.suppress(*_FAULTS):
         row = _young(folder_of(place.cache), key, 1, now)
         if row["used"] == marks([used[0] for used in row["used"]]) and row["files"] == state(place):
@@ -201,8 +209,9 @@ def kept_answer(place: Place, key: str, now: float) -> str:
 
 
 def state(place: Place) -> str:
-    """Return a hash that changes when a record file of a place comes, goes or changes, or its
-    ledgers grow.
+    """Return a hash of a place's record files and ledgers.
+
+    It changes when a file comes, goes or changes, or a ledger grows.
     """
     found = sorted((name, time, size) for name, _, time, size in walk.walk(place)[0])
     paths = [each.path for each in ledger.ledgers(place)]
@@ -211,8 +220,9 @@ def state(place: Place) -> str:
 
 
 def marks(paths: Sequence[str]) -> list[list[Any]]:
-    """Return path, times, size and inode of files that were read; raises OSError where one is
-    gone.
+    """Return path, times, size and inode of files.
+
+    Raises OSError where one is gone.
     """
     stats = [(path, files.posix.stat(path)) for path in paths]
     return [[path, s.st_mtime_ns, s.st_ctime_ns, s.st_size, s.st_ino] for path, s in stats]

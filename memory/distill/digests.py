@@ -25,13 +25,12 @@ _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[
 
 @dataclass(frozen=True)
 class Source:
-    """One record as a summariser sees it.
+    """A record as a summariser sees it.
 
-    created: seconds since the epoch.  tier: `p`, `s` or `g`.  checksum: SHA-256 of the record's
-    file, or "".  score: what recall gave it, above 0, or 0.  Of a conversation `body` is the turn
-    that was found; turns: all others of it, which the extract reads too.  retold: the id of the
-    conversation that tells the same, of an automatic checkpoint.  branch, tags, files: of the
-    record, which a model is told.
+    created: seconds since the epoch. tier: `p`, `s` or `g`. checksum: SHA-256 of the record's file,
+        or "". score: from recall, above 0, or 0. Of a conversation `body` is the turn found; turns:
+        its other turns, which the extract reads too. retold: of an automatic checkpoint, the id of
+        its conversation. branch, tags, files: of the record, shown to a model.
     """
 
     id: str
@@ -51,7 +50,10 @@ class Source:
 
 @dataclass(frozen=True)
 class Bullet:
-    """One statement with its citation inside `text`, and the ids it cites."""
+    """A statement with its citation inside `text`.
+
+    ids: the cited ids.
+    """
 
     text: str
     ids: tuple[str, ...]
@@ -59,8 +61,9 @@ class Bullet:
 
 @dataclass(frozen=True)
 class Cut:
-    """A bullet that was cut: why (a word of verdict.py), and the word that lacks proof, else how
-    the bullet starts.
+    """A rejected bullet.
+
+    why: a word of verdict.py. what: the word that lacks proof, else the bullet's start.
     """
 
     why: str
@@ -69,8 +72,9 @@ class Cut:
 
 @dataclass(frozen=True)
 class Checked:
-    """What the check found: the bullets an answer had, how many of them stand, and those that were
-    cut.
+    """The result of a check.
+
+    bullets: number in the answer. kept: number accepted. cut: the rejected bullets.
     """
 
     bullets: int = 0
@@ -80,8 +84,9 @@ class Checked:
 
 @dataclass(frozen=True)
 class Step:
-    """One step of the chain and what became of it: `answered`, `kept`, or why it was skipped,
-    declined or failed.
+    """A step of the chain with its outcome.
+
+    outcome: `answered`, `kept`, or why it was skipped, declined or failed.
     """
 
     provider: str
@@ -92,12 +97,12 @@ class Step:
 class Digest:
     """The short answer, with its account.
 
-    provider: who wrote it.  tokens_in, tokens_out: tokens of the sources and of the bullets.
-    cached: it was kept from an earlier call.  notes: what was skipped, cut or failed, one line
-    each.  checked: of the answer that is shown; an extract quotes, and keeps all.  steps: the chain
-    as far as it went.  calls: model calls that were made for it now, failed ones too.  partial: a
-    part failed, and the extract answered for it.  nearest: (id, title) of what is nearest, where
-    the records do not tell.  made: seconds since the epoch, of one that was kept, else 0.
+    provider: its author. tokens_in, tokens_out: tokens of the sources and of the bullets. cached:
+        whether it comes from the cache. notes: what was skipped, cut or failed, one line each.
+        checked: of the answer that is shown; an extract quotes, and keeps all. steps: the chain as
+        far as it went. calls: model calls made for it now, failed ones too. partial: a part failed,
+        and the extract answered for it. nearest: (id, title) of the nearest records, where the
+        records do not tell. made: of a cached one, seconds since the epoch, else 0.
     """
 
     bullets: tuple[Bullet, ...]
@@ -115,11 +120,10 @@ class Digest:
 
 
 def of_found(found: Found) -> list[Source]:
-    """Return hits as a summariser sees them; of a conversation the turn that was found, beside the
-    checkpoint that was.
+    """Return hits as sources for a summariser.
 
-    A digest that was kept says again what its sources say: where they are here, it is none.  A
-    handoff that was made of checkpoints is none either.
+    Of a conversation the turn found, beside the checkpoint found. A stored digest is left out where
+    its sources are among the hits, and so is a handoff made of checkpoints.
     """
     ids = {hit.id for hit in found.hits}
     out = []
@@ -139,7 +143,10 @@ def of_found(found: Found) -> list[Source]:
 
 
 def of_record(record: Record, body: str) -> Source:
-    """Return a record as a summariser sees it.  body: the part of it that counts."""
+    """Return a record as a source for a summariser.
+
+    body: the part of it that counts.
+    """
     branch = record.meta.get("branch")
     return Source(
         record.id,
@@ -156,12 +163,18 @@ def of_record(record: Record, body: str) -> Source:
 
 
 def clean(value: str) -> str:
-    """Return text without terminal escapes and whatever else `fence.clean` takes out."""
+    """Return text without terminal escapes.
+
+    And without the characters that `fence.clean` removes.
+    """
     return fence.clean(_ANSI.sub("", value))
 
 
 def compose(bullets: Sequence[Bullet]) -> str:
-    """Return the bullets as a markdown list, the text whose tokens the budget counts."""
+    """Return the bullets as a markdown list.
+
+    The budget counts the tokens of this text.
+    """
     return "\n".join("- " + bullet.text.replace("\n", "\n  ") for bullet in bullets)
 
 
@@ -171,8 +184,9 @@ def count_sources(sources: Sequence[Source]) -> int:
 
 
 def nearest(sources: Sequence[Source]) -> tuple[tuple[str, str], ...]:
-    """Return (id, title) of the best sources, a session once: what is named where none of them
-    tells.
+    """Return (id, title) of the best sources, one per session.
+
+    Named where no source answers.
     """
     retold = {source.retold for source in sources}
     return tuple((source.id, clean(source.title)) for source in sources if source.id not in retold)[
@@ -199,7 +213,10 @@ def render(digest: Digest) -> str:
 
 
 def nothing(digest: Digest) -> str:
-    """Say that the records do not tell, and what is nearest."""
+    """Write the answer for records that do not tell.
+
+    It names the nearest ones.
+    """
     near = [
         "`%s` [%s]"
         % (fence.clean(plaintext.at_word(plaintext.one_line(title), 80)).replace("`", "'"), id)
@@ -209,7 +226,7 @@ def nothing(digest: Digest) -> str:
 
 
 def reduction(digest: Digest) -> str:
-    """Say how much shorter the digest is, such as `1,234 → 180 tokens (−85 %) · extract`."""
+    """Format the reduction, such as `1,234 → 180 tokens (−85 %) · extract`."""
     if not digest.tokens_in:
         return "no record was found to answer from"
     saved = round(100 * (1 - digest.tokens_out / digest.tokens_in))

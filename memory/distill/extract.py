@@ -66,8 +66,8 @@ def extract(
 ) -> Digest:
     """Answer a question with quotes from the sources.
 
-    sources: best first.  max_tokens: of the bullets with marks and citations; never exceeded.
-    floor: where the sources tell too little of the question, say so instead.
+    sources: best first. max_tokens: of the bullets with marks and citations; never exceeded. floor:
+        where the sources tell too little of the question, say so instead.
     """
     notes = [
         "%s: only its first %d characters were read" % (source.id, BODY_LIMIT)
@@ -90,7 +90,10 @@ def extract(
 
 
 def _about(question: str, sources: Sequence[Source]) -> str:
-    """Return a question without its words of time, which recall has heeded already."""
+    """Return a question without its time words.
+
+    Recall has already used them.
+    """
     said = clean(question)
     newest = max((source.created for source in sources), default=0.0)
     return timewords.parse(said, newest, 0.0).rest or said
@@ -117,7 +120,10 @@ def _digest(
 
 
 def _lacking(question: str, found: windows.Answered, bullets: Sequence[Bullet]) -> List[str]:
-    """Name what an answer has nothing on, where half of the question is held at most."""
+    """Name the words that the answer has nothing on.
+
+    [] where the sources hold more than half of the question.
+    """
     if not found.rarity or found.held >= HALF:
         return []
     said = {term for bullet in bullets for term, _ in tokeniser.terms(bullet.text)}
@@ -139,7 +145,7 @@ def _lacking(question: str, found: windows.Answered, bullets: Sequence[Bullet]) 
 class _Quote(NamedTuple):
     """A line that may be quoted.
 
-    place: in its passage.  lead: place of the line that leads it in, -1 for none.  terms: of it.
+    place: in its passage. lead: place of the introducing line, -1 for none. terms: of the line.
     """
 
     passage: int
@@ -151,10 +157,13 @@ class _Quote(NamedTuple):
 
 
 class _Choice:
-    """The quotes taken so far, and the room that is left."""
+    """The quotes taken so far, and the room left."""
 
     def __init__(self, passages: Sequence[Read], found: windows.Answered, room: int):
-        """room: bytes of all bullets."""
+        """Rank the lines.
+
+        room: bytes of all bullets.
+        """
         self.passages, self.found, self.room = passages, found, room
         self.lines: Dict[int, List[Line]] = {}
         self.starts: Dict[int, List[int]] = {}  # of each window of a passage, and its end
@@ -167,7 +176,7 @@ class _Choice:
         self.used = 0
 
     def bullets(self) -> List[Bullet]:
-        """Take what pays and return it as bullets."""
+        """Choose the most valuable quotes and return them as bullets."""
         first = 0.0
         while self.used <= ENOUGH:
             at, gain = self._best()
@@ -239,7 +248,10 @@ class _Choice:
         return _Quote(passage, place, lead, text, weight * factor * worth, terms)
 
     def _fitted(self, passage: int, line: Line) -> str:
-        """Cut a line that alone exceeds the room to half of it; "" where no part fits."""
+        """Cut a line longer than the room to half of it.
+
+        "" where no part fits.
+        """
         most = self.room - self._around(passage)
         if _size(line.text) <= most:
             return line.text
@@ -255,7 +267,10 @@ class _Choice:
         return "\n".join([*held, rows[-1]] if line.kind == CODE else held) if len(held) > 1 else ""
 
     def _best(self) -> Tuple[int, float]:
-        """Return the fitting quote that adds most per byte, and what it adds; (-1, 0) for none."""
+        """Return (fitting quote of the highest gain per byte, gain).
+
+        (-1, 0) for none.
+        """
         best, most = -1, 0.0
         for at, quote in enumerate(self.quotes):
             if (
@@ -271,7 +286,7 @@ class _Choice:
         return best, most
 
     def _newest(self, at: int) -> int:
-        """Return the newest fitting quote that speaks of the same."""
+        """Return the newest fitting quote on the same subject."""
         quote = self.quotes[at]
         alike = [
             i
@@ -290,7 +305,10 @@ class _Choice:
         return self.passages[quote.passage].day
 
     def _bytes(self, quote: _Quote) -> int:
-        """Return the bytes of a quote's lines, each indented, with its line end."""
+        """Return the size of a quote's lines when indented.
+
+        In bytes.
+        """
         size = _size(quote.text)
         if quote.lead >= 0 and quote.lead not in self.taken.get(quote.passage, ()):
             size += _size(self.lines[quote.passage][quote.lead].text)
@@ -301,7 +319,7 @@ class _Choice:
         return self.used + around + self._bytes(quote) <= self.room
 
     def _around(self, passage: int) -> int:
-        """Return the bytes of a bullet without its lines: mark, request, citation."""
+        """Return the bytes of a bullet's mark, request and citation."""
         return (
             _size(self._asked(passage)) * bool(self._asked(passage))
             + _size(self._cite(passage))
@@ -323,7 +341,10 @@ class _Choice:
         )
 
     def _open(self, quote: _Quote) -> None:
-        """Take the opening sentence of a quote's reply, and the next one where it is short."""
+        """Take the opening sentence of a quote's reply.
+
+        And the next one where it is short.
+        """
         found = self.lines[quote.passage]
         if self.passages[quote.passage].source.kind != "conversation":
             return
@@ -343,7 +364,7 @@ class _Choice:
                 self._add(opening)
 
     def _arranged(self) -> List[int]:
-        """Return the quoted passages, the best first, the newer before an older one alike."""
+        """Return the quoted passages, best first, newer before similar older."""
         order: List[int] = []
         for passage in self.taken:
             place = next(
@@ -353,7 +374,7 @@ class _Choice:
         return order
 
     def _replaces(self, passage: int, other: int) -> bool:
-        """Tell whether a passage is newer than another and speaks of the same."""
+        """Tell whether a passage is newer than another on the same subject."""
         if self.passages[passage].day <= self.passages[other].day:
             return False
         return any(
@@ -390,7 +411,7 @@ class _Choice:
 
 
 def _passing(found: Sequence[Line]) -> Set[int]:
-    """Return the places of what is said in passing, before the next call."""
+    """Return the places of short remarks before a call."""
     out: Set[int] = set()
     held: List[int] = []
     for place, line in enumerate(found):
@@ -408,5 +429,5 @@ def _size(text: str) -> int:
 
 
 def _likeness(one: FrozenSet[str], other: FrozenSet[str]) -> float:
-    """Return the cosine of two sets of words."""
+    """Return the cosine similarity of two sets of words."""
     return len(one & other) / math.sqrt(len(one) * len(other) or 1)

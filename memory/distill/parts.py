@@ -31,11 +31,11 @@ PART_TOKENS = 700  # of one chunk's bullets, and more where the digest may have 
 
 @dataclasses.dataclass(frozen=True)
 class Job:
-    """What every call of one question needs.
+    """The inputs shared by every call of one question.
 
-    sources: best first, without secrets.  folder: of kept digests, "" to keep none.  now: seconds
-    since the epoch.  budget: tokens of the digest.  progress: called with one line before each
-    wait.  made: names the calls made so far.
+    sources: best first, without secrets. folder: of cached digests, "" to cache none. now: seconds
+        since the epoch. budget: tokens of the digest. progress: called with one line before each
+        wait. made: names the calls made so far.
     """
 
     question: str
@@ -52,8 +52,9 @@ class Job:
 
 @dataclasses.dataclass(frozen=True)
 class _Part:
-    """What became of one chunk: its bullets, and why the extract had to give them ("" where the
-    model did).
+    """The result of one chunk.
+
+    failed: why the extract had to give the bullets, "" where the model did.
     """
 
     bullets: tuple[Bullet, ...]
@@ -62,8 +63,9 @@ class _Part:
 
 
 def ask(job: Job, step: providers.Provider, model: str) -> Digest:
-    """Return a provider's checked answer; raises ProviderError with what became of it (`skipped:
-    …`, `failed: …`).
+    """Return a provider's checked answer.
+
+    Raises ProviderError with the outcome (`skipped: …`, `failed: …`).
     """
     chunks, left = chunked(job.sources)
     if len(chunks) == 1 and not left:
@@ -80,10 +82,10 @@ def ask(job: Job, step: providers.Provider, model: str) -> Digest:
 def chunked(
     sources: Sequence[Source], room: int = prompts.PROMPT_CHARS, most: int = MOST
 ) -> tuple[list[list[Source]], int]:
-    """Return the chunks in order of time, and how many records do not fit the last of them, in
-    whole or in part.
+    """Return the chunks in order of time, and the records left out.
 
-    sources: best first.  room: characters of the bodies of a chunk.  most: chunks.
+    Left out in whole or in part: their number. sources: best first. room: characters of the bodies
+        of a chunk. most: chunks.
     """
     if sum(len(source.body) for source in sources) <= room:
         return [list(sources)], 0
@@ -101,7 +103,7 @@ def chunked(
 
 
 def _pieces(source: Source, room: int) -> list[Source]:
-    """Split a record that is longer than a chunk at line ends."""
+    """Split a record longer than a chunk at line ends."""
     body, pieces, at = source.body, [], 0
     if len(body) <= room:
         return [source]
@@ -187,8 +189,8 @@ def _together(
 ) -> dict[int, _Part]:
     """Ask about chunks, some at a time.
 
-    one: is given a chunk's number, and why it need not be asked about: with AT_ONCE failures and
-    nothing sound so far the provider is out.  sound: a part is there already.
+    one: called with a chunk's number, and a reason to skip it: after AT_ONCE failures without a
+        sound answer the provider is out. sound: whether a part is there already.
     """
     from concurrent.futures import ThreadPoolExecutor
 
@@ -237,7 +239,7 @@ def _quoted(job: Job, chunk: Sequence[Source], size: int, why: str) -> _Part:
 def _told(
     step: providers.Provider, chunks: Sequence[Sequence[Source]], found: Sequence[_Part], left: int
 ) -> tuple[str, ...]:
-    """Say what became of the parts."""
+    """Describe the outcome of the parts."""
     total = len(chunks)
     notes = [
         "%s read %d records in %d parts"
@@ -303,7 +305,10 @@ def _call(
     budget: int,
     stop: threading.Event | None = None,
 ) -> tuple[tuple[Bullet, ...], Checked]:
-    """Admission, call, ledger line whatever happens in between, check.  Raises ProviderError."""
+    """Admit, make, log and check one call.
+
+    The ledger gets its line whatever happens. Raises ProviderError.
+    """
     plan = _plan(prompt, budget)
     with spend.slot(job.home, job.config, job.now, plan) as declined:
         if declined:

@@ -63,11 +63,11 @@ no closing line. If no record here bears on the question, answer with the one wo
 def build(
     question: str, sources: Sequence[Source], budget: int, part: int = 0, parts: int = 0
 ) -> str:
-    """Return the prompt that asks about records, all of them or one part of several.
+    """Return the prompt for a question on records.
 
-    budget: tokens of the answer.  part: its number from 1, 0 where there is one prompt only.  The
-    question stands first and last; each record is one line of JSON in a fence of its own, so that
-    nothing in it can close the fence.
+    For all records, or for one part of several. budget: tokens of the answer. part: its number from
+    1, 0 where there is one prompt only. The question stands first and last; each record is one line
+    of JSON in a fence of its own, so that nothing in it can close the fence.
     """
     lines = [_told(source) for source in sources]
     return _prompt(
@@ -81,7 +81,7 @@ def build(
 
 
 def _told(source: Source) -> dict[str, object]:
-    """Return a record as a model is told of it; what it lacks is left out."""
+    """Return a record as JSON data for a model, without empty fields."""
     about = {"branch": source.branch, "tags": list(source.tags), "files": list(source.files)}
     return {
         "id": source.id,
@@ -94,10 +94,10 @@ def _told(source: Source) -> dict[str, object]:
 
 
 def join(question: str, found: Sequence[Sequence[Bullet]], budget: int) -> str:
-    """Return the prompt that joins the answers of the parts into one.
+    """Return the prompt that joins the parts' answers.
 
-    found: bullets of each part, in their order; a part without any is left out.  budget: tokens of
-    the answer.
+    found: bullets of each part, in their order; an empty part is left out. budget: tokens of the
+        answer.
     """
     lines = [
         {"part": i, "bullets": [{"ids": list(b.ids), "text": b.text} for b in bullets]}

@@ -254,7 +254,7 @@ def is_takeover(text: str) -> bool:
 
 
 class Proof:
-    """The text of some records, prepared for looking up the words of a statement."""
+    """The text of records, prepared to look up a statement's words."""
 
     def __init__(self, value: str):
         self.plain = _folded(value)
@@ -268,7 +268,7 @@ class Proof:
         }
 
     def lacking(self, said: str) -> str:
-        """Return the first technical word of a statement that the records do not hold, or ""."""
+        """Return a statement's first unproven technical word, or ""."""
         said = _folded(said)
         for found in (self._code(said), self._markup(said), self._quotes(said)):
             if found:
@@ -292,7 +292,7 @@ class Proof:
         )
 
     def holds(self, word: str) -> bool:
-        """Tell whether a word stands in the records, or is not of the kind that has to."""
+        """Tell whether the records prove a word, or it needs no proof."""
         number = _NUMBER.fullmatch(word)
         if (len(word) < 2 and not number) or word.lower() in _WORDS:
             return True
@@ -320,8 +320,9 @@ class Proof:
         return any(_stands(word, self.lower, "0aA", "0aA") for word in _SPELLINGS.get(digits, ()))
 
     def _code(self, said: str) -> str:
-        """Find quoted code that no record holds character for character, or a fence without its
-        other end.
+        """Return quoted code that no record holds literally, or "".
+
+        Also a fence without its other end.
         """
         for match in _CODE.finditer(said):
             lines = match[2].split("\n") if "\n" in match[2] else [match[2]]
@@ -333,7 +334,7 @@ class Proof:
         return "```" if "```" in rest or "~~~" in rest else ""
 
     def _markup(self, said: str) -> str:
-        """Find markup or an order to a reader that no record holds."""
+        """Return markup or an order to a reader that no record holds."""
         for match in (*_MARKUP.finditer(said), *_ORDER.finditer(said)):
             words = " ".join(match[0].split())
             if words.casefold() not in self.spaced.casefold():
@@ -341,8 +342,9 @@ class Proof:
         return ""
 
     def _quotes(self, said: str) -> str:
-        """Find quoted text of three and more words that no record holds, whatever its case and
-        white space.
+        """Return a long quotation that no record holds, or "".
+
+        Three and more words; case and white space do not count.
         """
         for match in _SAID.finditer(_CODE.sub(lambda code: code[2], said)):
             quoted = next(group for group in match.groups() if group)
@@ -356,9 +358,7 @@ class Proof:
         return ""
 
     def _also(self, said: str) -> str:
-        """Find a quantity in words, a price, the verb of a decision or a direction that no record
-        bears out.
-        """
+        """Return an unproven quantity, price, decision or direction, or ""."""
         for match in _PRICE.finditer(said):
             if "".join(match[0].split()) not in self.plain:
                 return match[0]
@@ -372,8 +372,9 @@ class Proof:
         return self._turned(said)
 
     def _turned(self, said: str) -> str:
-        """Find a direction that the records turn round: what they say of the same numbers is the
-        opposite.
+        """Return a direction that the records reverse, or "".
+
+        They say the opposite of the same numbers.
         """
         for match in _RANGE.finditer(said):
             first, last = (part.rstrip(".") for part in match.groups())
@@ -401,7 +402,7 @@ class Proof:
         )
 
     def _wide(self, said: str) -> str:
-        """Find a path, a call or a word of two scripts that no record holds."""
+        """Return an unproven path, call or mixed-script word, or ""."""
         for wide in _WIDE_PATH.findall(said):
             if not wide.isascii() and not _stands(wide, self.plain, "0aA.-", "0aA-"):
                 return str(wide)
@@ -420,7 +421,7 @@ class Proof:
         )
 
     def _numbers(self, said: str) -> str:
-        """Find a measure, a spelt number or a date that no record holds."""
+        """Return an unproven measure, spelt number or date, or ""."""
         for words, day in _dates(said):
             if not any(day[1:] == known[1:] and day[0] in ("", known[0]) for known in self.days):
                 return words
@@ -445,15 +446,16 @@ class Proof:
         )
 
     def _measured(self, digits: str, unit: str) -> bool:
-        """Tell whether a number stands with a unit, in digits or spelt."""
+        """Tell whether the records hold a number with a unit.
+
+        In digits or spelt.
+        """
         numbers = "|".join([r"(?<![\d.])" + re.escape(digits), *_SPELLINGS.get(digits, ())])
         found = r"(?<![A-Za-z])(?:%s)[ \u00a0-]?(?:%s)(?![A-Za-z])" % (numbers, _NAMES[unit])
         return re.search(found, self.bare, re.IGNORECASE) is not None
 
     def _otherwise(self, digits: str, counted: str) -> bool:
-        """Tell whether every occurrence of a number stands with another unit than what a statement
-        counts.
-        """
+        """Tell whether a number always has another unit in the records."""
         after = re.findall(
             r"(?<![\d.])%s(?![\d.]*\d)[ \u00a0-]?(?:(%s)(?![A-Za-z])|([A-Za-z]{3,12}))?"
             % (re.escape(digits), _BY_LENGTH),
@@ -469,8 +471,9 @@ class Proof:
 
 
 def _folded(value: str) -> str:
-    """Bring compatible characters, digits of any script, look-alikes of separators and thousands
-    into one form.
+    """Normalise compatible characters, digits, separators and thousands.
+
+    Digits of any script and look-alikes of separators get one form.
     """
     if not value.isascii():
         value = unicodedata.normalize("NFKC", value).translate(_CONFUSABLE)
@@ -479,8 +482,9 @@ def _folded(value: str) -> str:
 
 
 def _quiet(value: str) -> str:
-    """Fold text for the comparison of quotes: case, white space, emphasis and the shape of quote
-    marks.
+    """Fold a text for the comparison of quotes.
+
+    Case, white space, emphasis and the shape of quotation marks.
     """
     marks = {
         **dict.fromkeys(map(ord, "`*"), None),
@@ -490,7 +494,7 @@ def _quiet(value: str) -> str:
 
 
 def _dates(value: str) -> Iterator[tuple[str, tuple[str, str, str]]]:
-    """Yield (words, (year or "", month, day)) of the dates that are written out."""
+    """Yield (words, (year or "", month, day)) of written-out dates."""
     for match in _DATED.finditer(value):
         first, month, named, second, year, wide_year, wide_month, wide_day = match.groups()
         day = first or second or wide_day
@@ -511,7 +515,7 @@ def _one(noun: str) -> str:
 
 
 def _two_scripts(word: str) -> bool:
-    """Tell whether a word mixes Latin letters with ones that look like them."""
+    """Tell whether a word mixes Latin letters with look-alikes."""
     if word.isascii() or not any("a" <= c <= "z" for c in word.lower()):
         return False
     return any(
@@ -522,7 +526,10 @@ def _two_scripts(word: str) -> bool:
 
 
 def _split(run: str) -> list[str]:
-    """Cut a run of characters into words: `src/a.py:48` in two, a URL and `a::b` not."""
+    """Cut a run of characters into words.
+
+    `src/a.py:48` in two, a URL and `a::b` not.
+    """
     run = run.rstrip(".:!?=&").lstrip("#~:=&@+")
     if "://" in run or "::" in run:
         return [run]
@@ -537,8 +544,9 @@ def _split(run: str) -> list[str]:
 def _stands(word: str, within: str, left: str, right: str) -> bool:
     """Tell whether a word occurs between borders.
 
-    left, right: what may not touch it there: `0aA` letters, digits and `_`; `.` a dot and a letter
-    or digit; `-` a hyphen; right `u` a digit, a decimal, or more letters than a unit has.
+    left, right: characters that may not touch it there: `0aA` letters, digits and `_`; `.` a dot
+        and a letter or digit; `-` a hyphen; right `u` a digit, a decimal, or more letters than a
+        unit has.
     """
     at = within.find(word)
     while at >= 0:

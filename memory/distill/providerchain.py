@@ -48,14 +48,13 @@ def distill(
     use_cache: bool = True,
     progress: Callable[[str], None] | None = None,
 ) -> Digest:
-    """Answer a question from records, by the first step of the provider chain that gives a sound
-    answer.
+    """Answer a question by the first sound step of the chain.
 
-    sources: best first, with checksums.  config: `distill.*` and `redact.*`.  cache_dir: the
-    workspace's directory of derived files.  now: seconds since the epoch.  provider, max_tokens: in
-    place of the configured ones.  progress: called with one line before each wait.  Raises
-    UsageError for an unknown provider, a budget below LEAST_TOKENS or a question over
-    QUESTION_CHARS.
+    sources: best first, with checksums. config: `distill.*` and `redact.*`. cache_dir: the
+        workspace's directory of derived files. now: seconds since the epoch. provider, max_tokens:
+        in place of the configured ones. progress: called with one line before each wait. Raises
+        UsageError for an unknown provider, a budget below LEAST_TOKENS or a question over
+        QUESTION_CHARS.
     """
     chosen = provider or str(config["distill.provider"])
     budget = checked_call(question, chosen, config, max_tokens)
@@ -104,16 +103,16 @@ def distill(
 
 
 def again(digest: Digest) -> Digest:
-    """Return a digest with the account that it has when it comes from the cache."""
+    """Return a digest marked as cached."""
     return dataclasses.replace(
         digest, cached=True, calls=0, steps=(*digest.steps[:-1], Step(digest.provider, KEPT))
     )
 
 
 def checked_call(question: str, chosen: str, config: spend.Caps, max_tokens: int | None) -> int:
-    """Check a call and return its budget in tokens; raises UsageError.
+    """Check a call and return its budget in tokens.
 
-    chosen: the provider's name.  max_tokens: in place of the configured number.
+    chosen: the provider's name. max_tokens: in place of the configured number. Raises UsageError.
     """
     if chosen not in CHAINS:
         raise UsageError("unknown provider '%s'; use one of %s" % (chosen, ", ".join(CHAINS)))
@@ -172,8 +171,9 @@ def _answer(job: parts.Job, name: str, model: str) -> Digest:
 
 
 def _model(config: spend.Caps, name: str, chosen: str) -> str:
-    """Return the configured model, "" where it cannot be meant for a provider: in the chain `auto`
-    one name cannot fit two.
+    """Return the configured model, "" if unfit for the provider.
+
+    In the chain `auto` one name cannot fit two.
     """
     model = str(config["distill.model"])
     fits = chosen != "auto" or (name == "gemini") == model.startswith("gemini")
@@ -181,7 +181,10 @@ def _model(config: spend.Caps, name: str, chosen: str) -> str:
 
 
 def _safe(sources: Sequence[Source], config: spend.Caps, salt: str) -> list[Source]:
-    """The sources without secrets: a hand edit never went through the store's redaction."""
+    """Return the sources without secrets.
+
+    A hand edit never went through the store's redaction.
+    """
     from memory.store import redactor
 
     allow = config["redact.allow"]
@@ -214,7 +217,7 @@ def _provider(name: str, config: spend.Caps) -> providers.Provider:
 
 
 def _need(name: str, config: spend.Caps, env: Mapping[str, str]) -> None:
-    """Raise ProviderError where a step of the chain cannot be taken."""
+    """Raise ProviderError where a step cannot be taken."""
     if name == "extract":
         return
     reason = (

@@ -49,8 +49,9 @@ DROPPED_STARTS = (
 
 @dataclass(frozen=True)
 class Answer:
-    """What a model said.  tokens_in, tokens_out, cost (US dollars): None where the command does not
-    tell.
+    """A model's answer.
+
+    tokens_in, tokens_out, cost (US dollars): None where the command does not tell.
     """
 
     text: str
@@ -61,10 +62,10 @@ class Answer:
 
 
 class CallFailed(ProviderError):
-    """A call came to nothing.
+    """A call without an answer.
 
-    why: a word for ledgers, free of anybody's text.  answer: what the command told of its cost all
-    the same, or None.
+    why: a word for ledgers, free of anybody's text. answer: the command's account of its cost all
+        the same, or None.
     """
 
     def __init__(self, why: str, detail: str = "", answer: Answer | None = None):
@@ -77,11 +78,11 @@ class Provider(Protocol):
 
     @property
     def name(self) -> str:
-        """The word for it in configuration, ledger and digest."""
+        """The provider's name in configuration, ledger and digest."""
         ...
 
     def available(self, env: Mapping[str, str]) -> str:
-        """Return "" where the command can be called, else why not."""
+        """Return the reason why the command cannot be called, or ""."""
         ...
 
     def complete(
@@ -95,19 +96,19 @@ class Provider(Protocol):
     ) -> Answer:
         """Answer a prompt.
 
-        timeout: seconds.  model: "" for the provider's own choice.  stop: ends the call, set by
-        another thread.  Raises ProviderError (mostly CallFailed).
+        timeout: seconds. model: "" for the provider's own choice. stop: ends the call, set by
+            another thread. Raises ProviderError (mostly CallFailed).
         """
         ...
 
 
 class _Client:
-    """A client by its name on PATH."""
+    """A client found by its name on PATH."""
 
     name: str
 
     def available(self, env: Mapping[str, str]) -> str:
-        """Return "" where the client is on PATH."""
+        """Return the reason why the client cannot be called, or ""."""
         return "" if process.which(self.name, env) else "%s is not on PATH" % self.name
 
 
@@ -125,7 +126,7 @@ class Claude(_Client):
         model: str,
         stop: threading.Event | None = None,
     ) -> Answer:
-        """Answer through the user's own login; `haiku` where no model is given."""
+        """Answer through the user's own login, by default with `haiku`."""
         program = _need("claude", env)
         passed = dict(clean_env(env), CLAUDE_CODE_MAX_RETRIES="0")  # one request, and no other
         # --bare would be leaner, but never reads a subscription's login; clients before 2.1.169
@@ -157,12 +158,12 @@ class Claude(_Client):
 
 
 class Gemini(_Client):
-    """`gemini -p`, its tools, hooks and servers off through project settings in the directory it
-    stands in.
+    """`gemini -p` without tools, hooks and servers.
 
-    The directory is always the same, since the client keeps a history folder for each directory it
-    has ever seen.  It obeys the settings only in a trusted one (--skip-trust alone comes too late
-    for them), and takes an empty list of allowed servers or tools for no list (0.61).
+    Switched off by project settings in its working directory. The directory is always the same,
+    since the client keeps a history folder for each directory it has ever seen. It obeys the
+    settings only in a trusted one (--skip-trust alone comes too late for them), and takes an empty
+    list of allowed servers or tools for no list (0.61).
     """
 
     name = "gemini"
@@ -247,7 +248,10 @@ class Ollama(_Client):
 
 
 class Command:
-    """A command of the user's own: prompt on stdin, answer on stdout, exit status 0."""
+    """The user's own command.
+
+    Prompt on stdin, answer on stdout, exit status 0.
+    """
 
     name = "command"
 
@@ -255,7 +259,10 @@ class Command:
         self.argv = list(argv)
 
     def available(self, env: Mapping[str, str]) -> str:
-        """Return "" where distill.command names a program, by absolute path or on PATH."""
+        """Return the fault of `distill.command`, or "".
+
+        It names a program by absolute path or on PATH.
+        """
         if not self.argv or not all(
             isinstance(word, str) and "\0" not in word for word in self.argv
         ):
@@ -275,7 +282,10 @@ class Command:
         model: str,
         stop: threading.Event | None = None,
     ) -> Answer:
-        """Answer with the command; DAYLEAF_MODEL carries the model, if one is given."""
+        """Answer with the command.
+
+        DAYLEAF_MODEL holds the model, if one is given.
+        """
         reason = self.available(env)
         if reason:
             raise CallFailed("absent", reason)
@@ -294,7 +304,10 @@ class Command:
 
 
 def named(name: str, command: object) -> Provider:
-    """Return the provider of a name.  command: the words of `distill.command`."""
+    """Return the provider of a name.
+
+    command: the words of `distill.command`.
+    """
     if name == "command":
         return Command(command if isinstance(command, (list, tuple)) else ())
     made: dict[str, type[Provider]] = {"claude": Claude, "gemini": Gemini, "ollama": Ollama}
@@ -312,10 +325,10 @@ def _need(program: str, env: Mapping[str, str]) -> str:
 
 
 def clean_env(env: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment of a nested client: a session's own variables gone, the nesting guard
-    set.
+    """Return the environment of a nested client.
 
-    Raises CallFailed inside such a client: a model never starts a model.
+    A session's own variables are removed, the nesting guard is set. Raises CallFailed inside such a
+    client: a model never starts a model.
     """
     if env.get(boundary.NESTED):
         raise CallFailed("nested", "this runs inside a model call by dayleaf")
@@ -332,7 +345,10 @@ def clean_env(env: Mapping[str, str]) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Finished:
-    """A child's end: status (negative for a signal), stdout, stderr (its first 64 KiB)."""
+    """A child's end.
+
+    rc: status, negative for a signal. err: its first 64 KiB.
+    """
 
     rc: int
     out: str
@@ -347,12 +363,12 @@ def run(
     folder: str = "",
     stop: threading.Event | None = None,
 ) -> Finished:
-    """Run a command, and end whatever is left of its process group afterwards.
+    """Run a command, and end its process group afterwards.
 
-    argv: argv[0] absolute.  timeout: seconds.  env: made by clean_env.  folder: where it stands; ""
-    for an empty directory of its own, gone afterwards.  stop: ends it, set by another thread.
-    Raises CallFailed for an environment without the nesting guard, a command that does not start, a
-    missed deadline and more than OUTPUT_LIMIT bytes of output.
+    argv: argv[0] absolute. timeout: seconds. env: made by clean_env. folder: its working directory;
+        "" for an empty one, removed afterwards. stop: ends it, set by another thread. Raises
+        CallFailed for an environment without the nesting guard, a command that does not start, a
+        missed deadline and more than OUTPUT_LIMIT bytes of output.
     """
     if not env.get(boundary.NESTED):
         raise CallFailed(
@@ -397,8 +413,9 @@ def _succeeded(done: Finished) -> None:
 
 
 def _checked(answer: Answer, prompt: str) -> Answer:
-    """Refuse an answer that is none: empty, a hook's refusal, or the prompt come back (all seen
-    with exit status 0).
+    """Return an answer, stripped; raise CallFailed for an empty one.
+
+    Also for a hook's refusal, or the prompt returned (all seen with exit status 0).
     """
     said = answer.text.strip()
     if not said:
@@ -415,8 +432,9 @@ def _checked(answer: Answer, prompt: str) -> Answer:
 
 
 def _json_object(value: str) -> dict[str, Any]:
-    """Return the JSON object that a command printed, the last of a list or of several lines; {}
-    where there is none.
+    """Return the JSON object in a command's output, {} for none.
+
+    The last of a list or of several lines.
     """
     for piece in (value, *reversed(value.strip().splitlines())):
         with contextlib.suppress(ValueError, RecursionError):
@@ -429,7 +447,7 @@ def _json_object(value: str) -> dict[str, Any]:
 
 
 def _count(*values: object) -> int | None:
-    """Sum token counts; None where none is a number."""
+    """Return the sum of token counts; None without any number."""
     known = [
         int(v)
         for v in values
@@ -439,8 +457,9 @@ def _count(*values: object) -> int | None:
 
 
 def _claude_answer(done: Finished) -> Answer:
-    """Read `--output-format json`.  Trusted are is_error and the status: `subtype` says success on
-    an API error.
+    """Read `--output-format json`.
+
+    is_error and the status are trusted: `subtype` says success on an API error.
     """
     result = _json_object(done.out)
     if not result:
@@ -482,7 +501,10 @@ def _claude_answer(done: Finished) -> Answer:
 
 
 def _gemini_answer(done: Finished) -> Answer:
-    """Read `-o json`; errors stand as JSON on stderr, among warnings."""
+    """Read `-o json`.
+
+    Errors are JSON on stderr, among warnings.
+    """
     result = _json_object(done.out)
     if done.rc or not result or result.get("error"):
         told = result.get("error") or _json_object(done.err[max(done.err.find('{\n  "'), 0) :]).get(

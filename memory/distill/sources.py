@@ -18,7 +18,7 @@ _HEADED = re.compile(r"## (?:(\d{4}-\d\d-\d\d) )?\d\d:\d\d ?")
 class Read(NamedTuple):
     """A passage of a source.
 
-    day: on which it was said, such as `2026-01-23`.  request: what a turn was asked; "" of others.
+    day: such as `2026-01-23`. request: of a turn, else "".
     """
 
     source: Source
@@ -28,7 +28,10 @@ class Read(NamedTuple):
 
 
 def read(sources: Sequence[Source]) -> List[Read]:
-    """Return the passages of sources, without checkpoints that retell a conversation here."""
+    """Return the passages of sources.
+
+    Without checkpoints whose conversation is here.
+    """
     talks = {
         source.id: source for source in reversed(sources) if source.kind == "conversation"
     }  # each once

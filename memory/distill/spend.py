@@ -45,10 +45,10 @@ class Caps(Protocol):
 
 
 class Totals(NamedTuple):
-    """Model calls of a span of time: their number, failures, calls with unknown tokens, tokens, US
-    dollars.
+    """Sums of the model calls in a period.
 
-    planned: tokens that the calls of unknown tokens were given at the most.
+    unknown: calls with unknown tokens. cost: US dollars. planned: upper limit of the tokens of the
+        unknown calls.
     """
 
     calls: int = 0
@@ -74,8 +74,8 @@ def record(
 ) -> None:
     """Append one call to the ledger.
 
-    now: seconds since the epoch.  why: "" for a success, else a word for the failure.  plan: tokens
-    that it was given at the most.  purpose: DISTILL or NOTES.  Raises OSError.
+    now: seconds since the epoch. why: "" for a success, else a word for the failure. plan: upper
+        limit of its tokens. purpose: DISTILL or NOTES. Raises OSError.
     """
     line = {
         "v": 1,
@@ -94,9 +94,9 @@ def record(
 
 
 def between(home: str, start: float, end: float, purpose: str = "") -> Totals:
-    """Sum the calls of [start, end), in seconds since the epoch, over lines that can be read.
+    """Sum the calls of [start, end), in seconds since the epoch.
 
-    purpose: DISTILL or NOTES, "" for all calls.  Raises OSError.
+    Unreadable lines are left out. purpose: DISTILL or NOTES, "" for all calls. Raises OSError.
     """
     return _sum(
         [row for _, row in _rows(home, start, end) if purpose in ("", row.get("for", DISTILL))]
@@ -104,8 +104,9 @@ def between(home: str, start: float, end: float, purpose: str = "") -> Totals:
 
 
 def daily(home: str, start: float, end: float) -> list[tuple[str, str, Totals]]:
-    """Sum the calls of [start, end) by UTC day and provider: (day, provider, totals), newest day
-    first.  Raises OSError.
+    """Sum the calls of [start, end) by UTC day and provider.
+
+    (day, provider, totals), newest day first. Raises OSError.
     """
     groups: dict[tuple[float, str], list[dict[str, Any]]] = {}
     for instant, row in _rows(home, start, end):
@@ -149,7 +150,10 @@ def _sum(rows: Sequence[dict[str, Any]]) -> Totals:
 
 
 def today(home: str, now: float, purpose: str = "") -> Totals:
-    """Sum the calls of the UTC day that holds `now`.  purpose: as `between` has it."""
+    """Sum the calls of the present UTC day.
+
+    purpose: as in `between`.
+    """
     start = clock.midnight(now)
     return between(home, start, start + clock.DAY, purpose)
 
@@ -157,8 +161,9 @@ def today(home: str, now: float, purpose: str = "") -> Totals:
 def allowed(
     home: str, config: Caps, now: float, tokens: int = 0, number: int = 1, purpose: str = DISTILL
 ) -> str:
-    """Return "" where the day's caps leave room for `number` calls of `tokens` tokens in all, else
-    the reason why not.
+    """Return the reason against further calls today, or "".
+
+    number: calls. tokens: of all these calls. The day's caps decide.
     """
     key = purpose + ".dailyCalls"
     calls, most = whole(config[key]), MOST_TOKENS
@@ -194,8 +199,9 @@ def allowed(
 
 
 def planned(home: str, config: Caps, now: float, plans: Sequence[int]) -> str:
-    """Return "" where calls of so many tokens each could all be made now, else the reason why
-    not.
+    """Return the reason against a plan of calls now, or "".
+
+    plans: tokens of each call.
     """
     reason = allowed(home, config, now, sum(plans), len(plans))
     if reason:
@@ -220,8 +226,8 @@ def slot(
     """Hold a place for one model call.
 
     `with slot(…) as declined`: "" where the call may start, else the reason why not, which is no
-    failure of the call. The day's caps are looked at again under the lock, so that processes at the
-    same instant do not pass them together.
+        failure of the call. The day's caps are checked again under the lock, so that processes at
+        the same instant do not pass them together.
     """
     with contextlib.ExitStack() as stack:
         try:
@@ -232,7 +238,10 @@ def slot(
 
 
 class _Start(NamedTuple):
-    """A call that started: when, in seconds since the epoch, its planned tokens, its purpose."""
+    """A call that started.
+
+    instant: seconds since the epoch. plan: its planned tokens.
+    """
 
     instant: float
     plan: int
@@ -284,7 +293,7 @@ def _holders(slots: Sequence[str]) -> set[int]:
 
 
 def _ancestors() -> set[int]:
-    """Return the processes above this one; none where the system does not tell."""
+    """Return the process's ancestors, as far as the system tells."""
     import subprocess
 
     above: dict[int, int] = {}
@@ -308,7 +317,7 @@ def _ancestors() -> set[int]:
 
 
 def _starts(home: str) -> list[_Start]:
-    """Read the recent starts; a line that is none is passed over."""
+    """Read the recent starts, without invalid lines."""
     found = []
     for line in _tail(home + "/spawn/starts"):
         words = line.decode("ascii", "replace").split()
@@ -339,5 +348,5 @@ def _number(value: object) -> float | None:
 
 
 def whole(value: object) -> int:
-    """Return a setting as a whole number, 0 where it is none."""
+    """Return a setting as an integer, 0 for no number."""
     return int(value) if isinstance(value, (int, float)) else 0

@@ -17,7 +17,7 @@ _EDGES = "\"'()[]{}<>,;:.!?*“”「」、。"
 
 
 def technical(value: str) -> List[str]:
-    """Return the distinct technical words of a text as they stand."""
+    """Return the distinct technical words of a text, unchanged."""
     words = dict.fromkeys(word.strip(_EDGES) for word in value.split())
     return [
         word

@@ -19,7 +19,10 @@ _FIELD = Late(r"[A-Za-z][\w ./-]{0,30}: \S")
 
 
 def statements(body: str) -> list[str]:
-    """Return the sentences and list items of a text, without code, tables and lines of logs."""
+    """Return the sentences and list items of a text.
+
+    Without code, tables and lines of logs.
+    """
     return [
         one
         for kind, lines in _blocks(body[:BODY_LIMIT].split("\n"))
@@ -30,7 +33,10 @@ def statements(body: str) -> list[str]:
 
 
 def _blocks(lines: list[str]) -> list[tuple[str, list[str]]]:
-    """Group lines into (kind, lines), without a line that only announces code or a table."""
+    """Group lines into (kind, lines).
+
+    A line that only announces code or a table is left out.
+    """
     out: list[tuple[str, list[str]]] = []
     last, at = "", 0
     run: list[str] = []
@@ -75,13 +81,14 @@ def _blocks(lines: list[str]) -> list[tuple[str, list[str]]]:
 
 
 def _announces(line: str) -> bool:
-    """Tell whether a line stands for the block under it: it ends in a colon and is short."""
+    """Tell whether a short line announces a block by a colon."""
     return line.rstrip().endswith((":", "：")) and len(line) <= 100
 
 
 def _block_end(lines: list[str], at: int, free: bool) -> tuple[int, bool]:
-    """Return (index after the code or table that starts at a line, True), or (at + 1, False) where
-    none does.
+    """Return (index after the code or table at a line, True).
+
+    (at + 1, False) where none begins there.
     """
     line = lines[at]
     fence = _FENCE.match(line)
@@ -105,8 +112,10 @@ def _block_end(lines: list[str], at: int, free: bool) -> tuple[int, bool]:
 
 
 def _paragraphs(kind: str, lines: list[str]) -> list[str]:
-    """Join wrapped lines; a line like `Cause: x` or a bold heading starts anew.  No space is put
-    between two wide characters.
+    """Join wrapped lines into paragraphs.
+
+    A line like `Cause: x` or a bold heading starts anew. No space is put between two wide
+        characters.
     """
     out: list[str] = []
     logged = False
@@ -131,6 +140,9 @@ def _paragraphs(kind: str, lines: list[str]) -> list[str]:
 
 
 def _sentences(part: str, kind: str) -> list[str]:
-    """Split one line of prose into sentences; a list item of up to 240 bytes stays whole."""
+    """Split a paragraph into sentences.
+
+    A list item of up to ITEM_BYTES bytes stays whole.
+    """
     whole = kind == "item" or LOGGED.match(part)
     return [part] if whole and len(part.encode()) <= ITEM_BYTES else sentences(part)

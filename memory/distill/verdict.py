@@ -28,10 +28,10 @@ _BRACKET = re.compile(r"\[([^\[\]\n]{1,200})\](?!\()")
 def check(
     answer: str, sources: Sequence[Source], budget: int
 ) -> tuple[tuple[Bullet, ...], Checked]:
-    """Return the bullets of an answer that stand, cut to the budget from the end, and what was cut
-    and why.
+    """Return the proven bullets of an answer, within the budget.
 
-    sources: the records the answer may cite.  budget: tokens of all bullets together.
+    With an account of the rejected ones; the budget cuts from the end. sources: the records that
+    the answer may cite. budget: tokens of all bullets together.
     """
     held = _Held(sources)
     items = listed(clean(answer[:ANSWER_CHARS]))[:BULLETS]
@@ -50,7 +50,7 @@ def check(
 
 
 def notes(checked: Checked) -> list[str]:
-    """Say in a line each what was cut."""
+    """Describe the rejected bullets, one line per reason."""
     over = sum(cut.why == OVER for cut in checked.cut)
     said = {
         NO_ID: "a bullet without a record's id was cut",
@@ -66,8 +66,9 @@ def notes(checked: Checked) -> list[str]:
 
 
 def listed(answer: str) -> list[str]:
-    """Return the items of a markdown list with their indented continuations; text around the list
-    is left out.
+    """Return the items of a markdown list.
+
+    With their indented continuations, without text around the list.
     """
     items: list[str] = []
     inside, fenced = False, False
@@ -88,7 +89,7 @@ def listed(answer: str) -> list[str]:
 
 
 class _Held:
-    """The records that may be cited, each taken apart once."""
+    """The records that may be cited, each prepared once."""
 
     def __init__(self, sources: Sequence[Source]):
         self.texts: dict[str, list[str]] = {}
@@ -101,7 +102,7 @@ class _Held:
         self.proofs: dict[frozenset[str], Proof] = {}
 
     def against(self, bullet: Bullet) -> Cut | None:
-        """Return why a bullet does not stand, or None."""
+        """Return the reason against a bullet, or None."""
         said = _BRACKET.sub(
             lambda match: " " if set(match[1].split(", ")) <= self.ids else match[0], bullet.text
         )
@@ -126,9 +127,7 @@ def _start(line: str) -> str:
 
 
 def _cited(line: str, ids: set[str]) -> Bullet:
-    """Read a bullet's citations; an id that was not given, or what may pass for one, is taken
-    out.
-    """
+    """Read a bullet's citations, and remove unknown ids."""
     found: list[str] = []
 
     def keep(match: re.Match[str]) -> str:

@@ -15,7 +15,11 @@ from memory.core import DayleafError, UsageError, files, layout
 
 
 class Door(NamedTuple):
-    """A door: its package and page, each verb's module, `module:name` of what else it offers."""
+    """An optional door.
+
+    package: its package. page: its page in the docs. verbs: each verb's module. offers:
+        `module:name` of everything else.
+    """
 
     package: str
     page: str
@@ -76,7 +80,10 @@ DOORS = {
 
 
 def verb(name: str) -> Any:
-    """Return the module that runs a door's verb; raises UsageError where there is none."""
+    """Return the module of a door's verb.
+
+    Raises UsageError where there is none.
+    """
     for door in DOORS.values():
         if name in door.verbs:
             return _module(door, door.verbs[name], name)
@@ -84,7 +91,10 @@ def verb(name: str) -> Any:
 
 
 def offer(name: str, what: str) -> Any:
-    """Return what one door offers; raises UsageError where the door is not there."""
+    """Return an offer of a door.
+
+    Raises UsageError where the door is missing.
+    """
     door = DOORS.get(name)
     if door is None:
         raise _missing(name)
@@ -94,12 +104,12 @@ def offer(name: str, what: str) -> Any:
 
 
 def optional(name: str, what: str) -> Any:
-    """Return what one door offers, None where the door is not there."""
+    """Return an offer of a door, None without the door."""
     return offer(name, what) if name in DOORS else None
 
 
 def having(what: str) -> list[str]:
-    """Return the names of the doors that offer something of one sort."""
+    """Return the names of the doors with a given offer."""
     return [name for name, door in DOORS.items() if what in door.offers]
 
 

@@ -12,13 +12,12 @@ OK, WARN, FAIL = "OK", "WARN", "FAIL"
 
 
 class Finding(NamedTuple):
-    """One thing that was looked at.
+    """One result of a check.
 
-    severity: OK, WARN (it works, but less well or hardly as meant) or FAIL.  about: what was looked
-    at, such as `index` for doctor, a section for audit, `record` for check.  what: is wrong or was
-    found.  remedy: "" where nothing is to be done.  place: the path of the file, "" where it is not
-    about one.  line: in that file, from 1, 0 for none.  id, title: of the record, "" where it is
-    none.
+    severity: OK, WARN (it works, but less well or hardly as meant) or FAIL. about: the subject,
+        such as `index` for doctor, a section for audit, `record` for check. what: the result.
+        remedy: "" where nothing is to be done. place: path of the file, or "". line: in that file,
+        from 1, 0 for none. id, title: of the record, or "".
     """
 
     severity: str
@@ -32,12 +31,12 @@ class Finding(NamedTuple):
 
     @property
     def is_error(self) -> bool:
-        """Whether it must not stay as it is."""
+        """Whether the finding must be mended."""
         return self.severity == FAIL
 
     @property
     def said(self) -> str:
-        """The finding in one line: file, line, what is wrong."""
+        """The finding on one line: file, line, result."""
         where = (
             "%s:%d: " % (self.place, self.line)
             if self.line

@@ -75,11 +75,11 @@ SAID = (
 
 
 def report(place: layout.Place, word: str, session: str) -> dict[str, Any]:
-    """Return what was put before the model.
+    """Report the records shown to the model.
 
     word: a session's id, the start of a prompt's id, `last` for the latest prompt that got
-    something, or "" for `session`, else for the newest session.  Raises UsageError where the word
-    fits no receipt.
+        something, or "" for `session`, else for the newest session. Raises UsageError where the
+        word fits no receipt.
     """
     sessions = sessions_of(place)
     if not sessions:
@@ -112,14 +112,18 @@ def report(place: layout.Place, word: str, session: str) -> dict[str, Any]:
 
 
 def sessions_of(place: layout.Place) -> list[str]:
-    """Return the sessions that ran here, the latest first; one that was only switched on or off did
-    not run.
+    """Return the sessions that ran here, the latest first.
+
+    A session that was only switched on or off does not count.
     """
     return list(_latest(place))
 
 
 def _latest(place: layout.Place) -> Iterator[str]:
-    """Yield what `sessions_of` returns, each one's receipts read when it is asked for."""
+    """Yield the sessions that ran here, the latest first.
+
+    Each one's receipts are read only when it is reached.
+    """
     folder = place.receipts_folder
     try:
         found = [
@@ -143,10 +147,11 @@ def _ran(place: layout.Place, session: str) -> bool:
 def switched_off(
     place: layout.Place, settings: config.Config, most: int = RECENT_SESSIONS
 ) -> list[dict[str, str]]:
-    """Return where pushes are off and what switches them on, as `where` and `remedy`: settings,
-    then sessions.
+    """Return the settings and sessions that switch pushes off.
 
-    most: how many of the latest sessions are looked at.
+    Each with `where` and `remedy`.
+
+    Settings first, then sessions. most: number of latest sessions to check.
     """
     found = []
     if not settings["load.enabled"]:
@@ -165,8 +170,9 @@ def switched_off(
 
 
 def not_kept(settings: config.Config) -> list[dict[str, str]]:
-    """Return where capture is off and what switches it on, as `where` and `remedy`; none where
-    sessions are kept.
+    """Return the setting that switches capture off.
+
+    With `where` and `remedy`; [] while capture is on.
     """
     if settings["capture.enabled"]:
         return []
@@ -183,8 +189,9 @@ def not_kept(settings: config.Config) -> list[dict[str, str]]:
 
 
 def each(place: layout.Place) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """Yield every session that has receipts, with them, in the order of names; those that cannot be
-    read are none.
+    """Yield every session with its receipts, sorted by name.
+
+    Unreadable receipts are empty.
     """
     for name in sorted(listed(place.receipts_folder)):
         if name.endswith(".jsonl"):
@@ -192,10 +199,10 @@ def each(place: layout.Place) -> Iterator[tuple[str, list[dict[str, Any]]]]:
 
 
 def pushes_of(place: layout.Place, id: str, most: int) -> list[dict[str, Any]]:
-    """Return what one record was put into, the latest sessions first: session, t, event, prompt,
-    score and reason of each.
+    """Return the pushes of one record, latest sessions first.
 
-    most: how many.  Receipts that do not name it are not taken apart.
+    session, t, event, prompt, score and reason of each. most: how many. Receipts without its id are
+    not parsed.
     """
     found: list[dict[str, Any]] = []
     wanted = b'"%s"' % id.encode("utf-8", "replace")
@@ -223,10 +230,10 @@ def pushes_of(place: layout.Place, id: str, most: int) -> list[dict[str, Any]]:
 def history(
     place: layout.Place, record: records.Record, now_stands: str
 ) -> list[tuple[float, str]]:
-    """Return what became of a record and of those merged into it, as (instant, words), the latest
-    first.
+    """Return the events of a record as (instant, words), latest first.
 
-    now_stands: the SHA-256 of what a person would decide on now, its script's for one.
+    Those of records merged into it too. now_stands: SHA-256 of the content to decide on now, for a
+    script its file's.
     """
     ids = {record.id, *(old for old, kept in archive.merged(place).items() if kept == record.id)}
     found = [
@@ -250,8 +257,9 @@ def history(
 def _decided(
     place: layout.Place, record: records.Record, now_stands: str
 ) -> Iterator[tuple[float, str]]:
-    """Yield who approved or rejected a record or its script, and whether it was what stands there
-    now.
+    """Yield the approvals and rejections of a record or its script.
+
+    Each says whether it was about the present content.
     """
     known = approvals.decisions(place.home)
     here = {
@@ -274,7 +282,7 @@ def _decided(
 def _moved(
     place: layout.Place, record: records.Record, ids: set[str]
 ) -> Iterator[tuple[float, str]]:
-    """Yield when a record was archived and brought back, and what was merged into it."""
+    """Yield a record's moves, and the records merged into it."""
     root = dict(place.tiers()).get(record.tier)
     for row in _naming("%s/%s/%s" % (root, archive.FOLDER, archive.LOG), ids) if root else ():
         if row["id"] == record.id:
@@ -293,7 +301,10 @@ def _instant(row: dict[str, Any]) -> float:
 
 
 def _naming(path: str, ids: set[str]) -> list[dict[str, Any]]:
-    """Return the lines of a JSONL file that are of one of some ids; others are not taken apart."""
+    """Return a JSONL file's rows with the given ids.
+
+    Other lines are not parsed.
+    """
     try:
         data = files.read(path, archive.LIMIT)
     except OSError:
@@ -304,7 +315,7 @@ def _naming(path: str, ids: set[str]) -> list[dict[str, Any]]:
 
 
 def listed(folder: str) -> list[str]:
-    """Return the names in a directory, none where it cannot be read."""
+    """Return the names in a directory, [] if unreadable."""
     try:
         return os.listdir(folder)
     except OSError:
@@ -312,9 +323,9 @@ def listed(folder: str) -> list[str]:
 
 
 def _rows(place: layout.Place, session: str) -> list[dict[str, Any]]:
-    """Return the receipts of a session, each with its `moment`, "" for what is no push.
+    """Return the receipts of a session, each with its `moment`.
 
-    A block that did not reach the model is marked as `lost`.
+    "" for a receipt without a push. A block that did not reach the model is marked as `lost`.
     """
     try:
         rows = receipts.read(place.receipts(session))
@@ -340,18 +351,18 @@ Uses = set[tuple[str, str, str]]  # 8 hex of the session, 8 hex of the prompt or
 
 
 def use_key(session: str, row: dict[str, Any], id: str) -> tuple[str, str, str]:
-    """Return what a ledger notes where a record of a receipt was then used."""
+    """Return the ledger's key for the use of a shown record."""
     return ledger.short(session), ledger.short(str(row.get("prompt") or "")), id
 
 
 def by_moment(
     sessions: Iterable[tuple[str, list[dict[str, Any]]]], uses: Uses
 ) -> list[dict[str, Any]]:
-    """Count for each moment that occurred: times, given, pushed and used.
+    """Count pushes and uses by moment.
 
-    times: receipts.  given: those of them whose records reached the model.  pushed: these records.
-    used: how many of them were then used, None where nobody notes it; of starts each record counts
-    once a session.
+    times: receipts. given: those whose records reached the model. pushed: these records. used: how
+        many of them were then used, None where nobody notes it; of starts each record counts once a
+        session.
     """
     counts: dict[str, Counter[str]] = {}
     left = set(uses)
@@ -375,7 +386,7 @@ def by_moment(
 
 
 def _used_in(place: layout.Place, session: str) -> Uses:
-    """Return the uses that the ledgers note of a session."""
+    """Return the uses of a session, from the ledgers."""
     return {
         (ledger.short(session), *use)
         for book in ledger.ledgers(place)
@@ -384,7 +395,7 @@ def _used_in(place: layout.Place, session: str) -> Uses:
 
 
 def _was_used(session: str, row: dict[str, Any], id: str, uses: Uses) -> bool | None:
-    """Tell whether a record of a receipt was then used; None where nobody notes it."""
+    """Tell whether a shown record was then used; None where unknown."""
     return None if row["moment"] in UNWATCHED else use_key(session, row, id) in uses
 
 
@@ -415,8 +426,9 @@ def _chosen(row: dict[str, Any]) -> list[list[Any]]:
 
 
 def _known(place: layout.Place, ids: set[str]) -> dict[str, str]:
-    """Return the titles of records by id, of those too that a hook does not watch, such as new
-    conversations.
+    """Return the titles of records by id.
+
+    Also of records that a hook does not watch, such as new conversations.
     """
     from memory.hook import at_prompt
 
@@ -432,7 +444,7 @@ def _known(place: layout.Place, ids: set[str]) -> dict[str, str]:
 
 
 def _titles(found: indexview.Index, ids: set[str]) -> dict[str, str]:
-    """Return the titles of records that are there now, by id."""
+    """Return the titles of existing records by id."""
     titles: dict[str, str] = {}
     for id in ids:
         with contextlib.suppress(IndexFault, OSError):
@@ -447,9 +459,9 @@ def _titles(found: indexview.Index, ids: set[str]) -> dict[str, str]:
 
 
 def load(place: layout.Place, settings: config.Config, prompt: str, mode: str) -> dict[str, Any]:
-    """Return what the loader would put before a prompt in a new session.
+    """Return the loader's choice for a prompt in a new session.
 
-    mode: the host's permission mode, or "".  Raises UsageError for an empty prompt.
+    mode: the host's permission mode, or "". Raises UsageError for an empty prompt.
     """
     if not prompt:
         raise UsageError("debug load needs a prompt")
@@ -510,8 +522,9 @@ def load(place: layout.Place, settings: config.Config, prompt: str, mode: str) -
 def _candidates(
     found: indexview.Index, prompt: str, choice: loader.Choice, settings: config.Config
 ) -> list[dict[str, Any]]:
-    """Return the most relevant candidates with what each term adds, and why those were left out
-    that were.
+    """Return the most relevant candidates with their terms' scores.
+
+    Each with the reason why it was left out, if it was.
     """
     from memory.hook import Membership, categories, loader
 

@@ -18,7 +18,10 @@ KEY_BYTES = 1 << 16
 
 
 def library() -> Any:
-    """Return pyrage; raises StoreError where it is not installed."""
+    """Return the module pyrage.
+
+    Raises StoreError where it is not installed.
+    """
     try:
         import pyrage  # type: ignore[import-not-found, import-untyped, unused-ignore]
     except ImportError:
@@ -30,8 +33,9 @@ def library() -> Any:
 
 
 def recipient(word: str) -> Any:
-    """Read whom a backup is encrypted to: `age1…`, or a line of an SSH key's `.pub`; raises
-    UsageError, StoreError.
+    """Read the recipient of a backup.
+
+    word: `age1…`, or a line of an SSH key's `.pub`. Raises UsageError, StoreError.
     """
     pyrage, word = library(), word.strip()
     try:
@@ -44,8 +48,9 @@ def recipient(word: str) -> Any:
 
 
 def sealer(to: Any) -> Callable[[str, str], None]:
-    """Return what encrypts a file into another one, which is not there yet; it raises OSError,
-    StoreError.
+    """Return a function that encrypts a file into a new file.
+
+    It raises OSError, StoreError.
     """
 
     def seal(plain: str, path: str) -> None:
@@ -67,7 +72,7 @@ def sealer(to: Any) -> Callable[[str, str], None]:
 
 
 def is_sealed(path: str) -> bool:
-    """Tell whether a file is one that age encrypted; one that cannot be read is none."""
+    """Tell whether a file is encrypted by age; False if unreadable."""
     try:
         return files.read(path, 64).startswith(HEADS)
     except OSError:
@@ -76,9 +81,10 @@ def is_sealed(path: str) -> bool:
 
 @contextmanager
 def opened(path: str, identity: str, folder: str) -> Iterator[str]:
-    """Decrypt a file into a directory of the home, and take it away afterwards.
+    """Yield a decrypted copy of a file, removed afterwards.
 
-    identity: the file of an age key, or of an SSH key without a passphrase.  Raises StoreError.
+    folder: a directory of the home. identity: the file of an age key, or of an SSH key without a
+        passphrase. Raises StoreError.
     """
     plain = files.temp_name(folder, "plain")
     try:
@@ -105,7 +111,10 @@ def _decrypt(path: str, identity: str, plain: str) -> None:
 
 
 def _empty(path: str) -> None:
-    """Make a file that its owner alone may read; raises OSError."""
+    """Create an empty file readable by its owner alone.
+
+    Raises OSError.
+    """
     os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, files.FILE_MODE))
 
 

@@ -53,7 +53,10 @@ BROKEN = (
 
 
 class Kept(NamedTuple):
-    """A file of a backup: its name there, bytes, permission bits, mtime in ns, SHA-256."""
+    """A file of a backup.
+
+    name: in the backup. mode: permission bits.
+    """
 
     name: str
     size: int
@@ -63,10 +66,10 @@ class Kept(NamedTuple):
 
 
 class Backup(NamedTuple):
-    """What a backup holds.  made: ISO 8601.  workspace: "" for all.  folders: (name, mode, mtime in
-    ns).  left: (name, why).
+    """The contents of a backup.
 
-    vanished: files that went while it was made.
+    made: ISO 8601. workspace: "" for all. folders: (name, mode, mtime in ns). left: (name, why).
+        vanished: files that went while it was made.
     """
 
     made: str
@@ -89,12 +92,14 @@ def write(
     told: Told = lambda done, of: None,
     seal: Optional[Callable[[str, str], None]] = None,
 ) -> Backup:
-    """Write a backup to a file that is not there yet, read it back, and return what it holds.
+    """Write a backup to a new file and verify it.
 
-    workspace: the key of one, with its receipts, and nothing else; "" for the home.  shared: the
-    repository's tier too.  told: of (files done, files).  seal: encrypts a file into another one;
-    what is not encrypted stays in the home.  Raises StoreError where the file is there, cannot be
-    written, or does not read back.
+    Returns its contents.
+
+    workspace: the key of one, with its receipts, and nothing else; "" for the home. shared: the
+        repository's tier too. told: called with (files done, files). seal: encrypts a file into
+        another one; the unencrypted file stays in the home. Raises StoreError where the file
+        exists, cannot be written, or does not read back.
     """
     if os.path.lexists(target):
         raise StoreError(
@@ -130,7 +135,7 @@ def write(
 
 
 def _roots(place: Place, workspace: str, shared: bool) -> Iterator[Tuple[str, str]]:
-    """Yield (name in the backup, directory) of what is to be kept."""
+    """Yield (name in the backup, directory) of the parts to keep."""
     if workspace:
         for part in ("workspaces/", "log/receipts/"):
             yield "%s/%s%s" % (HOME, part, workspace), "%s/%s%s" % (place.home, part, workspace)
@@ -148,7 +153,7 @@ def _roots(place: Place, workspace: str, shared: bool) -> Iterator[Tuple[str, st
 def _written(
     temp: str, roots: List[Tuple[str, str]], now: float, workspace: str, told: Told
 ) -> Backup:
-    """Write the file and bring it to the disk; raises OSError."""
+    """Write the file and sync it to disk; raises OSError."""
     fd = os.open(temp, os.O_RDWR | os.O_CREAT | os.O_EXCL, files.FILE_MODE)
     with os.fdopen(fd, "wb") as raw:
         with (
@@ -205,8 +210,9 @@ def _filled(tar: tarfile.TarFile, roots: List[Tuple[str, str]], made: Backup, to
 def _listed(
     roots: List[Tuple[str, str]],
 ) -> Tuple[List[Tuple[str, int, int]], List[Tuple[str, str]], List[Tuple[str, str]]]:
-    """List a home for a backup: folders, (name, path) of files, (name, reason) of what is left out;
-    each sorted by name.
+    """List the folders, files and omissions of a backup, sorted.
+
+    Folders, (name, path) of files, (name, reason) of omissions.
     """
     folders: List[Tuple[str, int, int]] = []
     found: List[Tuple[str, str]] = []
@@ -234,8 +240,9 @@ def _listed(
 
 
 def _unkept(top: str, inner: str) -> Optional[str]:
-    """Say why what has a name below a directory is not kept, "" for what is passed over in silence;
-    None where it is.
+    """Return the reason why a name is left out, None if kept.
+
+    "" where it is left out without a word.
     """
     if (
         (top == HOME and inner in NOT_KEPT)
@@ -248,8 +255,9 @@ def _unkept(top: str, inner: str) -> Optional[str]:
 
 
 def _read(name: str, path: str) -> Optional[Tuple[Kept, bytes]]:
-    """Read a file as it goes into a backup, None where it is gone by now; raises another
-    OSError.
+    """Read a file for a backup, None if it is gone.
+
+    Raises another OSError.
     """
     try:
         fd = files.open_read(path, follow=False)
@@ -276,20 +284,23 @@ def _add(tar: tarfile.TarFile, kept: Kept, data: bytes) -> None:
 
 
 class _Unpacked:
-    """What a backup unpacks to, read once from front to end; raises ValueError beyond what the size
-    of its file allows.
+    """The content of a backup, read once from front to end.
 
-    Not `tarfile`: that keeps every member it has seen, and reads headers of any size whole.
+    Raises ValueError beyond the size that the packed file allows. Not `tarfile`: that keeps every
+    member it has seen, and reads headers of any size whole.
     """
 
     def __init__(self, packed: gzip.GzipFile, size: int):
-        """size: of the packed file, in bytes."""
+        """Start reading.
+
+        size: of the packed file, in bytes.
+        """
         self.packed, self.left = packed, min(MOST_BYTES, max(FREE_BYTES, RATIO * size))
         self.room, self.most_files = self.left, min(MOST_FILES, FREE_FILES + size // FILE_BYTES)
         self.most_piece = max(FREE_PIECE, PIECE_RATIO * size)
 
     def take(self, size: int) -> bytes:
-        """Read bytes; raises EOFError where there are fewer."""
+        """Read bytes; raises EOFError if there are fewer."""
         self.left -= size
         if self.left < 0:
             raise self._too_much(self.room)
@@ -299,7 +310,7 @@ class _Unpacked:
         return data
 
     def pieces(self, size: int) -> Iterator[bytes]:
-        """Read a member's bytes in pieces, and what fills its last block up."""
+        """Read a member's bytes in pieces, and its padding."""
         if size > min(self.most_piece, self.left):
             raise self._too_much(min(self.most_piece, self.room))
         for at in range(0, size, PIECE):
@@ -307,8 +318,9 @@ class _Unpacked:
         self.take(-size % tarfile.BLOCKSIZE)
 
     def header(self) -> Optional[Tuple[str, int]]:
-        """Read the (name, size) of the next member, None at the end; raises ValueError for what no
-        backup has.
+        """Read the (name, size) of the next member, None at the end.
+
+        Raises ValueError for a member that no backup has.
         """
         more: Dict[str, str] = {}
         while True:
@@ -334,7 +346,7 @@ class _Unpacked:
         return name, size
 
     def end(self) -> None:
-        """Read what is left, at whose end the checksum stands."""
+        """Read the rest, which ends in the checksum."""
         while self.packed.read(PIECE):
             self.left -= PIECE
             if self.left < -PIECE:
@@ -358,10 +370,10 @@ def _extended(data: bytes) -> Dict[str, str]:
 
 
 def inspect(path: str) -> Backup:
-    """Read a backup as a whole and return what it holds; nothing is written.
+    """Read a whole backup and return its contents; write nothing.
 
-    Raises StoreError where it is none, of a newer version, cut short, not what its manifest says,
-    or would unpack to something else than files below the home and the repository's tier.
+    Raises StoreError where it is none, of a newer version, cut short, not as its manifest says, or
+    would unpack outside the home and the repository's tier.
     """
     seen: Dict[str, Tuple[int, str]] = {}
     said = b""
@@ -394,8 +406,9 @@ def _digest(pieces: Iterator[bytes]) -> str:
 
 
 def members(path: str) -> Iterator[Tuple[str, int, Iterator[bytes]]]:
-    """Yield (name, size, its bytes in pieces) of each file of a backup, the manifest among them;
-    raises StoreError.
+    """Yield (name, size, pieces of bytes) of each file of a backup.
+
+    The manifest among them. Raises StoreError.
     """
     with _refusing(path), open(path, "rb") as raw, gzip.GzipFile(fileobj=raw) as packed:
         unpacked, seen = _Unpacked(packed, os.fstat(raw.fileno()).st_size), set[str]()
@@ -418,7 +431,7 @@ def members(path: str) -> Iterator[Tuple[str, int, Iterator[bytes]]]:
 
 @contextmanager
 def _refusing(path: str) -> Iterator[None]:
-    """Turn whatever is wrong with a backup into a StoreError of one line."""
+    """Turn any fault of a backup into a StoreError of one line."""
     try:
         yield
     except BROKEN as error:
@@ -432,8 +445,9 @@ def _pieces(path: str, unpacked: _Unpacked, size: int) -> Iterator[bytes]:
 
 
 def is_safe(name: str) -> bool:
-    """Tell whether a backup may hold a name: below the home and not derived or of one machine, or
-    in the shared tier.
+    """Tell whether a backup may hold a name.
+
+    Below the home, except derived files and those of one machine, or in the shared tier.
     """
     parts = name.split("/")
     return (
@@ -479,7 +493,7 @@ def _manifest(value: Any) -> Backup:
 
 
 def shown(name: str) -> str:
-    """Quote a name that nobody vouches for, in ASCII."""
+    """Quote an untrusted name in ASCII."""
     return "'%s'" % name[:80].encode("ascii", "backslashreplace").decode("ascii")
 
 
@@ -488,8 +502,9 @@ def _refused(path: str, why: str) -> StoreError:
 
 
 def content(path: str, wanted: Dict[str, Kept]) -> Iterator[Tuple[Kept, bytes]]:
-    """Yield some files of a backup with their bytes, proven once more by their SHA-256; raises
-    StoreError.
+    """Yield some files of a backup, checked again by SHA-256.
+
+    Raises StoreError.
     """
     for name, _, pieces in members(path):
         if name in wanted:

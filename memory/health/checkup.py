@@ -48,7 +48,7 @@ SINCE = (
 
 
 def home(place: layout.Place) -> Iterator[Finding]:
-    """Check that dayleaf's directory is the user's own and closed to others."""
+    """Check that only the user can read and write dayleaf's directory."""
     try:
         stat = os.stat(place.home)
     except FileNotFoundError:
@@ -86,13 +86,19 @@ def home(place: layout.Place) -> Iterator[Finding]:
 
 
 def open_to_others(place: layout.Place) -> Iterator[str]:
-    """Yield the files that others may read, where the home itself lets them in."""
+    """Yield the files readable by other users.
+
+    Only where the home itself lets others in.
+    """
     if os.name != "nt" and os.stat(place.home).st_mode & 0o011:
         yield from _with_bits(place, 0o044)
 
 
 def writable_by_others(place: layout.Place) -> Iterator[str]:
-    """Yield the files that others could write if the home let them in."""
+    """Yield the files with a mode writable by other users.
+
+    The home may still keep others out.
+    """
     if os.name != "nt":
         yield from _with_bits(place, 0o022)
 
@@ -104,7 +110,7 @@ def _with_bits(place: layout.Place, bits: int) -> Iterator[str]:
 
 
 def records(store: Store, found: Sequence[Head]) -> Iterator[Finding]:
-    """Say which records can be read, which are skipped and why, and which contradict one another.
+    """Report unreadable and skipped records, and contradictions among records.
 
     found: the heads of the store's records.
     """
@@ -157,10 +163,9 @@ def records(store: Store, found: Sequence[Head]) -> Iterator[Finding]:
 
 
 def talks(store: Store, found: Sequence[Head]) -> Iterator[Finding]:
-    """Say how many conversations are kept, and which of them a person changed; nothing where there
-    is none and none is refused.
+    """Report the number of conversations, and those edited by hand.
 
-    found: the heads of the store's records.
+    Nothing where there are none and capture is on. found: the heads of the store's records.
     """
     kept = [record for record in found if record.kind == conversations.KIND]
     if not store.config["capture.conversations"]:
@@ -196,7 +201,10 @@ def _path(place: layout.Place, name: str) -> str:
 
 
 def index(place: layout.Place, walked: walk.Listing) -> Iterator[Finding]:
-    """Check that the index is there, whole and fresh.  walked: the place's files."""
+    """Check that the index exists, whole and fresh.
+
+    walked: the place's files.
+    """
     found = figures.index_state(place, walked)
     if len(walked.found) >= walk.MOST:
         yield Finding(
@@ -228,7 +236,7 @@ def index(place: layout.Place, walked: walk.Listing) -> Iterator[Finding]:
 
 
 def disk(place: layout.Place) -> Iterator[Finding]:
-    """Check that the disk has room; nothing is said where the system does not tell."""
+    """Check that the disk has room, if the system tells."""
     folder = place.home
     while folder and not files.exists(folder):
         folder = folder.rpartition("/")[0]
@@ -244,8 +252,9 @@ def disk(place: layout.Place) -> Iterator[Finding]:
 
 
 def clock_of(place: layout.Place, found: Sequence[Head], now: float) -> Iterator[Finding]:
-    """Check that the clock agrees with the dates of the records; while it does not, nothing
-    expires.
+    """Check that the clock agrees with the dates of the records.
+
+    Otherwise nothing expires.
     """
     doubt = housekeeping.doubt_of(housekeeping.witnesses(place, found), now)
     yield Finding(
@@ -257,7 +266,7 @@ def clock_of(place: layout.Place, found: Sequence[Head], now: float) -> Iterator
 
 
 def handed(place: layout.Place, now: float) -> Iterator[Finding]:
-    """Say how old the handoff is; nothing where there is none."""
+    """Report the age of the handoff, if there is one."""
     note = handoffs.current(place)
     if note is None:
         return
@@ -275,7 +284,7 @@ def handed(place: layout.Place, now: float) -> Iterator[Finding]:
 
 
 def workspace(place: layout.Place) -> Iterator[Finding]:
-    """Say whether this directory claims to be a workspace that nothing proves it to be."""
+    """Report a directory that claims a workspace without proof."""
     if place.claimed:
         yield Finding(
             WARN,
@@ -326,8 +335,9 @@ def python(place: layout.Place, env: dict[str, str]) -> Iterator[Finding]:
 
 
 def _versions(python: str, env: dict[str, str]) -> dict[str, str]:
-    """Ask an interpreter for its version (under "") and those of the packages; {} where it does not
-    start.
+    """Return the versions of an interpreter (under "") and its packages.
+
+    {} where it does not start.
     """
     code = """
 import json, os, sys
@@ -432,8 +442,9 @@ def hooks(env: dict[str, str]) -> Iterator[Finding]:
 
 
 def client(place: layout.Place, env: dict[str, str]) -> Iterator[Finding]:
-    """Say what the client that ran last in this directory does not give; nothing where no
-    transcript tells its version.
+    """Report the features that the last client here lacks.
+
+    Nothing where no transcript tells its version.
     """
     version = _client_of(place, env)
     if not version:
@@ -460,8 +471,9 @@ def client(place: layout.Place, env: dict[str, str]) -> Iterator[Finding]:
 
 
 def _client_of(place: layout.Place, env: dict[str, str]) -> str:
-    """Return the version that stands last in the newest transcript of a directory or its checkout,
-    "" where none does.
+    """Return the client's version in the newest transcript, or "".
+
+    Of the directory or its checkout.
     """
     root = transcript.host(env) + "/projects/"
     folders = [
@@ -517,8 +529,9 @@ def command(env: dict[str, str]) -> Iterator[Finding]:
 
 
 def program() -> str:
-    """Return the path of the command line: in the environment that this was installed into as a
-    wheel, else in the plugin.
+    """Return the path of the command line.
+
+    In the environment of an installed wheel, else in the plugin.
     """
     return (
         sys.prefix if files.inside(layout.plugin(), sys.prefix) else layout.plugin()

@@ -97,8 +97,9 @@ _FORMAT = (
 
 
 class Finder(NamedTuple):
-    """Finds texts in bytes.  expression: matches their forms.  marks: by form, in lower case but
-    for base64, what replaces it.
+    """Finds texts in bytes.
+
+    expression: matches their forms. marks: the replacement by form, in lower case except base64.
     """
 
     expression: re.Pattern[bytes]
@@ -109,19 +110,20 @@ class Finder(NamedTuple):
         return sum(1 for _ in self.expression.finditer(data))
 
     def mark(self, found: re.Match[bytes]) -> bytes:
-        """Return the mark that replaces a hit, in the hit's own encoding."""
+        """Return the replacement of a hit, in the hit's own encoding."""
         raw = found[0]
         mark = self.marks.get(raw) or self.marks.get(raw.lower()) or next(iter(self.marks.values()))
         wide = "utf-16-le" if raw[1:2] == b"\0" else "utf-16-be" if raw[:1] == b"\0" else "ascii"
         return mark.encode(wide)
 
     def cleaned(self, data: bytes) -> bytes:
-        """Return bytes with a mark in the place of each text."""
+        """Return bytes with each text replaced by its mark."""
         return self.expression.sub(self.mark, data)
 
     def covered(self, data: bytes) -> bytes:
-        """Return the bytes with each text covered at its own length: for a file that others append
-        to.
+        """Return bytes with each text masked at its own length.
+
+        For a file that others append to.
         """
 
         def cover(found: re.Match[bytes]) -> bytes:
@@ -134,12 +136,15 @@ class Finder(NamedTuple):
         return self.expression.sub(cover, data)
 
     def covers(self, data: bytes) -> Iterator[Tuple[int, bytes]]:
-        """Yield (offset, what covers it) for each text in some bytes."""
+        """Yield (offset, mask) for each text in some bytes."""
         return ((hit.start(), self.covered(hit[0])) for hit in self.expression.finditer(data))
 
 
 def finder(texts: Mapping[str, str]) -> Finder:
-    """Return a finder of some texts.  texts: each with the ASCII mark that replaces it."""
+    """Return a finder of some texts.
+
+    texts: each with the ASCII mark that replaces it.
+    """
     exact: Dict[bytes, str] = {}
     anyhow: Dict[bytes, str] = {}
     for text, mark in texts.items():
@@ -156,7 +161,10 @@ def finder(texts: Mapping[str, str]) -> Finder:
 
 
 def forms(text: str) -> Iterator[bytes]:
-    """Yield the bytes as which a text may be stored, in one case and without base64."""
+    """Yield the bytes in which a text may be stored.
+
+    In one case, without base64.
+    """
     for plain in _plain(text):
         for said in (
             plain,
@@ -176,7 +184,7 @@ def forms(text: str) -> Iterator[bytes]:
 
 
 def _plain(text: str) -> List[str]:
-    """Return the spellings of a text that a reader takes for the same."""
+    """Return the spellings of a text that read the same."""
     same = [
         text,
         text.casefold(),
@@ -195,7 +203,7 @@ def _plain(text: str) -> List[str]:
 
 
 def _escaped(text: str) -> str:
-    """Write a text as JSON does that leaves letters beyond ASCII alone."""
+    """Write a text as JSON without escapes of non-ASCII letters."""
     return (
         text.replace("\\", "\\\\")
         .replace('"', '\\"')
@@ -206,8 +214,9 @@ def _escaped(text: str) -> str:
 
 
 def _in_base64(text: str) -> Iterator[bytes]:
-    """Yield the base64 forms of a text, at three offsets and in both alphabets: the characters that
-    it alone decides.
+    """Yield the base64 forms of a text.
+
+    At three offsets and in both alphabets: the characters that the text alone decides.
     """
     data = text.encode("utf-8", "surrogateescape")
     for offset in range(3) if len(data) >= ENCODED else ():
@@ -218,10 +227,9 @@ def _in_base64(text: str) -> Iterator[bytes]:
 
 
 def _listed(roots: Iterable[str], without: Iterable[str] = ()) -> Iterator[str]:
-    """Yield the path of every regular file below some directories, in order; links are not
-    followed.
+    """Yield the path of every regular file below some directories.
 
-    without: directories that are left out.
+    In order; links are not followed. without: directories to skip.
     """
     passed = set(without)
     for root in roots:
@@ -241,8 +249,9 @@ def _files(root: str, passed: Set[str]) -> Iterator[str]:
 def _traces(
     found: Finder, every: Iterable[str], told: Told = lambda done: None
 ) -> Tuple[int, List[Tuple[str, int]]]:
-    """Search files and return (how many, (path, hits) of those that hold a text).  told: of the
-    files searched so far.
+    """Search files and return (their number, (path, hits) of holders).
+
+    told: called with the files searched so far.
     """
     number, held = 0, []
     for path in every:
@@ -264,8 +273,9 @@ def _traces(
 
 
 class Holder(NamedTuple):
-    """A file that holds the text: its path, how often (0 where only its name does), and its role,
-    one of those above.
+    """A file that holds the text.
+
+    hits: how often, 0 where only its name does. role: one of those above.
     """
 
     path: str
@@ -274,9 +284,11 @@ class Holder(NamedTuple):
 
 
 class Erased(NamedTuple):
-    """What was done.  changed: files.  pending: ids of rules and scripts whose approval no longer
-    holds.  problems: one line each.  searched, held: files that the proof read, and those in which
-    a text still stands.
+    """The result of an erasure.
+
+    changed: files. pending: ids of rules and scripts whose approval no longer holds. problems: one
+        line each. searched, held: files that the proof read, and those in which a text still
+        stands.
     """
 
     changed: int
@@ -287,8 +299,9 @@ class Erased(NamedTuple):
 
 
 def refusal(found: Finder, place: Place) -> str:
-    """Say why a text cannot be taken out, "" where it can: dayleaf's own formats may be made of
-    it.
+    """Return the reason why a text cannot be removed, or "".
+
+    dayleaf's own formats may contain it.
     """
     if found.count(b""):
         return "it matches empty text"
@@ -303,10 +316,10 @@ def refusal(found: Finder, place: Place) -> str:
 def search(
     place: Place, found: Finder, own: FrozenSet[str], told: Told = lambda done: None
 ) -> Tuple[int, List[Holder]]:
-    """Search the home and the repository's tier, without the runtime, and return (files searched,
-    those that hold a text).
+    """Search the home and the shared tier for texts.
 
-    own: paths of the record that the text is taken out of.  told: of the files searched so far.
+    Returns (files searched, holders); the runtime is left out. own: paths of the record whose text
+    is removed. told: called with the files searched so far.
     """
     roots = [
         place.home,
@@ -346,7 +359,10 @@ def _role(path: str, place: Place) -> str:
 
 
 def reached(held: Iterable[Holder], everywhere: bool) -> List[Holder]:
-    """Return the holders that `apply` takes the text out of.  everywhere: other records too."""
+    """Return the holders that `apply` cleans.
+
+    everywhere: other records too.
+    """
     return [one for one in held if one.role not in LEFT and (everywhere or one.role != OTHER)]
 
 
@@ -359,10 +375,9 @@ def apply(
     now: float,
     told: Told = lambda done: None,
 ) -> Erased:
-    """Take the texts out of what `reached` gives, remove what was derived of them, and search
-    everything again.
+    """Remove texts from files, delete derived files, and search again.
 
-    Raises OSError where a lock cannot be had.
+    The files are those of `reached`. Raises OSError where a lock cannot be had.
     """
     todo, problems, changed = reached(held, everywhere), list[str](), 0
     hashes: Dict[bytes, bytes] = {}
@@ -385,7 +400,10 @@ def apply(
 
 
 def _treat(tiers: Tiers, one: Holder, found: Finder, hashes: Dict[bytes, bytes], now: float) -> str:
-    """Take the texts out of one file and return its path then; raises OSError, StoreError."""
+    """Remove the texts from one file and return its new path.
+
+    Raises OSError, StoreError.
+    """
     path = one.path
     if one.role == TEMP:
         _spare(path, now)
@@ -403,15 +421,16 @@ def _treat(tiers: Tiers, one: Holder, found: Finder, hashes: Dict[bytes, bytes],
 
 
 def _spare(path: str, now: float) -> None:
-    """Raise StoreError where a process is still writing a temporary file."""
+    """Raise StoreError while a process writes a temporary file."""
     pid = path.rpartition("/")[2][len(files.TEMP) :].partition("-")[0]
     if pid.isdigit() and files.alive(int(pid)) and now - os.stat(path).st_mtime < 3600:
         raise StoreError("process %s is writing it; run this again" % pid)
 
 
 def _rename(tiers: Tiers, path: str, found: Finder) -> str:
-    """Take the texts out of a file's name and return its path then; raises OSError, StoreError
-    where that name is taken.
+    """Remove the texts from a file's name and return its path.
+
+    Raises OSError, StoreError where the new name is taken.
     """
     folder, _, name = path.rpartition("/")
     clean = found.cleaned(name.encode("utf-8", "surrogateescape")).decode(
@@ -427,7 +446,10 @@ def _rename(tiers: Tiers, path: str, found: Finder) -> str:
 
 
 def _follow(tiers: Tiers, hashes: Dict[bytes, bytes]) -> None:
-    """Let the journals of upkeep name the new hashes of what was rewritten; raises OSError."""
+    """Update the hashes of rewritten files in the journals of upkeep.
+
+    Raises OSError.
+    """
 
     def renamed(data: bytes) -> bytes:
         for old, new in hashes.items():
@@ -441,7 +463,7 @@ def _follow(tiers: Tiers, hashes: Dict[bytes, bytes]) -> None:
 
 
 def _derived(place: Place, todo: Iterable[Holder]) -> Iterator[str]:
-    """Yield the derived files of every workspace that a changed file belongs to."""
+    """Yield the derived files of every workspace with a changed file."""
     keys: Set[str] = {place.key}
     cache = place.home + "/cache"
     for one in todo:
@@ -471,17 +493,16 @@ def _names(folder: str) -> List[str]:
 
 
 def _pending(place: Place, todo: Iterable[Holder], hashes: Dict[bytes, bytes]) -> List[str]:
-    """Return the ids of rules and scripts whose approved content was changed."""
+    """Return the ids of rules and scripts with changed approved content."""
     gone = {old.decode("ascii") for old, new in hashes.items() if old != new}
     gone.update(one.path.rpartition("/")[2] for one in todo if one.role == COPY)
     return sorted({id for _, id, sha256 in approvals.approved(place.home) if sha256 in gone})
 
 
 def transcripts(found: Finder, env: Dict[str, str], folders: Iterable[str]) -> List[str]:
-    """Return the paths of the host's transcripts that hold a text; they are the host's, and only
-    read.
+    """Return the paths of the host's transcripts with a text.
 
-    folders: those to look into, of its `projects`.
+    They are the host's, and only read. folders: those of its `projects` to search.
     """
     roots = [root + "/" + folder for root in transcript.roots(env) for folder in folders]
     return [path for path, _ in _traces(found, _listed(roots))[1]]

@@ -45,8 +45,9 @@ BITS = 0o077  # what others may do
 def examine(
     place: layout.Place, settings: config.Config, env: dict[str, str], now: float
 ) -> list[Finding]:
-    """Run every check and return its findings in a fixed order; a check that fails is a WARN
-    itself.
+    """Run every check and return its findings in order.
+
+    A check that fails is a WARN itself.
     """
     store = Store(place, settings, now)
     # three of the checks look at all files, three at what they say
@@ -100,7 +101,7 @@ def _of_door(
 
 
 def added(place: layout.Place, settings: config.Config) -> Iterator[Finding]:
-    """Say of each tier that a person added whether it can be read, and what in it is left out."""
+    """Report each added tier, unreadable ones and skipped files."""
     for tier in otherfiles.added(place, settings):
         state = tier.state()
         left = state["skipped"]
@@ -131,7 +132,7 @@ def added(place: layout.Place, settings: config.Config) -> Iterator[Finding]:
 
 
 def merging(place: layout.Place, env: dict[str, str]) -> Iterator[Finding]:
-    """Say where the next merge of two who forgot records would be a conflict."""
+    """Report where the next merge of two archives' logs would conflict."""
     log = "%s/%s/%s" % (place.shared, archive.FOLDER, archive.LOG)
     if (
         place.git
@@ -151,7 +152,7 @@ def merging(place: layout.Place, env: dict[str, str]) -> Iterator[Finding]:
 
 
 def log(place: layout.Place, now: float) -> Iterator[Finding]:
-    """Say what failed in hooks within a week, and which faults of dayleaf's own left a log."""
+    """Report hook failures of the last week and logs of bugs."""
     rows = _json_lines(place.home + "/log/errors.jsonl")[0]
     bugs = sorted(name for name in accounts.listed(place.home + "/log") if name.startswith("bug-"))
     recent = [row for row in rows if now - (clock.parse(str(row.get("t"))) or 0.0) < RECENT]
@@ -182,8 +183,9 @@ def log(place: layout.Place, now: float) -> Iterator[Finding]:
 
 
 def _json_lines(path: str) -> tuple[list[dict[str, Any]], int]:
-    """Read a JSONL file: its objects, and how many lines are none; an absent file has neither.
-    Raises OSError.
+    """Read a JSONL file: (objects, number of invalid lines).
+
+    ([], 0) for an absent file. Raises OSError.
     """
     try:
         data = files.read(path, 16 << 20)
@@ -203,7 +205,7 @@ def _json_lines(path: str) -> tuple[list[dict[str, Any]], int]:
 
 
 def ledgers(place: layout.Place) -> Iterator[Finding]:
-    """Check that each ledger can be read, is whole, and cannot be written by others."""
+    """Check that each ledger is readable, whole and protected."""
     for name in ("trust.jsonl", "spend.jsonl"):
         path = place.home + "/" + name
         try:
@@ -237,7 +239,7 @@ def ledgers(place: layout.Place) -> Iterator[Finding]:
 
 
 def _outcomes(each: ledger.Ledger) -> Iterator[Finding]:
-    """Check a ledger of uses and outcomes; nothing is said where there is none yet."""
+    """Check a ledger of uses and outcomes, if it exists."""
     if not files.exists(each.path):
         return
     if not os.access(each.path, os.R_OK | os.W_OK):
@@ -272,7 +274,10 @@ def _outcomes(each: ledger.Ledger) -> Iterator[Finding]:
 
 
 def ends(place: layout.Place) -> Iterator[str]:
-    """Yield the ledgers and logs whose last line has no end, since its writer was killed."""
+    """Yield the ledgers and logs with an unfinished last line.
+
+    Their writer was killed.
+    """
     named = [place.home + "/" + name for name in ("trust.jsonl", "spend.jsonl", "log/errors.jsonl")]
     named += [each.path for each in ledger.ledgers(place)] + [
         journal.path(place),
@@ -292,13 +297,13 @@ def ends(place: layout.Place) -> Iterator[str]:
 
 
 def torn(place: layout.Place) -> Iterator[Finding]:
-    """Name the ledgers and logs whose last line has no end."""
+    """Report the ledgers and logs with an unfinished last line."""
     for path in ends(place):
         yield Finding(WARN, "ledgers", "%s ends with an unfinished line" % path, FIX)
 
 
 def undoing(place: layout.Place) -> Iterator[Finding]:
-    """Say whether the last upkeep came to its end; nothing where there was none."""
+    """Report whether the last upkeep finished, if there was any."""
     if not files.exists(journal.path(place)):
         return
     try:
@@ -319,9 +324,7 @@ def undoing(place: layout.Place) -> Iterator[Finding]:
 
 
 def captures(place: layout.Place, env: dict[str, str], now: float) -> Iterator[Finding]:
-    """Name captures that were cut short, and sessions whose transcripts hold more than their
-    checkpoints.
-    """
+    """Report interrupted captures and sessions with incomplete checkpoints."""
     from memory.capture import recovery
 
     cut = attempts.unfinished(place, now)
@@ -350,7 +353,7 @@ def captures(place: layout.Place, env: dict[str, str], now: float) -> Iterator[F
 
 
 def _captured(found: Lost) -> str:
-    """Say that nothing waits, and of which sessions nothing is known."""
+    """Describe complete captures, and the sessions without a transcript."""
     said = ["every session whose transcript stands has its checkpoint"]
     if found.gone:
         said.append(
@@ -366,7 +369,7 @@ def _captured(found: Lost) -> str:
 
 
 def logs(place: layout.Place) -> Iterator[Finding]:
-    """Say how much room the receipts take."""
+    """Report the size of the receipts."""
     number = size = 0
     for _, _, stat in walk.below(place.home + "/log/receipts"):
         if walk.is_regular(stat):
@@ -383,8 +386,9 @@ def logs(place: layout.Place) -> Iterator[Finding]:
 
 
 def leftovers(place: layout.Place, now: float) -> Iterator[str]:
-    """Yield temporary files of writers that are gone, and damaged indexes that were moved aside an
-    hour ago or longer.
+    """Yield temporary files of dead writers and old damaged indexes.
+
+    Indexes that were moved aside an hour ago or longer.
     """
     roots = [
         *(root for _, root in place.tiers()),
@@ -406,8 +410,9 @@ def leftovers(place: layout.Place, now: float) -> Iterator[str]:
 
 
 def _is_left(path: str, now: float, derived: bool = False) -> bool:
-    """Tell whether a file is a leftover.  derived: it stands among what is derived, where a damaged
-    one was moved aside.
+    """Tell whether a file is a leftover.
+
+    derived: whether it is among derived files, where damaged ones are moved aside.
     """
     name, damaged = path.rpartition("/")[2], derived and path.endswith(".damaged")
     if not (damaged or name.startswith(files.TEMP)):
@@ -420,7 +425,10 @@ def _is_left(path: str, now: float, derived: bool = False) -> bool:
 
 
 def _upkeep(store: Store, walked: walk.Listing) -> Iterator[Finding]:
-    """Say whether a run of upkeep is worth it.  walked: the files of the store's place."""
+    """Report whether a run of upkeep is worth it.
+
+    walked: the files of the store's place.
+    """
     seen = figures.outlook(store, lambda: list(store.each()), walked)
     said = (
         "not counted yet"
@@ -436,7 +444,7 @@ def _upkeep(store: Store, walked: walk.Listing) -> Iterator[Finding]:
 
 
 def temps(place: layout.Place, now: float) -> Iterator[Finding]:
-    """Name what killed writers left behind, and the caches of workspaces that are gone."""
+    """Report leftover temporary files and caches of deleted workspaces."""
     left = list(leftovers(place, now))
     if left:
         number = plaintext.count(len(left), "temporary file")
@@ -457,8 +465,9 @@ def temps(place: layout.Place, now: float) -> Iterator[Finding]:
 
 
 def orphans(place: layout.Place, now: float) -> Iterator[str]:
-    """Yield the caches of workspaces that have no private tier, no receipts, and no change for 30
-    days.
+    """Yield the caches of workspaces unused for 30 days.
+
+    They have no private tier, no receipts, and no change.
     """
     for key in sorted(accounts.listed(place.home + "/cache")):
         folder = place.home + "/cache/" + key
@@ -474,7 +483,7 @@ def orphans(place: layout.Place, now: float) -> Iterator[str]:
 
 
 def _changed(folder: str) -> float:
-    """Return when something in a directory was last changed: seconds since the epoch."""
+    """Return the last change in a directory, seconds since the epoch."""
     return max(
         (stat.st_mtime for _, _, stat in walk.below(folder) if not isinstance(stat, OSError)),
         default=0.0,
@@ -485,10 +494,10 @@ def _changed(folder: str) -> float:
 
 
 def mend(place: layout.Place, now: float) -> list[str]:
-    """Mend what is safe to mend; return a line for each thing that was done, or begins with `not `
-    where it could not be.
+    """Mend the safe faults; return a line for each.
 
-    now: seconds since the epoch.  A second run finds nothing.
+    A line that begins with `not ` is a failure. now: seconds since the epoch. A second run finds
+    nothing.
     """
     steps: tuple[Callable[[], Iterator[str]], ...] = (
         lambda: _close(place),
@@ -511,7 +520,7 @@ def mend(place: layout.Place, now: float) -> list[str]:
 
 
 def _close(place: layout.Place) -> Iterator[str]:
-    """Close the home and what is in it to others, where it is the user's own."""
+    """Remove the access of other users to dayleaf's home."""
     if os.name == "nt" or not files.is_folder(place.home):
         return
     mode = os.stat(place.home).st_mode
@@ -533,14 +542,17 @@ def _close(place: layout.Place) -> Iterator[str]:
 
 
 def _end_lines(place: layout.Place) -> Iterator[str]:
-    """End a torn last line, so that the next one stands alone; readers pass over the torn one."""
+    """End unfinished last lines, so that the next line stands alone.
+
+    Readers skip the torn line.
+    """
     for path in list(ends(place)):
         files.append(path, b"\n")
         yield "closed the unfinished last line of %s" % path
 
 
 def _sweep(place: layout.Place, now: float) -> Iterator[str]:
-    """Delete leftovers, and the caches of workspaces that are gone."""
+    """Delete leftovers, and the caches of deleted workspaces."""
     left = list(leftovers(place, now))
     gone = sum(files.remove(path) for path in left)
     if gone:
@@ -554,7 +566,7 @@ def _sweep(place: layout.Place, now: float) -> Iterator[str]:
 
 
 def _index(place: layout.Place, now: float) -> Iterator[str]:
-    """Bring the index up to date, or build it anew where it is missing or damaged."""
+    """Refresh the index, or build a missing or damaged index."""
     found = figures.index_state(place)
     damaged = found["state"] == "damaged" or not found.get("whole", True)
     if found["state"] == "missing" and not any(files.is_folder(root) for _, root in place.tiers()):

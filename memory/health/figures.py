@@ -66,7 +66,7 @@ NO_VECTORS = {
 
 
 def vectors(place: layout.Place) -> dict[str, Any]:
-    """Return how the vectors of a place stand; nothing but zeros where their door is not there."""
+    """Return the state of a place's vectors, zeros without the door."""
     found = registry.optional("vectors", "state")
     return dict(found(place)) if found else dict(NO_VECTORS)
 
@@ -74,11 +74,10 @@ def vectors(place: layout.Place) -> dict[str, Any]:
 def state(place: layout.Place, settings: config.Config, now: float) -> dict[str, Any]:
     """Return the state of a place as plain data.
 
-    claimed: the workspace that the directory says it is and nothing proves, or "".  records: counts
-    by kind and tier.  contextTags: with the weight and origin of each.  index: `state` fresh |
-    stale | missing | damaged, with the command that mends it in `remedy`.  skipped: files that gave
-    no record, with line, reason and
-    remedy.
+    claimed: the workspace that the directory claims without a proof, or "". records: counts by kind
+        and tier. contextTags: with the weight and origin of each. index: `state` fresh | stale |
+        missing | damaged, with the command that mends it in `remedy`. skipped: files that gave no
+        record, with line, reason and remedy.
     """
     store = Store(place, settings, now)
     counts: dict[str, dict[str, int]] = {kind: {} for kind in layout.FOLDERS}
@@ -122,8 +121,9 @@ def state(place: layout.Place, settings: config.Config, now: float) -> dict[str,
 
 
 def _indexed(store: Store, rows: Sequence[Doc], walked: walk.Listing) -> Iterator[Doc | Record]:
-    """Yield a document for each record, as a fresh index has it, and read what is in none, so that
-    `skipped` names it.
+    """Yield each record's document from the index, or its file.
+
+    Unindexed files are read, so that `skipped` names them.
     """
     by_name = {row.name: row for row in rows}
     return store.each_by(
@@ -132,18 +132,19 @@ def _indexed(store: Store, rows: Sequence[Doc], walked: walk.Listing) -> Iterato
 
 
 def index_state(place: layout.Place, walked: walk.Listing | None = None) -> dict[str, Any]:
-    """Return the figures of a place's index: path, sizes, generation, counts, and whether it is
-    behind the files.
+    """Return the figures of a place's index.
 
-    Files are compared as recall compares them; `dayleaf index verify` compares contents.  walked:
-    the place's files, where they were just listed.
+    Path, sizes, generation, counts, and whether it is behind the files. Files are compared as
+    recall compares them; `dayleaf index verify` compares contents. walked: the place's files, where
+    they were just listed.
     """
     return _index(place, walked or walk.Listing(place))[0]
 
 
 def _index(place: layout.Place, walked: walk.Listing) -> tuple[dict[str, Any], list[Doc] | None]:
-    """Return the figures of a place's index and, where it is fresh, the first document of each
-    record.
+    """Return an index's figures and its records' first documents.
+
+    None for the documents where it is not fresh.
     """
     path = indexview.segment_path(place)
     value: dict[str, Any] = {"path": path, "tokeniser": tokeniser.VERSION}
@@ -200,10 +201,10 @@ def _opened(found: indexview.Index, path: str, walked: walk.Listing) -> dict[str
 
 
 class Outlook(NamedTuple):
-    """What upkeep would do, in few words, as far as it is known without much work.
+    """A short forecast of upkeep.
 
-    due: "" where it is not worth a run.  changes: how many, -1 where nobody counted.  counted: the
-    day of that, "" for today.
+    due: "" where it is not worth a run. changes: how many, -1 where not counted. counted: the day
+        of the count, "" for today.
     """
 
     due: str
@@ -214,12 +215,11 @@ class Outlook(NamedTuple):
 def outlook(
     store: Store, read: Callable[[], Sequence[Record]], walked: walk.Listing | None = None
 ) -> Outlook:
-    """Say what a plan would do: as it was counted for these very files, else counted anew where
-    they are few.
+    """Forecast the next upkeep.
 
-    read: gives the store's records.  walked: the place's files, where they were just listed.
-    Format of `<scope>.due`, sealed, derived: {"v": 1, "files": SHA-256 of names, sizes and times,
-    "day", "due", "changes"}.
+    As counted for these very files, else counted anew where they are few. read: returns the store's
+    records. walked: the place's files, where they were just listed. Format of `<scope>.due`,
+    sealed, derived: {"v": 1, "files": SHA-256 of names, sizes and times, "day", "due", "changes"}.
     """
     files_now, number = _stamp(walked or walk.Listing(store.place))
     try:
@@ -240,8 +240,9 @@ def outlook(
 
 
 def keep_outlook(store: Store, found: housekeeping.Plan) -> None:
-    """Write down what a whole plan would do, for `outlook`, where it cost some work; a failure
-    costs only the next count.
+    """Cache a plan's summary for `outlook`, for larger stores.
+
+    A failure costs only the next count.
     """
     stamp, number = _stamp(walk.Listing(store.place))
     if number > FEW_FILES:
@@ -263,7 +264,7 @@ def _due_path(store: Store) -> str:
 
 
 def _stamp(walked: walk.Listing) -> tuple[str, int]:
-    """Return (what stands for the files of a place as they are, how many there are)."""
+    """Return (a hash of a place's files, their number)."""
     found = sorted((name, size, mtime) for name, _, mtime, size in walked.found)
     return files.sha256(repr(found).encode()), len(found)
 
@@ -272,7 +273,7 @@ def _stamp(walked: walk.Listing) -> tuple[str, int]:
 
 
 class Session(NamedTuple):
-    """What one session got: its id, its first instant, and its receipts of starts and prompts."""
+    """A session with its first instant and its receipts."""
 
     name: str
     began: float
@@ -284,9 +285,9 @@ def figures(
 ) -> dict[str, Any]:
     """Count records, pushes, uses and times of some workspaces.
 
-    places: the present one first; records of the global tier count in it alone.  now: seconds since
-    the epoch.  since: of what happened only what is not older (seconds since the epoch); records
-    are counted all, `new` says how many are not older.
+    places: the present one first; records of the global tier count in it alone. now, since: seconds
+        since the epoch. since: older events do not count; records are counted all, and `new` counts
+        those not older.
     """
     found = [
         record for place in places for record in _records(place, settings, now, place is places[0])
@@ -340,8 +341,9 @@ def figures(
 def _records(
     place: layout.Place, settings: config.Config, now: float, everyone: bool
 ) -> Iterator[Head]:
-    """Yield the heads of the records of a workspace, a double id once.  everyone: those of the
-    global tier too.
+    """Yield the heads of a workspace's records, without double ids.
+
+    everyone: records of the global tier too.
     """
     seen: set[str] = set()
     for record in heads(Store(place, settings, now), now):
@@ -351,8 +353,9 @@ def _records(
 
 
 def _weeks(found: Sequence[Head], now: float) -> list[dict[str, Any]]:
-    """Return how many records were made in each of the last weeks, from Monday on, the oldest
-    first.
+    """Return the number of new records in each of the last weeks.
+
+    Weeks begin on Monday, the oldest first.
     """
     monday = clock.midnight(now) - clock.weekday(now) * clock.DAY
     made = Counter(int((record.created - monday) // WEEK) for record in found)
@@ -381,13 +384,18 @@ def _sessions(place: layout.Place, since: float) -> Iterator[Session]:
 
 
 def _tokens(row: dict[str, Any]) -> int:
-    """Return the tokens of a block; older receipts have its characters alone, four to a token."""
+    """Return the tokens of a pushed block.
+
+    Older receipts have only its characters, four to a token.
+    """
     return _whole(row["tokens"]) if "tokens" in row else -(-_whole(row.get("chars")) // 4)
 
 
 def _used(sessions: Sequence[Session], uses: Sequence[tuple[str, str, str]]) -> dict[str, Any]:
-    """Count what prompts got (learnings, rules, passages) and how many of these were used in the
-    same turn; and the subagents whose prompts got something.  uses: see `_ranks`.
+    """Count the records given to prompts and their uses.
+
+    Learnings, rules and passages, used in the same turn; and the subagents whose prompts got
+    something. uses: see `_ranks`.
     """
     known = set(uses)
     items = [
@@ -443,10 +451,9 @@ def _pushes(sessions: Sequence[Session], uses: Sequence[tuple[str, str, str]]) -
 def _ranks(
     sessions: Sequence[Session], uses: Sequence[tuple[str, str, str]]
 ) -> list[dict[str, Any]]:
-    """Count, for each rank, the records pushed at it and how many of these were then used; the last
-    rank takes the rest.
+    """Count pushed and used records by rank.
 
-    uses: 8 hex of the session and of the prompt, and the record's id.
+    The last rank takes the rest. uses: 8 hex of the session and of the prompt, and the record's id.
     """
     pushed: Counter[int] = Counter()
     used: Counter[int] = Counter()
@@ -469,7 +476,10 @@ def _ranks(
 def _times(
     sessions: Sequence[Session], places: Sequence[layout.Place], since: float
 ) -> dict[str, Any]:
-    """Return for each event its runs, median and 95th percentile in milliseconds, and histogram."""
+    """Return runs, median, 95th percentile and histogram by event.
+
+    In milliseconds.
+    """
     times: dict[str, list[int]] = {}
     for session in sessions:
         for row in session.rows:
@@ -492,8 +502,9 @@ def _times(
 
 
 def histogram(values: Sequence[int]) -> list[dict[str, Any]]:
-    """Count the values in each step of UPTO, from the first to the last that holds one; `upto` is
-    None above all.
+    """Count the values in each step of UPTO.
+
+    From the first to the last step with a value; `upto` is None above all.
     """
     steps = [
         next((at for at, top in enumerate(UPTO) if value <= top), len(UPTO)) for value in values
@@ -510,7 +521,7 @@ def histogram(values: Sequence[int]) -> list[dict[str, Any]]:
 
 
 def percentile(values: Sequence[int], percent: int) -> int:
-    """Return the nearest-rank percentile of some values; 0 for none."""
+    """Return the nearest-rank percentile of some values, 0 for none."""
     ordered = sorted(values)
     return ordered[max(0, -(-len(ordered) * percent // 100) - 1)] if ordered else 0
 
@@ -523,8 +534,9 @@ def _whole(value: Any) -> int:
 
 
 def _books(place: layout.Place, everyone: bool) -> Sequence[ledger.Ledger]:
-    """Return the ledgers of a workspace; the global tier's belongs to every one, and counts in the
-    first alone.
+    """Return the ledgers of a workspace.
+
+    The global tier's belongs to all, and counts in the first alone.
     """
     return ledger.ledgers(place)[: 2 if everyone else 1]
 
@@ -543,8 +555,9 @@ def _uses(place: layout.Place, since: float, everyone: bool) -> Iterator[tuple[s
 def _folded(
     places: Sequence[layout.Place], settings: config.Config, now: float, ids: set[str]
 ) -> dict[str, int]:
-    """Return how often each record was used ever; what was merged counts for the record that stands
-    for it.
+    """Return the number of all uses of each record.
+
+    Uses of merged records count for their successors.
     """
     tallies = []
     for place in places:
@@ -559,9 +572,10 @@ def _folded(
 
 
 def spending(home: str, settings: config.Config, now: float) -> dict[str, Any]:
-    """Return today's model calls (UTC) beside their caps, and those of the last days by provider.
+    """Return today's model calls and the last days' by provider.
 
-    home: dayleaf's directory.  now: seconds since the epoch.  Raises OSError.
+    Today's (UTC) beside their caps. home: dayleaf's directory. now: seconds since the epoch. Raises
+    OSError.
     """
     spent = spend.today(home, now)
     calls, tokens = int(settings["distill.dailyCalls"]), spend.MOST_TOKENS

@@ -39,7 +39,7 @@ _OWN = ("id", "query", "expect", "expected")
 
 
 class Golden(NamedTuple):
-    """One query: its id, what is asked, the ids that should be found."""
+    """A query with the ids it should find."""
 
     id: str
     query: Query
@@ -47,7 +47,10 @@ class Golden(NamedTuple):
 
 
 class Set(NamedTuple):
-    """A file of golden queries: its path, the queries, the least that each measure should reach."""
+    """A file of golden queries.
+
+    floor: the minimum of each measure.
+    """
 
     path: str
     queries: tuple[Golden, ...]
@@ -61,7 +64,7 @@ def read(path: str, now: float, offset: float) -> Set:
     """Read a file of golden queries.
 
     now: seconds since the epoch, and offset: seconds that local time is ahead of UTC, for options
-    such as `since: 7d`.  Raises StoreError, which names the file, the query and the remedy.
+        such as `since: 7d`. Raises StoreError, which names the file, the query and the remedy.
     """
     try:
         data = files.read(path, LIMIT)
@@ -169,8 +172,9 @@ def _floor(path: str, said: Any) -> dict[str, float]:
 
 
 class Draft(NamedTuple):
-    """One drafted query: its words, the records that it should find, how it was made, the title of
-    what it was made of.
+    """A drafted query.
+
+    expect: the records it should find. how: the way it was made. title: of its source.
     """
 
     words: str
@@ -180,12 +184,12 @@ class Draft(NamedTuple):
 
 
 def draft(records: Sequence[Record], clean: Callable[[Any], Any]) -> list[Draft]:
-    """Draft queries from records: titles reworded, rare technical words of bodies, requests of
-    checkpoints.
+    """Draft queries from records, at most MOST.
 
-    clean: takes secrets out of texts, before a query has their words in another form.  The same
-    records give the same queries, in whatever order they come; MOST at the most.  A session is
-    drafted from by its checkpoints, as recall names it.
+    Titles reworded, rare technical words of bodies, requests of checkpoints. clean: takes secrets
+    out of texts, before a query has their words in another form. The same records give the same
+    queries, in whatever order. A session's queries are made from its checkpoints, as recall names
+    it.
     """
     told = {r.meta.get("conversation") for r in records if r.kind == "checkpoint"}
     usable = [
@@ -248,8 +252,9 @@ def _words(record: Record) -> frozenset[str]:
 def _known(
     titles: Mapping[str, list[Record]], record: Record
 ) -> tuple[list[str], tuple[Record, ...]]:
-    """Return the words of a title and the records that bear it; ([], ()) where they are too few, or
-    these too many.
+    """Return a title's words and its records.
+
+    ([], ()) with too few words or too many records.
     """
     words = scoring.words(plaintext.one_line(record.title))
     same = titles.get(" ".join(scoring.words(record.title)), [record])
@@ -257,7 +262,10 @@ def _known(
 
 
 def _reworded(record: Record, titles: Mapping[str, list[Record]]) -> Draft | None:
-    """Draft a title without a third of its words, one in another form, in another order."""
+    """Draft a title with a third of its words dropped, reordered.
+
+    One word is in another form.
+    """
     words, same = _known(titles, record)
     if not words:
         return None
@@ -279,7 +287,7 @@ def _other_form(word: str) -> str:
 
 
 def _slipped(record: Record, titles: Mapping[str, list[Record]]) -> Draft | None:
-    """Draft the first four words of a title, one of them misspelt."""
+    """Draft the first four words of a title, one misspelt."""
     words, same = _known(titles, record)
     said = " ".join(words[:4])
     slip = scoring.misspelt(said, record.id)
@@ -292,7 +300,7 @@ def _rare(
     held: Mapping[str, frozenset[str]],
     df: Mapping[str, int],
 ) -> Draft | None:
-    """Draft up to three technical words of a body, the rarest."""
+    """Draft the rarest technical words of a body, up to three."""
     plain = " ".join(word.strip("`") for word in technical(plaintext.one_line(record.body)))
     words = sorted(
         dict.fromkeys(plain.lower().split()),
@@ -308,7 +316,7 @@ def _rare(
 
 
 def _request(record: Record) -> str:
-    """Return the first request that a checkpoint tells, on one line; "" for none."""
+    """Return the first request in a checkpoint on one line, or ""."""
     if record.kind != "checkpoint":
         return ""
     return next(
@@ -322,7 +330,7 @@ def _request(record: Record) -> str:
 
 
 def _requested(record: Record, requests: Mapping[str, list[Record]]) -> Draft | None:
-    """Draft what a session was asked for, without its common words."""
+    """Draft a session's request without its common words."""
     said = _request(record)
     words, same = scoring.words(said)[:MOST_WORDS], tuple(requests.get(said, ()))
     return (
@@ -359,7 +367,7 @@ def template(drafts: Sequence[Draft]) -> str:
 
 
 def _quoted(said: str) -> str:
-    """Write text as JSON does, which YAML reads the same way."""
+    """Write text as a JSON string, which YAML reads too."""
     return (
         said
         if said[:1].isalnum() and layout.safe_id(said)

@@ -53,10 +53,10 @@ REFUSED = "%s: git could not list what is staged; check that git runs here, then
 
 
 class Audited(NamedTuple):
-    """What an audit found.
+    """The result of an audit.
 
-    findings: each about a section, in order of sections, then paths and lines.  records: looked at.
-    notes: one line each.
+    findings: each about a section, in order of sections, then paths and lines. records: number
+        looked at. notes: one line each.
     """
 
     findings: list[Finding]
@@ -64,12 +64,12 @@ class Audited(NamedTuple):
     notes: list[str]
 
     def counts(self, sections: Iterable[str]) -> dict[str, int]:
-        """Return how many findings each section has."""
+        """Return the number of findings of each section."""
         return {section: sum(one.about == section for one in self.findings) for section in sections}
 
 
 class _Read(NamedTuple):
-    """The records of a place, and what all sections share."""
+    """The records of a place and the state shared by all sections."""
 
     place: Place
     store: Store
@@ -82,7 +82,7 @@ class _Read(NamedTuple):
     def finding(
         self, section: str, record: Record, line: int, what: str, remedy: str, severity: str = WARN
     ) -> Finding:
-        """Make a finding; a secret in a title or in what is said is taken out."""
+        """Make a finding, with secrets in its texts redacted."""
         from memory.store import redactor
 
         title, what = (
@@ -108,10 +108,10 @@ def audit(
     world: bool = True,
     told: Told = lambda step: None,
 ) -> Audited:
-    """Look at every record of a place, its archive, settings and logs.
+    """Check every record of a place, its archive, settings and logs.
 
-    now: seconds since the epoch.  sections: keys of SECTIONS.  world: with the global tier, the
-    home's settings and logs, which several places share.  told: of the step at work.
+    now: seconds since the epoch. sections: keys of SECTIONS. world: with the global tier, the
+        home's settings and logs, which several places share. told: called with the present step.
     """
     store, (kept, claimed) = Store(place, settings, now), _facts(place, settings)
     by_text = {"secrets", "suspicious"} & set(sections)
@@ -157,8 +157,9 @@ def audit(
 
 
 def _texts(read: _Read, sections: Sequence[str], world: bool) -> Iterator[Finding]:
-    """Look into the bytes of every record, archived ones too for their secrets; then into settings
-    and logs.
+    """Check the bytes of every record, then settings and logs.
+
+    Archived records are checked for secrets.
     """
     from memory.health import recordfaults
 
@@ -186,7 +187,7 @@ def _texts(read: _Read, sections: Sequence[str], world: bool) -> Iterator[Findin
 
 
 def _elsewhere(read: _Read, world: bool) -> Iterator[Finding]:
-    """Look for secrets in the archive, and in what is no record."""
+    """Find secrets in the archive, settings and logs."""
     for letter, move in sorted(read.store.away().values()):
         if letter != GLOBAL or world:
             with suppress(StoreError):
@@ -197,7 +198,7 @@ def _elsewhere(read: _Read, world: bool) -> Iterator[Finding]:
 
 
 def _told_by_text(read: _Read, record: Record, sections: Sequence[str]) -> Iterator[Finding]:
-    """Say what the bytes of a record's file hold; raises StoreError."""
+    """Find the faults in a record's bytes; raises StoreError."""
     found = read.kept.get(record.name, record.checksum, "text") or text_facts(
         read.kept, record, read.store.raw(record.name), read.settings, read.place
     )
@@ -223,8 +224,9 @@ def _told_by_text(read: _Read, record: Record, sections: Sequence[str]) -> Itera
 def text_facts(
     kept: Kept, record: Record, data: bytes, settings: Config, place: Place
 ) -> list[list[tuple[int, str]]]:
-    """Return (line, what) of the secrets in a record's file, and of what is suspicious, and keep
-    them.  data: its bytes.
+    """Return and cache the secrets and suspicious texts of a file.
+
+    Lists of (line, what). data: the file's bytes.
     """
     from memory.health import recordfaults
 
@@ -240,11 +242,10 @@ def text_facts(
 
 
 def look_ahead(store: Store, docs: Sequence[Doc], seconds: float) -> None:
-    """Find out what an audit would of records that none has looked at, the newest first, and keep
-    it.
+    """Cache facts of records not yet audited, the newest first.
 
-    docs: the first document of each record of the store.  seconds: of CPU, after which the rest is
-    left for another time.
+    docs: the first document of each record of the store. seconds: of CPU, after which the rest is
+        left for another time.
     """
     from memory.knowledge import contradictions, duplicates
 
@@ -266,9 +267,9 @@ def look_ahead(store: Store, docs: Sequence[Doc], seconds: float) -> None:
 
 
 def _facts(place: Place, settings: Config) -> tuple[Kept, Kept]:
-    """Return what earlier audits found out about the files of a place, and what they found the
-    records in them to claim: that is as long as they are, and asked for only where one of them
-    changed.
+    """Return the caches of earlier audits: facts and claims.
+
+    The claims are as long as the records, and read only where one of them changed.
     """
     from memory.core import frontmatter, tokeniser
     from memory.distill import digests, units
@@ -312,7 +313,7 @@ def _facts(place: Place, settings: Config) -> tuple[Kept, Kept]:
 
 
 def _loose(read: _Read) -> Iterator[Finding]:
-    """Look for secrets in settings and in the logs that hold text."""
+    """Find secrets in settings and in logs that hold text."""
     from memory.health import recordfaults
 
     home = read.place.home
@@ -335,7 +336,10 @@ def _loose(read: _Read) -> Iterator[Finding]:
 
 
 def _line(read: _Read, record: Record, said: str) -> int:
-    """Find the line of a record's file that names something; 1 where none does."""
+    """Return the line in a record's file that names a text.
+
+    1 where none does.
+    """
     from memory.health import recordfaults
 
     with suppress(StoreError):
@@ -349,7 +353,10 @@ def _line(read: _Read, record: Record, said: str) -> int:
 
 
 def _stale(read: _Read) -> Iterator[Finding]:
-    """Check what learnings, rules, plans and resources name against the working tree."""
+    """Check the claims of learnings, rules, plans and resources.
+
+    Against the working tree.
+    """
     from memory.project import claims
 
     if not read.place.root:
@@ -370,7 +377,7 @@ def _stale(read: _Read) -> Iterator[Finding]:
 
 
 def _unused(read: _Read, notes: list[str]) -> Iterator[Finding]:
-    """Find learnings and documents that could have been shown or used in 90 days, and were not."""
+    """Find learnings and documents not shown or used in 90 days."""
     since = read.now - UNUSED
     first, shown = _shown(read.place, since)
     if first > since:
@@ -406,8 +413,9 @@ def _unused(read: _Read, notes: list[str]) -> Iterator[Finding]:
 
 
 def _shown(place: Place, since: float) -> tuple[float, set[str]]:
-    """Return the instant of the first receipt of a workspace (infinity for none), and the ids shown
-    since an instant.
+    """Return a workspace's first receipt and the ids shown since.
+
+    The instant is infinite without receipts.
     """
     first, shown = float("inf"), set[str]()
     for _, rows in accounts.each(place):
@@ -474,8 +482,9 @@ def _dangling(read: _Read) -> Iterator[Finding]:
 
 
 def _mended(record: Record, edge: Edge, inline: bool) -> str:
-    """Return the command that mends a dangling link.  inline: it stands in the text, where no
-    command takes it out.
+    """Return the command that mends a dangling link.
+
+    inline: the link is in the text, where no command removes it.
     """
     if edge.away:
         return "`dayleaf store restore %s`" % edge.away
@@ -496,7 +505,7 @@ def _path(place: Place) -> str:
 
 
 def _keep(place: Place, result: Audited, now: float) -> None:
-    """Keep the counts; a failure to do so loses nothing."""
+    """Store the counts; a failure loses nothing."""
     with suppress(OSError):
         fastjson.write_sealed(
             _path(place),
@@ -510,9 +519,7 @@ def _keep(place: Place, result: Audited, now: float) -> None:
 
 
 def last(place: Place) -> dict[str, Any]:
-    """Return when the last audit was, how many records it looked at and what it counted; empty
-    where there was none.
-    """
+    """Return the last audit's time, records and counts, {} for none."""
     with suppress(OSError, ValueError, KeyError, TypeError, DayleafError):
         row = fastjson.read_sealed(_path(place))
         if row["v"] == 1:
@@ -528,8 +535,9 @@ def last(place: Place) -> dict[str, Any]:
 
 
 def git(place: Place, env: dict[str, str], *words: str, given: bytes = b"") -> bytes | None:
-    """Ask git of what is committed next, and return what it prints; None where it fails.  given:
-    its stdin.
+    """Return git's output on the next commit, None on failure.
+
+    given: its stdin.
     """
     from memory.store import safegit
 
@@ -549,11 +557,10 @@ def git(place: Place, env: dict[str, str], *words: str, given: bytes = b"") -> b
 def staged_secrets(
     place: Place, env: dict[str, str], allow: Sequence[str]
 ) -> tuple[int, list[Finding]]:
-    """Search what is staged below every `.dayleaf` of a repository; returns (files looked at,
-    secrets by path and line).
+    """Find secrets in the staged files below every `.dayleaf`.
 
-    env: of a hook of git, it names the index that is committed.  allow: strings that may stay.
-    Raises StoreError.
+    Returns (files looked at, findings by path and line). env: of a hook of git, it names the index
+    that is committed. allow: strings that may stay. Raises StoreError.
     """
     if not place.git:
         raise StoreError(
@@ -603,8 +610,9 @@ def staged_secrets(
 
 
 def _contents(place: Place, said: bytes, number: int) -> Iterator[bytes]:
-    """Yield the contents that `git cat-file --batch` told; raises StoreError where one of them is
-    not there.
+    """Yield the contents in the output of `git cat-file --batch`.
+
+    Raises StoreError where one is missing.
     """
     at = 0
     for _ in range(number):

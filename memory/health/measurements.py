@@ -32,12 +32,12 @@ Told = Callable[[str], None]
 
 
 class Measured(NamedTuple):
-    """What a run found.
+    """The result of a run.
 
-    golden: the queries that were asked.  gone: expected ids that are no record, by query.
-    measures: by ranker and name, 0 to 1.  ranks: by query, the rank of each expected id with the
-    main ranker, 0 where it is not among the first ten.  main: that ranker.  notes: lines about
-    rankers that did not run.
+    golden: the queries that were asked. gone: expected ids without a record, by query. measures: by
+        ranker and name, 0 to 1. ranks: by query, the rank of each expected id with the main ranker,
+        0 where it is not among the first ten. main: that ranker. notes: lines about rankers that
+        did not run.
     """
 
     golden: tuple[Golden, ...]
@@ -49,7 +49,7 @@ class Measured(NamedTuple):
 
     @property
     def left_out(self) -> tuple[str, ...]:
-        """The queries that were not asked: no record is left that they expect."""
+        """The queries left out, as none of their records exists."""
         asked = {one.id for one in self.golden}
         return tuple(id for id in self.gone if id not in asked)
 
@@ -57,11 +57,9 @@ class Measured(NamedTuple):
 def present(
     golden: Sequence[Golden], ids: Collection[str], successors: Mapping[str, str]
 ) -> tuple[tuple[Golden, ...], dict[str, tuple[str, ...]]]:
-    """Leave out what is gone: return the queries that still expect a record, and by query the ids
-    that are gone.
+    """Return the queries with existing records, and missing ids by query.
 
-    successors: a merged record's id -> the id of the one that stands for it, which is expected in
-    its place.
+    successors: a merged record's id -> its successor's, which is expected instead.
     """
     known, kept = set(ids), []
     gone: dict[str, tuple[str, ...]] = {}
@@ -87,11 +85,11 @@ def measure(
     offset: float,
     told: Told,
 ) -> Measured:
-    """Ask every golden query of every ranker that can answer.
+    """Ask every golden query of every available ranker.
 
-    env: the environment of a provider of vectors.  now: seconds since the epoch.  offset: seconds
-    that local time is ahead of UTC.  told: hears which ranker is asked.  Raises StoreError where no
-    query is left to ask.
+    env: the environment of a provider of vectors. now: seconds since the epoch. offset: seconds
+        that local time is ahead of UTC. told: called with the present ranker. Raises StoreError
+        where no query is left to ask.
     """
     asked, gone = present(golden.queries, {record.id for record in records}, successors)
     if not asked:
@@ -136,8 +134,9 @@ def _asked(
     offset: float,
     told: Told,
 ) -> tuple[dict[str, dict[str, list[str]]], list[str]]:
-    """Return (answers by ranker and query, lines about rankers that could not answer); see
-    `measure`.
+    """Return answers by ranker and query, and notes on missing rankers.
+
+    See `measure`.
     """
     told(GREP)
     texts = [
@@ -163,7 +162,7 @@ def _asked(
 
 
 def _with(settings: config.Config, without: bool) -> config.Config:
-    """Return settings with the search for misspellings switched off or on."""
+    """Return settings with the search for misspellings on or off."""
     left_out = ["fuzzy"] * without
     return config.Config(
         {**settings.values, WITHOUT: left_out}, settings.sources, settings.problems
@@ -191,8 +190,9 @@ def _answers(
 
 
 def _named(hit: Hit, expected: Sequence[str]) -> Iterator[str]:
-    """Yield the ids that a hit names; that of its session's conversation where it is expected,
-    which is no hit of its own.
+    """Yield the ids in a hit.
+
+    Its session's conversation counts where expected, as it is no hit of its own.
     """
     yield hit.record.id
     if hit.conversation != hit.record.id and hit.conversation in expected:
@@ -203,8 +203,9 @@ def _named(hit: Hit, expected: Sequence[str]) -> Iterator[str]:
 def _by_session(
     found: Sequence[str], expected: Sequence[str], records: Sequence[Record]
 ) -> list[str]:
-    """Let a conversation stand for its session's checkpoint where that is expected, so that the
-    baseline is asked the same.
+    """Replace conversations by their session's expected checkpoint.
+
+    The baseline then answers the same question.
     """
     session = {
         str(r.meta["conversation"]): r.id
@@ -242,8 +243,9 @@ def _semantic(
 def row(
     found: Measured, path: str, settings: config.Config, records: Sequence[Record], now: float
 ) -> dict[str, Any]:
-    """Return what is kept of a run.  path: of the file of golden queries.  now: seconds since the
-    epoch.
+    """Return a run as a row of the log.
+
+    path: of the file of golden queries. now: seconds since the epoch.
     """
     chosen = {key: settings[key] for key in sorted(config.DEFAULTS) if key.startswith(_RANKING)}
     held = "\n".join(sorted("%s %s" % (record.name, record.checksum) for record in records))
@@ -270,7 +272,10 @@ def last(place: layout.Place, path: str) -> dict[str, Any]:
 
 
 def keep(place: layout.Place, run: dict[str, Any]) -> None:
-    """Add a run to the log, and drop the oldest beyond KEPT; raises OSError."""
+    """Add a run to the log, and drop the oldest beyond KEPT.
+
+    Raises OSError.
+    """
     lines = [fastjson.dump(one) + "\n" for one in [*_runs(place), run][-KEPT:]]
     files.replace(place.cache + "/evals.jsonl", "".join(lines).encode("ascii"), synced=False)
 
@@ -290,10 +295,10 @@ def _runs(place: layout.Place) -> list[dict[str, Any]]:
 
 
 def moved(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the expected records whose rank has changed since an earlier run, losses first;
-    queries that changed are left out.
+    """Return the expected records with a changed rank, losses first.
 
-    A row has `query`, `id`, `before` and `after`; rank 0: not among the first ten.
+    Changed queries are left out. A row has `query`, `id`, `before` and `after`; rank 0: not among
+    the first ten.
     """
     if before.get("main") != after["main"]:
         return []
@@ -322,8 +327,9 @@ def moved(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[dict[str,
 
 
 def changed(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
-    """Say what else has changed since an earlier run: the settings, the records, the queries, the
-    ranker.
+    """Return the other changes since an earlier run.
+
+    The settings, the records, the queries, the ranker.
     """
     queries = {id: one[0] for id, one in after["queries"].items()} != {
         id: one[0] if isinstance(one, list) and one else "" for id, one in before["queries"].items()

@@ -19,9 +19,9 @@ MEASURED = 20  # newest conversations whose tokens are counted
 
 
 def follow_up(store: Store, written: generation.Written) -> list[str]:
-    """Give a session's checkpoint the title of its note, and keep lessons and wishes.
+    """Give a checkpoint its note's title; keep lessons and wishes.
 
-    Return the names of the records that changed.  Raises StoreError, OSError.
+    Returns the names of the records that changed. Raises StoreError, OSError.
     """
     named = generation.give_title(store, written.record)
     changed = lessons.keep(store, written.record, written.note.items)
@@ -30,10 +30,10 @@ def follow_up(store: Store, written: generation.Written) -> list[str]:
 
 
 def of_session(store: Store, session: str, said: str) -> tuple[generation.Written, list[str]]:
-    """Keep the note that a session's own model wrote.
+    """Keep a note written by a session's own model.
 
-    Return it with the names of the records that changed.  said: the note as JSON.  Raises
-    StoreError where the session has no conversation, ProviderError where nothing stands in it.
+    Returns it with the names of the records that changed. said: the note as JSON. Raises StoreError
+    where the session has no conversation, ProviderError for an empty note.
     """
     name = progress.head("%s/sessions/%s.json" % (store.place.cache, session)).get("talk")
     if not isinstance(name, str) or not name.startswith("p/"):
@@ -43,14 +43,17 @@ def of_session(store: Store, session: str, said: str) -> tuple[generation.Writte
 
 
 def answer(home: str) -> None:
-    """Remember that the user decided about notes, so that no start asks; raises OSError."""
+    """Remember that the user decided about notes.
+
+    No start asks again. Raises OSError.
+    """
     files.replace(home + signs.ASKED, b"")
 
 
 def mean_tokens(store: Store, least: int = 1) -> int:
-    """Return the mean tokens that the newest conversations cost a model.
+    """Return a model's mean tokens for the newest conversations.
 
-    least: conversations worth a note; with fewer it returns 0.
+    least: conversations worth a note; 0 with fewer.
     """
     sizes = []
     for talk in _newest_talks(store):
@@ -61,7 +64,7 @@ def mean_tokens(store: Store, least: int = 1) -> int:
 
 
 def _newest_talks(store: Store) -> Iterator[Record]:
-    """Yield the conversations that are worth a note, the newest first."""
+    """Yield the conversations worth a note, the newest first."""
     root = "%s/%s" % (store.place.private, FOLDERS["conversation"])
     days = sorted(os.listdir(root), reverse=True) if files.is_folder(root) else []
     for day in (day for day in days if files.is_folder(root + "/" + day)):

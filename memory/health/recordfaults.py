@@ -39,8 +39,9 @@ _PROBLEM = re.compile(r"line (\d+): (.*)", re.S)
 
 
 class Known(NamedTuple):
-    """What links may name, here and in the archives, and the names of the files that bear each
-    id.
+    """The names that links may use.
+
+    targets: of records here. away: of archived ones. names: the files of each id.
     """
 
     targets: relations.Names
@@ -49,7 +50,10 @@ class Known(NamedTuple):
 
 
 def known(store: Store, found: Iterable[Record]) -> Known:
-    """Gather what the records of a store may be linked by.  found: its records."""
+    """Gather the names that links may use.
+
+    found: the store's records.
+    """
     nodes: list[relations.Node] = []
     names: dict[str, list[str]] = {}
     for record in found:
@@ -61,7 +65,10 @@ def known(store: Store, found: Iterable[Record]) -> Known:
 
 
 def everything(store: Store) -> tuple[int, list[Finding]]:
-    """Check every record of a store's tiers; returns (files looked at, faults by path and line)."""
+    """Check every record of a store's tiers.
+
+    Returns (files looked at, faults by path and line).
+    """
     found = list(store.each())
     skipped = [
         Finding(FAIL, ABOUT, one.reason, one.remedy, _path(store.place, one.name), max(one.line, 1))
@@ -80,10 +87,9 @@ def everything(store: Store) -> tuple[int, list[Finding]]:
 
 
 def some(store: Store, given: Sequence[str]) -> tuple[int, list[Finding]]:
-    """Check files by their paths, in the store or outside; returns (files looked at, faults by path
-    and line).
+    """Check files by their paths, in the store or outside.
 
-    Raises UsageError for one that cannot be read.
+    Returns (files looked at, faults by path and line). Raises UsageError for an unreadable file.
     """
     found = list(store.each())
     linked, out = known(store, found), list[Finding]()
@@ -118,8 +124,8 @@ def one(
 ) -> list[Finding]:
     """Check one file.
 
-    name: its name in the index, or the one it would have.  path: for the faults.  linked: what
-    `known` returned.  secrets: look for these too.
+    name: its name in the index, or the one it would have. path: for the faults. linked: from
+        `known`. secrets: look for these too.
     """
     if frontmatter.undecodable(data):
         return [Finding(FAIL, ABOUT, "not UTF-8 text", "save it as UTF-8", path, 1)]
@@ -174,7 +180,10 @@ Row = tuple[int, bool, str, str]
 
 
 def _read(record: Record, lines: dict[str, int]) -> list[Row]:
-    """Turn the problems that reading found into rows, each at the line of its key."""
+    """Return the problems of reading as rows.
+
+    Each at its key's line.
+    """
     rows = []
     for problem in record.problems:
         match = _PROBLEM.match(problem)
@@ -189,8 +198,9 @@ def _read(record: Record, lines: dict[str, int]) -> list[Row]:
 
 
 def size_rows(record: Record, size: int, raw: Callable[[], bytes]) -> list[Row]:
-    """Report a record that is longer than its readers take.  size: of its file.  raw: gives its
-    file's bytes.
+    """Report a record longer than its readers accept.
+
+    size: of its file. raw: returns its file's bytes.
     """
     if size > READ_LIMIT:
         data = raw()
@@ -227,9 +237,7 @@ def size_rows(record: Record, size: int, raw: Callable[[], bytes]) -> list[Row]:
 
 
 def _keys(record: Record, lines: dict[str, int]) -> list[Row]:
-    """Find keys that look as if they approved something, and do not; and what keeps a rule from
-    being followed.
-    """
+    """Find keys without effect and rules that never bind."""
     rows: list[Row] = []
     if record.kind == "rule" and record.unsure and not record.problems:
         rows.append(
@@ -274,7 +282,10 @@ def _keys(record: Record, lines: dict[str, int]) -> list[Row]:
 
 
 def _versions(record: Record, lines: dict[str, int]) -> list[Row]:
-    """Find versions with a blank, which match no other: `2 .1` is not 2.1."""
+    """Find versions with a blank, which match no other.
+
+    `2 .1` is not 2.1.
+    """
     return [
         (
             lines.get("versions", 1),
@@ -302,7 +313,10 @@ def _hidden(text: str) -> list[Row]:
 
 
 def secret_rows(text: str, allow: Sequence[str], salt: str) -> list[Row]:
-    """Find secrets and private parts.  allow: strings that may stay.  salt: a place's key."""
+    """Find secrets and private parts.
+
+    allow: strings that may stay. salt: a place's key.
+    """
     done = redactor.redact(text, allow, salt)
     rows = []
     for found in done.found:
@@ -374,7 +388,7 @@ def _links(record: Record, text: str, lines: dict[str, int], linked: Known) -> l
 
 
 def line_of(target: str, text: str, start: int) -> int:
-    """Return the line from `start` on that names a target, else `start`."""
+    """Return the line from `start` on with a target, else `start`."""
     return next(
         (
             number
@@ -438,7 +452,7 @@ def _said(record: Record, key: str) -> str:
 
 
 def _active(place: Place, found: Iterable[Record]) -> list[Finding]:
-    """Name each active plan but the newest, which alone counts."""
+    """Report each active plan but the newest, which alone counts."""
     standing = activeplan.active(found)
     return [
         Finding(
@@ -454,7 +468,7 @@ def _active(place: Place, found: Iterable[Record]) -> list[Finding]:
 
 
 def _name(store: Store, path: str) -> str:
-    """Return a file's name as the index has it, or would have it by its folder."""
+    """Return a file's name in the index, or by its folder."""
     real = files.real(path)
     for letter, root in store.roots.items():
         if real.startswith(root + "/"):
@@ -589,8 +603,9 @@ LONG = 1000  # characters from which base64 is a blob whatever it holds
 
 
 def find(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the suspicious sorts of text in a record, each once: its first line from 1, and what it
-    is.
+    """Yield (line, sort) of the suspicious texts in a record.
+
+    Each sort once, with its first line from 1.
     """
     flat = text.lower() if text.isascii() else text.translate(_FOLDED).lower()
     for what, expression, needs in _SORTS:
@@ -607,8 +622,10 @@ def find(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _may_hold(flat: str, needs: Sequence[Sequence[Sequence[str]]]) -> bool:
-    """Tell whether a text in small letters holds what a match needs: rows of groups of words, or
-    what is beyond ASCII.
+    """Tell whether a text holds the words that a match needs.
+
+    flat: the text in lower case. needs: rows of groups of words, one word of each group in some
+        row; without rows any letter beyond ASCII.
     """
     return (
         any(all(any(word in flat for word in group) for group in row) for row in needs)
@@ -618,7 +635,7 @@ def _may_hold(flat: str, needs: Sequence[Sequence[Sequence[str]]]) -> bool:
 
 
 def _is_mentioned(text: str, start: int, end: int) -> bool:
-    """Tell whether a match is only quoted: it stands within backticks or in a fence."""
+    """Tell whether a match is only quoted, in backticks or a fence."""
     line = text.rfind("\n", 0, start) + 1
     after = text.find("\n", end)
     if text.count("`", line, start) % 2 and "`" in text[end : after if after >= 0 else len(text)]:
@@ -627,7 +644,10 @@ def _is_mentioned(text: str, start: int, end: int) -> bool:
 
 
 def _blob(found: str) -> str:
-    """Say what a run of base64 hides; "" for a checksum or a long word."""
+    """Describe the content of a base64 run.
+
+    "" for a checksum or a long word.
+    """
     joined = "".join(found.split())
     if (
         joined.isalpha()

@@ -19,9 +19,9 @@ NAME = re.compile(r"[\w.-]{1,80}", re.A)
 
 
 def newer(root: str, version: str) -> tuple[str, str]:
-    """Return (version, marketplace) of a release that is newer than this copy, else ("", "").
+    """Return (version, marketplace) of a newer release, else ("", "").
 
-    root: the folder of this copy.  version: its own.
+    root: the folder of this copy. version: its own.
     """
     parts = root.replace("\\", "/").rsplit("/", 4)
     if len(parts) < 5 or parts[1] != "cache" or not NAME.fullmatch(parts[2]):
@@ -45,7 +45,7 @@ def _location(plugins: str, marketplace: str) -> str:
 
 
 def _released(location: str, plugin: str) -> str:
-    """Return the version that a marketplace has of a plugin, "" where it tells none."""
+    """Return a marketplace's version of a plugin, or ""."""
     entries = _object(location + MANIFESTS + "marketplace.json").get("plugins")
     entries = entries if isinstance(entries, list) else []
     entry = next(
@@ -59,7 +59,7 @@ def _released(location: str, plugin: str) -> str:
 
 
 def _object(path: str) -> dict[str, Any]:
-    """Return the object in a file of JSON, an empty one where it cannot be read."""
+    """Return the object in a JSON file, {} if unreadable."""
     try:
         value = fastjson.parse(files.read(path, MANIFEST_BYTES))
     except (OSError, ValueError):

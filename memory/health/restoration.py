@@ -30,8 +30,10 @@ SETTINGS = "config.json"
 
 
 class Step(NamedTuple):
-    """A file of a backup, where it goes, and how it stands there: NEW, SAME, DIFFERENT, BEHIND (a
-    ledger that lacks lines) or LEFT (approvals that no person asked for).
+    """A file of a backup and its state at its destination.
+
+    NEW, SAME, DIFFERENT, BEHIND (a ledger that lacks lines) or LEFT (approvals that no person asked
+    for).
     """
 
     kept: Kept
@@ -40,10 +42,10 @@ class Step(NamedTuple):
 
 
 class Target(NamedTuple):
-    """Where a backup goes.
+    """The destination of a backup.
 
-    home: the directory.  shared: the repository's tier, "" for none.  trust: join its approvals.
-    held: its settings may name programs and switch redaction off.
+    home: the directory. shared: the repository's tier, "" for none. trust: join its approvals.
+        held: its settings may name programs and switch redaction off.
     """
 
     home: str
@@ -53,8 +55,10 @@ class Target(NamedTuple):
 
 
 class Restored(NamedTuple):
-    """What a restore did: how many files it wrote, joined and replaced, one line for each that it
-    left, and (path, key, value) of each setting that it held back.
+    """The result of a restore.
+
+    written, joined, replaced: numbers of files. problems: one line for each file left out. held:
+        (path, key, value) of each setting held back.
     """
 
     written: int
@@ -65,8 +69,9 @@ class Restored(NamedTuple):
 
 
 class Held(NamedTuple):
-    """What a restore leaves to a person: (path, key, value) of each setting, and how many decisions
-    of its approvals.
+    """The parts of a backup that a person must decide.
+
+    settings: (path, key, value). decisions: number of approvals.
     """
 
     settings: List[Tuple[str, str, Any]]
@@ -74,8 +79,9 @@ class Held(NamedTuple):
 
 
 def is_empty(home: str) -> bool:
-    """Tell whether a home holds no records or ledgers: only derived files and those of this
-    machine.
+    """Tell whether a home holds no records or ledgers.
+
+    Only derived files and those of this machine.
     """
     away = (*bundle.NOT_KEPT, "log")
     for name, path, _ in walk.below(home, lambda name: name not in away):
@@ -92,7 +98,10 @@ def is_empty(home: str) -> bool:
 
 
 def plan(found: Backup, target: Target) -> List[Step]:
-    """Compare each file of a backup with what is where it would go, in the backup's order."""
+    """Compare each file of a backup with its destination.
+
+    In the backup's order.
+    """
     steps = []
     for kept in found.files:
         top, _, rest = kept.name.partition("/")
@@ -134,8 +143,9 @@ def _is_ledger(name: str) -> bool:
 
 
 def held(path: str, steps: List[Step], target: Target, replace: bool = False) -> Held:
-    """Read from a backup what a restore would leave to a person; arguments as of `apply`.  Raises
-    StoreError.
+    """Return the settings and approvals that a restore holds back.
+
+    Arguments as of `apply`. Raises StoreError.
     """
     wanted = {
         step.kept.name: step
@@ -176,9 +186,9 @@ def apply(
 ) -> Restored:
     """Carry out a plan.
 
-    path: the backup.  tiers: of the target.  now: for the archive's log.  replace: files that
-    differ, too.  told: of (files done, files).  Raises StoreError where the backup is not what it
-    was, OSError.
+    path: the backup. tiers: of the target. now: for the archive's log. replace: files that differ,
+        too. told: called with (files done, files). Raises StoreError where the backup has changed,
+        OSError.
     """
     wanted = {
         step.kept.name: step
@@ -232,10 +242,12 @@ def _is_settings(name: str) -> bool:
 
 
 def _allowed(data: bytes, path: str) -> Tuple[bytes, Dict[str, Any]]:
-    """Return a settings file without what only a person may decide, and that by its keys; what
-    stands at `path` keeps its own.
+    """Split a settings file into free and held settings.
 
-    Raises StoreError where it is no JSON object: nobody knows what a later reader finds in it.
+    Returns the file without the settings that only a person may decide, and these by key.
+
+    Settings present at `path` keep their values. Raises StoreError for a file that is no JSON
+    object: nobody knows what a later reader finds in it.
     """
     there: Dict[str, Any] = {}
     with suppress(OSError, StoreError):
@@ -268,7 +280,10 @@ def _object(data: bytes) -> Dict[str, Any]:
 
 
 def _join(tiers: Tiers, step: Step, data: bytes) -> bool:
-    """Append to a ledger the backup's lines that it lacks; raises OSError, StoreError."""
+    """Append a backup's missing lines to a ledger.
+
+    Raises OSError, StoreError.
+    """
     present = files.read(step.path, WHOLE, follow=False)
     known = frozenset(present.split(b"\n"))
     lines = [line for line in data.split(b"\n") if line and line not in known]
@@ -285,7 +300,7 @@ def _join(tiers: Tiers, step: Step, data: bytes) -> bool:
 
 
 def _decided(data: bytes) -> FrozenSet[Tuple[str, str, str]]:
-    """Return (workspace, id, SHA-256) of each decision in lines of a ledger of approvals."""
+    """Return (workspace, id, SHA-256) of each approval ledger line."""
     return frozenset(
         (str(row.get("workspace")), str(row.get("id")), str(row.get("sha256")))
         for row in fastjson.rows(data)
@@ -293,8 +308,9 @@ def _decided(data: bytes) -> FrozenSet[Tuple[str, str, str]]:
 
 
 def _settle(found: Backup, target: Target) -> None:
-    """Make empty folders again, and give folders that this restore alone has filled their time
-    back.
+    """Create empty folders, and restore the times of folders.
+
+    Only of folders that this restore alone has filled.
     """
     names = {kept.name for kept in found.files}
     for name, _, time in sorted(found.folders, reverse=True):
@@ -316,7 +332,7 @@ def _settle(found: Backup, target: Target) -> None:
 
 
 def counts(steps: List[Step]) -> Dict[str, int]:
-    """Return how many files of a plan are in each state."""
+    """Return the number of a plan's files in each state."""
     return {
         state: sum(step.state == state for step in steps)
         for state in (NEW, SAME, DIFFERENT, BEHIND, LEFT)
@@ -324,7 +340,7 @@ def counts(steps: List[Step]) -> Dict[str, int]:
 
 
 def foreign(found: Backup, target: Target) -> Optional[str]:
-    """Say why a backup's files of a repository cannot be restored here, None where they can."""
+    """Return the reason against restoring a repository's files, or None."""
     number = sum(kept.name.startswith(bundle.SHARED + "/") for kept in found.files)
     if number and not target.shared:
         return (

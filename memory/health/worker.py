@@ -39,8 +39,9 @@ TRIGGERS = {"Stop": "stop", "PreCompact": "pre_compact", "SessionEnd": "session_
 
 
 class Spent(BaseException):
-    """The steps of an event took more CPU time than DEADLINE; raised amid a step, which lets it
-    pass.
+    """An event's steps took more CPU time than DEADLINE.
+
+    Raised within a step, which lets it pass.
     """
 
     strerror = (
@@ -50,7 +51,7 @@ class Spent(BaseException):
 
 
 class Unread(Exception):
-    """A transcript was read in part, since it takes more CPU time than READING."""
+    """A transcript was read in part, within READING seconds of CPU."""
 
     strerror = (
         "the transcript takes more than %d s to read; what was read is written, the "
@@ -59,8 +60,9 @@ class Unread(Exception):
 
 
 class NoNote(Exception):
-    """A model wrote no note.  why: a word.  until: when one is asked again, seconds since the
-    epoch.
+    """A model wrote no note.
+
+    why: a word. until: when a model is asked again, seconds since the epoch.
     """
 
     def __init__(self, why: str, until: float):
@@ -71,8 +73,10 @@ class NoNote(Exception):
 
 
 class Job(NamedTuple):
-    """What the steps of one event share: the hook's payload, where and when it came, the names of
-    the records written since.
+    """The data shared by the steps of one event.
+
+    event: the hook's payload. now, place: when and where it came. written: names of the records
+        written since.
     """
 
     event: Dict[str, Any]
@@ -84,7 +88,7 @@ class Job(NamedTuple):
 
     @property
     def session(self) -> str:
-        """The id of the event's session, "" where it has none."""
+        """The id of the event's session, or ""."""
         return layout.safe_id(self.event.get("session_id"))
 
 
@@ -92,23 +96,24 @@ Step = Tuple[str, Callable[[Job], None]]
 
 
 def work(event: Dict[str, Any], env: Dict[str, str], now: float) -> None:
-    """Do what PreCompact, Stop and SessionEnd leave to the child."""
+    """Run the steps after PreCompact, Stop and SessionEnd."""
     run(TRIGGERS.get(str(event.get("hook_event_name")), "worker"), AFTER_WORK, job(event, env, now))
 
 
 def after_start(event: Dict[str, Any], env: Dict[str, str], now: float) -> None:
-    """Do what SessionStart leaves to the child."""
+    """Run the steps after SessionStart."""
     run("session_start", AFTER_START, job(event, env, now))
 
 
 def after_prompt(event: Dict[str, Any], env: Dict[str, str], now: float) -> None:
-    """Do what UserPromptSubmit leaves to the child."""
+    """Run the steps after UserPromptSubmit."""
     run("prompt", AFTER_PROMPT, job(event, env, now))
 
 
 def job(event: Dict[str, Any], env: Dict[str, str], now: float) -> Job:
-    """Find the place of an event, moved to the workspace that is its own by now, and read its
-    settings.
+    """Find the place of an event and read its settings.
+
+    A place that has a workspace of its own by now is moved there.
     """
     place = layout.locate(env, boundary.project_dir(event, env))
     if place.due or place.claimed:
@@ -119,9 +124,9 @@ def job(event: Dict[str, Any], env: Dict[str, str], now: float) -> Job:
 
 
 def run(event: str, steps: Tuple[Step, ...], todo: Job) -> None:
-    """Run steps in order; a failure is noted as `<event> <step>` and stops none of the others.
+    """Run steps in order; a failure stops none of the others.
 
-    event: the word that logs have for it, such as `session_end`.
+    It is logged as `<event> <step>`. event: its word in logs, such as `session_end`.
     """
     name = ""
     try:
@@ -137,8 +142,9 @@ def run(event: str, steps: Tuple[Step, ...], todo: Job) -> None:
 
 @contextmanager
 def _limited() -> Iterator[None]:
-    """Raise Spent in what runs inside once it has used DEADLINE seconds of CPU; where there are no
-    such timers, never.
+    """Raise Spent after DEADLINE seconds of CPU in the body.
+
+    Never where the system has no such timers.
     """
     import signal
     import threading
@@ -166,8 +172,9 @@ def _limited() -> Iterator[None]:
 
 
 def _capture(todo: Job) -> None:
-    """Write the checkpoint that is due, and note before and after: what never came to its end is
-    said at the next start.
+    """Write the due checkpoint, and log its start and end.
+
+    The next start reports a capture without an end.
     """
     from memory.capture import stretches
 
@@ -208,8 +215,9 @@ def _capture(todo: Job) -> None:
 
 
 def _note_wishes(todo: Job) -> None:
-    """Keep what a prompt says is to hold from now on, and note it for the user, who hears of it at
-    the turn's end.
+    """Store the wishes in a prompt, and note them for the user.
+
+    The user is told at the turn's end.
     """
     prompt = todo.event.get("prompt")
     settings = todo.settings
@@ -245,7 +253,7 @@ def _note_wishes(todo: Job) -> None:
 
 
 def _drop_contrary(todo: Job) -> None:
-    """Archive the waiting wishes whose contrary the user has said since."""
+    """Archive waiting wishes that the user has since contradicted."""
     if any(name.startswith("p/rules/") for name in todo.written):
         from memory.knowledge import lessons
         from memory.store.store import Store
@@ -254,7 +262,7 @@ def _drop_contrary(todo: Job) -> None:
 
 
 def _forget_noted(todo: Job) -> None:
-    """Remember that the user has heard what was noted."""
+    """Delete the note of wishes that the user has seen."""
     if todo.event.get(boundary.HEARD) is True:
         from memory.hook import at_stop
 
@@ -271,14 +279,12 @@ def _settle(todo: Job) -> None:
 
 
 def unarrived(place: Place, session: str, path: str, now: float) -> List[Dict[str, Any]]:
-    """Note the blocks of a session that did not reach the model, each once, and return their
-    receipts.
+    """Note the blocks that did not reach the model; return their receipts.
 
-    The host writes every block that it took into the session's transcript.  Where a receipt's turn
-    stands there and its block does not, the host gave the hook up, or dropped what it said; the
-    line `lost` takes the block's records back, so that a later prompt may have them.
-
-    path: what `transcript.trusted` returned.  now: seconds since the epoch.  Raises OSError.
+    Each once. The host writes every accepted block into the session's transcript. Where a receipt's
+    turn is there without its block, the host gave the hook up or dropped its output; the line
+    `lost` takes the block's records back, so that a later prompt may have them. path: from
+    `transcript.trusted`. now: seconds since the epoch. Raises OSError.
     """
     from memory.hook import receipts
 
@@ -316,7 +322,7 @@ def unarrived(place: Place, session: str, path: str, now: float) -> List[Dict[st
 
 
 def _is_turn(row: Dict[str, Any], data: bytes) -> bool:
-    """Tell whether a receipt is of a prompt that the transcript has."""
+    """Tell whether the transcript has a receipt's prompt."""
     prompt = row.get("prompt")
     return (
         row.get("event") == "prompt"
@@ -327,8 +333,9 @@ def _is_turn(row: Dict[str, Any], data: bytes) -> bool:
 
 
 def _teach_walls(todo: Job) -> None:
-    """Make candidates of the walls that earlier sessions met, at a session's end: by then those
-    records stand.
+    """Make candidates of earlier sessions' walls at a session's end.
+
+    Their records are written by then.
     """
     # of walls.py, which is not loaded where there is none
     noted = "%s/%s.met" % (todo.place.cache, todo.place.scope)
@@ -347,8 +354,9 @@ def _teach_walls(todo: Job) -> None:
 
 
 def _index_written(todo: Job) -> None:
-    """Add the written records to the index: it does not watch a new day's folder, and the next
-    brief may come at once.
+    """Add the written records to the index.
+
+    It does not watch a new day's folder, and the next brief may come at once.
     """
     if todo.written:
         from memory.index import builder
@@ -357,13 +365,16 @@ def _index_written(todo: Job) -> None:
 
 
 def _mark_written(todo: Job) -> None:
-    """Mark stale records again where one was written."""
+    """Mark stale records again after a write."""
     if todo.written:
         _mark(todo)
 
 
 def _embed(todo: Job) -> None:
-    """Give new and changed records their vectors, where a person has made some before."""
+    """Embed new and changed records.
+
+    Only where `index build --embeddings` has made vectors with the same model.
+    """
     if todo.settings["embeddings.provider.command"]:
         from memory.doors import registry
 
@@ -373,7 +384,7 @@ def _embed(todo: Job) -> None:
 
 
 def _write_note(todo: Job) -> None:
-    """Let the model that the user allowed write the note of the session that ended."""
+    """Write the ended session's note with the allowed model."""
     ends = todo.event.get("hook_event_name") == "SessionEnd"
     if ends and todo.settings["notes.provider"] != config.OFF:
         from memory.capture import progress
@@ -383,8 +394,9 @@ def _write_note(todo: Job) -> None:
 
 
 def _write_missing_notes(todo: Job) -> None:
-    """Write the notes of sessions that ended without theirs: those that died, or whose model
-    failed.
+    """Write the notes of sessions that ended without.
+
+    They died, or the model failed.
     """
     if todo.settings.sources["notes.provider"] == "default":
         _measure_notes(todo)
@@ -395,7 +407,7 @@ def _write_missing_notes(todo: Job) -> None:
 
 
 def _measure_notes(todo: Job) -> None:
-    """Measure once what a note of this user's sessions costs, for the question at a later start."""
+    """Measure a note's cost once, for the question at a start."""
     from memory.hook import signs
 
     home = todo.place.home
@@ -444,7 +456,7 @@ def _write_notes(todo: Job, names: List[str]) -> None:
 
 
 def _note_uses(todo: Job) -> None:
-    """Note which of the shown records the session then used."""
+    """Log the shown records that the session used."""
     path = _transcript(todo)
     if path:
         from memory.knowledge import usage
@@ -453,9 +465,7 @@ def _note_uses(todo: Job) -> None:
 
 
 def _transcript(todo: Job) -> str:
-    """Return the transcript of a session that is captured and was shown something, "" for any
-    other.
-    """
+    """Return the transcript of a captured session with receipts, or ""."""
     if not (
         todo.settings["capture.enabled"]
         and todo.session
@@ -471,9 +481,7 @@ def _transcript(todo: Job) -> str:
 
 
 def _mark_said(todo: Job) -> None:
-    """Remember which failures, and which captures that were cut short, the user has heard of by
-    now.
-    """
+    """Remember the failures and interrupted captures that the user saw."""
     from memory.core import attempts
     from memory.hook import signs
 
@@ -496,7 +504,7 @@ def _mark_said(todo: Job) -> None:
 
 
 def _identify(todo: Job) -> None:
-    """Note the path of this workspace, or find the one that a moved repository had."""
+    """Note this workspace's path, or find a moved repository's workspace."""
     from memory.project import adoption
 
     if files.is_folder(todo.place.private):
@@ -511,9 +519,7 @@ def _identify(todo: Job) -> None:
 
 
 def _count(todo: Job) -> None:
-    """Count the start for the handoff that it showed, and give those that waited for it ordinary
-    names.
-    """
+    """Count the start for its handoff, and rename used handoffs."""
     from memory.hook import handoffs
 
     if not todo.session:
@@ -530,21 +536,21 @@ def _count(todo: Job) -> None:
 
 
 def _derive(todo: Job) -> None:
-    """Keep what the project's manifests say, for the prompts and starts to come."""
+    """Cache the facts of the project's manifests for later hooks."""
     from memory.project import manifests
 
     manifests.remember(todo.place)
 
 
 def _recover(todo: Job) -> None:
-    """Capture the sessions that died with work nobody wrote down."""
+    """Capture dead sessions with work not yet written."""
     from memory.capture import recovery
 
     recovery.recover(todo.place, todo.settings, todo.env, todo.now, todo.session)
 
 
 def _refresh(todo: Job) -> None:
-    """Compare every file with the index; a damaged index is built anew."""
+    """Compare every file with the index, and rebuild a damaged one."""
     from memory.hook import indexview
     from memory.index import builder
 
@@ -552,8 +558,9 @@ def _refresh(todo: Job) -> None:
 
 
 def _refresh_stale(todo: Job) -> None:
-    """Compare every file with the index where the hook found one that had changed, or none had
-    looked for long.
+    """Compare every file with the index, if the hook asked.
+
+    It asks where a file had changed, or after a long time.
     """
     if todo.event.get(boundary.STALE) is not False:
         _refresh(todo)
@@ -567,7 +574,10 @@ def _note_walls(todo: Job) -> None:
 
 
 def _read_ledgers(todo: Job) -> None:
-    """Rebuild the files that hooks read in place of the ledgers: they may have been deleted."""
+    """Rebuild the cached ledgers that hooks read.
+
+    They may have been deleted.
+    """
     from memory.store import ledger
 
     for each in ledger.ledgers(todo.place):
@@ -575,15 +585,16 @@ def _read_ledgers(todo: Job) -> None:
 
 
 def _mark(todo: Job) -> None:
-    """Mark the records that are stale, for the hooks."""
+    """Mark the stale records, for the hooks."""
     from memory.project import stalemarks
 
     stalemarks.write(todo.place)
 
 
 def _look_ahead(todo: Job) -> None:
-    """Find out once a day, for some seconds, what an audit would of records that none has looked
-    at: then nobody waits for it.
+    """Cache audit facts of new records, once a day for some seconds.
+
+    Then nobody waits for them.
     """
     path = "%s/%s.facts" % (todo.place.cache, todo.place.scope)
     try:
@@ -609,9 +620,7 @@ def _look_ahead(todo: Job) -> None:
 
 
 def _mark_announced(todo: Job) -> None:
-    """Remember which rules and scripts a repository brings, and whether the user has heard of
-    them.
-    """
+    """Remember a repository's rules and scripts, and whether announced."""
     from memory.hook import announcements
     from memory.knowledge import approvalstate
 
@@ -621,8 +630,9 @@ def _mark_announced(todo: Job) -> None:
 
 
 def _set_up(todo: Job) -> None:
-    """Run `install.sh --runtime` once a day where the runtime is missing; it says what it does in
-    log/setup.log.
+    """Run `install.sh --runtime` once a day while the runtime is missing.
+
+    Its output goes to log/setup.log.
     """
     if files.exists(todo.place.home + "/runtime/bin/python") or not todo.settings["runtime.auto"]:
         return
@@ -653,7 +663,7 @@ def _set_up(todo: Job) -> None:
 
 
 def _find_release(todo: Job) -> None:
-    """Note the newer version that the client's marketplace holds, if any."""
+    """Note a newer version in the client's marketplace, if any."""
     from memory import __version__
     from memory.health import releases
     from memory.hook import signs

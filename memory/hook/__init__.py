@@ -32,12 +32,12 @@ FENCE = "dayleaf-memory"  # the element in which text for the model stands
 
 
 class Strategy:
-    """One row of the table.
+    """A row of the table of strategies.
 
-    suits: tells from (learnings in scope, their tokens) whether the row is the one.
+    suits: tells from (learnings in scope, their tokens, settings) whether the row applies.
     At a session's start: `whole` gives the learnings in full, as many as fit; `topics` names so
-    many topics; `newest` lists the titles of so many learnings.
-    At a prompt: `routed` prefers what belongs to the prompt's category.
+        many topics; `newest` lists the titles of so many learnings.  At a prompt: `routed` prefers
+        what belongs to the prompt's category.
     """
 
     __slots__ = ("name", "newest", "routed", "suits", "topics", "whole")
@@ -55,10 +55,9 @@ class Strategy:
         self.whole, self.topics, self.newest, self.routed = whole, topics, newest, routed
 
     def said(self, given: int, learnings: int) -> str:
-        """Say for `load` what the session's start gives of the learnings in full; "" where it gives
-        none.
+        """Describe for `load` how many learnings the session's start gives.
 
-        given: how many of them fit.
+        given: the number of learnings that fit.  "" where the strategy gives no learning in full.
         """
         if not self.whole or not learnings:
             return ""
@@ -92,13 +91,14 @@ STRATEGIES = (
 
 
 def suited(learnings: int, tokens: int) -> Strategy:
-    """Return the strategy for a number of learnings in scope and their tokens."""
+    """Return the strategy for a number of learnings and tokens."""
     return next(strategy for strategy in STRATEGIES if strategy.suits(learnings, tokens))
 
 
 def named(name: str) -> Strategy:
-    """Return the strategy of a name, as receipts and `load` give it; raises KeyError where there is
-    none.
+    """Return the strategy with a name, as receipts and `load` show it.
+
+    Raises KeyError for an unknown name.
     """
     return {strategy.name: strategy for strategy in STRATEGIES}[name]
 
@@ -149,7 +149,7 @@ _INQUIRING = tuple(
 
 
 def is_asking(prompt: str) -> bool:
-    """Tell whether a prompt asks for what was said or done before."""
+    """Tell whether a prompt asks about earlier words or work."""
     start = _start(prompt)
     if any(said in start for said in _ASKING):
         return True
@@ -159,7 +159,10 @@ def is_asking(prompt: str) -> bool:
 
 
 def is_inquiring(prompt: str) -> bool:
-    """Tell whether a prompt wants to know how something is, or why, and wants nothing done."""
+    """Tell whether a prompt only asks how or why something is.
+
+    Such a prompt wants nothing done.
+    """
     start = _start(prompt)
     if any(said in start for said in _INQUIRING):
         return True
@@ -169,12 +172,15 @@ def is_inquiring(prompt: str) -> bool:
 
 
 def _start(prompt: str) -> str:
-    """Return where people ask in small letters, its blanks single."""
+    """Return the start of a prompt in lower case, blanks single.
+
+    People ask there.
+    """
     return " ".join(prompt[:_ASKED_CHARS].lower().replace("\u2019", "'").split())
 
 
 def _bare(clause: str) -> str:
-    """Return a clause without the words of courtesy that it begins with."""
+    """Return a clause without its opening words of courtesy."""
     while clause.startswith(_POLITE):
         clause = clause.partition(" ")[2]
     return clause
@@ -220,13 +226,16 @@ def handles(text: str) -> List[str]:
 
 
 def is_ticket(name: str) -> bool:
-    """Tell whether a handle is the number of a pull request or an issue, or a ticket's name."""
+    """Tell whether a handle names a ticket, issue or pull request."""
     head, _, number = name.partition("-")
     return name[:1] == "#" or (number.isdigit() and head.isalpha())
 
 
 def _handles(word: str, before: str) -> Sequence[str]:
-    """Return the handles in a word.  before: the word before it, in lower case."""
+    """Return the handles in a word.
+
+    before: the word before it, in lower case.
+    """
     if "://" in word:
         parts = word.split("/")
         return [
@@ -259,7 +268,10 @@ def _handles(word: str, before: str) -> Sequence[str]:
 
 
 def _names(word: str) -> Sequence[str]:
-    """Return of a word the name of a file, or the identifiers of several words."""
+    """Return the file name in a word, else its identifiers.
+
+    Identifiers have several words, such as `verify_token`.
+    """
     file = word.rpartition("/")[2]
     stem, _, end = file.rpartition(".")
     if (
@@ -320,12 +332,16 @@ MODES = {"plan": "design"}  # a permission mode that speaks for a category
 def categories(
     topics: Sequence[Sequence[Any]] = (), learnings: int = 0
 ) -> Dict[str, FrozenSet[str]]:
-    """Return the routing table: CATEGORIES and the project's own topics.
+    """Return the routing table, category -> terms of its words.
 
-    topics: [name, learnings that bear it] of the project, most first; it has so
-    many `learnings`.  A topic that a share of WIDE of them bear is what the project is about and
-    chooses none of them: its words route nowhere.  Any other that FEW bear is a category of its
-    own, unless its words are those of a built-in one.
+    From CATEGORIES, the project's own topics and the setting `load.routes`.
+    routes: `category: word word …` replaces a category's words, or drops the category where no word
+        follows.
+    topics: [name, number of learnings with the topic], most first.
+    learnings: their number in the project.
+    A topic of a share of WIDE of the learnings is what the project is about: its words route
+    nowhere.  Any other topic of at least FEW learnings is a category of its own, unless its words
+    are those of a built-in category.
     """
     if not topics:
         return CATEGORIES
@@ -347,8 +363,11 @@ def categories(
 
 
 def category_of(stems: FrozenSet[str], mode: str, table: Dict[str, FrozenSet[str]]) -> str:
-    """Return the category of a prompt: the one whose words it holds most of, else that of the
-    permission mode, else "".
+    """Return the category whose words a prompt holds most of.
+
+    stems: of the prompt.
+    mode: the host's permission mode, whose category is taken on a tie or without any match.
+    "" for none.
     """
     counts = sorted((-len(stems & words), name) for name, words in table.items())
     if not counts or counts[0][0] == 0 or (len(counts) > 1 and counts[0][0] == counts[1][0]):
@@ -357,8 +376,9 @@ def category_of(stems: FrozenSet[str], mode: str, table: Dict[str, FrozenSet[str
 
 
 class Membership(dict[str, bool]):
-    """Topic -> whether it belongs to a category or is named by the prompt; only candidates' topics
-    are ever asked.
+    """Map topic -> whether a category or the prompt names the topic.
+
+    Computed on demand: only candidates' topics are asked for.
     """
 
     def __init__(self, category: str, words: FrozenSet[str]):

@@ -32,9 +32,9 @@ DIGITS = 16
 
 
 def announcement(place: Place, event: Event) -> List[str]:
-    """Return the line about records that are new in the shared tier, none where there are none.
+    """Return the line about new records in the shared tier, if any.
 
-    event: the hook's; it is marked, so that the worker remembers what was said.
+    event: the hook's; marked, so that the worker remembers the announced contents.
     """
     if not files.is_folder(place.shared) or event.get("agent_id") or not may_have_changed(place):
         return []
@@ -57,7 +57,10 @@ def many(count: int, what: str) -> str:
 
 
 def scripts_waiting(place: Place) -> int:
-    """Return how many scripts wait for approval, as the worker counted them."""
+    """Return the number of scripts that wait for approval.
+
+    As the worker counted them.
+    """
     try:
         words = files.read(place.cache + "/" + place.scope + ".review", 96).split()
     except OSError:
@@ -66,7 +69,7 @@ def scripts_waiting(place: Place) -> int:
 
 
 def digest(data: bytes) -> str:
-    """Return the digits by which a content is known."""
+    """Return the digits that identify a content."""
     return files.sha256(data)[:DIGITS]
 
 
@@ -76,7 +79,7 @@ def seen_path(place: Place) -> str:
 
 
 def seen(place: Place) -> Set[str]:
-    """Return the digits of the known contents."""
+    """Return the digests of the known contents."""
     try:
         return set(files.read(seen_path(place), SEEN_BYTES).decode("ascii", "replace").split())
     except OSError:
@@ -84,13 +87,19 @@ def seen(place: Place) -> Set[str]:
 
 
 def remember(place: Place, digests: Iterable[str]) -> None:
-    """Add contents to the known ones; raises OSError."""
+    """Add the digests of contents to the known contents.
+
+    Raises OSError.
+    """
     lines = "".join(found + "\n" for found in digests)
     files.append(seen_path(place), lines.encode("ascii"))
 
 
 def remember_file(place: Place, path: str) -> None:
-    """Add a record's content to the known ones, if its file is there; raises OSError."""
+    """Add a record's content to the known contents.
+
+    Nothing where its file is gone.  Raises OSError.
+    """
     try:
         data = files.read(path, RECORD_BYTES, follow=False)
     except FileNotFoundError:
@@ -99,7 +108,7 @@ def remember_file(place: Place, path: str) -> None:
 
 
 def may_have_changed(place: Place) -> bool:
-    """Tell whether the shared tier may hold what the list of known contents does not.
+    """Tell whether the shared tier may hold unknown contents.
 
     Whatever brings a record, a pull or a hand, changes git's index or the record's folder.
     """
@@ -119,9 +128,9 @@ def may_have_changed(place: Place) -> bool:
 
 
 def shared_files(place: Place) -> Iterator[Tuple[str, str]]:
-    """Yield (path below the shared tier, absolute path) of its records that git tracks, or all.
+    """Yield (path below the shared tier, absolute path) of tracked records.
 
-    What git does not track yet is the user's own.
+    An untracked file is the user's own.  All records where git's index does not say.
     """
     tracked, looked_at = _tracked(place), 0
     folders = [place.shared + "/" + folder for folder in layout.FOLDERS.values()]
@@ -144,7 +153,10 @@ def shared_files(place: Place) -> Iterator[Tuple[str, str]]:
 
 
 def _count_new(place: Place) -> Tuple[int, int, int]:
-    """Count (records, rules and scripts without a decision) that are not known."""
+    """Return the numbers of unknown (records, rules, scripts).
+
+    Of rules and scripts those without a decision.
+    """
     from memory.core import approvals
 
     decisions, known = approvals.decisions(place.home), seen(place)
@@ -166,7 +178,10 @@ def _count_new(place: Place) -> Tuple[int, int, int]:
 
 
 def _tracked(place: Place) -> Optional[Set[bytes]]:
-    """Return the paths below a `.dayleaf` in git's index, None where it does not say."""
+    """Return the paths below `.dayleaf` in git's index, or None.
+
+    None where the index is unreadable.
+    """
     try:
         data = files.read(place.git + "/index", INDEX_BYTES) if place.git else b""
     except FileNotFoundError:
@@ -192,7 +207,7 @@ def _entries(folder: str, place: Place) -> Iterable[Any]:
 
 
 def _is_new_script(data: bytes, decided: Set[str]) -> bool:
-    """Tell whether a record is of a script without a decision."""
+    """Tell whether a record's script has no decision yet."""
     from memory.core import records
 
     record = records.skim("s/resources/x.md", data, 0.0)

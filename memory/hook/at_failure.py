@@ -126,11 +126,12 @@ _WRAPPERS = frozenset("sudo time env command exec nohup timeout xargs then do el
 
 
 def keys(tool: str, given: str, error: str, roots: Sequence[str] = ()) -> List[str]:
-    """Return what the lines of a failure are known by, each once, in their order.
+    """Return the keys of a failure, each once, in the lines' order.
 
-    tool: of the host.  given: the command, path, pattern or name that it was called with.  error:
-    as it was printed, or the telling line of a record.  roots: the project's directories, whose
-    part of a path is left out.
+    tool: of the host.
+    given: the command, path, pattern or name given to the tool.
+    error: as printed, or the telling line of a record.
+    roots: the project's directories, cut off paths.
     """
     found: Dict[str, bool] = {}
     asked: Optional[List[str]] = None
@@ -157,7 +158,10 @@ def keys(tool: str, given: str, error: str, roots: Sequence[str] = ()) -> List[s
 
 
 def told(error: str) -> List[str]:
-    """Return the lines of an error, each once: of a long one those of its start and of its end."""
+    """Return the distinct lines of an error.
+
+    Of a long error the lines of its start and its end.
+    """
     every = (
         error.replace("<tool_use_error>", "")
         .replace("</tool_use_error>", "")
@@ -177,15 +181,15 @@ def told(error: str) -> List[str]:
 
 
 def is_unstartable(line: str) -> bool:
-    """Tell whether a line says that a tool's own program could not be started."""
+    """Tell whether a line reports a program that could not be started."""
     return "spawn" in line and "ENOENT" in line
 
 
 def words_of(line: str) -> Tuple[bool, str, List[str]]:
-    """Return (whether a line names a place, the linter's rule that it ends with, its words without
-    what varies).
+    """Return (whether a line names a place, linter's rule, masked words).
 
-    A line that a page clipped ends in `…`: its last word is left out, and its rule is "…".
+    The rule is the last word, or "".  Masked words lack what varies between runs.  A line that a
+    page clipped ends in `…`: its last word is left out, and its rule is "…".
     """
     words = line.split()
     placed = False
@@ -215,22 +219,26 @@ def words_of(line: str) -> Tuple[bool, str, List[str]]:
 
 
 def _is_name(word: str) -> bool:
-    """Tell whether a word may name a linter's rule, such as `no-cycle`, `@scope/no-cycle`."""
+    """Tell whether a word may name a linter's rule.
+
+    Such as `no-cycle` or `@scope/no-cycle`.
+    """
     return all(
         part.isalnum() for part in word.lstrip("@").replace("/", "-").replace("_", "-").split("-")
     )
 
 
 def _is_opener(words: List[str]) -> bool:
-    """Tell whether a line's first word says no more than that something failed."""
+    """Tell whether a line's first word only says "error" or "failed"."""
     first = words[0].lower()
     of_npm = first == "npm" and len(words) > 2 and words[1].lower() in _OPENERS
     return first in _OPENERS or first[:6] == "error[" or of_npm
 
 
 def _is_place(word: str) -> bool:
-    """Tell whether a word is a place in a file: `a.go:12:3:`, `a.ts(12,3):`, `(eval):cd:1:`,
-    `12:5`.
+    """Tell whether a word is a place in a file.
+
+    Such as `a.go:12:3:`, `a.ts(12,3):`, `(eval):cd:1:`, `12:5`.
     """
     if word[-2:] == "):" and word[:1] != "(":
         word = word[:-2].replace("(", ":").replace(",", ":")
@@ -244,7 +252,10 @@ def _is_place(word: str) -> bool:
 
 
 def _is_code(word: str) -> bool:
-    """Tell whether a word is the code of an error or a rule, such as E0382, TS2345, G304."""
+    """Tell whether a word is an error's or rule's code.
+
+    Such as E0382, TS2345, G304.
+    """
     letters = word.rstrip("0123456789")
     return (
         0 < len(letters) < 6
@@ -255,8 +266,9 @@ def _is_code(word: str) -> bool:
 
 
 def _masked(word: str) -> str:
-    """Return a word without what varies: numbers, hashes, folders of absolute paths, what may be a
-    secret.
+    """Return a word with its varying parts masked.
+
+    Numbers, hashes, folders of absolute paths and possible secrets vary.
     """
     # most words, of the hundreds of a report
     if word.isalpha() and len(word) <= 64 and "redacted" not in word:
@@ -284,8 +296,9 @@ def _masked(word: str) -> str:
 
 
 def _asked(tool: str, given: str) -> List[str]:
-    """Return what a tool was asked for: its programs with their verbs, or the end of a path, a
-    name.
+    """Return the subjects of a tool call.
+
+    Of Bash the programs with their verbs; else the end of a path, or a name.
     """
     if tool != "Bash":
         end = "/".join(given.replace("\\", "/").rstrip("/").split("/")[-2:]).lower()
@@ -297,8 +310,9 @@ def _asked(tool: str, given: str) -> List[str]:
 
 
 def _called(part: str) -> str:
-    """Return the program of a call with its verbs: `gh pr diff`; of an address the words that are
-    no number.
+    """Return the program of a shell call with its verbs.
+
+    Such as `gh pr diff`; of an API's address the words without digits.
     """
     words = part.split()
     while words and (
@@ -332,8 +346,9 @@ def _called(part: str) -> str:
 
 
 def absent(tool: str, given: str, line: str, roots: Sequence[str] = ()) -> str:
-    """Return the path that a line of a failure says is not there, relative to the project; "" where
-    it says no such thing.
+    """Return the missing path that a failure's line reports, or "".
+
+    Relative to the project.
     """
     low = line.lower()
     if not any(mark in low for mark in _ABSENT) or is_unstartable(line):
@@ -352,8 +367,9 @@ def absent(tool: str, given: str, line: str, roots: Sequence[str] = ()) -> str:
 
 
 def relative(path: str, roots: Sequence[str]) -> str:
-    """Return a path inside the project relative to its root, without a slash at its end; any other
-    as it is.
+    """Return a path relative to the project's root.
+
+    Without a final slash.  A path outside the project stays as it is.
     """
     path = path.strip().replace("\\", "/").rstrip("/")
     root = next((root for root in roots if root and path.startswith(root + "/")), "")
@@ -374,19 +390,23 @@ def above(path: str) -> List[str]:
 
 
 def path_of(place: Place) -> str:
-    """Return where the look-up of a place is."""
+    """Return the path of a place's look-up of walls."""
     return place.cache + "/" + place.scope + ".walls"
 
 
 def hash_of(key: str) -> str:
-    """Return what stands for a key in the look-up; a session's receipts know it by the first half,
-    its mark.
+    """Return a key's hash in the look-up, 16 hex digits.
+
+    A session's receipts hold the first 8.
     """
     return files.sha256(key.encode("utf-8", "replace"))[:16]
 
 
 def entries(fd: int) -> bytes:
-    """Return the keys' lines of the open look-up; raises ValueError where the file is damaged."""
+    """Return the lines of the keys in the open look-up.
+
+    Raises ValueError where the file is damaged.
+    """
     head = files.read_at(fd, 64, 0).partition(b"\n")[0]
     if not head.startswith(HEAD):
         raise ValueError("not a look-up of walls")
@@ -394,8 +414,11 @@ def entries(fd: int) -> bytes:
 
 
 def find(fd: int, table: bytes, wanted: bytes) -> Optional[Dict[str, Any]]:
-    """Return the wall of a key, of which `hash_of` is wanted, where there is one; raises ValueError
-    where the file is damaged.
+    """Return the wall with a key's hash, or None.
+
+    table: from `entries`.
+    wanted: from `hash_of`.
+    Raises ValueError where the file is damaged.
     """
     low, high = 0, len(table) // ENTRY
     while low < high:
@@ -412,15 +435,17 @@ def find(fd: int, table: bytes, wanted: bytes) -> Optional[Dict[str, Any]]:
 
 
 def on_failure(event: Event, env: Dict[str, str], now: float) -> Tuple[Optional[Event], bool]:
-    """Answer PostToolUseFailure with the remedy of a wall that an earlier session met: once a
-    session, else nothing.
+    """Answer PostToolUseFailure with the remedy of a known wall.
+
+    A wall of an earlier session, once a session; else nothing.
     """
     return _answer(event, env, now, "PostToolUseFailure", _call(event))
 
 
 def on_masked(event: Event, env: Dict[str, str], now: float) -> Tuple[Optional[Event], bool]:
-    """Answer PostToolUse of a command whose status a pipe hid and that does not only look around,
-    where it met a wall.
+    """Answer PostToolUse of a piped command that met a known wall.
+
+    A pipe hides a command's status.  Commands that only look around are passed over.
     """
     given, got = event.get("tool_input"), event.get("tool_response")
     command = given.get("command") if isinstance(given, dict) else None
@@ -444,7 +469,7 @@ def on_masked(event: Event, env: Dict[str, str], now: float) -> Tuple[Optional[E
 def _answer(
     event: Event, env: Dict[str, str], now: float, name: str, call: Optional[Tuple[str, str, str]]
 ) -> Tuple[Optional[Event], bool]:
-    """Answer an event of that name with the remedy of the wall that a call met."""
+    """Answer the event `name` with the remedy of a call's wall."""
     session = layout.safe_id(event.get("session_id"))
     place = layout.locate(env, boundary.project_dir(event, env)) if call and session else None
     if place is None or call is None or not files.exists(path_of(place)):
@@ -484,7 +509,10 @@ def _answer(
 
 
 def _call(event: Event) -> Optional[Tuple[str, str, str]]:
-    """Return (tool, what it was given, the error) of a failed call that may be a wall."""
+    """Return (tool, input, error) of a failed call, or None.
+
+    None where the call cannot be a wall.
+    """
     tool, error, given = event.get("tool_name"), event.get("error"), event.get("tool_input")
     if not isinstance(tool, str) or not isinstance(error, str) or event.get("is_interrupt"):
         return None
@@ -505,8 +533,11 @@ def _call(event: Event) -> Optional[Tuple[str, str, str]]:
 
 
 class Match:
-    """A wall that a failure met: the occurrence that is told, in how many sessions, and 8 hex of
-    each of its keys.
+    """A wall met by a failure.
+
+    occurrence: the occurrence to show.
+    sessions: their number.
+    marks: 8 hex of each of its keys.
     """
 
     __slots__ = ("marks", "occurrence", "sessions", "wall")
@@ -516,17 +547,16 @@ class Match:
         self.sessions = max(1, int(wall.get("sessions") or 1))
 
     def row(self) -> List[Any]:
-        """Write it for a receipt."""
+        """Return the match as a receipt's row."""
         return [self.occurrence["id"], 1.0, "wall: met in %d" % self.sessions]
 
 
 def look_up(
     place: Place, session: str, done: Container[str], tool: str, given: str, error: str
 ) -> List[Match]:
-    """Return the first wall that a failure meets and, where it is a linter's rule, the rules after
-    it.
+    """Return the first wall of a failure, for linters' rules several.
 
-    session: walls of its own are left out.  done: 8 hex of keys that it was told of.
+    session: its own walls are left out.  done: 8 hex of the keys shown to the session already.
     """
     try:
         fd = files.open_read(path_of(place), follow=False)
@@ -572,8 +602,9 @@ def look_up(
 
 
 def _wanted(place: Place, tool: str, given: str, error: str) -> Iterator[str]:
-    """Yield the keys of a failure; for a path that is not there also those of the folders above it
-    that are not there either.
+    """Yield the keys of a failure.
+
+    For a missing path also the keys of the missing folders above it.
     """
     roots = (place.root, place.project)
     for key in keys(tool, given, error, roots):
@@ -587,8 +618,9 @@ def _wanted(place: Place, tool: str, given: str, error: str) -> Iterator[str]:
 
 
 def _moved(place: Place, cwd: object, call: Tuple[str, str, str]) -> str:
-    """Return the path that a call looked for below the folder where its shell stands, and that is
-    there from the project's.
+    """Return the sought path if present from the project's root, or "".
+
+    The call looked for the path in `cwd`, below the root.
     """
     if not isinstance(cwd, str) or cwd in ("", place.root):
         return ""

@@ -60,8 +60,9 @@ COMMAND_UNITS = 9500  # UTF-16 units; the host cuts above 10,000
 
 
 def on_prompt(event: Event, env: Dict[str, str], now: float) -> Tuple[Optional[Event], bool]:
-    """Answer UserPromptSubmit with the learnings and rules that matter to it: most prompts get
-    nothing.
+    """Answer UserPromptSubmit with the relevant learnings and rules.
+
+    Most prompts get nothing.
     """
     prompt = event.get("prompt")
     if not isinstance(prompt, str) or event.get("agent_id") or is_machine(prompt):
@@ -76,11 +77,11 @@ def on_prompt(event: Event, env: Dict[str, str], now: float) -> Tuple[Optional[E
 
 
 def on_agent(event: Event, env: Dict[str, str], now: float) -> Tuple[Optional[Event], bool]:
-    """Answer PreToolUse of the tool that starts a subagent: its prompt, with what a person's of
-    those words would get.
+    """Answer PreToolUse of a subagent's start with its prompt extended.
 
-    The answer decides no permission.  A subagent has seen nothing yet, and its prompt holds what
-    its session knows.
+    The prompt gets the block that a person's prompt of the same words would get.  The answer
+    decides no permission.  A subagent has seen nothing yet, and its prompt holds what its session
+    knows.
     """
     given = event.get("tool_input")
     prompt = given.get("prompt") if isinstance(given, dict) else None
@@ -113,9 +114,9 @@ def _answered(
     prompt: str,
     session: Tuple[Place, Config, str, receipts.Session],
 ) -> Tuple[Index, str]:
-    """Return (the index, the block for a prompt) and write the receipt of it.
+    """Return (index, block for a prompt) and write the receipt.
 
-    name: `prompt` or `agent`.  session: what `opened_session` returned.
+    name: `prompt` or `agent`.  session: from `opened_session`.
     """
     from memory.hook import loader  # a session's start does without
 
@@ -231,8 +232,9 @@ def choose(
 
 
 def _holds_error(prompt: str) -> bool:
-    """Tell whether a line of a prompt may be of an error that somebody pasted: it begins with a
-    place in a file, or says so.
+    """Tell whether a prompt may hold a pasted error.
+
+    Such a line begins with a place in a file, or with a word for an error.
     """
     for line in prompt.split("\n"):
         first = line.split(None, 1)[0] if ":" in line and not line.isspace() else ""
@@ -244,13 +246,17 @@ def _holds_error(prompt: str) -> bool:
 
 
 def _is_first(state: receipts.Session) -> bool:
-    """Tell whether a prompt is a session's first one, or the first after a clear."""
+    """Tell whether a prompt is the first of a session.
+
+    Or the first after a clear.
+    """
     return not state.prompts and not state.compacted
 
 
 def _wants_passages(prompt: str, settings: Config, is_first: bool) -> bool:
-    """Tell whether a prompt may get passages: it is the session's first, asks something, or names a
-    ticket.
+    """Tell whether a prompt may get passages.
+
+    The session's first prompt, a question, or a prompt that names a ticket may.
     """
     return settings["load.push"] != "off" and bool(
         is_first
@@ -261,7 +267,7 @@ def _wants_passages(prompt: str, settings: Config, is_first: bool) -> bool:
 
 
 def hashed(prompt: str) -> List[str]:
-    """Return a short hash of each of the first words of a prompt, each word once."""
+    """Return short hashes of a prompt's first distinct words."""
     terms = dict.fromkeys(term for term, _ in tokeniser.terms(prompt[:MET_CHARS]))
     return [
         "%04x" % (crc32(term.encode("utf-8", "replace")) & 0xFFFF)
@@ -270,9 +276,9 @@ def hashed(prompt: str) -> List[str]:
 
 
 def is_new_subject(words: Sequence[str], state: receipts.Session) -> bool:
-    """Tell whether nearly all words of a later prompt are new to its session.
+    """Tell whether nearly all words of a prompt are new.
 
-    words: what `hashed` returned.
+    words: from `hashed`.
     """
     if not state.met or len(words) < LEAST_WORDS:
         return False
@@ -280,8 +286,9 @@ def is_new_subject(words: Sequence[str], state: receipts.Session) -> bool:
 
 
 def scan_due(place: Place, now: float) -> bool:
-    """Tell whether the last scan of all files is long enough ago that the worker should make
-    another.
+    """Tell whether the worker should compare all files again.
+
+    now: seconds since the epoch; due SCAN_EVERY seconds after the last scan.
     """
     try:
         return (
@@ -294,11 +301,10 @@ def scan_due(place: Place, now: float) -> bool:
 
 
 def is_machine(prompt: str) -> bool:
-    """Tell whether a prompt is not a person's request: the host's notification, a slash command,
-    our own distiller's.
+    """Tell whether a prompt is not a person's request.
 
-    A command is `/name` of letters, digits, `-`, `_` and `:`, alone or before a blank;
-    `/srv/jobs/x.py` is a path.
+    But the host's notification, a slash command, or our own distiller's.  A command is `/name` of
+    letters, digits, `-`, `_` and `:`, alone or before a blank; `/srv/jobs/x.py` is a path.
     """
     start = prompt.lstrip()[:256]
     if start[:1] == "/":
@@ -309,8 +315,9 @@ def is_machine(prompt: str) -> bool:
 
 
 def ends(prompt: str) -> str:
-    """Return the start and the end of a long prompt, where people say what they want; a short one
-    as it is.
+    """Return the start and the end of a long prompt.
+
+    People say there what they want.  A short prompt is returned whole.
     """
     return (
         prompt
@@ -320,8 +327,9 @@ def ends(prompt: str) -> str:
 
 
 def opened(place: Place, prompt: str = "") -> Index:
-    """Open the index of a place; where it is missing or damaged, a small one of the files in memory
-    that a prompt may want.
+    """Open the index of a place, or a small index in memory.
+
+    The latter where the index is missing or damaged; its files are chosen for `prompt`.
     """
     try:
         return indexview.open_index(place)
@@ -338,13 +346,13 @@ def consult(
     prompt: str = "",
     talks: int = 0,
 ) -> Tuple[Index, Any]:
-    """Return (the index of a place, closed, what `work` made of it); where it fails, both of the
-    files alone.
+    """Return (index, result of `work`), falling back to the files.
 
-    A flipped bit can pass every check of the reader and surface as any error at all.  Then the
-    failure goes to the log under `where`, and the event tells the detached refresh to build anew.
-    An error that the files give too is raised.  prompt: what the files are chosen for.  talks: see
-    `indexview.open_index`.
+    The index is closed then.  A flipped bit can pass every check of the reader and surface as any
+    error at all.  Then the failure goes to the log under `where`, and the event tells the detached
+    refresh to build anew.  An error that the files give too is raised.
+    prompt: the files are chosen for it.
+    talks: see `indexview.open_index`.
     """
     found: Optional[Index] = None
     try:
@@ -365,8 +373,9 @@ def consult(
 
 
 def _is_absent(place: Place, error: Exception) -> bool:
-    """Tell whether an index did not open because there is none yet, or one of another version: that
-    is no failure.
+    """Tell whether an index is missing or of another version.
+
+    That is no failure.
     """
     if not isinstance(error, IndexFault):
         return False
@@ -390,9 +399,11 @@ def with_prompt(
     mode: str = "",
     units: int = 0,
 ) -> Tuple[str, Chosen]:
-    """Return (the block for a prompt, what it shows); ("", []) where nothing reaches the threshold.
+    """Return (block for a prompt, shown items).
 
-    mode: the host's permission mode.  units: UTF-16 units of the block, 0 for PROMPT_UNITS.
+    mode: the host's permission mode.
+    units: UTF-16 units of the block, 0 for `load.promptChars`.
+    ("", []) where nothing reaches the threshold.
     """
     picks = [(found.doc(p.number), p.relevance, p.reason) for p in choice.picks]
     picked = [
@@ -445,8 +456,9 @@ def with_prompt(
 def _ruled(
     found: Index, prompt: str, mode: str, state: receipts.Session, shown: set[str]
 ) -> Tuple[Sequence[Tuple[Any, str]], Sequence[Tuple[Any, str]]]:
-    """Return (rules that a prompt or a shown record brings, those that the place brings), each with
-    the reason.
+    """Return (rules of the prompt or its records, rules of the place).
+
+    Each rule with its reason.  shown: ids of the records to be shown.
     """
     if not found.has_rules:
         return (), ()
@@ -506,8 +518,9 @@ def on_expansion(event: Event, env: dict[str, str], now: float) -> tuple[Event |
 
 
 def _shown(text: str) -> Event:
-    """Return what the user alone sees, below the client's line on a hook that blocks; the command
-    is not repeated.
+    """Return a hook's answer that only the user sees.
+
+    The client adds a line above it on a hook that blocks; the command is not repeated.
     """
     from memory.hook import fence
 
@@ -520,7 +533,7 @@ def _shown(text: str) -> Event:
 
 
 def _run(verb: str, raw: str, event: Event, env: dict[str, str]) -> tuple[str, str]:
-    """Run the command line and return (what it printed, "" or one line that says what failed)."""
+    """Run the command line; return (output, "" or error line)."""
     import subprocess
 
     _extend()
@@ -562,7 +575,10 @@ def _run(verb: str, raw: str, event: Event, env: dict[str, str]) -> tuple[str, s
 
 
 def _pythons(home: str) -> list[str]:
-    """Return the interpreters to try: the runtime's, then the one that runs this hook."""
+    """Return the Python interpreters to try, in order.
+
+    The runtime's, then this hook's own.
+    """
     runtime = home + "/runtime/bin/python"
     return ([runtime] if files.exists(runtime) else []) + [sys.executable]
 
@@ -581,7 +597,7 @@ def _options(verb: str, event: Event) -> list[str]:
 
 
 def _extend() -> None:
-    """Replace the hook's short deadline by one that lets a model answer."""
+    """Extend the hook's deadline, so that a model can answer."""
     try:
         from _signal import alarm  # type: ignore[import-not-found]
     except ImportError:

@@ -55,8 +55,10 @@ MORE = 'More: `dayleaf recall "words"` searches, `dayleaf show ID` prints a reco
 
 
 def on_session_start(event: Event, env: Dict[str, str], now: float) -> Tuple[Optional[Event], bool]:
-    """Answer SessionStart with the brief, and with lines for the user: where the work stands, what
-    failed since the last.
+    """Answer SessionStart with the brief and notices.
+
+    The brief is for the model.  The notices tell the user where the work stands and what failed
+    since the last start.
     """
     place, settings, path, state = at_prompt.opened_session(event, env)
     try:
@@ -77,8 +79,9 @@ def _answer(
     path: str,
     state: receipts.Session,
 ) -> Tuple[str, str]:
-    """Return (the brief, or "" where the host has it or does not want it; the greeting, or "") and
-    write the receipt.
+    """Return (brief, greeting), each possibly "", and write the receipt.
+
+    The brief is "" where the host has the same already, or does not want any.
     """
     said_source = event.get("source")
     source: str = said_source if isinstance(said_source, str) else "startup"
@@ -140,12 +143,13 @@ def brief(
     work: Optional[handoffs.Work] = None,
     waiting: Sequence[Any] = (),
 ) -> Tuple[str, Chosen]:
-    """Return (the block of a session's start, what it shows as [id, score, reason]); ("", []) where
-    there is nothing.
+    """Return (block of a session's start, shown items).
 
-    note: the handoff to show first, or None.  now: seconds since the epoch; 0 asks about no plan
-    and names no age.  work: what `worked` found, None for a new session.  waiting: handoffs of
-    before that no session has had yet.
+    Items are [id, score, reason]; ("", []) where there is nothing.
+    note: the handoff to show first, or None.
+    now: seconds since the epoch; 0 asks about no plan and names no age.
+    work: from `handoffs.worked`, None for a new session.
+    waiting: earlier handoffs that no session has had yet.
     """
     work = handoffs.worked(found, "startup", "") if work is None else work
     aside = fence.overhead("brief") + tokeniser.utf16(MORE) + 1
@@ -197,9 +201,10 @@ def brief(
 
 
 def _rules(found: Index, note: Any, learnings: Sequence[Any]) -> Tuple[Any, List[Any]]:
-    """Return (the context of a start, the approved rules that may be in it): by a tag of the place,
-    or by a link to the handoff or to what may be shown of the lists and `learnings`; (None, [])
-    where there are none.
+    """Return (context of a start, approved rules that may apply).
+
+    Rules apply by a tag of the place, or by a link to the handoff, `learnings` or the brief's
+    lists.  (None, []) without rules.
     """
     if not found.has_rules:
         return None, []
@@ -212,8 +217,9 @@ def _rules(found: Index, note: Any, learnings: Sequence[Any]) -> Tuple[Any, List
 
 
 def _handoff(found: Index, note: Any, budget: fence.Budget, chosen: Chosen) -> str:
-    """Add the handoff and return the line that says how often it was shown, "" where there is none
-    or no room.
+    """Add the handoff and return the line with its count.
+
+    The line says how often the handoff was shown; "" where there is none, or no room.
     """
     room = budget.left - COUNT_UNITS - 1
     if note is None or room < LEAST_UNITS:
@@ -233,8 +239,9 @@ def _handoff(found: Index, note: Any, budget: fence.Budget, chosen: Chosen) -> s
 
 
 def _wishes(found: Index, budget: fence.Budget, chosen: Chosen) -> None:
-    """Add the most repeated and newest wishes of the user that nobody decided on, as they were
-    said.
+    """Add the user's undecided wishes, most repeated and newest first.
+
+    In the user's own words.
     """
     # of others it is a claim
     docs = [doc for doc in found.listed("rules") if doc.name[0] == layout.PRIVATE][:READ_WISHES]
@@ -268,8 +275,9 @@ def _wishes(found: Index, budget: fence.Budget, chosen: Chosen) -> None:
 
 
 def _plan(found: Index, now: float, budget: fence.Budget, chosen: Chosen) -> str:
-    """Add the active plan and return the line that asks about one untouched for long, "" where
-    there is none.
+    """Add the active plan and return the question about a stale plan.
+
+    "" where the plan is not stale, or there is none.
     """
     for record in indexview.reread(found, found.listed("plans")[:4], whole=True):
         if record.kind != "plan" or not record.active:
@@ -293,8 +301,9 @@ def _plan(found: Index, now: float, budget: fence.Budget, chosen: Chosen) -> str
 
 
 def _touched(place: Place, record: Record) -> float:
-    """Return when a record was last changed, as it says or as its file does: seconds since the
-    epoch.
+    """Return the instant of a record's last change.
+
+    The later of its own date and its file's mtime; seconds since the epoch.
     """
     try:
         return max(record.updated, float(files.posix.stat(place.path(record.name)).st_mtime))
@@ -303,8 +312,9 @@ def _touched(place: Place, record: Record) -> float:
 
 
 def _plan_item(record: Record, units: int, mark: str) -> str:
-    """Write a plan in at most `units` UTF-16 units; where that is too little, its open steps stand
-    first.  mark: see `item`.
+    """Write a plan in at most `units` UTF-16 units.
+
+    Open steps come first where the plan does not fit whole.  mark: see `item`.
     """
     from memory.core import records
 
@@ -333,11 +343,11 @@ def _work(
     chosen: Chosen,
     overview: Callable[[], None],
 ) -> str:
-    """Add the work of before and return the line that says its age: first what the next session
-    needs of it, then a line for each other session and what `overview` adds, then as much more of
-    it as fits.
+    """Add the earlier work and return the line with its age.
 
-    told: ids of what the handoff shown was made of.
+    First what the next session needs of it, then a line for each other session and the overview,
+    then as much more of it as fits.
+    told: ids of the records from which the shown handoff was made.
     """
     at = len(budget.lines) + 1
     aged, parts, room = _first(found, work, told, now, budget, chosen)
@@ -378,8 +388,10 @@ def _first(
     budget: fence.Budget,
     chosen: Chosen,
 ) -> Tuple[str, Dict[str, List[str]], int]:
-    """Add what stands first of a checkpoint, below a line with its age; return (that line, its
-    other sections, the bytes that these may take), ("", {}, 0) where there is nothing to add.
+    """Add the first part of a checkpoint, below its age.
+
+    Returns (age line, other sections, bytes left for them), or ("", {}, 0) where there is nothing
+    to add.
     """
     record = work.record
     room = min(budget.bytes, budget.left)
@@ -428,7 +440,7 @@ def _first(
 
 
 def _decided_elsewhere(found: Index, record: Any, budget: fence.Budget, chosen: Chosen) -> None:
-    """Add what other sessions decided about the files at hand, the newest first."""
+    """Add other sessions' decisions about the current files, newest first."""
     own = handoffs.sections(fence.clean(record.body)).get("Done", ())
     names = [name for line in own for name in line.split("`")[1::2] if "." in name][:NEAR_FILES]
     lines: List[str] = []
@@ -460,7 +472,10 @@ def _decided_elsewhere(found: Index, record: Any, budget: fence.Budget, chosen: 
 
 
 def _later(record: Any) -> List[str]:
-    """Say what a session came to on another branch, in a line; none where it did not."""
+    """Return a line on the session's later outcome on another branch.
+
+    [] where there is none.
+    """
     came = (
         handoffs.sections(fence.clean(record.body)).get("Outcome", [])[:1]
         if record is not None
@@ -483,7 +498,7 @@ def _is_own_branch(work: handoffs.Work) -> bool:
 
 
 def _aged(work: handoffs.Work, now: float) -> str:
-    """Say of which branch the checkpoint shown is, and how many days old."""
+    """Return a line with the branch and age of the checkpoint shown."""
     days = int(now // clock.DAY - work.record.created // clock.DAY) if now else -1
     when = (
         ""
@@ -508,8 +523,10 @@ def _aged(work: handoffs.Work, now: float) -> str:
 
 
 def _evened(parts: Dict[str, List[str]], names: Sequence[str], room: int) -> List[str]:
-    """Return sections as lines in at most `room` bytes: where that is too little, every long line
-    is cut at a word, and of the longest sections the last lines are only counted.
+    """Return sections as lines in at most `room` bytes.
+
+    Where they do not fit, every long line is cut at a word, and the last lines of the longest
+    sections are only counted.
     """
     held = [parts[name] for name in names]
     most = fence.ANY
@@ -526,8 +543,9 @@ def _evened(parts: Dict[str, List[str]], names: Sequence[str], room: int) -> Lis
 
 
 def _level(sizes: Sequence[int], room: int) -> int:
-    """Return the size to which the greatest have to be cut for all to fit in `room`, ANY where they
-    do as they are.
+    """Return the cap on sizes with which all fit in `room`.
+
+    ANY where they fit as they are.
     """
     for at, size in enumerate(sorted(sizes)):
         share = room // (len(sizes) - at)
@@ -538,8 +556,9 @@ def _level(sizes: Sequence[int], room: int) -> int:
 
 
 def _more(parts: Dict[str, List[str]], room: int) -> List[str]:
-    """Return sections as lines, as many as fit in `room` bytes: of the turns the newest, of others
-    the first.
+    """Return as many section lines as fit in `room` bytes.
+
+    Of the turns the newest, of other sections the first.
     """
     found: List[str] = []
     for name, lines in parts.items():
@@ -584,7 +603,7 @@ def _all(
     budget: fence.Budget,
     chosen: Chosen,
 ) -> None:
-    """Add the learnings in full, then the titles of those that did not fit."""
+    """Add the learnings in full, then the titles of the rest."""
     left_out = []
     for record, mark in _fresh_first(found, learnings):
         if record.accepted and budget.take(
@@ -600,9 +619,7 @@ def _all(
 
 
 def _fresh_first(found: Index, docs: Sequence[Any]) -> List[Tuple[Any, str]]:
-    """Re-read documents; return each record with why it is stale, those that are below the
-    others.
-    """
+    """Re-read documents and return (record, staleness) pairs, stale records last."""
     return sorted(
         [(record, found.mark(record)) for record in indexview.reread(found, docs)],
         key=lambda row: bool(row[1]),
@@ -612,8 +629,9 @@ def _fresh_first(found: Index, docs: Sequence[Any]) -> List[Tuple[Any, str]]:
 def _overview(
     found: Index, strategy: Strategy, learnings: Sequence[Any], budget: fence.Budget
 ) -> None:
-    """Add the map of topics and the titles of the newest learnings, as many as the strategy shows
-    of each.
+    """Add the map of topics and the titles of the newest learnings.
+
+    The strategy says how many of each.
     """
     rows = found.lists("brief").get("topics", [])[: strategy.topics] if strategy.topics else ()
     topics = ["%s (%d)" % (fence.line(str(row[0]), 64), row[1]) for row in rows if row[1]]

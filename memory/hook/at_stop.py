@@ -14,13 +14,14 @@ if TYPE_CHECKING:
 
 
 def noted_path(place: Place, session: str) -> str:
-    """Return the path of the lines about what was noted in a session and not said yet."""
+    """Return the path of a session's notices not yet shown."""
     return "%s/sessions/%s.noted" % (place.cache, session)
 
 
 def on_stop(event: Event, env: Dict[str, str], now: float) -> Tuple[Optional[Event], bool]:
-    """Answer Stop with a line for the user where a wish was noted; the child captures in any
-    case.
+    """Answer Stop with a line about the wishes just noted.
+
+    The detached child captures in any case.
     """
     session = layout.safe_id(event.get("session_id"))
     if not session:

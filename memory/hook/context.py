@@ -75,8 +75,9 @@ _ALIASES = {
 
 
 class Tag:
-    """A context tag: its name, its weight, and its origin (`given`, `pinned`, `branch`, or the path
-    of a manifest).
+    """A context tag with its name, weight and origin.
+
+    origin: `given`, `pinned`, `branch`, or the path of a manifest.
     """
 
     __slots__ = ("name", "origin", "weight")
@@ -86,17 +87,19 @@ class Tag:
 
 
 def label(tag: str) -> str:
-    """Return the form in which tags are compared: lower case, blanks as hyphens, one name for what
-    has several.
+    """Return a tag's form for comparison.
+
+    Lower case, blanks as hyphens, one name for synonyms.
     """
     name = "-".join(tag.lower().replace("_", " ").split()).lstrip("#")
     return _ALIASES.get(name, name)
 
 
 def needs(tag: str) -> Tuple[str, ...]:
-    """Return the terms that a text must hold to speak of a tag: all its words, or, of one in a
-    script without blanks, all its pairs of letters; none where the tag holds no word.  `go on` is
-    no word about Go, so that one wants `golang`.
+    """Return the terms that a text about a tag must hold.
+
+    All the tag's words; in a script without blanks, all its pairs of letters.  () where the tag
+    holds no word.  `go on` is no word about Go, so that tag needs `golang`.
     """
     if tag.lower().strip("# ") == "go":
         return ("golang",)
@@ -111,11 +114,10 @@ def needs(tag: str) -> Tuple[str, ...]:
 
 
 def weighted(said: str) -> Tuple[Tuple[str, float], ...]:
-    """Read `reviewer,jira-api=1.5` as ((tag, weight), ...); a tag without a weight takes the mean
-    of the given ones, or 1.5.
+    """Read context tags such as `reviewer,jira-api=1.5` as ((tag, weight), ...).
 
-    `none` is no tag, see `is_alone`.  Raises UsageError for a weight that is no number from 0 to
-    100.
+    A tag without a weight takes the mean of the given weights, or 1.5.  `none` is no tag, see
+    `is_alone`.  Raises UsageError for a weight that is no number from 0 to 100.
     """
     given: List[Tuple[str, Optional[float]]] = []
     for piece in said.split(","):
@@ -138,14 +140,16 @@ def weighted(said: str) -> Tuple[Tuple[str, float], ...]:
 
 
 def is_alone(said: str) -> bool:
-    """Tell whether `none` stands among given context tags: then those that are derived do not
-    count.
+    """Tell whether `none` is among given context tags.
+
+    Then pinned and derived tags do not count.
     """
     return any(piece.strip().lower() == NONE for piece in said.split(","))
 
 
 def branch_words(name: str) -> Tuple[str, ...]:
-    """Return the words of a branch's name that may say what it is about:
+    """Return the subject words of a branch's name.
+
     `feature/JIRA-12-jwt-refresh` has jira-12, jwt and refresh, `main` has none.
     """
     found: Dict[str, None] = {}
@@ -166,7 +170,7 @@ def branch_words(name: str) -> Tuple[str, ...]:
 
 
 def _is_number(piece: str) -> bool:
-    """Tell whether a piece of a branch's name is a number, a version or a hash."""
+    """Tell whether a branch's word is a number, version or hash."""
     digits = sum(map(str.isdigit, piece))
     return piece.lstrip("v").isdigit() or (
         digits > 0 and len(piece) >= 7 and not piece.strip("0123456789abcdef")
@@ -174,10 +178,10 @@ def _is_number(piece: str) -> bool:
 
 
 def around(place: Place, derived: Mapping[str, str]) -> Tuple[Tag, ...]:
-    """Return the context tags of a place: those of its manifests, then those of
-    its branch, each label once.
+    """Return the context tags of a place, each label once.
 
-    derived: tag -> manifest.
+    Pinned tags, then those of its manifests and branch.
+    derived: tag -> manifest; manifests and branch do not count where `context.derive` is off.
     """
     tags = [Tag(name, DERIVED_WEIGHT, path) for name, path in derived.items()]
     tags += [
@@ -187,8 +191,9 @@ def around(place: Place, derived: Mapping[str, str]) -> Tuple[Tag, ...]:
 
 
 def joined(given: Sequence[Tuple[str, float]], others: Sequence[Tag]) -> Tuple[Tag, ...]:
-    """Return the context tags of a query: those given with it, (tag, weight), then the others, each
-    label once.
+    """Return the context tags of a query, each label once.
+
+    given: (tag, weight) of the query, which come first.
     """
     found: Dict[str, Tag] = {}
     for tag in (*[Tag(name, weight, GIVEN) for name, weight in given], *others):
@@ -202,19 +207,23 @@ def to_json(tags: Sequence[Tag]) -> List[Dict[str, Any]]:
 
 
 def path_of(place: Place) -> str:
-    """Return where the tags that a place's manifests gave are kept."""
+    """Return the path of the kept tags of a place's manifests."""
     return place.cache + "/" + place.scope + ".tags"
 
 
 def keep(place: Place, derived: Mapping[str, str]) -> None:
-    """Keep what manifests gave, where it is not kept already; raises OSError."""
+    """Write the tags of manifests to the cache, if changed.
+
+    derived: tag -> manifest.  Raises OSError.
+    """
     rest = "".join("%s\t%s\n" % pair for pair in derived.items()).encode("utf-8", "surrogateescape")
     files.update(path_of(place), b"1 %08x\n" % crc32(rest) + rest)
 
 
 def kept(place: Place) -> Dict[str, str]:
-    """Return tag -> manifest as it was kept; none where nothing is kept, or it is damaged or of
-    another version.
+    """Return the kept tags of a place, tag -> manifest.
+
+    {} where none are kept, or the file is damaged or of another version.
     """
     try:
         head, _, rest = files.read(path_of(place), LIMIT).partition(b"\n")
@@ -232,9 +241,10 @@ def kept(place: Place) -> Dict[str, str]:
 
 
 class Context:
-    """What a rule's tags may meet: `texts` by their names (the terms of the prompt, those of its
-    category too, those of the branch), and the `labels` of the place's context tags, each with its
-    origin.
+    """The texts and labels that the tags of rules may match.
+
+    texts: terms by name: of the prompt, of the prompt with its category, and of the branch.
+    labels: of the place's context tags, each with its origin.
     """
 
     __slots__ = ("labels", "texts")
@@ -243,8 +253,9 @@ class Context:
         self.texts, self.labels = texts, labels
 
     def of_prompt(self) -> Context:
-        """Return what of it holds where the prompt does not say what it is about: `yes`, `run the
-        tests`.
+        """Return the context without the place for empty prompts.
+
+        An empty prompt does not say what it is about: `yes`, `run the tests`.
         """
         return (
             self
@@ -256,10 +267,10 @@ class Context:
 
 
 def context_of(place: Place, prompt: str, mode: str) -> Context:
-    """Return the context of a prompt, or with "" of a session's start.
+    """Return the context of a prompt, or of a session's start ("").
 
-    mode: the host's permission mode.  What the manifests say is read from what the worker kept of
-    them, the branch from git's own file.
+    mode: the host's permission mode.
+    The manifests' tags are read as the worker kept them, the branch from git's own file.
     """
     stems = frozenset(term for term, _ in tokeniser.terms(prompt))
     category = category_of(stems, mode, categories()) if prompt else ""
@@ -282,11 +293,12 @@ def context_of(place: Place, prompt: str, mode: str) -> Context:
 def near_rules(
     found: Index, about: Context, ids: Iterable[str], before: Iterable[str] = ()
 ) -> List[Any]:
-    """Return the documents of the rules that may be in a context, newest first.
+    """Return the documents of rules possibly in a context, newest first.
 
-    ids: records that are shown, or may be.  before: ids that this session has seen.  The index
-    knows the tags and links of its rules (assembly.py); one that it has not read yet may be in any
-    context.
+    ids: records that are shown, or may be.
+    before: ids that this session has seen.
+    The index knows the tags and links of its rules (assembly.py); a rule not indexed yet may be in
+    any context.
     """
     table, numbers = found.lists("watch").get("ruled", {}), set()
     for key, wanted in (
@@ -308,11 +320,10 @@ def near_rules(
 
 
 def approved_rules(found: Index, docs: Iterable[Any]) -> List[Any]:
-    """Return the rules among documents whose exact content is approved, in their order, each
-    content once.
+    """Return the rules whose exact content is approved, each content once.
 
-    A rule is read whole from its file; one behind a link, or with a line that can be read in two
-    ways, counts for nothing.
+    A rule is read whole from its file; a rule behind a link, or with an ambiguous line, does not
+    count.
     """
     read = [
         record
@@ -337,18 +348,18 @@ def approved_rules(found: Index, docs: Iterable[Any]) -> List[Any]:
 
 
 def is_met(tag: str, terms: frozenset[str]) -> bool:
-    """Tell whether terms hold a tag: all its words; for a script without blanks, such as Chinese,
-    all its pairs of characters.
+    """Tell whether terms hold all the words of a tag.
+
+    For a script without blanks, such as Chinese, all its pairs of characters.
     """
     whole = needs(tag)
     return bool(whole) and terms.issuperset(whole)
 
 
 def in_context(rules: Iterable[Any], about: Context, shown: Iterable[str]) -> List[Tuple[Any, str]]:
-    """Return (rule, reason) for each rule in context: by a tag, or by a link to a record of
-    `shown`.
+    """Return (rule, reason) for each rule in context.
 
-    A rule without tags and links is in no context.
+    By a tag, or by a link to a record of `shown`.  A rule without tags and links is in no context.
     """
     found = []
     for record in rules:
@@ -362,8 +373,9 @@ def in_context(rules: Iterable[Any], about: Context, shown: Iterable[str]) -> Li
 
 
 def _tag_reason(record: Any, about: Context) -> str:
-    """Say which tag of a rule its context holds and where it comes from, the prompt first; "" for
-    none.
+    """Return a rule's matching tag and its origin, as a reason.
+
+    The prompt's texts come first; "" for no match.
     """
     for origin, terms in about.texts.items():
         for tag in record.tags:
@@ -377,7 +389,10 @@ def _tag_reason(record: Any, about: Context) -> str:
 
 
 def is_of_place(reason: str) -> bool:
-    """Tell whether a rule is in context by the place, and not by a prompt or a link."""
+    """Tell whether a rule applies by its place alone.
+
+    Not by the prompt or a link.
+    """
     return reason.startswith("rule: tag ") and not reason.endswith(
         tuple("(%s)" % name for name in OF_PROMPT)
     )
@@ -386,12 +401,13 @@ def is_of_place(reason: str) -> bool:
 def with_prompt(
     found: Index, prompt: str, mode: str, before: Iterable[str], shown: set[str]
 ) -> List[Tuple[Any, str]]:
-    """Return (rule, why) of the approved rules in a prompt's context that this session has not
-    seen.
+    """Return (rule, reason) of the approved rules new to this session.
 
-    mode: the host's permission mode.  before: ids that this session has seen.  shown: ids of the
-    records that go with the prompt.  Rules of the place stood in the brief; one that did not (it is
-    new, or had no room) comes with the next prompt that says what it is about.
+    mode: the host's permission mode.
+    before: ids that this session has seen.
+    shown: ids of the records that go with the prompt.
+    Rules of the place stood in the brief; a rule that did not (new, or without room) comes with the
+    next prompt that says what it is about.
     """
     about = context_of(found.place, prompt, mode).of_prompt()
     return in_context(approved_rules(found, near_rules(found, about, shown, before)), about, shown)

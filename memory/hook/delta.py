@@ -45,10 +45,10 @@ MARK, FOLDER_MARK = 0x1E, 0x1D
 
 
 def encode(name: str, base: Segment | None, changes: Sequence[Change]) -> bytes:
-    """Return the frame that says how a record is now.
+    """Return the frame with a record's present state.
 
-    changes: (document, term frequencies, number of terms) of each section; none where the file is
-    gone.
+    changes: (document, term frequencies, number of terms) of each section; () where the file is
+        gone.
     """
     first, count, learning, tokens, mean = segment.ABSENT, 0, 0, 0, 100.0
     if base is not None:
@@ -74,10 +74,11 @@ def encode(name: str, base: Segment | None, changes: Sequence[Change]) -> bytes:
 
 
 def stamp(folder: str, mtime_ns: int) -> bytes:
-    """Return the frame that says that a folder's changes up to an mtime are in the log (only a full
-    scan may say so).
+    """Return the frame that dates a folder's last logged change.
 
-    folder: "" for all files, settled at an instant.
+    folder: "" for all files.
+    mtime_ns: the folder's changes up to then are in the log.
+    Only a full scan may write it.
     """
     data = _STAMP.pack(max(segment.TIMES[0], min(mtime_ns, segment.TIMES[1]))) + folder.encode(
         "utf-8", "surrogateescape"
@@ -86,10 +87,9 @@ def stamp(folder: str, mtime_ns: int) -> bytes:
 
 
 def without(data: bytes, start: bytes, most: int = 0) -> bytes:
-    """Return a log without the frames of records and folders whose names begin in one way; what is
-    damaged stays.
+    """Return a log without the frames of names beginning with `start`.
 
-    most: bytes of these records' last frames that stay, the newest first.
+    most: bytes of these records' last frames to keep, newest first.  Damaged frames stay.
     """
     if start not in data:
         return data
@@ -119,7 +119,7 @@ def without(data: bytes, start: bytes, most: int = 0) -> bytes:
 
 
 def _end_of_frame(data: bytes, at: int) -> int:
-    """Return where the frame that starts at an offset ends; 0 where none does."""
+    """Return the end of the frame at an offset, 0 for none."""
     try:
         mark, length, check = _FRAME.unpack_from(data, at)
     except StructError:
@@ -132,7 +132,10 @@ def _end_of_frame(data: bytes, at: int) -> int:
 
 
 def _next_frame(data: bytes, at: int) -> int:
-    """Return where the next whole frame starts, or the end of the data."""
+    """Return the offset of the next whole frame.
+
+    The end of the data where none follows.
+    """
     while at < len(data) and not (data[at] in (MARK, FOLDER_MARK) and _end_of_frame(data, at)):
         at += 1
     return at
@@ -237,8 +240,9 @@ class Delta:
             )
 
     def search(self, term: str) -> List[Tuple[int, int]]:
-        """Return (position in `docs`, impact) of each live document that holds a term (remembered:
-        idf and score both ask).
+        """Return (position in `docs`, impact) of each document with a term.
+
+        Of live documents only.  Remembered: idf and score both ask.
         """
         if term not in self._found:
             self._found[term] = self._search(term) if self.docs else []
@@ -259,8 +263,9 @@ class Delta:
         return found
 
     def vocabulary(self, start: str) -> List[str]:
-        """Return the terms that start with some letters, as `Segment.vocabulary`; `search` decides
-        which are live.
+        """Return the terms with a prefix, as `Segment.vocabulary`.
+
+        `search` decides which of them are live.
         """
         import re
 
@@ -268,8 +273,9 @@ class Delta:
         return sorted({term.decode("utf-8", "replace") for term in re.findall(pattern, self.data)})
 
     def _end(self, place: int) -> int:
-        """Where the terms of a live document end: their last line feed stands before the next frame
-        or document.
+        """Return the end of a live document's terms.
+
+        Their last line feed stands before the next frame or document.
         """
         start = self._starts[place]
         stop = self._starts[place + 1] if place + 1 < len(self._starts) else len(self.data)

@@ -37,11 +37,11 @@ MOST_LISTED = 1024
 
 
 def sections(body: str, kind: str = "") -> List[Tuple[str, str]]:
-    """Cut a long body at its headings into (heading path, text); a short one, or one without
-    headings, stays whole.
+    """Cut a long body at its headings into (heading path, text).
 
-    A heading path reads `Setup > Docker`.  `#` inside a fenced code block is no heading.  kind: of
-    the record; a conversation is cut into its turns, whatever their size.
+    A short body, or a body without headings, stays whole.  A heading path reads `Setup > Docker`.
+    `#` inside a fenced code block is no heading.
+    kind: of the record; a conversation is cut into its turns, whatever their size.
     """
     told = turns(body) if kind == "conversation" else []
     if told and told[-1][0]:
@@ -71,11 +71,10 @@ def sections(body: str, kind: str = "") -> List[Tuple[str, str]]:
 
 
 def turns(body: str) -> List[Tuple[str, str]]:
-    """Cut a conversation into (heading, text) of each turn; what stands before the first one, if
-    anything, has no heading.
+    """Cut a conversation into (heading, text) of each turn.
 
-    A turn begins at a heading with its time, `## 14:03 …` or `## 2026-01-24 09:10 …`, outside of
-    fenced code.
+    A turn begins at a heading with its time, `## 14:03 …` or `## 2026-01-24 09:10 …`, outside
+    fenced code.  Text before the first turn has the heading "".
     """
     found: List[Tuple[str, str]] = []
     lines: List[str] = []
@@ -100,8 +99,9 @@ def turns(body: str) -> List[Tuple[str, str]]:
 
 
 def turn_number(found: Sequence[Tuple[str, str]], ordinal: int) -> int:
-    """Return which turn of a conversation one of its sections is part of, from 1; 0 for what stands
-    before the first.
+    """Return the number of a section's turn, counted from 1.
+
+    found: sections of the conversation.  0 for text before the first turn.
     """
     return sum(1 for _, text in found[: ordinal + 1] if _begins(text))
 
@@ -117,8 +117,9 @@ def _begins(line: str) -> bool:
 
 
 def _parts(heading: str, text: str) -> List[Tuple[str, str]]:
-    """Cut a very long turn at its blank lines, code apart, into sections that all bear its
-    heading.
+    """Cut a very long turn into sections under the same heading.
+
+    At blank lines outside code.
     """
     found: List[Tuple[str, str]] = []
     lines: List[str] = []
@@ -135,9 +136,10 @@ def _parts(heading: str, text: str) -> List[Tuple[str, str]]:
 
 
 def topic_names(record: Record) -> Tuple[str, ...]:
-    """Return the topics of a record, most telling first: those written in it; of a learning without
-    any, the first telling words of its title, or of its file's name where it has no title of its
-    own.
+    """Return the topics of a record, most telling first.
+
+    Written topics; of a learning without any, the first telling words of its title, or of its
+    file's name where it has no title of its own.
     """
     written = written_topics(record)
     if written or record.kind != "learning":
@@ -161,17 +163,16 @@ def topic_names(record: Record) -> Tuple[str, ...]:
 
 
 def _without_marks(said: str) -> str:
-    """Return a text without the marks that stand for secrets, `[redacted:token#1a2b]`: their words
-    are no topic.
+    """Return a text without its marks of removed secrets.
+
+    `[redacted:token#1a2b]`: their words are no topic.
     """
     first, *pieces = said.split("[redacted:")
     return first + "".join(piece.partition("]")[2] for piece in pieces)
 
 
 def written_topics(record: Record) -> Tuple[str, ...]:
-    """Return the topics and then the tags that stand in a record, in the form that all are compared
-    in.
-    """
+    """Return the written topics and tags of a record, normalised."""
     found: Dict[str, None] = {}
     for name in (*record.topics, *record.tags):
         name = "-".join(name.lower().split())[:40]
@@ -181,11 +182,11 @@ def written_topics(record: Record) -> Tuple[str, ...]:
 
 
 def head(record: Record, section: str) -> str:
-    """Return what counts more than a document's body: title, section, aliases, tags and topics.
+    """Return the text that weighs more than a document's body.
 
-    The heading of a turn is its request cut short, a time before it: it counts once, as the body's
-    first line (measured on 115 real sessions: 158 questions, 4 to 5 more found among the first
-    five).
+    Title, section, aliases, tags and topics.  The heading of a turn is its request cut short, a
+    time before it: it counts once, as the body's first line (measured on 115 real sessions: 158
+    questions, 4 to 5 more found among the first five).
     """
     said = "" if record.kind == "conversation" else section
     if record.tier == ADDED:  # there a note is called as its file is
@@ -198,13 +199,17 @@ def head(record: Record, section: str) -> str:
 
 
 def weighted_head(record: Record, section: str) -> str:
-    """Return the text before a document's body: its head by HEAD_WEIGHT, files and rationale."""
+    """Return the text before a document's body.
+
+    Its head comes HEAD_WEIGHT times, then its files and rationale.
+    """
     return (head(record, section) + " ") * HEAD_WEIGHT + beside(record) + "\n"
 
 
 def beside(record: Record) -> str:
-    """Return what counts as a record's text without standing in its body: its files, its
-    rationale.
+    """Return a record's searchable text outside its body.
+
+    Its files and its rationale.
     """
     return " ".join(
         value if isinstance(value, str) else " ".join(map(str, value))
@@ -214,7 +219,10 @@ def beside(record: Record) -> str:
 
 
 def documents(record: Record, mtime_ns: int, size: int) -> List[Tuple[segment.Doc, str, str]]:
-    """Return (document, weighted head, body) for each section of a record; both are tokenised."""
+    """Return (document, weighted head, body) for each section.
+
+    Head and body are both tokenised.
+    """
     flags = segment.flags_of(
         record.kind, record.tier, record.source, record.accepted, record.pinned, record.active
     )
@@ -244,15 +252,17 @@ def documents(record: Record, mtime_ns: int, size: int) -> List[Tuple[segment.Do
 
 
 def link_key(said: str) -> str:
-    """Return the form in which a link's target is compared with the names of records: lower case,
-    single blanks.
+    """Return a link's target in the form compared with names.
+
+    Lower case, single blanks.
     """
     return " ".join(said.lower().split())
 
 
 def called(id: str, name: str, title: str, aliases: Iterable[str] = ()) -> Tuple[str, ...]:
-    """Return what a link may call a record, as keys: its id, its file's name without `.md`, its
-    title, its aliases.
+    """Return the keys by which links may name a record.
+
+    Its id, its file's name without `.md`, its title, its aliases.
     """
     file = name[name.rfind("/") + 1 : -3]
     said = (id, title, *aliases) if file == id else (id, file, title, *aliases)
@@ -260,8 +270,9 @@ def called(id: str, name: str, title: str, aliases: Iterable[str] = ()) -> Tuple
 
 
 def aimed(target: str) -> Tuple[str, ...]:
-    """Return the keys that a link's target may mean: itself, and where it looks like a path its
-    file's name without `.md`.
+    """Return the keys that a link's target may mean.
+
+    The target itself; of a path also the file's name without `.md`.
     """
     key = link_key(target)
     if "/" not in key and key[-3:] != ".md":
@@ -271,18 +282,22 @@ def aimed(target: str) -> Tuple[str, ...]:
 
 
 def name_terms(keys: Iterable[str]) -> List[str]:
-    """Return the terms of the index under which the records that are called so stand."""
+    """Return the index terms of records with these names.
+
+    keys: from `called` or `aimed`.
+    """
     return ["\x03%x" % crc32(key.encode("utf-8", "replace")) for key in keys]
 
 
 def link_terms(keys: Iterable[str]) -> List[str]:
-    """Return the terms of the index under which the records that link so stand."""
+    """Return the index terms of records linking to these keys."""
     return ["\x02%x" % crc32(key.encode("utf-8", "replace")) for key in keys]
 
 
 def keys(record: Record) -> List[str]:
-    """Return the terms of a record beside those of its text: what it is called, what it links to,
-    of whose session and branch it tells.
+    """Return a record's index terms beside those of its text.
+
+    For its names, its links, its session and its branch.
     """
     found = name_terms(called(record.id, record.name, record.title, record.aliases))
     session, branch = record.meta.get("session"), record.meta.get("branch")
@@ -298,7 +313,10 @@ def keys(record: Record) -> List[str]:
 
 
 def is_pushable(record: Record) -> bool:
-    """Tell whether a prompt may get this record unasked: an accepted learning."""
+    """Tell whether a record is an accepted learning.
+
+    Prompts get such a record unasked.
+    """
     return record.kind == "learning" and record.accepted
 
 
@@ -324,7 +342,7 @@ def term_counts(
 
 
 def frame(found: Index, name: str) -> bytes:
-    """Read one file and return the delta frame that says how it is now."""
+    """Read a file and return its delta frame."""
     try:
         fd = found.place.open(name)
     except OSError:
@@ -350,11 +368,11 @@ def frame(found: Index, name: str) -> bytes:
 def likely(
     place: Place, listed: Sequence[Found], most: int, prompt: str
 ) -> Tuple[Sequence[Found], int]:
-    """Choose at most `most` files to be ranked: half of them hold a prompt's rarest words, the
-    others come first.
+    """Choose at most `most` files to rank for a prompt.
 
-    listed: files in the order of preference.  Returns (the chosen in that order, how many were not
-    looked at).
+    Half hold the prompt's rarest words, the others come first in the order of preference.
+    listed: files in that order.
+    Returns (chosen files in that order, number of files not looked at).
     """
     # retri: retry
     words = {
@@ -393,7 +411,7 @@ def likely(
 
 
 def new_folders(tier: str, watch: Dict[str, Any]) -> List[str]:
-    """Return the kinds' folders of a tier that were not there when the index was built."""
+    """Return a tier's kind folders made since the index was built."""
     watched = {row[0] for row in watch.get("folders", [])}
     return [
         name
@@ -405,9 +423,10 @@ def new_folders(tier: str, watch: Dict[str, Any]) -> List[str]:
 def folder_changes(
     found: Index, folder: str, path: str, known: Dict[str, segment.Doc], most: int = MOST_LISTED
 ) -> List[str]:
-    """Compare the files of one directory with the index: names that came, changed or went.
+    """Return the names of added, changed or deleted files of a directory.
 
-    most: files whose times are compared; of more, the names alone.
+    Compared with the index.
+    most: compare times of at most so many files; of more, the names alone.
     """
     assert found.segment is not None
     try:
@@ -447,9 +466,7 @@ def folder_changes(
 
 
 def _new_folder(found: Index, folder: str, path: str, depth: int) -> List[str]:
-    """Return the files of a folder that the segment does not know, and of those in it, without what
-    the delta has.
-    """
+    """Return the unindexed records of a folder and its subfolders."""
     try:
         listed = sorted(
             (e.name, e.path, e.is_dir(follow_symlinks=False))

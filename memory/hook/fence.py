@@ -44,10 +44,10 @@ _CONTROL = {13: "\n", **dict.fromkeys((*range(9), 11, 12, *range(14, 32), 127))}
 
 
 def clean(text: str) -> str:
-    """Leave of a text what a reader sees, and of its tags those that shape text or code; every
-    other `<name` becomes `‹name`.
+    """Return text with only visible characters and harmless tags.
 
-    Joiners stay where Persian, Hindi and emoji need them.  Cleaning twice changes nothing.
+    Tags that shape text or code stay; every other `<name` becomes `‹name`.  Joiners stay where
+    Persian, Hindi and emoji need them.  Cleaning twice changes nothing.
     """
     text = text.replace("\r\n", "\n")
     if text.isascii() or text.translate(_MARKS).isascii():
@@ -60,20 +60,24 @@ def clean(text: str) -> str:
 
 
 def line(text: str, units: int) -> str:
-    """Return a text (a title, an id) cleaned, as one line of at most `units` UTF-16 units."""
+    """Return a text cleaned, as one line of at most `units`.
+
+    units: UTF-16 code units.
+    """
     return clip(clean(text).replace("\n", " "), units)
 
 
 def versions(held: Sequence[str]) -> str:
-    """Write which versions a record holds for, such as `v2.1, v2.2 +3`."""
+    """Write the versions of a record, such as `v2.1, v2.2 +3`."""
     said = ["v" + version if version[:1].isdigit() else version for version in held]
     more = " +%d" % (len(said) - MOST_VERSIONS) if len(said) > MOST_VERSIONS else ""
     return line(", ".join(said[:MOST_VERSIONS]), 64) + more
 
 
 def clip(text: str, units: int, more: str = " …") -> str:
-    """Cut text to at most `units` UTF-16 units, at a line or a word where one is near, and say that
-    it was cut.
+    """Cut text to at most `units` UTF-16 units, marked as cut.
+
+    At a line or a word where one is near.  more: the mark.
     """
     if utf16(text) <= units:
         return text
@@ -107,11 +111,11 @@ def cut(text: str, bytes: int) -> str:
 def block(
     part: str, lines: Sequence[str], rules: Sequence[str] = (), passing: Sequence[str] = ()
 ) -> str:
-    """Fence lines that are clean already: `<dayleaf-memory part="brief" tag="1a2b3c4d">` …
-    `</dayleaf-memory>`.
+    """Fence clean lines as a `<dayleaf-memory>` block.
 
-    rules: approved ones, which come first, in an element that no clean text can open or close.
-    passing: lines of these that the tag leaves out, since they change with every block.
+    `<dayleaf-memory part="brief" tag="1a2b3c4d">` … `</dayleaf-memory>`.
+    rules: approved rules, which come first, in an element that no clean text can open or close.
+    passing: lines left out of the tag, since they change with every block.
     """
     ruled = ['<%s approved="user">' % RULES, *rules, "</%s>" % RULES] if rules else []
     lasting = "\n".join([*ruled, *(line for line in lines if line not in passing)])
@@ -121,18 +125,19 @@ def block(
 
 
 def overhead(part: str) -> int:
-    """Return how many UTF-16 units `block` adds to its lines and rules, at most."""
+    """Return the greatest number of UTF-16 units that `block` adds."""
     return utf16(block(part, (), ("",))) + 1
 
 
 def size(text: str) -> int:
-    """Return the bytes of a text in UTF-8, of which four are a token."""
+    """Return the bytes of a text in UTF-8, four a token."""
     return len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
 
 
 class Budget:
-    """Room for the `lines` and approved `rules` of a block, `left` in UTF-16 units and `bytes`:
-    `take` adds a text where it fits and says whether it did.
+    """The room of a block, in UTF-16 units and bytes.
+
+    `take` adds a text to `lines` or `rules` if it fits, and tells whether it did.
     """
 
     __slots__ = ("bytes", "left", "lines", "rules")
@@ -156,10 +161,11 @@ class Budget:
 
 
 def item(record: Any, units: int, prompt: str = "", misled: bool = False, mark: str = "") -> str:
-    """Write one record for the model: a line that names it, then its body, in at most `units`
-    UTF-16 units.
+    """Write a record for the model: heading line, then body.
 
-    prompt: what a body that does not fit is shown for; see `passage`.  misled, mark: see `heading`.
+    In at most `units` UTF-16 units.
+    prompt: chooses the passage of a body that does not fit; see `passage`.
+    misled, mark: see `heading`.
     """
     head, id = heading(record, misled, mark), line(record.id, 64)
     room = units - utf16(head) - 1
@@ -174,8 +180,9 @@ def item(record: Any, units: int, prompt: str = "", misled: bool = False, mark: 
 
 
 def heading(record: Any, misled: bool = False, mark: str = "") -> str:
-    """Write the line that names a record.  misled: whether it did.  mark: why it is stale, "" where
-    it is not.
+    """Write the heading line of a record for the model.
+
+    misled: whether the record is misleading.  mark: the reason for its staleness, or "".
     """
     from_where = origin(record) + (", reported as misleading" if misled else "")
     held = ", " + versions(record.versions) if record.versions else ""
@@ -191,8 +198,9 @@ def heading(record: Any, misled: bool = False, mark: str = "") -> str:
 
 
 def misled(place: Place) -> FrozenSet[str]:
-    """Return the ids of a place's records whose failures outweigh their successes, as the ledgers
-    were folded last.
+    """Return the ids of misleading records.
+
+    Their failures outweigh their successes, as the ledgers were folded last.
     """
     found: set[str] = set()
     for path in place.misled():
@@ -204,8 +212,9 @@ def misled(place: Place) -> FrozenSet[str]:
 
 
 def origin(record: Any) -> str:
-    """Write where a record came from as one more part of what stands behind its title; "" for the
-    workspace's own.
+    """Write a record's origin, to follow its title.
+
+    "" for the workspace's own records.
     """
     return {
         "s": ", shared through this repository",
@@ -215,8 +224,9 @@ def origin(record: Any) -> str:
 
 
 def marked(mark: str) -> str:
-    """Write why a record is stale as one more part of what stands behind its title; "" for no
-    mark.
+    """Write the reason for a record's staleness, to follow its title.
+
+    "" without a mark.
     """
     return ", STALE: " + line(mark, MARK_UNITS) if mark else ""
 
@@ -228,8 +238,9 @@ SAMPLE = (
 
 
 def told(found: Any) -> str:
-    """Write a `passages.Passage` for the model, as an item of a list with id, kind, day, branch and
-    origin.
+    """Write a `passages.Passage` as a list item for the model.
+
+    With id, kind, day, branch and origin.
     """
     branch = line(field(found.record, "branch"), 60)
     about = (
@@ -243,11 +254,10 @@ def told(found: Any) -> str:
 
 
 def passage(body: str, prompt: str, units: int) -> str:
-    """Return a body that is longer than `units` with its first line and then from where the
-    prompt's rarest word stands.
+    """Return a long body from the prompt's rarest word on.
 
-    The head of a pasted log says nothing of its line 411.  Whole words are no matter here, so this
-    is a search of substrings.
+    Its first line comes first; a body of at most `units` stays.  The head of a pasted log says
+    nothing of its line 411.  Whole words are no matter here, so this is a search of substrings.
     """
     low = body[:PASSAGE_CHARS].lower()
     # a letter whose small form has another length
@@ -274,11 +284,10 @@ def passage(body: str, prompt: str, units: int) -> str:
 
 
 def turn_of(body: str, heading: str) -> str:
-    """Return the turn of a conversation that begins with a heading as the index has it, "" where
-    there is none any more.
+    """Return the turn of a conversation under a heading, or "".
 
     The document's number would need the reader of frontmatter, which costs 0.1 of a bare start; of
-    two turns with the same heading it is the first.
+    two turns with the same heading the first is returned.
     """
     body = "\n" + body
     start = body.find("\n## ")
@@ -292,10 +301,10 @@ def turn_of(body: str, heading: str) -> str:
 
 
 def asked_and_answered(text: str) -> Tuple[str, str]:
-    """Cut the text of a turn, without its heading, into (the quotation of its request, what came of
-    it).
+    """Cut a turn's text into (quoted request, answer).
 
-    A mark in brackets tells what the user said later from the request.
+    text: without its heading.
+    A mark in brackets tells a later message of the user from the request.
     """
     rows = text.split("\n")[1:]
     at = 0
@@ -307,8 +316,9 @@ def asked_and_answered(text: str) -> Tuple[str, str]:
 
 
 class Head:
-    """The keys of a simple head whose values are texts on one line, each read when it is asked
-    for.
+    """The keys of a simple head, each read on demand.
+
+    Its values are texts on one line.
     """
 
     __slots__ = ("text",)
@@ -326,14 +336,15 @@ class Head:
 
 
 def field(record: Any, key: str) -> str:
-    """Return a field of what `reread` gave, as text; "" where there is none."""
+    """Return a field of a re-read record as text, or ""."""
     value = record.meta.get(key)
     return value if isinstance(value, str) else ""
 
 
 def versions_of(head: str) -> Optional[Sequence[str]]:
-    """Read the versions of a head that has them as a list on one line; None where only `records`
-    can tell.
+    """Return the versions in a head, None where unclear.
+
+    Reads a list on one line; for None ask `records`.
     """
     at = head.find("\nversions:")
     if at < 0:
@@ -355,10 +366,11 @@ def add_rules(
     chosen: Chosen,
     mark: Callable[[Any], str] = lambda record: "",
 ) -> None:
-    """Add rules that are in context, with the reason that `context.in_context` gave; a linked one
-    leaves room for its record.
+    """Add rules in context, with their reasons.
 
-    mark: says why one is stale.
+    ruled: from `context.in_context`.
+    A linked rule leaves room for its record.
+    mark: returns the reason for a rule's staleness, or "".
     """
     for record, reason in ruled:
         room = budget.left - (LEAST_UNITS if reason.startswith("rule: linked") else 1)
@@ -373,11 +385,11 @@ def add_rules(
 
 
 def walls(place: Place, found: Sequence[Any], moved: str = "") -> List[str]:
-    """Write the walls that a failed call met, three lines at most: the remedy of each, and where it
-    is on record.
+    """Write the walls met by a failed call in three lines.
 
-    found: see `at_failure.Match`; several are rules of a linter.  moved: a path that is there from
-    the project's root, which the call looked for elsewhere.
+    The remedy of each wall, and where it is on record.
+    found: see `at_failure.Match`; several are rules of a linter.
+    moved: a path that exists from the project's root but that the call looked for elsewhere.
     """
     first = found[0]
     if first.wall.get("rule"):
@@ -408,7 +420,7 @@ def walls(place: Place, found: Sequence[Any], moved: str = "") -> List[str]:
 
 
 def _where(what: str, match: Any) -> str:
-    """Say when something was met, in which record, and on which branch."""
+    """Write the day, record and branch of an occurrence."""
     one = match.occurrence
     branch = ", branch " + line(str(one["branch"]), 80) if one.get("branch") else ""
     often = "; met in %d sessions" % match.sessions if match.sessions > 1 else ""
@@ -422,8 +434,9 @@ def _where(what: str, match: Any) -> str:
 
 
 def _missing(place: Place, match: Any) -> str:
-    """Say of a path that is not there which one is, of those that `narrowed` left, and which
-    document names the wrong one.
+    """Write the replacements of a missing path, for the model.
+
+    With the document that names the wrong path.
     """
     path, instead, doc = (
         str(match.wall["path"]),
@@ -454,8 +467,9 @@ def _missing(place: Place, match: Any) -> str:
 
 
 def narrowed(place: Place, wall: Any) -> bool:
-    """Leave of the paths in place of a missing one those in the tree, else those that a record
-    tells of; tell if any is.
+    """Keep the existing replacements of a missing path; tell if any remain.
+
+    Else those in records that still stand.  True for a wall without a path.
     """
     if not wall.get("path"):
         return True
@@ -467,8 +481,9 @@ def narrowed(place: Place, wall: Any) -> bool:
 
 
 def standing(place: Place, occurrence: Any) -> Any:
-    """Return an occurrence with id, branch and day as its record's head has them now; None where
-    its text stands no longer.
+    """Return an occurrence updated from its record, or None.
+
+    With the id, branch and day of the record's present head.  None where its text has changed.
     """
     text = _text(place, occurrence)
     if text is None:
@@ -481,8 +496,9 @@ def standing(place: Place, occurrence: Any) -> Any:
 
 
 def _text(place: Place, source: Any) -> Optional[str]:
-    """Return a record's head from its file; None where what was read of its text stands there no
-    longer.
+    """Return the head of a record's file, or None.
+
+    None where the text read from it before has changed.
     """
     try:
         fd = place.open(str(source["name"]))
@@ -500,6 +516,6 @@ def _text(place: Place, source: Any) -> Optional[str]:
 
 
 def parts_of(data: bytes) -> Tuple[bytes, bytes]:
-    """Return a record's frontmatter and what stands below it."""
+    """Return (frontmatter, text below) of a record's bytes."""
     head, _, text = data.partition(b"\n---\n") if data[:4] == b"---\n" else (b"", b"", data)
     return head, text

@@ -37,12 +37,18 @@ _READ = 1 << 20  # bytes of the file
 
 
 def current(place: Place) -> Optional[Record]:
-    """Read the handoff of a workspace; None where there is none, or an empty one."""
+    """Read the handoff of a workspace; None for none.
+
+    An empty handoff counts as none.
+    """
     return _read_one(place, NAME)
 
 
 def waiting(place: Place) -> List[Record]:
-    """Read the handoffs of before that no session has had yet, oldest first."""
+    """Read the earlier handoffs not yet shown to a session.
+
+    Oldest first.
+    """
     found = (_read_one(place, name) for name in WAITING)
     return sorted((one for one in found if one is not None), key=lambda one: one.created)
 
@@ -65,36 +71,38 @@ def _read_one(place: Place, name: str) -> Optional[Record]:
 
 
 def is_handoff(record: Any) -> bool:
-    """Tell whether a record is a handoff, the current one or one of before."""
+    """Tell whether a record is a handoff, current or earlier."""
     return bool(
         record.name == NAME or record.name in WAITING or record.meta.get("trigger") == TRIGGER
     )
 
 
 def is_unattended(record: Any) -> bool:
-    """Tell whether a checkpoint is of a session that no person typed into."""
+    """Tell whether a checkpoint's session had no typing person."""
     return bool(record.meta.get("unattended") == "true")
 
 
 def repeats(record: Any) -> bool:
-    """Tell whether a checkpoint only says again what others say: a handoff that was made of
-    them.
+    """Tell whether a checkpoint only repeats others.
+
+    A handoff made of them does.
     """
     return is_handoff(record) and bool(record.derived_from)
 
 
 def starts(place: Place, id: str) -> int:
-    """Return at how many starts of a session the handoff of an id was shown."""
+    """Return the number of session starts that showed a handoff."""
     row = _counted(place)
     number = row.get("starts")
     return number if row.get("id") == id and isinstance(number, int) and number > 0 else 0
 
 
 def count(place: Place, session: str) -> None:
-    """Count the latest start of a session where its receipt says that the handoff was shown; once,
-    however often it is asked.
+    """Count a session's latest start if its receipt shows the handoff.
 
-    session: its id.  Raises OSError where the count cannot be written.
+    Each start counts once, however often this is called.
+    session: its id.
+    Raises OSError where the count cannot be written.
     """
     try:
         rows = [
@@ -113,7 +121,7 @@ def count(place: Place, session: str) -> None:
 
 
 def arrived(place: Place, session: str) -> List[str]:
-    """Return the names of the waiting handoffs that the latest start of a session has shown."""
+    """Return the names of waiting handoffs shown at the latest start."""
     there = waiting(place)
     try:
         rows = (
@@ -128,13 +136,17 @@ def arrived(place: Place, session: str) -> List[str]:
 
 
 def _shown(rows: List[Dict[str, Any]]) -> List[Any]:
-    """Return the ids of the handoffs that the last of some starts has shown."""
+    """Return the ids of the handoffs shown at the last start.
+
+    rows: receipts of starts.
+    """
     return [item[0] for item in receipts.chosen(rows[-1]) if item[2:] == [REASON]] if rows else []
 
 
 def lock(place: Place) -> files.Lock:
-    """Return the lock that every change of the handoffs holds; entering it waits, and raises
-    OSError where it cannot be had.
+    """Return the lock for changes of the handoffs.
+
+    Entering it waits, and raises OSError where it cannot be had.
     """
     return files.Lock(place.cache + "/handoff.lock", wait=True)
 
@@ -142,11 +154,13 @@ def lock(place: Place) -> files.Lock:
 def put(
     store: Store, title: str, body: str, source: str, session: str, extra: Dict[str, Any]
 ) -> Record:
-    """Make a text the handoff; the one of before takes an ordinary name, or waits where no session
-    has had it yet.
+    """Make a text the handoff; rename the previous handoff.
 
-    source: human | agent | auto.  session: its id, or "".  extra: more frontmatter.  Raises
-    UsageError where nothing is left to keep, StoreError where it cannot be written.
+    The previous takes an ordinary name, or waits where no session has had it yet.
+    source: human | agent | auto.
+    session: its id, or "".
+    extra: more frontmatter.
+    Raises UsageError where nothing is left to keep, StoreError where the file cannot be written.
     """
     with lock(store.place):
         return _put(store, title, body, source, session, extra)
@@ -180,15 +194,17 @@ def _put(
 
 
 def _is_same(store: Store, before: Record, title: str, body: str, session: str) -> bool:
-    """Tell whether a handoff is what a session lately left: it was ended before it could say so,
-    and is run again.
+    """Tell whether a session left the same handoff just before.
+
+    It was ended before it could report so, and runs again.
     """
     return store.says_again(before, title, body) and before.meta.get("session", "") == session
 
 
 def keeps_waiting(place: Place, session: str) -> bool:
-    """Tell whether the handoff that stands is yet to arrive: no start has shown it, and it is not
-    this session's own.
+    """Tell whether another session's handoff is still unseen.
+
+    No start has shown it.
     """
     before = current(place)
     if before is None or starts(place, before.id):
@@ -197,8 +213,9 @@ def keeps_waiting(place: Place, session: str) -> bool:
 
 
 def clear(store: Store) -> Record:
-    """Give the handoff, and those that wait, ordinary names, so that no session gets them any more;
-    raises StoreError.
+    """Give all handoffs ordinary names; return the last.
+
+    No session gets them any more.  Raises StoreError.
     """
     with lock(store.place):
         _mark(store)
@@ -209,8 +226,9 @@ def clear(store: Store) -> Record:
 
 
 def _mark(store: Store) -> None:
-    """Say in a handoff written by hand what it is: under another name nothing else would; raises
-    StoreError.
+    """Mark a handwritten handoff as a handoff.
+
+    Under another name nothing else would say so.  Raises StoreError.
     """
     if files.exists(store.place.path(NAME)):
         before = store.read(NAME)
@@ -234,13 +252,15 @@ def _counted(place: Place) -> Dict[str, Any]:
 
 
 class Work:
-    """What a start tells of the work before it.
+    """The earlier work that a session's start shows.
 
-    branch: the one that is checked out, or "".  record: the checkpoint that stands first, None
-    where there is none.  later: what its session came to on another branch, or None.  others: the
-    newest one of each other session.  last: the user's own newest of the branch, or of any, the
-    running session's too.  own: whether the running session's client has just dropped its context,
-    so that its own checkpoint alone counts.
+    branch: the branch checked out, or "".
+    record: the checkpoint to show first, or None.
+    later: the later checkpoint of its session on another branch, or None.
+    others: the newest checkpoint of each other session.
+    last: the user's own newest checkpoint of the branch, or of any, the running session's too.
+    own: whether the running session's client has just dropped its context, so that its own
+        checkpoint alone counts.
     """
 
     __slots__ = ("branch", "last", "later", "others", "own", "record")
@@ -254,12 +274,12 @@ class Work:
 
 
 def worked(found: Index, source: str, session: str) -> Work:
-    """Find the newest checkpoint of this branch, else of any, and of each other session that worked
-    last.
+    """Find the newest checkpoints, of this branch and other sessions.
 
-    source: the event's.  session: its id, or "".  The newest checkpoint of a session stands for it.
-    What a resumed session did itself its client still knows, what a compacted one did is all that
-    counts.
+    source: the event's.
+    session: its id, or "".
+    The newest checkpoint of a session stands for the session.  A resumed session's client still
+    knows its own work; for a compacted session only its own work counts.
     """
     work, session = (
         Work(layout.branch_of(found.place.git), source == "compact"),
@@ -305,8 +325,7 @@ def worked(found: Index, source: str, session: str) -> Work:
 
 
 def has_news(found: Index, path: str, session: str) -> bool:
-    """Tell whether anything came, but from the session itself, since it was last told of the work
-    before it.
+    """Tell whether anything came from elsewhere since a session's last brief.
 
     path: of its receipts; where they do not say when, all is news.  session: its id.
     """
@@ -336,13 +355,17 @@ def has_news(found: Index, path: str, session: str) -> bool:
 
 
 def _own(record: Any) -> Any:
-    """Return a record that is the user's; None for one that came with a repository."""
+    """Return a record if the user's own, else None.
+
+    Not shared through the repository, and not unattended.
+    """
     return None if record.tier == layout.SHARED or is_unattended(record) else record
 
 
 def _latest(found: Index) -> Iterator[Any]:
-    """Yield the listed checkpoints, newest first, each looked up when it is asked for: a start
-    wants few of the 64.
+    """Yield the listed checkpoints, newest first.
+
+    Each is looked up on demand: a start wants few of the 64.
     """
     came = sorted(
         (doc for doc in found.delta.docs if doc.ordinal == 0 and doc.kind == "checkpoint"),
@@ -359,13 +382,14 @@ def _latest(found: Index) -> Iterator[Any]:
 
 
 def _place(doc: Any) -> Tuple[int, str]:
-    """Return what documents are sorted by, the newest first."""
+    """Return the sort key of documents, newest first."""
     return -doc.created, doc.name
 
 
 def _telling(found: Index, docs: Iterable[Any]) -> Iterator[Any]:
-    """Re-read checkpoints in their order, those alone that tell of work: no handoff, and more than
-    a word of farewell.
+    """Yield the re-read checkpoints about work, in their order.
+
+    No handoffs, and no mere farewells.
     """
     for record in indexview.reread(
         found, (doc for doc in docs if doc.kind == "checkpoint" and doc.name != NAME)
@@ -375,14 +399,15 @@ def _telling(found: Index, docs: Iterable[Any]) -> Iterator[Any]:
 
 
 def _came_to(found: Index, session: str) -> Any:
-    """Return the newest checkpoint of a session, None where there is none."""
+    """Return the newest checkpoint of a session, or None."""
     own = _telling(found, found.newest(segment.session_term(session), LOOKED) if session else ())
     return next((record for record in own if _session(record) == session), None)
 
 
 def note_of(found: Index, record: Any) -> Any:
-    """Return the note of a checkpoint's session, None where there is none or the session went on
-    behind it.
+    """Return the note of a checkpoint's session, or None.
+
+    None too where the session went on after the note.
     """
     session = record.meta.get("session")
     if not isinstance(session, str) or not session:
@@ -397,7 +422,10 @@ def note_of(found: Index, record: Any) -> Any:
 
 
 def covers(note: Any, record: Any) -> bool:
-    """Tell whether a note is of a checkpoint's session and tells all that the checkpoint tells."""
+    """Tell whether a note covers all of a checkpoint.
+
+    Both must be of the same session.
+    """
     until = str(record.meta.get("until") or "")
     return (
         note.meta.get("session") == record.meta.get("session")
@@ -406,8 +434,9 @@ def covers(note: Any, record: Any) -> bool:
 
 
 def understood(note: Any) -> Dict[str, List[str]]:
-    """Return what a note says by section, without the quotes that prove it; "" holds its
-    summary.
+    """Return the lines of a note by section, without its quotes.
+
+    "" holds its summary.
     """
     found: Dict[str, List[str]] = {}
     for name, lines in sections(fence.clean(note.body)).items():
@@ -425,7 +454,10 @@ def understood(note: Any) -> Dict[str, List[str]]:
 
 
 def _session(record: Any) -> str:
-    """Return the session that a checkpoint is of; one by hand stands for itself."""
+    """Return the session key of a checkpoint.
+
+    A checkpoint by hand has its own name as key.
+    """
     session = record.meta.get("session")
     return (
         segment.session_key(session) if isinstance(session, str) and session else str(record.name)
@@ -433,8 +465,9 @@ def _session(record: Any) -> str:
 
 
 def sections(body: str) -> Dict[str, List[str]]:
-    """Return the lines of a checkpoint by their heading, "" for what stands before the first; blank
-    ones are left out.
+    """Return the lines of a checkpoint by heading, without blank lines.
+
+    "" for the lines above the first heading.
     """
     found: Dict[str, List[str]] = {}
     name = ""
@@ -447,10 +480,10 @@ def sections(body: str) -> Dict[str, List[str]]:
 
 
 def headline(record: Any, units: int) -> str:
-    """Say in a line what came of a checkpoint's session.
+    """Write the outcome of a checkpoint's session in one line.
 
-    Its title says so (a commit, a plan, a note), or is only what was asked: then the opening of its
-    outcome stands behind it.
+    The title where it tells the outcome (a commit, a plan, a note); else the title with the opening
+    of the outcome.
     """
     title = fence.line(record.title, units)
     came = came_of(record)
@@ -460,7 +493,10 @@ def headline(record: Any, units: int) -> str:
 
 
 def came_of(record: Any) -> str:
-    """Return the opening of a checkpoint's outcome, "" where the title tells what came of it."""
+    """Return the first line of a checkpoint's outcome.
+
+    "" where the title tells the outcome.
+    """
     found = sections(fence.clean(record.body))
     asked = record.title.rstrip("… ").casefold()
     requests = [
@@ -472,7 +508,10 @@ def came_of(record: Any) -> str:
 
 
 def clause(text: str, units: int) -> str:
-    """Cut a line to at most `units` UTF-16 units, at the end of a clause where one is near."""
+    """Cut a line to `units` UTF-16 units, at a clause's end.
+
+    Where such an end is near.
+    """
     if tokeniser.utf16(text) <= units:
         return text
     held = fence.clip(text, units - 2, "")
@@ -481,7 +520,7 @@ def clause(text: str, units: int) -> str:
 
 
 def _is_trivial(body: str) -> bool:
-    """Tell whether a checkpoint says no more than that its session ended."""
+    """Tell whether a checkpoint only says that its session ended."""
     if len(body) > TRIVIAL_CHARS:
         return False
     found = sections(body)

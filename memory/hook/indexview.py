@@ -34,28 +34,35 @@ MOST_INLINE = 32
 
 
 def segment_path(place: Place) -> str:
-    """Return where the segment of a place is."""
+    """Return the path of a place's segment."""
     return place.cache + "/" + place.scope + ".seg"
 
 
 def delta_path(place: Place, generation: str) -> str:
-    """Return where the delta log of a generation is."""
+    """Return the path of the delta log of a generation."""
     return place.cache + "/" + place.scope + "-" + generation + ".log"
 
 
 def scan_path(place: Place) -> str:
-    """Return the file whose mtime says when all files were last compared with the index."""
+    """Return the path of the stamp file of full scans.
+
+    Its mtime is the time of the last scan.
+    """
     return place.cache + "/" + place.scope + ".scan"
 
 
 def marks_path(place: Place) -> str:
-    """Return the file that says which records are stale (project/stalemarks.py)."""
+    """Return the path of the marks of stale records.
+
+    project/stalemarks.py writes the file.
+    """
     return place.cache + "/" + place.scope + ".stale"
 
 
 def marks(place: Place) -> Dict[str, List[List[str]]]:
-    """Return the marks of a place by the start of a record's checksum; {} where there are none, or
-    they cannot be read.
+    """Return the staleness marks of a place, by checksum prefix.
+
+    {} where there are none, or they cannot be read.
     """
     try:
         row = fastjson.parse(files.read(marks_path(place), MARKS_LIMIT))
@@ -66,8 +73,9 @@ def marks(place: Place) -> Dict[str, List[List[str]]]:
 
 
 def causes(found: Dict[str, List[List[str]]], checksum: str) -> List[List[str]]:
-    """Return the causes of a record's mark: [reason, path, stamp, name] each.  found: what `marks`
-    returned.
+    """Return the causes of a record's mark.
+
+    Each is [reason, path, stamp, name].  found: from `marks`.
     """
     rows = found.get(checksum[:16])
     return (
@@ -84,7 +92,10 @@ def causes(found: Dict[str, List[List[str]]], checksum: str) -> List[List[str]]:
 
 
 def stamp(path: str) -> str:
-    """Return mtime in ns and size of a file, "" where there is none."""
+    """Return "mtime size" of a file, "" if absent.
+
+    mtime in ns, size in bytes.
+    """
     try:
         found = files.posix.stat(path)
     except (OSError, ValueError):
@@ -93,8 +104,9 @@ def stamp(path: str) -> str:
 
 
 class Index:
-    """Segment and delta of one place.  unread: how many files it knows nothing of, where it was
-    made of some of them.
+    """The segment and delta of a place.
+
+    unread: the number of files not in it, where it was made of some of them.
     """
 
     __slots__ = (
@@ -136,14 +148,15 @@ class Index:
 
     @property
     def has_rules(self) -> bool:
-        """Whether there is any rule to choose from, approved or not."""
+        """Whether the place has any rule, approved or not."""
         return bool(self.lists("watch").get("rules")) or any(
             doc.kind == "rule" for doc in self.delta.docs
         )
 
     def mark(self, record: Any) -> str:
-        """Say why a record is stale, as the worker found it; "" where it did not, or where the
-        cause is another by now.
+        """Return the reason for a record's staleness, or "".
+
+        As the worker found it; "" too where the cause has changed since.
         """
         if self._marks is None:
             self._marks = marks(self.place)
@@ -153,16 +166,18 @@ class Index:
         return ""
 
     def terms(self, text: str) -> List[Tuple[str, float]]:
-        """Return `tokeniser.terms` of a text (remembered: category, learnings and passages all
-        ask).
+        """Return `tokeniser.terms` of a text.
+
+        Remembered: category, learnings and passages all ask.
         """
         if text not in self._terms:
             self._terms[text] = tokeniser.terms(text)
         return self._terms[text]
 
     def entry(self, term: str) -> Optional[Tuple[int, int, int, int]]:
-        """Return the segment's directory entry of a term (remembered: query and threshold both
-        ask).
+        """Return the segment's directory entry of a term.
+
+        Remembered: query and threshold both ask.
         """
         if term not in self._entries:
             self._entries[term] = self.segment.lookup(term) if self.segment else None
@@ -170,14 +185,18 @@ class Index:
         return found
 
     def df(self, term: str) -> int:
-        """Return how many documents hold a term, those included that a newer version has
-        replaced.
+        """Return the number of documents with a term.
+
+        Replaced documents are counted too.
         """
         entry = self.entry(term)
         return (entry[1] if entry else 0) + len(self.delta.search(term))
 
     def doc(self, number: int) -> segment.Doc:
-        """Return a document by its number: the segment's first, then the delta's."""
+        """Return a document by its number.
+
+        The segment's documents first, then the delta's.  Raises IndexFault for other numbers.
+        """
         base = self.segment.docs if self.segment else 0
         if self.segment is not None and number < base:
             return self.segment.doc(number)
@@ -188,8 +207,9 @@ class Index:
         return self.delta.docs[number - base]
 
     def postings(self, term: str, part: int) -> Tuple[Any, bytes]:
-        """Return (document numbers, impacts) of a term in the segment, read once.  part: ALL,
-        PUSHED or OTHERS.
+        """Return (document numbers, impacts) of a term, read once.
+
+        In the segment.  part: ALL, PUSHED or OTHERS.
         """
         key = (term, part)
         if key not in self._lists:
@@ -210,7 +230,7 @@ class Index:
         return found
 
     def lists(self, which: str) -> Dict[str, Any]:
-        """Return the segment's lists, parsed once; none where there is no segment."""
+        """Return the segment's lists, parsed once; {} without a segment."""
         if which not in self._lists:
             self._lists[which] = self.segment.lists(which) if self.segment else {}
         found: Dict[str, Any] = self._lists[which]
@@ -225,8 +245,9 @@ class Index:
         return None if number == segment.ABSENT or number in self.delta.gone else self.doc(number)
 
     def holding(self, term: str) -> List[int]:
-        """Return the numbers of the documents that hold a term now, ascending, or of a session or
-        branch by their instants: for terms of which there are few.
+        """Return the numbers of the live documents with a term.
+
+        Ascending; for a session or branch by their instants.  For rare terms.
         """
         found: List[int] = []
         entry = self.entry(term)
@@ -240,8 +261,10 @@ class Index:
         return found + [base + place for place, _ in self.delta.search(term)]
 
     def newest(self, term: str, most: int) -> List[segment.Doc]:
-        """Return the newest of the dated records that hold a term, newest first: at most `most` of
-        the segment's, which keeps them in the order of their instants, and those of the delta.
+        """Return the newest dated records with a term, newest first.
+
+        At most `most` of the segment's, which keeps them in the order of their instants, and those
+        of the delta.
         """
         base = self.segment.docs if self.segment else 0
         numbers = self.holding(term)
@@ -251,10 +274,9 @@ class Index:
         return found
 
     def listed(self, which: str) -> List[segment.Doc]:
-        """Return the documents of a list of the brief (`learnings`, `checkpoints`, `plans`,
-        `rules`), newest first.
+        """Return the documents of a list of the brief, newest first.
 
-        The delta's changes are applied: what is gone is out, what came is in.
+        which: `learnings`, `checkpoints`, `plans` or `rules`.  The delta's changes are applied.
         """
         kind = which[:-1]
         numbers = self.lists("watch" if which == "rules" else "brief").get(which, [])
@@ -277,13 +299,13 @@ class Index:
 
 
 def open_index(place: Place, watch: bool = True, talks: int = 0) -> Index:
-    """Open the index of a place; raises IndexFault where there is none, it is damaged, or it is
-    another's.
+    """Open the index of a place.
 
     watch: as a hook does, compare the watched directories and files now, and read what changed
-    (layers 2 and 3); conversations are not compared then: they are long and change at each turn.
-    talks: bytes of what the log says of them that a hook reads, the newest first; most hooks tell
-    nothing of them and read none.
+        (layers 2 and 3); conversations are not compared then: they are long and change at each
+        turn.
+    talks: bytes of the log's newest entries on conversations to read; most hooks read none.
+    Raises IndexFault where the index is absent, damaged or another place's.
     """
     base = segment.Segment(segment_path(place))
     try:
@@ -311,7 +333,10 @@ def _log(place: Place, generation: str) -> bytes:
 
 
 def changed_frames(found: Index) -> List[bytes]:
-    """Return delta frames for the watched files that differ from the index, at most MOST_INLINE."""
+    """Return delta frames of the changed watched files.
+
+    At most MOST_INLINE.
+    """
     try:
         names = watched_changes(found)
     # lists that a flipped bit gave another shape
@@ -327,10 +352,10 @@ def changed_frames(found: Index) -> List[bytes]:
 
 
 def watched_changes(found: Index, most: int = 0) -> List[str]:
-    """Return the names of watched files that were added, changed or deleted since they were
-    indexed.
+    """Return the names of added, changed or deleted watched files.
 
-    most: files of a changed folder whose times are compared, 0 for what a prompt can wait for.
+    most: files of a changed folder whose times are compared, 0 for as many as a prompt can wait
+        for.
     """
     assert found.segment is not None
     watch = found.lists("watch")
@@ -384,11 +409,11 @@ def watched_changes(found: Index, most: int = 0) -> List[str]:
 
 
 def from_files(place: Place, most: int, prompt: str = "", talks: bool = True) -> Index:
-    """Make an index in memory of at most `most` files: what readers use while there is none on
-    disk.
+    """Make an index in memory of at most `most` files.
 
-    Learnings come first, and the newest; where a prompt is given, half of the files are those that
-    hold its words.  talks: conversations too.
+    Readers use it while there is none on disk.  Learnings come first, and the newest; where a
+    prompt is given, half of the files hold its words.
+    talks: conversations too.
     """
     from memory.core import walk
     from memory.core.layout import FOLDERS
@@ -412,8 +437,9 @@ def from_files(place: Place, most: int, prompt: str = "", talks: bool = True) ->
 
 
 class Lean:
-    """What a block shows of a record whose file has not changed since it was indexed.  meta: its
-    frontmatter.
+    """The fields of an unchanged record that a block shows.
+
+    meta: its frontmatter.
     """
 
     __slots__ = (
@@ -439,10 +465,10 @@ class Lean:
 
 
 def lean(doc: Any, data: bytes) -> Optional[Lean]:
-    """Read title and body of a simple file; None where only `records` can tell.
+    """Read title and body of a simple file, None if unclear.
 
-    That reader (records, frontmatter) costs 0.1 of a bare start to load, and nothing it would say
-    of an unchanged file is new: the checksum has just been compared.
+    For None ask `records`: that reader costs 0.1 of a bare start to load, and nothing it would say
+        of an unchanged file is new: the checksum has just been compared.
     """
     # whoever shows a record has it; a worker that only writes an index needs none
     from memory.hook import fence
@@ -476,10 +502,10 @@ def lean(doc: Any, data: bytes) -> Optional[Lean]:
 
 
 def reread(found: Index, docs: Iterable[Any], whole: bool = False) -> Iterable[Any]:
-    """Re-read the files of documents, since the index may be behind them; a file that is gone is
-    left out.
+    """Yield the records of documents, read from their files.
 
-    whole: all that a record says (plans, rules); else the lean reading where it is enough.
+    The index may be behind them; a deleted file is left out.
+    whole: read all fields (plans, rules); else the lean reading where enough.
     """
     for doc in docs:
         try:

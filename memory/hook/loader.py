@@ -67,8 +67,9 @@ REFINED = 400  # candidates that the long lists are searched for, where no more 
 
 
 class Pick:
-    """A learning chosen for a prompt: its document's number, relevance and the reason in words that
-    hold no prompt text.
+    """A learning chosen for a prompt.
+
+    number: of its document.  reason: in words that hold no text of the prompt.
     """
 
     __slots__ = ("number", "reason", "relevance")
@@ -78,9 +79,15 @@ class Pick:
 
 
 class Choice:
-    """What the loader decided: strategy, picks best first, how many candidates it scored, the
-    category if one was used, the ids that misled, the passages (passages.py), what of these came
-    nearest below the threshold, as [id, score], and the walls of a pasted error (at_failure.py).
+    """The loader's choice for a prompt.
+
+    picks: best first.
+    candidates: the number scored.
+    category: the prompt's, or "".
+    misled: ids of misleading records.
+    passages: see passages.py.
+    below: [id, score] of the nearest passage below the threshold.
+    walls: of a pasted error (at_failure.py).
     """
 
     __slots__ = (
@@ -156,8 +163,9 @@ def choose(index: Index, prompt: str, mode: str, config: Config, shown: Set[str]
 
 
 def heard(prompt: str) -> str:
-    """Return what the user says in a prompt: without the client's own words; of an approved plan
-    its heading.
+    """Return the user's own words in a prompt.
+
+    Without the client's additions; of an approved plan its heading.
     """
     said = prompt.strip()
     if _POINTER in said:
@@ -175,8 +183,9 @@ def heard(prompt: str) -> str:
 
 
 def without_blocks(text: str) -> str:
-    """Return a text without the blocks in it that `fence.block` made: what was told before is not
-    what is asked.
+    """Return a text without the blocks made by `fence.block`.
+
+    Earlier blocks are no part of the question.
     """
     while True:
         start = text.find("<%s part=" % FENCE)
@@ -187,11 +196,11 @@ def without_blocks(text: str) -> str:
 
 
 def pieces(prompt: str) -> List[str]:
-    """Cut a prompt into the texts that are matched one by one: a long one into its first line, its
-    last line, and its windows.
+    """Cut a prompt into the texts to match separately.
 
-    What people paste stands below or above what they say, and would take its share of every
-    coverage; and the weak words of a whole paste would add up to a match that none of its parts is.
+    A long prompt into its first line, its last line, and its windows.  Pasted text stands below or
+    above the user's own words, and would take its share of every coverage; and the weak words of a
+    whole paste would add up to a match that none of its parts is.
     """
     whole = prompt.strip()
     if len(whole) <= PIECE:
@@ -205,8 +214,9 @@ def pieces(prompt: str) -> List[str]:
 
 
 def windows(text: str) -> List[str]:
-    """Cut a text into its paragraphs, long ones at a line, a sentence or a word, WINDOW characters
-    each at the most.
+    """Cut a text into its paragraphs, at most WINDOW characters each.
+
+    Long paragraphs are cut at a line, a sentence or a word.
     """
     found: List[str] = []
     block = ""
@@ -233,7 +243,7 @@ def _matching(
     member: Membership,
     shown: Set[str],
 ) -> Tuple[List[Pick], int]:
-    """Return (learnings that match terms, how many documents were scored)."""
+    """Return (matching learnings, number of documents scored)."""
     norm, wanted = log(1.0 + index.documents), CANDIDATES + len(shown)
     while True:
         found = search(
@@ -265,8 +275,9 @@ def _picked(
     member: Membership,
     shown: Set[str],
 ) -> Tuple[List[Pick], int]:
-    """Return (picks among candidates that are given strongest first, how many records that were not
-    shown were looked at).
+    """Return (picks among candidates, number of new records looked at).
+
+    found: (score, document number), strongest first.
     """
     floor, norm, worth = RELEVANCE, log(1.0 + index.documents), worths(index, terms)
     picks: List[Pick] = []
@@ -293,8 +304,9 @@ def _picked(
 def matched(
     index: Index, number: int, worth: Dict[str, float]
 ) -> Tuple[List[Tuple[str, float]], float]:
-    """Return (each matched term's share of a document's strength, the document's relevance);
-    `worth` comes from `worths`.
+    """Return (each matched term's share of strength, relevance) of a document.
+
+    worth: from `worths`.
     """
     norm = log(1.0 + index.documents)
     parts = [(term, value / norm) for term, value in shares(index, number, worth)]
@@ -303,8 +315,9 @@ def matched(
 
 
 def worths(index: Index, terms: Sequence[Tuple[str, float]]) -> Dict[str, float]:
-    """Return each term's weight * idf, of one that no record holds UNKNOWN of it: what coverage
-    adds up.
+    """Return the worth of each term: weight * idf.
+
+    Of a term in no record a share of UNKNOWN.  Coverage adds them up.
     """
     found: Dict[str, float] = {}
     for term, weight in terms:
@@ -316,11 +329,12 @@ def worths(index: Index, terms: Sequence[Tuple[str, float]]) -> Dict[str, float]
 def refusal(
     relevance: float, parts: Sequence[Tuple[str, float]], floor: float, outside: str
 ) -> str:
-    """Say why a learning is not pushed, or "".
+    """Return the reason against pushing a learning, or "".
 
-    parts: what each matched term adds.  floor: RELEVANCE.  outside: the prompt's category,
-    where no topic of the learning belongs to it, else ""; a learning that shares an identifier with
-    the prompt is in every category.
+    parts: the share of each matched term.
+    floor: `load.relevance`.
+    outside: the prompt's category, where no topic of the learning belongs to it, else ""; a
+        learning that shares an identifier with the prompt is in every category.
     """
     if relevance < floor:
         return "below %.2f" % floor
@@ -337,15 +351,17 @@ def refusal(
 
 
 def is_exact(term: str) -> bool:
-    """Tell whether a term is a whole identifier, path or file (`verify_token`, `src/jwt.py`):
-    naming it is no coincidence.
+    """Tell whether a term is a whole identifier, path or file.
+
+    `verify_token`, `src/jwt.py`: naming it is no coincidence.
     """
     return "_" in term or "/" in term or "." in term
 
 
 def damped(terms: Sequence[Tuple[str, float]]) -> List[Tuple[str, float]]:
-    """Lower the weight of the words that every prompt holds, and of small numbers: `4` is a part of
-    `utf4` as of `ipv4`.
+    """Lower the weight of very common words and small numbers.
+
+    `4` is a part of `utf4` as of `ipv4`.
     """
     return [
         (
@@ -362,17 +378,17 @@ def damped(terms: Sequence[Tuple[str, float]]) -> List[Tuple[str, float]]:
 
 
 def idf(documents: int, df: int) -> float:
-    """Return the inverse document frequency of a term that `df` of `documents` hold.
+    """Return the inverse document frequency of a term.
 
-    `df` may count documents that a newer version has replaced, so it is taken to be `documents` at
-    the most.
+    df: documents with the term; replaced documents may count, so it is taken to be `documents` at
+        most.
     """
     df = min(df, documents)
     return log(1.0 + (documents - df + 0.5) / (df + 0.5))
 
 
 def is_rare(index: Index, name: str) -> bool:
-    """Tell whether some documents hold a handle, and few."""
+    """Tell whether a handle occurs in some documents, but few."""
     terms = [term for term, _ in tokeniser.expand(name)] or [name.lstrip("#")]
     df = index.df(name) or min(index.df(term) for term in terms)
     return df > 0 and idf(index.documents, df) >= RARE * log(1.0 + index.documents)
@@ -424,7 +440,10 @@ def search(
 
 
 def shares(index: Index, number: int, worth: Dict[str, float]) -> List[Tuple[str, float]]:
-    """Return (term, its share of the score) for each term of `worths` that one document holds."""
+    """Return (term, share of the score) for a document's terms.
+
+    worth: from `worths`.
+    """
     segment = index.segment
     if segment is None or number >= segment.docs:
         at = number - (segment.docs if segment else 0)
@@ -449,8 +468,9 @@ def _segment(
     least: float,
     telling: float,
 ) -> Dict[int, float]:
-    """Score the segment's documents; returns at least the best `limit` by number (approximately,
-    beyond `cap`).
+    """Score the segment's documents; return number -> score.
+
+    At least the best `limit` (approximately, beyond `cap`).
     """
     segment = index.segment
     assert segment is not None
@@ -513,8 +533,11 @@ def _refine(
     least: float,
     most: int,
 ) -> Dict[int, float]:
-    """Add what the long lists, as (value, term), hold for the candidates that can still win, at
-    most `most` of them.
+    """Add the long lists' scores to the best candidates.
+
+    rest: (value, term) of the long lists.
+    least: candidates below it cannot win.
+    most: the greatest number of candidates.
     """
     order = sorted((-score, number) for number, score in scores.items() if score >= least)[:most]
     kept = {number: -score for score, number in order}

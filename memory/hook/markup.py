@@ -66,8 +66,9 @@ _SPACE = " \t\n\xa0\u1680\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x
 
 
 class _Visible(dict[int, "Any"]):
-    """`str.translate` table for text beyond ASCII: what a reader cannot see goes, joiners stay for
-    now.
+    """A `str.translate` table that drops invisible characters.
+
+    For text beyond ASCII; joiners stay for now.
     """
 
     def __missing__(self, code: int) -> Any:
@@ -81,7 +82,10 @@ class _Visible(dict[int, "Any"]):
 
 
 def harmless(text: str) -> str:
-    """Return a text in which each "<" that opens neither plain HTML nor code is a "‹"."""
+    """Return a text with every unsafe "<" as "‹".
+
+    Safe is a "<" that opens plain HTML or code.
+    """
     if "<" not in text:
         return text
     pieces = text.split("<")
@@ -92,8 +96,9 @@ def harmless(text: str) -> str:
 
 
 def visible(text: str, control: Dict[int, Any]) -> str:
-    """Take out what a reader does not see, and a wide "<" before a Latin letter.  control: what
-    becomes of ASCII's controls.
+    """Remove the invisible characters of a text.
+
+    And a wide "<" before a Latin letter.  control: replacements of ASCII's control characters.
     """
     if _FLAGS[0][-1] in text:
         for flag in _FLAGS:
@@ -114,8 +119,9 @@ def visible(text: str, control: Dict[int, Any]) -> str:
 
 
 def _fitting(text: str, joiner: str) -> str:
-    """Leave a joiner where it joins: between letters of a script that needs it, in a sequence of
-    emoji.
+    """Remove a joiner except between characters that need joining.
+
+    Between letters of a script that needs the joiner, and in a sequence of emoji.
     """
     out, *rest = text.split(joiner)
     for at, part in enumerate(rest, 1):
@@ -138,10 +144,11 @@ def _within(char: str, ranges: Sequence[Sequence[int]]) -> bool:
 
 
 def _may_open(before: str, after: str, last: bool) -> bool:
-    """Tell whether a "<" may stand: what follows it is no tag, or one that is known to be harmless.
+    """Tell whether a "<" opens no tag, or a harmless one.
 
-    before, after: the text from the "<" before it (with that, as it was decided) and up to the one
-    after it. last: the text ends with `after`.
+    before: the text from the previous "<" (as decided) on.
+    after: the text up to the next "<".
+    last: the text ends with `after`.
     """
     if not after:
         return not last
@@ -174,7 +181,10 @@ def _may_open(before: str, after: str, last: bool) -> bool:
 
 
 def _is_type(before: str, after: str) -> bool:
-    """Tell whether a type's argument follows: `List<String>`, `Vec<u8>`, `::<T>`, `<K, V>`."""
+    """Tell whether a type's argument follows a "<".
+
+    `List<String>`, `Vec<u8>`, `::<T>`, `<K, V>`.
+    """
     bare = after.lstrip("&'[(*")
     name = _name(bare)
     stop = bare[len(name) :][:1]
@@ -189,7 +199,7 @@ def _is_type(before: str, after: str) -> bool:
 
 
 def _name(text: str) -> str:
-    """Return the ASCII letters, digits and underscores that a text begins with."""
+    """Return the leading ASCII letters, digits and underscores of a text."""
     end = 0
     while end < len(text) and text[end].isascii() and (text[end].isalnum() or text[end] == "_"):
         end += 1
@@ -200,8 +210,9 @@ _OPENING = ("<", "&lt;", "&#60;", "&#x3c;", "u003c")  # how a tag begins, escape
 
 
 def without_private(text: str) -> str:
-    """Return a text without what stands between <private> and </private>, as the store does;
-    unclosed, to its end.
+    """Return a text without its parts within <private>…</private>.
+
+    As the store does; an unclosed part ends with the text.
     """
     low = text.replace("İ", "I").lower()  # the one letter whose small form is longer
     at, last, depth = low.find("private"), 0, 0

@@ -40,7 +40,7 @@ _OF_THE_DAY = ("Next", "Open")  # sections of a checkpoint
 
 
 class Passage:
-    """What is told of a record, as its file has it: windows of one turn or section.
+    """The text windows of a turn or section to show.
 
     score: telling, less for windows that answer less.  names: rare handles of the text.
     """
@@ -54,7 +54,10 @@ class Passage:
 
 
 class _Part:
-    """A turn or section that the index found: its document, record, request or title, and text."""
+    """A turn or section found by the index.
+
+    asked: its request or title.
+    """
 
     __slots__ = ("asked", "doc", "record", "session", "text")
 
@@ -71,12 +74,13 @@ class _Part:
 def choose(
     found: Index, prompt: str, push: str, shown: Set[str], own: str = "", turned: bool = False
 ) -> Tuple[List[Passage], Optional[Tuple[str, float]]]:
-    """Return (the passages that a prompt gets, (id, telling) of the nearest where none reach the
-    gate).
+    """Return (passages for a prompt, nearest miss or None).
 
-    push: `careful` or `full`.  shown: ids that the session has seen.  own: the session's id, ""
-    where its own records may come.  turned: it only changes the subject, so the records must tell
-    more.
+    The miss is (id, telling) of the nearest passage where none reach the gate.
+    push: `careful` or `full`.
+    shown: ids that the session has seen.
+    own: the session's id, "" where its own records may come.
+    turned: the prompt only changes the subject, so the records must tell more.
     """
     prompt = prompt[:ASKED_CHARS]
     least, asking, saying = GATES[push]
@@ -111,9 +115,9 @@ def _parts(
     own: str,
     sought: Sequence[str],
 ) -> Iterator[_Part]:
-    """Yield the turns and sections of the best sessions, each read from its file.
+    """Yield the turns and sections of the best sessions.
 
-    sought: words around which a long one is read.
+    Each is read from its file.  sought: words around which a long part is read.
     """
     from memory.hook import fence  # for most prompts no record is read
 
@@ -148,7 +152,7 @@ def _parts(
 
 
 def _sought(found: Index, prompt: str, names: Sequence[str]) -> List[str]:
-    """Return the handles and then the terms of a prompt, the rarest first."""
+    """Return a prompt's handles, then its terms, rarest first."""
     terms = [term for term, _ in found.terms(prompt) if found.df(term)]
     return [*names, *sorted(terms, key=lambda term: (found.df(term), term))]
 
@@ -175,7 +179,10 @@ def _part(doc: Any, record: Any, session: str, sought: Sequence[str]) -> _Part:
 
 
 def _lasting(body: str) -> str:
-    """Leave out of a checkpoint what was of its day: what came next, what was open."""
+    """Return a checkpoint's body without its next steps and open questions.
+
+    They were of its day.
+    """
     held: List[str] = []
     of_the_day = False
     for row in body.split("\n"):
@@ -189,8 +196,9 @@ def _lasting(body: str) -> str:
 def _picked(
     found: Index, answered: windows.Answered, parts: Sequence[_Part], reason: str
 ) -> List[Passage]:
-    """Return the best windows by their turns: the best first, a newer one before what is hardly
-    better.
+    """Return the best windows grouped by turn, best first.
+
+    A newer window comes before one that is hardly better.
     """
     from memory.hook import fence
 

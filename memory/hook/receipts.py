@@ -40,10 +40,17 @@ TITLE = "title of another session"  # reason of a record whose title alone was s
 
 
 class Session:
-    """What a session's receipts say: ids shown since the last reset, whether pushes are off,
-    prompts seen, last brief, whether the client forgot what was said before (a compaction); the
-    keys of each wall that was told since then, and how often one was told at all; hashes of the
-    words that its prompts have held; whether a compaction was the last reset.
+    """The state of a session, read from its receipts.
+
+    shown: ids shown since the last reset.
+    off: whether pushes are off.
+    prompts: number seen.
+    brief: tag of the last brief.
+    forgot: whether the client forgot earlier blocks (a compaction).
+    walls: keys of the walls shown since then.
+    pushes: how often a wall was shown at all.
+    met: hashes of the words of its prompts.
+    compacted: whether a compaction was the last reset.
     """
 
     __slots__ = (
@@ -69,7 +76,10 @@ class Session:
 
 
 def session(path: str) -> Session:
-    """Read the state of a session from its receipts; none is a new session."""
+    """Read the state of a session from its receipts.
+
+    A new state where there are none.
+    """
     state = Session()
     try:
         data = files.read(path, LIMIT)
@@ -92,8 +102,9 @@ def session(path: str) -> Session:
 
 
 def _met(line: bytes) -> Set[str]:
-    """Return the hashes of words that a prompt's receipt holds; the line is not parsed, since a
-    session has many.
+    """Return the word hashes in a prompt's receipt.
+
+    The line is not parsed, since a session has many.
     """
     hashes = line.partition(b'"met":"')[2].partition(b'"')[0].decode("ascii", "replace")
     return {hashes[at : at + 4] for at in range(0, len(hashes), 4)}
@@ -133,18 +144,24 @@ def _apply(state: Session, row: Dict[str, Any]) -> None:
 
 
 def tag_of(row: Dict[str, Any]) -> str:
-    """Return the tag of the block that a receipt is of, "" where it put none before the model."""
+    """Return the tag of a receipt's block, or "".
+
+    "" where the receipt's event gave the model nothing.
+    """
     tag = row.get({"start": "brief", "prompt": "tag", "wall": "tag"}.get(str(row.get("event")), ""))
     return tag if isinstance(tag, str) and row.get("chars") else ""
 
 
 def tag_in(block: str) -> str:
-    """Return the tag that stands in a block, "" for none."""
+    """Return the tag in a block, or ""."""
     return block[block.find('tag="') + 5 :][:8] if block else ""
 
 
 def chosen(row: Dict[str, Any]) -> List[List[Any]]:
-    """Return a receipt's chosen records as [id, score, reason]; malformed entries are left out."""
+    """Return a receipt's chosen records as [id, score, reason].
+
+    Malformed entries are left out.
+    """
     found = row.get("chosen")
     return (
         [item for item in found if isinstance(item, list) and item]
@@ -159,7 +176,10 @@ def write(path: str, row: Dict[str, Any]) -> None:
 
 
 def leave(env: Dict[str, str], path: str, row: Dict[str, Any]) -> None:
-    """Append one receipt; a full disk or a read-only home costs the receipt and not the answer."""
+    """Append a receipt; log a failure instead of raising.
+
+    A full disk or a read-only home costs the receipt and not the answer.
+    """
     try:
         write(path, row)
     except OSError as error:

@@ -70,27 +70,27 @@ ACCEPTED, PINNED, ACTIVE = 1 << 8, 1 << 9, 1 << 10
 
 
 def session_key(session: str) -> str:
-    """Return what a session is known by: the client's id of 36 characters, without the day that
-    tools put before it.
+    """Return a session's key, the last 36 characters of its id.
+
+    The client's id, without the day that tools put before it.
     """
     return session[-36:]
 
 
 def session_term(session: str) -> str:
-    """Return the term of the index under which the checkpoints and the conversation of a session
-    stand.
-    """
+    """Return the index term of a session's checkpoints and conversation."""
     return "\x04%x" % crc32(session_key(session).encode("utf-8", "replace"))
 
 
 def branch_term(branch: str) -> str:
-    """Return the term of the index under which the checkpoints of a branch stand."""
+    """Return the index term of a branch's checkpoints."""
     return "\x05%x" % crc32(branch.encode("utf-8", "replace"))
 
 
 def flags_of(kind: str, tier: str, source: str, accepted: bool, pinned: bool, active: bool) -> int:
-    """Pack a record's small facts into 16 bits: kind, tier, source, then ACCEPTED, PINNED, ACTIVE
-    (of a plan).
+    """Pack a record's small facts into 16 bits.
+
+    Kind, tier, source, then ACCEPTED, PINNED, ACTIVE (of a plan).
     """
     return (
         KINDS.index(kind)
@@ -103,14 +103,20 @@ def flags_of(kind: str, tier: str, source: str, accepted: bool, pinned: bool, ac
 
 
 def impact(tf: float, length: float, mean: float) -> int:
-    """Quantise a term's weight in a document to 1..253 (see the module's text for the formula)."""
+    """Quantise a term's BM25 weight in a document to 1..253.
+
+    The module's docstring has the formula.
+    """
     return max(
         1, min(253, int(tf * (K1 + 1.0) / (tf + K1 * (1.0 - B + B * length / mean)) * SCALE))
     )
 
 
 class Doc:
-    """A document of the index: what ranking and filters need; its text is in the file alone."""
+    """A document of the index: the fields for ranking and filters.
+
+    Its text is in the file alone.
+    """
 
     __slots__ = (
         "checksum",
@@ -164,8 +170,9 @@ class Doc:
 
 
 class Segment:
-    """An open segment.  Every method raises IndexFault where the file does not hold what its header
-    promises.
+    """An open segment.
+
+    Every method raises IndexFault where the file does not hold what its header promises.
     """
 
     __slots__ = (
@@ -188,8 +195,9 @@ class Segment:
     )
 
     def __init__(self, path: str, data: bytes | None = None):
-        """Open the segment at a path, or one held in memory (`data`) where none could be
-        written.
+        """Open the segment at a path, or in memory.
+
+        data: the segment's bytes, where no file could be written.
         """
         self.fd = -1
         if data is not None:
@@ -266,16 +274,15 @@ class Segment:
             self.fd = -1
 
     def is_intact(self) -> bool:
-        """Tell whether every byte behind the header is the one that was written: 1 s a GB, off the
-        blocking path.
+        """Tell whether every byte behind the header is unchanged.
+
+        Takes 1 s a GB, off the blocking path.
         """
         body = self._read(self._size - HEADER_SIZE, HEADER_SIZE)
         return bool(files.sha256(body)[:8] == self.generation)
 
     def lookup(self, term: str) -> Optional[Tuple[int, int, int, int]]:
-        """Return (offset, df, pushable, greatest impact) of a term, or None where no document holds
-        it.
-        """
+        """Return (offset, df, pushable, greatest impact) of a term, or None."""
         word = term.encode("utf-8", "replace")
         try:
             bucket = crc32(word) & (self._buckets - 1)
@@ -329,12 +336,18 @@ class Segment:
             ) from None
 
     def name(self, number: int) -> bytes:
-        """Return the name of one document, encoded: cheaper than the whole document."""
+        """Return the encoded name of one document.
+
+        Cheaper than the whole document.
+        """
         row = self._read(6, self._at[4] + ROW.size * number)
         return self._read(row[4] | row[5] << 8, self._at[5] + int.from_bytes(row[:4], "little"))
 
     def _bound(self, key: bytes, low: int, high: int) -> int:
-        """Return the first document from `low` to `high` whose name is not below `key`."""
+        """Return the first document whose name is not below `key`.
+
+        Between `low` and `high`, by bisection.
+        """
         while low < high:
             middle = (low + high) >> 1
             if self.name(middle) < key:
@@ -344,8 +357,9 @@ class Segment:
         return low
 
     def find(self, name: str) -> Tuple[int, int]:
-        """Return (first document, how many) of a record by its name; (ABSENT, 0) where it is not
-        indexed.
+        """Return (first document, count) of a record's name.
+
+        (ABSENT, 0) where the record is not indexed.
         """
         key = name.encode("utf-8", "surrogateescape")
         for low, high in ((0, self.pushable), (self.pushable, self.docs)):
@@ -358,7 +372,7 @@ class Segment:
         return ABSENT, 0
 
     def count(self, folder: str) -> int:
-        """Return how many documents stand below a folder."""
+        """Return the number of documents below a folder."""
         key = folder.encode("utf-8", "surrogateescape")
         return sum(
             self._bound(key + b"0", low, high) - self._bound(key + b"/", low, high)
@@ -366,8 +380,9 @@ class Segment:
         )
 
     def under(self, folder: str) -> Dict[str, Tuple[int, int]]:
-        """Return name -> (mtime in ns, size) of the records whose name starts with a folder: rows
-        are read in one piece.
+        """Return name -> (mtime in ns, size) of a folder's records.
+
+        Rows are read in one piece.
         """
         key = folder.encode("utf-8", "surrogateescape")
         found = {}
@@ -393,11 +408,10 @@ class Segment:
         return int(self.postings(entry[0], entry[1], 1)[0][0]) if entry else ABSENT
 
     def vocabulary(self, start: str) -> List[str]:
-        """Return the terms that start with some letters, by one pass over the directory, off the
-        blocking path.
+        """Return the terms with a prefix, off the blocking path.
 
-        The pass does not tell terms from the entries between them, so a rare one is noise: `lookup`
-        decides.
+        One pass over the directory.  It does not tell terms from the entries between them, so a
+        rare result is noise: `lookup` decides.
         """
         import re
 
@@ -410,7 +424,10 @@ class Segment:
         return [term.decode("utf-8", "replace") for term in found]
 
     def each(self) -> Iterator[Doc]:
-        """Yield every document, from two reads of whatever length, off the blocking path."""
+        """Yield every document, off the blocking path.
+
+        From two reads of any length.
+        """
         rows, strings = self.rows(), self.strings()
         for at in range(0, len(rows), ROW.size):
             yield unpack(
@@ -418,11 +435,17 @@ class Segment:
             )
 
     def rows(self) -> bytes:
-        """Return every row at once, for whole-index passes off the blocking path."""
+        """Return every row at once.
+
+        For whole-index passes off the blocking path.
+        """
         return self._read(ROW.size * self.docs, self._at[4])
 
     def strings(self) -> bytes:
-        """Return every string at once, for whole-index passes off the blocking path."""
+        """Return every string at once.
+
+        For whole-index passes off the blocking path.
+        """
         return self._read(self._at[6] - self._at[5], self._at[5])
 
     def lists(self, which: str) -> Dict[str, Any]:
@@ -444,12 +467,18 @@ PAIR, _ONE = Struct("<II"), Struct("<I")
 
 
 def header_check(head: bytes) -> int:
-    """Return the CRC of a header without its time stamp and without the CRC itself."""
+    """Return the CRC of a header.
+
+    Without its time stamp and the CRC itself.
+    """
     return crc32(head[:BUILT_AT] + head[BUILT_AT + 12 : HEADER_SIZE])
 
 
 def unpack(row: bytes, strings: Callable[[int, int], bytes]) -> Doc:
-    """Read one ROW; `strings(offset, size)` returns bytes of the string area."""
+    """Read one ROW as a document.
+
+    strings: returns bytes of the string area for (offset, size).
+    """
     (
         offset,
         n_name,
@@ -483,7 +512,10 @@ def unpack(row: bytes, strings: Callable[[int, int], bytes]) -> Doc:
 
 
 def pack(doc: Doc, offset: int) -> Tuple[bytes, bytes]:
-    """Return (ROW, its strings) of a document whose strings start at `offset`."""
+    """Return (ROW, strings) of a document.
+
+    offset: of its strings in the string area.
+    """
     name = doc.name.encode("utf-8", "surrogateescape")[:65535]
     id_ = doc.id.encode("utf-8", "replace")[:1000]
     section = doc.section.encode("utf-8", "replace")[:1000]

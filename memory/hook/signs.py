@@ -29,11 +29,11 @@ UNWRITTEN = "dayleaf_unwritten"
 
 
 def greeting(found: Index, last: Any, branch: str, now: float) -> str:
-    """Return the line that tells the user where the work stands and what waits for them; "" before
-    there is any work.
+    """Return the user's line on where the work stands.
 
-    last: the newest checkpoint of the branch, else of any, or None.  branch: the one that is
-    checked out, or "".
+    And how much waits for review; "" before there is any work.
+    last: the newest checkpoint of the branch, else of any, or None.
+    branch: the branch checked out, or "".
     """
     if last is None:
         return ""
@@ -59,7 +59,7 @@ def greeting(found: Index, last: Any, branch: str, now: float) -> str:
 
 
 def ago(seconds: float) -> str:
-    """Write how long ago something was: `5 min ago`, `2 h ago`, `3 days ago`."""
+    """Write an age in words, such as `5 min ago` or `3 days ago`."""
     for size, unit in ((2 * clock.DAY, "days"), (3600.0, "h"), (60.0, "min")):
         if seconds >= size:
             return "%d %s ago" % (seconds // min(size, clock.DAY), unit)
@@ -67,8 +67,9 @@ def ago(seconds: float) -> str:
 
 
 def waiting(found: Index) -> int:
-    """Count what waits for a person: candidates and rules, as the index knows them, and the scripts
-    that others bring.
+    """Count the records that wait for a person's review.
+
+    Candidates and rules, as the index knows them, and scripts by others.
     """
     from memory.hook import segment
 
@@ -95,8 +96,9 @@ def waiting(found: Index) -> int:
 
 
 def notices(place: Place, settings: Config, event: Event, now: float) -> str:
-    """Return what the user must hear once at a session's start: failures since the last, settings
-    that are off, records and rules by others.
+    """Return the one-time notices at a session's start.
+
+    Failures since the last start, faulty settings, records and rules by others.
     """
     lines = list(settings.problems[:3])
     claimed = event.get(boundary.CLAIMS)
@@ -136,7 +138,7 @@ def notices(place: Place, settings: Config, event: Event, now: float) -> str:
 
 
 def offer(place: Place) -> List[str]:
-    """Return the line about a workspace that knows a commit of this repository."""
+    """Return the line about another workspace with this repository's commit."""
     try:
         key = files.read(place.cache + layout.OFFERED, 256).decode("utf-8", "replace").strip()
     except OSError:
@@ -150,13 +152,19 @@ def offer(place: Place) -> List[str]:
 
 
 def foreign_mark(place: Place) -> str:
-    """Return the path of the mark that this machine's user has heard of a foreign runtime."""
+    """Return the path of the mark for an announced foreign runtime.
+
+    One for each machine.
+    """
     machine = " ".join(files.posix.uname()[:2]) if hasattr(files.posix, "uname") else ""
     return place.home + "/log/foreign-" + files.sha256(machine.encode("utf-8", "replace"))[:8]
 
 
 def foreign_runtime(place: Place, event: Event) -> List[str]:
-    """Return the line about a runtime that was made on another machine, once on each."""
+    """Return the line about a runtime made on another machine.
+
+    Once on each machine.
+    """
     path = event.get(boundary.FOREIGN)
     if not path or files.exists(foreign_mark(place)):
         return []
@@ -168,8 +176,9 @@ def foreign_runtime(place: Place, event: Event) -> List[str]:
 
 
 def notes_offer(place: Place, settings: Config, event: Event) -> List[str]:
-    """Return the question whether a model may write notes; it is asked once, where a worker has
-    measured their cost.
+    """Return the question whether a model may write notes.
+
+    Asked once, after a worker has measured their cost.
     """
     if settings.sources["notes.provider"] != "default" or files.exists(place.home + ASKED):
         return []
@@ -186,8 +195,9 @@ def notes_offer(place: Place, settings: Config, event: Event) -> List[str]:
 
 
 def set_up(place: Place, settings: Config, event: Event) -> List[str]:
-    """Return the line about the runtime: it is being set up, could not be, or is ready since;
-    "ready" is said once.
+    """Return the line about the runtime's installation.
+
+    In progress, failed, or ready; "ready" is shown once.
     """
     root = layout.plugin()
     if files.exists(place.home + "/runtime/bin/python"):
@@ -226,7 +236,7 @@ def set_up(place: Place, settings: Config, event: Event) -> List[str]:
 
 
 def release(place: Place, event: Event) -> List[str]:
-    """Return the line about a newer version, once for each."""
+    """Return the line about a newer version, once for each version."""
     try:
         words = files.read(place.home + NEWER, 256).decode("ascii", "replace").split()
     except OSError:
@@ -241,8 +251,9 @@ def release(place: Place, event: Event) -> List[str]:
 
 
 def unsaid(home: str) -> List[Dict[str, Any]]:
-    """Return the failures that no session start has said yet; the worker after it moves the
-    mark.
+    """Return the failures not yet shown at a session start.
+
+    The worker after the start moves the mark.
     """
     try:
         mark = int(files.read(home + "/log/said", 32) or b"0")
@@ -256,10 +267,10 @@ def unsaid(home: str) -> List[Dict[str, Any]]:
 
 
 def unwritten(place: Place, event: Event, now: float) -> List[str]:
-    """Return the line about captures that were cut short and that the user has not heard of; the
-    worker marks them as said.
+    """Return the line about interrupted captures not yet reported.
 
-    attempts.py describes the log; where every capture came to its end, its lines are only counted.
+    The worker marks them as reported.  attempts.py describes the log; where every capture came to
+    its end, its lines are only counted.
     """
     try:
         data = files.read(place.home + "/log/captures/" + place.key + ".jsonl", 1 << 20)
@@ -294,8 +305,9 @@ def unwritten(place: Place, event: Event, now: float) -> List[str]:
 
 
 def _holds_records(place: Place) -> bool:
-    """Tell whether the files of a workspace or of its repository hold any record, whatever the
-    index says.
+    """Tell whether a workspace's files or repository hold any record.
+
+    Whatever the index says.
     """
     from memory.core.walk import walk
 
@@ -304,9 +316,9 @@ def _holds_records(place: Place) -> bool:
 
 
 def on_statusline(event: Event, env: Dict[str, str], now: float) -> Tuple[str, bool]:
-    """Answer the host's status line with one line: the notes, what this session was given, what
-    waits, what is stale.
+    """Answer the host's status line with a line of counts.
 
+    The notes, those given to this session, waiting and stale.
     event: the host's JSON (`session_id`, `workspace.project_dir`, `cwd`).
     """
     workspace = event.get("workspace")

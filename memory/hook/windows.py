@@ -78,7 +78,10 @@ class Answered:
 
     @property
     def tells(self) -> bool:
-        """Whether the records tell; a question without a word is no measure."""
+        """Whether the records answer the question.
+
+        A question without a word counts as answered.
+        """
         return not self.rarity or self.telling >= TELLS
 
     def share(self, terms: Container[str]) -> float:
@@ -87,12 +90,18 @@ class Answered:
 
 
 def without_runs(text: str) -> str:
-    """Leave out of a turn what ran in it, which says nothing of why."""
+    """Return a turn's text without its command runs.
+
+    They say nothing of why.
+    """
     return "\n".join(row for row in text.split("\n") if not row.startswith(_RAN))
 
 
 def cut(text: str, limit: int = LIMIT) -> List[str]:
-    """Cut a text into windows of at most `limit` characters, but for what stays whole."""
+    """Cut a text into windows of at most `limit` characters.
+
+    Tables and code blocks stay whole.
+    """
     windows: List[str] = []
     held: List[str] = []
     size = 0
@@ -108,9 +117,9 @@ def cut(text: str, limit: int = LIMIT) -> List[str]:
 
 
 def joined(parts: Sequence[Tuple[int, str]]) -> str:
-    """Put windows of one passage together, in their order, with … for what is left out between.
+    """Join windows of a passage in order, with … for gaps.
 
-    parts: place and text of each.
+    parts: (place, text) of each.
     """
     out, before = "", -1
     for at, text in sorted(parts):
@@ -120,10 +129,10 @@ def joined(parts: Sequence[Tuple[int, str]]) -> str:
 
 
 def place_of(score: float, at: Any, before: Sequence[Tuple[float, Any]]) -> int:
-    """Return where a quote belongs among those before it: the newer stands before what is hardly
-    better.
+    """Return the position of a quote among earlier quotes.
 
-    at: when it was said, comparable with those in `before`, which are (score, when) in their order.
+    A newer quote comes before one that is hardly better.
+    at: its time, comparable with the times in `before`, (score, time) in order.
     """
     older = (
         number
@@ -134,8 +143,9 @@ def place_of(score: float, at: Any, before: Sequence[Tuple[float, Any]]) -> int:
 
 
 def is_news(text: str, held: Set[str]) -> bool:
-    """Tell whether a text says something new beside the words of others, and add its words to
-    them.
+    """Tell whether a text adds new words; record its words.
+
+    held: the words of the texts before.
     """
     words = set(tokeniser.split(text.lower()))
     new = len(words - held)
@@ -146,7 +156,10 @@ def is_news(text: str, held: Set[str]) -> bool:
 
 
 def whole(text: str) -> str:
-    """Return a text without a heading or a lead at its end that leads nothing in."""
+    """Return a text without trailing headings and lead-ins.
+
+    They lead nothing in.
+    """
     rows = text.split("\n")
     while rows and (not rows[-1].strip() or len(rows) > 1 and _leads(rows[-1])):
         rows.pop()
@@ -154,7 +167,10 @@ def whole(text: str) -> str:
 
 
 def _blocks(text: str, limit: int) -> Iterator[str]:
-    """Yield the paragraphs, lists, tables and code blocks of a text; long ones in parts."""
+    """Yield the paragraphs, lists, tables and code blocks of a text.
+
+    Long ones in parts.
+    """
     rows: List[str] = []
     code = False
     for row, inside in tokeniser.coded(text.split("\n")):
@@ -168,7 +184,7 @@ def _blocks(text: str, limit: int) -> Iterator[str]:
 
 
 def _parts(rows: List[str], code: bool, limit: int) -> Iterator[str]:
-    """Yield the rows of a block together, or as many at once as fit."""
+    """Yield a block's rows together, or in pieces that fit."""
     whole = "\n".join(rows)
     if code or len(whole) <= limit or all(row.lstrip()[:1] == "|" for row in rows):
         if whole.strip():
@@ -198,7 +214,7 @@ def _sentences(row: str) -> List[str]:
 
 
 def _leads(block: str) -> bool:
-    """Tell whether a block ends in a row that only leads in what follows."""
+    """Tell whether a block ends in a row leading into the next."""
     row = block.rpartition("\n")[2].strip()
     bold = row[:2] == row[-2:] == "**"
     ends = row.rstrip("*_ ").endswith((":", "："))
@@ -211,7 +227,10 @@ def answer(
     expansion: Optional[Expansion] = None,
     limit: int = LIMIT,
 ) -> Answered:
-    """Score the windows of passages, of at most `limit` characters, by a question."""
+    """Score the windows of passages by a question.
+
+    limit: characters of a window.
+    """
     found = [
         Window(number, at, text)
         for number, passage in enumerate(passages)
@@ -243,7 +262,10 @@ def answer(
 
 
 class _Counts:
-    """How often a text holds the terms of a question, and how many terms it has."""
+    """Counts of a question's terms in a text.
+
+    size: the number of all terms of the text.
+    """
 
     __slots__ = ("size", "terms")
 
@@ -257,7 +279,7 @@ class _Counts:
                 self.terms[term] = self.terms.get(term, 0) + 1
 
     def add(self, other: _Counts) -> None:
-        """Add what another text holds."""
+        """Add the counts of another text."""
         self.size += other.size
         for term, many in other.terms.items():
             self.terms[term] = self.terms.get(term, 0) + many

@@ -46,7 +46,7 @@ Progress = Optional[Callable[[int, int], None]]
 
 
 class Row(NamedTuple):
-    """The first document of a record: what the lists are made of."""
+    """A record's first document, the input of the lists."""
 
     number: int
     flags: int
@@ -59,8 +59,9 @@ class Row(NamedTuple):
 
 
 class _Reading:
-    """The documents read so far: their packed rows and strings, what the lists need, and the names
-    that gave nothing.
+    """The documents read so far.
+
+    Their packed rows and strings, the inputs of the lists, and the names of skipped files.
     """
 
     def __init__(self, inverter: Inverter, heads: Optional[Heads]):
@@ -72,7 +73,10 @@ class _Reading:
         self.skipped: List[str] = []
 
     def record(self, found: Found) -> Optional[Record]:
-        """Read a file; None, and its name among the skipped, where it cannot be read."""
+        """Read a record's file, None if unreadable.
+
+        The names of unreadable files go to `skipped`.
+        """
         name, path, _, size = found
         try:
             stat = files.posix.stat(path)
@@ -91,7 +95,7 @@ class _Reading:
         return record
 
     def add(self, record: Record, found: Found) -> None:
-        """Take a record as the next documents."""
+        """Add a record's sections as the next documents."""
         for doc, heading, body in documents.documents(record, found[2], found[3]):
             self.inverter.add(heading, body)
             row, strings = segment.pack(doc, len(self.strings))
@@ -123,12 +127,11 @@ def assemble(
     folders: Optional[List[Tuple[str, int]]] = None,
     heads: Optional[Heads] = None,
 ) -> Tuple[bytes, int, Tuple[str, ...]]:
-    """Return (a segment's bytes, number of records, names of files that could not be read) for the
-    files as they are.
+    """Return (segment's bytes, number of records, unreadable names) for a place.
 
-    now: the time stamp to write.  progress(done, of): called now and then.  vectorised: force one
-    of the two inverters; both give the same bytes.  folders: takes the name and mtime in ns of
-    every folder.  heads: takes what is asked of every record.
+    now: the time stamp to write. progress(done, of): called now and then. vectorised: force one of
+        the two inverters; both give the same bytes. folders: receives the name and mtime in ns of
+        every folder. heads: receives every record's head.
     """
     import gc
 
@@ -168,10 +171,10 @@ def _key(found: Found) -> bytes:
 def _read_all(
     found: Sequence[Found], vectorised: Optional[bool], progress: Progress, heads: Optional[Heads]
 ) -> _Reading:
-    """Read all files, those that a prompt may get first.
+    """Read all files, possible prompt material first.
 
-    Only a file in `learnings` is taken for one of these; where another turns out to be one (its
-    frontmatter says so, or it changed meanwhile), all is read again with it among the first.
+    Only files in `learnings` are expected there. Where another file turns out to be a learning (by
+    its frontmatter, or after a change), all are read again with it among the first.
     """
     misfiled: set[str] = set()
     while True:
@@ -214,8 +217,9 @@ def _read_once(
 
 
 def slurp(path: str, size: int) -> bytes:
-    """Read a file of a known size (at most 1 MiB of it): open, read, close and nothing else, 16
-    us.
+    """Read at most 1 MiB of a file of known size.
+
+    Only open, read and close: 16 us.
     """
     fd = files.posix.open(path, files._READ)
     try:
@@ -286,8 +290,9 @@ def _written(place: Place, now: float, reading: _Reading, watched: Dict[str, Any
 
 
 def _with_ids(reading: _Reading, inverted: Inverted) -> Tuple[List[bytes], bytes, Any]:
-    """Return (terms, their entries, more document numbers): the words', then the records' ids and
-    keys as terms of impact 1.
+    """Return terms, their entries and more document numbers.
+
+    The words come first, then the records' ids and keys as terms of impact 1.
     """
     terms = [term.encode("utf-8", "replace") for term in inverted.terms]
     entries, pack = [inverted.entries], segment.ENTRY.pack
@@ -318,8 +323,9 @@ def _with_ids(reading: _Reading, inverted: Inverted) -> Tuple[List[bytes], bytes
 
 
 def _directory(terms: Sequence[bytes], entries: bytes) -> Tuple[bytes, bytes]:
-    """Return (bucket offsets, directory) of terms with their packed entries, terms in the given
-    order in each bucket.
+    """Return the bucket offsets and the directory of terms.
+
+    entries: the terms' packed entries. Terms keep their order in each bucket.
     """
     width, count = segment.ENTRY.size, 1
     while count * _PER_BUCKET < len(terms):
@@ -385,8 +391,9 @@ def _newest(rows: Sequence[Row], kind: str, most: int, flag: int = 0) -> List[in
 
 
 def _ruled(rows: Sequence[Row], rules: set[int]) -> Dict[str, Any]:
-    """Return by what a context must hold which of the rules may be in it, so that a hook reads the
-    files of these alone.
+    """Return the rules by the words, labels and links they require.
+
+    A hook then reads only the files of rules that may apply.
     """
     words: Dict[str, List[int]] = {}
     phrases: Dict[Tuple[str, ...], List[int]] = {}
@@ -411,7 +418,10 @@ def _ruled(rows: Sequence[Row], rules: set[int]) -> Dict[str, Any]:
 
 
 def _topics(rows: Sequence[Row], pushable: int) -> List[List[Any]]:
-    """Return [topic, learnings a prompt may get, records], most learnings first: at most 2,000."""
+    """Return [topic, pushable learnings, records] of at most 2,000 topics.
+
+    Most learnings first.
+    """
     counts: Dict[str, List[int]] = {}
     for row in rows:
         for topic in row.topics:

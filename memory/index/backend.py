@@ -27,13 +27,14 @@ NO_DATABASE = (
 
 
 class Unreachable(StoreError):
-    """The database did not answer, or not in time; recall goes on without it."""
+    """The database did not answer in time.
+
+    Recall goes on without it.
+    """
 
 
 def dsn_of(settings: Config, home: str, env: Mapping[str, str]) -> str:
-    """Return the connection string of the database that recall asks as well, "" where the settings
-    choose none.
-    """
+    """Return the connection string of recall's database, or ""."""
     if settings["index.backend"] != "postgres":
         return ""
     found: str = registry.offer("postgres", "dsn")(settings, home, env)
@@ -41,7 +42,10 @@ def dsn_of(settings: Config, home: str, env: Mapping[str, str]) -> str:
 
 
 def state(place: Place, settings: Config, env: Mapping[str, str]) -> Optional[Dict[str, Any]]:
-    """Return the state of the database that recall asks as plain data, None where there is none."""
+    """Return the state of recall's database as plain data.
+
+    None where the settings choose no database.
+    """
     if settings["index.backend"] != "postgres":
         return None
     try:
@@ -58,15 +62,17 @@ SECRET = (
 
 
 def has_password(dsn: str) -> bool:
-    """Tell whether a connection string holds a password, in either of its forms."""
+    """Tell whether a connection string of either form holds a password."""
     if "password" in dsn.lower():
         return True
     return "://" in dsn and "@" in dsn and ":" in dsn.partition("://")[2].rpartition("@")[0]
 
 
 class Sieve(NamedTuple):
-    """The filters that an index answers itself: kinds (any of them), and when a record was made,
-    from `since` on and before `until` (seconds since the epoch, None for open).
+    """The filters that an index answers itself.
+
+    kinds: any of them. since, until: when a record was made, from `since` on and before `until`
+        (seconds since the epoch, None for open).
     """
 
     kinds: Tuple[str, ...] = ()
@@ -75,42 +81,44 @@ class Sieve(NamedTuple):
 
 
 class Backend(Protocol):
-    """An index that is open for queries.  Documents go by numbers, terms are the tokeniser's."""
+    """An index that is open for queries.
+
+    Documents go by numbers, terms are the tokeniser's.
+    """
 
     @property
     def documents(self) -> int:
-        """How many documents there are."""
+        """The number of documents."""
 
     def lengths(self) -> Tuple[int, float]:
         """Return (documents, terms in them all), for the mean length."""
 
     def expect(self, terms: Sequence[str]) -> None:
-        """Hear which terms `df` will be asked for, so that one question can answer them all."""
+        """Announce the terms of later `df` calls, to be counted together."""
 
     def df(self, term: str) -> int:
-        """Return how many documents hold a term."""
+        """Return a term's document frequency."""
 
     def vocabulary(self, start: str, longest: int) -> List[str]:
-        """Return the terms that start with some letters; a few may be noise that `df` answers with
-        0.
+        """Return the terms with a prefix.
 
-        longest: of longer ones none is needed.
+        A few may be noise of frequency 0. longest: longer terms may be left out.
         """
 
     def search(
         self, terms: Sequence[Tuple[str, float]], limit: int, cap: int, sieve: Sieve
     ) -> List[int]:
-        """Return the numbers of the best documents for weighed terms, best first, ties by number.
+        """Return the numbers of the best documents for weighed terms.
 
-        limit: how many, before the sieve.  cap: postings that may be read; an index may know a
-        bound of its own.
+        Best first, ties by number. limit: how many, before the sieve. cap: postings that may be
+        read; an index may have a bound of its own.
         """
 
     def newest(self, sieve: Sieve) -> List[int]:
         """Return the first documents of the records that pass, newest first."""
 
     def kind(self, number: int) -> int:
-        """Return the kind of a document's record, as its place in segment.KINDS."""
+        """Return a document's kind as its position in segment.KINDS."""
 
     def doc(self, number: int) -> Doc:
         """Return a document; raises IndexFault where there is none."""
@@ -122,11 +130,11 @@ class Backend(Protocol):
         """Return the numbers of the documents that hold a rare term."""
 
     def close(self) -> None:
-        """Close it."""
+        """Close the index."""
 
 
 class Local:
-    """The index of one place: its segment, and what changed since."""
+    """The index of one place: its segment and its delta."""
 
     def __init__(self, view: indexview.Index):
         self.view = view
@@ -136,12 +144,12 @@ class Local:
 
     @property
     def documents(self) -> int:
-        """How many documents there are, 1 at the least."""
+        """The number of documents, at least 1."""
         return self.view.documents
 
     @property
     def size(self) -> int:
-        """How many numbers are given, those of documents that are gone included."""
+        """The count of document numbers, gone documents included."""
         base = self.view.segment
         return (base.docs if base else 0) + len(self.view.delta.docs)
 
@@ -151,16 +159,16 @@ class Local:
         return (base.docs, base.mean * base.docs) if base else (0, 0.0)
 
     def expect(self, terms: Sequence[str]) -> None:
-        """Do nothing: a term costs some microseconds here."""
+        """Do nothing; a look-up of a term costs microseconds here."""
 
     def df(self, term: str) -> int:
-        """Return how many documents hold a term."""
+        """Return a term's document frequency."""
         if term not in self._df:
             self._df[term] = self.view.df(term)
         return self._df[term]
 
     def vocabulary(self, start: str, longest: int) -> List[str]:
-        """Return the terms that start with some letters."""
+        """Return the terms with a prefix."""
         found = self._vocabulary.get(start)
         if found is None:
             found = self._vocabulary[start] = (
@@ -187,8 +195,9 @@ class Local:
         )
 
     def facts(self) -> List[Tuple[int, int, int]]:
-        """Return (flags, created, ordinal) of every document, in the order of their numbers;
-        ordinal is -1 where it is gone.
+        """Return (flags, created, ordinal) of every document by number.
+
+        The ordinal of a gone document is -1.
         """
         if not self._facts:
             base, gone = self.view.segment, self.view.delta.gone

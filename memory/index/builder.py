@@ -32,7 +32,7 @@ RACY = 2 * 10**9
 
 
 class Summary(NamedTuple):
-    """What a build or refresh did."""
+    """The result of a build or refresh."""
 
     records: int
     added: int
@@ -44,10 +44,10 @@ class Summary(NamedTuple):
 
 
 def build(place: Place, now: float, progress: Progress = None) -> Summary:
-    """Build the index of a place from its files, and put it in the old one's place.
+    """Build the index of a place from its files.
 
-    now: the time stamp to write.  progress(done, of): called now and then.  `busy` is true where
-    another process builds.  Raises OSError where nothing can be written.
+    It replaces the old index. now: the time stamp to write. progress(done, of): called now and
+    then. `busy` is true where another process builds. Raises OSError where nothing can be written.
     """
     with files.Lock(place.cache + "/" + place.scope + ".lock") as held:
         if not held:
@@ -76,8 +76,9 @@ def _build(place: Place, now: float, progress: Progress = None) -> Summary:
 
 
 def _stamp(place: Place, folders: Sequence[Tuple[str, int]]) -> None:
-    """Leave in the log the times of the folders that the segment does not watch: readers then know
-    every folder.
+    """Log the times of folders that the segment does not watch.
+
+    Readers then know every folder.
     """
     with closing(segment.Segment(indexview.segment_path(place))) as base:
         found = indexview.Index(place, base, delta.Delta(b""))
@@ -106,9 +107,9 @@ def _generation(path: str) -> str:
 def refresh(place: Place, now: float, names: Optional[Sequence[str]] = None) -> Summary:
     """Bring the index up to date with the files.
 
-    names: records that are known to have changed: one appended frame each, the same cost at 100 as
-    at 100,000 records.  Without names every file is compared with the index.  Builds where there is
-    none, or the delta has grown.
+    names: records known to have changed: one appended frame each, the same cost at 100 as at
+        100,000 records. Without names every file is compared. Builds where there is no index, or
+        the delta has grown.
     """
     if names is not None:
         return _append(place, now, names)
@@ -143,9 +144,10 @@ def _append(place: Place, now: float, names: Sequence[str]) -> Summary:
 
 
 class Comparison(NamedTuple):
-    """How the files of a place differ from its index: all that were found, and the names that came,
-    changed and went; doubted: the times of change, in ns, of those that were read whole because
-    their time proves nothing.
+    """The differences between a place's files and its index.
+
+    found: all files. added, changed, removed: names. doubted: mtimes in ns of files read whole
+        because their time proves nothing.
     """
 
     found: List[Found]
@@ -156,8 +158,9 @@ class Comparison(NamedTuple):
     doubted: List[int]
 
     def settles(self, now: float) -> bool:
-        """Tell whether a refresh at an instant would spare some file from being read whole the next
-        time.
+        """Tell whether a refresh now would save later full reads.
+
+        now: seconds since the epoch.
         """
         return any(mtime_ns <= int(now * 1e9) - RACY for mtime_ns in self.doubted)
 
@@ -167,10 +170,10 @@ class Comparison(NamedTuple):
 
 
 def compare(found: indexview.Index, walked: Optional[Listing] = None) -> Comparison:
-    """Compare every file of a place with its index: 5 us a file, and a checksum where the time of
-    change proves nothing.
+    """Compare every file of a place with its index.
 
-    walked: the place's files, where they were just listed.
+    5 us a file, and a checksum where the mtime proves nothing. walked: the place's files, where
+    they were just listed.
     """
     listed, folders = (walked.found[:MOST], walked.folders) if walked else walk(found.place)
     known = manifest(found)
@@ -192,13 +195,12 @@ def compare(found: indexview.Index, walked: Optional[Listing] = None) -> Compari
 
 
 def glance(found: indexview.Index) -> List[str]:
-    """Return the names that differ from the index as far as this shows without a look at every
-    file.
+    """Return the names that differ, without a look at every file.
 
-    Compared are the times of all folders, so that what came, went or was renamed is seen, and every
-    save by rename; the files that changed last; and in WRITTEN_IN, where people write, every file
-    while there are no more than GLANCED.  Not seen is an edit in place of an older checkpoint or
-    conversation: `compare` finds it, behind the answer.
+    Compares the times of all folders, which shows files that came, went or were renamed, and saves
+    by rename; the files that changed last; and every file in WRITTEN_IN, where people write, up to
+    GLANCED. An edit in place of an older checkpoint or conversation is not seen: `compare` finds
+    it, behind the answer.
     """
     names = indexview.watched_changes(found, 1 << 30)
     base, room = found.segment, GLANCED
@@ -251,15 +253,16 @@ def _unstamped(found: indexview.Index, name: str, mtime_ns: int) -> bool:
 
 
 def firsts(found: indexview.Index) -> List[segment.Doc]:
-    """Return the first document of each record that an index holds now."""
+    """Return the first document of each record in an index."""
     old = enumerate(found.segment.each() if found.segment else ())
     docs = [*(doc for number, doc in old if number not in found.delta.gone), *found.delta.docs]
     return [doc for doc in docs if not doc.ordinal]
 
 
 def manifest(found: indexview.Index) -> Dict[str, Tuple[int, int, bytes]]:
-    """Return name -> (mtime in ns, size, first 8 bytes of the checksum) of every record in the
-    index.
+    """Return mtime, size and checksum of every indexed record by name.
+
+    mtime in ns, first 8 bytes of the checksum.
     """
     known: Dict[str, Tuple[int, int, bytes]] = {}
     base, gone = found.segment, found.delta.gone
@@ -290,7 +293,10 @@ def _differs(path: str, size: int, checksum: bytes) -> bool:
 
 
 def set_aside(place: Place) -> None:
-    """Move a damaged segment out of the way, so that it can be looked at and a new one is built."""
+    """Move a damaged segment aside.
+
+    It stays as `….damaged` for inspection.
+    """
     path = indexview.segment_path(place)
     try:
         files.posix.replace(path, path + ".damaged")
@@ -299,8 +305,9 @@ def set_aside(place: Place) -> None:
 
 
 def discard(place: Place) -> None:
-    """Delete the index of a place, the delta first: what goes for good leaves the index before it
-    leaves the store.
+    """Delete the index of a place, the delta first.
+
+    Deleted records must leave the index before they leave the store.
     """
     path = indexview.segment_path(place)
     generation = _generation(path)
@@ -311,8 +318,9 @@ def discard(place: Place) -> None:
 
 
 def freshen(place: Place, now: float, damaged: bool = False) -> None:
-    """Compare every file with the index, detached, after a hook has answered.  damaged: the hook
-    could not read the index.
+    """Compare every file with the index, after a hook's answer.
+
+    Runs in a detached process. damaged: the hook could not read the index.
     """
     _note_scan(place)
     if damaged or not _is_intact(place):
@@ -321,7 +329,10 @@ def freshen(place: Place, now: float, damaged: bool = False) -> None:
 
 
 def _is_intact(place: Place) -> bool:
-    """Tell whether the segment's bytes are those that were written; true where there is none."""
+    """Tell whether the segment's checksum is right.
+
+    True where there is no segment.
+    """
     try:
         base = segment.Segment(indexview.segment_path(place))
     except IndexFault:
@@ -333,11 +344,10 @@ def _is_intact(place: Place) -> bool:
 
 
 def verify(place: Place, now: float) -> List[str]:
-    """Rebuild aside and compare: [] where the index is what its files give, else one line for each
-    difference.
+    """Compare the index with a rebuild; return a line per difference.
 
-    Without a delta the comparison is of every byte; with one, of the segment's bytes with its
-    checksum and of every file's time, size and checksum with the index's.
+    [] where they are the same. Without a delta every byte is compared; with a delta the segment's
+    checksum, and every file's time, size and checksum.
     """
     from memory.index import assembly
 

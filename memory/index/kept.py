@@ -48,13 +48,15 @@ RACY = 2_000_000_000  # ns: a file that changed within them may change again and
 
 
 class Kept:
-    """Facts of files from earlier runs, and those of this one; whatever is wrong with what was
-    kept, it is empty.
+    """Cached facts of files from this and earlier runs.
+
+    A faulty cache reads as empty.
     """
 
     def __init__(self, place: Place, part: str, modules: Iterable[ModuleType], *more: object):
-        """part: the end of the file's name.  modules, more: what facts follow from beside a file's
-        bytes.
+        """Open the cache of a place.
+
+        part: the end of the file's name. modules, more: inputs of the facts beside a file's bytes.
         """
         self.path, self.stamp = "%s/%s.%s" % (place.cache, place.scope, part), _stamp(modules, more)
         self._read: dict[str, dict[str, Any]] | None = None
@@ -63,7 +65,7 @@ class Kept:
 
     @property
     def _old(self) -> dict[str, dict[str, Any]]:
-        """What earlier runs kept, read when it is first asked for."""
+        """The facts of earlier runs, read on first use."""
         if self._read is None:
             self._read = {}
             with suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
@@ -73,7 +75,7 @@ class Kept:
         return self._read
 
     def get(self, name: str, identity: str, what: str) -> Any:
-        """Return a fact of a file, None where it is not known of this version of it."""
+        """Return a fact of a file, None if unknown for this version."""
         row = self._now.get(name) or self._old.get(name)
         if row is None or row.get("") != identity:
             return None
@@ -81,7 +83,10 @@ class Kept:
         return row.get(what)
 
     def put(self, name: str, identity: str, what: str, value: Any) -> None:
-        """Keep a fact of a file.  value: as JSON gives it back."""
+        """Store a fact of a file.
+
+        value: as JSON gives it back.
+        """
         row = self._now.get(name)
         if row is None or row[""] != identity:
             row = self._now[name] = {"": identity}
@@ -89,12 +94,15 @@ class Kept:
         self._new = True
 
     def hold(self) -> dict[str, str]:
-        """Keep on all that earlier runs kept, and return the identities of the files by name."""
+        """Keep all facts of earlier runs; return files' identities by name."""
         self._now = {**self._old, **self._now}
         return {name: str(row[""]) for name, row in self._now.items()}
 
     def save(self) -> None:
-        """Write down what this run asked for; a failure to do so costs only the next run."""
+        """Write the facts used in this run.
+
+        A failure costs only the next run.
+        """
         if self._new or len(self._now) < len(self._read or ()):
             value = {"v": VERSION, "of": self.stamp, "files": self._now}
             line = json.dumps(value, separators=(",", ":")).encode("ascii")
@@ -105,9 +113,10 @@ class Kept:
 
 
 def fact(kept: Kept | None, name: str, identity: str, what: str, make: Callable[[], Any]) -> Any:
-    """Return a fact of a file; where it is not known of this version of it, it is made and kept.
+    """Return a fact of a file, made and cached if unknown.
 
-    kept: None where nothing is.  make: gives it as JSON gives it back, tuples for lists apart.
+    kept: the cache, None for none. make: makes the fact as JSON gives it back, except tuples for
+        lists.
     """
     found = kept.get(name, identity, what) if kept else None
     if found is None:
@@ -130,9 +139,9 @@ def _stamp(modules: Iterable[ModuleType], more: Sequence[object]) -> str:
 
 
 class Head(NamedTuple):
-    """What is asked of every record: its fields as the record has them.
+    """The fields of a record that listings ask for.
 
-    labels: its topics and tags.  rewritten: it is a conversation that a person wrote or changed.
+    labels: its topics and tags. rewritten: whether a person wrote or changed a conversation.
     """
 
     name: str
@@ -155,11 +164,13 @@ class Head(NamedTuple):
 
 
 class Heads:
-    """The heads of a place's records that earlier runs kept, and those of this one."""
+    """The cached heads of a place's records."""
 
     def __init__(self, place: Place, now: float):
-        """now: seconds since the epoch; what changed just before is not kept, since it may change
-        again and look the same.
+        """Open the cache of heads.
+
+        now: seconds since the epoch. Files changed just before are not cached, since another change
+            may leave the same time.
         """
         self._kept = Kept(
             place,
@@ -169,7 +180,7 @@ class Heads:
         self._settled, self._yaml = int(now * 1e9) - RACY, ""
 
     def known(self, name: str, stat: os.stat_result | None) -> Head | None:
-        """Return the head of a file as it is now, None where it is not known."""
+        """Return the cached head of a file's present version, or None."""
         identity = self._identity(stat)
         for one in (identity, self._guessed(identity)) if identity else ():
             found = self._kept.get(name, one, "head")
@@ -178,8 +189,9 @@ class Heads:
         return None
 
     def take(self, record: Record, stat: os.stat_result | None, rewritten: bool) -> Head:
-        """Return the head of a record, and keep it.  stat: of its file, asked before it was read.
-        rewritten: see Head.
+        """Return the head of a record, and cache it.
+
+        stat: of its file, from before it was read. rewritten: see Head.
         """
         labels = list(dict.fromkeys((*record.topics, *record.tags)))
         head = Head(
@@ -207,35 +219,41 @@ class Heads:
         return head
 
     def note(self, record: Record, stat: os.stat_result) -> None:
-        """Keep the head of a record that was read by its lines alone (`records.skim`), where no
-        other reading could differ.
+        """Cache the head of a record read by `records.skim`.
+
+        Only where a full reader could not differ.
         """
         if not record.unsure and stat.st_size == record.size < READ_LIMIT and stat.st_nlink == 1:
             self.take(record, stat, conversations.is_rewritten(record))
 
     def save(self) -> None:
-        """Write down what this run asked for and found out."""
+        """Write the heads used or found in this run."""
         self._kept.save()
 
     def _identity(self, stat: os.stat_result | None) -> str:
-        """Return what a file's head belongs to, "" where its times prove nothing yet."""
+        """Return a file's size and times as the cache's key.
+
+        "" where the times prove nothing yet.
+        """
         if stat is None or max(stat.st_mtime_ns, stat.st_ctime_ns) > self._settled:
             return ""
         return "%d %d %d" % (stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns)
 
     def _guessed(self, identity: str) -> str:
-        """Return what the head belongs to where the line reader is unsure: the reader of YAML
-        too.
+        """Return the key of a head guessed by the line reader.
+
+        It names the reader of YAML too.
         """
         self._yaml = self._yaml or _yaml()
         return identity + " " + self._yaml
 
 
 def heads(store: Reader, now: float, walked: Listing | None = None) -> Iterator[Head]:
-    """Yield the head of every readable record in the order of names, and note the rest and double
-    ids in the store, as its `each` does; a file is read where it is not known, or changed just now.
+    """Yield the head of every readable record, sorted by name.
 
-    now: seconds since the epoch.  walked: the place's files, where they were just listed.
+    Notes unreadable files and double ids in the store, as its `each` does. Reads only files that
+    are not cached or changed just now. now: seconds since the epoch. walked: the place's files,
+    where they were just listed.
     """
     known = Heads(store.place, now)
     yield from store.each_by(lambda name: _head(store, known, name), store.names(walked=walked))
@@ -255,8 +273,9 @@ def _head(store: Reader, known: Heads, name: str) -> Head:
 
 
 def _yaml() -> str:
-    """Return which reader of YAML there is: without one the frontmatter of some files is only
-    guessed.
+    """Return the identity of the installed YAML reader.
+
+    Without one the frontmatter of some files is only guessed.
     """
     found = find_spec("yaml")
     return (

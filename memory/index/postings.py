@@ -24,11 +24,10 @@ KEYS = 1 << 32  # term number * documents + document must stay below, in one sor
 
 
 class Inverted(NamedTuple):
-    """The terms of an index by number, and what stands in a segment for each.
+    """The terms of an index by number, with their postings.
 
-    terms: as text.  entries: segment.ENTRY of each, after one another.  ids, impacts: all postings,
-    those of each term after one another, of a term in more than CHAMPIONS documents after its
-    champions.
+    terms: as text. entries: segment.ENTRY of each, one after another. ids, impacts: all postings,
+        term after term; a term in more than CHAMPIONS documents has its champions first.
     """
 
     terms: Sequence[str]
@@ -38,25 +37,27 @@ class Inverted(NamedTuple):
 
 
 class Inverter(Protocol):
-    """What a builder needs of either way to invert."""
+    """The interface of both inverters."""
 
     def add(self, heading: str, body: str) -> None:
-        """Take the text of the next document; a heading that comes again is read once."""
+        """Add the text of the next document."""
 
     def lengths(self) -> Sequence[int]:
-        """Return how many terms each document has."""
+        """Return the number of terms of each document."""
 
     def inverted(self, pushable: int, mean: float) -> Inverted:
-        """Return the index of terms; the first `pushable` documents are those a prompt may get."""
+        """Return the index of terms.
+
+        pushable: the first documents, which a prompt may get. mean: length of a document in terms.
+        """
 
 
 class Vocabulary:
-    """Raw tokens and terms, numbered as they are first met; a raw token is expanded once, when
-    `learn` comes to it.
+    """Raw tokens and terms, numbered in order of appearance.
 
-    raws, terms: token or term -> number; a missing one gets the next number, in C.  flat: the
-    terms' numbers of all raw tokens after one another; start, width: where those of each begin, and
-    how many.
+    `learn` expands each raw token once. raws, terms: token or term -> number; a missing one gets
+    the next number, in C. flat: the terms' numbers of all raw tokens, one after another; start,
+    width: where each token's begin, and how many.
     """
 
     def __init__(self) -> None:
@@ -66,7 +67,7 @@ class Vocabulary:
         self._stems = tokeniser.Stems()
 
     def learn(self) -> None:
-        """Expand the raw tokens that came since the last call."""
+        """Expand the raw tokens added since the last call."""
         number, flat, stems, stop = (
             self.terms.__getitem__,
             self.flat,
@@ -105,7 +106,7 @@ class Loop:
         self._shared: Dict[int, int] = {}
 
     def add(self, heading: str, body: str) -> None:
-        """Take the text of the next document; a heading that comes again is read once."""
+        """Add the text of the next document."""
         if heading != self._heading:
             self._heading = heading
             self._shared, self._shared_length = self._counted(heading, {})
@@ -119,7 +120,10 @@ class Loop:
         self._lengths.append(length)
 
     def _counted(self, text: str, counts: Dict[int, int]) -> Tuple[Dict[int, int], int]:
-        """Add a text's terms to their counts; return these, and how many terms it has."""
+        """Add a text's terms to their counts.
+
+        Returns these, and the text's number of terms.
+        """
         vocabulary = self._vocabulary
         flat, start, width = vocabulary.flat, vocabulary.start, vocabulary.width
         raws = list(map(vocabulary.raws.__getitem__, tokeniser.split(text, self._table)))
@@ -133,7 +137,7 @@ class Loop:
         return counts, length
 
     def lengths(self) -> Sequence[int]:
-        """Return how many terms each document has."""
+        """Return the number of terms of each document."""
         return self._lengths
 
     def inverted(self, pushable: int, mean: float) -> Inverted:
@@ -164,8 +168,9 @@ class Loop:
 
 
 class _Weights(Dict[Tuple[int, int], int]):
-    """The impacts of terms, by how often one stands in a document and how long that is: most
-    postings share a few.
+    """Impacts by a term's frequency and its document's length.
+
+    Most postings share a few values.
     """
 
     def __init__(self, mean: float):
@@ -178,8 +183,9 @@ class _Weights(Dict[Tuple[int, int], int]):
 
 
 class _Chunk(NamedTuple):
-    """Postings of neighbouring documents, by term: the terms, how many of each, then document (from
-    `first`) and frequency.
+    """Postings of neighbouring documents, grouped by term.
+
+    counts: postings of each term. docs: document numbers, from `first`. tf: frequencies.
     """
 
     first: int
@@ -190,7 +196,10 @@ class _Chunk(NamedTuple):
 
 
 class Vectorised:
-    """NumPy over whole arrays; per word only `dict.__getitem__` runs, through `map`."""
+    """The inverter in NumPy, over whole arrays.
+
+    Per word only `dict.__getitem__` runs, through `map`.
+    """
 
     def __init__(self) -> None:
         import numpy
@@ -204,7 +213,7 @@ class Vectorised:
         self._heading, self._shared = "", array("I")
 
     def add(self, heading: str, body: str) -> None:
-        """Take the text of the next document; a heading that comes again is read once."""
+        """Add the text of the next document."""
         vocabulary, ends = self._vocabulary, self._ends
         number = vocabulary.raws.__getitem__
         if heading != self._heading:
@@ -223,12 +232,12 @@ class Vectorised:
             self._flush()
 
     def lengths(self) -> Sequence[int]:
-        """Return how many terms each document has."""
+        """Return the number of terms of each document."""
         self._flush()
         return [length for part in self._measured for length in part.tolist()]
 
     def _flush(self) -> None:
-        """Sort the occurrences so far by term and document, and count them."""
+        """Sort and count the occurrences so far by term and document."""
         np = self._np
         if not self._ends:
             return
@@ -256,8 +265,9 @@ class Vectorised:
         self._raw, self._ends = array("I"), array("q")
 
     def _occurrences(self) -> Tuple[Any, Any]:
-        """Return (term, document in this chunk) of each occurrence: raw tokens are replaced by
-        their terms.
+        """Return (term, document in this chunk) of each occurrence.
+
+        Raw tokens are replaced by their terms.
         """
         np = self._np
         raw = np.frombuffer(self._raw, np.uint32)
@@ -315,8 +325,9 @@ class Vectorised:
         return Inverted(terms, entries.tobytes(), ids[:total].tobytes(), impacts[:total].tobytes())
 
     def _placed(self, size: int, at: Any, lengths: Any, mean: float) -> Tuple[Any, Any]:
-        """Put every posting into its place; chunks come in the order of their documents, so each
-        list ascends.
+        """Return all postings in place: document numbers and impacts.
+
+        Chunks come in the order of their documents, so each list ascends.
         """
         np = self._np
         ids, impacts = np.full(size, segment.ABSENT, np.uint32), np.zeros(size, np.uint8)
@@ -338,7 +349,7 @@ class Vectorised:
         return ids, impacts
 
     def _counted(self, at: Any, ids: Any, impacts: Any, pushable: int) -> Tuple[Any, Any]:
-        """Return (pushable documents, greatest impact) of each term."""
+        """Return pushable documents and greatest impact of each term."""
         np = self._np
         push, most = np.zeros(len(at), np.uint32), np.zeros(len(at), np.uint8)
         if len(at):
@@ -349,7 +360,10 @@ class Vectorised:
         return push, most
 
     def _crown(self, ids: Any, impacts: Any, at: int, df: int) -> None:
-        """Put the CHAMPIONS documents of the greatest impact before a long list, ascending."""
+        """Write a long list's CHAMPIONS before it, in ascending order.
+
+        The champions are its documents of the greatest impact.
+        """
         np = self._np
         best = (
             np.sort(

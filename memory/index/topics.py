@@ -36,7 +36,7 @@ _SHORT = re.compile(r"(?:\b(?:e\.g|i\.e|etc|vs|cf|Mr|Dr|No|approx|z\.B|d\.h|bzw|
 
 
 def _words(content: str) -> Iterator[Tuple[str, str]]:
-    """Yield (term, surface form) of each word of a text that can stand as a keyword."""
+    """Yield (term, surface form) of each possible keyword of a text."""
     for raw in tokeniser.split(content):
         word = raw.strip("-./_")
         if (
@@ -59,7 +59,7 @@ def _words(content: str) -> Iterator[Tuple[str, str]]:
 
 
 def _counted(content: str) -> Tuple[Dict[str, int], Dict[str, str]]:
-    """Return (how often each term occurs, the most frequent surface form of each)."""
+    """Return each term's frequency and its most frequent surface form."""
     counts: Counter[str] = Counter()
     forms: Dict[str, Counter[str]] = {}
     for term, form in _words(content):
@@ -73,11 +73,10 @@ def _counted(content: str) -> Tuple[Dict[str, int], Dict[str, str]]:
 def keywords(
     content: str, df: Callable[[str], int], documents: int, most: int = MOST_KEYWORDS
 ) -> Tuple[str, ...]:
-    """Return the words that tell a text from its corpus, most telling first, as they are written in
-    it.
+    """Return the words that distinguish a text from its corpus.
 
-    df: in how many of the `documents` of the corpus a term occurs.  A word scores (1 + ln tf) *
-    ln(1 + documents / df).
+    Most telling first, in the text's own form. df: document frequency of a term among `documents`.
+    A word scores (1 + ln tf) * ln(1 + documents / df).
     """
     counts, forms = _counted(content)
     scored = sorted(
@@ -89,8 +88,9 @@ def keywords(
 
 
 def summary(body: str, most: int = 2) -> str:
-    """Return the first sentences of a text, word for word; headings, code, tables and quotes' marks
-    are left out.
+    """Return the first sentences of a text, word for word.
+
+    Headings, code, tables and quotation marks are left out. most: sentences.
     """
     found: List[str] = []
     prose: List[str] = []
@@ -107,7 +107,10 @@ def summary(body: str, most: int = 2) -> str:
 
 
 def sentences(prose: str) -> List[str]:
-    """Cut a paragraph into sentences; abbreviations, versions and file names do not end one."""
+    """Cut a paragraph into sentences.
+
+    Abbreviations, versions and file names do not end one.
+    """
     found: List[str] = []
     start = 0
     for match in _END.finditer(prose):
@@ -121,10 +124,11 @@ def sentences(prose: str) -> List[str]:
 def topics_of(
     record: Record, words: Tuple[str, ...], shared: Callable[[str], bool]
 ) -> Tuple[str, ...]:
-    """Return the topics of a record: those written in it and its tags, else words of its title,
-    file name and headings, then keywords, that other records have too.
+    """Return the topics of a record.
 
-    words: its keywords.  shared: whether a term stands in another record as well.
+    Its written topics and tags, else words of its title, file name and headings, then keywords, as
+    far as other records share them. words: its keywords. shared: whether another record has a term
+    too.
     """
     said = documents.written_topics(record)
     if said:
@@ -141,9 +145,10 @@ def topics_of(
 
 
 def export(place: Place, now: float, categories: Mapping[str, frozenset[str]]) -> Dict[str, Any]:
-    """Return the export (schema above) of the learnings in scope, candidates left out.
+    """Return the export (schema above) of the learnings in scope.
 
-    now: seconds since the epoch.  categories: category -> the stems that speak for it.
+    Candidates are left out. now: seconds since the epoch. categories: category -> the stems that
+        speak for it.
     """
     learnings = list(_learnings(place))
     counted = [_counted(_text(record)) for record in learnings]
@@ -185,7 +190,7 @@ def _text(record: Record) -> str:
 
 
 def _learnings(place: Place) -> Iterator[Record]:
-    """Yield the accepted learnings in the order of their names; what cannot be read is left out."""
+    """Yield the accepted learnings by name, without unreadable ones."""
     for name, path, mtime_ns, _ in sorted(walk.walk(place)[0]):
         try:
             record = records.from_bytes(name, files.read(path, records.READ_LIMIT), mtime_ns / 1e9)

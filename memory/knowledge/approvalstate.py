@@ -19,8 +19,10 @@ UNSURE = "line %d can be read in two ways"
 
 
 class Standing(NamedTuple):
-    """A rule or script with its state (`approved`, `rejected`, `pending`; `gone` for a script that
-    cannot be read), why it waits or is gone, and the SHA-256 of the content that is decided on.
+    """A rule or script with its state.
+
+    state: `approved`, `rejected`, `pending`; `gone` for an unreadable script. why: the reason for
+        waiting or being gone. checksum: SHA-256 of the content to decide on.
     """
 
     record: Record
@@ -41,8 +43,9 @@ def standing(
     decided: Dict[approvals.Approval, str],
     tracked: Optional[Callable[[str], bool]] = None,
 ) -> Standing:
-    """Return the standing of one rule.  decided: what approvals.decisions returned.  tracked: what
-    sharing.tracking did.
+    """Return the standing of one rule.
+
+    decided: from approvals.decisions. tracked: from sharing.tracking.
     """
     key = approvals.workspace_of(record.name, place.key)
     found = _standing(record, key, record.checksum, decided, tracked or sharing.tracking(place))
@@ -75,8 +78,9 @@ def _standing(
 
 
 def script_standings(found: Iterable[Record], place: layout.Place) -> List[Standing]:
-    """Return the standing of the scripts among records, in their order: that of the bytes of each
-    one's file.
+    """Return the standing of the scripts among records, in their order.
+
+    It is decided by the bytes of each script's file.
     """
     decided, tracked, out = approvals.decisions(place.home), sharing.tracking(place), []
     for record in found:
@@ -92,7 +96,7 @@ def script_standings(found: Iterable[Record], place: layout.Place) -> List[Stand
 
 
 def script_hindrance(source: material.Source) -> str:
-    """Say what keeps a script from being approved and what mends it, or ""."""
+    """Return the reason against approving a script with its remedy, or ""."""
     if len(source.data) > READ_LIMIT:
         return "it is larger than 1 MiB, too long to review; split it"
     try:
@@ -103,9 +107,9 @@ def script_hindrance(source: material.Source) -> str:
 
 
 def hindrance(place: layout.Place, name: str, data: bytes) -> str:
-    """Say what keeps a rule from being approved and what mends it, or "".
+    """Return the reason against approving a rule with its remedy, or "".
 
-    name: its name in the index.  data: the bytes that were read of it.
+    name: its name in the index. data: its file's bytes.
     """
     path = place.path(name)
     root = dict(place.tiers())[name[:1]]
@@ -124,10 +128,10 @@ def hindrance(place: layout.Place, name: str, data: bytes) -> str:
 
 
 def note(place: layout.Place, settings: Any, now: float, announced: bool) -> None:
-    """Remember which records of the shared tier the user has heard of, and count waiting scripts.
+    """Remember announced shared records, and count waiting scripts.
 
-    now: seconds since the epoch, UTC.  announced: the user has just heard of the new ones.
-    Raises OSError.
+    now: seconds since the epoch, UTC. announced: whether the user has just seen the new ones.
+        Raises OSError.
     """
     if not files.is_folder(place.shared):
         return
@@ -148,7 +152,10 @@ def note(place: layout.Place, settings: Any, now: float, announced: bool) -> Non
 
 
 def _remember(place: layout.Place, names: Sequence[str], announced: bool) -> None:
-    """Add the shared records to the known ones, unless the user must hear of one first."""
+    """Add shared records to the known ones.
+
+    Nothing is added while an announcement is due.
+    """
     known, here = announcements.seen(place), dict[str, str]()
     for name in names:
         with contextlib.suppress(OSError):

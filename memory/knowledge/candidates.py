@@ -35,10 +35,10 @@ WIDTHS = (90, 60, 45)  # characters of a call in a title: as many as fit
 
 
 class Taught(NamedTuple):
-    """A wall as a learning tells it.
+    """A wall written as a learning.
 
-    key: 16 hex digits of what it is known by.  telling: its newest line, "" for a path.  sessions:
-    those that met it, the newest last.  ids, names: of the records that tell it.
+    key: 16 hex digits that identify it. telling: its newest line, "" for a path. sessions: those
+        that met it, the newest last. ids, names: of its source records.
     """
 
     key: str
@@ -57,10 +57,9 @@ def settle_walls(
     rows: Sequence[Row],
     on_change: Callable[[str], None] | None = None,
 ) -> int:
-    """Make candidates of the walls that sessions met, and bring those up to date that are there;
-    returns how many were written.
+    """Make and update candidate learnings from walls.
 
-    rows: what `walls.known` returned.  Raises OSError or StoreError.
+    Returns the number of records written. rows: from `walls.known`. Raises OSError or StoreError.
     """
     from memory.knowledge import remedies
 
@@ -117,7 +116,7 @@ def _is_captured(record: Record) -> bool:
 
 
 def walls_of(place: Place, rows: Sequence[Row]) -> list[Taught]:
-    """Return what the walls of all records teach."""
+    """Return the learnings to make of all records' walls."""
     from memory.knowledge import practice, walls
 
     groups = walls.grouped(rows)
@@ -129,9 +128,7 @@ def walls_of(place: Place, rows: Sequence[Row]) -> list[Taught]:
 
 
 def _by_session(pairs: Iterable[tuple[Row, Row]]) -> dict[str, tuple[Row, Row]]:
-    """Return the last of (a record, what happened in it) of each session, the sessions in their
-    order.
-    """
+    """Return the last (record, event) of each session, sessions in order."""
     return {
         row["session"]: (row, one)
         for row, one in sorted(pairs, key=lambda pair: float(pair[1]["at"]))
@@ -139,7 +136,7 @@ def _by_session(pairs: Iterable[tuple[Row, Row]]) -> dict[str, tuple[Row, Row]]:
 
 
 def _misused(place: Place, met: Groups, tree: Tree) -> Iterator[Taught]:
-    """Yield the calls that were wrong in themselves, each with another one that worked after it."""
+    """Yield the misused calls, each with a call that worked afterwards."""
     from memory.knowledge import practice
 
     told: set[int] = set()
@@ -178,8 +175,9 @@ def _misused(place: Place, met: Groups, tree: Tree) -> Iterator[Taught]:
 
 
 def _fails(place: Place, failure: Row, tree: Tree) -> str:
-    """Say that a call fails, and which one works; of a path that is there, that the shell stood
-    elsewhere.
+    """Return the title of a failure with the call that works.
+
+    For a path that exists: a shell elsewhere cannot find it.
     """
     from memory.hook import at_failure
 
@@ -205,8 +203,9 @@ def _fails(place: Place, failure: Row, tree: Tree) -> str:
 
 
 def _is_another(failure: Row) -> bool:
-    """Tell whether the call that worked after a failure differs in what was wrong with it, and not
-    in its arguments alone.
+    """Tell whether a later call differs in the failed call's fault.
+
+    Different arguments alone do not count.
     """
     from memory.knowledge import remedies, walls
 
@@ -228,9 +227,7 @@ def _trimmed(word: str) -> str:
 
 
 def _absent(place: Place, rows: Sequence[Row], met: Groups, tree: Tree) -> Iterator[Taught]:
-    """Yield the paths that are not there, each with what the sessions that asked for it worked on
-    in its place.
-    """
+    """Yield missing paths, each with the files used in their place."""
     from memory.knowledge import walls
 
     asked = {key: pairs for key, pairs in met.items() if key.startswith("a|")}
@@ -281,7 +278,10 @@ def _absent(place: Place, rows: Sequence[Row], met: Groups, tree: Tree) -> Itera
 
 
 def _is_below(path: str, tree: Tree) -> bool:
-    """Tell whether a path is one that is there, looked for below a folder where the shell stood."""
+    """Tell whether a path exists below one of its own folders.
+
+    The shell stood in another folder.
+    """
     parts = path.split("/")
     ways = (("/".join(parts[:at]), "/".join(parts[at:])) for at in range(1, len(parts)))
     return any(
@@ -291,7 +291,7 @@ def _is_below(path: str, tree: Tree) -> bool:
 
 
 def _bare(telling: str) -> str:
-    """Return a telling line without its place and the rule behind it."""
+    """Return a telling line without its place and rule."""
     from memory.knowledge import remedies
 
     return re.sub(r"(?<!\s)\s*\([a-z][\w-]+\)\Z", "", remedies.PLACE.sub("", telling)).rstrip(".")
@@ -310,8 +310,9 @@ def _taught(
     then: list[str],
     chosen: Sequence[tuple[Row, Row]],
 ) -> Taught:
-    """Write a wall as a learning.  last: the last failure of each session.  then: what worked.
-    chosen: who tells it.
+    """Write a wall as a learning.
+
+    last: the last failure of each session. then: what worked. chosen: the sources.
     """
     from memory.hook import at_failure
 

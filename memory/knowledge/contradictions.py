@@ -69,14 +69,17 @@ _COUNTED = frozenset(
 
 
 class Side(NamedTuple):
-    """One record of a pair, and the sentence of it that the other contradicts."""
+    """One record of a pair, with its contradicting sentence."""
 
     record: Record
     said: str
 
 
 class Pair(NamedTuple):
-    """Two records that cannot both hold, the older first, and why, in a few words."""
+    """Two records that contradict each other, the older first.
+
+    why: in a few words.
+    """
 
     older: Side
     newer: Side
@@ -84,7 +87,10 @@ class Pair(NamedTuple):
 
 
 class _Claim(NamedTuple):
-    """What a sentence says: its terms, whether it says no, its numbers as (sort, value)."""
+    """The meaning of a sentence.
+
+    terms: its terms. negative: whether it denies. numbers: (sort, value).
+    """
 
     side: Side
     terms: frozenset[str]
@@ -98,8 +104,7 @@ def pairs(
 ) -> list[Pair]:
     """Return the pairs that contradict each other, latest first.
 
-    Each pair of records comes once.  kept: what was found out before: of these very records,
-    nothing is to be found out again.  claimed: what each claims.
+    Each pair of records comes once. kept: cache of earlier runs. claimed: each record's claims.
     """
     named = {record.name: record for record in records if record.kind in KINDS}
     versions = repr([(name, one.checksum, one.created) for name, one in named.items()])
@@ -156,15 +161,15 @@ def _age(side: Side) -> tuple[float, str]:
 def _rare(claim: _Claim, order: Mapping[str, int]) -> list[str]:
     """Return the rarest terms of a sentence.
 
-    They are so many that whatever is alike shares one of its own rarest with it.  order: where each
-    term stands when the rarest comes first.
+    Enough of them that any similar sentence shares one of its own rarest. order: rank of each term,
+    the rarest first.
     """
     ordered = sorted(claim.terms, key=order.__getitem__)
     return ordered if claim.wide else ordered[: int((1 - SAME) * len(ordered)) + 1]
 
 
 def _side_by_side(one: Record, other: Record) -> bool:
-    """Tell whether two records hold in one place, unlinked."""
+    """Tell whether two unlinked records hold in one place."""
     if one.name == other.name or one.id == other.id:
         return False
     if one.versions and other.versions and not set(one.versions) & set(other.versions):
@@ -175,9 +180,9 @@ def _side_by_side(one: Record, other: Record) -> bool:
 
 
 def claims(record: Record, kept: Kept | None) -> list[_Claim]:
-    """Return what a record claims.
+    """Return a record's claims.
 
-    kept: what was found out of it before, where no line of its head can be read in two ways.
+    kept: cache of earlier runs, used where its head can be read in one way only.
     """
     rows = fact(
         None if record.unsure else kept,
@@ -223,7 +228,7 @@ def _claim(record: Record, said: str) -> _Claim:
 def _taken(match: re.Match[str], numbers: list[tuple[str, float]]) -> str:
     """Note a number and leave a blank for it.
 
-    One that counts things (`step 2`) stays in the text.
+    A number that counts things (`step 2`) stays in the text.
     """
     before = match.string[: match.start()].split()
     if before and _bare(before[-1]) in _COUNTED:
@@ -249,14 +254,14 @@ def _terms(word: str) -> tuple[str, ...]:
 
 
 def is_negative(said: str) -> bool:
-    """Tell whether a text says no an odd number of times."""
+    """Tell whether a text has an odd number of negations."""
     words = sum(_bare(raw) in _NO for raw in said.replace("’", "'").split())
     within = 0 if said.isascii() else sum(map(said.count, _NO_WITHIN))
     return (words + within) % 2 == 1
 
 
 def _against(one: _Claim, other: _Claim) -> str:
-    """Say in a few words how two sentences contradict each other, "" where they do not."""
+    """Describe the contradiction of two sentences, or return ""."""
     opposed = one.negative != other.negative or one.numbers and other.numbers
     if not opposed or not _alike(one, other):
         return ""

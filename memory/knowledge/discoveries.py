@@ -58,7 +58,7 @@ def gather(store: Store, names: Iterable[str], rows: Sequence[Row]) -> list[Disc
 
 
 def best(found: Iterable[Discovery]) -> list[Discovery]:
-    """Return the discoveries to show: the best of each kind, then others that tell enough."""
+    """Return the discoveries to show, the best of each kind first."""
     ordered = sorted(found, key=lambda one: (-one.worth, -one.at, one.id))
     first = {one.kind: one for one in reversed(ordered)}
     shown = [first[kind] for kind in KINDS if kind in first]
@@ -76,7 +76,7 @@ def project(key: str) -> str:
 
 
 def _decisions(store: Store, names: Sequence[str]) -> list[Discovery]:
-    """Return the decisions of some checkpoints, newest first, until enough of them tell much."""
+    """Return decisions of checkpoints, newest first, until enough tell much."""
     found: list[Discovery] = []
     for name in names:
         try:
@@ -96,7 +96,7 @@ def _decisions(store: Store, names: Sequence[str]) -> list[Discovery]:
 
 
 def _decision(line: str) -> tuple[str, str, int]:
-    """Return (sentence, what it answers, worth) of a line that capture/decisions.py wrote."""
+    """Return (sentence, what it answers, worth) of a decision's line."""
     made = one_line(line).partition(" ")[2]
     if made.startswith('"'):
         own, _, answered = made.partition('" to: ')
@@ -115,7 +115,10 @@ def _tells(text: str) -> bool:
 
 
 def _failures(place: Place, new: set[str], rows: Sequence[Row]) -> list[Discovery]:
-    """Return the calls that failed in several sessions, one of them new, and what then worked."""
+    """Return calls that failed in several sessions, and what then worked.
+
+    One of the sessions is new.
+    """
     found: list[Discovery] = []
     for key, pairs in walls.grouped(rows).items():
         sessions = {row["session"] for row, _ in pairs}

@@ -87,15 +87,16 @@ _NO_LETTERS = bytes(code for code in range(128) if not chr(code).isalnum())
 
 
 class Duplicate(NamedTuple):
-    """Two records: the one that is kept, and the one that it covers."""
+    """A record to keep and its duplicate."""
 
     kept: Record
     other: Record
 
 
 class Words(dict[str, tuple[tuple[str, bool], ...]]):
-    """Word as written -> what is compared in its place, and whether that is hard, each computed
-    once.
+    """Map of a word to its compared form and its hardness.
+
+    Each computed once.
     """
 
     def __missing__(self, raw: str) -> tuple[tuple[str, bool], ...]:
@@ -105,7 +106,10 @@ class Words(dict[str, tuple[tuple[str, bool], ...]]):
 
 
 class Text(NamedTuple):
-    """A text as it is compared: its words in order, the hard ones among them, its sentences."""
+    """A text prepared for comparison.
+
+    words: in order. hard: the hard ones among them.
+    """
 
     words: tuple[str, ...]
     hard: tuple[str, ...]
@@ -132,7 +136,10 @@ def _word(raw: str) -> tuple[str, bool]:
 
 
 def read(text: str, words: Words) -> Text:
-    """Take a text apart.  words: kept by the caller for all its texts."""
+    """Split a text into words, hard words and sentences.
+
+    words: a cache that the caller keeps for all texts.
+    """
     found: list[tuple[str, ...]] = []
     hard: list[str] = []
     for sentence in _sentences(_plain_text(text)):
@@ -152,7 +159,10 @@ def _plain_text(text: str) -> str:
 
 
 def _sentences(text: str) -> Iterator[str]:
-    """Yield the sentences of prose, and with a line end before it each line of fenced code."""
+    """Yield the sentences of prose and the lines of fenced code.
+
+    A code line begins with a line end.
+    """
     prose: list[str] = []
     for line, code in coded(text.split("\n")):
         if not code:
@@ -170,13 +180,14 @@ def _cut(prose: Sequence[str]) -> list[str]:
 
 
 def _held(code: re.Match[str]) -> str:
-    """Return what stands between backticks as one word; a line end in it is a blank."""
+    """Return code in backticks as one word, line ends as blanks."""
     return "`%s`" % re.sub(r"(?<![ \t])[ \t]*\n[ \t]*", " ", code[2]).translate(_HELD)
 
 
 def similarity(one: Sequence[str], other: Sequence[str]) -> float:
-    """Return the share of the shingles of three words that two texts have in common, each as often
-    as it stands, 0 to 1.
+    """Return the Jaccard similarity of two texts' word triples, 0 to 1.
+
+    Repeated shingles count as often as they occur.
     """
     first, second = _shingles(one), _shingles(other)
     every = sum((first | second).values())
@@ -188,7 +199,7 @@ def _shingles(words: Sequence[str]) -> Counter[tuple[str, ...]]:
 
 
 class Page(NamedTuple):
-    """A record with its title and body taken apart."""
+    """A record with its prepared title and body."""
 
     record: Record
     title: tuple[str, ...]
@@ -196,7 +207,10 @@ class Page(NamedTuple):
 
 
 def covers(kept: Page, other: Page) -> bool:
-    """Tell whether nothing of one record is missing in another one (the measure at the top)."""
+    """Tell whether one record lacks no fact of another.
+
+    Measured as described at the top.
+    """
     mine, theirs = kept.body, other.body
     if not _agree(kept.record, other.record) or not (
         other.title == kept.title or _stands(other.title, mine.words)
@@ -210,7 +224,7 @@ def covers(kept: Page, other: Page) -> bool:
 
 
 def _stands(piece: Sequence[str], words: Sequence[str]) -> bool:
-    """Tell whether words stand in a text, one behind the other."""
+    """Tell whether words occur in a text, one after the other."""
     size = len(piece)
     return any(words[at : at + size] == piece for at in range(len(words) - size + 1))
 
@@ -221,10 +235,10 @@ def _in_order(few: Sequence[tuple[str, ...]], many: Sequence[tuple[str, ...]]) -
 
 
 def _agree(kept: Record, other: Record) -> bool:
-    """Tell whether the frontmatter of one record holds nothing that the other's lacks, what is
-    united apart.
+    """Tell whether a record's frontmatter covers another's.
 
-    A record for no version in particular holds for more than one with versions: the two stay two.
+    Fields that a merge unites do not count. A record for no version in particular holds for more
+    than one with versions: the two stay apart.
     """
     if (kept.kind, kept.tier, bool(kept.versions)) != (
         other.kind,
@@ -240,13 +254,14 @@ def _agree(kept: Record, other: Record) -> bool:
 
 
 def _plain(value: Any) -> list[str]:
-    """Return the texts of a value without the blank space around them."""
+    """Return the texts of a value, stripped of blank space."""
     return [str(item).strip() for item in (value if isinstance(value, (list, tuple)) else [value])]
 
 
 def mergeable(record: Record) -> bool:
-    """Tell whether a record may be merged: not a rule, script, plan or handoff, and neither empty
-    nor read in part.
+    """Tell whether a record may be merged.
+
+    Not a rule, script, plan or handoff, nor an empty or partly read one.
     """
     return (
         record.kind in KINDS
@@ -258,8 +273,9 @@ def mergeable(record: Record) -> bool:
 
 
 class Letters(dict[int, Any]):
-    """`str.translate` table that leaves letters and digits alone, and learns each character
-    once.
+    """A `str.translate` table that keeps letters and digits.
+
+    Learns each character once.
     """
 
     def __missing__(self, code: int) -> str | None:
@@ -268,10 +284,10 @@ class Letters(dict[int, Any]):
 
 
 def outline(record: Record, letters: Letters, kept: Kept | None) -> tuple[int, Sequence[int]]:
-    """Return checksums of the letters and digits of a body and of each of its sentences: where
-    words agree, these do.
+    """Return checksums of a body's letters and of each sentence's.
 
-    letters: kept by the caller for all its records.  kept: what was found out of the record before.
+    Equal words give equal checksums. letters: a cache that the caller keeps for all records. kept:
+    cache of earlier runs.
     """
     body, sentences = fact(
         kept, record.name, record.checksum, "outline", lambda: _outline(record.body, letters)
@@ -285,16 +301,17 @@ def _outline(body: str, letters: Letters) -> tuple[int, list[int]]:
 
 
 def _bare(sentence: str, letters: Letters) -> bytes:
-    """Return the letters and digits of a sentence in small letters."""
+    """Return the letters and digits of a sentence in lower case."""
     if sentence.isascii():
         return sentence.lower().encode("ascii").translate(None, _NO_LETTERS)
     return sentence.casefold().translate(letters).encode("utf-8", "surrogatepass")
 
 
 def _near(records: Sequence[Record], kept: Kept | None) -> list[Record]:
-    """Leave out the records that cover none and that none covers: what is covered shares each of
-    its sentences with another record, or all of its letters; and what covers it, one of these
-    sentences.
+    """Return the records that may cover or be covered by another.
+
+    A covered record shares each of its sentences with another record, or all of its letters; its
+    cover shares one of these sentences.
     """
     letters = Letters()
     bodies: Counter[tuple[Any, int]] = Counter()
@@ -320,7 +337,7 @@ def _near(records: Sequence[Record], kept: Kept | None) -> list[Record]:
 
 
 def _block(record: Record) -> tuple[str, str, str]:
-    """Return what two records have in common of which one may cover the other."""
+    """Return the kind, tier and session that duplicates share."""
     return record.kind, record.tier, str(record.kind == "checkpoint" and record.meta.get("session"))
 
 
@@ -330,12 +347,12 @@ def find(
     bound: Container[str] = (),
     kept: Kept | None = None,
 ) -> list[Duplicate]:
-    """Return the near-duplicates among records, by the kept one's name, then the other's.
+    """Return the near-duplicates among records.
 
-    successes: by id, how often a record helped: of two that cover one another the one with more is
-    kept, then a human's before an agent's, then the newer.  What was captured never takes the place
-    of what a person or an agent wrote.  bound: ids that must stay.  kept: what earlier runs found
-    out about the files.
+    Sorted by the kept record's name, then the other's. successes: by id, how often a record helped:
+    of two that cover one another the one with more is kept, then a human's before an agent's, then
+    the newer. A captured record never replaces a person's or an agent's. bound: ids that must stay.
+    kept: cache of earlier runs.
     """
     words = Words()
     near = _near([record for record in records if mergeable(record)], kept)
@@ -357,7 +374,7 @@ def find(
 
 
 def _rank(record: Record, successes: Mapping[str, int], bound: Container[str]) -> tuple[Any, ...]:
-    """Return a sort key: the record that should be kept comes first."""
+    """Return a sort key that puts the record to keep first."""
     return (
         record.id not in bound,
         _standing(record),
@@ -369,13 +386,14 @@ def _rank(record: Record, successes: Mapping[str, int], bound: Container[str]) -
 
 
 def _standing(record: Record) -> int:
-    """Return 0 for what a person or an agent wrote, 1 for what was captured, 2 for a candidate."""
+    """Return 0 for a written record, 1 for captured, 2 for candidate."""
     return 0 if record.source != "auto" else 1 if record.accepted else 2
 
 
 def _may(pages: Sequence[Page], kept: int, other: int) -> bool:
-    """Tell whether a record may be dropped for another one; of two that cover each other, the later
-    in order is.
+    """Tell whether a record may be dropped for another.
+
+    Of two that cover each other, the later in order is dropped.
     """
     one, two = pages[kept], pages[other]
     if _standing(one.record) > _standing(two.record):
@@ -384,15 +402,16 @@ def _may(pages: Sequence[Page], kept: int, other: int) -> bool:
 
 
 def _end(into: Mapping[int, int], number: int) -> int:
-    """Follow a record to the one that stays."""
+    """Return the record that stays at the end of a chain."""
     while number in into:
         number = into[number]
     return number
 
 
 def _candidates(pages: Sequence[Page]) -> list[list[int]]:
-    """Return for each page the numbers of those that may cover it, in order, at most MOST of each
-    sort.
+    """Return the pages that may cover each page, in order.
+
+    At most MOST with equal words and MOST with a shared sentence.
     """
     same: dict[Any, list[int]] = {}
     sharing: dict[Any, list[int]] = {}
@@ -414,8 +433,9 @@ def _candidates(pages: Sequence[Page]) -> list[list[int]]:
 
 
 def words(body: str) -> list[str]:
-    """Return the words that a learning is compared by; lines on where it comes from are left out,
-    and what varies in errors.
+    """Return the words of a learning for comparison.
+
+    Leaves out lines on its origin, and the varying parts of errors.
     """
     lines = [line for line in body.split("\n") if line.strip() and not _ORIGIN.match(line)]
     return [
@@ -426,7 +446,7 @@ def words(body: str) -> list[str]:
 
 
 def near(place: Place, settings: Config, now: float, title: str, body: str) -> list[Record]:
-    """Return the learnings that may say the same as a text, by the index: the likeliest first."""
+    """Return the learnings most similar to a text, by the index."""
     from memory.recall import search
     from memory.recall.question import Query
 
@@ -440,7 +460,10 @@ def near(place: Place, settings: Config, now: float, title: str, body: str) -> l
 
 
 def alike(one: list[str], other: list[str]) -> float:
-    """Return from 0 to 1 how alike two learnings are; 0 where an identifier or a number differs."""
+    """Return the similarity of two learnings, 0 to 1.
+
+    0 where an identifier or a number differs.
+    """
     if not one or not other or _exact(one) != _exact(other):
         return 0.0
     low, high = ([word.lower() for word in said] for said in (one, other))

@@ -45,11 +45,13 @@ _SESSION = re.compile(rb"\nsession: [\"']?([\w.:-]+)[\"']?[ \t]*\r?\n")
 
 
 class Past(NamedTuple):
-    """One record of a session: a conversation with its turns, or a checkpoint as one turn.
+    """A record of a session: a conversation or a checkpoint.
 
-    created: seconds since the epoch.  files: those that the record lists.  workspace: "" for the
-    present one.  decisions: (checkpoint's id, line) of what stands under `Decisions` in the
-    session's checkpoints, as far as they were read.
+    A checkpoint counts as one turn.
+
+    created: seconds since the epoch. files: listed in the record. workspace: "" for the present
+        one. decisions: (checkpoint's id, line) under `Decisions` in the session's checkpoints, as
+        far as they were read.
     """
 
     id: str
@@ -64,7 +66,10 @@ class Past(NamedTuple):
     decisions: tuple[tuple[str, str], ...] = ()
 
     def ref(self, number: int) -> str:
-        """Return what `show` takes for a turn, from 1: `ID#3`; a checkpoint's id alone."""
+        """Return a turn's reference for `show`, such as `ID#3`.
+
+        number: from 1. A checkpoint's is its id alone.
+        """
         return "%s#%d" % (self.id, number) if self.kind == "conversation" else self.id
 
     def at(self, number: int) -> float:
@@ -72,10 +77,9 @@ class Past(NamedTuple):
         return clock.parse(self.turns[number - 1].at) or self.created
 
     def steps(self, first: int = 0) -> list[tuple[int, Piece]]:
-        """Return (number of its turn, piece) of everything that happened, in order; the client's
-        summaries tell it twice.
+        """Return (turn's number, piece) of all events, in order.
 
-        first: turns at the beginning that are left out.
+        Leaves out the client's summaries, which repeat them. first: turns to skip at the beginning.
         """
         return [
             (number, piece)
@@ -85,19 +89,20 @@ class Past(NamedTuple):
         ]
 
     def numbered(self, first: int = 0) -> list[tuple[int, Turn]]:
-        """Return the turns with their numbers, from 1.  first: turns at the beginning that are left
-        out.
+        """Return the turns with their numbers, from 1.
+
+        first: turns to skip at the beginning.
         """
         return list(enumerate(self.turns[first:], first + 1))
 
 
 class Wanted(NamedTuple):
-    """Which records a question reads.
+    """The records that a question reads.
 
-    holds: tells whether a body, in small letters, may answer.  text: what the index is asked for
-    where there are too many.  every: only records that hold all words of it.  workspace: a name, or
-    `all`.  since: seconds since the epoch.  decisions: also what stands under `Decisions` in the
-    checkpoints of a session that has a conversation.
+    holds: tells whether a body, in lower case, may answer. text: the query to the index where there
+        are too many records. every: only records with all words of it. workspace: a name, or `all`.
+        since: seconds since the epoch. decisions: also the `Decisions` of checkpoints whose session
+        has a conversation.
     """
 
     holds: Callable[[str], bool]
@@ -109,21 +114,25 @@ class Wanted(NamedTuple):
 
 
 class Read(NamedTuple):
-    """What was read, newest first, and notes for the user."""
+    """The sessions read, newest first, and notes for the user."""
 
     sessions: tuple[Past, ...]
     notes: tuple[str, ...]
 
 
 def holds_words(words: str) -> Callable[[str], bool]:
-    """Return what tells whether a body in small letters holds each of some words."""
+    """Return a function that tells whether a body holds all words.
+
+    The body is in lower case.
+    """
     wanted = words.lower().split()
     return lambda body: all(word in body for word in wanted)
 
 
 def read(place: Place, settings: Config, wanted: Wanted, now: float) -> Read:
-    """Read the sessions of a place that may answer a question; raises UsageError for an unknown
-    workspace.
+    """Read the sessions of a place that may answer a question.
+
+    Raises UsageError for an unknown workspace.
     """
     found: list[Past] = []
     notes: list[str] = []
@@ -174,7 +183,10 @@ def _of_place(
 
 
 def past_of(record: Record, workspace: str = "") -> Past:
-    """Take a checkpoint or a conversation apart.  workspace: "" for the present one."""
+    """Parse a checkpoint or a conversation.
+
+    workspace: "" for the present one.
+    """
     day, said, branch = (
         clock.day(record.created),
         record.meta.get("session"),
@@ -204,8 +216,10 @@ def past_of(record: Record, workspace: str = "") -> Past:
 
 
 def begun(place: Place, name: str) -> str:
-    """Return the session that a checkpoint names in its first lines, "" where it must be read for
-    that; most are of a session whose conversation tells it all.
+    """Return the session named in a checkpoint's first lines.
+
+    "" where the whole file must be read. Most such sessions have a conversation, which replaces the
+    checkpoint.
     """
     if FOLDERS["checkpoint"] not in name:
         return ""
@@ -227,8 +241,9 @@ def _until(said: object, created: float) -> float:
 
 
 def _names(place: Place, wanted: Wanted, notes: list[str]) -> list[str]:
-    """Return the names of the records to be read: all, else those that the index finds, else the
-    newest.
+    """Return the names of the records to read.
+
+    All; of too many those found by the index, else the newest.
     """
     every = newest(place, MOST + 1)
     if len(every) <= MOST:
@@ -243,8 +258,9 @@ def _names(place: Place, wanted: Wanted, notes: list[str]) -> list[str]:
 
 
 def newest(place: Place, most: int) -> list[str]:
-    """Return names of conversations and checkpoints, newest days first: whole days until there are
-    `most`.
+    """Return names of conversations and checkpoints, newest days first.
+
+    Whole days until there are `most`.
     """
     days: dict[str, list[tuple[str, str]]] = {}
     found: list[str] = []
@@ -280,9 +296,7 @@ def _entries(path: str) -> list[str]:
 
 
 def _indexed(index: indexview.Index, wanted: Wanted) -> list[str]:
-    """Return the names of the records of sessions that the index finds for the words of a
-    question.
-    """
+    """Return the session records found by the index for a question."""
     terms: dict[str, float] = {}
     numbers: list[int] = []
     for raw in tokeniser.split(wanted.text)[:64]:
@@ -302,13 +316,13 @@ def _indexed(index: indexview.Index, wanted: Wanted) -> list[str]:
 
 
 def mark_of(line: str) -> str:
-    """Return the name of the rule or the code that a line bears, in small letters."""
+    """Return the rule or error code in a line, in lower case."""
     rule = RULE.search(line)
     return (rule[1] or rule[2]).lower() if rule else ""
 
 
 def outcome(turn: Turn, most: int = QUOTE) -> str:
-    """Return the opening of a turn's final statement, "" where the model said nothing."""
+    """Return the opening of a turn's final statement, or ""."""
     return openings.plain(openings.outcome(turn), most)
 
 
@@ -318,9 +332,9 @@ def outcome(turn: Turn, most: int = QUOTE) -> str:
 class Touch(NamedTuple):
     """A session that touched or discussed a file.
 
-    how: `created`, `edited` or `discussed`.  requests: (turn, its request) of the turns that did,
-    newest first.  decisions: (checkpoint, line) that name the file.  said: what the last final
-    statement said of it.  commits: `hash subject` of what was committed in these turns.
+    how: `created`, `edited` or `discussed`. requests: (turn, its request) of those turns, newest
+        first. decisions: (checkpoint, line) that name the file. said: what the last final statement
+        said of it. commits: `hash subject` of these turns' commits.
     """
 
     past: Past
@@ -333,9 +347,9 @@ class Touch(NamedTuple):
 
 
 def blame(sessions: Sequence[Past], path: str) -> list[Touch]:
-    """Return the sessions that touched a file, newest first, then those that only spoke of it.
+    """Return the sessions that touched a file, newest first.
 
-    path: a path or the end of one, of a file or a folder.
+    Sessions that only discussed it follow. path: a path or the end of one, of a file or a folder.
     """
     wanted = path.replace("\\", "/").removeprefix("./").strip("/").lower()
     named = _named(wanted, sessions)
@@ -344,14 +358,15 @@ def blame(sessions: Sequence[Past], path: str) -> list[Touch]:
 
 
 def is_same(path: str, wanted: str) -> bool:
-    """Tell whether one path is the end of the other, or lies below it."""
+    """Tell whether a path ends in, or lies below, the other."""
     one, other = "/" + path.lower().strip("/"), "/" + wanted
     return one.endswith(other) or other + "/" in one or (other.endswith(one) and one.count("/") > 1)
 
 
 def _named(wanted: str, sessions: Sequence[Past]) -> re.Pattern[str]:
-    """Return what finds a file in prose: its last two parts, and its bare name where no other file
-    bears it.
+    """Return a pattern that finds a file's name in prose.
+
+    Its last two parts, or its bare name where no other file has it.
     """
     name = wanted.rpartition("/")[2]
     bearers = {
@@ -370,8 +385,9 @@ def _named(wanted: str, sessions: Sequence[Past]) -> re.Pattern[str]:
 
 
 def committed(past: Past, number: int, turns: int = 4) -> list[str]:
-    """Return what was committed in a turn, else in the first of those after it, `turns` in all,
-    that committed anything.
+    """Return the commits of the next turn that has any.
+
+    turns: how many turns to search, from `number` on.
     """
     for turn in past.turns[number - 1 : number - 1 + turns]:
         found = [
@@ -385,7 +401,10 @@ def committed(past: Past, number: int, turns: int = 4) -> list[str]:
 
 
 def _request(past: Past, number: int) -> str:
-    """Return what a turn was asked for; before a bare `yes` also what the turn before it was."""
+    """Return a turn's request.
+
+    For a bare `yes` the request before it goes along.
+    """
     said = ""
     while number:
         asked = one_line(past.turns[number - 1].request)
@@ -454,7 +473,7 @@ def _sentences(text: str) -> Iterator[str]:
 
 
 def source(past: Past, place: Place) -> dict[str, str]:
-    """Return what is said of a session wherever one is named."""
+    """Return a session's reference as plain data."""
     return {
         "id": past.id,
         "kind": past.kind,
@@ -467,7 +486,7 @@ def source(past: Past, place: Place) -> dict[str, str]:
 
 
 def touch_json(touch: Touch, place: Place) -> dict[str, Any]:
-    """Return one session that touched or discussed a file."""
+    """Return a touch as plain data."""
     return {
         **source(touch.past, place),
         "at": clock.iso(touch.at),

@@ -48,8 +48,9 @@ Told = Callable[[int, int], None]
 
 
 class Change(NamedTuple):
-    """One change of a plan: the record that goes to the archive, why, and the record that takes its
-    place, if one does.
+    """One change of a plan.
+
+    record: goes to the archive. reason: why. kept: the record that replaces it, if any.
     """
 
     record: Record
@@ -58,8 +59,9 @@ class Change(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """What upkeep would do: the changes in order, how many records there are now, and why expiry
-    was left out ("").
+    """The changes that upkeep would make.
+
+    changes: in order. records: number of all records. doubt: why expiry was left out, or "".
     """
 
     changes: Sequence[Change]
@@ -76,7 +78,10 @@ class Plan(NamedTuple):
 
 
 class Applied(NamedTuple):
-    """What an apply did: the changes, and one line for each that was left out."""
+    """The result of an apply.
+
+    changes: those made. problems: one line for each that was not.
+    """
 
     plan: Plan
     changes: Sequence[Change]
@@ -84,8 +89,10 @@ class Applied(NamedTuple):
 
 
 class Undone(NamedTuple):
-    """What an undo did: when that run began (ISO 8601), ids brought back, ids set back, one line
-    for each step that was not.
+    """The result of an undo.
+
+    began: when the undone run began (ISO 8601). restored, reset: ids. problems: one line for each
+        failed step.
     """
 
     began: str
@@ -102,12 +109,12 @@ def plan(
     read: Sequence[Record] | None = None,
     kept: Kept | None = None,
 ) -> Plan:
-    """Say what upkeep would do to the records of a place.
+    """Plan the upkeep of a place's records.
 
-    successes: by id, how often a record helped, merged ones added to those that stand for them.
-    only: one of WAYS, "" for both.  clock_is_right: expire even where the clock and the dates of
-    the records are far apart.  read: the store's records, where they were just read.  kept: what
-    earlier runs found out about them.
+    successes: by id, how often a record helped, merged records counted for their successors. only:
+        one of WAYS, "" for both. clock_is_right: expire even where the clock and the dates of the
+        records are far apart. read: the store's records, where they were just read. kept: cache of
+        earlier runs.
     """
     found = list(store.each()) if read is None else read
     stay = set(store.duplicates).union(
@@ -141,8 +148,10 @@ def plan(
 def _expired(
     store: Store, found: Sequence[Record], successors: Mapping[str, str], stay: set[str]
 ) -> list[Record]:
-    """Return the checkpoints and conversations that expire; what a person rewrote stays, and what
-    an archived one links to, so that a second run finds nothing more.
+    """Return the checkpoints and conversations that expire.
+
+    Records that a person rewrote stay, and those linked from an archived record, so that a second
+    run finds nothing more.
     """
     days = {
         "checkpoint": float(store.config["upkeep.expireDays"]),
@@ -166,8 +175,9 @@ def _age(record: Record, now: float) -> str:
 
 
 def _bound(found: Sequence[Record], successors: Mapping[str, str]) -> set[str]:
-    """Return the ids that a merge would cut off: linked from a rule, or linked by another word than
-    the id.
+    """Return the ids that a merge would cut off from links.
+
+    Linked from a rule, or linked by another name than the id.
     """
     ruled = targets([record for record in found if record.kind == "rule"], successors)
     named = targets(found, successors)
@@ -179,9 +189,7 @@ def _bound(found: Sequence[Record], successors: Mapping[str, str]) -> set[str]:
 
 
 def taken(kept: Record, other: Record) -> dict[str, Any]:
-    """Return the keys of frontmatter that a kept record takes over from one that is merged into
-    it.
-    """
+    """Return the frontmatter keys that a merge adds to a record."""
     changes: dict[str, Any] = {}
     for key in ("tags", "topics", "versions"):
         mine, theirs = getattr(kept, key), getattr(other, key)
@@ -220,9 +228,10 @@ def apply(
     clock_is_right: bool = False,
     told: Told = lambda done, of: None,
 ) -> Applied:
-    """Plan and do it; arguments as of `plan`, told(done, of) now and then.
+    """Plan the upkeep and carry it out.
 
-    Raises StoreError where another process is at it, or the journal is of a newer version; OSError.
+    Arguments as of `plan`; told(done, of): called now and then. Raises StoreError where another
+    process is at it, or the journal is of a newer version; OSError.
     """
     with _lock(store) as held:
         if not held:
@@ -249,7 +258,10 @@ def apply(
 
 
 def _do(store: Store, run: str, change: Change, ours: dict[str, str]) -> None:
-    """Do one change; raises StoreError where a record is no longer what it was."""
+    """Make one change.
+
+    Raises StoreError where the record has changed.
+    """
     record, kept = change.record, change.kept
     if kept is not None:
         _take_over(store, run, kept, record, ours)
@@ -263,8 +275,9 @@ def _do(store: Store, run: str, change: Change, ours: dict[str, str]) -> None:
 
 
 def _take_over(store: Store, run: str, kept: Record, other: Record, ours: dict[str, str]) -> None:
-    """Write into a kept record what it takes over from the merged ones; raises StoreError where
-    somebody changed it.
+    """Write the merged record's frontmatter into the kept one.
+
+    Raises StoreError where somebody changed it.
     """
     present = store.read(kept.name)
     if present.checksum != ours.get(kept.name, kept.checksum):
@@ -285,7 +298,7 @@ def _take_over(store: Store, run: str, kept: Record, other: Record, ours: dict[s
 
 
 def undo(store: Store, told: Told = lambda done, of: None) -> Undone | None:
-    """Take back the newest apply that was not taken back; None where there is none.
+    """Undo the newest apply not yet undone, None without one.
 
     Raises StoreError where another process is at it, or the journal is of a newer version; OSError.
     """
@@ -313,10 +326,10 @@ def undo(store: Store, told: Told = lambda done, of: None) -> Undone | None:
 
 
 def _bring_back(store: Store, step: Step, away: dict[str, tuple[str, archive.Move]]) -> bool:
-    """Bring an archived record back; False where it is back already.  Raises StoreError.
+    """Restore an archived record; return False if already restored.
 
-    away: what stands in the archives; what is brought back is taken out, for a run that went on may
-    have a step twice.
+    away: the archives' records; a restored one is removed, as a resumed run may have a step twice.
+        Raises StoreError.
     """
     letter, move = away.get(step.id, ("", None))
     if move is not None and letter == step.name[0] and move.home == step.name[2:]:
@@ -328,8 +341,9 @@ def _bring_back(store: Store, step: Step, away: dict[str, tuple[str, archive.Mov
 
 
 def _set_back(store: Store, step: Step) -> bool:
-    """Give a kept record the bytes from before; False where it has them.  Raises StoreError where
-    it was edited since.
+    """Restore a kept record's old bytes; return False if unchanged.
+
+    Raises StoreError where it was edited since.
     """
     present = files.sha256(store.raw(step.name))
     if present == step.before:
@@ -354,7 +368,7 @@ def _set_back(store: Store, step: Step) -> bool:
 
 
 def due(plan: Plan) -> str:
-    """Say in a few words what a plan would do, "" where it is not worth a run."""
+    """Summarise a plan in a few words, "" if not worth a run."""
     if len(plan.changes) < WORTH:
         return ""
     return "would merge %d and archive %d of %s" % (
@@ -409,27 +423,29 @@ def sums(records: int, merged: int, archived: int) -> str:
 
 
 def targets(found: Iterable[Record], successors: Mapping[str, str]) -> set[str]:
-    """Return the targets of links, in lower case: ids, names, files, titles; of a merged record the
-    one that it went to.
+    """Return the targets of links, in lower case.
 
-    successors: id of a merged record -> id of the one that was kept.
+    Ids, names, files, titles; of a merged record also its successor. successors: id of a merged
+    record -> id of the kept one.
     """
     linked = {link.target for record in found for link in record.links}
     return {word.lower() for target in linked for word in (target, successors.get(target, target))}
 
 
 def names_of(record: Record) -> set[str]:
-    """Return the names by which a link may point at a record, in lower case."""
+    """Return the names by which a link may point at a record.
+
+    In lower case.
+    """
     file = record.name.rpartition("/")[2]
     return {word.lower() for word in (record.id, record.name, file, file[:-3], record.title)}
 
 
 def aged(found: Sequence[Record], now: float, days: Mapping[str, float]) -> list[Record]:
-    """Return the automatic records that are older than some days, by name, whether anything holds
-    them or not.
+    """Return the automatic records older than their kind's days.
 
-    now: seconds since the epoch.  days: by kind, those that grow old at all.  What stands in the
-    shared tier was put there on purpose and stays.
+    Sorted by name, linked or not. now: seconds since the epoch. days: by kind, for kinds that
+    expire. Records of the shared tier were put there on purpose and stay.
     """
     return sorted(
         (
@@ -445,10 +461,10 @@ def aged(found: Sequence[Record], now: float, days: Mapping[str, float]) -> list
 
 
 def changed(record: Record) -> float:
-    """Return when a checkpoint was written, changed or brought in by an import, as its frontmatter
-    says: seconds since the epoch.
+    """Return the last instant of a record's writing, change or import.
 
-    The time counts from then: a person has had what came by an import no longer than that.
+    By its frontmatter, seconds since the epoch. Expiry counts from then: a person has had an
+    imported record no longer than that.
     """
     said = record.meta.get("imported")
     imported = clock.parse(said) if isinstance(said, str) else None
@@ -460,11 +476,10 @@ def changed(record: Record) -> float:
 def unheld(
     old: Iterable[Record], found: Sequence[Record], linked: Container[str], kept: Container[str]
 ) -> list[Record]:
-    """Return the old records that nothing links to.
+    """Return the old records without links to them.
 
-    old: what `aged` returned.  found: all there are.  linked: what `targets` returned.  kept: ids
-    that must stay.  A pinned one stays, a linked one, the handoff, and what tells of the sessions
-    that worked on the active plan.
+    old: from `aged`. found: all records. linked: from `targets`. kept: ids that must stay. Pinned
+        records, handoffs and those of sessions that worked on the active plan stay too.
     """
     active = {plan.id for plan in activeplan.active(found)}
     kept_names = (handoffs.NAME, *handoffs.WAITING)
@@ -491,14 +506,17 @@ def _session(record: Record) -> str:
 
 
 class Witness(NamedTuple):
-    """What a record says of the clock: its date, and the last instant at which it was written."""
+    """A record's evidence on the clock.
+
+    dated: its date. written: when it was last written.
+    """
 
     dated: float
     written: float
 
 
 def witnesses(place: layout.Place, found: Iterable[Record | Head]) -> list[Witness]:
-    """Return what the records of a place say of the clock."""
+    """Return the records' evidence on the clock."""
     return [Witness(one.created, max(one.updated, _written(place, one.name))) for one in found]
 
 
@@ -510,11 +528,11 @@ def _written(place: layout.Place, name: str) -> float:
 
 
 def doubt_of(found: Sequence[Witness], now: float) -> str:
-    """Say why the clock is not to be believed, "" where it may be right.
+    """Return the reason to distrust the clock, or "".
 
-    An old note that was brought in today was written today, and a note of tomorrow that was written
-    today is no sign either.  The newest but a few decide, so that what was written while the clock
-    was wrong hides nothing.
+    An old note imported today was written today, and a note dated tomorrow but written today is no
+    sign either. The newest but a few decide, so that records written under a wrong clock hide
+    nothing.
     """
     if not found:
         return ""

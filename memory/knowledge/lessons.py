@@ -20,7 +20,7 @@ BY = "dayleaf: two sessions say so"  # `accepted_by` of a lesson that was met tw
 
 
 def keep(store: Store, note: Record, items: Iterable[Item]) -> list[str]:
-    """Write the lessons and wishes of a note, and return the names of the records that changed."""
+    """Store a note's lessons and wishes; return the changed records' names."""
     listed = list(items)
     lessons = [item for item in listed if item.part == LESSONS]
     changed = _keep_lessons(store, note, lessons) if lessons else []
@@ -57,14 +57,14 @@ def _keep_lessons(store: Store, note: Record, lessons: Sequence[Item]) -> list[s
 
 
 def _is_said_again(record: Record, item: Item, note: Record) -> bool:
-    """Tell whether a waiting lesson of another session's note says the same."""
+    """Tell whether another session's waiting lesson says the same."""
     waits = not record.accepted and record.source == "auto" and record.meta.get(MADE_OF)
     other = record.meta.get("session") not in (None, note.meta.get("session"))
     return bool(waits and other and proposals.says_same(record.body.split("\n", 1)[0], item.text))
 
 
 def drop_contrary(store: Store) -> list[str]:
-    """Archive the waiting wishes whose contrary was said later, and return their ids."""
+    """Archive waiting wishes contradicted later; return their ids."""
     waiting = [rule for rule in store.each(("rule",)) if wishes.is_waiting(store, rule)]
     dropped = []
     for pair in contradictions.pairs(waiting):
@@ -79,7 +79,10 @@ def drop_contrary(store: Store) -> list[str]:
 
 
 def _keep_wishes(store: Store, note: Record, items: Sequence[Item]) -> list[str]:
-    """Write wishes as rules that wait, in the user's words; what is there or was dropped stays."""
+    """Write wishes as waiting rules, in the user's words.
+
+    Existing and dropped ones are not written again.
+    """
     changed = []
     day = clock.day(note.created)
     said = {rule.title for rule in store.each(("rule",))} if items else set()

@@ -71,10 +71,10 @@ _DEEP = frozenset(
 
 
 class Shape(NamedTuple):
-    """Invocations of the same words and flags.
+    """Invocations with the same words and flags.
 
-    example: the newest of them.  times: how often they worked.  last: when, seconds since the
-    epoch; where: the turn.  failed: what failed before this worked, and why; "" where nothing did.
+    example: the newest. times: how often they worked. last: when, seconds since the epoch; where:
+        the turn. failed: the call that failed before, and why; "" for none.
     """
 
     words: str
@@ -89,10 +89,10 @@ class Shape(NamedTuple):
 
 
 def how(sessions: Iterable[Past], tool: str, now: float) -> list[Shape]:
-    """Return the invocations of a tool that worked, the most used and newest first.
+    """Return a tool's working invocations, most used and newest first.
 
     tool: a program or a script, by name or path, with or without verbs: `gh`, `go test`,
-    `./run.sh`.
+        `./run.sh`.
     """
     wanted = tuple(asked(tool).split())
     uses: dict[tuple[str, tuple[str, ...]], list[tuple[float, str, int, str, str]]] = {}
@@ -143,7 +143,7 @@ def how(sessions: Iterable[Past], tool: str, now: float) -> list[Shape]:
 
 
 def asked(tool: str) -> str:
-    """Return what a tool is looked for by."""
+    """Return the search key of a tool."""
     plain = " ".join(word for word in tool.lower().split() if word[:1] != "-")
     return _VERSIONED.sub("python", plain.removeprefix("./"))
 
@@ -151,7 +151,7 @@ def asked(tool: str) -> str:
 def _invocations(
     piece: Piece, wanted: tuple[str, ...]
 ) -> Iterator[tuple[str, tuple[str, ...], str]]:
-    """Yield (its words, its flags, the command) of each call of a tool in a run."""
+    """Yield (words, flags, command) of a tool's calls in a run."""
     if not wanted or piece.kind != RUN or piece.name or wanted[0] not in piece.text.lower():
         return
     for part in commandline.parts(piece.text):
@@ -169,16 +169,19 @@ def _invocations(
 
 
 def _is_asked(words: tuple[str, ...], wanted: tuple[str, ...]) -> bool:
-    """Tell whether a call begins with words, its program by name or by the end of its path."""
+    """Tell whether a call begins with the wanted words.
+
+    The program counts by name or by the end of its path.
+    """
     program = words[0] == wanted[0] or words[0].endswith("/" + wanted[0])
     return program and words[1 : len(wanted)] == wanted[1:]
 
 
 @lru_cache(4096)
 def _views(part: str, length: int) -> tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]:
-    """Return a call as that of what stands first in it, and of the script that it runs.
+    """Return a call seen from its first word and from its script.
 
-    length: words of a script's call that are told.
+    length: words of a script's call to keep.
     """
     typed = [word.strip("'\"").lower() for word in _WORDS.findall(part.lstrip("({ "))]
     first = next((at for at, word in enumerate(typed) if not re.match(r"\w+=", word)), len(typed))
@@ -203,7 +206,10 @@ def _views(part: str, length: int) -> tuple[tuple[tuple[str, ...], tuple[str, ..
 
 
 def _view(typed: list[str], most: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the words and flags of a call.  most: words after the program."""
+    """Return the words and flags of a call.
+
+    most: words after the program.
+    """
     program = _VERSIONED.sub("python", typed[0].removeprefix("./"))
     plain = takewhile(_BARE.match, (word for word in typed[1:] if word[:1] != "-"))
     return (program, *islice(plain, max(0, most))), _flags(typed[1:])
@@ -221,7 +227,7 @@ def _flags(words: Iterable[str]) -> tuple[str, ...]:
 
 @lru_cache(4096)
 def _shape(part: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the program with its verbs, and the names of its flags."""
+    """Return a call's program with its verbs, and its flags' names."""
     program, _, verb = commandline.key_of(part).partition(" ")
     typed = _WORDS.findall(part)
     at = next(
@@ -253,11 +259,12 @@ def _shape(part: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 class Wall(NamedTuple):
-    """A failure that SESSIONS and more met, or TOLD where another call worked.
+    """A failure met in several sessions.
 
-    telling: the line of `best`, else the newest.  given: the path that a tool was given, "" for
-    commands.  tools: programs or tools that met it.  times: how often.  last: seconds since the
-    epoch.  met: what came of it, newest first.  best: what tells most, or None.
+    In SESSIONS and more, or in TOLD where another call worked. telling: the line of `best`, else
+    the newest. given: the path given to a tool, "" for commands. tools: programs or tools that met
+    it. times: how often. last: seconds since the epoch. met: the aftermaths, newest first. best:
+    the most telling one, or None.
     """
 
     telling: str
@@ -271,10 +278,10 @@ class Wall(NamedTuple):
 
 
 class Proposal(NamedTuple):
-    """What would keep the next session away from a wall.
+    """A way to keep the next session from a wall.
 
     line: a line of the project's instructions that names what fails, `CLAUDE.md:41 names …`, or "".
-    learning: a text for `dayleaf learn`, or "".
+        learning: a text for `dayleaf learn`, or "".
     """
 
     line: str
@@ -282,10 +289,10 @@ class Proposal(NamedTuple):
 
 
 def gather(sessions: Sequence[Past], known: frozenset[str] = frozenset()) -> list[Wall]:
-    """Return the failures that SESSIONS and more ran into, or TOLD with more than edits as remedy;
-    those with one first.
+    """Return the failures of several sessions, those with a remedy first.
 
-    known: paths of the project's files; what is there by now is no wall any more.
+    SESSIONS and more met them, or TOLD with more than edits as remedy. known: paths of the
+    project's files; a path that exists by now is no wall.
     """
     folders = {folder for path in known for folder in _above(path)}
     groups: dict[str, list[Failure]] = {}
@@ -338,8 +345,9 @@ def _above(path: str) -> list[str]:
 
 
 def _key(piece: Piece, folders: set[str]) -> str:
-    """Return by what failures of different sessions are known to be one; "" where the line tells
-    nothing.
+    """Return the key shared by equal failures of different sessions.
+
+    "" where the line is not telling.
     """
     # a rule's report names another function each time
     key = re.sub(r"`[^`]*`", "`#`", key_of(piece.telling))
@@ -365,7 +373,12 @@ def _key(piece: Piece, folders: set[str]) -> str:
 
 
 def is_of_client(telling: str) -> bool:
-    """Tell whether a line is the client's own word on its rules, which carries its remedy."""
+    """Tell whether a line is the client's own message.
+
+    Its messages on rules bring their remedy.
+
+    Such a line brings its remedy.
+    """
     low = telling.lower()
     return any(mark in low for mark in at_failure.OWN)
 
@@ -375,7 +388,10 @@ def _is_silent(met: Met) -> bool:
 
 
 def is_placed(telling: str) -> bool:
-    """Tell whether a line names a place in a file, and not in the shell's own text."""
+    """Tell whether a line names a place in a file.
+
+    A place in the shell's own text does not count.
+    """
     return at_failure.words_of(telling)[0] and not telling.startswith("(")
 
 
@@ -388,11 +404,10 @@ def project_files(place: Place) -> frozenset[str]:
 
 
 class Tree:
-    """The project's files and folders that are known, each with its source: a record that tells of
-    it, None where git alone does.
+    """The project's known files and folders with their sources.
 
-    tracked: paths that git tracks.  rows: of `walls`.  beside: files by folder.  named: files by
-    name.
+    A source is the record that names a path, None where only git does. tracked: paths that git
+    tracks. rows: of `walls`. beside: files by folder. named: files by name.
     """
 
     def __init__(self, tracked: Iterable[str], rows: Iterable[dict[str, Any]]):
@@ -412,15 +427,15 @@ class Tree:
                 self.folders[above] = self.folders.get(above) or self.files[path]
 
     def source(self, path: str) -> dict[str, Any] | None:
-        """Return the record that tells of a path, None for none."""
+        """Return the record that names a path, or None."""
         return self.files.get(path) or self.folders.get(path)
 
 
 def instead_of(path: str, tree: Tree) -> list[str]:
-    """Return the files or the folder that are there in place of a path that is not.
+    """Return the existing files or folder nearest to a missing path.
 
-    The same stem beside it, the same name nearest to it, a near spelling, those beside it whose
-    names begin alike; for a folder the one above it.
+    The same stem beside it, the same name nearest to it, a near spelling, names beside it with the
+    same start; for a folder its parent.
     """
     folder, _, name = path.rpartition("/")
     stem = stem_of(path)
@@ -450,12 +465,12 @@ def instead_of(path: str, tree: Tree) -> list[str]:
 
 
 def _letters(name: str) -> str:
-    """Return the letters and digits of a name, in small letters."""
+    """Return the letters and digits of a name, in lower case."""
     return "".join(c for c in name.lower() if c.isalnum())
 
 
 def _shared(one: str, other: str) -> int:
-    """Return how many folders two paths share."""
+    """Return the number of folders that two paths share."""
     return sum(a == b for a, b in zip(one.split("/"), other.split("/")))
 
 
@@ -465,10 +480,9 @@ def _tree(known: frozenset[str]) -> Tree:
 
 
 def proposal(place: Place, wall: Wall, known: frozenset[str]) -> Proposal:
-    """Say what would keep the next session away from a wall.
+    """Propose a way to keep the next session from a wall.
 
-    known: paths of the project's files; instead of a path that is not there the nearest of them is
-    named.
+    known: paths of the project's files, searched for the nearest to a missing path.
     """
     if wall.given:
         near = next(
@@ -496,9 +510,9 @@ def proposal(place: Place, wall: Wall, known: frozenset[str]) -> Proposal:
 
 
 def learning(met: Met) -> str:
-    """Write a failure and its remedy as a learning that stands alone.
+    """Write a failure and its remedy as a self-contained learning.
 
-    It is "" where no other call is known, or where the check was silenced.
+    "" where no other call is known, or where the check was silenced.
     """
     if _is_silent(met):
         return ""
@@ -512,16 +526,15 @@ def learning(met: Met) -> str:
 
 
 def _named(place: Place, said: str) -> str:
-    """Return `CLAUDE.md:41 names …` where the project's instructions name a path or a command, else
-    "".
-    """
+    """Return `CLAUDE.md:41 names …` for a path or command, or ""."""
     found = line_of(place, said)
     return "%s:%d names %s" % (*found, one_line(said, 120)) if found else ""
 
 
 def line_of(place: Place, said: str) -> tuple[str, int] | None:
-    """Return (file, line) of the project's instructions that name a path or a command, None where
-    they do not.
+    """Return (file, line) of the instructions that name a text, or None.
+
+    said: a path or a command.
     """
     wanted = re.compile(r"(?<![\w./-])%s(?![\w-]|[./]\w)" % re.escape(said.strip()))
     for name in INSTRUCTIONS:
@@ -556,7 +569,7 @@ def to_json(wall: Wall, proposed: Proposal, place: Place) -> dict[str, Any]:
 
 
 def shape_json(shape: Shape) -> dict[str, Any]:
-    """Return one form of an invocation."""
+    """Return a shape as plain data."""
     failed = {"command": shape.failed, "why": shape.why} if shape.failed else None
     return {
         "words": shape.words,

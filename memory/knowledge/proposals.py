@@ -56,8 +56,8 @@ _BRACKET = re.compile(r"(?<!\s)\s*\[([^\[\]\n]{1,400})\](?!\()")
 class Proposal:
     """A learning that a person may accept.
 
-    body: markdown.  from_ids: the records it rests on, oldest first.  reason: why it is proposed,
-    one line. key: 16 hex digits of what it was made of.  sessions: in how many it was said.
+    body: markdown. from_ids: its source records, oldest first. reason: why it is proposed, one
+        line. key: 16 hex digits of its source text. sessions: number of sessions that said it.
     """
 
     title: str
@@ -72,8 +72,8 @@ class Proposal:
 class Statement(NamedTuple):
     """A labelled statement.
 
-    kind: a key of LABELS.  label: as it was written.  text: what stands behind it.  at: the
-    instant, seconds since the epoch.  where: the record, with the turn of a conversation.
+    kind: a key of LABELS. label: as it was written. text: after the label. at: the instant, seconds
+        since the epoch. where: the record, with the turn of a conversation.
     """
 
     kind: str
@@ -90,9 +90,9 @@ def harvest(
     limit: int = LIMIT,
     talks: Sequence[Record] = (),
 ) -> list[Proposal]:
-    """Propose learnings from checkpoints and conversations, best first, at most `limit`.
+    """Propose learnings from checkpoints and conversations, best first.
 
-    known: learnings of every standing, archived ones too.  talks: conversations.
+    At most `limit`. known: learnings of every standing, archived ones too. talks: conversations.
     """
     every = sorted(
         (one for record in (*checkpoints, *talks) for one in statements(record)),
@@ -118,9 +118,9 @@ def statements(record: Record) -> Iterator[Statement]:
 
 
 def _texts(turn: Turn) -> Iterator[str]:
-    """Yield what the user typed and the model said in a turn.
+    """Yield the texts of user and model in a turn.
 
-    The client's summaries say it twice.
+    Leaves out the client's summaries, which repeat them.
     """
     if turn.asked == turns.SUMMARY:
         return
@@ -130,10 +130,10 @@ def _texts(turn: Turn) -> Iterator[str]:
 
 
 def labelled(text: str) -> Iterator[tuple[str, str, str]]:
-    """Yield (kind, label, statement) of each labelled statement of a text.
+    """Yield (kind, label, statement) of a text's labelled statements.
 
-    A statement goes on until a blank line, a list or a heading; behind a label that stands alone it
-    begins in the next line.  Code is left out, and so are questions.
+    A statement goes on until a blank line, a list or a heading; after a label alone on its line it
+    begins in the next. Code and questions are left out.
     """
     lines = [None if code else line.rstrip() for line, code in tokeniser.coded(text.split("\n"))]
     for number, line in enumerate(lines):
@@ -144,9 +144,9 @@ def labelled(text: str) -> Iterator[tuple[str, str, str]]:
 
 
 def _whole(said: str, lines: Sequence[str | None], after: int) -> str:
-    """Return a statement, one line.
+    """Return a statement as one line.
 
-    said: what stands behind its label.  after: the number of the next line.
+    said: the text after its label. after: the number of the next line.
     """
     if not said:
         while after < len(lines) and lines[after] == "":
@@ -159,7 +159,7 @@ def _whole(said: str, lines: Sequence[str | None], after: int) -> str:
 
 
 def _label(line: str | None) -> tuple[str, str]:
-    """Return (the label that a line begins with, what stands behind it), ("", "") for none."""
+    """Return (label, rest) of a line, ("", "") without a label."""
     match = _LABELLED.match(line[: 2 * LONGEST]) if line else None
     if match is None or match[1].lower() not in _KINDS or match[1].isascii() and match[1].islower():
         return "", ""
@@ -167,7 +167,7 @@ def _label(line: str | None) -> tuple[str, str]:
 
 
 def _continued(lines: Iterable[str | None]) -> Iterator[str]:
-    """Yield the lines that go on with a statement."""
+    """Yield the lines that continue a statement."""
     for line in lines:
         if not line or _BEGINS.match(line) or _label(line)[0]:
             return
@@ -175,7 +175,7 @@ def _continued(lines: Iterable[str | None]) -> Iterator[str]:
 
 
 def _bare(line: str | None) -> str:
-    """Return a line without the marks of a list; "" of a heading or a table."""
+    """Return a line without list marks, "" for headings and tables."""
     bare = (line or "").strip()
     if bare[:1] in ("#", "|"):
         return ""
@@ -188,7 +188,7 @@ def terms_of(text: str) -> frozenset[str]:
 
 
 def _groups(every: Sequence[Statement]) -> list[list[Statement]]:
-    """Bring together the statements that say the same, in their order."""
+    """Group the statements that say the same, in order."""
     shelf, found = _Shelf(), list[list[Statement]]()
     for one in every:
         number = shelf.find(one.text)
@@ -201,7 +201,7 @@ def _groups(every: Sequence[Statement]) -> list[list[Statement]]:
 
 
 def _proposal(group: Sequence[Statement]) -> Proposal:
-    """Make a proposal of what says the same, oldest first."""
+    """Make a proposal of equal statements, oldest first."""
     newest = group[-1]
     sources = _distinct(one.record for one in group)
     sessions = len({_session(record) for record in sources})
@@ -223,8 +223,8 @@ def of_bullets(
 ) -> list[Proposal]:
     """Return a model's bullets as proposals, in its order.
 
-    Each is linked to the checkpoints it cites.  bullets: checked ones, as distill gives them.
-    provider: who wrote them.
+    Each is linked to its cited checkpoints. bullets: checked ones, from distill. provider: their
+    author.
     """
     by_id = {record.id: record for record in checkpoints}
     drafts = []
@@ -255,9 +255,9 @@ def of_bullets(
 def of_lesson(
     text: str, quote: str, turn: int, note: Record, known: Sequence[Record]
 ) -> list[Proposal]:
-    """Return the proposal of a note's lesson; none where a learning says so already.
+    """Return the proposal of a note's lesson, none if known.
 
-    quote: words of a turn that prove it.  turn: its number.  known: learnings of every standing.
+    quote: the turn's words that prove it. turn: its number. known: learnings of every standing.
     """
     where = "%s#%d" % (note.meta.get("conversation") or note.id, turn)
     body = "%s\n\n> %s\n\nFrom %s, %s (%s).\n" % (
@@ -273,7 +273,7 @@ def of_lesson(
 
 
 def says_same(one: str, other: str) -> bool:
-    """Tell whether two sentences say the same: nearly all terms, and no denial in one alone."""
+    """Tell whether two sentences share nearly all terms and negation."""
     return is_negative(one) == is_negative(other) and _alike(terms_of(one), terms_of(other))
 
 
@@ -281,14 +281,14 @@ def says_same(one: str, other: str) -> bool:
 
 
 class _Shelf:
-    """Texts by their terms: finds which ones say the same without comparing each with each."""
+    """Texts by their terms, searched without comparing all pairs."""
 
     def __init__(self) -> None:
         self._by_term: dict[str, list[int]] = {}
         self._held: list[tuple[frozenset[str], bool]] = []
 
     def find(self, text: str) -> int:
-        """Return the number of the first text that says the same, or -1."""
+        """Return the number of the first equal text, or -1."""
         terms, negative = terms_of(text), is_negative(text)
         rare = sorted(terms, key=lambda term: (len(self._by_term.get(term, ())), term))[:RARE]
         near = sorted({number for term in rare for number in self._by_term.get(term, ())})
@@ -319,9 +319,9 @@ def _alike(one: frozenset[str], other: frozenset[str]) -> bool:
 def _fresh(
     drafts: Iterable[tuple[str, Proposal]], known: Sequence[Record], limit: int
 ) -> list[Proposal]:
-    """Return the first proposals that nothing says yet.
+    """Return the first proposals that no learning says yet.
 
-    drafts: (what it says, the proposal).
+    drafts: (text, proposal).
     """
     keys, shelf = {str(record.meta.get(MADE_OF) or "") for record in known}, _Shelf()
     for text in (text for record in known for text in _pieces(record)):
@@ -338,7 +338,7 @@ def _fresh(
 
 
 def _pieces(record: Record) -> list[str]:
-    """Return a learning's title, sentences and, of a short one, all."""
+    """Return a learning's title and sentences; of a short one, all."""
     body = clean(record.body)
     whole = [body] if len(body) < LONGEST and len(terms_of(body)) <= WHOLE else []
     said = units.statements(body)
@@ -347,7 +347,10 @@ def _pieces(record: Record) -> list[str]:
 
 
 def _key_of_text(said: str) -> str:
-    """Return a key of a text's terms, so that it is not proposed twice: 16 hex digits."""
+    """Return a key of a text's terms: 16 hex digits.
+
+    It keeps the text from being proposed twice.
+    """
     terms = "\0".join(("statement", *sorted(terms_of(said))))
     return str(files.sha256(terms.encode("utf-8", "replace"))[:16])
 
@@ -363,7 +366,7 @@ def _distinct(found: Iterable[Record]) -> list[Record]:
 
 
 def _cited(sources: Sequence[Record]) -> str:
-    """Say where a proposal comes from, the newest last."""
+    """Return a proposal's sources as text, the newest last."""
     days = sorted({clock.day(record.created) for record in sources})
     more = "%d more, " % (len(sources) - MOST_CITED) if len(sources) > MOST_CITED else ""
     return "From %s%s (%s)." % (

@@ -56,13 +56,14 @@ _PATH = Late(r"(?<![\w./-])[\w./-]{0,80}/[\w.-]{1,80}|[\w-]{1,80}\.\w{1,5}\b")
 
 
 class Met(NamedTuple):
-    """A failure in a session and what came of it.
+    """A failure in a session and its aftermath.
 
-    at: seconds since the epoch.  where: the turn.  how: `same`, `near` or `said`.  tool: "" for a
-    command.  ran: what failed (for `said` the request).  edits: files.  did: what ran in between.
-    passed: what then worked, "" for nothing known; covered: it is the same call or more of it.
-    changed: the lines put where the finding was.  said: where nothing passed, what was said of it
-    right after the failure.  outcome: the opening of the turn's final statement.
+    at: seconds since the epoch. where: the turn. how: `same`, `near` or `said`. tool: "" for a
+        command. ran: the failed call (for `said` the request). edits: files. did: runs in between.
+        passed: the call that then worked, "" for none known; covered: whether it is the same call
+        or more of it. changed: the new lines at the place of the finding. said: where nothing
+        passed, the statement about it right after the failure. outcome: the opening of the turn's
+        final statement.
     """
 
     past: Past
@@ -83,8 +84,9 @@ class Met(NamedTuple):
 
     @property
     def worth(self) -> int:
-        """How much it tells: 2 where another call worked, 1 where edits were made before it passed,
-        else 0.
+        """How telling the aftermath is, 0 to 2.
+
+        2 where another call worked, 1 where edits were made before it passed, else 0.
         """
         return (
             2 if self.passed and self.passed != self.ran else 1 if self.passed and self.edits else 0
@@ -92,8 +94,10 @@ class Met(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What `fix` found: (the error's line, what met it), the most telling line first; the nearest
-    failures where nothing did.
+    """The answer of `fix`.
+
+    met: (the error's line, its earlier failures), the most telling line first. nearest: the nearest
+        failures where none is equal.
     """
 
     met: tuple[tuple[str, tuple[Met, ...]], ...]
@@ -101,8 +105,9 @@ class Answer(NamedTuple):
 
 
 class Failure(NamedTuple):
-    """A failed run: its session, the steps of that, its place among them, and by what it is
-    known.
+    """A failed run with its place in the session.
+
+    steps: of the session. at: the run's place among them. key: identifies equal failures.
     """
 
     past: Past
@@ -112,7 +117,7 @@ class Failure(NamedTuple):
 
     @property
     def piece(self) -> Piece:
-        """The run."""
+        """The failed run."""
         return self.steps[self.at][1]
 
 
@@ -124,15 +129,19 @@ Heard = tuple[Past, int, list[str], list[str]]
 
 
 def ends(error: str) -> str:
-    """Return the begin and the end of a long text, its lines clipped: what is looked for in them
-    takes their length squared.
+    """Return the start and end of a long text, its lines clipped.
+
+    Searching them takes time quadratic in their length.
     """
     text = error if len(error) <= 2 * END else error[:END] + "\n" + error[-END:]
     return "\n".join(line.rstrip()[:LINE] for line in text.replace("\r", "\n").split("\n"))
 
 
 def lines_of(error: str) -> list[str]:
-    """Return the lines of an error that tell something, each once, the most telling first."""
+    """Return the telling lines of an error, the most telling first.
+
+    Each once.
+    """
     text = re.sub(r"\A\s*(?:Error: )?Exit code \d+\s*\n?", "", ends(error))
     every = [line.strip() for line in text.split("\n")]
     found: dict[str, str] = {}
@@ -152,20 +161,21 @@ def lines_of(error: str) -> list[str]:
 
 @lru_cache(8192)
 def key_of(line: str) -> str:
-    """Return what two tellings of a failure share."""
+    """Return a key shared by reports of the same failure."""
     return shell.normal(PLACE.sub("", line.strip())).rstrip("….: ")
 
 
 @lru_cache(8192)
 def words_of(key: str) -> frozenset[str]:
-    """Return the words of a key that tell something."""
+    """Return the telling words of a key."""
     return frozenset(word for word in WORD.findall(key) if word not in EMPTY)
 
 
 def likeness(one: str, other: str) -> float:
-    """Return how like two keys are, 0 to 1: the share of their words, by length, that both have.
+    """Return the similarity of two keys, 0 to 1.
 
-    Two reports of one rule are alike though their arguments differ.
+    The share of common words, by length. Two reports of one rule are alike though their arguments
+    differ.
     """
     if one == other:
         return 1.0
@@ -182,13 +192,17 @@ def _same_rule(one: str, other: str) -> bool:
 
 
 def _begins(one: str, other: str) -> bool:
-    """Tell whether one key is the begin of another: the page cut it."""
+    """Tell whether one key is the start of another.
+
+    A page cuts long lines.
+    """
     return len(min(one, other, key=len)) > 40 and (one.startswith(other) or other.startswith(one))
 
 
 def telling_words(error: str) -> list[str]:
-    """Return the words of an error, in small letters, by which a body may be known to speak of it:
-    the longest ones.
+    """Return the longest words of an error, in lower case.
+
+    A body that speaks of the error holds some of them.
     """
     words = {
         word.lower() for line in lines_of(error) for word in WORD.findall(line) if len(word) > 3
@@ -197,8 +211,9 @@ def telling_words(error: str) -> list[str]:
 
 
 def touches(change: str, telling: str) -> bool:
-    """Tell whether a change may have met a failure: a word of its line stands in it, apart from
-    where the line was.
+    """Tell whether a change shares a word with a failure's line.
+
+    The place in the line does not count.
     """
     words, told = (frozenset(tokeniser.tokens(text)) for text in (change, PLACE.sub("", telling)))
     return bool((words | {"error"} if "err" in words else words) & told - tokeniser.STOP)
@@ -208,19 +223,22 @@ def touches(change: str, telling: str) -> bool:
 
 
 def passed(failed: Failure) -> str:
-    """Return what then worked after a failed run, "" for nothing."""
+    """Return the call that worked after a failed run, or ""."""
     return _remedy(failed.piece, _reach(failed))[1]
 
 
 def _reach(failed: Failure) -> list[tuple[int, Piece]]:
-    """Return the steps after a failed run among which its remedy is."""
+    """Return the steps after a failed run that may hold its remedy."""
     number = failed.steps[failed.at][0]
     after = failed.steps[failed.at + 1 : failed.at + 1 + REACH]
     return [(n, p) for n, p in after if n <= number + TURNS]
 
 
 def aftermath(failed: Failure, how: str, ended: bool = True) -> Met:
-    """Return what came of a failed run.  ended: also how its turn ended, and what was committed."""
+    """Return a failed run with its aftermath.
+
+    ended: include how its turn ended, and its commit.
+    """
     past, steps, at, _ = failed
     number, piece = steps[at]
     reach = _reach(failed)
@@ -255,14 +273,17 @@ def aftermath(failed: Failure, how: str, ended: bool = True) -> Met:
 
 
 def _changed(failed: Piece, between: Iterable[Piece]) -> tuple[str, ...]:
-    """Return the lines that a change put where the finding of a failed run was."""
+    """Return the lines that replaced a failed run's finding."""
     key = key_of(failed.telling)
     met = (p.text for p in between if p.kind == MET and likeness(key_of(p.name), key) >= NEAR)
     return tuple(dict.fromkeys(met))[:FEW]
 
 
 def _near(failed: Failure) -> list[Piece]:
-    """Return what happened in the turn of a failed run: WITHIN steps before it, and after it."""
+    """Return the events near a failed run in its turn.
+
+    WITHIN steps before it, and after it.
+    """
     steps, at = failed.steps, failed.at
     return [
         piece
@@ -272,8 +293,9 @@ def _near(failed: Failure) -> list[Piece]:
 
 
 def _said(spoken: Iterable[str], telling: str) -> str:
-    """Return the first statement after a failure that speaks of it: two of its line's words, or its
-    rule.
+    """Return the first statement about a failure after it, or "".
+
+    It holds two words of the failure's line, or its rule.
     """
     wanted, mark = {word for word in words_of(key_of(telling)) if len(word) > 2}, mark_of(telling)
     for text in spoken:
@@ -284,8 +306,9 @@ def _said(spoken: Iterable[str], telling: str) -> str:
 
 
 def _edits(failed: Piece, between: Iterable[Piece], turn: Iterable[Piece]) -> tuple[str, ...]:
-    """Return the files edited after a failure, else those of its turn that it names: a page names a
-    file once a turn.
+    """Return the files edited after a failure.
+
+    Without any, those of its turn named in it: a page names a file once a turn.
     """
     edits = [p.text for p in between if p.kind == FILE]
     failure = _run(failed) if not edits else None
@@ -296,8 +319,9 @@ def _edits(failed: Piece, between: Iterable[Piece], turn: Iterable[Piece]) -> tu
 
 
 def _remedy(failed: Piece, reach: Sequence[tuple[int, Piece]]) -> tuple[int, str, bool]:
-    """Return (its place, what worked, whether it covers the failure) of the first success after
-    one; (0, "", False) for none.
+    """Return (place, call, whether it covers) of the first success.
+
+    (0, "", False) for none.
     """
     failure = _run(failed)
     if failed.name or failure is None:
@@ -323,7 +347,10 @@ def _remedy(failed: Piece, reach: Sequence[tuple[int, Piece]]) -> tuple[int, str
 
 
 def _path_instead(failed: Piece, reach: Sequence[tuple[int, Piece]]) -> tuple[int, str, bool]:
-    """Return the file that was worked on in place of one that was not found."""
+    """Return the file used in place of a missing one.
+
+    As (place, file, False); (0, "", False) for none.
+    """
     stem = stem_of(failed.text)
     found = [
         (at, p.text)
@@ -338,13 +365,16 @@ def _path_instead(failed: Piece, reach: Sequence[tuple[int, Piece]]) -> tuple[in
 
 
 def stem_of(path: str) -> str:
-    """Return a file's name without what stands behind its first dot."""
+    """Return a file's name up to its first dot."""
     return path.rpartition("/")[2].lstrip(".").partition(".")[0]
 
 
 @lru_cache(4096)
 def judged(command: str, failed: bool) -> tuple[str, str] | None:
-    """Return (command, program and verb) of a shell line; None for one that does not matter."""
+    """Return (command, program and verb) of a shell line.
+
+    None for a line that does not matter.
+    """
     run = shell.run(command, "", "", None, failed)
     return (run.command, run.key) if run is not None else None
 
@@ -355,8 +385,9 @@ def _run(piece: Piece) -> shell.Run | None:
 
 
 def _is_same_call(failure: shell.Run, command: str) -> bool:
-    """Tell whether a shell line makes the call that failed or a part of it, from the same folder,
-    with no option more.
+    """Tell whether a shell line repeats (part of) a failed call.
+
+    From the same folder, with no further option.
     """
     own = next(
         (
@@ -380,7 +411,10 @@ def _is_same_call(failure: shell.Run, command: str) -> bool:
 
 
 def _is_same_aim(failed: str, command: str) -> bool:
-    """Tell whether a line gives another program what the failed one was given, word by word."""
+    """Tell whether another program got the failed call's arguments.
+
+    Word by word.
+    """
     given = _arguments(failed)
     if not given:
         return False
@@ -391,7 +425,7 @@ def _is_same_aim(failed: str, command: str) -> bool:
 
 @lru_cache(2048)
 def _arguments(command: str) -> str:
-    """Return what the program of a shell line's last call was given, "" where it names nothing."""
+    """Return the arguments of a line's last call, "" for options alone."""
     part = commandline.parts(command)[-1:]
     words = REDIRECTED.sub("", part[0]).split()[1:] if part else []
     return " ".join(words) if any(word[:1] != "-" for word in words) else ""
@@ -399,7 +433,7 @@ def _arguments(command: str) -> str:
 
 @lru_cache(2048)
 def _calls(command: str) -> frozenset[tuple[str, ...]]:
-    """Return the words of each call of a shell line, without what its output was sent to."""
+    """Return the words of each call of a line, without redirections."""
     return frozenset(tuple(REDIRECTED.sub("", part).split()) for part in commandline.parts(command))
 
 
@@ -407,9 +441,9 @@ def _calls(command: str) -> frozenset[tuple[str, ...]]:
 
 
 def fix(sessions: Sequence[Past], error: str) -> Answer:
-    """Find what was done after an error.
+    """Find the earlier remedies of an error.
 
-    sessions: newest first.  error: one line or many, as it was printed.
+    sessions: newest first. error: one line or many, as it was printed.
     """
     failures = _failures(sessions, error)
     rarity = _rarity([failure.key for failure in failures])
@@ -443,8 +477,9 @@ def fix(sessions: Sequence[Past], error: str) -> Answer:
 
 
 def _failures(sessions: Sequence[Past], error: str) -> list[Failure]:
-    """Return the failed runs of all sessions; of the client's own tools those that were given a
-    path which the error names.
+    """Return the failed runs of all sessions.
+
+    Of the client's own tools only those given a path that the error names.
     """
     paths = {word.rpartition("/")[2].lower() for word in _PATH.findall(ends(error))}
     return [
@@ -460,8 +495,9 @@ def _failures(sessions: Sequence[Past], error: str) -> list[Failure]:
 
 
 def _rarity(keys: Sequence[str]) -> Callable[[str], float]:
-    """Return what says how telling a key is among others: the sum of how rare its words are; what
-    nobody knows counts less.
+    """Return a function that sums the rarity of a key's words.
+
+    Unknown words count less.
     """
     counts: dict[str, int] = {}
     for key in set(keys):
@@ -475,10 +511,10 @@ def _rarity(keys: Sequence[str]) -> Callable[[str], float]:
 
 
 def episodes(failures: Iterable[Failure], how: str, taken: set[tuple[str, int]]) -> list[Met]:
-    """Return what came of failures, those that tell something first, then newest first.
+    """Return failures with their aftermath, telling ones first, then newest.
 
-    Those of a session that the same success ended count once, by the last one.  taken: (record,
-    place) that were told already.
+    Failures of a session that the same success ended count once, by the last. taken: (record,
+    place) already returned.
     """
     found: dict[tuple[str, str, str], Met] = {}
     for failure in failures:
@@ -490,7 +526,7 @@ def episodes(failures: Iterable[Failure], how: str, taken: set[tuple[str, int]])
 
 
 def _heard(sessions: Iterable[Past]) -> list[Heard]:
-    """Return what was said in every turn."""
+    """Return the statements of every turn."""
     return [
         (past, number, texts, [text.lower() for text in texts])
         for past in sessions
@@ -501,7 +537,7 @@ def _heard(sessions: Iterable[Past]) -> list[Heard]:
 
 
 def _spoken(heard: Iterable[Heard], line: str, key: str, taken: set[tuple[str, int]]) -> list[Met]:
-    """Return the turns in which an error was pasted or spoken of, newest first."""
+    """Return the turns that quote or discuss an error, newest first."""
     mark = mark_of(line)
     rare = mark or max(words_of(key), key=len, default="")
     found = []
@@ -534,8 +570,9 @@ def _spoken(heard: Iterable[Heard], line: str, key: str, taken: set[tuple[str, i
 
 @lru_cache(64)
 def _named_rule(mark: str) -> re.Pattern[str]:
-    """Return what finds a rule of a linter, whose name may be a common word, or the code of an
-    error.
+    """Return a pattern for a linter's rule or error code.
+
+    A rule's name may be a common word.
     """
     name = re.escape(mark)
     said = r"\(%s\)|`%s`|nolint:[\w,]*%s" % (name, name, name)
@@ -545,8 +582,9 @@ def _named_rule(mark: str) -> re.Pattern[str]:
 
 
 def _speaks(text: str, key: str, mark: str, rare: str) -> bool:
-    """Tell whether a text holds an error's line, or names its rule.  rare: a word of the key that
-    is looked for first.
+    """Tell whether a text holds an error's line or its rule.
+
+    rare: a word of the key that is searched first.
     """
     if mark:
         return bool(_named_rule(mark).search(text))
@@ -561,7 +599,7 @@ def _speaks(text: str, key: str, mark: str, rare: str) -> bool:
 
 
 def met_json(met: Met, place: Place) -> dict[str, Any]:
-    """Return one failure and what came of it."""
+    """Return a failure and its aftermath as plain data."""
     return {
         **source(met.past, place),
         "at": clock.iso(met.at),
@@ -582,7 +620,7 @@ def met_json(met: Met, place: Place) -> dict[str, Any]:
 
 
 def to_json(answer: Answer, place: Place, limit: int) -> dict[str, Any]:
-    """Return an answer, with at most `limit` occurrences of each line."""
+    """Return an answer with at most `limit` occurrences of each line."""
     return {
         "lines": [
             {

@@ -53,12 +53,11 @@ FOLDER = "run"  # of the copies, in the cache
 
 
 class Order(NamedTuple):
-    """What is to run: the script's bytes with their SHA-256, where they came from, what executes
-    them, and around what.
+    """A script ready to run.
 
-    program: the interpreter and its argument; empty where the script is executed itself.  approved:
-    whether a person approved exactly these bytes.  waits: else why it may not run, with the remedy,
-    said of it.
+    data, checksum: its bytes with their SHA-256. path: their file. program: the interpreter and its
+        argument; empty where the script is executed itself. approved: whether a person approved
+        exactly these bytes. waits: else why it may not run, with the remedy.
     """
 
     id: str
@@ -73,17 +72,17 @@ class Order(NamedTuple):
     waits: str = ""
 
     def argv(self, script: str) -> list[str]:
-        """Return the words that are executed, where the script stands at a path."""
+        """Return the command line for a script at a path."""
         return [*self.program, script, *self.args]
 
 
 def order(
     record: Record, place: Place, args: Sequence[str], env: Mapping[str, str], cwd: str = ""
 ) -> Order:
-    """Read a script once and say what running it means.
+    """Read a script once and prepare its run.
 
-    env: of this process.  cwd: where it is to stand, "" for the project's root.  Raises StoreError
-    for what cannot run.
+    env: of this process. cwd: the working folder, "" for the project's root. Raises StoreError for
+        a script that cannot run.
     """
     if record.kind != "resource" or material.type_of(record) != "script":
         raise StoreError(
@@ -114,7 +113,7 @@ def order(
 
 
 def _waits(key: approvals.Approval, decided: dict[approvals.Approval, str]) -> str:
-    """Say of a script why exactly these bytes may not run, "" where they may."""
+    """Return the reason why a script may not run, or ""."""
     workspace, id, _ = key
     if decided.get(key) == "approve":
         return ""
@@ -126,7 +125,10 @@ def _waits(key: approvals.Approval, decided: dict[approvals.Approval, str]) -> s
 
 
 def environment(env: Mapping[str, str], path: str) -> dict[str, str]:
-    """Return the few variables that a script gets, with its own path as DAYLEAF_SCRIPT."""
+    """Return the few variables that a script gets.
+
+    Its own path is DAYLEAF_SCRIPT.
+    """
     kept = {
         key: value for key, value in env.items() if key.upper() in PASSED or key.startswith("LC_")
     }
@@ -134,11 +136,11 @@ def environment(env: Mapping[str, str], path: str) -> dict[str, str]:
 
 
 def program(data: bytes, runnable: bool, env: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the interpreter that a script's first line names, and its argument; () for a program
-    of the machine's own form.
+    """Return the interpreter and argument of a script's first line.
 
-    env: whose PATH is searched where no such paths exist, {} to ask for the form of the line alone.
-    Raises StoreError, with the remedy, where neither is there.
+    () for a program in the machine's own format. env: its PATH is searched where such paths do not
+    exist; {} to check the line's form alone. Raises StoreError, with the remedy, where neither is
+    there.
     """
     if not data.startswith(b"#!"):
         if runnable and b"\0" in data[:4096]:
@@ -164,7 +166,7 @@ def program(data: bytes, runnable: bool, env: Mapping[str, str]) -> tuple[str, .
 
 
 def _found(words: list[str], env: Mapping[str, str]) -> tuple[str, ...]:
-    """Find the program of a first line on PATH, where there are no such paths."""
+    """Find the program of a first line on PATH."""
     names = (" ".join(words)).replace("/usr/bin/env ", "").split()
     at = process.which(names[0].rpartition("/")[2], env)
     if not at:
@@ -177,10 +179,10 @@ def _found(words: list[str], env: Mapping[str, str]) -> tuple[str, ...]:
 
 @contextlib.contextmanager
 def copied(cache: str, path: str, data: bytes) -> Iterator[str]:
-    """Write bytes to a new file that nobody else can read or name beforehand, give its path, and
-    remove it afterwards.
+    """Yield the path of a private copy of bytes, removed afterwards.
 
-    cache: a directory.  path: the original, whose name it keeps.  Raises OSError.
+    Nobody else can read it or guess its name. cache: a directory. path: the original, whose name it
+    keeps. Raises OSError.
     """
     _collect(files.make_folder(cache + "/" + FOLDER))
     folder = tempfile.mkdtemp(prefix="%d-" % os.getpid(), dir=cache + "/" + FOLDER)
@@ -206,7 +208,7 @@ def copied(cache: str, path: str, data: bytes) -> Iterator[str]:
 
 
 def _collect(folder: str) -> None:
-    """Remove the copies of processes that were killed."""
+    """Remove the copies of killed processes."""
     for name in os.listdir(folder):
         pid = name.partition("-")[0]
         if pid.isdigit() and not files.alive(int(pid)):
@@ -226,11 +228,10 @@ def run(
 ) -> tuple[int, bool]:
     """Run a script and return (its status, whether it ended in time).
 
-    cache: the directory below which the copy stands.  seconds: its deadline.  stdin: give it this
-    process's.  tell: told 1 (stdout) or 2 (stderr) and what the script printed, as it comes.
-    stopped: ends it where
-    no signal does.  The status is its own, 128 + a signal that ended it, or
-    TIMED_OUT.  Raises StoreError where it is not approved or does not start.
+    cache: the directory of the copy. seconds: its deadline. stdin: whether it gets this process's.
+        tell: called with 1 (stdout) or 2 (stderr) and the output, as it comes. stopped: ends it
+        where no signal does. The status is its own, 128 + a signal that ended it, or TIMED_OUT.
+        Raises StoreError where it is not approved or does not start.
     """
     if not told.approved or files.sha256(told.data) != told.checksum:
         raise StoreError(
@@ -258,10 +259,9 @@ def run(
 
 @contextlib.contextmanager
 def _ending() -> Iterator[tuple[threading.Event, list[int]]]:
-    """Give an event that SIGINT, SIGTERM and SIGHUP set, and the signals that came.
+    """Yield an event set by SIGINT, SIGTERM or SIGHUP, and the signals.
 
-    An exception out of a handler could come while the script is being started, and nobody would
-    know of it.
+    An exception out of a handler could come while the script starts, and leave it running.
     """
     stop, caught = threading.Event(), list[int]()
 

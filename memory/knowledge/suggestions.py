@@ -21,9 +21,9 @@ TITLE_CHARS = 120
 
 
 def keep(store: Store, refused: PersonsRecord, words: Sequence[str], session: str) -> Record:
-    """Keep a command as a suggestion, once, and return its record.
+    """Store a command as a suggestion, once, and return its record.
 
-    words: those behind `dayleaf`.  session: the id of the session, or "".  Raises StoreError.
+    words: those after `dayleaf`. session: the id of the session, or "". Raises StoreError.
     """
     there = next(
         (
@@ -53,9 +53,9 @@ def keep(store: Store, refused: PersonsRecord, words: Sequence[str], session: st
 
 
 def command(record: Record) -> List[str]:
-    """Return the words of the command that a record suggests, none where it suggests none.
+    """Return the words of a record's suggested command, [] for none.
 
-    What a repository brings suggests nothing.
+    A repository's records suggest nothing.
     """
     said = record.meta.get(KEY)
     if record.tier != PRIVATE or record.guessed or not isinstance(said, list):

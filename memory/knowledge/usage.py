@@ -60,8 +60,10 @@ Use = Tuple[str, str]  # prompt's id or "", record's id
 
 
 class Turn:
-    """The turn that is read: its prompt's id and the hashes of its words, ids that a command of
-    ours printed in it, calls of such commands without a result yet.
+    """The turn being read.
+
+    prompt: its prompt's id. words: hashes of the prompt's words. recalled: ids that a dayleaf
+        command printed. pending: such calls without a result yet.
     """
 
     def __init__(
@@ -79,15 +81,17 @@ class Turn:
         )
 
     def begin(self, prompt: str, words: Iterable[str]) -> None:
-        """Go on to the turn of another prompt."""
+        """Start the turn of another prompt."""
         self.prompt, self.words = prompt, set(words)
         self.recalled.clear()
         self.pending.clear()
 
 
 class Shown(NamedTuple):
-    """What receipts say: ids by prompt; ids of each start with its instant and whether it began
-    anew; the first instant; the hashes of a passage's words by prompt and id.
+    """The records shown in a session, by its receipts.
+
+    prompts: ids by prompt. starts: each start's instant, whether it began anew, and its ids. began:
+        the first instant. words: hashes of a passage's words by prompt and id.
     """
 
     prompts: Dict[str, List[str]]
@@ -96,7 +100,10 @@ class Shown(NamedTuple):
     words: Dict[Use, Set[str]]
 
     def at_start(self, instant: float) -> List[str]:
-        """Return the ids that starts had shown by an instant, since the last reset."""
+        """Return the ids shown by starts up to an instant.
+
+        Since the last reset.
+        """
         found: List[str] = []
         for t, reset, ids in self.starts:
             if t <= instant:
@@ -105,8 +112,9 @@ class Shown(NamedTuple):
 
 
 class Names(NamedTuple):
-    """What a record names: rare words and commands, in lower case, and whether it may be shown by
-    its place alone.
+    """The names in a record.
+
+    words, commands: rare ones, in lower case. placed: whether it may be shown for its place alone.
     """
 
     name: str
@@ -116,10 +124,9 @@ class Names(NamedTuple):
 
 
 def note(place: Place, session: str, path: str, now: float) -> int:
-    """Read on in a session's transcript and note the uses in the ledgers; returns how many are new.
+    """Read a session's new entries and log uses; return their number.
 
-    path: what `transcript.trusted` returned.  now: seconds since the epoch.  Raises OSError,
-    StoreError.
+    path: from `transcript.trusted`. now: seconds since the epoch. Raises OSError, StoreError.
     """
     state = place.cache + "/sessions/" + session
     shown = _shown(place, session)
@@ -142,8 +149,9 @@ def note(place: Place, session: str, path: str, now: float) -> int:
 def _write(
     place: Place, session: str, uses: Iterable[Use], known: _Records, now: float, since: List[int]
 ) -> int:
-    """Append the uses that no ledger has yet and return how many.  since: see the state; what is
-    learned of it is put there.
+    """Append uses missing in the ledgers and return their number.
+
+    since: see the state; new facts are added to it.
     """
     books = ledger.ledgers(place)
     there: Dict[ledger.Ledger, Set[Use]] = {}
@@ -163,7 +171,7 @@ def _write(
 
 
 def _shown(place: Place, session: str) -> Optional[Shown]:
-    """Read the receipts of a session; None where it has none."""
+    """Read a session's receipts, None where there are none."""
     try:
         rows = receipts.read(place.receipts(session))
     except OSError:
@@ -190,7 +198,7 @@ def _shown(place: Place, session: str) -> Optional[Shown]:
 def _uses(
     reading: Iterable[Entry], turn: Turn, shown: Shown, known: _Records, home: str
 ) -> Iterator[Use]:
-    """Yield the uses among entries, and leave in `turn` the turn that they end in."""
+    """Yield the uses in entries, and update `turn`."""
     for entry in reading:
         instant = clock.parse(entry.at) or 0.0
         if instant < shown.began - SLACK:  # a fork's transcript begins with the other session's
@@ -246,8 +254,9 @@ def _met(
 
 
 def _said(entry: Entry, home: str) -> Tuple[List[str], bool]:
-    """Return (what a tool call says, without calls of dayleaf and its own files; whether it is one
-    that shows records).
+    """Return (texts of a tool call, whether it shows records).
+
+    Calls of dayleaf and its own files are left out.
     """
     data = entry.data if isinstance(entry.data, dict) else {}
     command = data.get("command") if entry.name == "Bash" else None
@@ -265,8 +274,9 @@ def _said(entry: Entry, home: str) -> Tuple[List[str], bool]:
 
 
 def words_of(value: str) -> List[str]:
-    """Return the words of a text that name a file, an option, an identifier, in lower case and
-    without a line's number.
+    """Return the words of a text that name files, options or identifiers.
+
+    In lower case, without line numbers.
     """
     words = dict.fromkeys(
         _LINE.sub("", word).strip(".:/").lower()
@@ -284,8 +294,9 @@ def words_of(value: str) -> List[str]:
 
 
 def forms(word: str) -> Iterator[str]:
-    """Yield a word, and of a path all its ends: `/home/a/src/jwt.py` is `src/jwt.py`, and
-    `jwt.py`.
+    """Yield a word, and of a path all its ends.
+
+    `/home/a/src/jwt.py` gives `src/jwt.py` and `jwt.py`.
     """
     yield word
     while "/" in word:
@@ -302,12 +313,15 @@ def _hashed(said: str) -> Set[str]:
 
 
 def _asked(word: str, turn: Turn) -> bool:
-    """Tell whether the prompt itself names a word, or the file at the end of a path."""
+    """Tell whether the prompt names a word or a path's file."""
     return any(ledger.short(form) in turn.words for form in (word, word.rpartition("/")[2]) if form)
 
 
 class _Records(Dict[str, Optional[Names]]):
-    """Id -> what the record names, as its file is now; None where it is gone."""
+    """Map of an id to the names in its record's file.
+
+    None where the record is gone.
+    """
 
     def __init__(self, found: Index):
         super().__init__()
@@ -319,7 +333,7 @@ class _Records(Dict[str, Optional[Names]]):
         return names
 
     def name(self, id: str) -> str:
-        """Return the name of a record, "" where it is gone."""
+        """Return the name of a record, or ""."""
         names = self[id]
         return names.name if names else ""
 
@@ -350,8 +364,9 @@ class _Records(Dict[str, Optional[Names]]):
         )
 
     def _is_rare(self, said: str) -> bool:
-        """Tell whether few documents hold a word, or one of a command's: no more can hold all of it
-        than hold its rarest term.
+        """Tell whether few documents hold a word or command.
+
+        A command counts by its rarest term.
         """
         least = min(
             (self._found.df(term) for term in tokeniser.tokens(said.rpartition("/")[2] or said)),

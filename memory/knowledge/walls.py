@@ -69,13 +69,14 @@ Groups = dict[str, list[tuple[Row, Row]]]  # (a record, a failure in it) by key
 
 
 def met_path(place: Place) -> str:
-    """Return where it is kept what each record gives."""
+    """Return the path of the failures cached by record."""
     return place.cache + "/" + place.scope + ".met"
 
 
 def write(place: Place, settings: Config, now: float) -> list[Row]:
-    """Bring the look-up of walls up to date; return what each record gives.  Raises OSError where
-    it cannot be written.
+    """Update the look-up of walls; return the records' failures.
+
+    Raises OSError where it cannot be written.
     """
     sha, kept = _kept(place)
     before = {str(row.get("name")): row for row in kept}
@@ -106,8 +107,9 @@ def write(place: Place, settings: Config, now: float) -> list[Row]:
 
 
 def discard(place: Place) -> None:
-    """Delete what was derived in every checkout of the workspace: what goes for good stands in it
-    too.
+    """Delete the derived files of all checkouts of the workspace.
+
+    They hold deleted text too.
     """
     for name in os.listdir(place.cache) if files.is_folder(place.cache) else ():
         if name.endswith(DERIVED):
@@ -115,12 +117,15 @@ def discard(place: Place) -> None:
 
 
 def known(place: Place) -> list[Row]:
-    """Return what `write` returned when the look-up was last written."""
+    """Return the records' failures as of the last `write`."""
     return _told_once(_kept(place)[1])
 
 
 def mark_settled(place: Place) -> None:
-    """Note in the look-up's first line that candidates were made of it; raises OSError."""
+    """Note that the look-up's candidates were made.
+
+    In its first line. Raises OSError.
+    """
     head, _, rest = files.read(met_path(place), MOST_BYTES).partition(b"\n")
     found = fastjson.rows(head)
     if found:
@@ -129,7 +134,10 @@ def mark_settled(place: Place) -> None:
 
 
 def _told_once(rows: Sequence[Row]) -> list[Row]:
-    """Return what records give, a checkpoint nothing that the conversation of its session tells."""
+    """Return records' failures without those repeated in checkpoints.
+
+    A session's conversation already has them.
+    """
     told = {row["session"] for row in rows if _is_talk(row["name"])}
     return [
         row if _is_talk(row["name"]) or row["session"] not in told else {**row, **_SILENT}
@@ -138,8 +146,9 @@ def _told_once(rows: Sequence[Row]) -> list[Row]:
 
 
 def _kept(place: Place) -> tuple[str, list[Row]]:
-    """Return (the look-up's sha, what each record gave) as of the last time; nothing where the file
-    is of another version.
+    """Return (the look-up's sha, the rows) of the last run.
+
+    ("", []) for a file of another version.
     """
     try:
         rows = fastjson.rows(files.read(met_path(place), MOST_BYTES))
@@ -174,9 +183,10 @@ def _stamp(place: Place, name: str) -> list[int]:
 def _read(
     place: Place, store: Store, name: str, stamp: list[int], told: set[str], before: Row
 ) -> Row:
-    """Read a record; a checkpoint whose session has a conversation gives nothing.
+    """Read a record's failures.
 
-    before: what it gave the last time, which stands for the turns that are not read again.
+    A checkpoint gives nothing where its session has a conversation. before: its last row, reused
+    for turns that are not read again.
     """
     row: Row = {"name": name, "file": stamp, "id": "", "session": "", **_SILENT}
     try:
@@ -216,8 +226,9 @@ def _read(
 
 
 def failures(past: Past, roots: Sequence[str], first: int = 0) -> Iterable[Row]:
-    """Yield the failed calls of a session that may be walls, each with its remedy.  first: turns
-    left out.
+    """Yield a session's failed calls that may be walls, with remedies.
+
+    first: turns to skip.
     """
     steps = past.steps(first)
     worked, unstartable = Worked(steps), _unstartable(steps)
@@ -258,8 +269,9 @@ def failures(past: Past, roots: Sequence[str], first: int = 0) -> Iterable[Row]:
 
 
 def _unstartable(steps: Iterable[tuple[int, Piece]]) -> dict[str, tuple[int, list[str]]]:
-    """Return (how much it tells, its line) by tool whose own program could not be started, whatever
-    the tool was given.
+    """Return (worth, line) of each tool whose program did not start.
+
+    Whatever its input was.
     """
     given: dict[str, set[str]] = {}
     for _, one in steps:
@@ -279,8 +291,9 @@ def _unstartable(steps: Iterable[tuple[int, Piece]]) -> dict[str, tuple[int, lis
 
 
 def remedy(failed: remedies.Failure, worked: Worked) -> tuple[int, list[str], str]:
-    """Return (how much it tells, 0 for nothing, its lines, the other call that worked after it) of
-    what came of a failed call.
+    """Return (worth, lines, the other call that worked) after a failure.
+
+    worth: 0 for no remedy.
     """
     piece = failed.piece
     if piece.name:
@@ -296,14 +309,15 @@ def remedy(failed: remedies.Failure, worked: Worked) -> tuple[int, list[str], st
 
 
 def _is_akin(command: str, failed: str) -> bool:
-    """Tell whether a shell line calls a program with the verb that the failed one called."""
+    """Tell whether a line calls the failed call's program and verb."""
     one, other = remedies.judged(command, False), remedies.judged(failed, True)
     return one is None or other is None or one[1] == other[1]
 
 
 def _another(failed: str, passed: str) -> str:
-    """Return the call that passed where it is another one than failed, but for what its output went
-    through; else "".
+    """Return the passed call if different from the failed call.
+
+    Else "", also where only the output goes another way.
     """
     mine, other = _calls(failed), _calls(passed)
     moved = [call for call in mine if call.startswith("cd ")]
@@ -316,7 +330,7 @@ def _another(failed: str, passed: str) -> str:
 
 
 def _calls(command: str) -> list[str]:
-    """Return the calls of a shell line that matter, without what their output went through."""
+    """Return a line's calls that matter, without pipes and redirections."""
     every = [
         (part, commandline.key_of(part)) for join, part in commandline.steps(command) if join != "|"
     ]
@@ -328,7 +342,7 @@ def _calls(command: str) -> list[str]:
 
 
 def brief(command: str) -> str:
-    """Return a call for reading: long quoted texts of several words in it are left out."""
+    """Return a call for reading, without long quoted texts."""
     return at_word(
         _QUOTED.sub(
             lambda long: long[1] + "…" + long[1] if " " in long[0] else long[0], one_line(command)
@@ -338,8 +352,9 @@ def brief(command: str) -> str:
 
 
 class Worked:
-    """The commands that worked in a session, by program and verb and then by shape: the first
-    MOST_SHAPES, MOST_CALLS of each.
+    """The commands that worked in a session.
+
+    By program and verb, then by shape: the first MOST_SHAPES, MOST_CALLS of each.
     """
 
     def __init__(self, steps: Iterable[tuple[int, Piece]]):
@@ -348,7 +363,7 @@ class Worked:
 
     @cached_property
     def _shapes(self) -> dict[str, dict[str, dict[str, frozenset[str]]]]:
-        """What was called by program and verb, by shape, by command."""
+        """Calls by program and verb, by shape, by command."""
         found: dict[str, dict[str, dict[str, frozenset[str]]]] = {}
         ran = (
             piece.text
@@ -366,8 +381,9 @@ class Worked:
         return found
 
     def most_like(self, failed: str) -> str:
-        """Return the command that is most like one that failed, and makes another call; "" where
-        none is.
+        """Return the working command most like a failed one, or "".
+
+        It makes another call.
         """
         judged = remedies.judged(failed, True)
         if judged is None or judged[1] not in self._shapes:
@@ -380,9 +396,7 @@ class Worked:
         return ""
 
     def _ranked(self, masked: str, key: str) -> list[tuple[float, str]]:
-        """Return (likeness, shape) of the shapes that are like one, the most like first, else the
-        first.
-        """
+        """Return (similarity, shape) of similar shapes, best first."""
         if (masked, key) not in self._likenesses:
             found = []
             for other in self._shapes[key]:
@@ -398,7 +412,7 @@ class Worked:
 
 
 def shape(command: str, key: str) -> str:
-    """Return the call of a program without what it was given."""
+    """Return the call of a program without its arguments."""
     part = next(
         (one for one in commandline.parts(command) if commandline.key_of(one) == key), command
     )
@@ -406,12 +420,15 @@ def shape(command: str, key: str) -> str:
 
 
 def masked(command: str) -> str:
-    """Return a call without what varies from one to the next."""
+    """Return a call with its varying parts masked."""
     return _GIVEN.sub("#", remedies.REDIRECTED.sub("", command))
 
 
 def _changes(past: Past, first: int) -> dict[str, Row]:
-    """Return the lines that met findings whose check then passed, the newest by rule."""
+    """Return the changes that fixed findings, the newest by rule.
+
+    Their check then passed.
+    """
     steps, found = past.steps(first), dict[str, Row]()
     for at, (number, piece) in enumerate(steps):
         if piece.kind != MET or not _passes(past, steps, at):
@@ -429,7 +446,10 @@ def _changes(past: Past, first: int) -> dict[str, Row]:
 
 
 def _gone(past: Past, roots: Sequence[str], first: int) -> dict[str, Row]:
-    """Return the paths of the project that a session removed, each with how and its commit."""
+    """Return the project's paths that a session removed.
+
+    Each with how and its commit.
+    """
     found: dict[str, Row] = {}
     for at, (number, piece) in enumerate(past.steps(first)):
         removed = [piece.text] if piece.name == REMOVED else []
@@ -456,7 +476,7 @@ def _gone(past: Past, roots: Sequence[str], first: int) -> dict[str, Row]:
 
 
 def _passes(past: Past, steps: list[tuple[int, Piece]], at: int) -> bool:
-    """Tell whether the run that failed last before a change passed after it."""
+    """Tell whether the last failed run before a change passed afterwards."""
     before = (
         one
         for one in range(at - 1, max(-1, at - remedies.REACH), -1)
@@ -470,7 +490,7 @@ def _passes(past: Past, steps: list[tuple[int, Piece]], at: int) -> bool:
 
 
 def merged(place: Place, rows: Sequence[Row]) -> list[Row]:
-    """Return the walls, each with its keys, from what the records give."""
+    """Return the walls of all records, each with its keys."""
     tree = practice.Tree(practice.project_files(place), rows)
     groups = grouped(rows)
     found = [*_exact(groups), *_ruled(groups, rows), *absent(place, groups, tree, rows)]
@@ -503,7 +523,10 @@ def _occurrence(row: Row, failure: Row, lines: Sequence[str]) -> Row:
 
 
 def _best(pairs: Iterable[tuple[Row, Row]]) -> list[tuple[Row, Row]]:
-    """Return the occurrences that tell most, the newest of equal ones first, one a session."""
+    """Return the most telling occurrences, one per session.
+
+    Of equal ones the newest first.
+    """
     ordered = sorted(pairs, key=lambda pair: (-pair[1]["worth"], -pair[1]["at"], pair[0]["name"]))
     return list({row["session"]: (row, failure) for row, failure in reversed(ordered)}.values())[
         ::-1
@@ -515,7 +538,7 @@ def _sessions(pairs: Iterable[tuple[Row, Row]]) -> int:
 
 
 def _exact(groups: Groups) -> Iterable[Row]:
-    """Yield the walls of lines that tell enough, alone or with what was asked for."""
+    """Yield the walls of telling lines, alone or with their input."""
     for key, pairs in groups.items():
         best = (
             [pair for pair in _best(pairs) if pair[1]["worth"] > 0] if key.startswith("x|") else []
@@ -531,7 +554,7 @@ def _exact(groups: Groups) -> Iterable[Row]:
 
 
 def _ruled(groups: Groups, rows: Iterable[Row]) -> Iterable[Row]:
-    """Yield the walls of linters' rules, with the lines that met the rule."""
+    """Yield the walls of linters' rules, with the fixed lines."""
     rules: Groups = {}
     for row in rows:
         for rule, told in row["ruled"].items():
@@ -551,7 +574,10 @@ def _ruled(groups: Groups, rows: Iterable[Row]) -> Iterable[Row]:
 
 
 def _telling(changes: list[tuple[Row, Row]]) -> list[tuple[Row, Row]]:
-    """Return the changes for a rule that may help the next: they name it, or share a name."""
+    """Return a rule's changes that may help again.
+
+    They name the rule, or share a name with another session's change.
+    """
     used: dict[str, set[str]] = {}
     for row, change in changes:
         for name in _names(change):
@@ -565,13 +591,16 @@ def _telling(changes: list[tuple[Row, Row]]) -> list[tuple[Row, Row]]:
 
 
 def _names(change: Row) -> set[str]:
-    """Return the names of a change that its finding does not say, such as `fmt.Errorf`."""
+    """Return a change's names missing in its finding.
+
+    Such as `fmt.Errorf`.
+    """
     told = change["telling"].lower()
     return {name for name in _NAME.findall(change["said"]) if name.lower() not in told}
 
 
 def _removed(rows: Sequence[Row], tree: practice.Tree) -> dict[str, tuple[Row, Row]]:
-    """Return the newest removal of each path that is not in git."""
+    """Return the newest removal of each path that git lacks."""
     every = [(path, row, gone) for row in rows for path, gone in row["gone"].items()]
     every.sort(key=lambda one: float(one[2]["at"]))
     return {path: (row, gone) for path, row, gone in every if path not in tree.tracked}
@@ -580,8 +609,9 @@ def _removed(rows: Sequence[Row], tree: practice.Tree) -> dict[str, tuple[Row, R
 def absent(
     place: Place, groups: Groups, tree: practice.Tree, rows: Sequence[Row] = ()
 ) -> Iterable[Row]:
-    """Yield the walls of paths that are not there, each file and the first folder above it that is
-    not there either.
+    """Yield the walls of missing paths.
+
+    Each file, and the first folder above it that is missing too.
     """
     walls: Groups = {}
     removed = _removed(rows, tree)

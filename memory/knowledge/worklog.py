@@ -40,13 +40,15 @@ _FOLDED = re.compile(  # subjects that git words
 
 
 class Work(NamedTuple):
-    """What one session did on one day and branch, or one note without a session.
+    """The work of a session on one day and branch.
 
-    day: local, `2026-11-20`.  at: instant of the last thing told, seconds since the epoch.
-    ids: of its checkpoints, oldest first.  made: its commits, told as `subject (hash)`.
-    said: its title and the opening of its outcome, "" for none.  parts: lines of the newest
-    checkpoint by section.  pull: how its pull request stands, as far as anybody saw.
-    unattended: no person typed into it.  noted: `said` and `parts` are those of a note.
+    Or a note without a session.
+
+    day: local, `2026-11-20`. at: instant of the last thing told, seconds since the epoch. ids: of
+        its checkpoints, oldest first. made: its commits, as `subject (hash)`. said: its title and
+        the opening of its outcome, "" for none. parts: lines of the newest checkpoint by section.
+        pull: the state of its pull request, as far as known. unattended: no person typed into it.
+        noted: `said` and `parts` are those of a note.
     """
 
     session: str
@@ -65,11 +67,11 @@ class Work(NamedTuple):
 
 
 class Strand(NamedTuple):
-    """What was done on one branch, or in one session of a trunk.
+    """The work on a branch, or in a trunk session.
 
-    day, first: local, of its newest and of its oldest work.  branch: "" for a trunk.
-    title: of its newest session.  came: commits, oldest first, else outcomes, newest first.
-    open: lines, on the newest day of a branch alone.
+    day, first: local, of its newest and of its oldest work. branch: "" for a trunk. title: of its
+        newest session. came: commits, oldest first, else outcomes, newest first. open: lines, on
+        the newest day of a branch alone.
     """
 
     day: str
@@ -83,7 +85,10 @@ class Strand(NamedTuple):
 
 
 class Space(NamedTuple):
-    """A workspace or `global`: its work, newest first, and (id, title) of records by kind."""
+    """A workspace or `global` with its work, newest first.
+
+    written: (id, title) of records by kind.
+    """
 
     workspace: str
     work: tuple[Work, ...]
@@ -93,8 +98,8 @@ class Space(NamedTuple):
 class Told(NamedTuple):
     """A standup.
 
-    asked: the workspace's name, or `all`.  since, until: seconds since the epoch, None where it
-    goes on to now.  offset: seconds that local time is ahead of UTC.
+    asked: the workspace's name, or `all`. since, until: seconds since the epoch, None where it goes
+        on to now. offset: seconds that local time is ahead of UTC.
     """
 
     asked: str
@@ -105,7 +110,7 @@ class Told(NamedTuple):
 
 
 class _Stretch(NamedTuple):
-    """Checkpoints of a session on one day and branch, each with its instant."""
+    """Checkpoints of a session on one day and branch, with their instants."""
 
     day: str
     branch: str
@@ -121,11 +126,11 @@ def gather(
     offset: float,
     until: float | None = None,
 ) -> Told:
-    """Find what was done from an instant on, or from one to another.
+    """Find the work done in a period.
 
-    Workspaces where nothing was are left out.  workspace: "" for the present one, a name, or
-    `all`.  since, now, until: seconds since the epoch.  offset: seconds that local time is ahead
-    of UTC.  Raises UsageError for an unknown workspace.
+    Workspaces without any are left out. workspace: "" for the present one, a name, or `all`. since,
+    now, until: seconds since the epoch. offset: seconds that local time is ahead of UTC. Raises
+    UsageError for an unknown workspace.
     """
     places = lookup.workspaces(place, workspace)
     query = Query(kinds=KINDS, since=since, until=until, limit=MOST_WRITTEN)
@@ -168,7 +173,7 @@ def _work(
 
 
 def _stretches(found: Sequence[tuple[float, Record]], offset: float) -> dict[str, list[_Stretch]]:
-    """Return checkpoints by session, those of one day and branch together."""
+    """Return checkpoints by session, grouped by day and branch."""
     sessions: dict[str, list[_Stretch]] = {}
     for at, record in sorted(found, key=lambda pair: (pair[0], pair[1].id)):
         day, branch = clock.day(at + offset), _text(record, "branch")
@@ -184,9 +189,10 @@ def _stretches(found: Sequence[tuple[float, Record]], offset: float) -> dict[str
 def _records(
     place: Place, settings: Config, since: float, now: float
 ) -> tuple[list[tuple[float, Record]], dict[str, tuple[Turn, ...]], dict[str, Record]]:
-    """Return checkpoints with the instant of the last thing told, turns and note by session.
+    """Return checkpoints with their instant, and turns and notes by session.
 
-    Handoffs that repeat checkpoints are none.  Private parts are left out first.
+    The instant of the last thing told. Handoffs that repeat checkpoints are left out, and private
+    parts.
     """
     store, found, seen = Store(place, settings, now), [], set()
     talks: dict[str, tuple[Turn, ...]] = {}
@@ -215,7 +221,7 @@ def _records(
 
 
 def _with_note(work: Work, newest: Record, note: Record | None) -> Work:
-    """Return work as the note of its session tells it, where there is one of all of it."""
+    """Return work described by its session's note, if complete."""
     if note is None or not covers(note, newest):
         return work
     said = understood(note)
@@ -231,9 +237,11 @@ def _with_note(work: Work, newest: Record, note: Record | None) -> Work:
 
 
 def _summed(stretch: _Stretch, held: Sequence[Turn], merges: Sequence[_Merge]) -> Work:
-    """Tell the checkpoints of a stretch as one: done adds up, open is of the newest.
+    """Join the checkpoints of a stretch into one work.
 
-    held: the turns that they tell, empty where no conversation has them.
+    Done lines add up, open ones are the newest.
+
+    held: their turns, empty without a conversation.
     """
     at, newest = stretch.told[-1]
     records = [record for _, record in stretch.told]
@@ -265,7 +273,10 @@ def _summed(stretch: _Stretch, held: Sequence[Turn], merges: Sequence[_Merge]) -
 
 
 def _commit(line: str) -> str:
-    """Tell a commit by its subject, "" for other lines and what git words."""
+    """Return a commit's subject and hash, "" for other lines.
+
+    Subjects worded by git are left out.
+    """
     match = _COMMIT.match(line)
     if not match or _FOLDED.match(match[2]):
         return ""
@@ -273,9 +284,10 @@ def _commit(line: str) -> str:
 
 
 def _outcome(newest: Record, page: dict[str, list[str]], held: Sequence[Turn]) -> str:
-    """Return a session's title and the opening of its last change's outcome, else of any.
+    """Return a session's title and the opening of its outcome.
 
-    A note without known sections stands for itself.
+    Of the last turn that changed something, else of any. A note without known sections counts as a
+    whole.
     """
     if not _SECTIONS & page.keys():
         return openings.plain(newest.body, LINE)
@@ -306,9 +318,11 @@ def _merges(held: Sequence[Turn]) -> Iterator[_Merge]:
 
 
 def _pull(branch: str, until: float, held: Sequence[Turn], merges: Sequence[_Merge]) -> str:
-    """Return how a branch was merged after its last edit, else its pull request.
+    """Return a branch's merge, else its pull request.
 
-    until: what stands for the last edit where no turns are held.
+    Only a merge after its last edit counts.
+
+    until: instant of the last edit where no turns are held.
     """
     own, last = "", (0.0 if held else until, 0)
     for turn in held:
@@ -331,10 +345,10 @@ def _pull(branch: str, until: float, held: Sequence[Turn], merges: Sequence[_Mer
 
 
 def strands(every: Sequence[Work], by_day: bool = True) -> tuple[Strand, ...]:
-    """Bring together the work of one workspace by branch, the newest days first.
+    """Group the work of one workspace by branch, newest days first.
 
-    Of a day most commits stand first, and what nobody typed into stands last.  every: newest first.
-    by_day: each day by itself, not all of them as one.
+    Of a day most commits come first, unattended work last. every: newest first. by_day: group each
+    day by itself.
     """
     groups: dict[tuple[str, str], list[Work]] = {}
     for work in every:
@@ -384,7 +398,10 @@ def _is_unattended(group: Sequence[Work]) -> bool:
 
 
 def _fresh(told: set[str], lines: Sequence[str]) -> tuple[str, ...]:
-    """Return the lines that were not told yet, and remember them; hashes do not count."""
+    """Return the lines not told yet, and remember them.
+
+    Hashes do not count.
+    """
     fresh = []
     for line in lines:
         key = _NUMBER.sub("", line).casefold()
@@ -395,7 +412,7 @@ def _fresh(told: set[str], lines: Sequence[str]) -> tuple[str, ...]:
 
 
 def _still(work: Work) -> list[str]:
-    """Return what is in progress, open and next after some work, each by its word."""
+    """Return the work in progress, open and next, each line labelled."""
     parts = {name: work.parts.get(name, []) for name in ("outcome", "open", "next")}
     left = [line[len(LEFT) :] for line in parts["outcome"] if line.startswith(LEFT)]
     return [

@@ -32,7 +32,10 @@ _SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|(?<=[。！？])")
 
 
 class Dropped(NamedTuple):
-    """What was left out of a note: a part or `title` or `summary`, why, its text."""
+    """A dropped piece of a note.
+
+    part: of the note, or `title` or `summary`.
+    """
 
     part: str
     why: str
@@ -40,9 +43,9 @@ class Dropped(NamedTuple):
 
 
 class _Turn(NamedTuple):
-    """A turn to look quotes up in: its number from 1, its time with and without the day, its text.
+    """A turn prepared for the lookup of quotes.
 
-    typed: what the user said in it, a text each.
+    number: from 1. labels: its time with and without the day. typed: texts by the user.
     """
 
     number: int
@@ -53,9 +56,9 @@ class _Turn(NamedTuple):
 
 
 def check(note: Note, body: str, day: str) -> tuple[Note, list[Dropped]]:
-    """Return the part of a note that a conversation proves, and what was dropped.
+    """Return the proven part of a note, and the dropped pieces.
 
-    body: the conversation's markdown.  day: of its first turn, such as `2026-01-24`.
+    body: the conversation's markdown. day: of its first turn, such as `2026-01-24`.
     """
     turns, proof = list(_turns(body, day)), Proof(body)
     dropped: list[Dropped] = []
@@ -89,14 +92,18 @@ def _turns(body: str, day: str) -> Iterator[_Turn]:
 
 
 def _typed(turn: Turn) -> tuple[str, ...]:
-    """Return what the user said in a turn: a typed request, and words in between."""
+    """Return the user's texts in a turn.
+
+    A typed request, and messages in between.
+    """
     request = [turn.request] if turn.asked in ("", SLASH, BANG) else []
     return (*request, *(piece.text for piece in turn.pieces if piece.kind == USER))
 
 
 def _sentence(quote: str, typed: Sequence[str]) -> str:
-    """Return the sentence of the user's that holds a quote, the quote where that is too long; ""
-    for none.
+    """Return the user's sentence with a quote, "" for none.
+
+    The quote itself where the sentence is too long.
     """
     wanted = _folded(quote).strip(" .…\"'")
     for text in typed:
@@ -111,7 +118,7 @@ def _sentence(quote: str, typed: Sequence[str]) -> str:
 
 
 def _folded(text: str) -> str:
-    """Return a text with blanks, quotation marks and emphasis that mean the same made the same."""
+    """Return a text with blanks, quotation marks and emphasis normalised."""
     return " ".join(text.translate(_FOLD).split())
 
 
@@ -126,8 +133,9 @@ def _script(text: str) -> str:
 
 
 def _place(item: Item, turns: Sequence[_Turn]) -> _Turn | None:
-    """Return the turn whose text holds an item's quote: the one that it names, else the only
-    other.
+    """Return the turn that holds an item's quote, or None.
+
+    The turn named by the item, else the only other.
     """
     quote = _folded(item.quote).strip(" .…\"'")
     if len(quote) < 3 or len(quote.split()) > MOST_WORDS:
@@ -140,7 +148,7 @@ def _place(item: Item, turns: Sequence[_Turn]) -> _Turn | None:
 
 
 def _fault(item: Item, found: _Turn | None, turns: Sequence[_Turn], proof: Proof) -> str:
-    """Return why an item does not stand, "" where it does."""
+    """Return the fault of an item, "" for none."""
     if found is None:
         return NO_QUOTE
     if item.part == STANDING and not _sentence(item.quote, found.typed):

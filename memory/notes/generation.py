@@ -37,12 +37,15 @@ MOST_MISSING = 5  # notes that one start writes at most
 
 
 class Declined(ProviderError):
-    """A call that the caps do not allow now: no failure of the provider."""
+    """A call that the caps forbid now; no failure of the provider."""
 
 
 @dataclass(frozen=True)
 class Written:
-    """A note that was written: its record, the note itself, and what was dropped of the answer."""
+    """A stored note with its record.
+
+    dropped: the unproven pieces of the answer.
+    """
 
     record: Record
     note: Note
@@ -65,13 +68,16 @@ def provider_of(settings: Config, env: Mapping[str, str]) -> Provider:
 
 
 def existing(store: Store, session: str, day: str) -> Record | None:
-    """Return the note of a session whose conversation began on a day, such as `2026-01-24`."""
+    """Return the note of a session and day, or None.
+
+    day: of the conversation's begin, such as `2026-01-24`.
+    """
     listed = of_day(store, KIND, day)
     return next((record for record in listed if record.meta.get("session") == session), None)
 
 
 def of_day(store: Store, kind: str, day: str) -> Iterator[Record]:
-    """Yield the private records of a dated kind that stand under a day, by their names."""
+    """Yield a day's private records of a dated kind, by name."""
     folder = "%s/%s" % (FOLDERS[kind], day)
     with contextlib.suppress(OSError):
         for file in sorted(os.listdir("%s/%s" % (store.place.private, folder))):
@@ -81,7 +87,7 @@ def of_day(store: Store, kind: str, day: str) -> Iterator[Record]:
 
 
 def hindrance(store: Store, talk: Record) -> str:
-    """Say why a conversation needs no note now; "" where it gets one."""
+    """Return the reason why a conversation needs no note, or ""."""
     if not instruction.is_worth(talk.body):
         return "too short"
     before = existing(store, str(talk.meta.get("session") or ""), clock.day(talk.created))
@@ -99,16 +105,17 @@ def is_edited(record: Record) -> bool:
 
 
 def number(value: object) -> int:
-    """Return the whole number that a note's head writes, 0 for none."""
+    """Return a field of a note's head as an integer, else 0."""
     return int(value) if isinstance(value, str) and value.isascii() and value.isdigit() else 0
 
 
 def ask(
     store: Store, settings: Config, env: Mapping[str, str], talk: Record, now: float
 ) -> Written:
-    """Ask the provider for the note of a conversation and keep it.
+    """Get the note of a conversation from the provider and store it.
 
-    Raises ProviderError where the call is declined or fails, StoreError where it cannot be kept.
+    Raises ProviderError where the call is declined or fails, StoreError where the note cannot be
+    stored.
     """
     provider = provider_of(settings, env)
     body = redactor.clean(talk.body, settings, store.place.key)
@@ -126,9 +133,9 @@ def _called(
     prompt: instruction.Prompt,
     now: float,
 ) -> tuple[Answer, Note]:
-    """Call a provider within the day's cap, and return its answer and the note in it.
+    """Call a provider within the day's cap.
 
-    Every call gets its line in the ledger.
+    Returns its answer and the note in it. Every call gets its line in the ledger.
     """
     model = str(settings["notes.model"])
     plan = prompt.tokens + instruction.ANSWER_TOKENS
@@ -163,10 +170,10 @@ def _called(
 
 
 def keep(store: Store, talk: Record, note: Note, by: str, whole: int = 0) -> Written:
-    """Check a note against its conversation and write what stands.
+    """Check a note against its conversation and store the proven part.
 
-    by: who wrote it.  whole: turns that the writer read whole, 0 for all.  Raises ProviderError
-    where nothing stands, StoreError where it cannot be written.
+    by: its author. whole: turns that the author read whole, 0 for all. Raises ProviderError where
+        nothing is proven, StoreError where it cannot be stored.
     """
     proven, dropped = evidence.check(note, talk.body, clock.day(talk.created))
     if not proven.summary and not proven.items:
@@ -205,7 +212,10 @@ def keep(store: Store, talk: Record, note: Note, by: str, whole: int = 0) -> Wri
 def _again(
     store: Store, before: Record, title: str, body: str, head: Mapping[str, object]
 ) -> Record:
-    """Write a note anew in its place; raises StoreError where a person edited it meanwhile."""
+    """Rewrite a note in place.
+
+    Raises StoreError where a person edited it meanwhile.
+    """
     data = store.raw(before.name)
     if is_edited(before):
         raise StoreError("%s was edited by hand and stays as it is" % before.name)
@@ -216,16 +226,19 @@ def _again(
 
 
 def _settled(store: Store, record: Record) -> Record:
-    """Return a note whose mark fits its text: the store takes secrets out of what it writes."""
+    """Return a note whose mark fits its stored text.
+
+    The store takes secrets out on writing.
+    """
     if not is_edited(record):
         return record
     return store.edit(record.name, {conversations.WRITTEN: writer.body_mark(record.body)})
 
 
 def give_title(store: Store, record: Record) -> str:
-    """Give the last checkpoint of a note's session its title.
+    """Give a note's title to the session's last checkpoint.
 
-    Return the checkpoint's name, "" where none changed.
+    Returns the checkpoint's name, "" where none changed.
     """
     session = record.meta.get("session")
     until = str(record.meta.get("until") or "")
@@ -244,10 +257,9 @@ def give_title(store: Store, record: Record) -> str:
 def write_due(
     store: Store, settings: Config, env: Mapping[str, str], talks: Iterable[Record], now: float
 ) -> list[Written]:
-    """Write the notes that conversations are due, until one cannot be had.
+    """Write the notes due for conversations, until one is declined.
 
-    Nothing is asked while a pause lasts.  Raises CallFailed after a failure, whose pause is kept
-    then.
+    A pause prevents all calls. Raises CallFailed after a failure, with the next pause stored.
     """
     found: list[Written] = []
     lock = files.Lock(store.place.cache + "/notes.lock")
@@ -273,10 +285,10 @@ def write_due(
 
 
 def recent_talks(place: Place, now: float, session: str) -> list[str]:
-    """Return the names of at most MOST_MISSING conversations that may lack their note.
+    """Return the names of recent conversations that may lack a note.
 
-    The newest come first.  A conversation counts that changed since notes were switched on and in
-    the last RECENT seconds, and that rests.  session: the one that runs, which is left out.
+    At most MOST_MISSING, the newest first: those that changed since notes were switched on and in
+    the last RECENT seconds, and rest now. session: the running one, which is left out.
     """
     since = max(pause.read(place.home).since, now - RECENT)
     root = "%s/%s" % (place.private, FOLDERS["conversation"])

@@ -77,9 +77,9 @@ LONG = (
 
 
 class Prompt(NamedTuple):
-    """A prompt, and how much of the conversation it holds.
+    """A prompt with its share of the conversation.
 
-    whole: turns that stand in it whole, the newest ones.  turns: all turns of the conversation.
+    whole: number of the newest turns in it unabridged. turns: all turns of the conversation.
     """
 
     text: str
@@ -88,19 +88,23 @@ class Prompt(NamedTuple):
 
     @property
     def tokens(self) -> int:
-        """Tokens of the prompt, with the system's part, by count."""
+        """Tokens of the prompt, the system's part included."""
         return tokeniser.count_tokens(SYSTEM) + tokeniser.count_tokens(self.text)
 
 
 def of_talk(talk: Record, body: str = "") -> Prompt:
-    """Return the prompt for a conversation's record.  body: its text where that is not the
-    record's.
+    """Return the prompt for a conversation's record.
+
+    body: its text where that is not the record's.
     """
     return build(body or talk.body, str(talk.meta.get("session") or ""), clock.day(talk.created))
 
 
 def is_worth(body: str) -> bool:
-    """Tell whether a conversation has the requests and characters that a note needs."""
+    """Tell whether a conversation is long enough for a note.
+
+    LEAST_TURNS requests and LEAST_CHARS characters.
+    """
     if len(body) < LEAST_CHARS:
         return False
     asked = [
@@ -110,9 +114,9 @@ def is_worth(body: str) -> bool:
 
 
 def build(body: str, session: str, day: str) -> Prompt:
-    """Return the prompt that asks for the note of a conversation.
+    """Return the prompt for the note of a conversation.
 
-    body: its markdown, without secrets.  session: its id.  day: of its first turn, `2026-01-24`.
+    body: its markdown, without secrets. session: its id. day: of its first turn, `2026-01-24`.
     """
     text, whole, turns, left_out = _fitted(body)
     said = ""
@@ -127,8 +131,9 @@ def build(body: str, session: str, day: str) -> Prompt:
 
 
 def _fitted(body: str) -> tuple[str, int, int, int]:
-    """Return a conversation in at most TOKENS tokens, its whole turns, all turns, and those left
-    out.
+    """Shorten a conversation to TOKENS tokens.
+
+    Returns the text, the numbers of its whole turns, of all turns, and of those left out.
     """
     cuts = _starts(body)
     parts = [body[a:b] for a, b in zip(cuts, [*cuts[1:], len(body)])]
@@ -154,7 +159,10 @@ def _tokens(text: str) -> int:
 
 
 def _starts(body: str) -> list[int]:
-    """Return where the turns of a conversation begin; code is no heading."""
+    """Return the offsets of a conversation's turns.
+
+    A heading in code is none.
+    """
     found, at = [], 0
     lines = body.split("\n")
     for line, inside in tokeniser.coded(lines):
@@ -165,7 +173,7 @@ def _starts(body: str) -> list[int]:
 
 
 def _shortened(part: str) -> str:
-    """Return a turn's heading, its request and the opening of its last statement."""
+    """Return a turn's heading, request and the last statement's opening."""
     (turn,) = conversationpage.parse(part)
     head = part.split("\n", 1)[0]
     said = turn.said()

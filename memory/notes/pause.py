@@ -16,7 +16,11 @@ FIRST = 600.0  # seconds
 
 
 class Pause(NamedTuple):
-    """Failures in a row, until when no model is asked, why, and when notes were switched on."""
+    """The pause after failed calls.
+
+    failures: in a row. until: the end. why: the last failure. since: when notes were switched on.
+        Seconds since the epoch.
+    """
 
     failures: int = 0
     until: float = 0.0
@@ -25,7 +29,7 @@ class Pause(NamedTuple):
 
 
 def read(home: str) -> Pause:
-    """Return the pause of a home; none where the file is not there or says nothing."""
+    """Return the pause of a home, an empty one if unreadable."""
     try:
         row = fastjson.parse(files.read(_path(home), 4096))
         if not isinstance(row, dict) or row.get("v") != 1:
@@ -38,12 +42,18 @@ def read(home: str) -> Pause:
 
 
 def start(home: str, now: float) -> None:
-    """Remember when notes were switched on, and forget failures; raises OSError."""
+    """Remember when notes were switched on, and clear failures.
+
+    Raises OSError.
+    """
     _write(home, Pause(since=now))
 
 
 def failed(home: str, now: float, why: str) -> Pause:
-    """Count a failure and return the pause that follows; raises OSError."""
+    """Count a failure and return the next pause.
+
+    Raises OSError.
+    """
     before = read(home)
     until = now + min(FIRST * 2**before.failures, clock.DAY)
     after = Pause(min(before.failures + 1, 20), until, why[:40], before.since)
@@ -52,7 +62,7 @@ def failed(home: str, now: float, why: str) -> Pause:
 
 
 def worked(home: str) -> None:
-    """End the pause, where there is one; raises OSError."""
+    """End a pause after a success; raises OSError."""
     before = read(home)
     if before.failures:
         _write(home, Pause(since=before.since))

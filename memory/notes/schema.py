@@ -33,11 +33,11 @@ ANSWER = 64_000  # characters of an answer that are read
 
 
 class Item(NamedTuple):
-    """One thing that a note says, and its proof.
+    """A statement of a note, with its proof.
 
-    part: one of PARTS.  quote: words of the turn.  turn: its heading's time as the model gave it.
-    number: of the turn in the conversation, from 1; 0 before it was looked up.  why: a reason, or
-    "".  mark: one of MARKS, or "".
+    part: one of PARTS. quote: words of the turn. turn: its heading's time as the model gave it.
+        number: of the turn in the conversation, from 1; 0 before it was looked up. why: a reason,
+        or "". mark: one of MARKS, or "".
     """
 
     part: str
@@ -50,7 +50,10 @@ class Item(NamedTuple):
 
 
 class Note(NamedTuple):
-    """A note before it is written: title, summary, items in the order of PARTS."""
+    """A note before it is stored.
+
+    items: in the order of PARTS.
+    """
 
     title: str
     summary: str
@@ -62,7 +65,10 @@ class Note(NamedTuple):
 
 
 def from_answer(answer: str) -> Note:
-    """Read a model's answer; raises ProviderError where it holds no JSON object of a note."""
+    """Parse a model's answer into a note.
+
+    Raises ProviderError where it holds no JSON object of a note.
+    """
     found = _object(answer[:ANSWER])
     items = [item for part in PARTS for item in _items(part, found.get(part))]
     note = Note(
@@ -74,7 +80,7 @@ def from_answer(answer: str) -> Note:
 
 
 def _object(answer: str) -> dict[str, object]:
-    """Return the first JSON object of an answer, whatever stands around it."""
+    """Return the first JSON object in an answer."""
     decoder, at = json.JSONDecoder(), answer.find("{")
     tries = 0
     while at >= 0 and tries < 20:
@@ -107,8 +113,9 @@ def _items(part: str, listed: object) -> Iterator[Item]:
 
 
 def _line(value: object, most: int, whole: bool = False) -> str:
-    """Return a text on one line.  whole: what is longer is none, since a cut would not be a
-    quote.
+    """Return a text on one line.
+
+    whole: return "" for a longer text, since a cut would not be a quote.
     """
     said = one_line(value) if isinstance(value, str) else ""
     if len(said) <= most:

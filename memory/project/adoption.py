@@ -23,17 +23,21 @@ _COMMIT = re.compile(rb"^commit: ['\"]?([0-9a-f]{7,40})\b", re.M)
 
 
 def at(env: dict[str, str], directory: str, now: float) -> Place:
-    """Find the workspace of a directory as `layout.locate` does, adopted."""
+    """Find the workspace of a directory and adopt it.
+
+    As `layout.locate` and `adopt` do.
+    """
     return adopt(layout.locate(env, directory), now)
 
 
 def adopt(place: Place, now: float) -> Place:
-    """Give a directory the workspace that is due to it, or that it claims with a proof; returns the
-    place as it is then.
+    """Give a directory its due or proved workspace; return the place.
 
-    now: seconds since the epoch.  Not on the blocking path, which writes nothing: there the older
-    name, or a workspace of the directory's own, is read.  Where another process was first, or
-    nothing can be moved, the place stays as it is.
+    As it is then.
+    now: seconds since the epoch.
+    Not on the blocking path, which writes nothing: there the older name, or a workspace of the
+    directory's own, is read.  Where another process was first, or nothing can be moved, the place
+    stays as it is.
     """
     try:
         if place.claimed:
@@ -50,7 +54,10 @@ def adopt(place: Place, now: float) -> Place:
 
 
 def note_path(place: Place, now: float) -> None:
-    """Note that a repository's path was seen with its workspace, once; raises OSError."""
+    """Record once that a repository's path belongs to its workspace.
+
+    Raises OSError.
+    """
     if not place.git or not files.is_folder(place.private):
         return
     if not layout.is_believed(place.home, place.key, place.anchor):
@@ -58,7 +65,7 @@ def note_path(place: Place, now: float) -> None:
 
 
 def offered(place: Place) -> str:
-    """Return the workspace that was found to know a commit of this repository, or ""."""
+    """Return the workspace found to know this repository's commit, or ""."""
     try:
         key = files.read(place.cache + layout.OFFERED, 256).decode("utf-8", "replace").strip()
     except OSError:
@@ -71,10 +78,10 @@ def offered(place: Place) -> str:
 
 
 def look_for_past(place: Place) -> str:
-    """Find the workspace that knows a commit of a repository without any, and keep its name.
+    """Find and record a workspace that knows this repository's commit.
 
-    So a folder that moved, or whose home did, is recognised.  Asked once for each workspace;
-    a person decides with `dayleaf store workspace claim`.  Raises OSError.
+    For a repository without a workspace: so a folder that moved, or whose home did, is recognised.
+    Done once for each workspace; a person decides with `dayleaf workspace claim`.  Raises OSError.
     """
     if files.exists(place.cache + layout.OFFERED) or files.is_folder(place.private):
         return offered(place)
@@ -87,7 +94,10 @@ def look_for_past(place: Place) -> str:
 
 
 def decline(place: Place) -> None:
-    """Keep that a person did not want the workspace that was offered; raises OSError."""
+    """Record that a person declined the offered workspace.
+
+    Raises OSError.
+    """
     files.replace(place.cache + layout.OFFERED, b"")
 
 
@@ -101,7 +111,10 @@ def _workspaces(place: Place) -> list[str]:
 
 
 def _knows_commit(place: Place, keys: list[str]) -> str:
-    """Return the first of some workspaces of which this repository holds a commit, or ""."""
+    """Return the first workspace that knows this repository's commit, or "".
+
+    keys: the workspaces.
+    """
     base, rows = place.home + "/workspaces", _rows(place.home)
     with Objects(place.git) as mine:
         for key in keys:
@@ -115,10 +128,9 @@ def _knows_commit(place: Place, keys: list[str]) -> str:
 
 
 def believe(place: Place, by: str, now: float) -> Place:
-    """Note that a directory has the workspace it claims, and move there what was written meanwhile;
-    raises OSError.
+    """Give a directory its claimed workspace; return the new place.
 
-    by: `commit` or `person`.
+    What was written meanwhile is moved there.  by: `commit` or `person`.  Raises OSError.
     """
     new = _named(place, place.claimed)
     writer.join_workspace(place, new)
@@ -128,8 +140,9 @@ def believe(place: Place, by: str, now: float) -> Place:
 
 
 def _renamed(place: Place, now: float) -> Place:
-    """Move a workspace, its receipts, approvals and derived files to the name that its remote gives
-    it; raises OSError.
+    """Rename a workspace after its remote; return the new place.
+
+    With its receipts, approvals and derived files.  Raises OSError.
     """
     new = _named(place, place.due)
     writer.rename_workspace(place, new)
@@ -146,8 +159,9 @@ def _named(place: Place, key: str) -> Place:
 
 
 def _approve(place: Place, new: Place, now: float) -> None:
-    """Take the approvals of a workspace over to its new name, as far as the ledger can be
-    written.
+    """Copy a workspace's approvals to its new name.
+
+    As far as the ledger can be written.
     """
     try:
         renamed = {place.key: new.key, approvals.SCRIPT + place.key: approvals.SCRIPT + new.key}
@@ -174,11 +188,11 @@ def _unproved(place: Place) -> Place:
 
 
 def _is_proved(place: Place) -> bool:
-    """Tell whether this repository holds a commit that the claimed workspace knows, or that a path
-    seen with it has now.
+    """Tell whether this repository proves its claim by a commit.
 
-    A workspace from before paths were noted that knows no commit is the first one's to claim it;
-    never that of a local path.
+    A commit that the claimed workspace knows, or that a path seen with it has now.  A workspace
+    from before paths were noted that knows no commit goes to the first claimant; never that of a
+    local path.
     """
     if not layout.is_own(place.root, place.git, place.anchor):
         return False
@@ -211,12 +225,15 @@ def _rows(home: str) -> list[dict[str, object]]:
 
 
 def seen(home: str) -> list[str]:
-    """Return the paths that were seen with a workspace."""
+    """Return the paths seen with a workspace."""
     return [path for row in _rows(home) for path in (row.get("path"),) if isinstance(path, str)]
 
 
 def _told(private: str, most: int = READ) -> set[str]:
-    """Return the commits of a workspace's newest checkpoints, those in the archive too."""
+    """Return the commits of a workspace's newest checkpoints.
+
+    Archived checkpoints count too.
+    """
     found: set[str] = set()
     pages = [
         path.split("/")
@@ -235,8 +252,9 @@ def _told(private: str, most: int = READ) -> set[str]:
 
 
 def _holds(objects: Objects, prefix: str) -> bool:
-    """Tell whether a commit whose hash starts so is there, whole; a folder of objects that is a
-    link counts as none.
+    """Tell whether a repository has a commit with a hash prefix.
+
+    The commit must be readable; a folder of objects that is a link counts as none.
     """
     for hash in objects.find(prefix):
         try:

@@ -43,8 +43,9 @@ _AT = re.compile(rb'"timestamp"\s*:\s*"([0-9T:.+Z-]{10,32})"')
 
 
 class Session(NamedTuple):
-    """A session of before: its id, transcript and size as `source` counts it, its directory, its
-    first and last instant.
+    """A session from before dayleaf.
+
+    size: as `source` counts it.  began, ended: its first and last instant.
     """
 
     id: str
@@ -57,18 +58,21 @@ class Session(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """What a session would bring: how many new checkpoints, and conversations."""
+    """The expected checkpoints and conversations of a session's import."""
 
     checkpoints: int = 0
     conversations: int = 0
 
 
 class Told(NamedTuple):
-    """What became of a session.
+    """The result of a session's import.
 
-    written: the names of its records that were written.  before: it was told already.  old: an
-    earlier version told it, and it was brought up to date.  plan: what would come of it, in a dry
-    run.  skip: why it was passed over.  gone: that is its directory, which is no more.
+    written: the names of its records that were written.
+    before: it was captured already.
+    old: an earlier version captured it, and it was brought up to date.
+    plan: the expected result, in a dry run.
+    skip: why it was passed over.
+    gone: its directory, where it no longer exists.
     """
 
     session: Session
@@ -82,9 +86,13 @@ class Told(NamedTuple):
 
 
 class Page(NamedTuple):
-    """A checkpoint of a session that is there: its name ("" in the archive), the last instant it
-    tells, when its file was changed, whether it is dayleaf's own, and whether it names a
-    conversation.
+    """An existing checkpoint of a session.
+
+    name: "" in the archive.
+    until: the instant of its last entry.
+    changed: its file's mtime.
+    auto: whether dayleaf wrote it.
+    whole: whether it names a conversation.
     """
 
     name: str
@@ -95,8 +103,9 @@ class Page(NamedTuple):
 
 
 class Old(NamedTuple):
-    """What an earlier version told of a session: its checkpoints by time, the state's first line
-    and when that was saved.
+    """An earlier version's capture of a session.
+
+    pages: its checkpoints by time.  state: the state's first line.  saved: the state's mtime.
     """
 
     pages: tuple[Page, ...]
@@ -104,13 +113,14 @@ class Old(NamedTuple):
     saved: float
 
     def untouched(self, page: Page) -> bool:
-        """Tell whether a checkpoint is as it was written."""
+        """Tell whether a checkpoint is unchanged since it was written."""
         return bool(page.name) and page.auto and page.changed <= self.saved + SLACK
 
 
 class Workspace:
-    """A workspace that sessions go to: its place and settings, its checkpoints by session, and what
-    a dry run has read.
+    """A workspace that receives sessions.
+
+    Its place and settings, its checkpoints by session, and the entries that a dry run has read.
     """
 
     def __init__(self, place: layout.Place, settings: config.Config):
@@ -119,7 +129,10 @@ class Workspace:
         self._files: dict[str, list[tuple[str, str]]] | None = None
 
     def pages(self, session: str) -> list[Page]:
-        """Return a session's checkpoints, the archived ones too, in the order of what they tell."""
+        """Return a session's checkpoints in order, archived checkpoints too.
+
+        In the order of their last entries.
+        """
         if self._files is None:
             self._files = {}
             for folder, prefix in (
@@ -136,7 +149,10 @@ class Workspace:
         return sorted((page for page in found if page), key=lambda page: (page.until, page.name))
 
     def _note(self, path: str, name: str) -> None:
-        """Note whose checkpoint a file is; most are never looked at again."""
+        """Note the session of a checkpoint's file.
+
+        Most are never looked at again.
+        """
         with contextlib.suppress(OSError):
             said = _OF.search(files.read(path, HEAD, follow=False))
             if said and self._files is not None:
@@ -162,11 +178,10 @@ def _page(path: str, name: str) -> Page | None:
 
 
 def sessions(env: dict[str, str]) -> Iterator[Session | Skip]:
-    """Yield the sessions whose transcripts the host has, and those that cannot be read; subagents
-    belong to theirs.
+    """Yield the sessions of the host, and unreadable ones as Skip.
 
-    The folder is listed here, so its links are its owner's: they are followed to what is this
-    user's own, once each.
+    Subagents belong to their sessions.  The folder is listed here, so its links are its owner's:
+    they are followed to files of this user, once each.
     """
     root, seen = transcript.host(env) + "/projects", set()
     for folder in names(root):
@@ -199,13 +214,13 @@ def _session(path: str, name: str) -> Session | Skip:
 def chosen(
     found: list[Session], place: layout.Place | None, env: dict[str, str], since: float
 ) -> list[Session]:
-    """Return the sessions to be told, the newest first.
+    """Return the sessions to import, the newest first.
 
-    A fork and a copy take history along, so they are told in order of time, after the session that
-    it is of; of the same session under two names its own first.
+    A fork and a copy take history along, so they follow the session that they are of.
 
-    place: only those of its workspace; None for all.  since: only those that ended at that instant
-    or later.
+    Of the same session under two names its own first.
+    place: only sessions of its workspace; None for all.
+    since: only sessions that ended at that instant or later.
     """
     keys: dict[str, str] = {}
     for session in found:
@@ -220,9 +235,7 @@ def chosen(
 
 
 def families(wanted: list[Session]) -> list[list[Session]]:
-    """Return groups of sessions of which one may hold history of another, each in the order
-    given.
-    """
+    """Return groups of sessions that may share history, in their order."""
     of: dict[str, list[Session]] = {}
     groups: list[list[Session]] = []
     for session in wanted:
@@ -246,9 +259,7 @@ def _kin(session: Session) -> tuple[str, str]:
 
 
 def untold(wanted: list[Session], env: dict[str, str], now: float) -> list[Told]:
-    """Look, without reading any, at what an import would do with sessions: those to be read, and
-    those that are passed over.
-    """
+    """Return what an import would do with sessions, without reading any."""
     spaces: dict[str, Workspace] = {}
     return [
         _passed_over(session, spaces, env, now, dry=True)
@@ -264,10 +275,11 @@ def tell(
     dry: bool = False,
     done: Callable[[int, int], None] | None = None,
 ) -> Iterator[Told]:
-    """Write the checkpoints of sessions, one after the other, and yield what became of each.
+    """Write the checkpoints of sessions; yield the result of each.
 
-    now: seconds since the epoch.  dry: read all the same, and write nothing.  done: told the bytes
-    dealt with, and how many of these were read.
+    now: seconds since the epoch.
+    dry: read all the same, and write nothing.
+    done: called with the bytes dealt with, and the bytes read of these.
     """
     places: dict[str, Workspace] = {}
     total = read = 0
@@ -300,8 +312,9 @@ def _told(
 def _passed_over(
     session: Session, places: dict[str, Workspace], env: dict[str, str], now: float, dry: bool
 ) -> Told | None:
-    """Return what is said of a session that is not to be read; None where it is, and then its
-    workspace is known.
+    """Return why a session is not read; None where it is.
+
+    Its workspace is known then.
     """
     if not files.is_folder(session.directory):
         return _skipped(
@@ -339,7 +352,10 @@ def _skipped(session: Session, place: layout.Place | None, reason: str, remedy: 
 
 
 def told_before(space: Workspace, session: Session) -> Old | None:
-    """Return what an earlier version told of a session; None where none did, or this one did."""
+    """Return an earlier version's capture of a session, or None.
+
+    None too where this version has captured it.
+    """
     path = space.place.cache + "/sessions/" + session.id + ".json"
     state = progress.head(path, before=True)
     try:
@@ -357,9 +373,10 @@ def told_before(space: Workspace, session: Session) -> Old | None:
 def write(
     space: Workspace, env: dict[str, str], now: float, session: Session, old: Old | None = None
 ) -> Told:
-    """Write the checkpoints of one session, a stretch each; raises OSError, StoreError.
+    """Write the checkpoints of a session, one for each stretch.
 
-    old: what an earlier version told of it; that is brought up to date first.
+    old: an earlier version's capture, which is brought up to date first.
+    Raises OSError, StoreError.
     """
     place, known = space.place, old is not None
     written: dict[str, None] = {}
@@ -394,8 +411,9 @@ def write(
 
 
 def _seams(session: Session) -> list[Stop]:
-    """Return where the stretches of a session end; no other agent tells which branch was checked
-    out when.
+    """Return the ends of a session's stretches.
+
+    Other agents do not tell which branch was checked out when.
     """
     stops = session.source.compactions(session.path)
     return (
@@ -406,11 +424,10 @@ def _seams(session: Session) -> list[Stop]:
 
 
 def upgrade(session: Session, old: Old, capture: Capture) -> None:
-    """Tell again what an earlier version told of a session, as far as it did; raises OSError,
-    StoreError.
+    """Capture again the part of a session captured by an earlier version.
 
     The state becomes one of this version at the end: a run that is cut short begins again, and what
-    it wrote is left as it is.
+    it wrote is left as it is.  Raises OSError, StoreError.
     """
     state, path = capture.state, capture.state.path
     state.path, state.since = path + ".new", ""  # what is saved on the way
@@ -425,8 +442,9 @@ def upgrade(session: Session, old: Old, capture: Capture) -> None:
 
 
 def stretches(session: Session, old: Old) -> list[tuple[Stop, Page | None]]:
-    """Return where the stretches ended that an earlier version told, and the checkpoint of each or
-    None; raises OSError.
+    """Return (end, checkpoint or None) of each earlier captured stretch.
+
+    Raises OSError.
     """
     ends = _ends(session.path, [page.until for page in old.pages])
     # what was read and not written is told as new
@@ -451,8 +469,9 @@ def stretches(session: Session, old: Old) -> list[tuple[Stop, Page | None]]:
 
 
 def _unended(session: Session) -> int:
-    """Return where the last line of a transcript begins if it has no end, else the transcript's
-    end; raises OSError.
+    """Return the start of an unended last line.
+
+    Of a transcript; the transcript's end where its last line is whole.  Raises OSError.
     """
     start = max(0, session.size - transcript.LONGEST)
     with os.fdopen(files.open_read(session.path, follow=False), "rb") as file:
@@ -461,8 +480,9 @@ def _unended(session: Session) -> int:
 
 
 def _ends(path: str, untils: list[str]) -> dict[str, int]:
-    """Return for each instant where the first entry of a transcript begins that is later; raises
-    OSError.
+    """Return the offset of the first entry after each instant.
+
+    Raises OSError.
     """
     left, offset = sorted(set(untils)), 0
     ends: dict[str, int] = {}
@@ -479,7 +499,7 @@ def _ends(path: str, untils: list[str]) -> dict[str, int]:
 
 
 def _instant(line: bytes) -> str:
-    """Return the instant of a line that is an entry, "" of any other."""
+    """Return the instant of an entry's line, "" of any other."""
     try:
         row = json.loads(line)
     except ValueError:
@@ -495,8 +515,9 @@ def _instant(line: bytes) -> str:
 def rehearse(
     space: Workspace, env: dict[str, str], now: float, session: Session, old: Old | None = None
 ) -> Told:
-    """Read a session as `write` does and say what would come of it; nothing is written; raises
-    OSError.
+    """Return the result of `write` without writing.
+
+    Raises OSError.
     """
     capture = Capture(
         space.place,

@@ -34,9 +34,13 @@ NARROW, WIDE = (200, 2 << 20), (4000, 24 << 20)  # files and bytes of a tree tha
 
 
 class Claim(NamedTuple):
-    """kind: file | symbol | commit.  name: as written.  stands: None where that cannot be said.
-    reason: of one that is gone, a short sentence.  path: the file that decides, relative to the
-    checkout, or "".
+    """A file, symbol or commit that a record names.
+
+    kind: file | symbol | commit.
+    name: as written.
+    stands: None where unknown.
+    reason: why it is gone, a short sentence.
+    path: the file that decides, relative to the checkout, or "".
     """
 
     kind: str
@@ -47,7 +51,7 @@ class Claim(NamedTuple):
 
 
 class Claims(NamedTuple):
-    """What a record names, each once, and the verdict."""
+    """The claims of a record, each once, and the verdict."""
 
     claims: Tuple[Claim, ...]
     state: str
@@ -59,29 +63,30 @@ class Claims(NamedTuple):
 
 
 def check(record: Record, root: str, git: str) -> Claims:
-    """Check what one record names; see Checkout."""
+    """Check the mentions of one record; see Checkout."""
     with Checkout(root, git) as checkout:
         return checkout.check(record)
 
 
 def at(place: Place) -> Checkout:
-    """Return the checkout of a place, with what the worker found out about it."""
+    """Return the checkout of a place with the worker's marks."""
     return Checkout(place.root, place.git, known=indexview.marks(place))
 
 
 def _ahead(body: str) -> str:
-    """Return what a captured checkpoint says under Next and Open."""
+    """Return the lines of a checkpoint under Next and Open."""
     found = sections.outline(body)
     return "\n".join(sections.text(body, one) for one in found if one.path in ("Next", "Open"))
 
 
 class Checkout:
-    """A working tree that records are checked against, with what was read of it; use it as a
-    context manager.
+    """A working tree against which records are checked.
 
-    root: the checkout, "" where there is none.  git: its git directory, "" for none.  most: the
-    files and bytes up to which the whole tree is searched for symbols that are said to be in no
-    file.  known: the worker's marks, for those of a larger tree.
+    Use it as a context manager.
+    root: the checkout, "" where there is none.
+    git: its git directory, "" for none.
+    most: the files and bytes up to which the whole tree is searched for symbols without a file.
+    known: the worker's marks, for symbols of a larger tree.
     """
 
     def __init__(
@@ -111,8 +116,10 @@ class Checkout:
         self.objects.close()
 
     def check(self, record: Record) -> Claims:
-        """Check the files, symbols and commits that a record names; one for all projects is
-        UNKNOWN, and so is a conversation, which tells what was said then.
+        """Check the files, symbols and commits that a record names.
+
+        A record for all projects is UNKNOWN, and so is a conversation, which tells what was said
+        then.
         """
         if not self.root or record.tier == GLOBAL or record.kind == "conversation":
             return Claims((), UNKNOWN)
@@ -143,7 +150,9 @@ class Checkout:
         return list(found.values())
 
     def _file(self, said: str, listed: bool, then: _Then) -> Claim:
-        """Check one path; None for one outside the checkout, or one that prose may have made up or
+        """Check a path named by a record.
+
+        `stands` is None for a path outside the checkout, or one that prose may have made up or
         shortened.
         """
         path = self.relative(said)
@@ -169,7 +178,7 @@ class Checkout:
         )
 
     def relative(self, said: str) -> str:
-        """Return a path relative to the checkout, "" for one that leads out of it."""
+        """Return a path relative to the checkout, "" outside."""
         path = said.replace("\\", "/")
         path = path[2:] if path.startswith("./") else path
         if path.startswith("/"):
@@ -188,8 +197,9 @@ class Checkout:
         )
 
     def _inside(self, path: str) -> bool:
-        """Tell whether a path of the checkout leads to nowhere else; asked once for each folder,
-        unless the path is a link.
+        """Tell whether a path, links resolved, stays in the checkout.
+
+        Asked once for each folder, unless the path is a link.
         """
         whole = self.root + "/" + path
         folder = whole.rpartition("/")[0]
@@ -202,8 +212,9 @@ class Checkout:
         return bool(slash) and files.is_folder(self.root + "/" + first)
 
     def _moved(self, path: str, before: Optional[Entry]) -> str:
-        """Return where a file went: the same content, else the only file of its name that was not
-        there before, else "".
+        """Return the new path of a moved file, or "".
+
+        The same content, else the only file of its name that was not there before.
         """
         base = "/" + path.rpartition("/")[2]
         same = [
@@ -246,8 +257,9 @@ class Checkout:
         return Claim("symbol", symbol.name, True if now else None, path=path)
 
     def _anywhere(self, symbol: Symbol, near: List[str], then: _Then) -> Claim:
-        """Check a symbol that is said to be in no file: in the files that the record names, then in
-        the whole tree.
+        """Check a symbol without a file in the whole tree.
+
+        In the files that the record names first.
         """
         most = mentions.most(symbol.name)
         for path in near:
@@ -270,7 +282,10 @@ class Checkout:
         return Claim("symbol", symbol.name, True if now else None)
 
     def _level(self, name: str) -> Optional[int]:
-        """Return how surely the tree holds a symbol, None where it is too large to tell."""
+        """Return the best level of a symbol in the tree.
+
+        None where the tree is too large to tell.
+        """
         if name not in self._levels:
             corpus = self.corpus()
             self._levels[name] = None if corpus is None else _most(corpus, name)
@@ -278,7 +293,7 @@ class Checkout:
 
     @property
     def tracked(self) -> Tracked:
-        """What git tracks here."""
+        """The files tracked by git."""
         if self._tracked is None:
             from memory.project import gitindex
 
@@ -287,7 +302,7 @@ class Checkout:
 
     @property
     def log(self) -> Tuple[List[float], List[str]]:
-        """Where HEAD was, and when."""
+        """The times and hashes of HEAD's moves."""
         if self._log is None:
             from memory.project import gitindex
 
@@ -295,8 +310,9 @@ class Checkout:
         return self._log
 
     def source(self, path: str) -> Optional[str]:
-        """Return the text of a file of the checkout, None where it is none, too large, or a link
-        out of it.
+        """Return the text of a file of the checkout, or None.
+
+        None where it is no file, too large, or a link out of the checkout.
         """
         if path not in self._sources:
             whole = self.root + "/" + path
@@ -310,8 +326,9 @@ class Checkout:
         return self._sources[path]
 
     def corpus(self) -> Optional[Dict[str, str]]:
-        """Return the tracked texts by path, None where they are too many or too long, or not all of
-        them are known.
+        """Return the tracked texts by path, or None.
+
+        None where they are too many or too long, or not all known.
         """
         if self._corpus is None and not self._left_out:
             from memory.project import gitindex
@@ -334,8 +351,9 @@ class Checkout:
         return None if self._left_out else self._corpus
 
     def changed(self, commit: str) -> Optional[Dict[str, str]]:
-        """Return the texts of a commit that the index does not hold, by path; None where they are
-        too many, or not there.
+        """Return a commit's texts that are not in the index.
+
+        By path; None where they are too many, or not there.
         """
         if commit not in self._changed:
             here = frozenset(self.tracked.hashes.values())
@@ -354,7 +372,10 @@ class Checkout:
         return self._changed[commit]
 
     def blob(self, hash: str) -> str:
-        """Return the text of an object, "" for what is no text; raises Missing."""
+        """Return the text of a git object, "" for binary.
+
+        Raises Missing.
+        """
         if hash not in self._blobs:
             text = _text(self.objects.read(hash)[1]) or ""
             self._kept += len(text)
@@ -380,8 +401,9 @@ class Checkout:
 
 
 class _Then:
-    """What the repository held when a record was written: at its commit, and where HEAD was and
-    went next.
+    """The repository's state when a record was written.
+
+    At the record's commit, and at HEAD's positions before and after that time.
     """
 
     def __init__(self, checkout: Checkout, record: Record):
@@ -390,7 +412,7 @@ class _Then:
 
     @property
     def commits(self) -> List[str]:
-        """The hashes of then, three at most."""
+        """The commits at that time, three at most."""
         if self._commits is None:
             own, checkout = mentions.own_commit(self.record), self.checkout
             found = checkout.objects.find(own) if own else []
@@ -403,7 +425,10 @@ class _Then:
         return self._commits
 
     def entry(self, path: str) -> Tuple[bool, Optional[Entry]]:
-        """Return (whether a commit of then can be read, the row of a path in one)."""
+        """Return (whether a commit is readable, the path's row or None).
+
+        In the commits of then.
+        """
         known = False
         for commit in self.commits:
             try:
@@ -416,7 +441,10 @@ class _Then:
         return known, None
 
     def level(self, name: str, path: str) -> Optional[int]:
-        """Return how surely a file of then held a symbol, None where that cannot be read."""
+        """Return the best level of a symbol in an earlier file.
+
+        None where that cannot be read.
+        """
         best: Optional[int] = None
         for commit in self.commits:
             try:
@@ -428,8 +456,9 @@ class _Then:
         return best
 
     def anywhere(self, name: str) -> Optional[int]:
-        """Return how surely the tree of then held a symbol in a file that has changed since, None
-        where that cannot be read.
+        """Return the best level of a symbol in the earlier tree.
+
+        In a file that has changed since; None where that cannot be read.
         """
         best: Optional[int] = None
         for texts in map(self.checkout.changed, self.commits):
@@ -439,14 +468,14 @@ class _Then:
 
 
 def _text(data: Optional[bytes]) -> Optional[str]:
-    """Decode a source; None for what is too large or no text."""
+    """Decode a source, None for a large file or binary."""
     if data is None or len(data) > SOURCE_LIMIT or b"\0" in data[:8000]:
         return None
     return data.decode("utf-8", "replace")
 
 
 def _most(texts: Dict[str, str], name: str) -> int:
-    """Return how surely any of several texts holds a symbol."""
+    """Return the best level of a symbol in several texts."""
     best, parts, most = ABSENT, mentions.parts_of(name), mentions.most(name)
     for path, text in texts.items():
         if parts[-1] in text and (best < DEFINED or parts[-2] in text):

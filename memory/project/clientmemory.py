@@ -40,8 +40,9 @@ _POINTS = re.compile(r"\]\([^)]{1,160}\.md\)|\[\[[^\]]{1,160}\]\]")
 
 
 class Section(NamedTuple):
-    """A part of a file that stands on its own: the headings above it, and its text with the last
-    one.
+    """A part of a file that stands on its own.
+
+    path: the headings above it.  text: with the last heading.
     """
 
     path: Tuple[str, ...]
@@ -49,8 +50,9 @@ class Section(NamedTuple):
 
 
 def memory_folder(place: Place, env: Dict[str, str]) -> str:
-    """Return the directory of the client's auto memory of a workspace, whether or not it is
-    there.
+    """Return the directory of the client's auto memory of a workspace.
+
+    Whether or not it exists.
     """
     common = layout.common_git(place.git) if place.git else ""
     main = common[:-5] if common.endswith("/.git") else place.root
@@ -65,14 +67,20 @@ def memory_folder(place: Place, env: Dict[str, str]) -> str:
 
 
 def memories(folder: str) -> Tuple[List[Source], List[Skip]]:
-    """Return the files of an auto memory; none where there is no such directory."""
+    """Return the files of an auto memory, and the skipped.
+
+    Empty where there is no such directory.
+    """
     if not files.is_folder(folder):
         return [], []
     return otherfiles.split(otherfiles.below(folder, lambda name: name.endswith(".md")))
 
 
 def memory_pieces(found: List[Source], place: Place, tier: str) -> Iterator[Union[Piece, Skip]]:
-    """Yield the notes of an auto memory.  tier: of the records."""
+    """Yield the notes of an auto memory.
+
+    tier: of the records.
+    """
     for source in found:
         data = otherfiles.read(source)
         if isinstance(data, Skip):
@@ -146,8 +154,9 @@ def _section_title(part: Section, source: Source) -> str:
 
 
 def sections(body: str) -> List[Section]:
-    """Take a text apart by its headings, down to the third level: what is too short to stand alone
-    stays with what is above.
+    """Cut a text at its headings, down to the third level.
+
+    A section too short to stand alone stays with the section above.
     """
     made: List[Section] = []
     path: List[str] = []
@@ -173,8 +182,9 @@ def sections(body: str) -> List[Section]:
 
 
 def rule_files(place: Place, env: Dict[str, str]) -> Tuple[List[Source], List[Skip]]:
-    """Return the CLAUDE.md files and rules of a project, with what they import; outside git those
-    of the directory alone.
+    """Return the CLAUDE.md files and rules of a project, with imports.
+
+    And the skipped.  Outside git the files of the directory alone.
     """
     root = place.root
     if place.git:
@@ -198,7 +208,10 @@ def rule_files(place: Place, env: Dict[str, str]) -> Tuple[List[Source], List[Sk
 
 
 def user_files(env: Dict[str, str]) -> Tuple[List[Source], List[Skip]]:
-    """Return the user's own CLAUDE.md, with what it imports."""
+    """Return the user's own CLAUDE.md with its imports.
+
+    And the skipped files.
+    """
     path = transcript.host(env) + "/CLAUDE.md"
     skipped: List[Skip] = []
     return _with_imports(
@@ -235,10 +248,10 @@ def _add(
     skipped: List[Skip],
     depth: int,
 ) -> None:
-    """Add a file and what it imports, each once.
+    """Add a file and its imports, each once.
 
     within: the directory that holds all that a project's files may import: a cloned repository must
-    not read a key of the user's; "" for the user's own files.
+        not read a key of the user's; "" for the user's own files.
     """
     real = files.real(source.path)
     if real in every:
@@ -269,7 +282,7 @@ def _add(
 
 
 def _imported(text: str) -> List[str]:
-    """Return the paths that a text imports, outside code."""
+    """Return the paths imported by a text, outside code."""
     found: List[str] = []
     for line, code in coded(text.split("\n")):
         if not code:
@@ -278,7 +291,10 @@ def _imported(text: str) -> List[str]:
 
 
 def rule_pieces(found: List[Source], place: Place, tier: str) -> Iterator[Union[Piece, Skip]]:
-    """Yield the sections of CLAUDE.md files.  tier: of the records."""
+    """Yield the sections of CLAUDE.md files.
+
+    tier: of the records.
+    """
     for source in found:
         data = otherfiles.read(source)
         if isinstance(data, Skip):

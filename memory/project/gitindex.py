@@ -18,9 +18,11 @@ _LINK, _SPARSE = b"link", b"sdir"
 
 
 class Tracked(NamedTuple):
-    """hashes: path -> hash (40 hex digits) of each tracked file.  away: those that a sparse
-    checkout leaves out of the working tree.  whole: whether these are all that git tracks, and all
-    are in the working tree.
+    """The files tracked by git in a checkout.
+
+    hashes: path -> hash (40 hex digits) of each tracked file.
+    away: files that a sparse checkout leaves out of the working tree.
+    whole: whether these are all that git tracks, and all are in the working tree.
     """
 
     hashes: Dict[str, str]
@@ -54,7 +56,10 @@ def read(git: str) -> Tracked:
 
 
 def count(git: str) -> int:
-    """Return how many entries a checkout's index has, 0 where it cannot be read."""
+    """Return the number of entries in a checkout's index.
+
+    0 where it cannot be read.
+    """
     try:
         head = files.read(git + "/index", 12, follow=False) if git else b""
     except OSError:
@@ -63,9 +68,9 @@ def count(git: str) -> int:
 
 
 def _entries(data: bytes, version: int, count: int) -> Tuple[Dict[str, str], List[str], int]:
-    """Return (path -> hash of regular files, those left out, where the extensions start).
+    """Return (path -> hash, paths left out, offset of the extensions).
 
-    Raises IndexError or ValueError where it is damaged.
+    Of regular files.  Raises IndexError or ValueError where the index is damaged.
     """
     found: Dict[str, str] = {}
     away: List[str] = []
@@ -94,7 +99,10 @@ def _entries(data: bytes, version: int, count: int) -> Tuple[Dict[str, str], Lis
 
 
 def _is_whole(data: bytes, at: int) -> bool:
-    """Look through the extensions: none may say that entries stand elsewhere."""
+    """Tell whether the index holds all entries itself.
+
+    An extension may say that entries are elsewhere.
+    """
     while at + 8 <= len(data) - 20:
         if data[at : at + 4] in (_LINK, _SPARSE):
             return False
@@ -103,11 +111,11 @@ def _is_whole(data: bytes, at: int) -> bool:
 
 
 def heads(git: str) -> Tuple[List[float], List[str]]:
-    """Return (seconds since the epoch, hashes) of what HEAD was moved to, oldest first, from its
-    log.
+    """Return (times, hashes) of HEAD's moves, oldest first.
 
-    git: a checkout's git directory.  Empty where there is no log; lines out of order in time are
-    taken as they come.
+    From its log; times in seconds since the epoch.
+    git: a checkout's git directory.
+    Empty where there is no log; lines out of order in time are taken as they come.
     """
     path = git + "/logs/HEAD"
     try:
@@ -130,10 +138,9 @@ def heads(git: str) -> Tuple[List[float], List[str]]:
 
 
 def around(log: Tuple[List[float], List[str]], when: float) -> List[str]:
-    """Return the hash that HEAD had at an instant and the one that it was moved to next, as far as
-    the log tells.
+    """Return HEAD's hashes at an instant and after its next move.
 
-    log: what `heads` returned.  when: seconds since the epoch.
+    As far as the log tells.  log: from `heads`.  when: seconds since the epoch.
     """
     at = bisect_right(log[0], when)
     return log[1][max(at - 1, 0) : at + 1] if at else []

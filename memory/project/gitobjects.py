@@ -26,12 +26,13 @@ _TREE = 0o040000
 
 
 class Missing(Exception):
-    """An object is not there, or cannot be read within the bounds."""
+    """A git object is absent or cannot be read within the bounds."""
 
 
 def _sha1(head: bytes, data: bytes) -> str:
-    """Return the SHA-1 of an object, without the 0.4 of a bare start that `hashlib` costs where it
-    can be had so.
+    """Return the SHA-1 of an object.
+
+    Without `hashlib` where possible, whose import costs 0.4 of a bare start.
     """
     try:
         from _sha1 import sha1 as digest  # type: ignore[import-not-found]
@@ -44,7 +45,7 @@ def _sha1(head: bytes, data: bytes) -> str:
 
 
 class _Pack:
-    """One pack: its index and, once needed, its data, both as open files."""
+    """A pack: its index and, once needed, its data, as open files."""
 
     def __init__(self, path: str):
         self.path, self.data = path, -1
@@ -66,8 +67,9 @@ class _Pack:
                 files.posix.close(fd)
 
     def find(self, prefix: str) -> List[Tuple[str, int]]:
-        """Return (hash, its place in the index) of the objects, two at most, whose hash starts with
-        hex digits.
+        """Return (hash, position in the index) of objects with a prefix.
+
+        Two at most.  prefix: hex digits.
         """
         first = int(prefix[:2], 16)
         low, high = self.fan[first - 1] if first else 0, self.fan[first]
@@ -83,7 +85,7 @@ class _Pack:
         return [pair for pair in pairs if pair[0].startswith(prefix)]
 
     def offset(self, number: int) -> int:
-        """Return where the object of a place in the index starts in the data."""
+        """Return the data offset of an object by its index position."""
         at = int.from_bytes(files.read_at(self.fd, 4, 1032 + 24 * self.count + 4 * number), "big")
         if at < 1 << 31:
             return at
@@ -92,7 +94,7 @@ class _Pack:
         )
 
     def entry(self, at: int) -> Tuple[int, int, bytes, int]:
-        """Return (type, size, some bytes from there, where in them the content starts)."""
+        """Return (type, size, bytes at an offset, start of the content)."""
         if self.data < 0:
             self.data = files.open_read(self.path + ".pack", follow=False)
         piece = files.read_at(self.data, 4096, at)
@@ -103,7 +105,10 @@ class _Pack:
         return piece[0] >> 4 & 7, size, piece, used
 
     def inflate(self, at: int, size: int, piece: bytes) -> bytes:
-        """Inflate an object's bytes.  at: where `piece`, the compressed start, ends in the data."""
+        """Inflate an object's bytes.
+
+        at: where `piece`, the compressed start, ends in the data.
+        """
         if size > OBJECT_LIMIT:
             raise Missing
         engine = zlib.decompressobj()
@@ -129,9 +134,9 @@ class Entry(NamedTuple):
 
 
 class Objects:
-    """The objects of one repository, open for reading; use it as a context manager.
+    """The objects of a repository, open for reading.
 
-    git: a checkout's git directory, "" for none.
+    Use it as a context manager.  git: a checkout's git directory, "" for none.
     """
 
     def __init__(self, git: str):
@@ -150,7 +155,7 @@ class Objects:
         self.close()
 
     def close(self) -> None:
-        """Close what is open; the reader may be used again."""
+        """Close the open files; the reader may be used again."""
         for pack in self._packs or ():
             pack.close()
         self._packs = None
@@ -158,14 +163,18 @@ class Objects:
 
     @property
     def complete(self) -> bool:
-        """Whether an object that is not found is not in the repository: false for shallow and
-        partial clones, alternates, SHA-256 and packs that cannot be read.
+        """Whether the repository holds all of its objects here.
+
+        False for shallow and partial clones, alternates, SHA-256 and unreadable packs.
         """
         self._opened()
         return self._whole
 
     def find(self, prefix: str) -> List[str]:
-        """Return the hashes, two at most, that start with 4 to 40 hex digits."""
+        """Return the hashes, two at most, with a prefix.
+
+        prefix: 4 to 40 hex digits.
+        """
         found: Set[str] = set()
         for pack in self._opened():
             found.update(hash for hash, _ in pack.find(prefix))
@@ -179,8 +188,9 @@ class Objects:
         return sorted(found)[:2]
 
     def read(self, hash: str) -> Tuple[str, bytes]:
-        """Return (type, content) of an object by its whole hash, which its content is checked
-        against; raises Missing.
+        """Return (type, content) of an object by its whole hash.
+
+        The content is checked against the hash.  Raises Missing.
         """
         try:
             kind, data = self._found(hash)
@@ -198,14 +208,20 @@ class Objects:
         return self._loose(hash)
 
     def tree_of(self, commit: str) -> str:
-        """Return the hash of a commit's tree; raises Missing."""
+        """Return the hash of a commit's tree.
+
+        Raises Missing.
+        """
         kind, data = self.read(commit)
         if kind != "commit" or data[:5] != b"tree ":
             raise Missing
         return data[5:45].decode("ascii", "replace")
 
     def entry(self, commit: str, path: str) -> Optional[Entry]:
-        """Return the row of a path in a commit's tree, None where it has none; raises Missing."""
+        """Return the row of a path in a commit, or None.
+
+        Raises Missing.
+        """
         found: Optional[Entry] = Entry(_TREE, self.tree_of(commit))
         for part in path.encode("utf-8", "surrogateescape").split(b"/"):
             if found is None or found.mode != _TREE:
@@ -214,7 +230,10 @@ class Objects:
         return found
 
     def rows(self, tree: str) -> Dict[bytes, Entry]:
-        """Return the rows of a tree by name; raises Missing."""
+        """Return the rows of a tree by name.
+
+        Raises Missing.
+        """
         if tree in self._trees:
             return self._trees[tree]
         kind, data = self.read(tree)
@@ -233,7 +252,10 @@ class Objects:
         return found
 
     def walk(self, commit: str) -> Iterator[Tuple[str, str]]:
-        """Yield (path, hash) of every file of a commit, at most TREE_ENTRIES; raises Missing."""
+        """Yield (path, hash) of every file of a commit.
+
+        Raises Missing, also for more than TREE_ENTRIES.
+        """
         stack, seen = [("", self.tree_of(commit))], 0
         while stack:
             prefix, tree = stack.pop()
@@ -248,7 +270,10 @@ class Objects:
                     yield path, row.hash
 
     def _opened(self) -> List[_Pack]:
-        """Open the indexes of all packs, once, and see whether the repository is whole."""
+        """Open the indexes of all packs once.
+
+        And find out whether the repository is whole.
+        """
         if self._packs is not None:
             return self._packs
         self._packs = []
@@ -274,7 +299,7 @@ class Objects:
             return []
 
     def _is_partial(self, names: List[str]) -> bool:
-        """Tell whether objects may live elsewhere, or have hashes of another kind."""
+        """Tell whether objects may be elsewhere or use another hash."""
         if any(name.endswith(".promisor") for name in names):
             return True
         if any(
@@ -329,7 +354,10 @@ class Objects:
         return name, data
 
     def _keep_base(self, pack: _Pack, at: int, kind: str, data: bytes) -> None:
-        """Keep an object that others may be deltas of: a history of one file is a chain of them."""
+        """Cache an object that may be a delta's base.
+
+        A history of one file is a chain of deltas.
+        """
         self._bases_size += len(data)
         if self._bases_size > KEPT_BYTES:
             self._bases.clear()
@@ -338,7 +366,10 @@ class Objects:
 
 
 def offset(piece: bytes, used: int) -> Tuple[int, int]:
-    """Read a number as git writes offsets, 7 bits a byte; returns it and where it ends."""
+    """Read a number in git's offset encoding, 7 bits a byte.
+
+    Returns (number, index behind it).
+    """
     found = piece[used] & 127
     while piece[used] & 128:
         used += 1
@@ -357,7 +388,10 @@ def _size(delta: bytes, at: int) -> Tuple[int, int]:
 
 
 def _patched(base: bytes, delta: bytes) -> bytes:
-    """Apply a delta; raises Missing where it does not fit its base."""
+    """Apply a delta to its base.
+
+    Raises Missing where they do not fit.
+    """
     before, at = _size(delta, 0)
     after, at = _size(delta, at)
     out: List[bytes] = []

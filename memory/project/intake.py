@@ -34,7 +34,10 @@ Key = Tuple[str, str]  # path and part of an origin
 
 
 class Draft(NamedTuple):
-    """A record as its source says it; `extra` is more of its frontmatter."""
+    """A record as read from its source.
+
+    extra: more of its frontmatter.
+    """
 
     kind: str
     title: str
@@ -46,11 +49,14 @@ class Draft(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """What one record is made of.
+    """The source of one record.
 
-    key: path and part.  shown: the path for messages.  checksum: of the source.  draft: makes the
-    record, where it has to be written, or says why not.  versions: those that the record must have
-    at least, whether or not its source has changed.
+    key: path and part.
+    shown: the path for messages.
+    checksum: of the source.
+    draft: makes the record, where it has to be written, or says why not.
+    versions: the versions that the record must have at least, whether or not its source has
+        changed.
     """
 
     key: Key
@@ -61,8 +67,11 @@ class Piece(NamedTuple):
 
 
 class Standing(NamedTuple):
-    """A record that came from a source: its name and id, the source's checksum, its whole origin
-    ({} where none of this kind stands), whether its body is as a machine wrote it, its versions.
+    """An existing record from a source.
+
+    checksum: the source's.
+    origin: the whole origin ({} where none of this kind stands).
+    untouched: whether its body is as a machine wrote it.
     """
 
     name: str
@@ -75,12 +84,14 @@ class Standing(NamedTuple):
 
 @dataclass
 class Result:
-    """What an import did.
+    """The result of an import.
 
-    new, changed, same: ids of records.  skipped: sources that gave none.  gone: (id, path) of
-    records whose source is no longer there.  troubled: (source, problem) of frontmatter that could
-    not be read as it stands.  private: ids of records that stand in the private tier, though
-    another one was named.  seen: the keys met.
+    new, changed, same: ids of records.
+    skipped: sources without a record.
+    gone: (id, path) of records whose source is no longer there.
+    troubled: (source, problem) of frontmatter that could not be read as it stands.
+    private: ids of records that stand in the private tier, though another was named.
+    seen: the keys met.
     """
 
     new: List[str] = field(default_factory=list)
@@ -94,13 +105,14 @@ class Result:
 
     @property
     def done(self) -> int:
-        """How many pieces were dealt with."""
+        """The number of pieces dealt with."""
         return len(self.new) + len(self.changed) + len(self.same) + len(self.skipped)
 
 
 class Shelf:
-    """What a store holds of earlier imports: by origin, by text, by a resource's path, and what was
-    forgotten.
+    """A store's records from earlier imports.
+
+    By origin, by text, by a resource's path, and the forgotten.
     """
 
     def __init__(self, store: Store, from_: str):
@@ -193,7 +205,7 @@ def bring(
 
 
 def _watched(piece: Piece, result: Result) -> Piece:
-    """Return a piece that notes the problems of its source when its record is made."""
+    """Return a piece that records its source's problems when drafted."""
 
     def draft() -> Union[Draft, Skip]:
         made = piece.draft()
@@ -213,7 +225,10 @@ def _one(
     bulk: Optional[Bulk],
     result: Result,
 ) -> None:
-    """Import one piece: new, unchanged, changed or skipped.  bulk: None writes nothing."""
+    """Import one piece: new, unchanged, changed or skipped.
+
+    bulk: None writes nothing.
+    """
     found = shelf.by_key.get(piece.key) or (
         shelf.by_path.get(piece.key[0]) if from_ == "tree" else None
     )
@@ -248,7 +263,7 @@ def _one(
 
 
 def _made(store: Store, piece: Piece, from_: str) -> Union[Skip, Tuple[Draft, writer.New]]:
-    """Compose a piece's record, or say why there is none."""
+    """Return (draft, new record) of a piece, or a Skip."""
     draft = piece.draft()
     if isinstance(draft, Skip):
         return draft
@@ -302,7 +317,7 @@ def _origin(
 def _again(
     store: Store, found: Standing, piece: Piece, from_: str, dry: bool, result: Result
 ) -> None:
-    """Deal with a source whose record stands: leave it, or change it in place."""
+    """Update an existing record from its source, or leave it."""
     wanted = (
         [*found.versions, *(one for one in piece.versions if one not in found.versions)]
         if found.origin
@@ -326,8 +341,9 @@ def _again(
 def _renewed(
     store: Store, found: Standing, piece: Piece, from_: str, dry: bool, more: Dict[str, Any]
 ) -> Optional[Skip]:
-    """Change a record as its source says, or say why it stays.  more: keys that change whatever the
-    text does.
+    """Update a record from its source, or return a Skip.
+
+    more: keys that change whatever the text does.
     """
     if found.checksum == piece.checksum:
         if not dry:
@@ -357,8 +373,9 @@ def _renewed(
 def _change(
     store: Store, found: Standing, piece: Piece, draft: Draft, from_: str, more: Dict[str, Any]
 ) -> None:
-    """Write a changed source's text and metadata into its record; a title that a person gave
-    stays.
+    """Write a changed source's text and metadata into its record.
+
+    A title that a person gave stays.
     """
     old = store.raw(found.name)
     title, body = store.cleaned([draft.title, draft.body])

@@ -144,18 +144,25 @@ _STARTS = tuple((name[:-1], tag) for name, tag in _DEPENDENCIES.items() if name.
 
 
 def around(place: Place) -> Tuple[Tag, ...]:
-    """Return the context tags of a place as its manifests and its branch are now."""
+    """Return the context tags of a place, read anew.
+
+    From its manifests and its branch.
+    """
     return context.around(place, derived(place.root))
 
 
 def remember(place: Place) -> None:
-    """Keep for the hooks what a place's manifests say now; raises OSError."""
+    """Cache a place's manifest tags for the hooks.
+
+    Raises OSError.
+    """
     context.keep(place, derived(place.root))
 
 
 def derived(root: str) -> Dict[str, str]:
-    """Return tag -> manifest (a path below `root`) of a project: the file nearest to the root that
-    names it.
+    """Return tag -> manifest (a path below `root`) of a project.
+
+    The file nearest to the root that names the tag.
     """
     found: Dict[str, str] = {}
     if not root:  # a workspace that is known by its private tier alone
@@ -167,8 +174,9 @@ def derived(root: str) -> Dict[str, str]:
 
 
 def marks(root: str) -> List[Tuple[str, int, int]]:
-    """Return (path, time in ns, size) of the manifests of a project: what differs where another one
-    may say something else.
+    """Return (path, time in ns, size) of a project's manifests.
+
+    They differ where a manifest has changed.
     """
     found = []
     for path, _, _ in islice(_manifests(root), MOST):
@@ -179,7 +187,7 @@ def marks(root: str) -> List[Tuple[str, int, int]]:
 
 
 def _tags_of(path: str, names_of: _Reader) -> List[str]:
-    """Return the tags of the dependencies that a manifest names; none where it cannot be read."""
+    """Return the tags of a manifest's dependencies, [] where unreadable."""
     try:
         text = files.read(path, LIMIT, follow=False).decode("utf-8-sig", "replace")
         names = [name.lower().replace("_", "-") for name in names_of(text)]
@@ -197,8 +205,9 @@ def _tag_of(name: str) -> str:
 
 
 def _manifests(root: str) -> Iterator[Tuple[str, Tuple[str, ...], Optional[_Reader]]]:
-    """Yield each manifest as (path, tags by its name, the reader of its dependencies), those of the
-    root first.
+    """Yield (path, tags by its name, dependency reader) of each manifest.
+
+    Manifests of the root first.
     """
     folders, at = [""], 0
     while at < len(folders) and at < MOST_FOLDERS:
@@ -221,8 +230,9 @@ def _fits(name: str, pattern: str) -> bool:
 
 
 def _listed(folder: str) -> Tuple[List[str], List[str]]:
-    """Return (files, folders that may be projects) of a folder, in order; links, hidden and derived
-    ones are left out.
+    """Return (files, folders that may be projects) of a folder.
+
+    In order; links, hidden and derived entries are left out.
     """
     names: List[str] = []
     below: List[str] = []
@@ -242,7 +252,10 @@ def _listed(folder: str) -> Tuple[List[str], List[str]]:
 
 
 def _workflows(root: str) -> Iterator[Tuple[str, Tuple[str, ...], None]]:
-    """Give the folder of GitHub's workflows, where there is one and no link on the way to it."""
+    """Yield the folder of GitHub's workflows, if any.
+
+    Without a link on the way.
+    """
     with contextlib.suppress(OSError):
         if all(
             stat.S_ISDIR(os.lstat(root + "/.github" + part).st_mode) for part in ("", "/workflows")
@@ -254,12 +267,18 @@ def _workflows(root: str) -> Iterator[Tuple[str, Tuple[str, ...], None]]:
 
 
 def _requirements(text: str) -> List[str]:
-    """Names at the beginning of lines: requirements.txt, setup.cfg, environment.yml."""
+    """Return the names at the beginning of lines.
+
+    For requirements.txt, setup.cfg, environment.yml.
+    """
     return re.findall(r"(?m)^[ \t]*(?:-[ \t]+)?([A-Za-z0-9@][\w./-]*)", text)
 
 
 def _quoted(text: str) -> List[str]:
-    """Names in quotes, without versions: setup.py, Gemfile, mix.exs, the coordinates of Gradle."""
+    """Return the names in quotes, without versions.
+
+    For setup.py, Gemfile, mix.exs, the coordinates of Gradle.
+    """
     found = re.findall(
         r"""["']([A-Za-z@][\w./-]{0,200})(?:[:\[<>=~!; ][^"'\n]{0,200})?["']""", text
     )
@@ -272,8 +291,9 @@ def _quoted(text: str) -> List[str]:
 
 
 def _toml(text: str) -> List[str]:
-    """Dependencies of pyproject.toml, Cargo.toml and Pipfile; raises ValueError for one that would
-    take minutes or gigabytes.
+    """Return the dependencies of pyproject.toml, Cargo.toml and Pipfile.
+
+    Raises ValueError for a file that would take minutes or gigabytes.
     """
     lines = text.split("\n")
     dots = max(line.count(".") for line in lines)
@@ -284,8 +304,9 @@ def _toml(text: str) -> List[str]:
 
 
 def _in_table(table: Dict[str, Any]) -> Iterator[str]:
-    """Give the requirements of the lists named after dependencies, wherever they stand, and the
-    keys of such tables.
+    """Yield the requirements in tables and lists of dependencies.
+
+    At any depth.
     """
     for key, value in table.items():
         depends = "dependenc" in key
@@ -299,7 +320,7 @@ def _in_table(table: Dict[str, Any]) -> Iterator[str]:
 
 
 def _required(listed: List[Any]) -> List[str]:
-    """Names at the beginning of requirements such as `psycopg2>=2.9`."""
+    """Return the names in requirements such as `psycopg2>=2.9`."""
     return [
         found[0]
         for item in listed
@@ -310,14 +331,14 @@ def _required(listed: List[Any]) -> List[str]:
 
 
 def _package(text: str) -> List[str]:
-    """Dependencies of package.json."""
+    """Return the dependencies of package.json."""
     return _keys(
         text, "dependencies", "devDependencies", "peerDependencies", "optionalDependencies"
     )
 
 
 def _composer(text: str) -> List[str]:
-    """Dependencies of composer.json."""
+    """Return the dependencies of composer.json."""
     return _keys(text, "require", "require-dev")
 
 
@@ -328,7 +349,7 @@ def _keys(text: str, *tables: str) -> List[str]:
 
 
 def _modules(text: str) -> List[str]:
-    """Modules that go.mod requires."""
+    """Return the modules required by go.mod."""
     words = (line.split() for line in text.split("\n"))
     named = (line[line[0] == "require" :][:2] for line in words if line)
     return [
@@ -337,22 +358,25 @@ def _modules(text: str) -> List[str]:
 
 
 def _maven(text: str) -> List[str]:
-    """Groups and artifacts of pom.xml."""
+    """Return the groups and artifacts of pom.xml."""
     return re.findall(r"<(?:artifactId|groupId)>\s{0,200}([\w.-]{1,200})\s{0,200}<", text)
 
 
 def _nuget(text: str) -> List[str]:
-    """Packages and the SDK of a .NET project."""
+    """Return the packages and the SDK of a .NET project."""
     return re.findall(r"""(?:Include|Sdk)\s{0,20}=\s{0,20}["']([\w.]{1,200})["']""", text)
 
 
 def _pubspec(text: str) -> List[str]:
-    """Dependencies of pubspec.yaml."""
+    """Return the dependencies of pubspec.yaml."""
     return re.findall(r"(?m)^ {2}(\w+):", text)
 
 
 def _images(text: str) -> List[str]:
-    """Images of a Compose file, without registry and version."""
+    """Return the images of a Compose file.
+
+    Without registry and version.
+    """
     return re.findall(r"""(?m)^[ \t]*image:[ \t]*["']?([\w./-]+)""", text)
 
 

@@ -77,7 +77,10 @@ LANGUAGES = {
 
 
 class Source(NamedTuple):
-    """A file as it was read at one time: its real path, all its bytes, whether it has a run bit."""
+    """A file as read at one time.
+
+    path: its real path.  data: all its bytes.  runnable: whether it has a run bit.
+    """
 
     path: str
     data: bytes
@@ -90,7 +93,10 @@ class Source(NamedTuple):
 
 
 class Said(NamedTuple):
-    """What a resource says of its file: title, body, and the tags that the file gives itself."""
+    """A resource's description of its file.
+
+    tags: given by the file itself.
+    """
 
     title: str
     body: str
@@ -98,8 +104,9 @@ class Said(NamedTuple):
 
 
 class State(NamedTuple):
-    """How a resource stands to its source: FRESH, STALE or GONE; why; the source, None where it
-    cannot be read.
+    """A resource's state against its source.
+
+    word: FRESH, STALE or GONE.  source: None where it cannot be read.
     """
 
     word: str
@@ -111,7 +118,7 @@ class State(NamedTuple):
 
 
 def type_of(record: Record) -> str:
-    """Return `doc` or `script`."""
+    """Return a resource's type, `doc` or `script`."""
     said = record.meta.get("type")
     return (
         "script"
@@ -126,11 +133,11 @@ def path_of(record: Record) -> str:
 
 
 def source_of(record: Record, place: Place) -> Source:
-    """Read the file of a resource; raises StoreError where it may not be read, which says why and
-    what mends it.
+    """Read the file of a resource.
 
     The last part of its path is no link, and what is opened is what was checked: a file that is
-    swapped meanwhile is read as whatever it is then, from inside the same directory.
+    swapped meanwhile is read as whatever it is then, from inside the same directory.  Raises
+    StoreError with cause and remedy where it may not be read.
     """
     try:
         if record.guessed:
@@ -166,10 +173,11 @@ def _whole(said: str, tier: str, place: Place) -> str:
 
 
 def allowed(real: str, tier: str, place: Place, relative: bool = False) -> None:
-    """Refuse a file that a resource of a tier may not be of; raises StoreError.
+    """Raise StoreError for a file forbidden to resources of a tier.
 
-    real: its path, all links resolved.  relative: it was named relative to the project, so it lies
-    there.
+    real: its path, all links resolved.
+    relative: it was named relative to the project, so it lies there.
+    Raises StoreError.
     """
     if ".git" in real.lower().split("/"):
         raise StoreError("%s belongs to git; name a file of yours" % real)
@@ -215,7 +223,10 @@ def read(real: str) -> Source:
 
 
 def guessed(source: Source) -> str:
-    """Return `script` for what has a run bit or starts with `#!`, else `doc`."""
+    """Return the type of a file, `script` or `doc`.
+
+    A script has a run bit or starts with `#!`.
+    """
     return "script" if source.runnable or source.data.startswith(b"#!") else "doc"
 
 
@@ -223,9 +234,9 @@ def guessed(source: Source) -> str:
 
 
 def text_of(source: Source, anyway: bool = False) -> str:
-    """Return a file's text without a byte-order mark; raises StoreError for what is no UTF-8 text.
+    """Return a file's text without a byte-order mark.
 
-    anyway: put U+FFFD for what cannot be read instead.
+    anyway: replace invalid bytes with U+FFFD.  Raises StoreError for anything but UTF-8 text.
     """
     try:
         if b"\0" in source.data:
@@ -241,7 +252,7 @@ def text_of(source: Source, anyway: bool = False) -> str:
 
 
 def said_of(source: Source, kind: str, text: str) -> Said:
-    """Describe a file for its resource.
+    """Return a file's title, body and tags for its resource.
 
     kind: `doc` or `script`.  text: of the file, as `text_of` returns it.
     """
@@ -269,14 +280,17 @@ def said_of(source: Source, kind: str, text: str) -> Said:
 
 
 def _script_title(name: str, said: str) -> str:
-    """Return a script's name with the first sentence that it says of itself."""
+    """Return a script's name with its description's first sentence."""
     first = re.split(r"(?<=[.!?])\s|\n", said, maxsplit=1)[0].rstrip(". ")
     first = re.sub(r"^%s\s*[:-]+\s*" % re.escape(name), "", first)
     return "%s: %s" % (name, first[:100]) if first and not _USAGE.search(first) else name
 
 
 def _script_body(source: Source, said: str, text: str) -> str:
-    """Return a script's description with its text below, in a fence that nothing in it closes."""
+    """Return a script's description with its text below, fenced.
+
+    Nothing in the text closes the fence.
+    """
     longest = max((len(run) for run in re.findall(r"`{3,}", text)), default=2)
     fence = "`" * (longest + 1)
     return "%s%s\n\n%s%s\n%s\n%s\n" % (
@@ -290,8 +304,9 @@ def _script_body(source: Source, said: str, text: str) -> str:
 
 
 def described(text: str) -> str:
-    """Return a script's own description: its leading comment or docstring, then its usage lines; ""
-    without either.
+    """Return a script's own description, or "".
+
+    Its leading comment or docstring, then its usage lines.
     """
     lines = text.split("\n", HEAD_LINES)[:HEAD_LINES]
     if lines[0].startswith("#!"):
@@ -337,7 +352,10 @@ def _language(source: Source) -> str:
 
 
 def print_of(body: str) -> str:
-    """Return the fingerprint of a body, as the key `snapshot` holds it: 16 hex digits."""
+    """Return the fingerprint of a body: 16 hex digits.
+
+    The key `snapshot` holds it.
+    """
     return files.sha256(body.strip().encode("utf-8", "replace"))[:16]
 
 
@@ -382,7 +400,7 @@ def _keys(source: Source, tier: str, store: Store) -> Dict[str, Any]:
 
 
 def _kept(store: Store, body: str) -> str:
-    """Return a body as the store keeps it: without secrets and private parts."""
+    """Return a body without secrets and private parts."""
     from memory.store import redactor
 
     cleaned: str = redactor.clean([body], store.config, store.place.key)[0]
@@ -390,8 +408,9 @@ def _kept(store: Store, body: str) -> str:
 
 
 def there(store: Store, real: str, tier: str) -> Optional[Record]:
-    """Return the resource of a tier that is of a file already, or None.  real: the file's path, all
-    links resolved.
+    """Return the resource of a file in a tier, or None.
+
+    real: the file's path, all links resolved.
     """
     for record in store.each(("resource",)):
         if record.tier == tier and path_of(record):
@@ -404,7 +423,10 @@ def there(store: Store, real: str, tier: str) -> Optional[Record]:
 
 
 def by_hand(store: Store, record: Record) -> bool:
-    """Tell whether a person wrote the body, or changed it since it was read; raises StoreError."""
+    """Tell whether a person wrote or changed a resource's body.
+
+    Raises StoreError.
+    """
     from memory.core import frontmatter
 
     body = frontmatter.parse(store.raw(record.name)).body
@@ -412,10 +434,11 @@ def by_hand(store: Store, record: Record) -> bool:
 
 
 def rewrite(store: Store, record: Record, source: Source, anyway: bool = False) -> Record:
-    """Put what a source holds now into its resource and return it as read back.
+    """Write a source's present content into its resource.
 
-    anyway: see `text_of`.  Above a script's heading SCRIPT stays what a person wrote.  Raises
-    StoreError.
+    Returns the resource as read back.
+    anyway: see `text_of`.
+    Above a script's heading SCRIPT a person's text stays.  Raises StoreError.
     """
     from memory.core import frontmatter
     from memory.store import activeplan
@@ -444,8 +467,9 @@ def rewrite(store: Store, record: Record, source: Source, anyway: bool = False) 
 
 
 def _origin(said: Any, keys: Dict[str, Any], digest: str) -> Dict[str, Any]:
-    """Return the changed origin of a resource that an import wrote, so that the next import knows
-    what was read since.
+    """Return the updated origin of an imported resource.
+
+    So the next import knows what was read since.  {} for any other resource.
     """
     if not isinstance(said, dict) or "checksum" not in said:
         return {}
@@ -479,10 +503,10 @@ def state(record: Record, place: Place) -> State:
 
 
 def renewed(store: Store, record: Record) -> Record:
-    """Return a resource, a script as it is now: it is read again where it has changed.
+    """Return a resource, with a changed script read again.
 
-    A shared one is not written: nobody asked for a change in the repository.  Raises StoreError
-    where the file cannot be written.
+    A shared resource is not written: nobody asked for a change in the repository.  Raises
+    StoreError where the file cannot be written.
     """
     if record.kind != "resource" or type_of(record) != "script":
         return record

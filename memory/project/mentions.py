@@ -92,7 +92,7 @@ _SAID = Late(
 
 
 def listed_files(record: Record) -> List[str]:
-    """Return the paths of the key `files`."""
+    """Return a record's paths in the key `files`."""
     named = record.meta.get("files")
     items = (
         [named]
@@ -105,8 +105,9 @@ def listed_files(record: Record) -> List[str]:
 
 
 def mentioned(body: str) -> List[str]:
-    """Return the paths of files that a text names, in their order: with a slash anywhere, bare
-    names only in backticks.
+    """Return the paths of files that a text names, in order.
+
+    With a slash anywhere, bare names only in backticks.
     """
     return list(_paths(body[:TEXT_LIMIT]))
 
@@ -129,8 +130,9 @@ def _paths(text: str) -> Tuple[str, ...]:
 
 
 def mentions(record: Record, path: str) -> bool:
-    """Tell whether a record names a file: `path` ends one of its `files`, or a path in its text, or
-    stands there as it is.
+    """Tell whether a record names a file.
+
+    `path` ends one of its `files`, or a path in its text, or stands there as it is.
     """
     wanted = path.replace("\\", "/").strip("/").lower()
     while wanted.startswith("./"):
@@ -146,14 +148,15 @@ def mentions(record: Record, path: str) -> bool:
 
 
 def own_commit(record: Record) -> str:
-    """Return the commit that a record says it was written at, "" for none."""
+    """Return the commit at which a record was written, or ""."""
     said = record.meta.get("commit")
     return said if isinstance(said, str) and re.fullmatch(r"[0-9a-f]{7,40}", said) else ""
 
 
 def hashes(body: str) -> List[Tuple[str, bool]]:
-    """Return (hash, whether the text calls it a commit) of what may be commits; checksums look the
-    same.
+    """Return (hash, whether the text calls it a commit) of possible commits.
+
+    Checksums look the same.
     """
     text = body[:TEXT_LIMIT]
     found = []
@@ -171,8 +174,9 @@ def hashes(body: str) -> List[Tuple[str, bool]]:
 
 
 class Symbol(NamedTuple):
-    """name: as written, without its call.  file: the path that the text says it is in, "" where it
-    says none.
+    """A symbol named by a record.
+
+    name: as written, without its call.  file: the path that the text gives for it, or "".
     """
 
     name: str
@@ -207,7 +211,7 @@ def _named(text: str) -> Tuple[Symbol, ...]:
 
 
 def _place(text: str, match: re.Match[str]) -> str:
-    """Return the file that a sentence puts a quoted word in, or ""."""
+    """Return the file given for a quoted word in its sentence, or ""."""
     after = _IN.match(text, match.end())
     start = max(0, match.start() - 200)
     owned = text[start : match.start()].rstrip().endswith(_OF)
@@ -231,8 +235,9 @@ def is_file(path: str) -> bool:
 
 
 def is_source(path: str) -> bool:
-    """Tell whether a whole tree is searched in files of this name: those of code and settings, and
-    those without an extension.
+    """Tell whether a tree search reads files of this name.
+
+    Code, settings, and files without an extension.
     """
     base = path.rpartition("/")[2]
     return base.rpartition(".")[2].lower() not in DATA and not base.endswith(
@@ -241,8 +246,9 @@ def is_source(path: str) -> bool:
 
 
 def is_identifier(name: str) -> bool:
-    """Tell whether a word is hardly one of prose: it has an underscore, a dot, `::`, or a capital
-    behind a small letter.
+    """Tell whether a word is an identifier rather than prose.
+
+    An identifier has an underscore, a dot, `::`, or a capital behind a small letter.
     """
     parts = _SEPARATOR.split(name)
     return (
@@ -258,13 +264,14 @@ def parts_of(name: str) -> List[str]:
 
 
 def most(name: str) -> int:
-    """Return the highest level that a name can have."""
+    """Return the highest possible level of a name."""
     return MEMBER if len(parts_of(name)) > 1 else DEFINED
 
 
 def level(source: str, name: str, path: str) -> int:
-    """Return how surely a source text holds a symbol: MEMBER, DEFINED, USED or ABSENT.
+    """Return the level of a symbol in a source text.
 
+    MEMBER, DEFINED, USED or ABSENT.
     path: the file's, whose extension says whether anything can be defined in it.
     """
     parts = _SEPARATOR.split(name)
@@ -284,8 +291,9 @@ def level(source: str, name: str, path: str) -> int:
 
 
 def _places(source: str, word: str) -> List[Tuple[int, int]]:
-    """Return (offset, DEFINED or USED) of the places of a whole word outside comments, of the used
-    ones the first alone.
+    """Return (offset, DEFINED or USED) of a whole word's places.
+
+    Outside comments; of the used places the first alone.
     """
     found: List[Tuple[int, int]] = []
     at, seen = source.find(word), 0
@@ -318,7 +326,7 @@ def _place_level(source: str, at: int, end: int) -> int:
 
 
 def _is_inside(source: str, at: int) -> bool:
-    """Tell whether a place stands in a block comment or a text of several lines."""
+    """Tell whether a place is in a block comment or string."""
     if not (
         source.count('"""', 0, at) % 2
         or source.count("'''", 0, at) % 2
@@ -338,7 +346,7 @@ def _is_inside(source: str, at: int) -> bool:
 
 
 def _span(source: str, at: int) -> Tuple[int, int]:
-    """Return (start, end) of the block that is indented below the line of a place."""
+    """Return (start, end) of the indented block below a place."""
     first = source.rfind("\n", 0, at) + 1
     indent = len(source[first:at]) - len(source[first:at].lstrip())
     end = source.find("\n", at)
@@ -353,8 +361,9 @@ def _span(source: str, at: int) -> Tuple[int, int]:
 
 
 def _is_owned(source: str, at: int, owner: str) -> bool:
-    """Tell whether a definition names its owner itself: `Config.load =`, `Config::load`, `func (c
-    *Config) load`.
+    """Tell whether a definition names its owner.
+
+    `Config.load =`, `Config::load`, `func (c *Config) load`.
     """
     before = source[source.rfind("\n", 0, at) + 1 : at]
     return (

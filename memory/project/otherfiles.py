@@ -30,7 +30,7 @@ LINKED = ("a link to a directory is not followed", "import that directory by its
 
 
 class Skip(NamedTuple):
-    """A source that gave nothing: its path, why, and what mends it."""
+    """A skipped source with its reason and remedy."""
 
     path: str
     reason: str
@@ -38,15 +38,19 @@ class Skip(NamedTuple):
 
 
 class Source(NamedTuple):
-    """A file to be read: its absolute path, and its path below the directory that was searched."""
+    """A file to be read.
+
+    path: absolute.  name: its path below the directory that was searched.
+    """
 
     path: str
     name: str
 
 
 def folder(said: str, place: Place) -> str:
-    """Return the absolute path of a directory that a person named; raises UsageError for anything
-    else, and for a store.
+    """Return the absolute path of a directory named by a person.
+
+    Raises UsageError for anything else, and for a store.
     """
     path = os.path.abspath(os.path.expanduser(said))
     if not os.path.lexists(path):
@@ -61,7 +65,10 @@ def folder(said: str, place: Place) -> str:
 
 
 class Added(Place):
-    """A folder that a person added as a tier, as a place of its own.  top: its absolute path."""
+    """A folder that a person added as a tier.
+
+    A place of its own.  top: its absolute path.
+    """
 
     __slots__ = ("top",)
 
@@ -73,7 +80,7 @@ class Added(Place):
         self.private, self.cache = home + "/added/" + key, home + "/cache/added/" + key
 
     def tiers(self) -> List[Tuple[str, str]]:
-        """Return (letter, directory) of the one tier that it is."""
+        """Return [(letter, directory)] of its only tier."""
         return [(ADDED, self.top)]
 
     def path(self, name: str) -> str:
@@ -82,19 +89,20 @@ class Added(Place):
         return super().path(ADDED + "/" + name[len(start) :] if name.startswith(start) else "")
 
     def holds(self, name: str) -> bool:
-        """Tell whether the file of a name lies in the folder, all links resolved."""
+        """Tell whether a file, links resolved, lies in the folder."""
         return files.inside(self.path(name), self.top)
 
     @property
     def fault(self) -> str:
-        """Why it cannot be read now, "" where it can."""
+        """The reason why the folder cannot be read now, or ""."""
         if not files.is_folder(self.top):
             return "not there" if not files.exists(self.top) else "not a folder"
         return "" if os.access(self.top, os.R_OK | os.X_OK) else "not readable for you"
 
     def state(self) -> Dict[str, Any]:
-        """Return how it stands: name, folder, why it cannot be read or "", how many files count,
-        and what was left out.
+        """Return the state of the folder for messages.
+
+        Name, folder, why it cannot be read or "", the number of files, and the files left out.
         """
         left: List[walk.Skip] = []
         found = [] if self.fault else walk.walk(self, (), left)[0]
@@ -123,7 +131,10 @@ def _is_binary(path: str) -> bool:
 
 
 def added(place: Place, settings: Config) -> List[Added]:
-    """Return the tiers that a person added here and everywhere, each once, in their order."""
+    """Return the tiers added by a person, each once, in order.
+
+    Here and everywhere.
+    """
     said = [
         path.rstrip("/")
         for path in settings["tiers"]
@@ -133,7 +144,10 @@ def added(place: Place, settings: Config) -> List[Added]:
 
 
 def tier_folder(said: str, place: Place, settings: Config, env: Dict[str, str]) -> str:
-    """Return the absolute path of a directory that may be added as a tier; raises UsageError."""
+    """Return the absolute path of a directory to add as a tier.
+
+    Raises UsageError where it may not be.
+    """
     path = folder(said, place)
     user = files.real((env.get("HOME") or env.get("USERPROFILE") or "/").replace("\\", "/"))
     if files.inside(user, path) or files.inside(place.home, path):
@@ -150,8 +164,9 @@ def tier_folder(said: str, place: Place, settings: Config, env: Dict[str, str]) 
 
 
 def expanded(said: str, env: Dict[str, str], folder: str = "") -> str:
-    """Return the absolute path that a file names, `~` for the user's home, else relative to a
-    directory.
+    """Return the absolute path of a path written in a file.
+
+    `~` is the user's home; other paths are relative to `folder`.
     """
     user = env.get("HOME") or env.get("USERPROFILE") or ""
     return os.path.normpath(
@@ -160,9 +175,10 @@ def expanded(said: str, env: Dict[str, str], folder: str = "") -> str:
 
 
 def below(root: str, wanted: Callable[[str], bool]) -> Iterator[Union[Source, Skip]]:
-    """Yield the files below a directory whose names are wanted, in the order of their paths, and
-    what had to be skipped.
+    """Yield the wanted files below a directory, and the skipped.
 
+    By path.
+    wanted: tells by a file's name.
     Hidden names, `node_modules` and `__pycache__` are passed over in silence.  Links to directories
     are not followed; a linked file counts where it resolves below the root.
     """
@@ -193,8 +209,9 @@ def below(root: str, wanted: Callable[[str], bool]) -> Iterator[Union[Source, Sk
 
 
 def left_out(root: str, wanted: Callable[[str], bool]) -> Dict[str, int]:
-    """Count the files below a directory whose names are not wanted, by their endings, the most
-    frequent first; hidden ones are not counted.
+    """Count the unwanted files below a directory by ending.
+
+    The most frequent first; hidden files are not counted.
     """
     found: Dict[str, int] = {}
     for name, _, stat in islice(walk.below(root, _is_entered), COUNTED):
@@ -205,7 +222,10 @@ def left_out(root: str, wanted: Callable[[str], bool]) -> Dict[str, int]:
 
 
 def told(left: Dict[str, int]) -> str:
-    """Say how many files of which endings were left out, "" for none."""
+    """Write how many files of which endings were left out.
+
+    "" for none.
+    """
     return (
         "left out %s by their endings: %s"
         % (plaintext.count(sum(left.values()), "file"), named(left))
@@ -215,14 +235,14 @@ def told(left: Dict[str, int]) -> str:
 
 
 def named(counts: Dict[str, int]) -> str:
-    """Name endings with their counts, as many as a line holds."""
+    """Write endings with their counts, as many as a line holds."""
     more = ", and %d other endings" % (len(counts) - ENDINGS) if len(counts) > ENDINGS else ""
     first = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))[:ENDINGS]
     return ", ".join("%s (%d)" % pair for pair in first) + more
 
 
 def ending(name: str) -> str:
-    """Return the ending of a file's name, the name itself where it has none."""
+    """Return the ending of a file's name, else the whole name."""
     last = name.rpartition("/")[2]
     return os.path.splitext(last)[1].lower() or last
 
@@ -237,7 +257,10 @@ def _is_entered(name: str) -> bool:
 
 
 def read(source: Source) -> Union[bytes, Skip]:
-    """Return the bytes of a source, UTF-8 text of at most 5 MB, or why it is skipped."""
+    """Return the bytes of a source, or a Skip.
+
+    UTF-8 text of at most 5 MB.
+    """
     try:
         data = files.read(source.path, MOST_BYTES + 1)
     except OSError as error:
@@ -257,11 +280,11 @@ def read(source: Source) -> Union[bytes, Skip]:
 
 
 def known_as(path: str, place: Place, tier: str) -> str:
-    """Return a path as a record names it: below the repository relative to it, for a global record
-    and elsewhere absolute.
+    r"""Return a path in the form used by records.
 
-    path: all links resolved.  Bytes of it that are no UTF-8 are written `\\xff`: a record is text,
-    and must know them again.
+    Below the repository relative to it, for a global record and elsewhere absolute.
+    path: all links resolved.
+    Bytes of it that are no UTF-8 are written `\xff`: a record is text, and must know them again.
     """
     path = path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
     root = files.real(place.root).rstrip("/") + "/"
@@ -269,8 +292,9 @@ def known_as(path: str, place: Place, tier: str) -> str:
 
 
 def commit_of(path: str) -> str:
-    """Return the first digits of the commit that is checked out around a file or directory, ""
-    outside git.
+    """Return the commit checked out around a path, abbreviated.
+
+    "" outside git.
     """
     from memory.session import git
 
@@ -279,7 +303,7 @@ def commit_of(path: str) -> str:
 
 
 def split(found: Iterator[Union[Source, Skip]]) -> Tuple[List[Source], List[Skip]]:
-    """Return the sources and the skipped apart."""
+    """Separate sources and skipped entries."""
     sources: List[Source] = []
     skipped: List[Skip] = []
     for one in found:

@@ -45,8 +45,11 @@ _DAY = re.compile(r"(?:^|/)(\d{4}-\d{2}-\d{2})(?:/(\d{6})[_-]|[/_-])")
 
 
 class Root(NamedTuple):
-    """A directory to be read: its absolute path, the store of another tool it is or "", how it is
-    named.
+    """A directory to be read.
+
+    path: absolute.
+    store: the name of another tool's store, or "".
+    shown: its name in messages.
     """
 
     path: str
@@ -55,8 +58,10 @@ class Root(NamedTuple):
 
 
 def roots(path: str) -> Tuple[List[Root], List[Skip]]:
-    """Return what an import of a directory reads: the stores of other tools in it, else the
-    directory itself; and the stores that a link leads out of it.
+    """Return the directories to import, and the skipped.
+
+    The stores of other tools in the directory, else the directory itself.  Stores behind an outward
+    link are skipped.
     """
     stores = [store for store in STORES if os.path.isdir(path + "/" + store)]
     if stores:
@@ -70,7 +75,7 @@ def roots(path: str) -> Tuple[List[Root], List[Skip]]:
 
 
 def wanted(name: str) -> bool:
-    """Tell whether a file's name is one of text that people write."""
+    """Tell whether a file's name is that of a text."""
     return name.lower().endswith(ENDS)
 
 
@@ -84,12 +89,13 @@ def pieces(
     active: Dict[str, str],
     now: float,
 ) -> Iterator[Union[Piece, Skip]]:
-    """Yield what each file says.
+    """Yield a piece for each file.
 
-    kind: of files that do not say theirs; "" to go by their place, else learning.  author: human or
-    agent, who imports.  active: the path of the active plan's source, "" for one that was not
-    imported -> how it is called; the first plan that is brought in joins it.  now: seconds since
-    the epoch; later dates are passed over.
+    kind: of files that do not say theirs; "" to go by their place, else learning.
+    author: human or agent, who imports.
+    active: the path of the active plan's source, "" for one that was not imported -> how it is
+        called; the first plan that is brought in joins it.
+    now: seconds since the epoch; later dates are passed over.
     """
     for source in found:
         file = source.name.rpartition("/")[2]
@@ -163,7 +169,7 @@ def _draft(
 def _extra(
     source: Source, path: str, meta: Dict[str, Any], kind: str, data: bytes, now: float
 ) -> Dict[str, Any]:
-    """Return the frontmatter that a record takes over from its source, and its dates."""
+    """Return the frontmatter taken over from a source, and its dates."""
     extra: Dict[str, Any] = {key: value for key, value in meta.items() if key not in _OWN}
     if kind == "resource":
         extra = {
@@ -183,8 +189,9 @@ def _extra(
 
 
 def _title(meta: Dict[str, Any], body: str, source: Source, store: str) -> str:
-    """Return the title that frontmatter or a heading gives, else the file's name, else the first
-    words.
+    """Return a note's title.
+
+    From frontmatter or a heading, else the file's name, else the first words.
     """
     if source.name.endswith(".txt") and not meta:
         return re.sub(r"[-_]+", " ", source.name.rpartition("/")[2][:-4]).strip()
@@ -199,7 +206,10 @@ def _title(meta: Dict[str, Any], body: str, source: Source, store: str) -> str:
 
 
 def _kind(root: Root, source: Source) -> str:
-    """Return the kind that a file's place in another tool's store gives, else learning."""
+    """Return the kind of a file by its place, else learning.
+
+    The place in another tool's store.
+    """
     if root.store == ".memories":
         if source.name.startswith("plans/"):
             return "plan"
@@ -208,8 +218,9 @@ def _kind(root: Root, source: Source) -> str:
 
 
 def _created(source: Source, meta: Dict[str, Any], now: float) -> float:
-    """Return the instant that frontmatter or path gives, else the file's time; none that lies
-    ahead.
+    """Return the creation time of a source.
+
+    From frontmatter or path, else the file's mtime; never in the future.
     """
     for key in ("created", "timestamp", "date"):
         found = clock.parse(meta[key]) if isinstance(meta.get(key), str) else None

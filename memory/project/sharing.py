@@ -73,7 +73,10 @@ _SEEN = 200  # lines of HEAD's log that are searched for one
 
 
 class Hindrance(NamedTuple):
-    """What keeps a record from being shared: its line from 1, what it is, what mends it."""
+    """A reason against sharing a record.
+
+    line: from 1.  remedy: how to mend it.
+    """
 
     line: int
     what: str
@@ -81,8 +84,11 @@ class Hindrance(NamedTuple):
 
 
 class Held(NamedTuple):
-    """A record of the shared tier.  by: who wrote it first, last: who changed it last, as git names
-    them, "" for nobody yet.  mine: it is this user's.  state: `new`, `changed` or `committed`.
+    """A record of the shared tier.
+
+    by: its first author, last: its last author, as git names them, "" for nobody yet.
+    mine: it is this user's.
+    state: `new`, `changed` or `committed`.
     fresh: it came, or was changed, with the latest pull.
     """
 
@@ -95,8 +101,9 @@ class Held(NamedTuple):
 
 
 class Gone(NamedTuple):
-    """A record that somebody else took out of the shared tier.  by: as git names them, "" where it
-    does not.  back: the command that brings it back.
+    """A record removed from the shared tier by somebody else.
+
+    by: as git names them, "" where unknown.  back: the command that brings it back.
     """
 
     name: str
@@ -107,11 +114,13 @@ class Gone(NamedTuple):
 
 
 class Status(NamedTuple):
-    """How a team's records stand.
+    """The state of a team's records.
 
-    removed: what others took out with the latest pull.  conflicts: (path below the repository, what
-    to do).  ahead, behind: commits about them that were not pushed, or fetched and not merged; -1
-    where no branch is followed.  since: the commit before the latest pull, or "".
+    removed: records that others removed with the latest pull.
+    conflicts: (path below the repository, advice).
+    ahead, behind: commits about them that were not pushed, or fetched and not merged; -1 where no
+        branch is followed.
+    since: the commit before the latest pull, or "".
     """
 
     records: List[Held]
@@ -126,8 +135,9 @@ class Status(NamedTuple):
 
 
 def hindrances(record: Record, data: bytes, place: Place, allow: Sequence[str]) -> List[Hindrance]:
-    """List what keeps a record from being shared.  data: its file's bytes.  allow: strings that are
-    no secrets.
+    """Return the hindrances to sharing a record.
+
+    data: its file's bytes.  allow: strings that are no secrets.
     """
     text = data.decode("utf-8", "replace")
     out = [Hindrance(1, *row) for row in _unfit(record)]
@@ -171,8 +181,9 @@ def hindrances(record: Record, data: bytes, place: Place, allow: Sequence[str]) 
 
 
 def doubts(data: bytes) -> List[str]:
-    """Say which paths in a shared record may be of one machine alone.  data: its file's bytes.
+    """Return questions about machine-bound paths in a shared record.
 
+    data: its file's bytes.
     A path below /tmp keeps no record back: it tells nothing of a person, and is often what a
     program really uses.
     """
@@ -190,7 +201,7 @@ def _line(text: str, hit: re.Match[str]) -> int:
 
 
 def _unfit(record: Record) -> Iterator[Tuple[str, str]]:
-    """Yield what a record is that no team can have, with the remedy."""
+    """Yield (reason, remedy) against sharing a record."""
     if record.tier != PRIVATE:
         yield (
             "it is in the %s tier" % TIER_NAMES[record.tier],
@@ -210,10 +221,10 @@ def _unfit(record: Record) -> Iterator[Tuple[str, str]]:
 
 
 def move(store: Store, record: Record, tier: str) -> str:
-    """Move a record into the shared tier, or back into the private one, and return its name there.
+    """Move a record into another tier and return its name there.
 
-    A move that was killed in between leaves a mark, and `heal` ends it.  Raises StoreError where
-    another file has its name, OSError.
+    The shared tier, or back into the private.  A move that was killed in between leaves a mark, and
+    `heal` ends it.  Raises StoreError where another file has its name, OSError.
     """
     place, name = store.place, tier + record.name[1:]
     if tier not in store.roots:
@@ -243,9 +254,10 @@ def move(store: Store, record: Record, tier: str) -> str:
 
 
 def heal(store: Store) -> str:
-    """End a move between the tiers that was killed, and return the record's name, or "".
+    """Complete a killed move between tiers; return the record's name.
 
-    The record stands in both tiers then; where the two differ, both stay.  Raises OSError.
+    "" where there is none.  The record stands in both tiers then; where the two differ, both stay.
+    Raises OSError.
     """
     place = store.place
     try:
@@ -265,7 +277,10 @@ def heal(store: Store) -> str:
 
 
 def _identified(data: bytes, record: Record) -> bytes:
-    """Return a file's bytes with its id, which had followed from its place, so that it is found."""
+    """Return a file's bytes with its id written in.
+
+    The id had followed from its place; so the record is found again.
+    """
     if record.meta.get("id") or record.guessed:
         return data
     return frontmatter.edit(data, {"id": record.id}, record.name)
@@ -285,14 +300,17 @@ def _create(tiers: writer.Tiers, name: str, target: str, data: bytes, mtime: int
 
 
 class Repository:
-    """What git says of the shared tier; every call is a process of git, so no hook makes one."""
+    """The shared tier as git sees it.
+
+    Every call is a process of git, so no hook makes one.
+    """
 
     def __init__(self, place: Place, env: Mapping[str, str]):
         self.place, self.env = place, env
         self.prefix = place.shared[len(place.root) + 1 :] + "/"
 
     def git(self, *words: str) -> Optional[List[str]]:
-        """Return what git printed, by NUL bytes; None where it failed."""
+        """Return git's output split at NUL bytes, None on failure."""
         done = safegit.read(self.place.root, self.env, *words)
         return (
             None
@@ -301,12 +319,13 @@ class Repository:
         )
 
     def me(self) -> str:
-        """Return the address that this user commits with, "" for none."""
+        """Return the address of this user's commits, or ""."""
         return safegit.identity(self.place.root, self.env)
 
     def authors(self) -> Dict[str, Tuple[str, str, str]]:
-        """Return (who wrote it first, that one's address, who changed it last) of each path that
-        was ever committed.
+        """Return (first author, their address, last author) of each path.
+
+        Of every path ever committed.
         """
         said = (
             self.git(
@@ -344,8 +363,9 @@ class Repository:
         return found
 
     def since(self) -> str:
-        """Return the commit that HEAD was at before the latest pull, merge or rebase, "" where
-        there was none.
+        """Return HEAD's commit before the latest pull, merge or rebase.
+
+        "" where there was none.
         """
         rows = [
             row.split("\2")
@@ -367,7 +387,10 @@ class Repository:
         return ""
 
     def fresh(self, since: str, me: str) -> Set[str]:
-        """Return the paths that others' commits since another one touched."""
+        """Return the paths changed by others since a commit.
+
+        me: the user's own address.
+        """
         said = (
             self.git(
                 "log",
@@ -390,8 +413,9 @@ class Repository:
         return found
 
     def deletions(self, since: str) -> Dict[str, Tuple[str, str, str]]:
-        """Return (who, that one's address, the commit) of the latest deletion of each path since a
-        commit.
+        """Return (author, address, commit) of each path's latest deletion.
+
+        since: the commit from which on to look.
         """
         said = (
             self.git(
@@ -418,8 +442,9 @@ class Repository:
         return found
 
     def missing(self, since: str) -> List[str]:
-        """Return the paths of records that were there at a commit and are not at HEAD, those apart
-        that have another name.
+        """Return the paths of records deleted since a commit.
+
+        Renamed records are left out.
         """
         words = iter(
             self.git("diff", "--name-status", "-z", "-M100%", since, "HEAD", "--", self.prefix)
@@ -435,12 +460,12 @@ class Repository:
         return found
 
     def text(self, commit: str, path: str) -> bytes:
-        """Return a file as it was at a commit, b"" where it was not there."""
+        """Return a file at a commit, b"" where absent."""
         done = safegit.read(self.place.root, self.env, "show", "%s:%s" % (commit, path))
         return b"" if done.rc else done.out
 
     def states(self) -> Tuple[Dict[str, str], List[str]]:
-        """Return (`new` or `changed` by path, the paths that git could not merge)."""
+        """Return (`new` or `changed` by path, unmerged paths)."""
         rows = iter(
             self.git("status", "--porcelain=v1", "-z", "-uall", "--no-renames", "--", self.prefix)
             or []
@@ -455,7 +480,10 @@ class Repository:
         return found, torn
 
     def joins_logs(self) -> bool:
-        """Tell whether git keeps the lines of both sides where two added to the archive's log."""
+        """Tell whether git merges the archive's log by union.
+
+        Then the lines of both sides stay.
+        """
         said = (
             self.git(
                 "check-attr",
@@ -469,14 +497,18 @@ class Repository:
         return "union" in said
 
     def count(self, span: str) -> int:
-        """Count the commits of a span about the shared tier, -1 where there is none."""
+        """Count the commits of a range about the shared tier.
+
+        -1 where there is no such range.
+        """
         said = self.git("rev-list", "--count", span, "--", self.prefix)
         return int(said[0]) if said and said[0].isdigit() else -1
 
 
 def status(store: Store, env: Mapping[str, str]) -> Status:
-    """Say how the records of a team stand; raises StoreError where this is no repository with a
-    shared tier.
+    """Return the state of a team's records.
+
+    Raises StoreError where this is no repository with a shared tier.
     """
     place = store.place
     if not place.git or SHARED not in store.roots:
@@ -523,7 +555,10 @@ def status(store: Store, env: Mapping[str, str]) -> Status:
 
 
 def _apart(asked: Repository) -> Tuple[int, int]:
-    """Count the commits about the shared tier here alone and upstream alone, -1 for no upstream."""
+    """Return the numbers of commits only here and only upstream.
+
+    About the shared tier; -1 for no upstream.
+    """
     upstream = safegit.upstream(asked.place.git)
     if not upstream:
         return -1, -1
@@ -533,8 +568,9 @@ def _apart(asked: Repository) -> Tuple[int, int]:
 def _removed(
     asked: Repository, store: Store, since: str, me: str, names: Sequence[str]
 ) -> List[Gone]:
-    """Return the records that others took out since a commit.  names: of those that the shared tier
-    holds now.
+    """Return the records removed by others since a commit.
+
+    names: of the records in the shared tier now.
     """
     missing = [
         path for path in asked.missing(since) if not _stands(store.place, path[len(asked.prefix) :])
@@ -558,7 +594,10 @@ def _removed(
 
 
 def _stands(place: Place, inner: str) -> bool:
-    """Tell whether a path below a tier is there in this project's shared or private one."""
+    """Tell whether a path exists in the shared or private tier.
+
+    inner: the path below the tier.
+    """
     return files.exists("%s/%s" % (place.shared, inner)) or files.exists(
         "%s/%s" % (place.private, inner)
     )
@@ -573,8 +612,9 @@ def _ids(store: Store, names: Sequence[str]) -> Set[str]:
 
 
 def marked(path: str) -> int:
-    """Return the line, from 1, at which a merge that nobody resolved begins in a file, 0 for
-    none.
+    """Return the line of an unresolved merge in a file, or 0.
+
+    From 1.
     """
     try:
         return marker_line(files.read(path))
@@ -583,7 +623,10 @@ def marked(path: str) -> int:
 
 
 def marker_line(data: bytes) -> int:
-    """Return the line, from 1, at which a merge that nobody resolved begins, 0 for none."""
+    """Return the line of an unresolved merge in bytes, or 0.
+
+    From 1.
+    """
     hits = list(_MARKER.finditer(data)) if b"<<<<<<< " in data else []
     begins = next((hit for hit in hits if hit[0].startswith(b"<<<<<<< ")), None)
     ends = any(hit[0].startswith(b">>>>>>> ") for hit in hits)
@@ -594,8 +637,9 @@ def marker_line(data: bytes) -> int:
 
 
 def tracking(place: Place) -> Callable[[str], bool]:
-    """Return what tells by a shared record's name whether git tracks it, without a process; of all
-    where nobody knows.
+    """Return a test whether git tracks a shared record by name.
+
+    Without a process.  True for all where the index does not tell.
     """
     if not place.git:
         return lambda name: True
@@ -609,9 +653,7 @@ def tracking(place: Place) -> Callable[[str], bool]:
 
 
 def commit_hook(place: Place) -> Tuple[bool, str]:
-    """Tell whether a repository asks for secrets before each commit, and the command that makes it
-    do so.
-    """
+    """Return (whether a pre-commit hook checks secrets, command to install it)."""
     own = layout.common_git(place.git) + "/hooks/pre-commit" if place.git else ""
     paths = [*([own] if own else []), *(place.root + "/" + name for name in CONFIGURED)]
     if any(_names_us(path) for path in paths):

@@ -38,9 +38,9 @@ Checked = List[Any]  # mtime in ns, size, checksum, {path: stamp}, marks
 
 
 def write(place: Place) -> None:
-    """Check the records that a hook may show, and write down the stale ones.
+    """Check the records that hooks may show; write the stale marks.
 
-    Raises OSError where that cannot be written.
+    Raises OSError where the file cannot be written.
     """
     found: Dict[str, Checked] = {}
     if place.git:
@@ -65,17 +65,20 @@ def write(place: Place) -> None:
 
 
 def checked_path(place: Place) -> str:
-    """Return the file that says what was checked before."""
+    """Return the path of the file of earlier checks."""
     return place.cache + "/" + place.scope + ".checked"
 
 
 def _git_state(place: Place) -> List[str]:
-    """Return the stamps of git's files that change with a commit, a checkout or `git add`."""
+    """Return the stamps of git's files.
+
+    They change with a commit, a checkout or `git add`.
+    """
     return [indexview.stamp(place.git + "/" + name) for name in ("HEAD", "logs/HEAD", "index")]
 
 
 def _checked_before(place: Place, git: List[str]) -> Dict[str, Checked]:
-    """Return what was checked at the same state of git."""
+    """Return the checks made at the same state of git."""
     try:
         value = json.loads(files.read(checked_path(place), MOST_BYTES))
         if value["v"] == VERSION and value["git"] == git:
@@ -86,14 +89,14 @@ def _checked_before(place: Place, git: List[str]) -> Dict[str, Checked]:
 
 
 def _stands(place: Place, known: Checked, listed: Listed) -> bool:
-    """Tell whether neither a record nor a file that decides its claims has changed."""
+    """Tell whether a record and its files are unchanged."""
     return tuple(known[:2]) == listed[1:] and all(
         indexview.stamp(place.root + "/" + path) == stamp for path, stamp in known[3].items()
     )
 
 
 def _checked(place: Place, checkout: claims.Checkout, listed: Listed) -> Checked | None:
-    """Check one record; None where it cannot be read."""
+    """Check one record; return None for an unreadable file."""
     record = _record(place, listed)
     if record is None:
         return None
@@ -112,8 +115,9 @@ def _row(place: Place, claim: claims.Claim) -> List[str]:
 
 
 def _listed(place: Place) -> List[Listed]:
-    """List the records that are checked: the newest files of this workspace, its shared tier
-    among them.
+    """List the records to check: this workspace's newest files.
+
+    Its shared tier is among them.
     """
     listed = sorted(walk.walk(place)[0], key=lambda row: (-row[2], row[0]))
     listed = [row for row in listed if row[0][0] != GLOBAL and row[0][1:15] != "/conversations"]
@@ -123,7 +127,7 @@ def _listed(place: Place) -> List[Listed]:
 
 
 def _record(place: Place, listed: Listed) -> Record | None:
-    """Read one record; None where that fails."""
+    """Read one record; return None after an error."""
     name, mtime_ns, size = listed
     try:
         fd = place.open(name)

@@ -30,8 +30,9 @@ _TYPES = {"docs": DOC, "scripts": SCRIPT, SHARED: "", UNVERSIONED: ""}
 
 
 class Found(NamedTuple):
-    """A file of a tree: its source, doc or script, its versions, and the tree's project, "" where
-    there is one tree alone.
+    """A file of a tree.
+
+    type: doc or script.  project: the tree's, "" where there is one tree alone.
     """
 
     source: Source
@@ -41,7 +42,7 @@ class Found(NamedTuple):
 
 
 class Tree(NamedTuple):
-    """The files of one or more trees below a directory, and what was skipped."""
+    """The files of the trees below a directory, and the skipped."""
 
     root: str
     found: List[Found]
@@ -75,8 +76,9 @@ def look(root: str) -> Tree:
 
 
 def beside(tree: Tree) -> int:
-    """Return how many files below a tree's directory stand in none of the four directories, COUNTED
-    at most.
+    """Count the files outside the four directories of a tree.
+
+    COUNTED at most.
     """
     tops = tuple(prefix + top + "/" for prefix in _inner(tree.root) for top in _TYPES)
     found = (
@@ -86,8 +88,9 @@ def beside(tree: Tree) -> int:
 
 
 def _inner(root: str) -> List[str]:
-    """Return the trees in a directory: "" for itself, else the folders that are one, each with a
-    slash.
+    """Return the trees in a directory, each with a slash.
+
+    [""] where the directory itself is one.
     """
     return (
         [""]
@@ -113,7 +116,7 @@ def _folders(path: str) -> List[str]:
 
 
 def _versions(tree: str) -> Tuple[str, ...]:
-    """Return every version that a tree has, in the order of their names."""
+    """Return every version of a tree, by name."""
     named = {
         name
         for top in ("docs", "scripts")
@@ -128,8 +131,9 @@ def _is_version(name: str) -> bool:
 
 
 def _take(tree: Tree, prefix: str, name: str, versions: Tuple[str, ...]) -> None:
-    """Add the files below one of the four directories of a tree.  prefix: the tree's folder with a
-    slash, or "".
+    """Add the files of one of a tree's four directories.
+
+    prefix: the tree's folder with a slash, or "".
     """
     refused, top, kind = set(), prefix + name, _TYPES[name]
     project = "-".join(prefix.rstrip("/").replace(",", " ").replace("#", " ").split())
@@ -160,7 +164,10 @@ def _take(tree: Tree, prefix: str, name: str, versions: Tuple[str, ...]) -> None
 
 
 def _type(source: Source) -> str:
-    """Tell a script from a doc where the directory does not."""
+    """Return the type of a file outside typed directories.
+
+    A script, or a doc.
+    """
     if source.name.rpartition(".")[2].lower() in material.LANGUAGES and "." in source.name:
         return SCRIPT
     try:
@@ -172,9 +179,10 @@ def _type(source: Source) -> str:
 def pieces(
     tree: Tree, place: Place, tier: str, now: float, author: str = "human"
 ) -> Iterator[Union[Piece, Skip]]:
-    """Yield what each file of a tree says.
+    """Yield a piece for each file of a tree.
 
-    tier: of the records, which says how their paths are written.  now: seconds since the epoch.
+    tier: of the records, which says how their paths are written.
+    now: seconds since the epoch.
     author: human or agent.
     """
     yield from tree.skipped

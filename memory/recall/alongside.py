@@ -36,8 +36,10 @@ _CHECKPOINT = segment.KINDS.index("checkpoint")
 
 
 class Lead(NamedTuple):
-    """A link from a hit to a record: its rank among links, the hit, the relation as seen from the
-    hit, the record.
+    """A link from a hit to a record.
+
+    order: its rank among links. hit: the start. relation: as seen from the hit. shelf, to: the
+        record's workspace and the record.
     """
 
     order: int
@@ -48,9 +50,10 @@ class Lead(NamedTuple):
 
 
 def home(shelf: Shelf, record: Record, query: Query, at: str = "") -> Optional[Record]:
-    """Return the checkpoint that a conversation stands under: the one that tells of an instant,
-    else its session's last; None where it stands by itself.  query: whose filters hold for the
-    checkpoint too.
+    """Return the checkpoint of a conversation's session.
+
+    The first that ends at or after `at`, else the last; None without one. query: its filters hold
+    for the checkpoint too.
     """
     session = record.meta.get("session")
     if record.kind != "conversation" or not isinstance(session, str):
@@ -67,10 +70,10 @@ def home(shelf: Shelf, record: Record, query: Query, at: str = "") -> Optional[R
 
 
 def mates(shelf: Shelf, pool: Sequence[Candidate], query: Query) -> List[Candidate]:
-    """Return the checkpoints of the sessions that have turns among some candidates and no
-    checkpoint: both make a session's score.  Of the best LONE sessions, of each the newest MATES.
+    """Return checkpoints of sessions whose turns alone are candidates.
 
-    query: whose filters hold for them too; one for a session gets them apart.
+    A session's score needs both. Of the best LONE sessions, the newest MATES of each. query: its
+    filters hold for them too; a query for one session gets them apart.
     """
     if shelf.is_distant:
         return []
@@ -98,9 +101,10 @@ def mates(shelf: Shelf, pool: Sequence[Candidate], query: Query) -> List[Candida
 
 
 def under(found: Hit, at: str, shelf: Shelf, query: Query) -> Hit:
-    """Return a hit that is a conversation as one of its session's checkpoint, where there is one.
+    """Replace a conversation's hit by its checkpoint's.
 
-    at: when the turn that was found began.  query: one for a session gets it apart.
+    Without a checkpoint, or in a query for one session, the hit stays as it is. at: start of the
+    turn that was found.
     """
     record = home(shelf, found.record, query, at) if not query.session else None
     if record is None:
@@ -117,10 +121,10 @@ def under(found: Hit, at: str, shelf: Shelf, query: Query) -> Hit:
 
 
 def beside(hits: Sequence[Hit], shelves: Sequence[Shelf], query: Query) -> List[Hit]:
-    """Return the records that hits are linked with and that are no hits themselves.
+    """Return the records linked with hits, without the hits themselves.
 
-    hits: best first.  shelves: the workspaces that were searched.  query: whose filters hold for
-    what is linked too.
+    hits: best first. shelves: the searched workspaces. query: its filters hold for linked records
+        too.
     """
     seen = {hit.path for hit in hits}
     leads = [
@@ -145,7 +149,7 @@ def beside(hits: Sequence[Hit], shelves: Sequence[Shelf], query: Query) -> List[
 
 
 def plan_of(shelf: Shelf) -> Optional[Record]:
-    """Return the active plan of a workspace, as its file is now; None where there is none."""
+    """Return a workspace's active plan, read from its file, or None."""
     for doc in shelf.index.listed("plans"):
         record = shelf.record(doc.name)
         if record is not None and record.active:
@@ -154,12 +158,15 @@ def plan_of(shelf: Shelf) -> Optional[Record]:
 
 
 def _home(hit: Hit, shelves: Sequence[Shelf]) -> Shelf:
-    """Return the shelf that a hit came from; that of the global tier is the first."""
+    """Return the shelf of a hit; the first serves the global tier."""
     return next((shelf for shelf in shelves if shelf.place.key == hit.workspace), shelves[0])
 
 
 def _leads(hit: Hit, shelf: Shelf) -> Iterator[Lead]:
-    """Yield where the links from and to a hit lead, as far as recall follows them."""
+    """Yield a hit's links in both directions.
+
+    At most OUT from the hit and INTO to it.
+    """
     for link in hit.record.links[:OUT]:
         to = resolved(shelf, link.target)
         if to is not None and not relations.wrong_ends(link.relation, hit.record.end, to.end):
@@ -185,8 +192,9 @@ def _followed(hit: Hit, relation: str, shelf: Shelf, to: Record) -> Iterator[Lea
 
 
 def inward(shelf: Shelf, record: Record) -> List[Tuple[Link, Record]]:
-    """Return the links that lead to a record, each with the record that holds it; at most INTO
-    records are looked at.
+    """Return the links to a record, each with its source record.
+
+    Reads at most INTO records.
     """
     called = documents.called(record.id, record.name, record.title, record.aliases)
     return [
@@ -199,8 +207,9 @@ def inward(shelf: Shelf, record: Record) -> List[Tuple[Link, Record]]:
 
 
 def resolved(shelf: Shelf, target: str) -> Optional[Record]:
-    """Return the record that a link's target means, as its file is now, or None; a merged one's is
-    the one it was merged into.
+    """Return the record named by a link's target, or None.
+
+    A merged record's target resolves to its successor.
     """
     number = shelf.backend.by_id(target)
     record = shelf.record(number.name) if number is not None else None
@@ -219,8 +228,9 @@ def resolved(shelf: Shelf, target: str) -> Optional[Record]:
 
 
 def _held(shelf: Shelf, terms: Sequence[str]) -> List[Record]:
-    """Read the records under some terms of the index: resources first, then the newest, at most
-    INTO.
+    """Read the records under some index terms, at most INTO.
+
+    Resources come first, then the newest.
     """
     docs = {
         doc.name: doc

@@ -28,11 +28,11 @@ def batch(
     semantic: Optional[Semantic] = None,
     dsn: str = "",
 ) -> Iterator[str]:
-    """Answer JSONL queries as JSONL (format above) through one open index; blank lines are skipped.
+    """Answer queries in JSON Lines through one open index.
 
-    now: the instant for lines without one of their own.  base: the options of the command itself.
-    semantic: vectors, which all queries get from one process where the base wants them: then
-    nothing is answered before the last line was read.  dsn: see search.recall.
+    Blank lines are skipped. now: the instant for lines without their own. base: the command's own
+        options. semantic: provider of vectors; where the base wants vectors, all lines are read
+        first and embedded by one process. dsn: see search.recall.
     """
     if semantic and semantic.is_wanted(base.semantic if base else None):
         lines = list(lines)

@@ -33,8 +33,9 @@ CALLS = ("command", "file_path", "pattern", "url", "description", "prompt")
 
 
 class Said(NamedTuple):
-    """One entry: its instant as the host wrote it, who (`you`, `Claude`, `result`, `host`),
-    what.
+    """An entry of a transcript.
+
+    at: the instant as the host wrote it. who: `you`, `Claude`, `result` or `host`.
     """
 
     at: str
@@ -43,8 +44,9 @@ class Said(NamedTuple):
 
 
 def conversation(store: Store, record: Record) -> Optional[Record]:
-    """Return the conversation of a checkpoint's session, or the one given; None where none is kept,
-    or is no longer.
+    """Return the conversation of a record's session.
+
+    A conversation returns itself; None where none is kept.
     """
     if record.kind == "conversation":
         return record
@@ -67,11 +69,10 @@ def conversation(store: Store, record: Record) -> Optional[Record]:
 
 
 def turn(record: Record, turns: Sequence[Turn], said: str) -> Turn:
-    """Return the turn of a conversation that a number or a time means: `3`, or `14:03` for what was
-    dealt with then.
+    """Find a conversation's turn by its number or time.
 
-    record: the conversation, turns: all of it.  said: a time may have its day before it.  Raises
-    UsageError where there is none.
+    said: `3`, or `14:03` (with or without its day) for the turn going on then. turns: all turns of
+        the record. Raises UsageError where there is none.
     """
     if said.isdigit():
         found = turns[int(said) - 1 : int(said)] if int(said) else turns[:0]
@@ -96,13 +97,12 @@ def turn(record: Record, turns: Sequence[Turn], said: str) -> Turn:
 def excerpt(
     store: Store, record: Record, env: Dict[str, str], turns: Sequence[Turn] = (), number: int = 0
 ) -> List[Said]:
-    """Return the entries of a transcript that a checkpoint or a turn tells of, oldest first,
-    without secrets.
+    """Return the transcript's entries behind a checkpoint or a turn.
 
-    The stretch ends at the checkpoint's `until` (one by hand: when it was written) and begins after
-    the session's checkpoint before; a conversation's is all that it tells of.  turns, number: of
-    the conversation, where one turn is wanted.  Subagents' entries stand among the others.  Raises
-    StoreError where there is no transcript.
+    Oldest first, secrets redacted, subagents' entries among the others. The stretch begins after
+    the session's checkpoint before and ends at this checkpoint's `until` (without one, when it was
+    written); a conversation's is the whole session. turns, number: the conversation's turns and the
+    wanted turn. Raises StoreError where there is no transcript.
     """
     session = layout.safe_id(record.meta.get("session"))
     if record.kind not in DATED or not session:
@@ -140,8 +140,9 @@ def excerpt(
 
 
 def transcript_of(place: layout.Place, session: str, env: Dict[str, str]) -> str:
-    """Return the path of a session's transcript: one of its name, else the one that its receipts
-    name; "" where it is gone.
+    """Return the path of a session's transcript, or "".
+
+    Found by the session's id, else by the session's receipts.
     """
     return whereabouts.find(env, session) or transcript.trusted(
         progress.transcript_of(place.receipts(session)), env
@@ -149,8 +150,9 @@ def transcript_of(place: layout.Place, session: str, env: Dict[str, str]) -> str
 
 
 def _opens(turns: Sequence[Turn], number: int, asked: Sequence[str]) -> str:
-    """Return the instant at which a turn begins: that of its request, of which the turn itself
-    tells only the minute.
+    """Return the instant of the request that begins a turn.
+
+    The turn itself has only the minute.
     """
     if number > len(turns):
         return "~"
@@ -167,14 +169,15 @@ def _of_session(store: Store, session: str) -> Iterable[Record]:
 
 
 def _end(record: Record) -> str:
-    """Return the instant at which a checkpoint's stretch ends, comparable as text."""
+    """Return the end of a checkpoint's stretch as sortable text."""
     until = record.meta.get("until")
     return _instant(until if isinstance(until, str) else clock.iso(record.created))
 
 
 def _instant(said: str) -> str:
-    """Return an instant as text that sorts: whole seconds end in `.000Z` as the host writes
-    them.
+    """Return an instant as text that sorts.
+
+    Whole seconds end in `.000Z`, as the host writes them.
     """
     return said[:19] + (said[19:] if said[19:20] == "." else ".000Z")
 
@@ -188,7 +191,7 @@ def _text(entry: Entry) -> str:
 
 
 def _input(given: Any) -> str:
-    """Return the most telling part of a tool's input, else all of it by name."""
+    """Return a tool's main input, else all inputs by name."""
     for key in CALLS:
         if isinstance(given.get(key), str) and given[key].strip():
             return str(given[key][:LIMIT])

@@ -31,8 +31,9 @@ VARIANT = 0.5  # weight of a half, or of two words joined: that of an identifier
 
 
 def is_fuzzable(term: str) -> bool:
-    """Tell whether a term may be misspelt: with digits, in CJK or short, one slip makes another
-    word of it.
+    """Tell whether a term may be misspelt.
+
+    Not with digits, in CJK or short: one slip makes another word there.
     """
     return (
         len(term) >= LEAST and not any(c.isdigit() for c in term) and not tokeniser.is_cjk(term[0])
@@ -40,8 +41,9 @@ def is_fuzzable(term: str) -> bool:
 
 
 def scorer() -> Optional[Callable[..., List[Tuple[str, int]]]]:
-    """Return near(term, words, limit) -> [(word, distance)] made of RapidFuzz, or None where it is
-    not installed.
+    """Return a function that finds near words with RapidFuzz.
+
+    near(term, words, limit) -> [(word, distance)]; None where RapidFuzz is not installed.
     """
     try:
         from rapidfuzz import process
@@ -65,10 +67,11 @@ def neighbours(
     df: Callable[[str], int],
     near: Callable[..., List[Tuple[str, int]]],
 ) -> List[Tuple[str, float]]:
-    """Return up to NEIGHBOURS (known term, weight) for an unknown one, nearest first.
+    """Return known terms near an unknown term, nearest first.
 
-    word: what was typed, of which `term` was made.  vocabulary: terms with its first letter; some
-    may be noise.  df: how many documents hold a term, 0 for noise.
+    At most NEIGHBOURS pairs (known term, weight). word: as typed, before stemming to `term`.
+    vocabulary: terms with the same first letter, noise included. df: document frequency of a term,
+    0 for noise.
     """
     known = sorted({w for w in vocabulary if w.isalpha() and w not in tokeniser.COMMON})
     limit = 1 if len(term) < 6 else 2
@@ -97,8 +100,9 @@ def _alike(known: Sequence[str], length: int, limit: int) -> List[str]:
 def _taken_apart(
     word: str, known: Sequence[str], near: Callable[..., List[Tuple[str, int]]]
 ) -> List[Tuple[int, str, str]]:
-    """Take a word apart into a known stem and an ending, one of them misspelt: (distance, known
-    stem, what was typed for it).
+    """Split a word into stem and ending, allowing one slip.
+
+    Returns (distance, known stem, typed stem).
     """
     found = []
     stems = frozenset(known)
@@ -120,9 +124,10 @@ def _taken_apart(
 
 
 def conjugated(term: str, df: Callable[[str], int]) -> List[str]:
-    """Return the known bigrams of Hangul that may be another form of an unknown one, the most
-    common first, NEIGHBOURS at the most: an ending fuses with the vowel of the stem's last syllable
-    and hangs its consonant there (`느림`, `느려서`).
+    """Return known Hangul forms of an unknown bigram.
+
+    The most common first, at most NEIGHBOURS. An ending fuses with the vowel of the stem's last
+    syllable and adds its consonant there (`느림`, `느려서`).
     """
     if len(term) != 2 or not all(map(tokeniser.is_hangul, term)):
         return []
@@ -139,8 +144,10 @@ def conjugated(term: str, df: Callable[[str], int]) -> List[str]:
 
 
 def halves(word: str, df: Callable[[str], int]) -> List[str]:
-    """Split an unknown word into two known terms (`usertoken` into user and token): the split whose
-    rarer half is the most common, or nothing.
+    """Split an unknown word into two known terms.
+
+    `usertoken` gives user and token. Of several splits the one with the most common rarer half; []
+    where there is none.
     """
     best: Tuple[int, List[str]] = (0, [])
     if word.isascii() and word.isalpha():
@@ -153,8 +160,9 @@ def halves(word: str, df: Callable[[str], int]) -> List[str]:
 
 
 def joined(raws: Sequence[str], df: Callable[[str], int]) -> List[Tuple[str, str, str]]:
-    """Return (known term, its words) for neighbouring words that the index knows as one (`user
-    token` as usertoken).
+    """Find neighbouring words indexed as a single term.
+
+    Returns (known term, first word, second word), such as `user token` for usertoken.
     """
     found = []
     words = [raw.strip("-./_").lower() for raw in raws]

@@ -41,7 +41,7 @@ class Quote(NamedTuple):
 
     @property
     def head(self) -> str:
-        """When it was said and what was asked; "" of what is no turn."""
+        """The turn's minute and request, "" without a turn."""
         asked = ", " + self.asked[1:-1] if self.asked == BY_CLIENT else ""
         if self.asked and not asked:
             asked = ', asked "%s"' % plaintext.at_word(plaintext.one_line(self.asked), REQUEST)
@@ -49,36 +49,34 @@ class Quote(NamedTuple):
 
     @property
     def stated(self) -> str:
-        """The head with its minute marked as UTC: for a model, whose context does not depend on a
-        zone.
+        """The head with its minute marked as UTC, for a model.
+
+        A model's context must not depend on a time zone.
         """
         return "%s UTC%s" % (self.head[:16], self.head[16:])
 
 
 class Hit(NamedTuple):
-    """A record that was found, or that a found record links to.
+    """A record found by a query, or linked with a hit.
 
-    record: as its file is now; what stands in renderers is taken from it.  created: seconds since
-    the epoch.  tier: private | shared | global.  tokens: of the body.  labels: tags, then topics.
-    source: human | agent | auto.  rationale, scope: of a rule, why it holds and in which contexts
-    (its tags, and what it is linked to).  source_path: of a script or doc, its file as written.
-    workspace: where it lives, `global` for the global tier.  path: the record's file.  origin: what
-    its text is where no file on this machine holds it, "" for all others.
-
-    score: 0 of one that is only linked.  parts: every number that made the score, by name, in the
-    order in which they apply.  why: the reasons, on one line.  section: heading path of the best
-    section, "" for the whole.  linked_from: the id of the hit that it is linked with.  relation:
-    the link's name as seen from there.
-
-    Of a checkpoint or conversation: conversation: the id of its session's, "" where there is none.
-    turn: the turn of it that was found, from 1, else 0.  quotes: what it says about the query.
-    said: the turn's text.  told: the conversation's record, where a turn was found.  others: ids of
-    the session's other checkpoints that were found.
-
-    Of one that is shown also: age: seconds since it was written.  group: `rule` (approved),
-    `pending` or `rejected` rule; `plan` (active), `past`; `script` (approved), `waiting` or
-    `refused` script; `learning` or `candidate`; `doc`, `checkpoint`.  claims: what it names.
-    freshness: FRESH | STALE | UNKNOWN.
+    record: as read from its file; renderers print from it. created: seconds since the epoch. tier:
+        private | shared | global. tokens: of the body. labels: tags, then topics. source: human |
+        agent | auto. rationale, scope: of a rule, its reason and its contexts (tags and link
+        targets). source_path: of a resource, its file as written. workspace: the place's key,
+        `global` for the global tier. path: the record's file. origin: source of a text without a
+        file on this machine, else "".
+    score: 0 for a record that is only linked. parts: the numbers of the score by name, in order of
+        use. why: the reasons, on one line. section: heading path of the best section, "" for the
+        whole. linked_from: id of the hit that links here. relation: the link's name as seen from
+        there.
+    Of a checkpoint or conversation: conversation: id of the session's conversation, or "". turn:
+    number of the turn found, from 1, else 0. quotes: its windows about the query. said: the turn's
+    text. told: record of the conversation, where a turn was found. others: ids of the session's
+    other checkpoints found.
+    Of a displayed hit: age: seconds since it was written. group: `rule` (approved), `pending` or
+        `rejected` rule; `plan` (active), `past`; `script` (approved), `waiting` or `refused`
+        script; `learning` or `candidate`; `doc`, `checkpoint`. claims: names in the record,
+        checked. freshness: FRESH | STALE | UNKNOWN.
     """
 
     record: Record
@@ -118,20 +116,21 @@ class Hit(NamedTuple):
 
     @property
     def passage(self) -> str:
-        """What it says about the query, each turn under its minute and request."""
+        """The quotes joined, each turn under its minute and request."""
         return "\n\n".join(
             "%s:\n%s" % (one.stated, one.text) if one.turn else one.text for one in self.quotes
         )
 
     @property
     def gone(self) -> Tuple[Claim, ...]:
-        """What it names that is no longer there."""
+        """The claims that no longer hold."""
         return tuple(claim for claim in self.claims if claim.stands is False)
 
 
 def of(record: Record, workspace: str, path: str, origin: str = "") -> Hit:
-    """Make a hit of a record; ranking and `shown` fill in the rest.  workspace: a place's key.
-    path: the record's file.
+    """Make a hit of a record.
+
+    Ranking and `shown` fill in the rest. workspace: a place's key. path: the record's file.
     """
     is_rule = record.kind == "rule"
     return Hit(
@@ -171,8 +170,10 @@ def _conversation(record: Record) -> str:
 
 
 class Turn(NamedTuple):
-    """A turn of a conversation: its number from 1, its minute (`2026-01-23T14:03`, UTC), its
-    heading without that, its text.
+    """A turn of a conversation.
+
+    number: from 1. at: its minute in UTC (`2026-01-23T14:03`). request: the heading without the
+        minute.
     """
 
     number: int
@@ -182,7 +183,7 @@ class Turn(NamedTuple):
 
     @property
     def answer(self) -> str:
-        """Its text without its heading and the quotation of its request."""
+        """The text without its heading and the quoted request."""
         return fence.asked_and_answered(self.text)[1]
 
 
@@ -228,11 +229,10 @@ class Found(NamedTuple):
 def shown(
     hits: Iterable[Hit], place: Place, decided: Dict[approvals.Approval, str], now: float
 ) -> List[Hit]:
-    """Add age, group and claims to hits that are about to be shown.
+    """Add age, group and claims to hits before display.
 
-    place: that was asked in.  decided: of approvals.decisions.  now: seconds since the epoch.  A
-    record of another workspace, or of all, says nothing of this one's files: its claims are not
-    checked.
+    place: where the query was asked. decided: from approvals.decisions. now: seconds since the
+        epoch. Claims of records from other workspaces are not checked against this one's files.
     """
     from memory.project import claims
 
@@ -255,8 +255,9 @@ def shown(
 def _group(
     record: Record, workspace: str, decided: Dict[approvals.Approval, str], root: str
 ) -> str:
-    """Return the group of a record (see Hit).  root: the directory that a script's path is relative
-    to, "" where unknown.
+    """Return the group of a record (see Hit).
+
+    root: directory of a script's path, "" where unknown.
     """
     if record.tier == layout.ADDED:
         return "doc"  # nobody approves or accepts what stands there
@@ -303,8 +304,9 @@ def record_json(record: Record) -> Dict[str, Any]:
 
 
 def about_json(hit: Hit) -> Dict[str, Any]:
-    """Return the part of a hit that is about its record, not about how it was found, as plain
-    data.
+    """Return the record's part of a hit as plain data.
+
+    Leaves out how the hit was found.
     """
     special: Dict[str, Dict[str, Any]] = {
         "rule": {"rationale": hit.rationale, "scope": list(hit.scope)},
@@ -346,7 +348,10 @@ def to_json(hit: Hit) -> Dict[str, Any]:
 
 
 def found_json(found: Found, words: str) -> Dict[str, Any]:
-    """Return the answer to a query as plain data.  words: the query as it was asked."""
+    """Return the answer to a query as plain data.
+
+    words: the query as it was asked.
+    """
     return {
         "query": words,
         "hits": [to_json(hit) for hit in found.hits],
@@ -363,5 +368,5 @@ def found_json(found: Found, words: str) -> Dict[str, Any]:
 
 
 def claim_json(claim: Claim) -> Dict[str, Any]:
-    """Return what a record names as plain data."""
+    """Return a claim as plain data."""
     return {"kind": claim.kind, "name": claim.name, "stands": claim.stands, "reason": claim.reason}

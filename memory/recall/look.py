@@ -19,7 +19,10 @@ TEXT_LIMIT = 1 << 17  # characters of a section that are looked at
 
 
 class Words:
-    """One section of a record as raw tokens: `head` (title, section, tags, topics) and `body`."""
+    """A section's raw tokens.
+
+    head: title, section, tags and topics. body: the text.
+    """
 
     __slots__ = ("body", "head")
 
@@ -29,10 +32,11 @@ class Words:
 
 
 class Candidate(NamedTuple):
-    """A section of a record to be ranked: where it lives (workspace and path), its number among its
-    neighbours, the turn of a conversation that it is part of, from 1, else 0, into how many
-    sections its record is cut, and its text.  origin: where it comes from if not from a file on
-    this machine.
+    """A section of a record to be ranked.
+
+    workspace, path: where it lives. number: among its neighbours. turn: of a conversation, from 1,
+        else 0. among: number of sections of its record. origin: source of a text without a file on
+        this machine.
     """
 
     record: Record
@@ -48,11 +52,11 @@ class Candidate(NamedTuple):
 
 
 class Question(NamedTuple):
-    """A query as the second look needs it.
+    """A query's terms and weights for the second look.
 
-    weights: term -> weight * idf.  sequence: the terms in the query's order.  mean: length of a
-    document in terms.  surface: term -> word of the query that it stands for.  text: the query's
-    own.  rarity: term -> idf of any term.
+    weights: term -> weight * idf. sequence: the terms in the query's order. mean: length of a
+        document in terms. surface: term -> the query's word for it. text: the query's own. rarity:
+        term -> idf of any term.
     """
 
     weights: Mapping[str, float]
@@ -64,9 +68,7 @@ class Question(NamedTuple):
 
 
 class Look:
-    """What the second look finds in one candidate: positions of the query's terms, their
-    frequencies, the length.
-    """
+    """Positions and frequencies of the query's terms in one candidate."""
 
     __slots__ = ("bm25", "head", "length", "places", "proximity", "size", "title", "window")
 
@@ -104,8 +106,9 @@ class Look:
         return at
 
     def _title(self, raws: Sequence[str], question: Question, matches: Matches) -> float:
-        """Weigh the query by the share of the head that it covers: a short title that is all about
-        the query says more than a long one with the same words.
+        """Return the query's weight times the covered share of the head.
+
+        A short title that is all about the query says more than a long one with the same words.
         """
         rarity = question.rarity
         if not rarity or not self.head:
@@ -117,8 +120,9 @@ class Look:
         )
 
     def _window(self, weights: Mapping[str, float]) -> float:
-        """Return the greatest score of WINDOW_TOKENS neighbouring tokens: a sliding sum of
-        saturated frequencies.
+        """Return the greatest score of WINDOW_TOKENS neighbouring tokens.
+
+        A sliding sum of saturated frequencies.
         """
         hits = sorted((at, term) for term, places in self.places.items() for at in places)
         counts: Dict[str, int] = {}
@@ -165,6 +169,6 @@ def _distance(first: Sequence[int], second: Sequence[int]) -> int:
 
 
 def looks(candidates: Sequence[Candidate], question: Question, expansion: Expansion) -> List[Look]:
-    """Take the second look at each candidate."""
+    """Return the second look at each candidate."""
     matches = Matches(question.weights, expansion)
     return [Look(candidate.words, question, matches) for candidate in candidates]

@@ -23,9 +23,10 @@ LOCAL_ALONE = "%s; only this machine was searched"
 
 
 def workspaces(place: Place, name: str) -> List[Place]:
-    """Return the places of `--workspace`: "" the present one, `all` of the home, or those of one
-    name (with or without its 8 hex digits), but the one that a directory claims without a proof;
-    raises UsageError where there is none.
+    """Return the places named by `--workspace`.
+
+    name: "" for the present one, `all`, or a name with or without its 8 hex digits. A workspace
+        that a directory claims without a proof is left out. Raises UsageError for an unknown name.
     """
     if name in ("", place.key):
         return [place]
@@ -49,9 +50,10 @@ def workspaces(place: Place, name: str) -> List[Place]:
 
 
 def searched(place: Place, settings: Config, name: str, notes: List[str]) -> List[Place]:
-    """Return the places of `--workspace`, where the present one is among them with the tiers that
-    were added to it, or one of these alone by its name; of one that cannot be read a note says so.
-    Raises UsageError as `workspaces` does.
+    """Return the places to search for `--workspace`, added tiers included.
+
+    The present workspace brings its added tiers; one of these may be named alone. A note names a
+    tier that cannot be read. Raises UsageError as `workspaces` does.
     """
     tiers = otherfiles.added(place, settings)
     named = [tier for tier in tiers if name == tier.key]
@@ -72,9 +74,9 @@ def searched(place: Place, settings: Config, name: str, notes: List[str]) -> Lis
 def beyond(
     place: Place, settings: Config, name: str, dsn: str, notes: List[str]
 ) -> Tuple[List[Place], List[Shelf]]:
-    """Return the places of `--workspace` on this machine, and what a database holds of it, opened.
+    """Return the places on this machine and the database's workspaces, opened.
 
-    Where the database does not answer, a note says so.  Raises UsageError for a name that neither
+    A note says so where the database does not answer. Raises UsageError for a name that neither
     knows.
     """
     if not dsn:
@@ -86,7 +88,10 @@ def beyond(
 
 
 def find_one(place: Place, settings: Config, text_: str) -> Record:
-    """Find a record by id, start of an id, or name; raises StoreError, which names near ids."""
+    """Find a record by id, start of an id, or name.
+
+    Raises StoreError, which names near ids.
+    """
     store, id = Store(place, settings, 0.0), text_.strip()
     with (
         suppress(IndexFault, StoreError),
@@ -100,8 +105,9 @@ def find_one(place: Place, settings: Config, text_: str) -> Record:
 
 
 def own(place: Place, settings: Config, text_: str) -> Record:
-    """Find a record that may be changed here, as `find_one` does; of one in a tier that was added,
-    say that it is only read.
+    """Find a record in a tier that may be written.
+
+    Finds as `find_one` does. Raises StoreError for a record of an added tier.
     """
     try:
         return find_one(place, settings, text_)
@@ -116,9 +122,7 @@ def own(place: Place, settings: Config, text_: str) -> Record:
 
 
 def followed(place: Place, fold: ledger.Fold) -> ledger.Fold:
-    """Return a fold of a place's ledger in which merged records count for those that they were
-    merged into.
-    """
+    """Return a ledger's fold with merged records counted for their successors."""
     merged = archive.merged(place)
     moved = [id for id in fold.rows if id in merged]
     if not moved:
@@ -132,9 +136,9 @@ def followed(place: Place, fold: ledger.Fold) -> ledger.Fold:
 
 
 def find_kept(place: Place, settings: Config, text_: str) -> Tuple[Record, Place, str]:
-    """Find a record as `find_anywhere` does; of one that was merged into another, that other one.
+    """Find a record as `find_anywhere` does, following merges.
 
-    Returns the record, the place it is in, and the id of the merged one or "".  Raises StoreError.
+    Returns the record, its place, and the merged record's id or "". Raises StoreError.
     """
     try:
         return (*find_anywhere(place, settings, text_), "")
@@ -154,10 +158,10 @@ def find_kept(place: Place, settings: Config, text_: str) -> Tuple[Record, Place
 
 
 def find_anywhere(place: Place, settings: Config, text_: str) -> Tuple[Record, Place]:
-    """Find a record here, in a tier that was added, or by its whole id in another workspace;
-    returns it with its place.
+    """Find a record in any tier or workspace; return both.
 
-    Raises StoreError as `find_one` does.
+    Looks here, then in added tiers, then by whole id in other workspaces. Raises StoreError as
+    `find_one` does.
     """
     try:
         return find_one(place, settings, text_), place
@@ -176,10 +180,10 @@ def find_anywhere(place: Place, settings: Config, text_: str) -> Tuple[Record, P
 
 
 def find_distant(place: Place, id: str, dsn: str, missing: StoreError) -> Hit:
-    """Find a record by its whole id in a database, of one that stands in no file of this machine.
+    """Find a database's record by its whole id.
 
-    dsn: of the database, or "".  missing: what the files said; it is raised where the database has
-    none either, with the reason where that does not answer.
+    Only records without a file on this machine. dsn: of the database, or "". missing: the error of
+    the local search, raised (with the database's reason, if any) where nothing is found.
     """
     if not dsn:
         raise missing

@@ -79,13 +79,14 @@ _MACHINE = re.compile(
 
 @dataclass(frozen=True)
 class Query:
-    """A query: its text, its filters, and what ranks.
+    """A query: its text, its filters and its ranking options.
 
-    since, until: seconds since the epoch, from `since` on and before `until`.  kinds: any of them.
-    type: of resources, doc or script.  tags, topics: all of them.  file: a path's end.  session: an
-    id or its start.  versions: any of them counts, see rank.version_fit.  workspace: "" for the
-    present one, a name, or `all`.  context_tags: (tag, weight).  context_alone: leave out those
-    that are pinned or derived.  limit: 0 for the usual number.  semantic: None for the setting.
+    since, until: seconds since the epoch, from `since` on and before `until`. kinds: any of them.
+        type: of resources, doc or script. tags, topics: all of them. file: a path's end. session:
+        an id or its start. versions: any of them counts, see rank.version_fit. workspace: "" for
+        the present one, a name, or `all`. context_tags: (tag, weight). context_alone: leave out
+        those that are pinned or derived. limit: 0 for `recall.limit`. semantic: None for the
+        setting.
     """
 
     text: str = ""
@@ -113,7 +114,10 @@ class Query:
 
 
 class Rarity(Dict[str, float]):
-    """Term -> its idf over the workspaces of a query, each looked up once."""
+    """Map of a term to its idf over all searched workspaces.
+
+    Each term is looked up once.
+    """
 
     def __init__(self, terms: Terms):
         super().__init__()
@@ -129,13 +133,16 @@ class Rarity(Dict[str, float]):
 
 
 class Terms:
-    """The terms of a query, weighed by their rarity in all workspaces searched; unknown ones bring
-    their neighbours.
+    """The terms of a query, weighed by rarity in all searched workspaces.
+
+    Unknown terms bring their near neighbours.
     """
 
     def __init__(self, said: str, shelves: Sequence[Shelf], misspelt: bool = True):
-        """said: the text of a query.  misspelt: look for unknown words as misspellings.  `notes`
-        gets lines for the user.
+        """Split and weigh a query's text.
+
+        said: the text. misspelt: look for unknown words as misspellings. `notes` gets lines for the
+            user.
         """
         self._said, self._shelves = said, shelves
         self.notes = (
@@ -177,8 +184,9 @@ class Terms:
             self.surface.setdefault(term, word.strip("-./_"))
 
     def _expect(self, *asks: Callable[[Callable[[str], int]], object]) -> None:
-        """Ask a database at once for what some functions would ask of it one by one.  asks: each
-        takes `df`.
+        """Fetch from a database at once the frequencies that functions will ask.
+
+        asks: functions that take `df`.
         """
         distant = [shelf.backend for shelf in self._shelves if shelf.is_distant]
         terms: Dict[str, int] = {}
@@ -188,7 +196,7 @@ class Terms:
             backend.expect(list(terms))
 
     def read(self, pool: Sequence[look.Candidate], expansion: Expansion) -> None:
-        """Ask how rare the terms in the heads of candidates are."""
+        """Look up the rarity of the terms in candidates' heads."""
         self._expect(
             lambda df: [
                 df(term)
@@ -214,7 +222,7 @@ class Terms:
                     self._guessed.add(term)
 
     def _guess(self) -> None:
-        """Add the words that unknown ones may be misspellings of."""
+        """Add known words near the unknown ones."""
         for term, a, b in fuzzy.joined(self._raws, self.df):
             self._add(term, fuzzy.VARIANT, a + " " + b)
         lost = [
@@ -287,7 +295,10 @@ class Terms:
         return look.Question(weights, self.sequence, mean, self.surface, self._said, Rarity(self))
 
     def without(self, authors: Iterable[str]) -> look.Question:
-        """Return the question without the names of authors, unless it is made of them alone."""
+        """Return the question without names of authors.
+
+        A question of such names alone stays whole.
+        """
         question = self.question()
         names = {term for author in authors for term in tokeniser.tokens(author)}
         left = {t: w for t, w in question.weights.items() if t not in names}
@@ -296,8 +307,9 @@ class Terms:
         return question._replace(weights=left, sequence=[t for t in self.sequence if t in left])
 
     def gaps(self) -> Tuple[str, ...]:
-        """Return the words of the query that no record holds, in no spelling near it; dates and
-        words that ask are no gap.
+        """Return the query's words without any match in the records.
+
+        Near spellings count as matches; dates and question words are no gaps.
         """
         found: Dict[str, None] = {}
         for raw, terms in self._of.items():
@@ -308,17 +320,19 @@ class Terms:
 
 
 def _asked(raws: Sequence[str]) -> List[Tuple[str, str, float]]:
-    """Return (raw token, term, weight) of a query: Hangul by its bigrams alone, unless it holds
-    nothing else.
+    """Return (raw token, term, weight) of a query's tokens.
+
+    Hangul counts by its bigrams alone, unless the query holds nothing else.
     """
     found = [(raw, term, weight) for raw in raws for term, weight in tokeniser.expand(raw)]
     return [each for each in found if not tokeniser.is_loose(each[1])] or found
 
 
 class Sense(NamedTuple):
-    """What a query means: the query without its time words and kinds, as filters; narrowed: whether
-    time words made one; latest: it asks for the newest; about: the period that a date in it names,
-    which only weighs.
+    """A query with its time words and kinds read as filters.
+
+    narrowed: whether time words made a filter. latest: whether it asks for the newest. about: the
+        period of a date in it, which only weighs.
     """
 
     query: Query
@@ -328,8 +342,9 @@ class Sense(NamedTuple):
 
 
 def sense(query: Query, now: float, offset: float) -> Sense:
-    """Read the time words and kinds in a query's text; filters that are given are left as they
-    are.
+    """Read the time words and kinds in a query's text.
+
+    Given filters stay as they are.
     """
     if not query.text:
         return Sense(query, False, False, timewords.OPEN)
@@ -374,12 +389,12 @@ def sense(query: Query, now: float, offset: float) -> Sense:
 def options(
     given: Mapping[str, Any], now: float, offset: float, base: Optional[Query] = None
 ) -> Query:
-    """Make a query of options by name, as a batch line or a command gives them.
+    """Make a query from named options of a batch line or command.
 
     given: query or text, since, days, from, to, kind, type (doc, script, both), tag, topic, file,
-    branch, session, version, workspace, context-tags, limit, min-score, semantic, lexical; `_` and
-    `-` are one; lists or texts with commas where several may be given.  base: what holds where
-    nothing is given.  Raises UsageError.
+        branch, session, version, workspace, context-tags, limit, min-score, semantic, lexical; `_`
+        and `-` are one; lists or texts with commas where several may be given. base: values for
+        options not given. Raises UsageError.
     """
     values = {key.replace("_", "-"): value for key, value in given.items() if value is not None}
     changes: Dict[str, Any] = {}
@@ -447,8 +462,9 @@ def options(
 
 
 def string(key: str, value: Any) -> str:
-    """Return the value of an option as text; raises UsageError for a list, an object or a truth
-    value.
+    """Return an option's value as text.
+
+    Raises UsageError for a list, an object or a truth value.
     """
     if isinstance(value, (str, int, float)) and not isinstance(value, bool):
         return str(value)
@@ -473,7 +489,7 @@ def _number(key: str, value: Any, least: float, most: float) -> float:
 
 
 def passes(query: Query, record: Record) -> bool:
-    """Tell whether a record, as its file is now, passes every filter of a query."""
+    """Tell whether a record passes every filter of a query."""
     if query.since is not None and record.created < query.since:
         return False
     if query.until is not None and record.created >= query.until:

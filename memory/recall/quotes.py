@@ -40,7 +40,7 @@ Checkpoints = Callable[[Hit], Sequence[Record]]
 
 
 class _Part(NamedTuple):
-    """As much of a window as is shown."""
+    """A window of a passage, cut to the shown length."""
 
     passage: int
     at: int
@@ -49,7 +49,10 @@ class _Part(NamedTuple):
 
 
 class _Place(NamedTuple):
-    """Where a text stands: a record, its title or the request of a turn, and that turn or 0."""
+    """The source of a passage: a record, or one of its turns.
+
+    head: the record's title or the turn's request. turn: its number, or 0.
+    """
 
     record: Record
     head: str
@@ -65,11 +68,11 @@ def quoted(
     expansion: Expansion,
     near: Mapping[Tuple[str, int], float],
 ) -> List[Hit]:
-    """Add to hits what they show.
+    """Add quotes to hits.
 
-    pool: the candidates that were found, of which the hits' sections and turns are read.
-    checkpoints: returns those of a hit's session.  near: id and turn -> how near vectors found it,
-    from 0 to 1; empty without vectors.
+    pool: the candidates found, which hold the hits' sections and turns. checkpoints: returns the
+        checkpoints of a hit's session. near: id and turn -> similarity by vectors, from 0 to 1;
+        empty without vectors.
     """
     places: List[_Place] = []
     passages: List[Passage] = []
@@ -94,7 +97,10 @@ def quoted(
 
 
 def _fused(found: Sequence[Window], near: Sequence[float]) -> List[Window]:
-    """Return windows by their words and by the nearness of their passages, as hits are ranked."""
+    """Return windows ranked by words and by their passages' similarity.
+
+    Weighed as hits are (VECTOR).
+    """
     top = max((window.score for window in found), default=0.0)
     for window in found:
         window.score += VECTOR * (top * near[window.passage] - window.score)
@@ -102,8 +108,9 @@ def _fused(found: Sequence[Window], near: Sequence[float]) -> List[Window]:
 
 
 def opening(record: Record) -> Tuple[Quote, ...]:
-    """Return the first line of a record that says something, for a list that nothing was asked
-    of.
+    """Return the first meaningful line of a record as a quote.
+
+    For lists made without a query.
     """
     title = record.title.strip().lower()
     for line in lines(record.body[:READ]):
@@ -115,7 +122,7 @@ def opening(record: Record) -> Tuple[Quote, ...]:
 def _taken(
     found: Sequence[Window], best: Optional[Window], places: Sequence[_Place], room: int
 ) -> List[_Part]:
-    """Take windows while there is room, the best of the best hit first."""
+    """Choose windows up to the room, the best hit's first."""
     taken: List[_Part] = []
     held: Set[str] = set()
     for window in [*([best] if best else []), *(one for one in found if one is not best)]:
@@ -136,8 +143,9 @@ def _taken(
 def _by_hit(
     taken: Sequence[_Part], passages: Sequence[Passage], places: Sequence[_Place]
 ) -> Dict[int, List[Quote]]:
-    """Join the windows of each passage: the best first, a newer one before what is hardly
-    better.
+    """Join the windows of each passage into quotes.
+
+    The best come first, a newer one before a hardly better one.
     """
     out: Dict[int, List[Quote]] = {}
     worth: Dict[Quote, float] = {}
@@ -157,9 +165,9 @@ def _by_hit(
 def _parts(
     one: Hit, pool: Iterable[Candidate], checkpoints: Sequence[Record], wide: bool
 ) -> Iterator[Tuple[_Place, str]]:
-    """Yield the texts of a hit in which windows are looked for.
+    """Yield a hit's texts in which windows are searched.
 
-    wide: all that was found of it, not only the best of it.
+    wide: all sections and turns found, not only the best.
     """
     talk = one.told
     if talk is not None:
@@ -180,7 +188,10 @@ def _parts(
 
 
 def _fitted(text: str, room: int) -> str:
-    """Return the rows of a text as far as they fit, the last one cut at a clause."""
+    """Return as many rows of a text as fit.
+
+    The last row is cut at a clause.
+    """
     held = ""
     for row in text.split("\n"):
         left = room - len(held) - bool(held)

@@ -86,13 +86,13 @@ _DATED = re.compile(
 
 
 class Signals(NamedTuple):
-    """What relevance is adjusted by.
+    """The inputs that adjust relevance.
 
-    rerank: factor | weighted | none.  versions: those asked for.  context_tags: (tag, weight).
-    uses, outcomes: by id, outcomes as (successes, failures).  workspace: the present one, "" where
-    all hits are of one.  topics: of the query.  latest: it asks for the newest.  about: the period
-    that the query names, from and before, None where open.  without: names of the parts that are
-    left out.
+    rerank: factor | weighted | none. versions: those asked for. context_tags: (tag, weight). uses,
+        outcomes: by id, outcomes as (successes, failures). workspace: the present one, "" where all
+        hits are of one. topics: of the query. latest: it asks for the newest. about: the period
+        that the query names, from and before, None where open. without: names of the parts that are
+        left out.
     """
 
     now: float
@@ -109,8 +109,9 @@ class Signals(NamedTuple):
 
 
 def is_talk(candidates: Sequence[Candidate], found: Sequence[Look]) -> bool:
-    """Tell whether candidates are short notes of sessions: most name one, and their mean is below
-    TALK_TOKENS terms.
+    """Tell whether candidates are short notes from sessions.
+
+    Most name a session, and their mean length is below TALK_TOKENS terms.
     """
     named = sum(1 for c in candidates if c.record.meta.get("session"))
     return (
@@ -123,8 +124,9 @@ def is_talk(candidates: Sequence[Candidate], found: Sequence[Look]) -> bool:
 def relevances(
     candidates: Sequence[Candidate], found: Sequence[Look], question: Question, talk: bool
 ) -> List[Parts]:
-    """Return the parts of each candidate's relevance; their sum is the relevance, before factors
-    named `author`, `dated` and `asking`, which multiply it.
+    """Return the parts of each candidate's relevance.
+
+    `total` sums them; the factors `author`, `dated` and `asking` multiply the sum.
     """
     by = TITLE * min(1.0, LONG / max(1, len(question.text.split())))
     plain: List[Parts] = [
@@ -169,7 +171,7 @@ _TIMES = frozenset(("author", "dated", "asking"))
 
 
 def total(parts: Parts) -> float:
-    """Return the relevance of a candidate: the sum of its parts, times those that are factors."""
+    """Return the sum of a candidate's parts, times its factors."""
     value = sum(amount for name, amount in parts if name not in _TIMES)
     for name, amount in parts:
         if name in _TIMES:
@@ -178,11 +180,11 @@ def total(parts: Parts) -> float:
 
 
 def fused(parts: Sequence[Parts], near: Sequence[float]) -> List[Parts]:
-    """Fuse relevance by words with similarity by vectors, which makes up VECTOR of the result.
+    """Fuse word relevance with vector similarity, weighted by VECTOR.
 
-    near: similarity of each candidate, from 0 (the last that counts) to 1 (the best).  A convex sum
-    (Bruch et al. 2023) keeps both scales; reciprocal ranks lost up to 4 points of MRR on the
-    development sets (evals/README.md).
+    near: similarity of each candidate, from 0 (the last that counts) to 1 (the best). A convex sum
+        (Bruch et al. 2023) keeps both scales; reciprocal ranks lost up to 4 points of MRR on the
+        development sets (evals/README.md).
     """
     top = max((total(each) for each in parts), default=0.0) or 1.0
     return [
@@ -202,14 +204,15 @@ def _session(candidate: Candidate) -> str:
 
 
 def author(record: Record) -> str:
-    """Return the speaker of a note taken from a conversation, "" where nobody is named."""
+    """Return the speaker of a conversation's note, "" without a name."""
     said = record.meta.get("speaker") or record.meta.get("author")
     return said if isinstance(said, str) else ""
 
 
 def authors(candidates: Sequence[Candidate], question: Question) -> Set[str]:
-    """Return the authors that the query names, unless it names every one of several, which tells
-    nothing.
+    """Return the authors named in the query.
+
+    Empty where it names all of several, or where there are over 20.
     """
     everyone = {author(c.record) for c in candidates} - {""}
     asked = set(tokeniser.tokens(question.text))
@@ -218,13 +221,15 @@ def authors(candidates: Sequence[Candidate], question: Question) -> Set[str]:
 
 
 def recency(now: float, created: float) -> float:
-    """Return e^(-days / 30) of an instant, 1 for one to come."""
+    """Return e^(-days / 30) for an instant's age, 1 for the future."""
     return exp(-max(0.0, now - created) / DAY / RECENCY_DAYS)
 
 
 def nearness(created: float, about: Tuple[Optional[float], Optional[float]]) -> float:
-    """Return DATE for an instant within a period (ROUGHLY for a long one), less by e^(-days beyond
-    it / its length, three at least) outside.
+    """Return how near an instant is to a period.
+
+    DATE within it (ROUGHLY for a period over 31 days); outside times e^(-distance / length), length
+    at least three days.
     """
     low, high = about
     beyond = max(0.0, (low or 0.0) - created, created - (high if high is not None else created))
@@ -235,8 +240,9 @@ def nearness(created: float, about: Tuple[Optional[float], Optional[float]]) -> 
 def factor(
     record: Record, workspace: str, signals: Signals, most_used: int
 ) -> List[Tuple[str, float]]:
-    """Return recency, frequency and context of a record, each from 0 to 1; a signal that no
-    candidate has is left out.
+    """Return recency, frequency and context of a record, from 0 to 1.
+
+    A signal that no candidate has is left out.
     """
     found = [("recency", recency(signals.now, record.created))]
     if most_used:
@@ -252,9 +258,10 @@ def factor(
 
 
 def version_fit(asked: Sequence[str], held: Sequence[str]) -> Optional[str]:
-    """Name how a record's versions meet those asked for: exact, superset (it holds more), subset,
-    overlap, unversioned; None where they are disjoint.  `unversioned` is a value of its own, and
-    that of a record without versions.
+    """Name how a record's versions match those asked for.
+
+    exact, superset (the record has more), subset, overlap or unversioned; None where disjoint.
+    `unversioned` is also a value that may be asked for.
     """
     want = {_version(v) for v in asked}
     have = {_version(v) for v in held} or {"unversioned"}
@@ -275,21 +282,28 @@ def _version(said: str) -> str:
 
 
 def tag_factor(record: Record, context_tags: Sequence[Tuple[str, float]]) -> float:
-    """Return 1 + sum of weight * 0.1 over the context tags that are a tag or topic of a record."""
+    """Return 1 + 0.1 * weight for each matching context tag.
+
+    Matched against the record's tags and topics.
+    """
     held = set(map(context.label, (*record.tags, *record.topics))) if context_tags else ()
     return 1.0 + sum(weight * 0.1 for tag, weight in context_tags if context.label(tag) in held)
 
 
 def outcome_factor(successes: int, failures: int) -> float:
-    """Return the multiplier of a record's outcomes, damped so that relevance leads."""
+    """Return a damped multiplier from a record's successes and failures.
+
+    max(.01, 1 + ln(1 + successes) - .5 ln(1 + failures)) ** DAMPED.
+    """
     return float(max(0.01, 1.0 + log(1.0 + successes) - 0.5 * log(1.0 + failures)) ** DAMPED)
 
 
 def adjusted(
     candidates: Sequence[Candidate], relevance: Sequence[Parts], signals: Signals
 ) -> List[Tuple[float, Parts]]:
-    """Return (score, parts) of each candidate; a score below 0 says that its versions are
-    disjoint.
+    """Return (score, parts) of each candidate with all signals applied.
+
+    A score below 0 marks disjoint versions.
     """
     if all(tag_factor(c.record, signals.context_tags) == 1.0 for c in candidates):
         signals = signals._replace(context_tags=())
@@ -326,7 +340,7 @@ def adjusted(
 def _combined(
     value: float, boosts: Sequence[Tuple[str, float]], greatest: float, rerank: str
 ) -> Tuple[float, List[Tuple[str, float]]]:
-    """Bring relevance and boosts together in the chosen variant: (product, named parts)."""
+    """Combine relevance and boosts: (product, named parts)."""
     if rerank == "none":
         return value, []
     given = dict(boosts)
@@ -340,8 +354,9 @@ def _combined(
 
 
 def _multipliers(record: Record, signals: Signals) -> Optional[List[Tuple[str, float]]]:
-    """Return the named multipliers of a record, or None where its versions are disjoint from those
-    asked for.
+    """Return a record's named multipliers.
+
+    None where its versions are disjoint from the query's.
     """
     found = []
     if record.id in signals.outcomes:
@@ -357,8 +372,9 @@ def _multipliers(record: Record, signals: Signals) -> Optional[List[Tuple[str, f
 
 
 def author_of(record: Record) -> str:
-    """Return whose a record is, as SOURCE has it: a repository's file cannot say that a person
-    wrote it.
+    """Return the kind of a record's author, as in SOURCE.
+
+    A repository's file cannot claim a person as author.
     """
     return "repository" if record.tier == SHARED and record.source != "auto" else record.source
 
@@ -366,8 +382,9 @@ def author_of(record: Record) -> str:
 def _lift(
     group: Sequence[int], candidates: Sequence[Candidate], out: List[Tuple[float, Parts]]
 ) -> None:
-    """Put a person's records above an agent's, these above a repository's, and these above captured
-    ones, at equal relevance.
+    """Order equally relevant records by their source.
+
+    A person's come above an agent's, then a repository's, then captured ones.
     """
     floor = 0.0
     for source in SOURCE:
@@ -386,9 +403,7 @@ def _lift(
 def _pieces(
     terms: Tuple[str, ...], surface: Tuple[Tuple[str, str], ...]
 ) -> List[Tuple[str, List[str], List[str]]]:
-    """Return (word of the query, its terms, all that must be there for the word itself to be) of
-    some terms.
-    """
+    """Return (query word, its terms, all terms of the whole word)."""
     words: Dict[str, List[str]] = {}
     for term in terms:
         words.setdefault(dict(surface).get(term, term), []).append(term)
@@ -401,10 +416,10 @@ def _pieces(
 
 
 def why(look: Look, question: Question, similar: Optional[float] = None) -> str:
-    """Say in one line which words of the query, or which pieces of one, stand where, and how near
-    in meaning vectors found it.
+    """Explain in one line how a candidate matches the query.
 
-    similar: None for not.
+    Names the query's words, or pieces of words, in the head and the text. similar: similarity by
+    vectors, None without.
     """
     pieces = _pieces(tuple(question.weights), tuple(question.surface.items()))
 
@@ -429,9 +444,10 @@ def why(look: Look, question: Question, similar: Optional[float] = None) -> str:
 
 
 def by_session(hits: Sequence[Hit], cut: Mapping[str, int]) -> List[Hit]:
-    """Make one hit of the checkpoints and the conversation of each session, with the best
-    checkpoint's record; what a person or an agent wrote by hand stands for itself.  cut: into how
-    many turns a conversation is, by its path.
+    """Join the hits of each session into one hit.
+
+    It bears the best checkpoint's record. Records written by hand stay apart. cut: number of turns
+    in a conversation, by its path.
     """
     out: List[Hit] = []
     sessions: Dict[Tuple[str, str], List[Hit]] = {}
@@ -445,7 +461,7 @@ def by_session(hits: Sequence[Hit], cut: Mapping[str, int]) -> List[Hit]:
 
 
 def _as_one(found: Sequence[Hit], cut: Mapping[str, int]) -> Hit:
-    """found: hits of one session, best first."""
+    """Merge the hits of a session, best first."""
     notes = [hit for hit in found if hit.kind == "checkpoint"]
     talk = next((hit for hit in found if hit.kind == "conversation"), None)
     others = tuple(hit.id for hit in notes[1:])

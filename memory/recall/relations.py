@@ -25,8 +25,10 @@ SLIP_CHARS = 24  # a longer name is no id, and is found by its words
 
 
 class Relation(NamedTuple):
-    """A kind of link: its name seen from the target, and the ends that it may go from and to (ANY,
-    or words of Record.end).
+    """A kind of link.
+
+    inverse: its name seen from the target. source, target: allowed ends (ANY, or words of
+        Record.end).
     """
 
     inverse: str
@@ -44,8 +46,9 @@ RELATIONS: Mapping[str, Relation] = {
 
 
 class Node(NamedTuple):
-    """A record as an end of links.  end: its kind, of a resource its type.  created: seconds since
-    the epoch.
+    """A record as an end of links.
+
+    end: its kind, of a resource its type. created: seconds since the epoch.
     """
 
     name: str
@@ -58,11 +61,10 @@ class Node(NamedTuple):
 
 
 class Edge(NamedTuple):
-    """A link of a record: to is None where it leads nowhere; also: other records that are called
-    the same.
+    """A link of a record with its resolved target.
 
-    target: as written.  wrong: what is wrong with its relation or ends, "" for nothing.  away: id
-    of the record in the archive that it leads to, or "".
+    to: None for a dead link. also: other records of the same name. target: as written. wrong: fault
+        of its relation or ends, or "". away: id of the archived record it leads to, or "".
     """
 
     source: Node
@@ -75,15 +77,14 @@ class Edge(NamedTuple):
 
     @property
     def dangling(self) -> bool:
-        """Whether it leads to no record."""
+        """Whether the link has no target record."""
         return self.to is None
 
 
 class Web(NamedTuple):
-    """Records and all links among them, both in a fixed order: by workspace and name, links as they
-    are written.
+    """Records and the links among them, in a fixed order.
 
-    away: of `called_away`.
+    Sorted by workspace and name, links as written. away: from `called_away`.
     """
 
     nodes: Tuple[Node, ...]
@@ -93,17 +94,17 @@ class Web(NamedTuple):
 
 
 def inverse(relation: str) -> str:
-    """Return the name of a relation as seen from its target; an unknown one gets ` of` behind its
-    name.
+    """Return a relation's name as seen from its target.
+
+    An unknown relation gets ` of` after its name.
     """
     return RELATIONS[relation].inverse if relation in RELATIONS else relation + " of"
 
 
 def wrong_ends(relation: str, source: str, target: str) -> str:
-    """Say what is wrong with a link between two ends, "" where it is allowed or its relation is
-    unknown.
+    """Return the fault of a link between two kinds of records.
 
-    source, target: words of Record.end.
+    "" where it is allowed or its relation is unknown. source, target: words of Record.end.
     """
     known = RELATIONS.get(relation)
     if known is None or (
@@ -121,7 +122,10 @@ def wrong_ends(relation: str, source: str, target: str) -> str:
 
 
 def node(record: Record, workspace: str = "") -> Node:
-    """Return a record as an end of links.  workspace: a place's key, where there are several."""
+    """Return a record as an end of links.
+
+    workspace: a place's key, where there are several.
+    """
     return Node(
         record.name,
         record.id,
@@ -134,8 +138,9 @@ def node(record: Record, workspace: str = "") -> Node:
 
 
 def closeness(target: str, name: str, id: str, title: str, aliases: Iterable[str] = ()) -> int:
-    """Rate how a link's target names a record: 4 by its id, 3 by it in another case, 2 by its file,
-    1 by a title, 0 not.
+    """Rate how well a link's target names a record, 0 to 4.
+
+    4 by id, 3 by id in another case, 2 by file, 1 by title or alias, 0 no match.
     """
     if target == id:
         return 4
@@ -148,7 +153,10 @@ def closeness(target: str, name: str, id: str, title: str, aliases: Iterable[str
 
 
 def meant(target: str, nodes: Iterable[Node]) -> List[Node]:
-    """Return the records that a target may mean, of several equally near ones the newest first."""
+    """Return the records that a link's target may name.
+
+    Only the closest matches, newest first.
+    """
     rated = [(closeness(target, one.name, one.id, one.title, one.aliases), one) for one in nodes]
     best = max((how for how, _ in rated), default=0)
     return sorted(
@@ -157,8 +165,9 @@ def meant(target: str, nodes: Iterable[Node]) -> List[Node]:
 
 
 class Names:
-    """Records by the names that a link may use for them.  merged: id of a merged record -> the one
-    that stands for it.
+    """Records by the names that links use.
+
+    merged: id of a merged record -> id of its successor.
     """
 
     def __init__(self, nodes: Iterable[Node], merged: Mapping[str, str] = MappingProxyType({})):
@@ -171,7 +180,7 @@ class Names:
                 self._nodes.setdefault(key, []).append(one)
 
     def find(self, target: str) -> List[Node]:
-        """Return the records that a target means, the one that counts first."""
+        """Return the records that a target may name, best first."""
         there = {
             one.name: one for key in documents.aimed(target) for one in self._nodes.get(key, ())
         }
@@ -190,10 +199,9 @@ class Names:
         return sorted(found.values())
 
     def nearest(self, target: str, source: Optional[Node] = None) -> Optional[Node]:
-        """Return the record whose id, file or title is most like a target that leads nowhere, or
-        None.
+        """Return the record most like a dead link's target, or None.
 
-        source: the record that names it, which it does not mean.
+        Compares ids, files and titles. source: the linking record, which is left out.
         """
         if not self._words:
             self._learn()
@@ -214,7 +222,7 @@ class Names:
         return best[2] if best and best[0] >= LIKE else None
 
     def _learn(self) -> None:
-        """Note which names hold a word, and which become the same text without one character."""
+        """Index the names by their words and by one-character deletions."""
         for key in self._nodes:
             for word in _words(key):
                 self._words.setdefault(word, []).append(key)
@@ -222,7 +230,7 @@ class Names:
                 self._shorter.setdefault(short, []).append(key)
 
     def _sharing(self, key: str) -> List[str]:
-        """Return the names that share the most and rarest words with a key."""
+        """Return the names that share the most and rarest words."""
         shared: Dict[str, float] = {}
         for held in (self._words.get(word, ()) for word in _words(key)):
             for other in held if len(held) <= COMMON else ():
@@ -231,8 +239,9 @@ class Names:
 
 
 def _shorter(key: str) -> List[str]:
-    """Return a short name, and it without each of its characters: two names one slip apart share
-    one of these.
+    """Return a short name and its one-character deletions.
+
+    Two names one slip apart share one of these.
     """
     return (
         [key, *(key[:at] + key[at + 1 :] for at in range(len(key)))]
@@ -242,8 +251,9 @@ def _shorter(key: str) -> List[str]:
 
 
 def _words(key: str) -> List[str]:
-    """Return the words of a name; a single letter is one only where scripts write words with
-    one.
+    """Return the words of a name, without single ASCII letters.
+
+    Some scripts write a word with one character.
     """
     return [
         word
@@ -253,8 +263,9 @@ def _words(key: str) -> List[str]:
 
 
 def _likeness(one: str, other: str) -> float:
-    """Compare two names as text and as words, whichever says more: a file's name ends in digits
-    that no title has.
+    """Return the similarity of two names, 0 to 1.
+
+    The greater of text and word similarity: a file's name ends in digits that no title has.
     """
     from difflib import SequenceMatcher
 
@@ -266,10 +277,10 @@ def _likeness(one: str, other: str) -> float:
 
 
 def called_away(left: Mapping[str, str]) -> Dict[str, str]:
-    """Return the names that a link may use for the records in the archives: name -> id.
+    """Return the names of archived records: name -> id.
 
-    left: by id, the path that each one left: its file's name, and what that has of its first title,
-    lead to it where no other is called the same.
+    left: by id, the path that each one left. Its file's name and the title in it lead to it where
+        no other record has the same name.
     """
     names: Dict[str, str] = {}
     for id, home in left.items():
@@ -280,8 +291,9 @@ def called_away(left: Mapping[str, str]) -> Dict[str, str]:
 
 
 def gone_to(target: str, away: Mapping[str, str]) -> str:
-    """Return the id of the archived record that a link's target means, or "".  away: of
-    `called_away`.
+    """Return the id of an archived record named by a target, or "".
+
+    away: from `called_away`.
     """
     key = documents.link_key(target)
     file = key[key.rfind("/") + 1 :].replace(".md", "")
@@ -336,7 +348,10 @@ def edge(
 
 
 def joined(webs: Sequence[Web]) -> Web:
-    """Join the webs of several workspaces; records of the global tier stand in the result once."""
+    """Join the webs of several workspaces.
+
+    Records of the global tier appear once.
+    """
     nodes = {one: None for each in webs for one in each.nodes}
     edges = {one: None for each in webs for one in each.edges}
     return Web(
@@ -351,9 +366,9 @@ def joined(webs: Sequence[Web]) -> Web:
 
 
 def with_link(written: Any, relation: str, target: str) -> Any:
-    """Return the value of `links` with one more link; the others keep the form that they have.
+    """Return the value of `links` with one more link.
 
-    written: the value as it was read, None for none.
+    The others keep their form. written: the value as read, None for none.
     """
     if isinstance(written, dict) and written and "target" not in written:
         there = written.get(relation)
@@ -372,8 +387,9 @@ def with_link(written: Any, relation: str, target: str) -> Any:
 
 
 def without_links(written: Any, gone: Set[Tuple[str, str]]) -> Any:
-    """Return the value of `links` without some of them, each (relation, key of its target); the
-    rest keeps its form.
+    """Return the value of `links` without some of them.
+
+    gone: (relation, key of target). The rest keeps its form.
     """
     if isinstance(written, str):
         parts = [part.strip() for part in written.split(",") if part.strip()]
@@ -393,7 +409,7 @@ def without_links(written: Any, gone: Set[Tuple[str, str]]) -> Any:
 
 
 def _thinned(relation: str, value: Any, gone: Set[Tuple[str, str]]) -> Any:
-    """Drop targets from what stands behind a relation in a map."""
+    """Drop targets from a relation's value in a map."""
     if isinstance(value, list):
         return [item for item in value if not _is_gone({relation: item}, gone)]
     return None if _is_gone({relation: value}, gone) else value

@@ -21,14 +21,18 @@ CUTS = (1, 5, 10)
 
 
 def words(text: str) -> list[str]:
-    """Return the words of a text that are no stop words, or all where nothing else is there."""
+    """Return a text's words without stop words.
+
+    All words where nothing else is there.
+    """
     found = re.findall(r"\w+", text.lower())
     return [word for word in found if word not in STOP] or found
 
 
 def misspelt(text: str, seed: str) -> str:
-    """Make one edit (swap, drop, double or change a letter) in a quarter of a query's words of five
-    letters and more.
+    """Make typing errors in a quarter of a query's long words.
+
+    Swaps, drops, doubles or changes a letter in words of five letters and more.
     """
     rng = random.Random(seed)
     parts = re.split(r"(\s+)", text)
@@ -52,10 +56,10 @@ def score(
     queries: Iterable[Mapping[str, Any]],
     wanted: Mapping[str, Mapping[str, float]],
 ) -> dict[str, float]:
-    """Return the sums of recall at 1, 5 and 10, reciprocal rank and nDCG at 10 over the queries.
+    """Sum recall at 1, 5 and 10, reciprocal rank and nDCG at 10.
 
-    answers: ids in their order, by the query's id.  queries: objects with an `id`.  wanted: what
-    each should find, with its gain (above 0).
+    answers: ids in their order, by the query's id. queries: objects with an `id`. wanted: expected
+        ids with their gain (above 0), by the query's id.
     """
     sums: dict[str, float] = dict.fromkeys((*("r@%d" % k for k in CUTS), "mrr", "ndcg"), 0.0)
     for query in queries:
@@ -76,10 +80,10 @@ def score(
 def word_count(
     texts: Sequence[tuple[str, str]], queries: Iterable[tuple[str, str]]
 ) -> dict[str, list[str]]:
-    """Rank by how often a query's words stand in a file, the most first: what `rg -ciw` would give.
+    """Rank files by how often they hold a query's words.
 
-    texts: (id, text) of each file; equals stand in their order.  queries: (id, text).  Returns ids
-    by the query's id.
+    The most first, as `rg -ciw` would; equals keep their order. texts: (id, text) of each file.
+    queries: (id, text). Returns ids by the query's id.
     """
     counts = [Counter(re.findall(r"\w+", text.lower())) for _, text in texts]
     found = {}

@@ -57,17 +57,17 @@ def recall(
 ) -> Found:
     """Answer a query.
 
-    now: seconds since the epoch.  offset: seconds that local time is ahead of UTC.  places: the
-    workspaces to search instead of those that the query names.  semantic: vectors, for queries that
-    want them.  links: add what the hits are linked with and what became of them (alongside.py).
-    dsn: another database to ask.  Raises UsageError for an unknown workspace or kind.
+    now: seconds since the epoch. offset: seconds that local time is ahead of UTC. places:
+        workspaces to search instead of the query's. semantic: provider of vectors. links: add
+        linked records and later outcomes (alongside.py). dsn: another database to ask. Raises
+        UsageError for an unknown workspace or kind.
     """
     with Searcher(place, settings, semantic, dsn=dsn) as searcher:
         return searcher.answer(query, now, offset, places, links)
 
 
 class Searcher:
-    """Answers queries, one or a batch, and keeps open what it read for them; a context manager."""
+    """Answers queries and keeps their shelves open; a context manager."""
 
     def __init__(
         self,
@@ -77,8 +77,9 @@ class Searcher:
         bare: bool = False,
         dsn: str = "",
     ):
-        """bare: hits are wanted in their order with their scores, not to be shown.  dsn: see
-        `recall`.
+        """Open a searcher.
+
+        bare: return hits with order and score only, nothing for display. dsn: see `recall`.
         """
         self.place, self.settings, self.semantic, self.bare, self.dsn = (
             place,
@@ -156,15 +157,16 @@ class Searcher:
             return _Task(self, shelves, query, now, offset, notes).run(links)
 
     def context(self, query: Query) -> Tuple[Tag, ...]:
-        """Return the context tags that count for a query: those given with it, then those of the
-        place, each label once.
+        """Return the context tags of a query, then those of the place.
+
+        Each label once.
         """
         if self._around is None:
             self._around = manifests.around(self.place)
         return context.joined(query.context_tags, () if query.context_alone else self._around)
 
     def shown(self, hits: Sequence[Hit], now: float) -> Tuple[Hit, ...]:
-        """Add what hits that are about to be shown need: age, group, claims."""
+        """Add age, group and claims to hits before display."""
         if self.bare:
             return tuple(hits)
         if self._decided is None:
@@ -188,12 +190,15 @@ class _Near(NamedTuple):
     shelf: Shelf
 
     def read(self, number: int) -> Optional[look.Candidate]:
-        """Return the section, None where its record is gone.  number: to tell it from others."""
+        """Return the section, None where its record is gone.
+
+        number: tells it from other candidates.
+        """
         return self.shelf.section(self.name, self.ordinal, number)
 
 
 class _Task:
-    """One query on its way through its workspaces."""
+    """One query on its way through the workspaces."""
 
     def __init__(
         self,
@@ -262,8 +267,9 @@ class _Task:
         )
 
     def _plan(self, there: Sequence[Hit]) -> List[Hit]:
-        """Return the active plan of the present workspace where it is searched and not among some
-        hits.
+        """Return the present workspace's active plan unless already a hit.
+
+        [] where the workspace is not searched.
         """
         shelf = self.shelves[0]
         found = (
@@ -392,8 +398,10 @@ class _Task:
     # ---- candidates
 
     def _pool(self, shelf: Shelf, terms: Terms, most: int) -> List[look.Candidate]:
-        """Return the best candidates of a workspace that pass the filters, each read from its
-        file.
+        """Return the best candidates of a workspace that pass the filters.
+
+        Each is read from its file. terms: of the query. most: records wanted, at least twice the
+        limit.
         """
         most = max(most, 2 * self.limit)
         every, sieve = 2 * shelf.backend.documents, self.query.sieve
@@ -414,10 +422,10 @@ class _Task:
     def _taken(
         self, shelf: Shelf, numbers: Sequence[int], most: int, beneath: bool = True
     ) -> List[look.Candidate]:
-        """Read documents in their order: the best SECTIONS of each record, until `most` records
-        pass the filters.
+        """Read documents in order until `most` records pass the filters.
 
-        beneath: those too that stand under another one of them, as a conversation does.
+        At most SECTIONS of each record. beneath: keep records that are shown under another one,
+        such as conversations.
         """
         found: List[look.Candidate] = []
         sections: Dict[str, int] = {}
@@ -448,17 +456,17 @@ class _Task:
         return found
 
     def _is_elsewhere(self, shelf: Shelf, name: str) -> bool:
-        """Tell whether a record is one of the global tier that another workspace's search finds: it
-        stands in every index.
+        """Tell whether another workspace's search already finds a global record.
+
+        Records of the global tier are in every index.
         """
         return name[0] == GLOBAL and shelf is not self.shelves[0]
 
     def _near(self, pool: List[look.Candidate]) -> Dict[str, float]:
-        """Add the records nearest to the query to the pool; return how near each is, from 0 to 1 by
-        its file, {} without vectors.
+        """Add the records nearest by vectors to the pool.
 
-        Not for notes of conversations: there vectors cost MRR (evals/README.md), and neighbours
-        tell more.
+        Returns similarity by file, from 0 to 1; {} without vectors. Not used for notes of
+        conversations: there vectors cost MRR (evals/README.md) and neighbours help more.
         """
         semantic = self.searcher.semantic
         if semantic is None or not semantic.is_wanted(self.query.semantic):
@@ -509,7 +517,7 @@ class _Task:
     def _turns(
         self, nearest: Sequence[_Near], pool: List[look.Candidate]
     ) -> Iterator[Tuple[float, look.Candidate]]:
-        """Yield turns with their similarity; those that words did not find join the pool."""
+        """Yield turns with their similarity, adding new ones to the pool."""
         known = {(c.path, c.text) for c in pool}
         for i, row in enumerate(nearest):
             candidate = row.read(-1 - NEAR - i)
@@ -519,8 +527,9 @@ class _Task:
                     pool.append(candidate)
 
     def _with_neighbours(self, pool: List[look.Candidate]) -> List[look.Candidate]:
-        """Add the notes just before and after the best candidates: an answer follows its question
-        without its words.
+        """Add the notes just before and after the best candidates.
+
+        An answer follows its question without the same words.
         """
         have = {(c.workspace, c.number) for c in pool}
         shelves = {shelf.place.key: shelf for shelf in self.shelves}
@@ -544,7 +553,10 @@ class _Task:
         return pool
 
     def _newest(self) -> List[Hit]:
-        """List what passes the filters, newest first, for a query without text."""
+        """List the records that pass the filters, newest first.
+
+        For a query without text.
+        """
         pool: List[look.Candidate] = []
         for shelf in self.shelves:
             numbers = shelf.backend.newest(self.query.sieve)
@@ -569,8 +581,9 @@ class _Task:
         return hits
 
     def _scanned(self) -> List[Hit]:
-        """Answer a query of stop words alone, which no index holds, from the texts of the newest
-        records.
+        """Answer a query of stop words from the newest records' texts.
+
+        No index holds stop words.
         """
         expansion = Expansion(frozenset())
         pool: List[look.Candidate] = []
@@ -601,14 +614,14 @@ class _Task:
         return bool(q.since is not None or q.until is not None or q.kinds) or self._is_reading()
 
     def _is_reading(self) -> bool:
-        """Whether a filter needs the record's file, since the index does not know what it asks."""
+        """Whether a filter needs the record's file beside the index."""
         q = self.query
         return bool(q.type or q.tags or q.topics or q.file or q.branch or q.session or q.versions)
 
     # ---- the answer
 
     def _told(self, hits: Sequence[Hit]) -> Sequence[Hit]:
-        """Return hits with what they say; a turn stands under its session's checkpoint."""
+        """Return hits with quotes, turns under their session's checkpoint."""
         if self.searcher.bare:
             return hits
         if self._question is None:

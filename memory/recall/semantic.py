@@ -20,34 +20,52 @@ FILTERED = 1000  # the same, where filters drop some
 
 
 class Semantic(Protocol):
-    """The vectors of the queries of one process; `label` names the model that ranked."""
+    """The provider of query vectors in one process, with its faults.
+
+    label: of the model that ranked, "" before.
+    """
 
     label: str
 
     @property
     def floor(self) -> float:
-        """The least similarity that counts."""
+        """The least similarity that counts.
+
+        `recall.minSimilarity`, or below 0 the model's own (FLOORS).
+        """
 
     def is_wanted(self, asked: Optional[bool]) -> bool:
-        """Tell whether a query is to use vectors; asked: its own word, None for none."""
+        """Tell whether a query uses vectors.
+
+        asked: the query's own choice, None for the setting.
+        """
 
     def obstacle(self, place: Place) -> str:
         """Return why vectors rank nothing in a place, "" where they do."""
 
     def vector(self, place: Place, text: str, now: float, notes: List[str]) -> Any:
-        """Return the vector of a query's text, or None with a note."""
+        """Return the vector of a query's text.
+
+        None with a note of the reason where there is none.
+        """
 
     def prepare(self, place: Place, texts: Sequence[str], now: float) -> None:
-        """Get the vectors of several queries at once."""
+        """Get the vectors of several queries.
+
+        Cached ones from the cache, the others from one process of the provider.
+        """
 
     def near(
         self, shelf: Shelf, vector: Any, limit: int, notes: List[str]
     ) -> List[Tuple[str, int, float]]:
-        """Return (name, ordinal, similarity) of the sections nearest to a query."""
+        """Return (name, ordinal, similarity) of a shelf's nearest sections.
+
+        [] with a note where there are no vectors.
+        """
 
 
 def semantic(settings: Config, override: str, env: Mapping[str, str]) -> Optional[Semantic]:
-    """Return the vectors of a process's queries, None where the door is not there.
+    """Return the provider of query vectors, None without its door.
 
     override: a command of a provider instead of the settings' own, or "".
     """
@@ -57,5 +75,5 @@ def semantic(settings: Config, override: str, env: Mapping[str, str]) -> Optiona
 
 
 def fell_back(why: str, remedy: str = "") -> str:
-    """Return the note that says why vectors did not rank."""
+    """Return a note on why vectors did not rank."""
     return why + "; ranked by words only" + ("; " + remedy if remedy else "")

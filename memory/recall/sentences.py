@@ -52,8 +52,8 @@ _ENDS = (".", "!", "?", ":", "。", "！", "？", "：", "…")
 class Line(NamedTuple):
     """A piece of text that is quoted whole.
 
-    block: number of its paragraph, list, table or code block, with what leads that in.  lead: place
-    of the line that leads it in, -1 for none.
+    block: number of its paragraph, list, table or code block, counted with the line that introduces
+        it. lead: index of the introducing line, -1 for none.
     """
 
     text: str
@@ -68,7 +68,7 @@ def lines(text: str) -> List[Line]:
 
 
 class _Reader:
-    """The lines read so far, and what the next one belongs to."""
+    """The lines read so far and the state for the next."""
 
     def __init__(self) -> None:
         self.found: List[Line] = []
@@ -147,7 +147,7 @@ class _Reader:
         self.items.append((indent, place))
 
     def _leads(self, text: str) -> None:
-        """Add a line that leads in what follows."""
+        """Add a line that introduces a block."""
         before = self.found[-1] if self.found else None
         goes_on = before is not None and before.kind == LEAD and self.lead == len(self.found) - 1
         self._add(text, LEAD, self.lead if goes_on else -1)
@@ -157,7 +157,7 @@ class _Reader:
         self.found.append(Line(text, kind, self.block, lead))
 
     def _close(self, kind: str) -> None:
-        """End a block; what led it in leads nothing else in."""
+        """End a block and its introducing line's effect."""
         if self.found and self.found[-1].kind != LEAD:
             self.block += 1
             self.lead = -1
@@ -171,7 +171,7 @@ class _Reader:
 
 
 def _rows(text: str) -> Iterator[Tuple[List[str], str]]:
-    """Yield the rows of a text one by one, those of a code block or table together."""
+    """Yield rows singly, rows of a code block or table together."""
     held: List[str] = []
     kind = ""
     rows = list(tokeniser.coded(text.split("\n")))
@@ -211,7 +211,7 @@ def _leads_on(row: str) -> bool:
 
 
 def _joined(rows: List[str]) -> List[str]:
-    """Put the rows of a paragraph that were only wrapped together again."""
+    """Join the wrapped rows of a paragraph."""
     out: List[str] = []
     open_end = False
     for row in rows:
@@ -227,7 +227,7 @@ def _joined(rows: List[str]) -> List[str]:
 
 
 def sentences(text: str) -> List[str]:
-    """Split prose at the ends of its sentences (en, de, ko, ja, zh)."""
+    """Split prose into sentences (en, de, ko, ja, zh)."""
     out: List[str] = []
     start, last, ticks = 0, 0, 0
     for stop in _STOP.finditer(text):
@@ -256,7 +256,10 @@ def sentences(text: str) -> List[str]:
 
 
 def cut(text: str, most: int) -> str:
-    """Shorten text to `most` bytes at a clause, a space or a wide character, else to ""."""
+    """Shorten a text to `most` bytes at a clause.
+
+    Else at a space or a wide character, else "".
+    """
     head = text.encode()[: max(most - 3, 0)].decode("utf-8", "ignore")
     clauses = [match.start() for match in _CLAUSE.finditer(head)]
     spaces = [at for at in (head.rfind(" "),) if at > 0]

@@ -25,12 +25,11 @@ MOST_KEPT = 8  # shelves that stay open for later queries
 
 
 class Shelf:
-    """One workspace, open for queries until it is closed.
+    """One workspace, open for queries until closed.
 
-    place: where it is.  index: what is searched.  notes: lines for the user.  on_disk: whether the
-    index is one on disk.  size: numbers of documents, gone ones included.  slack: candidates that
-    may turn out to be gone or another section.  rescan: whether a comparison of all files is due
-    behind the answer.
+    index: the searched index. notes: lines for the user. on_disk: whether the index is one on disk.
+        size: numbers of documents, gone ones included. slack: candidates that may turn out to be
+        gone or another section. rescan: whether a comparison of all files is due behind the answer.
     """
 
     def __init__(self, place: Place, now: float):
@@ -61,8 +60,9 @@ class Shelf:
             self.from_files(now, "no index yet" if absent else str(fault).partition(";")[0])
 
     def _glance(self, now: float) -> None:
-        """Compare what shows without a look at every file (builder.glance); the look at every file
-        is due behind the answer.
+        """Compare folders and recent files with the index (builder.glance).
+
+        A comparison of every file then follows behind the answer.
         """
         try:
             scanned = files.posix.stat(indexview.scan_path(self.place)).st_mtime
@@ -78,17 +78,16 @@ class Shelf:
         self._catch_up(names, self.index.records, now)
 
     def _compare(self, now: float) -> None:
-        """Compare every file with the index: a hand edit counts at once, whatever its file."""
+        """Compare every file with the index, so hand edits count at once."""
         seen = builder.compare(self.index)
         self.rescan = seen.settles(now)
         self._catch_up(seen.removed + seen.changed + seen.added, len(seen.found), now)
 
     def is_current(self, place: Place, now: float) -> bool:
-        """Tell whether one that was kept for another query holds what a new one would; what is read
-        once a query is forgotten.
+        """Tell whether a shelf kept from an earlier query is still valid.
 
-        Between two looks at every file, which are SCAN_EVERY apart, files are compared as `_glance`
-        does.
+        Forgets the data read for that query. Between two full comparisons, which are SCAN_EVERY
+        apart, files are compared as `_glance` does.
         """
         here, there = ((p.home, p.key, p.project, p.root, p.shared) for p in (self.place, place))
         if not self.on_disk or here != there or self._stamped != self._stamps():
@@ -115,7 +114,10 @@ class Shelf:
             return False
 
     def _stamps(self) -> Tuple[int, ...]:
-        """Return what tells the files of an index from later ones; () where one is gone."""
+        """Return times, sizes and inodes of the index's files.
+
+        () where one is gone.
+        """
         base = self.index.segment
         found: List[int] = []
         try:
@@ -131,7 +133,10 @@ class Shelf:
         return tuple(found)
 
     def finish(self, now: float) -> bool:
-        """Compare every file where so far only some were; True where this found more to search."""
+        """Compare every file where so far only some were.
+
+        Returns True where there is more to search.
+        """
         if not self._glanced:
             return False
         self._glanced = False
@@ -140,7 +145,10 @@ class Shelf:
         return not self.on_disk or self.index.delta.frames > before
 
     def _catch_up(self, names: List[str], of: int, now: float) -> None:
-        """Search in memory what differs from the index.  of: how many files there are."""
+        """Index the changed files in memory.
+
+        of: number of all files.
+        """
         found = self.index
         if not names:
             return
@@ -159,7 +167,10 @@ class Shelf:
         self._local = None
 
     def from_files(self, now: float, note: str, damaged: bool = True) -> None:
-        """Search an index in memory from now on, made of the files as they are; `note` says why."""
+        """Replace the index by one made of the files, in memory.
+
+        note: the reason, for the user.
+        """
         if not self.on_disk:
             return
         if hasattr(self, "index"):
@@ -190,12 +201,12 @@ class Shelf:
 
     @property
     def is_stale(self) -> bool:
-        """Whether the index on disk is behind the files, as far as this was noticed."""
+        """Whether the index on disk is known to be behind the files."""
         return self.index.stale or self._drifted or not (self.on_disk or self.is_foreign)
 
     @property
     def tally(self) -> Dict[str, ledger.Fold]:
-        """What became of the records: the folds of the place's ledgers by path, read once."""
+        """The folds of the place's ledgers by path, read once."""
         if self._tally is None:
             folds = {each.path: ledger.read(each) for each in ledger.ledgers(self.place)}
             merged = archive.merged(self.place) if any(fold.rows for fold in folds.values()) else {}
@@ -207,21 +218,23 @@ class Shelf:
 
     @property
     def is_foreign(self) -> bool:
-        """Whether it is another workspace, known by its private tier alone: that it has no index
-        here is no fault.
+        """Whether this is another workspace, known by its private tier alone.
+
+        A missing index is no fault there.
         """
         return not (self.place.project or self._is_added)
 
     @property
     def _is_added(self) -> bool:
-        """Whether it is a folder that a person added: the folders of kinds, where a glance looks,
-        are none there.
+        """Whether this is a folder that a person added.
+
+        A glance looks at folders of kinds, which it does not have.
         """
         return self.place.tiers()[0][0] == ADDED
 
     @property
     def backend(self) -> Backend:
-        """What answers queries here."""
+        """The index or database that answers queries."""
         return self._opened()
 
     def _opened(self) -> Local:
@@ -235,7 +248,7 @@ class Shelf:
 
     @property
     def is_distant(self) -> bool:
-        """Whether its records stand in a database, and not here."""
+        """Whether the records live in a database."""
         return False
 
     def near(self, label: str, vector: Any, limit: int) -> Optional[List[Tuple[str, int, float]]]:
@@ -243,7 +256,7 @@ class Shelf:
         return None
 
     def is_known(self, term: str) -> bool:
-        """Tell whether a database holds a term that the index of its workspace lacks."""
+        """Return False: no database is asked here."""
         return False
 
     def path(self, name: str) -> str:
@@ -251,22 +264,29 @@ class Shelf:
         return self.place.path(name)
 
     def candidate(self, number: int) -> Optional[look.Candidate]:
-        """Read the record of a document as its file is now; None where it is gone."""
+        """Read a document's record from its file as a candidate.
+
+        None where it is gone.
+        """
         if number in self.index.delta.gone:
             return None
         doc = self.index.doc(number)
         return self._made(doc.name, doc.ordinal, number, doc.checksum.hex())
 
     def section(self, name: str, ordinal: int, number: int) -> Optional[look.Candidate]:
-        """Read a section of a record that is known by name; None where the record is gone.  number:
-        to tell it from others.
+        """Read a section of a record by name.
+
+        None where the record is gone. number: tells it from other candidates.
         """
         return self._made(name, ordinal, number, "")
 
     def _made(
         self, name: str, ordinal: int, number: int, checksum: str
     ) -> Optional[look.Candidate]:
-        """checksum: the start of the one that the index has, "" where it has none."""
+        """Make a candidate of a section of a record's file.
+
+        checksum: the start of the index's checksum, "" for none.
+        """
         record = self.record(name)
         if record is None:
             self._drifted = True
@@ -277,7 +297,10 @@ class Shelf:
     def _cut_out(
         self, record: Record, name: str, ordinal: int, number: int, checksum: str, workspace: str
     ) -> look.Candidate:
-        """Make a candidate of a section of a record.  name: by which it is known here."""
+        """Make a candidate of a section of a record.
+
+        name: the record's name on this shelf.
+        """
         key = (name, ordinal)
         known = self._words.get(key)
         if known is None or known[0] != record.checksum:
@@ -314,7 +337,7 @@ class Shelf:
         return known[1]
 
     def checkpoints(self, session: str) -> List[Record]:
-        """Read the checkpoints of a session, by when they end."""
+        """Read the checkpoints of a session, sorted by end."""
         names = dict.fromkeys(
             self.index.doc(n).name for n in self.index.holding(segment.session_term(session))
         )
@@ -329,8 +352,9 @@ class Shelf:
         )
 
     def record(self, name: str) -> Optional[Record]:
-        """Read one record, again only where its file changed since; None where it is gone or cannot
-        be read.
+        """Read a record, again only where its file changed.
+
+        None where it is gone or cannot be read.
         """
         try:
             path = self.place.path(name)
@@ -354,18 +378,19 @@ class Shelf:
 
 
 class Shelves(Dict[str, Shelf]):
-    """Shelves by workspace and scope that stay open from one query to the next, where they still
-    hold what new ones would.
-    """
+    """Shelves by workspace and scope, kept open between queries."""
 
     def keep(self, places: Sequence[Place], now: float) -> None:
-        """Close those that a query of some places is not to be answered with."""
+        """Close the shelves that are no longer current.
+
+        places: those of the next query.
+        """
         wanted = {place.key + "/" + place.scope: place for place in places}
         for key, shelf in list(self.items()):
             if len(self) > MOST_KEPT or key in wanted and not shelf.is_current(wanted[key], now):
                 self.pop(key).close()
 
     def close(self) -> None:
-        """Close them all."""
+        """Close all shelves."""
         while self:
             self.popitem()[1].close()

@@ -30,10 +30,10 @@ Rule = Tuple[Pattern[str], Handler, Callable[[Match], bool]]
 
 
 class Times(NamedTuple):
-    """What a query says about time.
+    """The times in a query.
 
-    rest: the query without its time expressions.  since, until: seconds since the epoch, from
-    `since` on and before `until`, None where it is open.  latest: it asks for the newest.
+    rest: the query without its time expressions. since, until: seconds since the epoch, from
+        `since` on and before `until`, None where it is open. latest: it asks for the newest.
     """
 
     rest: str
@@ -43,8 +43,9 @@ class Times(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """A query's times; kept: the query without what narrows; only: the period of that; about: the
-    period of what weighs.
+    """A query's times, split into narrowing and weighing ones.
+
+    kept: the query without narrowing words. only: the narrowing period. about: the weighing period.
     """
 
     times: Times
@@ -176,8 +177,9 @@ _FROM = (
 
 
 def _back(unit: str, count: int, now: float, offset: float) -> float:
-    """Return the start of the last `count` units up to now: exact for hours, whole days for longer
-    ones.
+    """Return the start of the last `count` units up to now.
+
+    Exact for minutes and hours, whole days for longer units.
     """
     if unit in ("minute", "hour"):
         return now - count * _SECONDS[unit]
@@ -221,8 +223,9 @@ def _unit_back(unit: str, back: int) -> Handler:
 
 
 def _weekday(today: int) -> Handler:
-    """Return the handler of a weekday's name.  today: how many days back it means where it names
-    the present day.
+    """Return the handler of a weekday's name.
+
+    today: how many days back it means on that weekday.
     """
 
     def span(match: Match, now: float, offset: float) -> Span:
@@ -239,7 +242,7 @@ def _iso(match: Match, now: float, offset: float) -> Optional[Span]:
 
 
 def _month_of(match: Match, month: int, now: float, offset: float) -> Tuple[float, float]:
-    """Return a month of the year that the match names, else the latest one that has begun."""
+    """Return a month in the named year, else the latest begun."""
     said = match.groupdict().get("y")
     year, present = clock.year_month(now, offset)
     year = int(said) if said else year - (month > present)
@@ -247,7 +250,7 @@ def _month_of(match: Match, month: int, now: float, offset: float) -> Tuple[floa
 
 
 def _named_month(match: Match, now: float, offset: float) -> Optional[Span]:
-    """Return a month, or a day of it where the match has one."""
+    """Return the period of a month, or of its named day."""
     start, end = _month_of(match, _MONTHS[match.group("m").lower()], now, offset)
     day = int(match.groupdict().get("dom") or 0)
     return (start + (day - 1) * DAY, start + day * DAY) if 1 <= day <= 31 else (start, end)
@@ -287,8 +290,9 @@ _SIDE_OF = {word: side for side, words in _SIDES.items() for word in words.split
 
 
 def _open(handler: Handler) -> Handler:
-    """Turn a period into "since its start", "after its end", "before its start" or "until its end",
-    by the group `side`.
+    """Make a handler's period open on one side.
+
+    "since its start", "after its end", "before its start" or "until its end".
     """
 
     def span(match: Match, now: float, offset: float) -> Optional[Span]:
@@ -306,7 +310,10 @@ def _open(handler: Handler) -> Handler:
 
 
 def _is_far(match: Match) -> bool:
-    """Tell whether so long ago is a guess: weeks, months, years, `a few days`."""
+    """Tell whether a time ago is only a guess.
+
+    Weeks, months, years, `a few days`.
+    """
     said = match.groupdict()
     return _unit(match) not in ("minute", "hour", "day") or str(said.get("n")).lower() in (
         "few",
@@ -324,8 +331,9 @@ def _rules() -> List[Rule]:
     found: List[Rule] = []
 
     def word(pattern: str, handler: Handler, weighs: Callable[[Match], bool] = NARROWS) -> None:
-        """A rule for words: nothing of a name, path or possessive (`today's`, `today.py`)
-        counts.
+        """Add a rule for words.
+
+        Words in a name, path or possessive (`today's`, `today.py`) do not count.
         """
         found.append(
             (re.compile(r"(?<![\w./'’-])(?:%s)(?![\w/'’-]|\.\w)" % pattern, re.I), handler, weighs)
@@ -464,14 +472,14 @@ BEGIN, END = 6, 3
 def parse(query: str, now: float, offset: float) -> Times:
     """Take the time expressions out of a query.
 
-    now: seconds since the epoch.  offset: seconds that local time is ahead of UTC.  Several
-    expressions narrow each other; where they cannot all hold, the first counts.
+    now: seconds since the epoch. offset: seconds that local time is ahead of UTC. Several
+        expressions narrow each other; where they cannot all hold, the first counts.
     """
     return read(query, now, offset).times
 
 
 def read(query: str, now: float, offset: float) -> Reading:
-    """Read a query as `parse` does, and tell what narrows from what weighs."""
+    """Read a query as `parse` does, split by narrowing and weighing."""
     rest = kept = query
     whole, only, about = OPEN, OPEN, OPEN
     for pattern, handler, weighs in _rules() if _TRIGGER.search(query) else ():
@@ -500,14 +508,17 @@ def read(query: str, now: float, offset: float) -> Reading:
 
 
 def _narrowed(known: Span, span: Span) -> Span:
-    """Return what two periods have in common; the first where that is nothing."""
+    """Return the overlap of two periods, else the first."""
     low = span[0] if known[0] is None else known[0] if span[0] is None else max(known[0], span[0])
     high = span[1] if known[1] is None else known[1] if span[1] is None else min(known[1], span[1])
     return (low, high) if low is None or high is None or low < high else known
 
 
 def _latest(query: str) -> Tuple[bool, str]:
-    """Tell whether a query asks for the newest; return it without the word where that leads it."""
+    """Tell whether a query asks for the newest.
+
+    Returns the query too, without the word where it begins with it.
+    """
     for words in (_LATEST, _LATEST_WIDE):
         match = words.search(query)
         if match and (
@@ -523,11 +534,10 @@ def _without(text: str, match: Match) -> str:
 
 
 def instant(said: str, now: float, offset: float, end: bool = False) -> float:
-    """Read the time of an option: `3d`, `2h`, a day, an instant, or time words such as `yesterday`
-    and `Monday`.
+    """Read the time of an option as seconds since the epoch.
 
-    end: a day or a period means its end and not its start.  Returns seconds since the epoch; raises
-    UsageError.
+    said: `3d`, `2h`, a day, an instant, or time words such as `yesterday` and `Monday`. end: a day
+        or a period means its end and not its start. Raises UsageError.
     """
     text = " ".join(said.split())
     length = clock.span(text)
@@ -561,10 +571,10 @@ def bounds(
     now: float = 0.0,
     offset: float = 0.0,
 ) -> Span:
-    """Return (from, before) as seconds since the epoch for the options `--since`, `--days`,
-    `--from` and `--to`.
+    """Return (from, before) in seconds for the time options.
 
-    Empty options count as not given; `--to` with a day includes that day.  Raises UsageError.
+    `--since`, `--days`, `--from` and `--to`; empty ones count as not given, `--to` with a day
+    includes that day. Raises UsageError.
     """
     low: Optional[float] = None
     if days:

@@ -151,11 +151,10 @@ INSTALLS = re.compile(
 
 
 def steps(command: str) -> list[tuple[str, str]]:
-    """Cut a shell line into its simple commands, each with what joins it to the one before: `&&`,
-    `||`, `;` or `|`.
+    """Cut a shell line into (joining operator, simple command).
 
-    What is quoted or stands in `$(…)` is left whole, here-documents are left out, a line's end
-    counts as `;`.
+    The operator joins a command to the previous: `&&`, `||`, `;` or `|`.  Quoted text and `$(…)`
+    stay whole, here-documents are left out, a line's end counts as `;`.
     """
     found: list[tuple[str, str]] = []
     held: list[str] = []
@@ -178,8 +177,9 @@ def parts(command: str) -> list[str]:
 
 @lru_cache(1024)
 def key_of(part: str) -> str:
-    """Return program and verb of one simple command, wrappers and assignments left out; "" where
-    there is none.
+    """Return program and verb of a simple command, or "".
+
+    Wrappers and assignments are left out.
     """
     words: list[str] = _WORD.findall(part.strip().lstrip("({ "))
     while words:
@@ -235,7 +235,10 @@ def key_of(part: str) -> str:
 
 
 def _python(words: list[str]) -> str:
-    """Return what a Python command line runs: the module of -m, the script, or `python -c`."""
+    """Return the program of a Python command line.
+
+    The module of -m, the script, or `python -c`.
+    """
     if "-m" in words and len(words) > words.index("-m") + 1:
         return key_of(" ".join(words[words.index("-m") + 1 :]))
     script = next((w for w in words if not w.startswith("-")), "")
@@ -248,14 +251,18 @@ def _python(words: list[str]) -> str:
 
 
 def is_noise(key: str) -> bool:
-    """Tell whether a command of this program and verb only looks around."""
+    """Tell whether a command only looks around.
+
+    key: its program and verb.
+    """
     name, _, verb = key.partition(" ")
     return (name in NOISE and verb != "-i") or (name == "git" and (verb in _QUIET_GIT or not verb))
 
 
 def kind_of(key: str) -> str:
-    """Return what a command does, by program and verb: `tellingline.TEST`, LINT, BUILD or FORMAT,
-    or "".
+    """Return the kind of a command by program and verb.
+
+    `tellingline.TEST`, LINT, BUILD, FORMAT, or "".
     """
     return next((kind for kind, pattern in _KINDS if pattern.search(key)), "")
 
@@ -264,12 +271,15 @@ def kind_of(key: str) -> str:
 
 
 class Task(NamedTuple):
-    """One thing that a command line tries.
+    """One task of a command line.
 
-    key: program and verb.  kind: TEST, LINT, BUILD, FORMAT, ALL, or "".  family: of languages, ""
-    for a script of any.  folder: what `cd` went to before it.  targets: files, folders (`cart/...`
-    with all below it), packages; () for the whole.  filters: names of tests.  scopes: kinds of
-    tests that run only when asked for; ALL where they all do.
+    key: program and verb.
+    kind: TEST, LINT, BUILD, FORMAT, ALL, or "".
+    family: of languages, "" for a script of any.
+    folder: the target of the `cd` before it.
+    targets: files, folders (`cart/...` with all below it), packages; () for the whole.
+    filters: names of tests.
+    scopes: kinds of tests that run only when asked for; ALL where they all do.
     """
 
     key: str
@@ -283,7 +293,7 @@ class Task(NamedTuple):
 
 @lru_cache(1024)
 def tasks(command: str) -> tuple[tuple[str, Task], ...]:
-    """Return what joins each task of a command line to the one before it, and the task."""
+    """Return (joining operator, task) of each task in a command line."""
     found, folder = [], ""
     for join, part in steps(command):
         key, bare = key_of(part), part.lstrip("({ ")
@@ -312,7 +322,10 @@ def _task(part: str, key: str, folder: str) -> Task:
 
 
 def _words(part: str, key: str) -> tuple[list[str], list[str], list[str]]:
-    """Return targets, filters and scopes of a simple command: its words after program and verb."""
+    """Return (targets, filters, scopes) of a simple command.
+
+    From the words after program and verb.
+    """
     part = re.sub(r"\bpython[\d.]*\s+-m\s+(?=\S)", "", re.sub(r"\s\d?>+\s*\S+", "", part), count=1)
     words = [word.strip("'\"") for word in re.findall(_BARE_WORD, part)]
     known = {*key.split(), *(piece for piece in key.replace("/", " ").split())}
@@ -352,10 +365,11 @@ def _words(part: str, key: str) -> tuple[list[str], list[str], list[str]]:
 
 
 def passed(run: Run, strict: bool = False) -> tuple[Task, ...]:
-    """Return the tasks that a run shows to pass: all of a chain that came through, and of one that
-    failed those before it.
+    """Return the tasks that a run shows to pass.
 
-    strict: where a pipe hides the status of a task, only the one that the run was judged by counts.
+    All of a chain that came through, and of a failed chain those before the failure.
+    strict: where a pipe hides the status of a task, only the task by which the run was judged
+        counts.
     """
     chain = tasks(run.command)
     sure = all(
@@ -369,18 +383,21 @@ def passed(run: Run, strict: bool = False) -> tuple[Task, ...]:
 
 
 def failed(run: Run) -> Task | None:
-    """Return the task of a run that failed."""
+    """Return the failed task of a run."""
     return next((task for _, task in tasks(run.command) if task.key == run.key), None)
 
 
 def kind(run: Run) -> str:
-    """Return what the failed task of a run does: TEST, LINT, BUILD, FORMAT, ALL or ""."""
+    """Return the kind of a run's failed task, or "".
+
+    TEST, LINT, BUILD, FORMAT or ALL.
+    """
     task = failed(run)
     return task.kind if task else ""
 
 
 def covers(task: Task, other: Task) -> bool:
-    """Tell whether a task tries all that another one tries."""
+    """Tell whether a task tries all that another tries."""
     if task.kind != other.kind and task.kind != ALL or not other.kind or _apart(task, other):
         return False
     if task.family and task.family != other.family:
@@ -389,8 +406,9 @@ def covers(task: Task, other: Task) -> bool:
 
 
 def _apart(task: Task, other: Task) -> bool:
-    """Tell whether two tasks have nothing to do with one another: only its like covers an image or
-    an installation.
+    """Tell whether two tasks are unrelated.
+
+    An image or an installation is covered only by its like.
     """
     if other.family == "docker" or INSTALLS.match(other.key) or other.key.endswith("install"):
         return task.key != other.key
@@ -398,7 +416,7 @@ def _apart(task: Task, other: Task) -> bool:
 
 
 def closes(task: Task, failure: Run) -> bool:
-    """Tell whether a task that passed later shows that a failure is gone."""
+    """Tell whether a later passing task shows that a failure is gone."""
     other = failed(failure)
     if other is None:
         return False
@@ -428,7 +446,7 @@ def closes(task: Task, failure: Run) -> bool:
 
 
 def _reaches(task: Task, failure: Run, other: Task) -> bool:
-    """Tell whether a task tries all the tests or files that a failure names."""
+    """Tell whether a task covers all tests or files of a failure."""
     if not failure.names or len(failure.names) >= tellingline.MOST_NAMES:
         return False
     if failure.kind == TEST:
@@ -461,8 +479,9 @@ def _scoped(task: Task, other: Task) -> bool:
 
 
 def _targeted(task: Task, other: Task) -> bool:
-    """Tell whether the targets of one lie inside those of another, each seen from the folder that
-    its `cd` went to.
+    """Tell whether a task's targets contain those of another.
+
+    Each is resolved against the folder of its `cd`.
     """
     if task.folder and other.folder and not _within(other.folder, task.folder + "/..."):
         return False
@@ -485,7 +504,7 @@ def _targeted(task: Task, other: Task) -> bool:
 
 
 def _filtered(task: Task, names: tuple[str, ...] | list[str]) -> bool:
-    """Tell whether the filters of a task let all tests of these names through."""
+    """Tell whether a task's filters select all tests of these names."""
     if not task.filters:
         return True
     allowed = [case for text in task.filters for case in re.split(_CASES, text) if case]
@@ -494,8 +513,9 @@ def _filtered(task: Task, names: tuple[str, ...] | list[str]) -> bool:
 
 
 def _lets(case: str, name: str) -> bool:
-    """Tell whether a filter's case lets a test of this name, or another filter's case, through:
-    `Total$` not `TotalCents`.
+    """Tell whether a filter's case selects a test of this name.
+
+    Or another filter's case: `Total$` does not select `TotalCents`.
     """
     bare = name.strip("^$")
     inside = (
@@ -505,15 +525,19 @@ def _lets(case: str, name: str) -> bool:
 
 
 def _joined(folder: str, target: str) -> str:
-    """Return a target as seen from where its `cd` started, without `./`."""
+    """Return a target relative to the folder before its `cd`.
+
+    Without `./`.
+    """
     if not folder or target.startswith("/"):
         return target
     return folder.removeprefix("./") + ("" if target in (".", "") else "/" + target)
 
 
 def _within(one: str, other: str) -> bool:
-    """Tell whether a target is another one or lies inside it: a test in a file, a file in a folder,
-    a package in `./...`.
+    """Tell whether a target is the same as another or inside.
+
+    A test in a file, a file in a folder, a package in `./...`.
     """
     if one == other or other in ("...", "/..."):
         return True

@@ -183,10 +183,10 @@ _CLIENTS = frozenset(
 
 
 class Entry:
-    """One thing that was said or done.
+    """A single event of a session, such as a prompt.
 
     kind: PROMPT, SLASH, BANG (`!` command), BANGED (its output), TEXT (the model's), USE (a tool
-    call), RESULT, COMPACT, or
+        call), RESULT, COMPACT, or
         STEER    the user's words by another way.  name: "while working" (typed while the model
                  worked, or with the leave for the call `id`) | "answer" (text `question → answer`,
                  one entry a question) | "refused" (text the reason, or "") | "plan" (approved; text
@@ -197,21 +197,24 @@ class Entry:
                  list [(id, text, status)]; "delta": data is [(id, text, status)], to be merged by
                  id, where "" leaves text or status as it was.  status: pending | in_progress |
                  completed | deleted
-        SUMMARY  what the host's compaction summary says
+        SUMMARY  the text of the host's compaction summary
         TITLE    of the session.  name: "custom" (the user's; wins) | "ai" | "summary" (of the
                  session that holds the line `id`; a Reading leaves out those of others)
-        REPORT   a subagent's last words.  name: what it was for, "" where only the call (`id`)
+        REPORT   a subagent's last words.  name: its task, "" where only the call (`id`)
                  tells; data {"agentId": …}
         LINK     a pull request: its URL
-        REWIND   what was said since the instant `text` was taken back, before the prompt that
-                 follows
+        REWIND   all since the instant `text` was taken back, before the prompt that follows
         ENDED    the host noted that the turn came to its end
         INTERRUPTED  the user stopped the turn
         TEAM     a message of another agent of the session's team; name: whose
-    uuid: the line's id (a fork keeps it).  at: ISO 8601 UTC.  text: what was said or printed, with
-    <private> parts, dayleaf's blocks and the host's reminders removed.  id: of the tool call.
-    name, data: the tool and its input (USE), or the host's structured result (RESULT).  failed: the
-    tool reported an error; refused: it did not run, as the user or a rule would not have it.
+    uuid: the line's id (a fork keeps it).
+    at: ISO 8601 UTC.
+    text: the words or the output, with <private> parts, dayleaf's blocks and the host's reminders
+        removed.
+    id: of the tool call.
+    name, data: the tool and its input (USE), or the host's structured result (RESULT).
+    failed: the tool reported an error.
+    refused: it did not run, as the user or a rule would not have it.
     """
 
     __slots__ = ("_record", "at", "data", "failed", "id", "kind", "name", "refused", "text", "uuid")
@@ -241,24 +244,28 @@ class Entry:
         self.at = _str(record.get("timestamp"))
 
     def tells(self, kind: str, text: str) -> Entry:
-        """Return another entry of the same line and call."""
+        """Return another entry with the same line and call."""
         return Entry(kind, self._record, text, self.id)
 
     @property
     def branch(self) -> str:
-        """The branch that was checked out, as the host noted it."""
+        """The branch checked out, as the host noted."""
         return clean(_str(self._record.get("gitBranch")))
 
     @property
     def prompt(self) -> str:
-        """The host's id of the prompt that a line of the user's belongs to; a hook gets it as
-        `prompt_id`.
+        """The host's id of the prompt of a user's line.
+
+        A hook gets the id as `prompt_id`.
         """
         return _str(self._record.get("promptId"))
 
     @property
     def headless(self) -> bool:
-        """Whether a program asked, through the host's SDK, and no person typed."""
+        """Whether a program sent the prompt through the host's SDK.
+
+        Then no person typed.
+        """
         return (
             _str(self._record.get("entrypoint")).startswith("sdk")
             or self._record.get("promptSource") == "sdk"
@@ -271,8 +278,9 @@ class Entry:
 
 
 def entries(record: dict[str, Any]) -> list[Entry]:
-    """Return what one line says; nothing where neither the user, the model nor the host for them
-    speaks.
+    """Return the entries of one line of a transcript.
+
+    [] where neither the user, the model nor the host speaks.
     """
     kind = record.get("type")
     if kind in ("user", "assistant"):
@@ -290,7 +298,7 @@ def entries(record: dict[str, Any]) -> list[Entry]:
 
 
 def _noted_by_host(record: dict[str, Any]) -> list[Entry]:
-    """Return what a system line says: a compaction, or that a turn has ended."""
+    """Return the compaction or turn's end in a system line."""
     subtype = record.get("subtype")
     if subtype == "compact_boundary":
         return [Entry(COMPACT, record)]
@@ -338,7 +346,7 @@ def _joined(content: object) -> str:
 
 
 def pull(text: str) -> str:
-    """Return the last pull request's URL in what a command printed, or ""."""
+    """Return the last pull request's URL in an output, or ""."""
     found = _PULL.findall(text)
     return found[-1] if found else ""
 
@@ -357,8 +365,9 @@ def _said(record: dict[str, Any], blocks: list[dict[str, Any]]) -> list[Entry]:
 
 
 def _result(record: dict[str, Any], block: dict[str, Any]) -> list[Entry]:
-    """Return a tool's result, and beside it what the user said by it and what it says of plans,
-    todo lists and subagents.
+    """Return the entries of a tool's result.
+
+    The result itself, the user's words with it, and its plans, todo lists and subagents' reports.
     """
     text, call, data = (
         _joined(block.get("content")),
@@ -426,7 +435,7 @@ def _approval(record: dict[str, Any], text: str, call: str, data: object) -> lis
 
 
 def _todos(record: dict[str, Any], call: str, data: dict[str, Any]) -> list[Entry]:
-    """Return the todo list, or what of it changed, that a structured result tells of."""
+    """Return the todo list, or its changes, in a structured result."""
     whole, task, change = data.get("newTodos"), data.get("task"), data.get("statusChange")
     tasks = data.get("tasks")
     if isinstance(tasks, list):  # of TaskList: the states of all, whatever was told before
@@ -469,7 +478,10 @@ def _status(value: object) -> str:
 
 
 def _report(record: dict[str, Any], call: str, data: dict[str, Any]) -> list[Entry]:
-    """Return a subagent's last words, of the call itself or of one that fetched them."""
+    """Return a subagent's last words.
+
+    Of the call itself or of a call that fetched them.
+    """
     task, agent, name = data.get("task"), _str(data.get("agentId")), ""
     text = _joined(data.get("content")) if agent and data.get("status") == "completed" else ""
     if (
@@ -484,7 +496,7 @@ def _report(record: dict[str, Any], call: str, data: dict[str, Any]) -> list[Ent
 
 
 def _notified(record: dict[str, Any], raw: str) -> list[Entry]:
-    """Return the report of a subagent that the host notes as a notification."""
+    """Return a subagent's report from a host's notification."""
     text, name, ids = _returned(raw), _FOR.search(raw), dict(_NOTE.findall(raw))
     said = clean(_TRAILER.sub("", text)) if text and name else ""
     if not said or not name or record.get("isSidechain") is True:
@@ -503,8 +515,9 @@ def _notified(record: dict[str, Any], raw: str) -> list[Entry]:
 
 
 def _attached(record: dict[str, Any]) -> list[Entry]:
-    """Return what the user typed while the model worked, of the one kind of attachment that holds
-    it.
+    """Return the user's words from an attachment.
+
+    Typed while the model worked; one kind of attachment alone holds them.
     """
     attached = record.get("attachment")
     if not isinstance(attached, dict) or attached.get("type") != "queued_command":
@@ -519,8 +532,9 @@ def _attached(record: dict[str, Any]) -> list[Entry]:
 
 
 def queued(record: dict[str, Any], raw: str, call: str = "") -> list[Entry]:
-    """Return words that were typed while the model worked, unless they are the host's or one of its
-    commands.
+    """Return the words typed while the model worked.
+
+    [] for the host's words and its commands.
     """
     text = clean(_without_ide(raw))
     command = text[1:].partition(" ")[0] if text.startswith("/") else ""
@@ -539,8 +553,9 @@ def queued(record: dict[str, Any], raw: str, call: str = "") -> list[Entry]:
 
 
 def _asked(record: dict[str, Any], raw: str) -> list[Entry]:
-    """Classify a user line without tool results: prompt, slash command, `!` command or its output,
-    or machine talk.
+    """Return the entries of a user line without tool results.
+
+    A prompt, slash command, `!` command or its output; [] for machine talk.
     """
     if record.get("isCompactSummary"):
         text = clean(_SUMMED.sub("", raw.partition("\nSummary:\n")[2] or raw.partition("\n")[2]))
@@ -580,8 +595,9 @@ def _asked(record: dict[str, Any], raw: str) -> list[Entry]:
 
 
 def _of_team(record: dict[str, Any], raw: str) -> list[Entry]:
-    """Return the messages of other agents of a team; what their client sends as JSON says no
-    word.
+    """Return the messages of other agents of a team.
+
+    JSON from their client is left out, but for assigned tasks.
     """
     found = []
     for part in raw.split("<teammate-message")[1:]:
@@ -600,8 +616,9 @@ def _of_team(record: dict[str, Any], raw: str) -> list[Entry]:
 
 
 def _is_clients(raw: str) -> bool:
-    """Tell whether a text is a JSON object that says its type or its task, as the client writes
-    them.
+    """Tell whether a text is a JSON object from the client.
+
+    Such an object has a type or a task.
     """
     text = raw.strip()
     if text[:1] != "{" or text[-1:] != "}":
@@ -616,7 +633,7 @@ def _is_clients(raw: str) -> bool:
 
 
 def _unwrapped(raw: str) -> str:
-    """Return what the user typed, without what a wrapper put around it between tags."""
+    """Return the user's words without a wrapper's tags around them."""
     text, taken = raw.strip(), True
     while taken:
         opened = _WRAPPER.match(text)
@@ -630,8 +647,9 @@ def _unwrapped(raw: str) -> str:
 
 
 def _commanded(record: dict[str, Any], raw: str, theirs: bool) -> list[Entry]:
-    """Return a slash or `!` command of the user's; theirs: the host says that it is, which older
-    ones never do.
+    """Return a slash or `!` command of the user's.
+
+    theirs: the host says that it is the user's, which older hosts never do.
     """
     parts = dict(_TAG.findall(raw))
     if "bash-input" in parts:
@@ -651,16 +669,18 @@ def _commanded(record: dict[str, Any], raw: str, theirs: bool) -> list[Entry]:
 
 
 def _returned(raw: str) -> str:
-    """Return what stands between the first tag of a result and the last that closes one, "" for
-    none.
+    """Return the text of a <result> element, or "".
+
+    From the first opening tag to the last closing tag.
     """
     start, end = raw.find("<result>"), raw.rfind("</result>")
     return raw[start + len("<result>") : end] if 0 <= start < end else ""
 
 
 def _without_ide(raw: str) -> str:
-    """Leave out what an editor added between tags, with the blank space before it; what is not
-    closed stays.
+    """Remove an editor's additions in tags.
+
+    With the blank space before them; an unclosed addition stays.
     """
     kept, at, open_ended = list[str](), 0, set[str]()
     for tag in _IDE.finditer(raw):
@@ -677,10 +697,10 @@ def _without_ide(raw: str) -> str:
 
 
 def clean(text: str) -> str:
-    """Remove from raw text what must not be kept: <private> parts, dayleaf's own blocks, reminders,
-    escape sequences.
+    """Remove from raw text everything that must not be kept.
 
-    An unclosed block counts to the end of the text.
+    <private> parts, dayleaf's own blocks, reminders, escape sequences.  An unclosed block counts to
+    the end of the text.
     """
     if len(text) < _SHORT and _PLAIN.fullmatch(text):
         return text.strip()
@@ -695,8 +715,9 @@ def clean(text: str) -> str:
 
 
 def clip(value: str, most: int = CLIP) -> str:
-    """Shorten a text at white space: half a secret would no longer be recognised, so a word is
-    never cut.
+    """Shorten a text at white space.
+
+    A word is never cut: half a secret would no longer be recognised.
     """
     if len(value) <= most:
         return value

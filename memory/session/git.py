@@ -63,8 +63,9 @@ _FILE = r"(?!origin/)[\w@+~./-]*\.[A-Za-z]\w{0,7}\Z"
 
 
 class Head:
-    """What is checked out: `branch` ("" when detached) and `commit` (10 hex digits, "" before the
-    first commit).
+    """The present checkout.
+
+    branch: "" when detached.  commit: 10 hex digits, "" before the first commit.
     """
 
     __slots__ = ("branch", "commit")
@@ -74,10 +75,10 @@ class Head:
 
 
 def head(git: str) -> Head:
-    """Read what is checked out.
+    """Read the branch and commit of a checkout.
 
-    git: the checkout's git directory (a worktree's own one for a worktree), or "" for none.  Never
-    raises: what cannot be read is "".
+    git: the checkout's git directory (a worktree's own one for a worktree), or "" for none.
+    Never raises: what cannot be read is "".
     """
     if not git:
         return Head("", "")
@@ -113,8 +114,9 @@ def _packed(common: str, ref: str) -> str:
 
 
 def message(command: str) -> str:
-    """Return the subject that a `git commit -m …` command gives (also through `$(cat <<'EOF'`), or
-    "".
+    """Return the subject in a `git commit -m …` command, or "".
+
+    Also through `$(cat <<'EOF'`.
     """
     found = _MESSAGE.search(command, max(command.find("commit"), 0))
     if not found:
@@ -129,11 +131,13 @@ def message(command: str) -> str:
 def commits(
     command: str, output: str, cwd: str = "", roots: Iterable[str] = ()
 ) -> list[tuple[str, str]]:
-    """Return (hash, subject) of each commit a successful command made in this repository.
+    """Return (hash, subject) of each commit made by a command.
 
-    cwd, roots: see `elsewhere`.  A hash comes from git's own `[main 1a2b3c4] subject`, else from a
-    `git log --oneline` line in the same output that carries the message given with -m; it is ""
-    where the output shows none.  What a script or a test prints of repositories of its own is none.
+    Of a successful command, in this repository.
+    cwd, roots: see `elsewhere`.
+    A hash comes from git's own `[main 1a2b3c4] subject`, else from a `git log --oneline` line in
+    the same output that carries the message given with -m; it is "" where the output shows none.
+    Commits that a script or a test prints of repositories of its own are left out.
     """
     verbs = {commandline.key_of(part) for part in commandline.parts(command)} & _COMMITS
     if not verbs or elsewhere(command, cwd, roots):
@@ -146,7 +150,7 @@ def commits(
 
 
 def amends(command: str) -> bool:
-    """Tell whether a command makes its commit anew in place of the one before."""
+    """Tell whether a command amends the previous commit."""
     return any(
         key == "git commit" and "--amend" in re.findall(_WORDS, part)
         for key, part, _ in _gits(command, "")
@@ -154,19 +158,21 @@ def amends(command: str) -> bool:
 
 
 def logged(output: str) -> list[tuple[str, str]]:
-    """Return (hash, subject) of each line that looks like `git log --oneline`."""
+    """Return (hash, subject) of lines like `git log --oneline`'s."""
     return [(name[:SHORT], subject.strip()) for name, subject in _LOGGED.findall(output)]
 
 
 def merged(
     command: str, output: str, branch: str = "", cwd: str = "", roots: Iterable[str] = ()
 ) -> list[tuple[str, str]]:
-    """Return (branch, number of its pull request or "") of what a successful command merged, or
-    shows in a log to be merged.
+    """Return (branch, pull request's number or "") of each merge.
 
-    branch: what is checked out, "" for unknown.  cwd, roots: see `elsewhere`.  What is merged into
-    another branch than a trunk is none, and neither is a trunk, nor what options, a pipe or the
-    output leave in doubt.  Where the number alone is known, it is `#12` in place of the branch.
+    By a successful command, or shown in its log.
+    branch: the branch checked out, "" for unknown.
+    cwd, roots: see `elsewhere`.
+    Merges into another branch than a trunk are left out, and so are trunks, and what options, a
+    pipe or the output leave in doubt.  Where the number alone is known, it is `#12` in place of the
+    branch.
     """
     if "merge" not in command and "Merge " not in output:
         return []
@@ -209,8 +215,9 @@ def merged(
 
 
 def _merges(words: Sequence[str], known: Iterable[str], default: str) -> str:
-    """Return the one thing that the words of a command name beside known options, else the default;
-    "" where there is more.
+    """Return the only word beside known options, else the default.
+
+    "" where there are more words.
     """
     rest = [word for word in words if word not in known]
     plain = all(re.fullmatch(r"#?[\w./-]+", word) and word[0] != "-" for word in rest)
@@ -218,12 +225,12 @@ def _merges(words: Sequence[str], known: Iterable[str], default: str) -> str:
 
 
 def elsewhere(command: str, cwd: str = "", roots: Iterable[str] = ()) -> bool:
-    """Tell whether a command works on git in another repository alone: a throw-away one, a clone,
-    another project.
+    """Tell whether a command uses git only in other repositories.
 
-    cwd: where it was started, absolute, "" for unknown.  roots: folders of this repository, its
-    worktrees and the session's first folder among them; without any only scratch folders and those
-    that the command itself makes are elsewhere.
+    A throw-away repository, a clone, another project.
+    cwd: where it was started, absolute, "" for unknown.
+    roots: folders of this repository, its worktrees and the session's first folder among them;
+        without any only scratch folders and those that the command itself makes are elsewhere.
     """
     known = [posixpath.normpath(root.replace("\\", "/")) for root in (*roots,) if root]
     places = [
@@ -235,8 +242,9 @@ def elsewhere(command: str, cwd: str = "", roots: Iterable[str] = ()) -> bool:
 
 
 def _inside(folder: str, roots: list[str]) -> bool:
-    """Tell whether a folder is one of this repository; "?" is one that the command made, "" and
-    relative ones are unknown.
+    """Tell whether a folder belongs to this repository.
+
+    "?" was just made by the command and does not; "" and relative folders are unknown and do.
     """
     if folder == "?":
         return False
@@ -248,8 +256,9 @@ def _inside(folder: str, roots: list[str]) -> bool:
 
 
 def _gits(command: str, cwd: str) -> Iterator[tuple[str, str, str]]:
-    """Yield (program and verb, the simple command, the folder it works in) of each git command; "?"
-    for a folder just made.
+    """Yield (program and verb, simple command, folder) of git commands.
+
+    "?" for a folder just made.
     """
     folder, before, made = cwd, cwd, set(re.findall(_MADE_HERE, command))
     values = {name: value for name, _, value in re.findall(_ASSIGNED, command)}
@@ -283,7 +292,7 @@ def _gits(command: str, cwd: str) -> Iterator[tuple[str, str, str]]:
 
 
 def _into(folder: str, target: str, made: set[str], values: dict[str, str]) -> str:
-    """Return the folder that `cd` leads to."""
+    """Return the target folder of a `cd`."""
     variable = re.match(r"\$\{?(\w+)\}?", target)
     named = {
         variable[1] if variable else "",
@@ -302,11 +311,10 @@ def _into(folder: str, target: str, made: set[str], values: dict[str, str]) -> s
 
 
 def undone(command: str) -> tuple[str, ...]:
-    """Return the paths whose uncommitted work a command throws away or puts aside, as typed; ("*",)
-    for all of it.
+    """Return the paths whose uncommitted work a command discards.
 
-    `git checkout -- FILE`, `git restore FILE`, `git reset --hard`, `git stash`; what the same
-    command brings back is none.
+    As typed; ("*",) for all.  `git checkout -- FILE`, `git restore FILE`, `git reset --hard`, `git
+    stash`; work that the same command brings back is left out.
     """
     found: list[str] = []
     for key, part, folder in _gits(command, ""):
@@ -326,7 +334,7 @@ def undone(command: str) -> tuple[str, ...]:
 
 
 def _paths(verb: str, words: list[str]) -> list[str]:
-    """Return the paths that a git command of this verb takes back, `*` for all."""
+    """Return the paths restored by a git verb, `*` for all."""
     plain = [word for word in words if not word.startswith("-")]
     named = words[words.index("--") + 1 :] if "--" in words else []
     if verb == "reset":
@@ -355,7 +363,7 @@ def _paths(verb: str, words: list[str]) -> list[str]:
 
 
 def brought_back(command: str) -> bool:
-    """Tell whether a command brings stashed work back."""
+    """Tell whether a command restores stashed work."""
     return any(
         key == "git stash" and re.search(r"\bstash\s+(?:pop|apply)\b", part)
         for key, part, _ in _gits(command, "")

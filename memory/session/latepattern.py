@@ -13,21 +13,24 @@ from typing import NamedTuple
 
 
 class Late(NamedTuple):
-    """An expression with its flags; its methods are those of `re.Pattern`."""
+    """A regular expression compiled on first use.
+
+    Its methods are those of `re.Pattern`.
+    """
 
     pattern: str
     flags: int = 0
 
     def search(self, text: str, *place: int) -> re.Match[str] | None:
-        """Return the first match, between two places if given."""
+        """Return the first match, optionally between two offsets."""
         return _compiled(self).search(text, *place)
 
     def match(self, text: str, *place: int) -> re.Match[str] | None:
-        """Return the match at the begin."""
+        """Return the match at the beginning of a text."""
         return _compiled(self).match(text, *place)
 
     def fullmatch(self, text: str) -> re.Match[str] | None:
-        """Return the match of all of a text."""
+        """Return the match of a whole text."""
         return _compiled(self).fullmatch(text)
 
     def finditer(self, text: str, *place: int) -> Iterator[re.Match[str]]:
@@ -35,7 +38,10 @@ class Late(NamedTuple):
         return _compiled(self).finditer(text, *place)
 
     def findall(self, text: str) -> list[str]:
-        """Return the text of every match; of an expression with one group at most."""
+        """Return the text of every match.
+
+        For an expression with one group at most.
+        """
         return _compiled(self).findall(text)
 
     def split(self, text: str, maxsplit: int = 0) -> list[str]:

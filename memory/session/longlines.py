@@ -25,9 +25,9 @@ _ESCAPE = 6  # bytes of the longest escape
 
 
 class Shortened:
-    """What is kept of one line, fed in pieces.
+    """The kept parts of a line that is fed in pieces.
 
-    given_up: it holds too much beside its texts, so that nothing of it can be read.
+    given_up: the line holds too much beside its texts, so that nothing of it can be read.
     """
 
     def __init__(self) -> None:
@@ -41,7 +41,7 @@ class Shortened:
         self._quotes = 0
 
     def feed(self, piece: bytes) -> None:
-        """Take in the next bytes of the line."""
+        """Process the next bytes of the line."""
         data, at = self._rest + piece, 0
         self._rest = b""
         while not self.given_up:
@@ -57,14 +57,15 @@ class Shortened:
         self._rest = data[sure:]
 
     def line(self) -> bytes:
-        """Return the line as far as it was fed, shortened; b"" where it was given up."""
+        """Return the shortened line; b"" where given up."""
         self._take(self._rest)
         self._rest = b""
         return b"".join(self._parts)
 
     def _quote(self, data: bytes, at: int) -> int:
-        """Return where the next text begins, or this one ends: at a quotation mark that is not
-        escaped; -1 for none.
+        """Return the index of the next unescaped quotation mark, or -1.
+
+        There the next text begins, or this text ends.
         """
         end = data.find(b'"', at)
         while end >= 0 and self._inside and _escapes(data[at:end]):
@@ -80,7 +81,10 @@ class Shortened:
         self._parts.clear()
 
     def _take(self, data: bytes) -> None:
-        """Keep bytes: of a text what is no binary, as far as there is room for it."""
+        """Keep bytes, but of a text only what fits.
+
+        Runs of binary are dropped.
+        """
         if not self._inside:
             return self._put(data)
         if self._running:
@@ -107,13 +111,17 @@ class Shortened:
 
 
 def _escapes(data: bytes) -> bool:
-    """Tell whether an odd number of backslashes ends a text, so that what follows is escaped."""
+    """Tell whether an odd number of backslashes ends a text.
+
+    Then the next character is escaped.
+    """
     return (len(data) - len(data.rstrip(b"\\"))) % 2 == 1
 
 
 def _sure(data: bytes) -> int:
-    """Return up to where a piece of a text can be judged: before signs that may begin a run, and
-    before an escape's begin.
+    """Return the length of a text's part that can be judged.
+
+    Before signs that may begin a run, and before an escape's begin.
     """
     bare = len(data.rstrip(_SIGNS))
     sure = bare if len(data) - bare < RUN else len(data)
@@ -126,8 +134,9 @@ def _leading(data: bytes) -> int:
 
 
 def _cut(text: bytes, room: int) -> bytes:
-    """Shorten a text to some bytes at white space, since half a secret is none any more; never
-    inside an escape.
+    """Shorten a text to `room` bytes at white space.
+
+    Half a secret is none any more.  Never cut inside an escape.
     """
     space = text.rfind(b" ", 0, room)
     if space >= room // 2:

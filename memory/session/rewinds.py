@@ -33,22 +33,24 @@ _LAST = 1 << 14  # bytes before a reading, which mostly hold the line that its f
 
 
 class Span(NamedTuple):
-    """A stretch of time in a session that a rewind took back: from the first prompt of it on, up to
-    the one that followed.
+    """A stretch of time withdrawn by a rewind.
+
+    since: the first withdrawn prompt.  until: the prompt that followed.
     """
 
     since: str
     until: str
 
     def holds(self, at: str) -> bool:
-        """Tell whether an instant lies in it."""
+        """Tell whether an instant lies in the span."""
         return self.since <= at < self.until
 
 
 class Lines:
     """Lines in the order of their file.
 
-    prompts: the instants of those that are prompts.  linked: some line names the one it hangs on.
+    prompts: the instants of prompts.
+    linked: some line names its parent.
     compacted: the chain began anew.
     """
 
@@ -61,12 +63,12 @@ class Lines:
         self.linked = self.compacted = False
 
     def passed(self, line: bytes) -> None:
-        """Note a line of which only the id counts."""
+        """Add a line by its id alone."""
         for found in _UUID.finditer(line[:_EDGE] + b" " + line[-_EDGE:]):
             self._before[hash(found[1].decode("utf-8", "replace"))] = len(self.prompts)
 
     def row(self, record: dict[str, Any], told: list[Entry]) -> None:
-        """Note a line with what it says."""
+        """Add a line with its entries."""
         if told and told[0].kind in (PROMPT, SLASH) and told[0].at:
             self.prompts.append(told[0].at)
         self.linked = self.linked or isinstance(record.get("parentUuid"), str)
@@ -79,16 +81,18 @@ class Lines:
             self._before[hash(record["uuid"])] = len(self.prompts)
 
     def after(self, uuid: str) -> list[str] | None:
-        """Return the instant of the first prompt after a line, [] for none; None where the line is
-        not among these.
+        """Return [instant of the first prompt after a line].
+
+        [] for no prompt; None where the line is not among these.
         """
         at = self._before.get(hash(uuid))
         return None if at is None else self.prompts[at : at + 1]
 
 
 class Tree:
-    """Where each prompt of a reading hangs.  start: the reading's offset; of what stands before it
-    is read what is needed.
+    """The tree of a transcript's prompts.
+
+    start: the reading's offset; earlier lines are read on demand.
     """
 
     def __init__(self, fd: int, start: int):
@@ -97,20 +101,22 @@ class Tree:
         self._whole: Lines | None = None
 
     def passed(self, line: bytes) -> None:
-        """Note a line that says nothing; others may hang on it."""
+        """Add a line without entries; other lines may refer back."""
         self._own.passed(line)
 
     def taken(self, record: dict[str, Any], told: list[Entry]) -> str:
-        """Note a line, and return the instant from which on it takes back what was said, "" where
-        it does not.
+        """Add a line; return the instant of its rewind, or "".
+
+        All since that instant is withdrawn.
         """
         since = "".join(self._next(record["parentUuid"])[:1]) if _begins(record, told) else ""
         self._own.row(record, told)
         return since
 
     def _next(self, parent: object) -> list[str]:
-        """Return the instants of prompts after the line that a prompt hangs on, the first of them
-        first; None for no line.
+        """Return the instants of the prompts after a parent line.
+
+        The first of them first.  parent: None for no line.
         """
         if isinstance(parent, str):
             found = self._own.after(parent)
@@ -129,7 +135,10 @@ class Tree:
         return [at for lines in every for at in lines.prompts[:1]]
 
     def _before(self) -> Iterator[Lines]:
-        """Yield what stands before the reading: its last lines, more of its end, then all."""
+        """Yield the lines before the reading, in growing portions.
+
+        Its last lines, more of its end, then all.
+        """
         if self._start:
             for size in (_LAST, BLOCK):
                 if size not in self._near:
@@ -171,8 +180,9 @@ def _note(found: Lines, line: bytes) -> None:
 
 
 def _begins(record: dict[str, Any], told: list[Entry]) -> bool:
-    """Tell whether a line begins a turn: no result of a call, no line of a subagent's or of the
-    host's own.
+    """Tell whether a line begins a turn.
+
+    No result of a call, no line of a subagent's or of the host's own.
     """
     if (
         record.get("type") != "user"

@@ -107,15 +107,20 @@ _EXIT = re.compile(r"\A(?:Error: )?Exit code (\d+)\n?")
 
 
 class Run:
-    """A command and how it went.
+    """A command and its outcome.
 
-    at: when it ended.  command: as typed.  key: program and verb (`pytest`, `npm test`, `git
-    commit`).  outcome: OK, `exit N`, or one of the words above; UNKNOWN where a pipe or a command
-    after it hides the status and the output does not tell.  detail: the lines that say why it
-    failed, the telling one first.  summary: what a test run says of itself.  count: how often in a
-    row; last: when the latest of them ended.  masked: its status is hidden, and it speaks of
-    errors.  kind: what failed (`tellingline`: test, lint, build, use …).  names: the tests that
-    failed, or the files with findings.
+    at: when it ended.
+    command: as typed.
+    key: program and verb (`pytest`, `npm test`, `git commit`).
+    outcome: OK, `exit N`, or one of the words above; UNKNOWN where a pipe or a command after it
+        hides the status and the output does not tell.
+    detail: the lines with the cause of failure, the telling line first.
+    summary: the test runner's own summary.
+    count: how often in a row.
+    last: when the latest of them ended.
+    masked: its status is hidden, and it speaks of errors.
+    kind: of failure (`tellingline`: test, lint, build, use …).
+    names: the failed tests, or the files with findings.
     """
 
     __slots__ = (
@@ -151,7 +156,7 @@ class Run:
         self.last, self.masked, self.kind, self.names = last or at, masked, kind, tuple(names)
 
     def fields(self) -> list[object]:
-        """Return what the constructor takes, as JSON can hold it."""
+        """Return the constructor's arguments, ready for JSON."""
         return [
             self.at,
             self.command,
@@ -168,33 +173,38 @@ class Run:
 
     @property
     def bad(self) -> bool:
-        """Whether it failed (what was refused, interrupted or still runs did not)."""
+        """Whether the run failed.
+
+        Refused, interrupted and running commands did not.
+        """
         return self.outcome in (FAILED, TIMED_OUT) or self.outcome.startswith("exit ")
 
     @property
     def passed(self) -> bool:
-        """Whether it is known to have passed."""
+        """Whether the run surely passed."""
         return self.outcome == OK
 
     @property
     def is_test(self) -> bool:
-        """Whether it ran tests."""
+        """Whether the run was a test run."""
         return bool(self.summary or TESTERS.search(self.key))
 
     @property
     def is_gate(self) -> bool:
-        """Whether work waits for it: tests, builds, linters."""
+        """Whether work waits for the run: tests, builds, linters."""
         return self.is_test or bool(BUILDERS.match(self.key))
 
 
 def run(
     command: str, at: str, output: str, data: object = None, failed: bool = False
 ) -> Run | None:
-    """Judge a command by its output; None for noise and for dayleaf's own commands.
+    """Judge a command by its output.
 
-    command, output: raw text of the call and its result.  data: the host's structured result.
-    failed: it reported an error.  The exit status stands only in the text ("Exit code 3"); `pytest
-    | tail` exits 0 with failures, so what the runner says of itself decides before it.
+    command, output: raw text of the call and its result.
+    data: the host's structured result.
+    failed: it reported an error.
+    None for noise and for dayleaf's own commands.  The exit status stands only in the text ("Exit
+    code 3"); `pytest | tail` exits 0 with failures, so the runner's own words decide before it.
     """
     command = clean(command)
     every = steps(command)
@@ -255,8 +265,9 @@ def run(
 def _failing_step(
     others: list[tuple[int, str]], told: tellingline.Told, first: tuple[int, str], text: str
 ) -> tuple[int, str]:
-    """Return which of several commands failed: the one that a task runner names, else the first of
-    the kind that spoke.
+    """Return the failed command among several.
+
+    The command that a task runner names, else the first of the kind that spoke.
     """
     task = re.search(r"^\[([\w:./-]+)\] ERROR task failed", text, re.M)
     if task:
@@ -265,8 +276,9 @@ def _failing_step(
 
 
 def _speaks_of_failure(text: str, key: str, hidden: tuple[str, ...]) -> bool:
-    """Tell whether an output holds what only a failed runner says; where the status is known, a
-    failed test alone counts.
+    """Tell whether an output has words only a failed runner prints.
+
+    Where the status is known, a failed test alone counts.
     """
     if not hidden and "--- FAIL: " not in text:
         return False
@@ -280,8 +292,9 @@ def _speaks_of_failure(text: str, key: str, hidden: tuple[str, ...]) -> bool:
 
 
 def _hidden(every: list[tuple[str, str]], number: int) -> tuple[str, ...]:
-    """Return what hides a command's status: ("|", filters …), ("||",), (";",), ("&",); () where
-    nothing does.
+    """Return the operators that hide a command's exit status.
+
+    ("|", filters …), ("||",), (";",), ("&",); () where nothing does.
     """
     whole = " ".join(part for _, part in every)
     if every[number][1].endswith("&") and not every[number][1].endswith("&&"):
@@ -305,18 +318,27 @@ def _hidden(every: list[tuple[str, str]], number: int) -> tuple[str, ...]:
 
 
 def _is_quiet(hidden: tuple[str, ...]) -> bool:
-    """Tell whether a pipe ends in a search, whose status 1 says only that nothing was found."""
+    """Tell whether a pipe ends in a search.
+
+    Its status 1 says only that nothing was found.
+    """
     return len(hidden) > 1 and key_of(hidden[-1]).partition(" ")[0] in QUIET_FAILURES
 
 
 def _stated(command: str, text: str) -> str:
-    """Return the outcome that a command prints of itself, as `; echo "exit: $?"` does, or ""."""
+    """Return the exit status that a command prints itself, or "".
+
+    As `; echo "exit: $?"` does.
+    """
     last = re.search(_STATED, text[-80:]) if re.search(_STATUS, command) else None
     return "" if last is None else OK if last[1] == "0" else "exit " + last[1]
 
 
 def _stands(text: str, summary: str, key: str, hidden: tuple[str, ...], piped: str) -> bool:
-    """Tell whether an output says that a command (`piped`) passed although its status is hidden."""
+    """Tell whether an output shows success despite a hidden status.
+
+    piped: the command.
+    """
     if hidden[0] == "&":
         return False
     filters = hidden[1:]
@@ -355,8 +377,9 @@ def _outcome(text: str, data: object, failed: bool) -> str:
 
 
 def refused(text: str) -> bool:
-    """Tell whether a failed tool call's output says that the user, a permission rule or a hook
-    refused it.
+    """Tell whether a failed call's output reports a refusal.
+
+    By the user, a permission rule or a hook.
     """
     return not _EXIT.match(text) and bool(_REFUSED.search(text[:300]))
 
@@ -387,10 +410,10 @@ def _summary(text: str, key: str, cut: bool) -> str:
 
 
 def normal(error: str) -> str:
-    """Return an error without what varies from run to run: numbers, hashes, quoted values, the
-    folders of absolute paths.
+    """Return an error without its variable parts.
 
-    A quoted identifier stays, for it tells one KeyError from another.
+    Numbers, hashes, quoted values, the folders of absolute paths.  A quoted identifier stays, for
+    it tells one KeyError from another.
     """
     for pattern, plain in _NORMAL:
         error = pattern.sub(plain, error)

@@ -26,9 +26,10 @@ _MOST_PRINTED, _OTHERS = 100, 2  # lines that are known; programs that printed o
 
 
 class Told(NamedTuple):
-    """What an output says of a failure.
+    """The telling lines of a failure's output.
 
-    lines: telling ones, the most telling first.  kind: TEST … OTHER, by the runner that spoke.
+    lines: the most telling first.
+    kind: TEST … OTHER, by the runner that spoke.
     names: the failing tests, or the files that a linter or compiler names.
     """
 
@@ -38,12 +39,13 @@ class Told(NamedTuple):
 
 
 class Runner(NamedTuple):
-    """How a runner speaks.
+    """The output format of a test runner, linter or compiler.
 
-    name: of the runner.  kind: what it does.  speaks: a pattern that stands in its output or its
-    command; what it says is looked for only then.  finds: a pattern of one failure in its output,
-    with the groups place, said and rule as far as there are; or what makes (place, said, name) of
-    an output whose lines hang together.
+    name: of the runner.
+    kind: of its work.
+    speaks: a pattern in its output or command; only then is the output searched.
+    finds: a pattern of one failure in its output, with the groups place, said and rule as far as
+        there are; or a function that returns (place, said, name) of each failure.
     """
 
     name: str
@@ -101,8 +103,9 @@ _SHELL_SAID = (
 
 
 def _go_test(text: str) -> list[tuple[str, str, str]]:
-    """Return for each failing test the assertion that failed; what it only logged looks the same,
-    and words tell them apart.
+    """Return the failed assertion of each failing Go test.
+
+    Its logged lines look the same, and words tell them apart.
     """
     said: dict[str, list[list[str]]] = {}
     failing: list[str] = []
@@ -146,8 +149,9 @@ def _go_test(text: str) -> list[tuple[str, str, str]]:
 
 
 def _assertion(lines: list[list[str]]) -> tuple[str, str]:
-    """Choose of a failed test's lines (place, message, further lines …) the first that claims
-    something, else the last one.
+    """Return the first claiming line of a failed test.
+
+    Else the last line.  lines: (place, message, further lines …).
     """
     told = [(place, _message(message, more)) for place, message, *more in lines]
     sober = [(place, message) for place, message in told if not re.search(_CHATTER, message)]
@@ -156,8 +160,9 @@ def _assertion(lines: list[list[str]]) -> tuple[str, str]:
 
 
 def _message(message: str, more: list[str]) -> str:
-    """Join a test's message with the lines below it that complete it: an assertion library's block,
-    or an output.
+    """Join a test's message with its continuation lines.
+
+    An assertion library's block, or an output.
     """
     if not message.strip() and any(re.match(r"Error(?: Trace)?:", line) for line in more):
         start = next((i for i, line in enumerate(more) if re.match(r"Error:", line)), 0)
@@ -179,8 +184,9 @@ def _message(message: str, more: list[str]) -> str:
 
 
 def _pytest(text: str) -> list[tuple[str, str, str]]:
-    """Return for each failing test what was raised, where, and the test; without its report, what
-    the short summary says.
+    """Return (place, exception, test) of each failing pytest test.
+
+    Without its report, the lines of the short summary.
     """
     found: list[tuple[str, str, str]] = []
     short = {
@@ -209,7 +215,7 @@ def _pytest(text: str) -> list[tuple[str, str, str]]:
 
 
 def _jest(text: str) -> list[tuple[str, str, str]]:
-    """Return for each failing test of jest or vitest its message, the line of it, and its name."""
+    """Return (place, message, name) of each failing jest or vitest test."""
     found = []
     for block in re.split(r"^(?=[ \t]*● |[ \t]*FAIL +\S+ >|[ \t]*\d+\) )", text, flags=re.M)[1:]:
         head, _, rest = block.strip().partition("\n")
@@ -241,7 +247,7 @@ def _jest(text: str) -> list[tuple[str, str, str]]:
 
 
 def _eslint(text: str) -> list[tuple[str, str, str]]:
-    """Return each error below the file that it stands in."""
+    """Return each ESLint error with its file and line."""
     found: list[tuple[str, str, str, str]] = []
     path = ""
     for line in text.split("\n"):
@@ -258,7 +264,10 @@ def _eslint(text: str) -> list[tuple[str, str, str]]:
 
 
 def _docker(text: str) -> list[tuple[str, str, str]]:
-    """Return what the failing step printed last, with the step; else what the daemon says."""
+    """Return the last output of a failing Docker step.
+
+    With the step; else the daemon's message.
+    """
     step = re.search(r"^-{4,}\n > (\[.+?\] )?(.+?):\n((?:[^-].*\n)*?)-{4,}$", text, re.M)
     place = re.search(r"^(Dockerfile\S*:\d+)$", text, re.M)
     lines = (
@@ -281,7 +290,7 @@ def _docker(text: str) -> list[tuple[str, str, str]]:
 
 
 def _git(text: str) -> list[tuple[str, str, str]]:
-    """Return conflicts, then what was rejected, then git's own words."""
+    """Return git's conflicts, then rejections, then its other messages."""
     ways = (
         r"^(CONFLICT \(.+)",
         r"^[ \t]*(! \[.*rejected\] .+)",
@@ -293,7 +302,7 @@ def _git(text: str) -> list[tuple[str, str, str]]:
 
 
 def _rustc(text: str) -> list[tuple[str, str, str]]:
-    """Return each error of the compiler or of clippy with its place."""
+    """Return each error of rustc or clippy with its place."""
     every = re.findall(r"^error(\[E\d+\])?: (.+)\n(?:.*\n){0,3}?\s+--> (\S+:\d+:\d+)", text, re.M)
     if every:
         return [(place, said, code.strip("[]")) for code, said, place in every]
@@ -484,9 +493,9 @@ RUNNERS: tuple[Runner, ...] = (  # the first that finds something is believed
 
 
 def tell(text: str, command: str = "", most: int = 3) -> Told:
-    """Pick the lines that say why a command failed.
+    """Return the lines with the cause of a command's failure.
 
-    text: what it printed.  command: as typed.  most: lines at most.
+    text: its output.  command: as typed.  most: lines at most.
     """
     text = re.sub(r"\n(?:[ \t]*\n){2,}", "\n\n", text)
     if len(text) > _LONG:
@@ -521,10 +530,10 @@ def tell(text: str, command: str = "", most: int = 3) -> Told:
 
 
 def learn(printed: dict[str, list[str]], key: str, output: str) -> list[str]:
-    """Take in what a passing run printed, and return the marks of what is new of it.
+    """Record a passing run's lines and return the new marks.
 
-    printed: by a line's mark the programs with their verbs that printed it, passing.  key: this
-    run's.
+    printed: by a line's mark the programs with their verbs that printed the line, passing.
+    key: this run's.
     """
     found = []
     for line in _ends(output):
@@ -539,36 +548,45 @@ def learn(printed: dict[str, list[str]], key: str, output: str) -> list[str]:
 
 
 def _ends(output: str) -> list[str]:
-    """Return the marks of the first and the last lines of an output."""
+    """Return the marks of an output's first and last lines."""
     ends = (output,) if len(output) <= 2 * _END else (output[:_END], output[-_END:])
     lines = [line for end in ends for line in end.split("\n") if len(line) > 1]
     return list(dict.fromkeys(map(mark, lines[:_ENDS] + lines[-_ENDS:])))
 
 
 def mark(line: str) -> str:
-    """Return what stands for a line: the text itself may be private."""
+    """Return a hash for a line: the text may be private."""
     plain = re.sub(r"\x1b\[[0-9;]*m", "", line) if "\x1b" in line else line
     return files.sha256(plain.strip()[:_WIDE].encode("utf-8", "replace"))[:12]
 
 
 def is_chatter(printed: dict[str, list[str]], key: str, line: str) -> bool:
-    """Tell whether the same program printed a line when it passed, or two others did."""
+    """Tell whether passing runs print a line too.
+
+    Of the same program, or of two others.
+    """
     keys = printed.get(mark(line), ())
     return key in keys or len(keys) >= _OTHERS
 
 
 def without_chatter(printed: dict[str, list[str]], key: str, output: str) -> str:
-    """Return an output without such lines."""
+    """Return an output without lines that passing runs print too."""
     return "\n".join(line for line in output.split("\n") if not is_chatter(printed, key, line))
 
 
 def is_trailer(line: str) -> bool:
-    """Tell whether a line is what a runner adds at the end, and says nothing of what is wrong."""
+    """Tell whether a line is a runner's closing line.
+
+    Such a line says nothing of the cause.
+    """
     return bool(re.match(_TRAILER, line))
 
 
 def _matches(pattern: str, text: str) -> list[tuple[str, str, str]]:
-    """Return (place, said, rule) of each match; a place in brackets (`a.ts(3,5)`) gets colons."""
+    """Return (place, said, rule) of each match.
+
+    A place in brackets (`a.ts(3,5)`) gets colons.
+    """
     found = []
     for match in re.finditer(pattern, text, re.M):
         groups = match.groupdict()
@@ -587,8 +605,10 @@ def _matches(pattern: str, text: str) -> list[tuple[str, str, str]]:
 
 
 def _plain(text: str, most: int) -> list[str]:
-    """Return what was raised, then where; else the first lines that speak of an error; else the
-    first lines; trailers last.
+    """Return the telling lines of an unknown runner's output.
+
+    The exception, then its place; else the first lines about an error; else the first lines;
+    trailers last.
     """
     every = [line.rstrip() for line in text.split("\n") if line.strip()]
     lines = [line for line in every if not re.match(_TRAILER, line)]

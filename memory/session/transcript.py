@@ -126,10 +126,12 @@ _ANYWHERE = ("refused", "while working")  # what the user may say of any call
 
 
 class Reading:
-    """The entries of a transcript from an offset on; iterate once, then ask.
+    """The entries of a transcript from an offset on.
 
-    offset: where the next reading starts, just after the last whole line.  long: lines that nothing
-    could be read of.  broken: lines that were no JSON object.
+    Iterate once, then ask.
+    offset: where the next reading starts, just after the last whole line.
+    long: number of unreadable long lines.
+    broken: number of lines without a JSON object.
     """
 
     __slots__ = ("_calls", "_ended", "_fd", "_queue", "_stop", "_tree", "broken", "long", "offset")
@@ -183,8 +185,9 @@ class Reading:
             self.close()
 
     def _holds(self, uuid: str) -> bool:
-        """Tell whether a line with this id stands in the file, up to a block after the last whole
-        one that was read.
+        """Tell whether the file holds a line with this id.
+
+        Up to a block after the last whole line that was read.
         """
         words = ('"uuid":"%s"' % uuid).encode("utf-8", "replace")
         at, end, tail = 0, self.offset + BLOCK, b""
@@ -199,14 +202,12 @@ class Reading:
         return False
 
     def _may_tell(self, entry: Entry) -> bool:
-        """Tell whether what a result says beside itself is what its call's tool may say."""
+        """Tell whether an entry beside a result fits the call's tool."""
         call = self._calls.get(entry.id) if entry.id else None
         return call is None or entry.name in _ANYWHERE or call.name in _TOOLS[entry.kind]
 
     def _answered(self, told: list[Entry]) -> Iterator[Entry]:
-        """Take the calls that are answered as done, and yield the pull request that one of them
-        opened.
-        """
+        """Drop the answered calls and yield a pull request opened thereby."""
         for entry in told:
             call = self._calls.pop(entry.id, None) if entry.kind == RESULT else None
             if (
@@ -219,14 +220,15 @@ class Reading:
                     yield entry.tells(LINK, url)
 
     def close(self) -> None:
-        """Give the file back; done by the iteration's end too."""
+        """Close the file; done by the iteration's end too."""
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
 
     def _lines(self) -> Iterator[bytes]:
-        """Yield the lines that may count; a line that surely does not is passed over without
-        parsing it.
+        """Yield the lines that may hold entries.
+
+        Other lines are passed over without parsing.
         """
         start = at = self.offset
         tail = b""
@@ -253,8 +255,9 @@ class Reading:
                     yield line
 
     def _counting(self, line: bytes) -> bytes:
-        """Return a line that may count, shortened where it is too long; b"" for one that surely
-        does not.
+        """Return a line that may hold entries, else b"".
+
+        Shortened where the line is too long.
         """
         if line.startswith(b'{"type":'):
             if not line[8:32].lstrip().startswith(_WANTED) and _QUEUED not in line[:SHORT]:
@@ -281,10 +284,9 @@ class Reading:
         return short.line()
 
     def _long_line(self, head: bytes, at: int) -> tuple[bytes, int]:
-        """Return (what counts of a line that is too long to be held, the offset after it); (b"",
-        -1) where it has no end yet.
+        """Return (shortened long line, offset after it).
 
-        head: its beginning, up to the offset `at`.
+        head: its beginning, up to the offset `at`.  (b"", -1) where the line has no end yet.
         """
         end = at
 
@@ -306,11 +308,10 @@ class Reading:
 
 
 class _Queue:
-    """What the user typed while the model worked and has not reached it yet, as the lines about it
-    tell.
+    """The user's queued words that have not reached the model.
 
     Older hosts note only what enters the queue and how it leaves: `remove`, given to the model as
-    it works; `dequeue`, as a prompt of its own; `popAll`, taken back to be edited.  Newer ones add
+    it works; `dequeue`, as a prompt of its own; `popAll`, taken back to be edited.  Newer hosts add
     an attachment with the words given to the model.
     """
 
@@ -322,7 +323,7 @@ class _Queue:
         self._told: list[str] = []  # the other way round
 
     def turn(self, record: dict[str, Any]) -> list[Entry]:
-        """Take a line in and return what the user said by it."""
+        """Process a line and return the user's words in it."""
         if record.get("type") == "attachment":
             return [
                 e
@@ -346,7 +347,10 @@ class _Queue:
 
     @staticmethod
     def _first(words: str, other: list[str], own: list[str]) -> bool:
-        """Tell whether the other way has not told these words, and note that this one did."""
+        """Tell whether words are new, and record them.
+
+        other: words recorded from the other kind of line.  own: from this kind.
+        """
         if words in other:
             other.remove(words)
             return False
@@ -356,7 +360,10 @@ class _Queue:
 
 
 def _queue_before(fd: int, offset: int) -> _Queue:
-    """Return the queue as it stood at an offset: what an earlier reading left in it."""
+    """Return the queue's state at an offset.
+
+    As an earlier reading left it.
+    """
     queue = _Queue()
     start = max(0, offset - BLOCK)
     for line in files.read_at(fd, offset - start, start).split(b"\n") if offset else ():
@@ -368,7 +375,7 @@ def _queue_before(fd: int, offset: int) -> _Queue:
 
 
 def whole(line: bytes) -> dict[str, Any]:
-    """Return the object that a line holds, {} where it is cut or none."""
+    """Parse a line's JSON object, {} where torn or invalid."""
     try:
         record = json.loads(line.decode("utf-8", "replace"), strict=False)
     except (ValueError, RecursionError):
@@ -377,12 +384,12 @@ def whole(line: bytes) -> dict[str, Any]:
 
 
 def trusted(path: object, env: dict[str, str]) -> str:
-    """Return the real path of a transcript where it is one, else "".
+    """Return the real path of a transcript, "" for any other path.
 
-    path: as it came on a hook's stdin, so anybody's.  It must be a regular file of this user,
-    reached through no link itself, that lies under `projects/` of the host's directory
-    (CLAUDE_CONFIG_DIR, or `.claude` in HOME); that folder itself may be a link.  What dayleaf lists
-    by itself is `own`.
+    path: as it came on a hook's stdin, so anybody's.
+    It must be a regular file of this user, reached through no link itself, that lies under
+    `projects/` of the host's directory (CLAUDE_CONFIG_DIR, or `.claude` in HOME); that folder
+    itself may be a link.  Transcripts that dayleaf lists by itself go through `own`.
     """
     return _trusted(path, roots(env))
 
@@ -413,11 +420,12 @@ def is_own_folder(path: str) -> bool:
 
 
 def own(path: str) -> str:
-    """Return the real path of a transcript that stands in the host's folder, "" where it is no file
-    of this user.
+    """Return the real path of a listed transcript, or "".
 
-    path: one that was listed, never one that was told: whoever put a link there may write there, so
-    it is followed, to a project's folder on another disk as to a single transcript.
+    "" where it is no file of this user.
+    path: listed in the host's folder, never given from outside: whoever put a link there may write
+        there, so the link is followed, to a project's folder on another disk as to a single
+        transcript.
     """
     path = files.real(path)
     try:
@@ -428,8 +436,9 @@ def own(path: str) -> str:
 
 
 def host(env: dict[str, str]) -> str:
-    """Return the host's directory: CLAUDE_CONFIG_DIR, else `.claude` in HOME; "" where neither is
-    known.
+    """Return the host's directory, or "".
+
+    CLAUDE_CONFIG_DIR, else `.claude` in HOME.
     """
     user = env.get("HOME") or env.get("USERPROFILE") or ""
     said = env.get("CLAUDE_CONFIG_DIR", "") or (user + "/.claude" if user else "")
@@ -437,7 +446,10 @@ def host(env: dict[str, str]) -> str:
 
 
 def roots(env: dict[str, str]) -> list[str]:
-    """Return the folders below which the host keeps its transcripts, one folder a project."""
+    """Return the host's folders of transcripts.
+
+    They hold one folder for each project.
+    """
     user = env.get("HOME") or env.get("USERPROFILE") or ""
     hosts = [env.get("CLAUDE_CONFIG_DIR", ""), user + "/.claude" if user else ""]
     return [host.replace("\\", "/").rstrip("/") + "/projects" for host in hosts if host]
@@ -464,8 +476,11 @@ def read(path: str, offset: int = 0, limit: int = MOST, ended: bool = False) -> 
 
 
 class Stop(NamedTuple):
-    """Where a stretch ends: the offset of the line that ends it, its instant, and whether another
-    branch is checked out.
+    """The end of a stretch.
+
+    offset: of the line that ends it.
+    at: its instant.
+    switch: whether another branch is checked out.
     """
 
     offset: int
@@ -474,7 +489,10 @@ class Stop(NamedTuple):
 
 
 def compactions(path: str) -> list[Stop]:
-    """Return where a session's context was compacted, in their order; raises OSError."""
+    """Return the compactions of a session's context, in order.
+
+    Raises OSError.
+    """
     found: list[Stop] = []
     fd = _open(path)
     with os.fdopen(fd, "rb", BLOCK) as file:
@@ -507,8 +525,9 @@ def began(path: str) -> str:
 
 
 def agents(path: str, env: dict[str, str]) -> list[str]:
-    """Return the transcripts of a session's subagents, in the order of their names; they lie beside
-    its own.
+    """Return the transcripts of a session's subagents, by name.
+
+    They lie beside its own.
     """
     folder = path[: -len(".jsonl")] + "/subagents"
     below = [*roots(env), path.rpartition("/")[0]]
@@ -526,8 +545,9 @@ def agents(path: str, env: dict[str, str]) -> list[str]:
 
 
 def _warms_up(path: str) -> bool:
-    """Tell whether the client itself asked this subagent, to fill its cache: an old one does so at
-    each start.
+    """Tell whether a subagent only fills the client's cache.
+
+    2.1.3 starts such an agent at each start.
     """
     return b'"content":"Warmup"' in files.read(path, 4 << 10, follow=False).partition(b"\n")[0]
 
@@ -536,7 +556,10 @@ def _warms_up(path: str) -> bool:
 
 
 class Entries(Protocol):
-    """One pass over the new entries of a session; `offset` is where the next one begins."""
+    """One pass over the new entries of a session.
+
+    offset: where the next pass begins.
+    """
 
     offset: int
 
@@ -545,15 +568,18 @@ class Entries(Protocol):
         ...
 
     def close(self) -> None:
-        """Give back what it holds."""
+        """Close the file."""
         ...
 
 
 class Source(Protocol):
-    """What capture reads a session through: this module, or another agent's rows."""
+    """A reader of sessions: this module, or another agent's."""
 
     def read(self, path: str, offset: int = 0, limit: int = MOST, ended: bool = False) -> Entries:
-        """Open a session for one pass over its entries from an offset on."""
+        """Open a session for one pass over its entries.
+
+        offset: where the pass begins.
+        """
         ...
 
     def compactions(self, path: str) -> list[Stop]:

@@ -31,11 +31,11 @@ _AT = re.compile(rb'"timestamp"\s*:\s*"([0-9T:.+Z-]{10,32})"')
 
 
 class Ends(NamedTuple):
-    """What the two ends of a transcript tell.
+    """The data from both ends of a transcript.
 
-    size, changed: of the file, in bytes and in nanoseconds since the epoch.  directory: the one
-    that its first entry names, "" for none.  began, ended: instants of its first and last entry,
-    None where none has one.
+    size, changed: of the file, in bytes and in nanoseconds since the epoch.
+    directory: in its first entry, "" for none.
+    began, ended: instants of its first and last entry, None where none has an instant.
     """
 
     size: int
@@ -46,20 +46,25 @@ class Ends(NamedTuple):
 
     @property
     def last(self) -> float:
-        """The instant of the last entry; a copy's file is younger, so the file's counts only where
-        no entry tells one.
+        """The instant of the last entry, else the file's mtime.
+
+        A copy's file is younger than its entries.
         """
         return self.changed / 1e9 if self.ended is None else self.ended
 
     def rests(self, now: float, quiet: float) -> bool:
-        """Tell whether nobody writes it: neither the file nor its last entry is younger than
-        `quiet` seconds.
+        """Tell whether a transcript has been unchanged for `quiet` seconds.
+
+        Neither the file nor its last entry is younger.
         """
         return now - min(self.last, self.changed / 1e9) > quiet
 
 
 def ends(path: str) -> Ends:
-    """Look at the two ends of a transcript; raises OSError."""
+    """Read both ends of a transcript.
+
+    Raises OSError.
+    """
     fd = files.open_read(path, follow=False)
     try:
         stat = os.fstat(fd)
@@ -79,7 +84,7 @@ def ends(path: str) -> Ends:
 
 
 def _directory(head: bytes) -> str:
-    """Return the directory that the first entry names: the one the session was started in."""
+    """Return the session's starting directory, from the first entry."""
     for found in _CWD.finditer(head):
         try:
             said = json.loads(found[1])
@@ -91,8 +96,9 @@ def _directory(head: bytes) -> str:
 
 
 def _directory_within(path: str) -> str:
-    """Return the directory that an early entry names, of a transcript that begins with a picture,
-    say.
+    """Return the directory that an early entry names.
+
+    For a transcript that begins with a picture, say.
     """
     reading = transcript.read(path)
     found = next((entry.cwd for entry in islice(reading, FIRST) if entry.cwd), "")
@@ -101,7 +107,7 @@ def _directory_within(path: str) -> str:
 
 
 class Folders:
-    """The transcripts that stand in the host's project folders, listed once."""
+    """The transcripts in the host's project folders, listed once."""
 
     def __init__(self, env: dict[str, str]):
         self._paths: dict[str, list[str]] = {}
@@ -114,18 +120,19 @@ class Folders:
                         )
 
     def find(self, session: str, named: str = "") -> str:
-        """Return the transcript of a session, "" where there is none.
+        """Return the transcript of a session, or "".
 
-        named: where it was told to be; believed before the others.  Of two copies the longer one is
-        gone on with.
+        named: its path where known; believed before the others.
+        Of two copies the longer is continued.
         """
         paths = [*([named] if named else []), *map(transcript.own, self._paths.get(session, ()))]
         sizes = {path: _size(path) for path in paths if path}
         return max(sizes, key=lambda path: sizes[path], default="")
 
     def below(self, names: Iterable[str]) -> Iterator[tuple[str, str]]:
-        """Yield (session, path) of the transcripts in folders whose name begins with one of some
-        names.
+        """Yield (session, path) of transcripts in folders with a prefix.
+
+        names: the prefixes.
         """
         starts = tuple(names)
         for session, paths in sorted(self._paths.items()):
@@ -135,22 +142,25 @@ class Folders:
 
 
 def find(env: dict[str, str], session: str, named: object = "") -> str:
-    """Return the transcript of one session: the one named, where it is a transcript, else one of
-    its name, else "".
+    """Return a session's transcript, or "".
+
+    named: its path where known; else the session's name is looked for.
     """
     return transcript.trusted(named, env) or (Folders(env).find(session) if session else "")
 
 
 def folder(directory: str) -> str:
-    """Return how the name of a project's folder begins that the host makes for a directory, or for
-    one below it.
+    """Return the prefix of the host's folders for a directory.
+
+    Of the folder for the directory itself, or for a directory below.
     """
     return re.sub("[^A-Za-z0-9]", "-", directory)[:LONG]
 
 
 def worktrees(git: str) -> list[str]:
-    """Return the directories of a repository's other checkouts.  git: the git directory of one of
-    them, "" for none.
+    """Return the directories of a repository's other checkouts.
+
+    git: the git directory of one of them, "" for none.
     """
     common = layout.common_git(git) if git else ""
     listed = [

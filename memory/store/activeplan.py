@@ -23,15 +23,14 @@ _OPEN, _TICKED = b"[ ]", (b"[x]", b"[X]")
 
 
 def active(found: Iterable[Record]) -> List[Record]:
-    """Return the active plans among records, the one that counts first."""
+    """Return the active plans among records, newest first."""
     return sorted((r for r in found if r.active), key=lambda r: (-r.created, r.name))
 
 
 def served(store: Store, since: float, until: float) -> str:
-    """Return the id of the newest plan that was active at some time between two instants, "" where
-    none was.
+    """Return the id of the newest plan active between two instants.
 
-    since, until: seconds since the epoch.  Only the folders of plans are read.
+    since, until: seconds since the epoch.  "" for none.  Only the folders of plans are read.
     """
     found: List[Record] = []
     for name in store.names(("plan",)):
@@ -53,10 +52,12 @@ def progress(record: Record) -> Tuple[int, int]:
 
 
 def ticked(data: bytes, number: int, done: bool) -> bytes:
-    """Return a plan's file with one step ticked off, or opened again; every other byte stays.
+    """Return a plan's file with one step ticked or reopened.
 
-    number: of the step, from 1.  done: whether it is ticked then.  Raises UsageError where there is
-    no such step, StoreError where its line cannot be changed.
+    Every other byte stays.
+    number: of the step, from 1.
+    done: True to tick.
+    Raises UsageError where there is no such step, StoreError where its line cannot be changed.
     """
     page = frontmatter.parse(data)
     found = steps(page.body)
@@ -81,10 +82,12 @@ def ticked(data: bytes, number: int, done: bool) -> bytes:
 
 
 def rewritten(data: bytes, body: str, append: bool, name: str = "") -> bytes:
-    """Return a plan's file with another body, or with more of it; the head stays byte for byte.
+    r"""Return a plan's file with a new or extended body.
 
-    body: markdown with `\\n` line ends.  append: keep the old body above it.  name: of the file,
-    for the StoreError where its head was not understood.
+    The head stays byte for byte.
+    body: markdown with `\n` line ends.
+    append: keep the old body above the new.
+    name: of the file, for the StoreError where its head was not understood.
     """
     page = frontmatter.parse(data)
     if not append:

@@ -33,8 +33,11 @@ LIMIT = 64 << 20  # bytes of the log that are read, and of a file that is copied
 
 
 class Move(NamedTuple):
-    """A record's id, the path below its tier that it left, the one that it went to, and the id it
-    was merged into or "".
+    """A record's move to or from the archive.
+
+    home: the path below its tier before.
+    away: the path after.
+    into: the id of the record into which it was merged, or "".
     """
 
     id: str
@@ -44,11 +47,11 @@ class Move(NamedTuple):
 
 
 def standing(root: str) -> Dict[str, Move]:
-    """Return the latest move of each record in a tier's archive, by id; torn and foreign lines of
-    the log are skipped.
+    """Return the latest move of each archived record, by id.
 
-    root: the tier's directory.  The paths are as the log has them: whoever opens them must prove
-    that they lie beneath.
+    root: the tier's directory.
+    Torn and foreign lines of the log are skipped.  The paths are as the log has them: whoever opens
+    them must prove that they lie beneath.
     """
     return {
         move.id: move
@@ -58,17 +61,16 @@ def standing(root: str) -> Dict[str, Move]:
 
 
 def brought_back(root: str) -> Set[str]:
-    """Return the ids of records that a person restored from a tier's archive and that were not
-    archived again.
+    """Return the ids of records restored from a tier's archive.
+
+    By a person, and not archived again since.
     """
     latest = {move.id: reason for move, reason, _ in moves(root)}
     return {id for id, reason in latest.items() if reason == RESTORED}
 
 
 def moves(root: str) -> Iterator[Tuple[Move, str, str]]:
-    """Yield each move of a tier's log with its reason, and the session that was forgotten where it
-    tells of one, else "".
-    """
+    """Yield (move, reason, forgotten session or "") from a tier's log."""
     try:
         data = files.read(root + "/" + FOLDER + "/" + LOG, LIMIT, follow=False)
     except OSError:
@@ -84,10 +86,11 @@ def moves(root: str) -> Iterator[Tuple[Move, str, str]]:
 
 
 def successors(tiers: Iterable[Tuple[str, str]]) -> Dict[str, str]:
-    """Return, for the id of each merged record, the id of the record that stands for it now.
+    """Return the present successor of each merged record, by id.
 
-    tiers: (letter, directory).  A tombstone leads on within its own tier; a repository's says
-    nothing of an id that stands in an archive of the user's own.
+    tiers: (letter, directory).
+    A tombstone leads on within its own tier; a repository's says nothing of an id that stands in an
+    archive of the user's own.
     """
     away = [(letter, standing(root)) for letter, root in tiers]
     own = {id for letter, moves in away if letter != SHARED for id in moves}
@@ -105,8 +108,9 @@ def successors(tiers: Iterable[Tuple[str, str]]) -> Dict[str, str]:
 
 
 def _circles(into: Dict[str, str], id: str) -> bool:
-    """Tell whether following an id leads in a circle: tombstones of two tiers may point at one
-    another.
+    """Tell whether an id's successors form a circle.
+
+    Tombstones of two tiers may point at one another.
     """
     seen: Set[str] = set()
     while id in into and id not in seen:
@@ -121,11 +125,12 @@ def merged(place: Place) -> Dict[str, str]:
 
 
 def free_place(root: str, home: str, checksum: str) -> str:
-    """Return a path in the archive, below the tier, that is free for a record, or holds its own
-    bytes: a move that was cut short.
+    """Return a free path in the archive for a record.
 
-    home: its path now.  checksum: 64 hex digits, of which some become part of the name where
-    another one has it.
+    Below the tier.  A path with the record's own bytes counts as free: a move that was cut short.
+    home: its path now.
+    checksum: 64 hex digits, of which some become part of the name where another record has the
+        same.
     """
     place = home if home.startswith(FOLDER + "/") else FOLDER + "/" + home
     for digits in range(0, 64, 4):
@@ -136,9 +141,12 @@ def free_place(root: str, home: str, checksum: str) -> str:
 
 
 def log(root: str, move: Move, reason: str, now: float, mode: int, session: str = "") -> None:
-    """Append a move to a tier's log; raises StoreError where the log is a link elsewhere, OSError.
+    """Append a move to a tier's log.
 
-    now: seconds since the epoch, UTC.  mode: of the log's file.  session: that was forgotten.
+    now: seconds since the epoch, UTC.
+    mode: of the log's file.
+    session: the forgotten session, or "".
+    Raises StoreError where the log is a link elsewhere, OSError.
     """
     path = root + "/" + FOLDER + "/" + LOG
     if not files.inside(path, root):
@@ -165,11 +173,11 @@ def log(root: str, move: Move, reason: str, now: float, mode: int, session: str 
 
 
 def set_rule(root: str) -> None:
-    """Have git join the lines of a shared tier's log, unless its attributes say something of that
-    log already.
+    """Have git join the lines of a shared tier's log.
 
-    root: the tier's directory, which is there.  Where that cannot be written the record still can,
-    and doctor names the log.
+    Unless git's attributes mention the log already.
+    root: the tier's directory, which exists.
+    Where the attributes cannot be written the record still can, and doctor names the log.
     """
     path = root + "/" + ATTRIBUTES
     with suppress(OSError):
@@ -182,11 +190,10 @@ def set_rule(root: str) -> None:
 
 
 def move_file(source: str, target: str, mode: int) -> None:
-    """Move a file without ever replacing another one: it stands at both places for a moment, never
-    at none.
+    """Move a file without ever replacing another file.
 
-    Where it stands at both already, the move is brought to its end.  Raises FileExistsError or
-    another OSError.
+    The file stands at both places for a moment, never at none; where it does already, the move is
+    completed.  Raises FileExistsError or another OSError.
     """
     try:
         os.link(source, target)
@@ -199,7 +206,7 @@ def move_file(source: str, target: str, mode: int) -> None:
 
 
 def same(one: str, other: str) -> bool:
-    """Tell whether the same bytes stand at two paths."""
+    """Tell whether two files have the same bytes."""
     try:
         return os.path.samefile(one, other) or (
             os.stat(one).st_size == os.stat(other).st_size

@@ -34,12 +34,15 @@ _TRUST = (SESSION, TYPED, PERSON)
 
 
 class Row(NamedTuple):
-    """What a verb asks of its caller.
+    """The permissions of a verb.
 
-    least: who may run it.  free: options for all of these.  typed, person: options that ask for
-    more.  `--option=value` speaks of one value alone, and counts before the option's own row.
-    inside: options, or `WORDS` for its words, with paths that a session names in the project
-    alone.  words: who may use a first word, where the verb's own `least` is not the answer.
+    least: who may run it.
+    free: options for all of these.
+    typed, person: options that ask for more.
+    `--option=value` speaks of one value alone, and counts before the option's own row.
+    inside: options, or `WORDS` for its words, with paths that a session may name in the project
+        alone.
+    words: who may use a first word, where the verb's own `least` is not the answer.
     """
 
     least: str
@@ -191,8 +194,9 @@ TOOLS: dict[str, tuple[str, ...]] = {
 
 
 def who(env: dict[str, str], parent: int) -> str:
-    """Return who calls: `session`, `typed` or `person`.  parent: the id of this process's
-    parent.
+    """Return the caller: `session`, `typed` or `person`.
+
+    parent: the id of this process's parent.
     """
     if env.get(boundary.TYPED) == str(parent):
         return TYPED
@@ -200,8 +204,9 @@ def who(env: dict[str, str], parent: int) -> str:
 
 
 def least(verb: str, word: str = "", option: str = "", value: str = "") -> str:
-    """Return who may run a verb, use its first word, or give an option of it a value; `person` for
-    what has no row.
+    """Return the least caller allowed to run a verb.
+
+    With its first word, or with an option and value.  `person` for a verb without a row.
     """
     row = VERBS.get(verb)
     if row is None:
@@ -221,7 +226,7 @@ def least(verb: str, word: str = "", option: str = "", value: str = "") -> str:
 
 
 def is_persons(record: Record, place: Place) -> bool:
-    """Tell whether a record is a person's: written, accepted or approved by one."""
+    """Tell whether a person wrote, accepted or approved a record."""
     if record.source == "human":
         return True
     if record.kind == "learning" and records.is_true(record.meta.get("accepted")):
@@ -237,7 +242,7 @@ def refusal(
     given: Mapping[str, str],
     inside: Callable[[str], bool],
 ) -> str:
-    """Say in one line what a caller may not do, or "".
+    """Return the line that refuses a call, or "".
 
     given: the options with their values.  inside: tells whether a path lies in the project.
     """

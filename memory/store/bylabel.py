@@ -59,7 +59,13 @@ SEPARATORS = ("│", "|", "\t", ";", ",")
 
 
 class Label(NamedTuple):
-    """A word for a secret: where it stands, which line that is, and what its values are like."""
+    """A word for a secret, with its place, line and strength.
+
+    start, end: of the word.
+    low, high: of its line.
+    kind: of the secret.
+    tier: strong, medium or weak.
+    """
 
     start: int
     end: int
@@ -70,8 +76,12 @@ class Label(NamedTuple):
 
 
 class _Told(NamedTuple):
-    """What one label is about: how long it is, what it is like, whether it may head a table, the
-    spans found.
+    """The values that a label refers to.
+
+    length: of the label.
+    kind, tier: of the label.
+    heads: whether it may head a table.
+    spans: of the values.
     """
 
     length: int
@@ -85,10 +95,11 @@ _NOTHING = _Told(0, "", "", False, ())
 
 
 def by_label(text: str, lower: str, places: Places, tick: Callable[[], None]) -> Iterator[Span]:
-    """Find values by labels that they do not touch.
+    """Find values by labels apart from them.
 
-    lower: the text in lower case.  places: of words in its ASCII form.  tick: called for each
-    label.
+    lower: the text in lower case.
+    places: of words in its ASCII form.
+    tick: called for each label.
     """
     known: Dict[Tuple[str, int], _Told] = {}
     tables = done = 0
@@ -114,7 +125,7 @@ def by_label(text: str, lower: str, places: Places, tick: Callable[[], None]) ->
 
 
 def _stems(lower: str) -> Iterator[str]:
-    """Yield the beginnings of labels beyond ASCII whose letters a text has."""
+    """Yield the stems of non-ASCII labels whose letters a text has."""
     letters = set(beyond_ascii(lower))
     for stem in STEMS_BEYOND_ASCII if letters else ():
         if letters.issuperset(beyond_ascii(stem)):
@@ -122,7 +133,7 @@ def _stems(lower: str) -> Iterator[str]:
 
 
 def _about(piece: str, lower: str, at: int) -> _Told:
-    """Return what the label at a place is about, as far as the piece around it tells."""
+    """Return the values of the label at a place in a piece."""
     match = rx(LABEL).match(lower, at)
     if not match or not rx(r"\d").search(piece) or not _stands_alone(piece, match):
         return _NOTHING
@@ -141,7 +152,7 @@ def _about(piece: str, lower: str, at: int) -> _Told:
 
 
 def _named(text: str, label: Label) -> Iterator[Span]:
-    """Find what a label is about, in its own line and in the next ones."""
+    """Find a label's values in its own and the next lines."""
     yield from _after(text, label)
     if label.kind != "pass":
         yield from _before(text, label)
@@ -150,7 +161,7 @@ def _named(text: str, label: Label) -> Iterator[Span]:
 
 
 def _stands_alone(text: str, match: re.Match[str]) -> bool:
-    """Tell a word of a sentence, a heading or a column from a part of code."""
+    """Tell a word of prose, a heading or column from code."""
     start, end = match.span()
     after = text[end : end + 1]
     if after in ("(", "/", "[", ".") and after and text[end : end + 2] not in (". ", ".\n", "."):
@@ -179,7 +190,10 @@ def _is_camel(text: str, at: int) -> bool:
 
 
 def _tier(text: str, lower: str, match: re.Match[str], low: int) -> str:
-    """Grade a label: "strong", "medium", "weak", or "" where it names something else."""
+    """Grade a label as "strong", "medium", "weak", or "".
+
+    "" where the word names something else.
+    """
     start, end = match.span()
     if (
         match[0].isascii()
@@ -204,7 +218,10 @@ def _tier(text: str, lower: str, match: re.Match[str], low: int) -> str:
 
 
 def _after(text: str, label: Label) -> Iterator[Span]:
-    """Find "the password for the database is X", "password (root) -> X", "with password X"."""
+    """Find a value after its label in a sentence.
+
+    "the password for the database is X", "password (root) -> X", "with password X".
+    """
     stop = min(label.high, label.end + REACH)
     if label.kind == "pass":
         stop = label.end
@@ -234,8 +251,10 @@ def _after(text: str, label: Label) -> Iterator[Span]:
 
 
 def _before(text: str, label: Label) -> Iterator[Span]:
-    """Find "use X as the password", "X is the password", and the same in languages that glue
-    particles to X.
+    """Find a value before its label in a sentence.
+
+    "use X as the password", "X is the password", and the same in languages that glue particles to
+    X.
     """
     low = max(label.low, label.start - REACH)
     left = text[low : label.start]
@@ -258,7 +277,7 @@ def _before(text: str, label: Label) -> Iterator[Span]:
 
 
 def _near(text: str, label: Label) -> Iterator[Span]:
-    """Find a word in the label's line that is random by itself."""
+    """Find a random word in the label's line."""
     low, high = max(label.low, label.start - 90), min(label.high, label.end + 90)
     if rx(OTHER, re.I).search(text, low, high):
         return
@@ -277,7 +296,7 @@ def _structured(text: str, label: Label) -> Iterator[Span]:
 
 
 def _below(text: str, label: Label) -> Iterator[Span]:
-    """Find a value that stands alone on one of the next lines."""
+    """Find a value alone on one of the lines below."""
     rest = rx(REST).match(text, label.end)
     if label.kind == "pass" and rx(r"\S").search(text, label.low, label.start):
         return
@@ -309,9 +328,7 @@ def _alone(line: str, at: int, label: Label, far: bool) -> Iterator[Span]:
 
 
 def _table(text: str, at: int, told: _Told) -> Tuple[int, List[Span]]:
-    """Find the cells beneath a label that heads a column; return also where the table ends, or the
-    line.
-    """
+    """Return (end of the table or line, cells below a label)."""
     end = at + told.length
     low, high = text.rfind("\n", max(0, at - WIDE), at) + 1, text.find("\n", end, end + WIDE)
     if high < 0 or at - low >= WIDE:
@@ -355,13 +372,16 @@ def _columns(text: str, label: Label) -> Tuple[int, List[Span]]:
 
 
 def _line(text: str, at: int) -> str:
-    """Return the line that begins at a place, or the beginning of a long one."""
+    """Return the line from a place on, clipped where long."""
     end = text.find("\n", at, at + 8 * WIDE)
     return text[at:end] if end >= 0 else text[at : at + 8 * WIDE]
 
 
 def _heads(cells: List[Tuple[int, str]], place: int, word: str) -> bool:
-    """Tell whether a row is the head of a table, and the cell no more than a label."""
+    """Tell whether a row is a table head with a label.
+
+    cells: of the row.  place: of the label's cell.  word: the label.
+    """
     if not all(len(cell) < 40 and not rx(r"[={}()<>$:]").search(cell) for _, cell in cells):
         return False
     others = [cell for n, (_, cell) in enumerate(cells) if n != place]
@@ -371,7 +391,10 @@ def _heads(cells: List[Tuple[int, str]], place: int, word: str) -> bool:
 
 
 def _cells(line: str, separator: str) -> List[Tuple[int, str]]:
-    """Return the cells of a line with their offsets; a frame before the first one is none."""
+    """Return (offset, text) of the cells of a line.
+
+    A frame before the first cell is left out.
+    """
     if separator == "  ":
         return [(match.start(), match[0]) for match in rx(r"\S+(?: \S+){0,9}").finditer(line)]
     if separator == ",":
@@ -410,7 +433,7 @@ def _elements(text: str, label: Label) -> Iterator[Span]:
 
 
 def _trimmed(text: str, start: int, word: str) -> Tuple[int, str]:
-    """Take marks and the end of the sentence off a word; return where it begins and what it is."""
+    """Return (start, text) of a word without marks and sentence end."""
     value = rx(r"\\{1,4}[nrt\"']").split(word.lstrip("\"'`(*["))[0] or word
     start = text.index(value, start)
     if text[start - 1 : start] in ('"', "'", "`"):
@@ -420,8 +443,9 @@ def _trimmed(text: str, start: int, word: str) -> Tuple[int, str]:
 
 @lru_cache(maxsize=4096)
 def is_told(value: str, tier: str, tied: bool) -> bool:
-    """Judge a value that a label tells of.  tied: by words between them, so that less has to show
-    in it.
+    """Tell whether a labelled value is a secret.
+
+    tied: words between them tie the value to the label, so less evidence is needed.
     """
     if len(value) < 5 or not value.isascii() or is_made_up(value) or rx(DIGEST).match(value):
         return False
@@ -458,7 +482,7 @@ def _is_password(value: str, tied: bool) -> bool:
 
 @lru_cache(maxsize=4096)
 def is_near(value: str) -> bool:
-    """Judge a word that is merely near a label: random beyond doubt."""
+    """Tell whether a word near a label is random beyond doubt."""
     if rx(NO_VALUE).match(value) or value.partition("_")[0] in COUNTERS:
         return False
     if (

@@ -77,7 +77,7 @@ def by_name(text: str, places: Places, tick: Callable[[], None]) -> Iterator[Spa
 
 
 def _assigned(text: str, lower: str, at: int, name: Tuple[str, str, str]) -> Optional[Span]:
-    """Return the value that is assigned to the name which stands at a place, or None."""
+    """Return the value assigned to the name at a place, or None."""
     word, kind, tier = name
     match = rx(SEPARATOR).match(text, at + len(word))
     if not match or rx(_AHEAD).match(text, match.end()):
@@ -95,8 +95,9 @@ def _assigned(text: str, lower: str, at: int, name: Tuple[str, str, str]) -> Opt
 
 
 def by_sentence(text: str, lower: str) -> Iterator[Span]:
-    """Find values after a name in a script without spaces: the next ASCII word, whatever particles
-    and brackets are between.
+    """Find values after a name in a script without spaces.
+
+    The next ASCII word, whatever particles and brackets are between.
     """
     known: Dict[Tuple[str, str], Optional[Tuple[int, int]]] = {}
     for kind, tier, words in WORDS:
@@ -112,7 +113,10 @@ def by_sentence(text: str, lower: str) -> Iterator[Span]:
 
 
 def _meant(piece: str, tier: str) -> Optional[Tuple[int, int]]:
-    """Return the value that what follows a name begins with, or None."""
+    """Return the span of a value at `piece`'s start, or None.
+
+    piece: the text after a name.
+    """
     match = rx(PARTICLES).match(piece)
     if not match:
         return None
@@ -125,8 +129,9 @@ def _meant(piece: str, tier: str) -> Optional[Tuple[int, int]]:
 
 
 def _is_meant(value: str, tier: str, signed: bool, counts: bool) -> bool:
-    """Judge a value after a name in a sentence.  signed: a colon or the like stands between them.
-    counts: a unit follows.
+    """Tell whether a value after a name in prose is secret.
+
+    signed: a colon or the like stands between them.  counts: a unit follows.
     """
     if tier == "pin":
         return not counts and bool(rx(r"\d{4,8}").fullmatch(value))
@@ -134,8 +139,9 @@ def _is_meant(value: str, tier: str, signed: bool, counts: bool) -> bool:
 
 
 def _level(text: str, lower: str, at: int, word: str, tier: str, match: re.Match[str]) -> str:
-    """Grade a name, read whole: which filter its value has to pass, or "" where the name names
-    something else.
+    """Return the filter for the value of a name, or "".
+
+    "" where the whole name means something else.
     """
     left, tail = lower[max(0, at - 48) : at], match["tail"]
     head = left[len(left.rstrip(NAME_CHARS)) :]
@@ -185,8 +191,9 @@ def _level(text: str, lower: str, at: int, word: str, tier: str, match: re.Match
 
 
 def _is_outcome(text: str, lower: str, at: int, end: int) -> bool:
-    """Tell the `PASS` of a test runner from the name of a password: at a line's beginning, or after
-    its rule.
+    """Tell the `PASS` of a test runner from a password's name.
+
+    An outcome stands at a line's beginning, or after its rule.
     """
     left = lower[max(0, at - 90) : at]
     if left.endswith(("--- ", "=== ")):
@@ -207,8 +214,9 @@ def _snake(name: str) -> str:
 
 
 def _value(text: str, at: int) -> Tuple[int, int]:
-    """Return the span of the value that begins at `at`: inside its quotes, or the bare word without
-    what follows it.
+    """Return the span of the value beginning at `at`.
+
+    Inside its quotes, or the bare word.
     """
     opened = rx(OPEN).match(text, at)
     if opened:
@@ -253,7 +261,7 @@ def _accept(value: str, before: str, level: str, match: re.Match[str]) -> bool:
 
 
 def bare_of_markers(value: str) -> str:
-    """Return a value without the markers that redaction left in it."""
+    """Return a value without the markers left by redaction."""
     return rx(MARKER).sub("", value) if "[redacted:" in value else value
 
 
@@ -271,8 +279,9 @@ def is_uuid(value: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def is_secret(value: str, tier: str, quoted: bool) -> bool:
-    """Judge the value of a name: long and irregular enough for the name's tier, and no placeholder,
-    code, path or word.
+    """Tell whether a named value is a secret.
+
+    Long and irregular enough for the name's tier, and no placeholder, code, path or word.
     """
     head = value[:128]
     if len(value) < LEAST[tier] or (value.isalpha() and len(value) < 12):
@@ -321,16 +330,19 @@ def _irregular(value: str, tier: str) -> bool:
 
 
 def is_jagged(value: str) -> bool:
-    """Tell random letters from words: the average stretch of one class (a capital begins a new one)
-    is short.
+    """Tell random letters from words.
+
+    Random letters change their class often: stretches of one class are short on average (a capital
+    begins a new stretch).
     """
     pieces = rx(r"[A-Z]?[a-z]+|[A-Z]+|\d+").findall(value[:200])
     return len(pieces) > 3 and sum(map(len, pieces)) < 2.9 * len(pieces)
 
 
 def is_identifier(value: str) -> bool:
-    """Tell `TestToken3PartsAtUUID` from random letters: more than half of it are words that can be
-    spoken.
+    """Tell an identifier such as `TestToken3PartsAtUUID` from random letters.
+
+    More than half of an identifier are pronounceable words.
     """
     if not rx(r"[A-Za-z_]\w+").fullmatch(value[:80]):
         return False
@@ -342,8 +354,9 @@ def is_identifier(value: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def is_random(value: str, least: int) -> bool:
-    """Tell a random string of at least `least` characters: many different ones, letters and digits
-    in short stretches.
+    """Tell whether a value is a random string.
+
+    least: characters.  Many different characters, letters and digits in short stretches.
     """
     head = value[:200]
     digits = sum(map(str.isdigit, head))
@@ -367,8 +380,9 @@ def is_random(value: str, least: int) -> bool:
 
 
 def by_run(text: str, lower: str, runs: List[Tuple[int, str]]) -> Iterator[Span]:
-    """Find random-looking runs by what stands right before them: a vendor's name and a sign, or a
-    word for a credential.
+    """Find random runs by the text right before them.
+
+    A vendor's name and a sign, or a word for a credential.
     """
     digit = rx(r"\d").search
     for at, run in runs:

@@ -35,8 +35,9 @@ from memory.store.secretshapes import (
 
 
 def by_block(text: str) -> Iterator[Span]:
-    """Find private keys; a certificate or a public key stays, and so does a mere mention of the
-    header line.
+    """Find private keys.
+
+    A certificate or a public key stays, and so does a mere mention of the header line.
     """
     done = 0
     if "PRIVATE KEY" in text or "Private-Lines" in text:
@@ -68,8 +69,9 @@ def by_block(text: str) -> Iterator[Span]:
 
 
 def _body(text: str, at: int) -> int:
-    """Return where the lines of a key's body end, after gutters, quotes, comments and escaped line
-    ends.
+    """Return the end of the lines of a key's body.
+
+    Gutters, quotes, comments and escaped line ends are passed over.
     """
     end, wide, line = at, False, rx(LINE_END + "?" + GUTTER + r"[\"'`]?" + BODY)
     while True:
@@ -90,8 +92,9 @@ def _body(text: str, at: int) -> int:
 
 
 def _body_before(text: str, at: int, floor: int) -> int:
-    """Return where the body begins whose end line stands at `at` (its first lines were cut off),
-    not before `floor`.
+    """Return the start of a key's body before its end line.
+
+    at: of the end line, where the first lines were cut off.  floor: the least offset.
     """
     start, floor = at, max(floor, at - 20000)
     for match in reversed(
@@ -103,7 +106,10 @@ def _body_before(text: str, at: int, floor: int) -> int:
 
 
 class _Shape(NamedTuple):
-    """One row of `SHAPES`, and for each needle the text that has to be there first."""
+    """One row of `SHAPES`.
+
+    needles: each with the text required first.
+    """
 
     kind: str
     needles: Tuple[Tuple[str, str], ...]
@@ -127,8 +133,9 @@ def _shapes() -> Tuple[_Shape, ...]:
 
 
 def by_shape(text: str, places: Places, tick: Callable[[], None]) -> Iterator[Span]:
-    """Find values whose place gives them away: the rows of `SHAPES`.  places: of needles in the
-    lower-case text.
+    """Find values that their surroundings give away, by `SHAPES`.
+
+    places: of needles in the lower-case text.
     """
     for row in _shapes():
         seen = [at for gate, needle in row.needles for at in places.within(needle, gate)]
@@ -151,8 +158,9 @@ def _shaped(text: str, match: re.Match[str], row: _Shape) -> Iterator[Span]:
 
 
 def by_userinfo(text: str, tick: Callable[[], None]) -> Iterator[Span]:
-    """Find passwords in `user:password@host` without a scheme; an address, an image's tag or a
-    package's version is none.
+    """Find passwords in `user:password@host` without a scheme.
+
+    An address, an image's tag or a package's version is left out.
     """
     for at in spots(text, "@"):
         if text[at - 1 : at].isspace() or not rx(HOST).match(text, at + 1):
@@ -175,8 +183,9 @@ def by_userinfo(text: str, tick: Callable[[], None]) -> Iterator[Span]:
 def windows(
     lower: str, needles: Sequence[str], reach: int, back: int = 12
 ) -> List[Tuple[int, int]]:
-    """Return the stretches to read after the needles (and a little before), joined where they
-    meet.
+    """Return the stretches to read after needles, joined where overlapping.
+
+    reach, back: characters after and before each needle.
     """
     return stretches(
         sorted(at for needle in needles if needle in lower for at in spots(lower, needle)),
@@ -186,7 +195,10 @@ def windows(
 
 
 def stretches(places: Sequence[int], reach: int, back: int = 12) -> List[Tuple[int, int]]:
-    """Return the stretches to read around places in their order, joined where they meet."""
+    """Return the stretches around places, joined where overlapping.
+
+    places: sorted offsets.  reach, back: characters after and before each place.
+    """
     out: List[Tuple[int, int]] = []
     for at in places:
         if out and at - back <= out[-1][1]:
@@ -197,7 +209,10 @@ def stretches(places: Sequence[int], reach: int, back: int = 12) -> List[Tuple[i
 
 
 def _judge(value: str, judge: str) -> bool:
-    """Decide on a value whose place is already evidence; given: anything that is no placeholder."""
+    """Tell whether a value in a telling place is a secret.
+
+    judge: the test; "given" takes anything but a placeholder.
+    """
     value = bare_of_markers(value)
     if rx(r"\$\{?\w{1,60}\}?(?:[\"'\s/:@$]|\Z)").match(value):
         return False  # a variable
@@ -223,7 +238,10 @@ def _judge(value: str, judge: str) -> bool:
 
 
 def _crumbs(text: str, start: int, end: int) -> Iterator[Span]:
-    """Yield the values of a cookie header that carry something; attributes such as Path stay."""
+    """Yield the secret values of a cookie header.
+
+    Attributes such as Path stay.
+    """
     for match in rx(r"(?<![^\s;,:=])(?P<n>[\w.\-]{1,80})=(?P<v>[^\s;,]{6,4096})").finditer(
         text, start, end
     ):
@@ -248,8 +266,9 @@ def _crumbs(text: str, start: int, end: int) -> Iterator[Span]:
 
 
 def by_manifest(text: str, lower: str) -> Iterator[Span]:
-    """Find the data of Kubernetes secrets: the block says what its values are, their names need
-    not.
+    """Find the data of Kubernetes secrets.
+
+    The block's kind marks its values as secret; their names need not.
     """
     seen = 0
     if "secret" not in lower or "kind" not in lower:

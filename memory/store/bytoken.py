@@ -19,7 +19,12 @@ _BASE64 = r"(?:[A-Za-z0-9+/][+/]|(?:sha\d{1,3}|h1|md5):)\Z"
 
 
 class _Row(NamedTuple):
-    """One prefix of the table: its kind, what follows, and whether it has to begin a word."""
+    """One prefix of the table.
+
+    kind: of its token.
+    body: expression of the rest.
+    is_short: whether the prefix has to begin a word.
+    """
 
     prefix: str
     kind: str
@@ -28,14 +33,17 @@ class _Row(NamedTuple):
 
 
 class _Runs(NamedTuple):
-    """The different runs of a text in one string, and where each of them begins in both."""
+    """The distinct runs of a text in one string.
+
+    starts: of each run in `joined`.  origins: of each run in the text.
+    """
 
     joined: str
     starts: List[int]
     origins: List[int]
 
     def origin(self, at: int) -> int:
-        """Return where in the text a place of the joined runs stands first."""
+        """Return the first offset of a joined place in the text."""
         row = bisect_right(self.starts, at) - 1
         return self.origins[row] + at - self.starts[row]
 
@@ -52,7 +60,7 @@ def _table() -> Dict[str, _Row]:
 
 @lru_cache(maxsize=1)
 def _chains() -> Dict[str, Tuple[_Row, ...]]:
-    """Return, for each prefix, the rows that may begin where it stands, the longest first."""
+    """Return the matching rows of each prefix, longest first."""
     rows = _table()
     return {
         prefix: tuple(
@@ -64,8 +72,9 @@ def _chains() -> Dict[str, Tuple[_Row, ...]]:
 
 @lru_cache(maxsize=1)
 def _any_prefix() -> str:
-    """Return an expression that finds the longest prefix of the table at each place, letter by
-    letter.
+    """Return an expression for the longest prefix at each place.
+
+    A tree, letter by letter.
     """
     tree: Dict[str, object] = {}
     for prefix in _table():
@@ -89,7 +98,10 @@ def _branches(tree: Dict[str, object]) -> str:
 
 
 def _gathered(text: str, runs: List[Tuple[int, str]]) -> _Runs:
-    """Join the different runs of a text; what follows a backslash loses the rest of its escape."""
+    """Join the distinct runs of a text.
+
+    A run after a backslash loses the rest of its escape.
+    """
     places: Dict[str, int] = {}
     for at, run in runs:
         if text[at - 1 : at] == "\\":
@@ -105,8 +117,9 @@ def _gathered(text: str, runs: List[Tuple[int, str]]) -> _Runs:
 
 
 def by_token(text: str, runs: List[Tuple[int, str]], tick: Callable[[], None]) -> Iterator[Span]:
-    """Find tokens, each where it stands first.  tick: called for each find; it ends a search that
-    takes too long.
+    """Find tokens, each at its first place.
+
+    tick: called for each find; ends a search that takes too long.
     """
     held = _gathered(text, runs)
     done, chains = 0, _chains()
@@ -129,7 +142,7 @@ def by_token(text: str, runs: List[Tuple[int, str]], tick: Callable[[], None]) -
 
 
 def _token(text: str, at: int, row: _Row) -> Span | None:
-    """Return the token that begins at a place by one row of the table, or None."""
+    """Return the token at a place by a table row, or None."""
     prefix, kind = row.prefix, row.kind
     if row.is_short and not at_edge(text, at):
         return None
@@ -182,8 +195,9 @@ def _around(
 
 
 def _jwts(text: str, held: _Runs) -> Iterator[Span]:
-    """Find JSON Web Tokens; a stretch of their characters is read once, however many seem to begin
-    in it.
+    """Find JSON Web Tokens.
+
+    A stretch of their characters is read once, however many seem to begin in it.
     """
     done = 0
     for at in map(held.origin, spots(held.joined, "eyJ")):
@@ -199,7 +213,7 @@ def _jwts(text: str, held: _Runs) -> Iterator[Span]:
 
 
 def _unknown(text: str, held: _Runs) -> Iterator[Span]:
-    """Find what has the form of a vendor's token, though no row of the table names the vendor."""
+    """Find tokens in a vendor's form by unknown vendors."""
     begins = r"(?:(?<![\w\-./+])|(?<=%[0-9A-Fa-f]{2}))"
     for match in rx(begins + UNKNOWN + r"(?![\w\-./+])").finditer(held.joined):
         words = rx(r"[_\-]").split(match["p"][:-1])

@@ -20,21 +20,26 @@ KIND, WRITTEN = "conversation", "written"
 
 
 def is_by_hand(data: bytes) -> bool:
-    """Tell whether a person wrote or changed a conversation's text.  data: the whole file."""
+    """Tell whether a person wrote or changed a conversation's text.
+
+    data: the whole file.
+    """
     page = frontmatter.parse(data)
     return page.meta.get(WRITTEN) != writer.body_mark(page.body)
 
 
 def is_rewritten(record: Record) -> bool:
-    """Tell whether a conversation or note was written or changed by a person, going by what was
-    read of its text.
+    """Tell whether a person wrote or changed a conversation or note.
+
+    Judged by the part of its text that was read.
     """
     return record.kind in SAID and record.meta.get(WRITTEN) != writer.body_mark(record.body)
 
 
 def edited(store: Reader, found: Iterable[Record]) -> List[Record]:
-    """Return the conversations and notes among records that a person wrote or changed; raises
-    StoreError.
+    """Return the conversations and notes written or changed by a person.
+
+    found: records to choose from.  Raises StoreError.
     """
     return [
         record
@@ -48,10 +53,10 @@ def edited(store: Reader, found: Iterable[Record]) -> List[Record]:
 
 
 def marked(before: bytes, after: bytes) -> bytes:
-    """Return the new bytes of a record's file, a conversation's with a mark that fits them where it
-    fitted the old ones.
+    """Return a file's new bytes with the conversation's mark renewed.
 
-    What dayleaf itself takes out of a text is no change by hand.
+    Only where the mark fitted the old bytes: what dayleaf itself takes out of a text is no change
+    by hand.
     """
     if b"\n%s:" % WRITTEN.encode() not in before or before == after or is_by_hand(before):
         return after
@@ -70,11 +75,13 @@ def of_session(store: Reader, session: str) -> List[Record]:
 
 
 class Told(NamedTuple):
-    """What the store has of a session.
+    """The store's records of a session.
 
-    session: its id, "" where none or several are meant.  records: its checkpoints and
-    conversations.  others: what else names it, such as learnings that came of it.  ids: the
-    sessions that were meant.  known: all there are.
+    session: its id, "" where none or several match.
+    records: its checkpoints and conversations.
+    others: further records naming it, such as learnings that came of it.
+    ids: the matching sessions.
+    known: all sessions.
     """
 
     session: str
@@ -85,8 +92,9 @@ class Told(NamedTuple):
 
 
 def told(store: Reader, start: str, archived: bool = False) -> Told:
-    """Find what tells of a session by its id or the start of it.  archived: the archive's records
-    too.
+    """Find the records of a session by its id or a prefix.
+
+    archived: the archive's records too.
     """
     found = list(store.each())
     if archived:
@@ -115,9 +123,9 @@ def told(store: Reader, start: str, archived: bool = False) -> Told:
 
 
 def forget(place: Place, session: str, id: str, now: float) -> None:
-    """Write down that a session was forgotten, no text of it; raises StoreError, OSError.
+    """Log that a session was forgotten, without any text.
 
-    id: of its conversation, "" where it has none.  now: seconds since the epoch.
+    id: of its conversation, or "".  now: seconds since the epoch.  Raises StoreError, OSError.
     """
     root = files.real(place.private)
     with writer.lock(place.home):
@@ -128,7 +136,7 @@ def forget(place: Place, session: str, id: str, now: float) -> None:
 
 
 def forgotten(place: Place) -> List[str]:
-    """Return the sessions that were forgotten and whose conversation was not restored since."""
+    """Return the forgotten sessions whose conversations were not restored."""
     found: List[Tuple[str, str]] = []
     for move, reason, session in archive.moves(files.real(place.private)):
         if session:
@@ -139,5 +147,8 @@ def forgotten(place: Place) -> List[str]:
 
 
 def was_forgotten(place: Place, session: str) -> bool:
-    """Tell whether a session was forgotten: nothing of it is to be written again."""
+    """Tell whether a session was forgotten.
+
+    Nothing of such a session may be written again.
+    """
     return session in forgotten(place)

@@ -55,7 +55,10 @@ _LOGIN = r"\A([A-Za-z][\w.@+\-]{0,63}):(\S{5,256})\Z"
 
 
 class View(NamedTuple):
-    """A decoded text, and how its offsets lead back to the text that it was made of."""
+    """A decoded text with a map back to its original.
+
+    at, gone, wide: offsets, characters cut before them, and widths in the original.
+    """
 
     text: str
     at: List[int]
@@ -63,7 +66,7 @@ class View(NamedTuple):
     wide: Dict[int, int]
 
     def origin(self, start: int, end: int) -> Tuple[int, int]:
-        """Return the stretch of the first text that a stretch of this one came from."""
+        """Return the original stretch of a stretch of this text."""
         return self._back(start), self._back(end - 1) + self.wide.get(end - 1, 1)
 
     def _back(self, at: int) -> int:
@@ -71,7 +74,7 @@ class View(NamedTuple):
 
 
 class Writer:
-    """Writes a view: stretches of a text as they stand, and characters in place of others."""
+    """Writes a view: copied stretches and single replacement characters."""
 
     def __init__(self, text: str) -> None:
         self.whole = text
@@ -82,7 +85,7 @@ class Writer:
         self.wide: Dict[int, int] = {}
 
     def copy(self, start: int, end: int) -> None:
-        """Take over a stretch of the text."""
+        """Copy a stretch of the text."""
         if end > start:
             self._shift(start)
             self.parts.append(self.whole[start:end])
@@ -96,7 +99,7 @@ class Writer:
         self.length += 1
 
     def seam(self) -> None:
-        """Write what keeps two stretches apart."""
+        """Write a separator between two stretches."""
         self.parts.append(SEAM)
         self.length += len(SEAM)
 
@@ -106,12 +109,12 @@ class Writer:
             self.gone.append(start - self.length)
 
     def view(self) -> View:
-        """Return what was written."""
+        """Return the view written so far."""
         return View("".join(self.parts), self.at, self.gone, self.wide)
 
 
 def unwrapped(text: str, runs: List[Tuple[int, str]]) -> Optional[View]:
-    """Return the stretches of a text around its disguises, decoded; None where it has none."""
+    """Return a text's disguised stretches decoded, None without any."""
     wraps = dict(_wraps(text, runs))
     places = sorted([*wraps, *_rare(text)])
     if not places:
@@ -125,7 +128,7 @@ def unwrapped(text: str, runs: List[Tuple[int, str]]) -> Optional[View]:
 
 
 def _rare(text: str) -> List[int]:
-    """Return where disguises stand that ordinary text seldom has."""
+    """Return the places of disguises rare in ordinary text."""
     places = [
         match.start() for sign, kind in _GATES if sign in text for match in rx(kind).finditer(text)
     ]
@@ -138,7 +141,10 @@ def _rare(text: str) -> List[int]:
 
 
 def _wraps(text: str, runs: List[Tuple[int, str]]) -> Iterator[Tuple[int, int]]:
-    """Yield where a run at a line's end goes on in the next line, and where it does."""
+    """Yield (end of a wrapped run, start of its continuation).
+
+    The run ends a line and goes on in the next.
+    """
     line = rx(NEXT_LINE)
     for at, run in runs:
         end = at + len(run)
@@ -150,8 +156,9 @@ def _wraps(text: str, runs: List[Tuple[int, str]]) -> Iterator[Tuple[int, int]]:
 
 
 def is_remnant(word: str) -> bool:
-    """Tell whether a word may be the rest of a token: letters and digits, and no word of a
-    language.
+    """Tell whether a word may be the rest of a token.
+
+    Letters and digits, and no word of a language.
     """
     if "/" in word and rx(r"(?:^|/)[a-z\-]{3,}/|\.[a-z]{1,5}$").search(word):
         return False
@@ -161,7 +168,10 @@ def is_remnant(word: str) -> bool:
 
 
 def _stretches(text: str, places: List[int]) -> List[Tuple[int, int]]:
-    """Return what is read around the places: whole lines, unless they are long."""
+    """Return the stretches to read around places.
+
+    Whole lines, unless they are long.
+    """
     out: List[Tuple[int, int]] = []
     for at in places:
         start, end = max(0, at - BEFORE), min(len(text), at + AFTER)
@@ -173,7 +183,7 @@ def _stretches(text: str, places: List[int]) -> List[Tuple[int, int]]:
 
 
 def _edge(text: str, at: int, step: int) -> int:
-    """Move a place out of the word that it stands in, by some characters at most."""
+    """Move a place out of its word, some characters at most."""
     for _ in range(120):
         if not 0 < at < len(text) or text[at - (step < 0)].isspace():
             return at
@@ -199,7 +209,10 @@ def _decode(text: str, start: int, end: int, wraps: Dict[int, int], made: Writer
 
 
 def _meant(groups: Dict[str, Optional[str]]) -> str:
-    """Return the character that an escape stands for, "" where it only joins two parts."""
+    """Return the character of an escape.
+
+    "" where the escape only joins two parts.
+    """
     code = groups["u"] or groups["x"] or groups["p"] or groups["h"]
     if code:
         return chr(int(code, 16))
@@ -212,8 +225,9 @@ def _meant(groups: Dict[str, Optional[str]]) -> str:
 
 
 def encoded(runs: List[Tuple[int, str]]) -> Tuple[str, List[int], List[Tuple[int, int]]]:
-    """Return what runs of Base64 hold, as one text, with where each part begins in it and which
-    stretch it stands for.
+    """Return the texts in runs of Base64, joined into one.
+
+    With the start of each part in the joined text, and the original stretch of each.
     """
     parts: List[str] = []
     starts: List[int] = []

@@ -29,8 +29,9 @@ LIMIT = 256 << 20  # bytes of the journal that are read
 
 
 class Step(NamedTuple):
-    """One change: `archive` or `change`, the record's id and name; into, before and after as the
-    schema has them.
+    """One change of a record.
+
+    do: `archive` or `change`.  id, name: of the record.  into, before, after: as in the schema.
     """
 
     do: str
@@ -42,8 +43,12 @@ class Step(NamedTuple):
 
 
 class Run(NamedTuple):
-    """One apply: its name, when it began (ISO 8601), its steps in order, whether it came to its end
-    or was taken back.
+    """One application of proposals.
+
+    run: its name.
+    began: ISO 8601.
+    done: whether it was completed.
+    undone: whether it was taken back.
     """
 
     run: str
@@ -54,14 +59,15 @@ class Run(NamedTuple):
 
 
 def path(place: Place) -> str:
-    """Return where the journal of a workspace stands."""
+    """Return the path of a workspace's journal."""
     return dict(place.tiers())[PRIVATE] + "/journal.jsonl"
 
 
 def runs(place: Place) -> List[Run]:
-    """Return every run, oldest first; a torn or foreign line counts as none.
+    """Return every run, oldest first.
 
-    Raises StoreError where a newer version of dayleaf has written here: what it did cannot be told.
+    Torn or foreign lines are skipped.  Raises StoreError where a newer version of dayleaf has
+    written here: what it did cannot be told.
     """
     try:
         rows = fastjson.rows(files.read(path(place), LIMIT))
@@ -100,17 +106,17 @@ def _take(found: Dict[str, Run], run: str, row: Dict[str, str]) -> None:
 
 
 def last(place: Place) -> Optional[Run]:
-    """Return the newest run that changed something and was not taken back, or None; raises
-    StoreError.
+    """Return the newest run with changes still in force, or None.
+
+    Raises StoreError.
     """
     return next((run for run in reversed(runs(place)) if run.steps and not run.undone), None)
 
 
 def begin(place: Place, now: float) -> str:
-    """Begin a run, or go on with the one that was cut short, and return its name; raises
-    StoreError, OSError.
+    """Begin a run, or resume an interrupted run, and return its name.
 
-    now: seconds since the epoch, UTC.
+    now: seconds since the epoch, UTC.  Raises StoreError, OSError.
     """
     known = runs(place)
     run = (
@@ -123,18 +129,27 @@ def begin(place: Place, now: float) -> str:
 
 
 def cut(place: Place) -> str:
-    """Return the name of the newest run if it was cut short, else ""; raises StoreError."""
+    """Return the name of the newest run if interrupted, else "".
+
+    Raises StoreError.
+    """
     known = runs(place)
     return known[-1].run if known and not known[-1].done else ""
 
 
 def mark(place: Place, run: str, do: str, now: float) -> None:
-    """Write that a run begins, is done or was taken back; raises OSError."""
+    """Log that a run begins, is done or was taken back.
+
+    Raises OSError.
+    """
     _append(place, {"v": VERSION, "t": clock.iso(now), "run": run, "do": do})
 
 
 def write(place: Place, run: str, step: Step, now: float) -> None:
-    """Write a step before it is done; raises OSError."""
+    """Log a step before it is done.
+
+    Raises OSError.
+    """
     more = {key: value for key, value in step._asdict().items() if value}
     _append(place, {"v": VERSION, "t": clock.iso(now), "run": run, **more})
 
@@ -144,7 +159,10 @@ def _append(place: Place, row: Dict[str, object]) -> None:
 
 
 def keep(place: Place, data: bytes) -> str:
-    """Keep the bytes of a file as they were, and return their SHA-256; raises OSError."""
+    """Keep a copy of a file's bytes and return their SHA-256.
+
+    Raises OSError.
+    """
     sha256 = files.sha256(data)
     target = _before(place, sha256)
     if kept(place, sha256) is None:
@@ -153,7 +171,10 @@ def keep(place: Place, data: bytes) -> str:
 
 
 def kept(place: Place, sha256: str) -> Optional[bytes]:
-    """Return the bytes that `keep` kept under a hash, or None where they are gone or altered."""
+    """Return the kept bytes with a SHA-256, or None.
+
+    None where they are gone or altered.
+    """
     if len(sha256) != 64 or not sha256.isalnum():
         return None
     try:

@@ -64,8 +64,10 @@ Row = List[Any]  # uses, up, down, again, instant of the last use, sessions that
 
 
 class Ledger(NamedTuple):
-    """A ledger's file, the directory of what is derived from it, and the tiers (letter, directory)
-    whose records it counts.
+    """A ledger's file and its surroundings.
+
+    cache: directory of the files derived from it.
+    tiers: (letter, directory) whose records it counts.
     """
 
     path: str
@@ -74,8 +76,11 @@ class Ledger(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """What became of a record: uses, successes, failures, how often it was learned again, the
-    instant of its last use (seconds since the epoch, 0 for none).
+    """The uses and outcomes of a record.
+
+    up, down: successes and failures.
+    again: how often it was learned again.
+    last: the instant of its last use, seconds since the epoch, 0 for none.
     """
 
     uses: int = 0
@@ -86,8 +91,12 @@ class Counts(NamedTuple):
 
 
 class Fold(NamedTuple):
-    """A ledger as counts.  rows: by id.  offset: bytes folded.  passed: lines of another version or
-    with another event.  torn: lines that are none.
+    """The counts of a ledger.
+
+    rows: by id.
+    offset: bytes folded.
+    passed: lines of another version or with another event.
+    torn: invalid lines.
     """
 
     rows: Dict[str, Row]
@@ -96,8 +105,9 @@ class Fold(NamedTuple):
     torn: int = 0
 
     def counts(self, id: str) -> Counts:
-        """Return what became of a record; its last use may lie ahead of a clock that was set
-        back.
+        """Return the uses and outcomes of a record.
+
+        Its last use may lie ahead of a clock that was set back.
         """
         row = self.rows.get(id)
         return (
@@ -106,7 +116,7 @@ class Fold(NamedTuple):
 
 
 def ledgers(place: Place) -> Tuple[Ledger, Ledger]:
-    """Return the ledgers of a place: the workspace's, the global tier's."""
+    """Return the ledgers of the workspace and the global tier."""
     tiers = tuple(place.tiers())
     return (
         Ledger(
@@ -123,24 +133,30 @@ def ledgers(place: Place) -> Tuple[Ledger, Ledger]:
 
 
 def holding(place: Place, name: str) -> Ledger:
-    """Return the ledger in which a record counts.  name: the record's, such as
-    `s/learnings/x.md`.
+    """Return the ledger that counts a record.
+
+    name: the record's, such as `s/learnings/x.md`.
     """
     return ledgers(place)[name[:2] == GLOBAL + "/"]
 
 
 def short(identity: str) -> str:
-    """Return the 8 hex digits that stand for a session's or prompt's id, "" for none."""
+    """Return 8 hex digits for a session's or prompt's id.
+
+    "" for an empty id.
+    """
     return files.sha256(identity.encode("utf-8", "replace"))[:8] if identity else ""
 
 
 def note(
     ledger: Ledger, id: str, event: str, now: float, session: str = "", prompt: str = ""
 ) -> None:
-    """Append one line; it costs the same however long the ledger is.
+    """Append one event of a record to a ledger.
 
-    event: one of EVENTS.  now: seconds since the epoch.  session, prompt: the host's ids, "" for
-    none.  Raises StoreError where it cannot be written.
+    event: one of EVENTS.
+    now: seconds since the epoch.
+    session, prompt: the host's ids, "" for none.
+    The cost does not depend on the ledger's length.  Raises StoreError where it cannot be written.
     """
     line = {
         "v": 1,
@@ -160,11 +176,10 @@ def note(
 
 
 def used_in(ledger: Ledger, session: str, start: int = 0) -> Set[Tuple[str, str]]:
-    """Return the uses that a ledger notes for a session, each as (8 hex of the prompt or "", id of
-    the record).
+    """Return (prompt hash or "", record id) of a session's uses.
 
-    session: the host's id.  start: bytes in front of the session's first line; all is read where
-    the ledger is shorter now.
+    session: the host's id.
+    start: bytes before the session's first line; all is read where the ledger is shorter now.
     """
     found: Set[Tuple[str, str]] = set()
     mark = b'"session":"%s"' % short(session).encode("ascii")
@@ -181,7 +196,7 @@ def used_in(ledger: Ledger, session: str, start: int = 0) -> Set[Tuple[str, str]
 
 
 def size(ledger: Ledger) -> int:
-    """Return the bytes of a ledger, 0 where there is none."""
+    """Return the bytes of a ledger, 0 for none."""
     try:
         return files.posix.stat(ledger.path).st_size
     except OSError:
@@ -189,8 +204,9 @@ def size(ledger: Ledger) -> int:
 
 
 def uses(ledger: Ledger) -> Iterator[Dict[str, Any]]:
-    """Yield every line of a ledger that notes a use, oldest first; reads the whole file.  Never
-    raises.
+    """Yield every use in a ledger, oldest first.
+
+    Reads the whole file.  Never raises.
     """
     for block in _blocks(ledger.path, 0):
         yield from (
@@ -203,8 +219,9 @@ def uses(ledger: Ledger) -> Iterator[Dict[str, Any]]:
 
 
 def read(ledger: Ledger) -> Fold:
-    """Count a ledger's lines, on from its snapshot where that fits, and renew what is derived where
-    it is due.  Never raises.
+    """Count a ledger's lines, starting from its snapshot where valid.
+
+    Renews the derived files where due.  Never raises.
     """
     if not files.exists(ledger.path):
         return Fold({})
@@ -216,18 +233,20 @@ def read(ledger: Ledger) -> Fold:
 
 
 def settle(ledger: Ledger, moved: bool = False) -> Fold:
-    """Count a ledger's lines and rewrite the derived files, after any other process that does so;
-    raises OSError.
+    """Count a ledger's lines and rewrite its derived files.
 
+    Waits for any other process that does so.
     moved: records went to the archive or came back, so that others stand for them.
+    Raises OSError.
     """
     with files.Lock(ledger.cache + "/ledger.lock", wait=True):
         return _fold(ledger, True, moved)
 
 
 def moved(place: Place) -> None:
-    """Renew the list of misleading records after some were archived or came back; where that fails,
-    the next reading does it.
+    """Renew the list of misleading records after moves to the archive.
+
+    Or back.  Where that fails, the next reading does it.
     """
     for ledger in ledgers(place):
         if files.exists(ledger.path):
@@ -236,18 +255,21 @@ def moved(place: Place) -> None:
 
 
 def whole(ledger: Ledger) -> Fold:
-    """Count a ledger's lines from the first one on, whatever the snapshot says.  Never raises."""
+    """Count all lines of a ledger, ignoring its snapshot.
+
+    Never raises.
+    """
     return _added(ledger.path, Fold({}))
 
 
 def followed(
     found: Fold, successors: Mapping[str, str], stands: Callable[[str], bool] = lambda id: False
 ) -> Fold:
-    """Return a fold in which the counts of merged records belong to the records that stand for
-    them.
+    """Return a fold with merged records' counts added to their successors.
 
-    successors: id of a merged record -> id of the kept one (`archive.successors`).  stands: tells
-    whether a record of an id is in the store; it counts for itself, whatever a log says.
+    successors: id of a merged record -> id of the kept record (`archive.successors`).
+    stands: tells whether a record of an id is in the store; such a record counts for itself,
+        whatever a log says.
     """
     merged = {id for id in found.rows if id in successors and not stands(id)}
     if not merged:
@@ -266,10 +288,9 @@ def followed(
 def joined(
     tallies: Iterable[Mapping[str, Fold]], ids: Iterable[str]
 ) -> Tuple[Dict[str, int], Dict[str, Tuple[int, int]]]:
-    """Return how often some records were used, and their (successes, failures), both by id and
-    without zeros.
+    """Return (uses, (successes, failures)) of records, by id.
 
-    tallies: folds by the path of their ledger; one that several hold counts once.
+    Without zeros.  tallies: folds by the path of their ledger; a ledger in several counts once.
     """
     uses: Dict[str, int] = {}
     outcomes: Dict[str, Tuple[int, int]] = {}
@@ -283,7 +304,7 @@ def joined(
 
 
 def misleads(up: int, down: int) -> bool:
-    """Tell whether failures outweigh successes."""
+    """Tell whether a record's failures outweigh its successes."""
     return down > up
 
 
@@ -303,10 +324,10 @@ def _fold(ledger: Ledger, write: bool, moved: bool = False) -> Fold:
 
 
 def _list_misled(ledger: Ledger, found: Fold) -> None:
-    """Write the ids of records that misled, where the list is another; raises OSError.
+    """Write the ids of misleading records, if changed.
 
-    A merged one stays in it beside the one that stands for it: where a log lies, and it stands in
-    the store, it is still marked.
+    A merged record stays in the list beside its successor: where a log lies, and the record stands
+    in the store, it is still marked.  Raises OSError.
     """
     ids = _misled(found)
     if ids:
@@ -334,8 +355,9 @@ def _keep(ledger: Ledger, found: Fold) -> None:
 
 
 def _snapshot(ledger: Ledger) -> Optional[Fold]:
-    """Read the snapshot; None where there is none, or where the ledger is not the one that was
-    folded.
+    """Read the snapshot, or None if absent or outdated.
+
+    Outdated is the snapshot of another ledger.
     """
     try:
         value = fastjson.read_sealed(ledger.cache + "/ledger.json", 1 << 30)
@@ -347,8 +369,9 @@ def _snapshot(ledger: Ledger) -> Optional[Fold]:
 
 
 def _seal(path: str, offset: int) -> List[Any]:
-    """Return a fingerprint of a ledger's first `offset` bytes: its inode, and the SHA-256 of both
-    ends; raises OSError.
+    """Return a fingerprint of a ledger's first `offset` bytes.
+
+    Its inode, and the SHA-256 of both ends.  Raises OSError.
     """
     fd = files.open_read(path)
     try:
@@ -362,8 +385,9 @@ def _seal(path: str, offset: int) -> List[Any]:
 
 
 def _added(path: str, before: Fold) -> Fold:
-    """Return a fold together with the lines that came after it.  Never raises: a file that cannot
-    be read has none.
+    """Return a fold with the ledger's later lines added.
+
+    Never raises: a file that cannot be read has none.
     """
     rows, offset, passed, torn = before
     for block in _blocks(path, offset):
@@ -393,9 +417,7 @@ def _count(rows: Dict[str, Row], found: Iterable[Tuple[bytes, bytes, bytes, byte
 
 
 def _one_by_one(block: bytes) -> Tuple[List[Tuple[bytes, bytes, bytes, bytes]], int, int]:
-    """Parse a block line by line and return (the lines that count, how many are passed over, how
-    many are torn).
-    """
+    """Return (valid lines, number passed over, number torn) of a block."""
     found, passed, torn = [], 0, 0
     for line in block.split(b"\n"):
         if not line.strip():
@@ -416,8 +438,9 @@ def _one_by_one(block: bytes) -> Tuple[List[Tuple[bytes, bytes, bytes, bytes]], 
 
 
 def _blocks(path: str, offset: int) -> Iterator[bytes]:
-    """Yield a ledger's whole lines from an offset on, many at a time; a last line without its end
-    stays.
+    """Yield blocks of a ledger's whole lines from an offset on.
+
+    A torn last line is left out.
     """
     try:
         fd = files.open_read(path)

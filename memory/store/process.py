@@ -24,10 +24,12 @@ GRACE = 2.0  # seconds between asking a group to end and killing it
 
 
 class Finished(NamedTuple):
-    """How a child ended.
+    """The result of a child process.
 
-    rc: its status, negative for a signal.  out, err: what it printed, up to the caps.  full: stdout
-    passed its cap.  in_time: it ended by itself before the deadline.
+    rc: its status, negative for a signal.
+    out, err: its output, up to the caps.
+    full: stdout passed its cap.
+    in_time: it ended by itself before the deadline.
     """
 
     rc: int
@@ -38,15 +40,17 @@ class Finished(NamedTuple):
 
 
 def absolute(path: str) -> str:
-    """Return the absolute entries of a PATH: a `claude` in the current directory belongs to whoever
-    wrote that directory.
+    """Return only the absolute entries of a PATH.
+
+    A `claude` in the current directory belongs to whoever wrote that directory.
     """
     return os.pathsep.join(entry for entry in path.split(os.pathsep) if os.path.isabs(entry))
 
 
 def which(program: str, env: Mapping[str, str]) -> str:
-    """Find a program, by absolute path or on the absolute entries of PATH, and return its absolute
-    path, or "".
+    """Return the absolute path of a program, or "".
+
+    By absolute path, or on the absolute entries of PATH.
     """
     if os.path.dirname(program):
         return (
@@ -67,11 +71,14 @@ def run(
     limit: int,
     stop: Optional[threading.Event] = None,
 ) -> Finished:
-    """Run a command, and end whatever is left of its process group afterwards.
+    """Run a command and kill its process group afterwards.
 
-    argv: argv[0] absolute.  seconds: its deadline.  folder: where it stands; "" for an empty
-    directory of its own, gone afterwards.  limit: bytes of stdout, at which it is ended.  stop:
-    ends it, set by another thread.  Raises OSError and ValueError where it does not start.
+    argv: argv[0] absolute.
+    seconds: its deadline.
+    folder: its working directory; "" for an empty directory of its own, removed afterwards.
+    limit: bytes of stdout, at which it is ended.
+    stop: ends it, set by another thread.
+    Raises OSError and ValueError where it does not start.
     """
     own, said, full = (
         "" if folder else tempfile.mkdtemp(prefix="dayleaf-"),
@@ -104,13 +111,16 @@ def stream(
     tell: Callable[[int, bytes], None],
     stop: Optional[threading.Event] = None,
 ) -> Finished:
-    """Run a command and hand on what it prints as it comes, then end whatever is left of its
-    process group.
+    """Run a command and pass on its output as printed.
 
-    argv: argv[0] absolute.  stdin: a descriptor, or subprocess.DEVNULL.  seconds: its deadline, at
-    which the group is asked to end, and killed GRACE seconds later.  folder: where it stands.
-    tell: told 1 (stdout) or 2 (stderr) and bytes, one call after the other.  stop: ends it as the
-    deadline does.  Raises OSError and ValueError where it does not start.
+    Then end whatever is left of its process group.
+    argv: argv[0] absolute.
+    stdin: a descriptor, or subprocess.DEVNULL.
+    seconds: its deadline, at which the group is asked to end, and killed GRACE seconds later.
+    folder: its working directory.
+    tell: gets 1 (stdout) or 2 (stderr) and bytes, one call after the other.
+    stop: ends it as the deadline does.
+    Raises OSError and ValueError where it does not start.
     """
     return _run(argv, stdin, b"", seconds, env, folder, tell, stop, GRACE)
 
@@ -190,7 +200,10 @@ def _ask(process: subprocess.Popen[bytes]) -> None:
 
 
 def _ended(ended: threading.Event, seconds: float, stop: Optional[threading.Event]) -> bool:
-    """Wait for a child; tell whether it ended within its time and was not stopped."""
+    """Wait for a child; return True if it ended in time.
+
+    False where it was stopped.
+    """
     if stop is None:
         return ended.wait(seconds)
     end = time.monotonic() + seconds
@@ -214,7 +227,10 @@ def _wait(process: subprocess.Popen[bytes], ended: threading.Event) -> None:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Kill a process and its group, which outlives a leader that has ended."""
+    """Kill a process and its group.
+
+    The group outlives a leader that has ended.
+    """
     with contextlib.suppress(OSError):
         if os.name == "posix":
             os.killpg(process.pid, signal.SIGKILL)

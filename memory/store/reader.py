@@ -32,8 +32,9 @@ Named = TypeVar("Named", bound=_HasId)
 
 
 class Skipped(NamedTuple):
-    """A file that gave no record: its name, the line of the fault (0 for the whole file), why, and
-    what mends it.
+    """A file without a readable record.
+
+    line: of the fault, 0 for the whole file.  remedy: how to mend the file.
     """
 
     name: str
@@ -43,7 +44,7 @@ class Skipped(NamedTuple):
 
 
 class Unreadable(StoreError):
-    """A record that could not be read, with the `Skipped` that says so."""
+    """A record that could not be read, with its `Skipped`."""
 
     def __init__(self, skipped: Skipped):
         super().__init__("%s: %s; %s" % (skipped.name, skipped.reason, skipped.remedy))
@@ -51,9 +52,10 @@ class Unreadable(StoreError):
 
 
 def calls(record: Record, text: str) -> int:
-    """Say how well a text names a record, ids apart: 3 by its title (in any case), 2 by a
-    resource's path or the end of it, 1 by its file's name without the digits at its end, 0 not at
-    all.
+    """Return how well a text names a record, from 0 to 3.
+
+    3 by its title (in any case), 2 by a resource's path or the end of it, 1 by its file's name
+    without the digits at its end, 0 not at all.  Ids do not count.
     """
     key = " ".join(text.lower().split())
     if not key:
@@ -70,8 +72,9 @@ def calls(record: Record, text: str) -> int:
 
 
 def _best(called: List[Tuple[int, str, str]]) -> Dict[str, str]:
-    """Return the records that a text names best, names by id.  called: (what `calls` says of it,
-    id, name) of each record.
+    """Return the records that a text names best, id -> name.
+
+    called: (the result of `calls`, id, name) of each record.
     """
     best = max((how for how, _, _ in called), default=0)
     return {id: name for how, id, name in called if how == best > 0}
@@ -97,21 +100,22 @@ class Reader:
     def names(
         self, kinds: Optional[Sequence[str]] = None, walked: Optional[Listing] = None
     ) -> Iterator[str]:
-        """Yield the names of all record files, sorted; `kinds` limits them to the folders of some
-        kinds.
+        """Yield the names of all record files, sorted.
 
-        Directory links are not followed, links out of the tier are skipped and noted in `skipped`.
+        kinds: limits them to the folders of some kinds.
         walked: all files of the place, where they were just listed.
+        Directory links are not followed; links out of the tier are noted in `skipped`.
         """
         walked = walked or Listing(self.place, KINDS if kinds is None else kinds)
         self.skipped = [Skipped(name, 0, reason, remedy) for name, reason, remedy in walked.left]
         yield from sorted(name for name, _, _, _ in walked.found)
 
     def each(self, kinds: Optional[Sequence[str]] = None) -> Iterator[Record]:
-        """Yield every readable record in the order of names; the rest is noted in `skipped`.
+        """Yield every readable record in the order of names.
 
+        The rest is noted in `skipped`.
         kinds: the kinds wanted, whatever folder they stand in (a folder of DATED is only read for
-        its own kind).
+            its own kind).
         """
         folders = (
             None
@@ -128,8 +132,9 @@ class Reader:
         names: Iterable[str],
         wanted: Callable[[Named], bool] = lambda one: True,
     ) -> Iterator[Named]:
-        """Yield what `read` gives for each name that is wanted; note what raises Unreadable, and
-        the ids that stand twice.
+        """Yield the result of `read` for each wanted name.
+
+        What raises Unreadable is noted in `skipped`, ids that stand twice in `duplicates`.
         """
         self.duplicates = {}
         first: Dict[str, str] = {}
@@ -147,14 +152,17 @@ class Reader:
             yield one
 
     def read(self, name: str) -> Record:
-        """Read one record; of a file above 1 MiB the first 1 MiB, which `problems` then says.
+        """Read a record, at most the first 1 MiB of its file.
 
-        Raises Unreadable (a StoreError).
+        `problems` then says so.  Raises Unreadable (a StoreError).
         """
         return self.read_both(name)[0]
 
     def read_both(self, name: str) -> Tuple[Record, bytes]:
-        """Return what `read` does, and the bytes that it is made of; raises Unreadable."""
+        """Return (record, its bytes), as `read` does.
+
+        Raises Unreadable.
+        """
         data, stat = self._bytes(name, READ_LIMIT)
         if frontmatter.undecodable(data):
             raise Unreadable(Skipped(name, 1, "not UTF-8 text", "save it as UTF-8"))
@@ -177,12 +185,12 @@ class Reader:
         return data
 
     def find(self, text: str) -> Record:
-        """Find a record by id, by the start of its id, by name, or by its file's name with or
-        without `.md`.
+        """Find a record by id, name, file name or title.
 
-        Else the only one that is called so counts: by its title, a resource by its path or the end
-        of it, or by its file's name without the digits at its end.  Of several files with one id
-        the newest counts.  Raises StoreError, which names up to three ids.
+        An id's prefix is enough.  Else the only record that is called so counts: by its title, a
+        resource by its path or the end of it, or by its file's name without the digits at its end.
+        Of several files with one id the newest counts.  Raises StoreError, which names up to three
+        ids.
         """
         text = text.strip()
         exact, stems, starts = (list[Tuple[float, str]]() for _ in range(3))
@@ -217,10 +225,10 @@ class Reader:
     def _unfound(
         self, text: str, named: List[str], stems: List[str], known: Dict[str, str]
     ) -> StoreError:
-        """Return the error for a word that means no record, or several: where it went, or what is
-        near.
+        """Return the error for a text that names no single record.
 
-        named: the ids that it begins or calls.  stems: names of the files that are called so.
+        named: ids that the text begins or calls.
+        stems: names of the files that are called so.
         known: every id, with a name.
         """
         away = [] if named else begun(text, self.away())
@@ -239,21 +247,21 @@ class Reader:
         )
 
     def find_archived(self, text: str) -> Record:
-        """Find a record in the archives by its id, the start of it, or its title; its name is the
-        one it has there.
+        """Find an archived record by its id, a prefix, or its title.
 
-        Raises StoreError, which says so where the record is in the store.
+        Its name is that in the archive.  Raises StoreError, which says so where the record is in
+        the store.
         """
         letter, move = self._find_move(text.strip())
         return self.read(letter + "/" + move.away)
 
     def archived(self, kind: str, title: str = "") -> Iterator[Record]:
-        """Yield the readable records of a kind that stand in the archives; their names are those
-        they have there.
+        """Yield the readable archived records of a kind.
 
-        A folder of DATED is only read for its own kind, and no other one for that.  title: only
-        those that were written under it (a file keeps the name that its first title gave it); ""
-        for all.
+        Their names are those in the archive.  A folder of DATED is only read for its own kind, and
+        no other folder for that kind.
+        title: only records first written under this title (a file keeps the name from then); "" for
+            all.
         """
         dated = {FOLDERS[name] for name in DATED}
         wanted = (
@@ -277,9 +285,7 @@ class Reader:
     # ---- the archives
 
     def successors(self) -> Dict[str, str]:
-        """Return, for the id of each merged record in the archives, the id of the record that
-        stands for it now.
-        """
+        """Return the present successor of each merged archived record, by id."""
         from memory.store import archive
 
         return archive.successors(self.roots.items())
@@ -295,7 +301,10 @@ class Reader:
         }
 
     def left(self) -> Dict[str, str]:
-        """Return the path below its tier that each record in the archives came from, by id."""
+        """Return the original path of each archived record, by id.
+
+        Below its tier.
+        """
         return {id: move.home for id, (_, move) in self.away().items()}
 
     def _find_move(self, text: str) -> Tuple[str, Move]:
@@ -316,8 +325,9 @@ class Reader:
         )
 
     def _called_away(self, text: str, away: Dict[str, Tuple[str, Move]]) -> Dict[str, str]:
-        """Return the archived records that a text names best, by id: by title, or by the file's
-        name.
+        """Return the archived records that a text names best, by id.
+
+        By title, or by the file's name.
         """
         called: List[Tuple[int, str, str]] = []
         for id, (letter, move) in away.items() if text else ():
@@ -329,8 +339,11 @@ class Reader:
     # ---- files
 
     def _parts(self, name: str) -> Tuple[str, List[str]]:
-        """Return (root of the tier, parts of the path below it) of a record's name; raises
-        Unreadable.
+        """Return (root, path parts) of a record's name.
+
+        root: of its tier.
+
+        Raises Unreadable.
         """
         parts = name.split("/") if len(name) <= 1024 else []
         added = parts[:2] == [ADDED, self.place.scope]
@@ -378,11 +391,12 @@ class Reader:
 
 
 def open_beneath(root: str, parts: List[str]) -> int:
-    """Open a regular file below a directory, following no link on the way except one that ends
-    inside; raises OSError.
+    """Open a regular file below a directory, following no outward link.
 
-    root: a real path.  parts: of the path below it.  Each part is opened relative to the one
-    before: a path that was checked and then opened could be swapped in between.
+    root: a real path.
+    parts: of the path below it.
+    Each part is opened relative to the part before: a path that was checked and then opened could
+    be swapped in between.  Raises OSError.
     """
     if os.open not in os.supports_dir_fd:
         path = root + "/" + "/".join(parts)
@@ -415,7 +429,10 @@ def open_beneath(root: str, parts: List[str]) -> int:
 
 
 def _is_folder(name: str) -> bool:
-    """Tell whether records stand in a tier's folder of this name: one of a kind, or the archive."""
+    """Tell whether a tier's folder of this name holds records.
+
+    A kind's folder, or the archive.
+    """
     if name in FOLDERS.values():
         return True
     from memory.store import archive
@@ -427,8 +444,9 @@ SHORTEST = 4  # characters of an id in which a slip is told from another id
 
 
 def begun(text: str, ids: Iterable[str]) -> List[str]:
-    """Return the ids that a text may mean: the one that it is, else those that start with it,
-    sorted; none for an empty text.
+    """Return the ids that a text may abbreviate, sorted.
+
+    Only the text itself where it is an id; none for an empty text.
     """
     known = sorted(set(ids))
     return [text] if text in known else [id for id in known if text and id.startswith(text)]
@@ -437,12 +455,14 @@ def begun(text: str, ids: Iterable[str]) -> List[str]:
 def unknown(
     what: str, text: str, started: Sequence[str], ids: Iterable[str], otherwise: str
 ) -> str:
-    """Say why a text names no record, and what it may have meant.
+    """Return the message for a text that names no record.
 
-    what: "record", say.  started: the ids that start with it.  ids: all there are, of which those
-    are named that one slip of the finger turns into the text: ids are hexadecimal, so whatever is
-    less near is as likely any other record, and perhaps one that is about to be removed.
-    otherwise: what helps where none is near.
+    what: "record", say.
+    started: the ids that start with the text.
+    ids: all ids, of which those at one typing slip's distance are suggested: ids are hexadecimal,
+        so whatever is less near is as likely any other record, and perhaps one that is about to be
+        removed.
+    otherwise: the advice where none is near.
     """
     if len(started) > 1:
         return "'%s' could be %s; give more of it" % (text[:80], ", ".join(started[:3]))
@@ -455,10 +475,10 @@ def unknown(
 
 
 def is_slip(typed: str, id: str) -> bool:
-    """Tell whether a slip of the finger makes the difference: one character more, less or other, or
-    two swapped.
+    """Tell whether a typing slip separates a text from an id.
 
-    Ids of less than SHORTEST characters are never near: every other one would be.
+    One character more, less or other, or two swapped.  Ids of less than SHORTEST characters are
+    never near: every other id would be.
     """
     if min(len(typed), len(id)) < SHORTEST or abs(len(typed) - len(id)) > 1:
         return False

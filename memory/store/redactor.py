@@ -81,7 +81,10 @@ from memory.store.secrettokens import SURE
 
 
 class Found(NamedTuple):
-    """One secret: its kind, the tag in its marker (4 hex digits), and how often it was replaced."""
+    """One secret found in a text.
+
+    tag: in its marker, 4 hex digits.  times: how often it was replaced.
+    """
 
     kind: str
     tag: str
@@ -89,7 +92,10 @@ class Found(NamedTuple):
 
 
 class Redacted(NamedTuple):
-    """Text without its secrets, and what was taken out, in order of first appearance."""
+    """A text without its secrets, and the list of them.
+
+    found: in order of first appearance.
+    """
 
     text: str
     found: Tuple[Found, ...]
@@ -101,25 +107,29 @@ AROUND = 40  # lines beside a new one in which its label is looked for
 
 
 class _TooSlow(Exception):
-    """A text took more time than it is given."""
+    """Redaction of a text took longer than allowed."""
 
 
 def redact(
     text: str, allow: Sequence[str] = (), salt: str = "", seconds: Optional[float] = None
 ) -> Redacted:
-    """Replace every secret in a text by a marker; the rest stays byte for byte.
+    """Replace every secret in a text by a marker.
 
-    text: any length, ANSI escapes and line-number gutters are seen through.  allow: exact strings
-    that may stay.  salt: of the store, so that tags of two stores cannot be compared.  Redacting
-    the result again changes nothing.  seconds: of CPU, after which the whole text is withheld; 1,
-    and 1 more for each 100,000 characters, unless given.
+    The rest stays byte for byte.
+    text: any length; ANSI escapes and line-number gutters are seen through.
+    allow: exact strings that may stay.
+    salt: of the store, so that tags of two stores cannot be compared.
+    seconds: of CPU, after which the whole text is withheld; 1, and 1 more for each 100,000
+        characters, unless given.
+    Redacting the result again changes nothing.
     """
     return _redacted(text, allow, salt, {}, seconds)
 
 
 def secrets(text: str, allow: Sequence[str] = (), salt: str = "") -> Dict[str, str]:
-    """Return every secret in a text with the marker that `redact` puts in its place, so that it can
-    be searched for elsewhere.
+    """Return every secret in a text with its marker.
+
+    So that it can be searched for elsewhere.
     """
     values: Dict[str, str] = {}
     _redacted(text, allow, salt, values)
@@ -127,7 +137,10 @@ def secrets(text: str, allow: Sequence[str] = (), salt: str = "") -> Dict[str, s
 
 
 def marker(kind: str, value: str, salt: str = "") -> str:
-    """Return what stands in a value's place: its kind and 16 bits of its salted SHA-256."""
+    """Return the marker for a secret value.
+
+    Its kind and 16 bits of its salted SHA-256.
+    """
     return "[redacted:%s#%s]" % (
         kind,
         files.sha256((salt + "\0" + value).encode("utf-8", "surrogatepass"))[:4],
@@ -141,8 +154,9 @@ def _redacted(
     values: Dict[str, str],
     seconds: Optional[float] = None,
 ) -> Redacted:
-    """Redact a text, and note its values with their markers; one that takes too long is a single
-    value.
+    """Redact a text and add its values with markers to `values`.
+
+    A text that takes too long is a single value.
     """
     # Time of this thread, not by the clock: on a busy machine no note is lost.
     end = time.thread_time() + (1 + len(text) / 100_000 if seconds is None else seconds)
@@ -163,7 +177,7 @@ def _redacted(
 def _passes(
     text: str, allow: Sequence[str], salt: str, values: Dict[str, str], tick: Callable[[], None]
 ) -> Redacted:
-    """Redact a text as often as something is found."""
+    """Redact a text repeatedly, until nothing more is found."""
     counts: Dict[Tuple[str, str], int] = {}
     changed: List[int] = []
     while True:
@@ -192,11 +206,11 @@ def _passes(
 
 
 def strip_private(text: str) -> str:
-    """Leave out what stands between <private> and </private>, tags included: the one function that
-    reads these tags.
+    """Remove <private>…</private> parts, tags included.
 
-    It fails closed: any case, attributes, spaces, nesting, entity- or JSON-escaped tags, characters
-    that nobody sees amid the name; unclosed means to the text's end.
+    The one function that reads these tags.  It fails closed: any case, attributes, spaces, nesting,
+    entity- or JSON-escaped tags, invisible characters amid the name; unclosed means to the text's
+    end.
     """
     for _ in range(3):
         spans = _private_parts(text)
@@ -213,8 +227,9 @@ def strip_private(text: str) -> str:
 
 
 def _private_parts(text: str) -> List[Tuple[int, int]]:
-    """Return the private stretches of a text as it was given, with its escapes and what is
-    invisible.
+    """Return the private stretches of a text as given.
+
+    Escapes and invisible characters are counted.
     """
     plain, cuts = _plain(text)
     return [
@@ -224,8 +239,9 @@ def _private_parts(text: str) -> List[Tuple[int, int]]:
 
 
 def _private(text: str, lower: str, mentions: str = "") -> List[Tuple[int, int]]:
-    """Return the private stretches; a tag right after a character of `mentions` is talked about,
-    not used.
+    """Return the private stretches of a text.
+
+    mentions: a tag right after one of these characters is talked about, not used.
     """
     spans: List[Tuple[int, int]] = []
     depth = start = 0
@@ -244,8 +260,9 @@ def _private(text: str, lower: str, mentions: str = "") -> List[Tuple[int, int]]
 
 
 def _plain(text: str) -> Tuple[str, Tuple[List[int], List[int]]]:
-    """Take escapes and zero-width characters out; return the rest and where, in it, how much was
-    cut so far.
+    """Return a text without escapes and zero-width characters.
+
+    And (offsets of the cuts, characters cut up to each).
     """
     at: List[int] = [-1]
     gone: List[int] = [0]
@@ -265,15 +282,13 @@ def _origin(cuts: Tuple[List[int], List[int]], offset: int) -> int:
 
 
 def _places_in_plain(cuts: Tuple[List[int], List[int]], places: List[int]) -> List[int]:
-    """Return the offsets in the plain text of places in the text as given."""
+    """Map offsets in the given text to the plain text."""
     ends = [at + gone for at, gone in zip(*cuts)]
     return [max(0, place - cuts[1][bisect_right(ends, place) - 1]) for place in places]
 
 
 def _find(text: str, tick: Callable[[], None], deep: int = 0) -> List[Span]:
-    """Find secrets in a text as it stands, in what its disguises hide, and in what is encoded in
-    it.
-    """
+    """Find secrets in a text, also disguised and encoded."""
     runs = _runs(text)
     spans = _look(text, runs, tick)
     if deep < 1:
@@ -290,8 +305,9 @@ def _find(text: str, tick: Callable[[], None], deep: int = 0) -> List[Span]:
 
 
 def _find_near(text: str, places: List[int], tick: Callable[[], None]) -> List[Span]:
-    """Find secrets around the places that a look changed: what is farther away stayed as it was
-    found.
+    """Find secrets around the places changed by a pass.
+
+    What is farther away stays as it was found.
     """
     near = [(max(0, start), end) for start, end in stretches(places, NEAR, NEAR)]
     if sum(end - start for start, end in near) > len(text) / 2:
@@ -306,7 +322,7 @@ def _find_near(text: str, places: List[int], tick: Callable[[], None]) -> List[S
 
 
 def _runs(text: str) -> List[Tuple[int, str]]:
-    """Return the long runs of characters that tokens are made of, without words."""
+    """Return the long runs of token characters, without words."""
     digit = rx(r"\d").search
     # one byte a character: a run is found ten times as fast as by an expression
     mask = text.encode("ascii", "replace").translate(RUN_MASK) + b" "
@@ -347,7 +363,10 @@ def _look(text: str, runs: List[Tuple[int, str]], tick: Callable[[], None]) -> L
 
 
 def _continued(text: str, span: Span) -> Span:
-    """Return a span with the lines in which its value goes on, where a narrow window broke it."""
+    """Return a span extended over the lines continuing its value.
+
+    A narrow window broke it into lines.
+    """
     start, end, kind = span
     if kind in ("private", "private-key", "cookie"):
         return span
@@ -362,14 +381,18 @@ def _continued(text: str, span: Span) -> Span:
 
 
 def _lower(text: str) -> str:
-    """Return a text in lower case, of the same length: one letter of all would become two
-    characters.
+    """Return a text in lower case, of the same length.
+
+    One letter of all would become two characters.
     """
     return text.replace("\u0130", "i").lower()
 
 
 def _settle(text: str, spans: List[Span], allow: Sequence[str]) -> List[Span]:
-    """Join overlapping spans (the earlier finder names the kind) and drop what is allowed."""
+    """Join overlapping spans and drop the allowed ones.
+
+    The earlier finder names the kind.
+    """
     joined: List[Tuple[int, int, str, int]] = []
     rows = sorted((start, -end, rank, kind) for rank, (start, end, kind) in enumerate(spans))
     for start, before_end, rank, kind in rows:
@@ -389,8 +412,9 @@ def _settle(text: str, spans: List[Span], allow: Sequence[str]) -> List[Span]:
 
 
 def _spread(text: str, spans: List[Span], allow: Sequence[str]) -> List[Span]:
-    """Add every other place where a value stands that is surely a secret, as it is, percent-encoded
-    or JSON-escaped.
+    """Add every other occurrence of the found secrets.
+
+    As they are, percent-encoded or JSON-escaped.
     """
     kinds: Dict[str, str] = {}
     lengths: Dict[str, Set[int]] = {}
@@ -448,8 +472,9 @@ def _apart(text: str, start: int, end: int) -> bool:
 
 
 def _clip(spans: List[Span], text: str) -> List[Span]:
-    """Take markers that stand already out of the spans: what is left shrinks with every pass, so
-    the passes end.
+    """Remove the existing markers from spans.
+
+    The spans shrink with every pass, so the passes end.
     """
     marks = [m.span() for m in rx(MARKER).finditer(text)] if spans and "[redacted:" in text else []
     ends = [end for _, end in marks]
@@ -468,10 +493,12 @@ def _clip(spans: List[Span], text: str) -> List[Span]:
 
 
 def clean(value: Any, config: Any, salt: str) -> Any:
-    """Return a value of texts, lists and mappings without private parts and secrets.
+    """Return a nested value without private parts and secrets.
 
-    config: settings by key.  salt: of the tags that stand for secrets.  All texts are searched
-    together: a value found in one of them is taken out of every other one.
+    value: of texts, lists and mappings.
+    config: settings by key.
+    salt: of the tags that stand for secrets.
+    All texts are searched together: a value found in one text is taken out of every other.
     """
 
     texts: List[str] = []
@@ -491,16 +518,18 @@ def clean(value: Any, config: Any, salt: str) -> Any:
 
 
 def without_private(record: Record) -> Record:
-    """Return a record without its private parts: before anything takes its lines apart, and a tag
-    loses its other half.
+    """Return a record without its private parts.
+
+    Call it before anything takes lines apart, and a tag loses its other half.
     """
 
     return record.replaced(title=strip_private(record.title), body=strip_private(record.body))
 
 
 def clean_change(before: bytes, after: bytes, config: Any, salt: str) -> bytes:
-    """Return a file's new bytes; where they hold a secret that the old ones did not, secrets are
-    taken out of them.
+    """Return a file's new bytes without newly added secrets.
+
+    Where they hold a secret that the old bytes did not, all secrets are taken out.
     """
 
     if not config["redact.enabled"]:
@@ -518,8 +547,9 @@ def clean_change(before: bytes, after: bytes, config: Any, salt: str) -> bytes:
 
 
 def _fresh(before: bytes, after: bytes) -> bytes:
-    """Return the lines that a text gained, each with the AROUND lines beside it; all of it where
-    most are new.
+    """Return the lines added to a text, with AROUND lines beside.
+
+    The whole text where most lines are new.
     """
     known, rows = set(before.split(b"\n")), after.split(b"\n")
     fresh = [number for number, row in enumerate(rows) if row not in known]
@@ -541,7 +571,10 @@ def _each_text(value: Any, use: Callable[[str], None]) -> None:
 
 
 def _with_texts(value: Any, texts: Iterator[str]) -> Any:
-    """Return the same structure with its texts replaced, in the order of `_each_text`."""
+    """Return a structure with its texts replaced in order.
+
+    texts: in the order of `_each_text`.
+    """
     if isinstance(value, str):
         return next(texts)
     if isinstance(value, Mapping):

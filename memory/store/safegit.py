@@ -124,10 +124,11 @@ def read(
 
 
 def own(folder: str, env: Mapping[str, str], *words: str, seconds: float = SECONDS) -> Finished:
-    """Run git in dayleaf's own repository, with the user's way to its server.
+    """Run git in dayleaf's own repository.
 
-    seconds: its deadline.  The user's configuration counts (ssh, credential helpers, proxies);
-    hooks, monitors, signatures and helper protocols do not.
+    With the user's way to its server: the user's configuration counts (ssh, credential helpers,
+    proxies); hooks, monitors, signatures and helper protocols do not.
+    seconds: its deadline.
     """
     clean = {**_without_git(env), "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1"}
     return _run([*_OWN, "-C", folder, *words], b"", seconds, clean, folder, OUTPUT_BYTES)
@@ -148,7 +149,7 @@ def identity(folder: str, env: Mapping[str, str]) -> str:
 
 
 def _global(folder: str, env: Mapping[str, str], *words: str) -> str:
-    """Return a value of the user's own configuration of git, or ""."""
+    """Return a value of the user's git configuration, or ""."""
     done = _run(
         ["--no-pager", "config", "--global", "--includes", *words],
         b"",
@@ -161,16 +162,19 @@ def _global(folder: str, env: Mapping[str, str], *words: str) -> str:
 
 
 def complaint(err: bytes) -> str:
-    """Return the cause that git and its helpers give for a failure, as one line."""
+    """Return the cause of a git failure as one line.
+
+    err: the stderr of git and its helpers.
+    """
     lines = [line.strip() for line in err.decode("utf-8", "replace").splitlines()]
     lines = [line for line in lines if line and not line.lower().startswith(_ADVICE)]
     return plaintext.one_line("; ".join(dict.fromkeys(lines)), COMPLAINT_CHARS)
 
 
 def upstream(git: str) -> str:
-    """Return the reference that the current branch follows, such as `refs/remotes/o/main`, or "".
+    """Return the upstream reference of the current branch, or "".
 
-    git: a checkout's git directory.
+    Such as `refs/remotes/o/main`.  git: a checkout's git directory.
     """
     branch = layout.branch_of(git)
     remote = merge = ""
@@ -188,7 +192,7 @@ def upstream(git: str) -> str:
 
 
 def _excludes(folder: str, env: Mapping[str, str]) -> str:
-    """Return the path of the user's own list of files that git ignores."""
+    """Return the path of the user's global git ignore file."""
     base = env.get("XDG_CONFIG_HOME") or env.get("HOME", "") + "/.config"
     return _global(folder, env, "--type=path", "core.excludesFile") or base + "/git/ignore"
 
@@ -254,7 +258,10 @@ def _write(path: str, text: str) -> None:
 
 
 def _link(source: str, target: str) -> None:
-    """Link to a part of a repository, or copy it where links cannot be made."""
+    """Link to a part of a repository, or copy it.
+
+    A copy where links cannot be made.
+    """
     if not os.path.exists(source):
         return
     try:
@@ -267,7 +274,10 @@ def _link(source: str, target: str) -> None:
 
 
 def _head(git: str) -> str:
-    """Return the text of HEAD with nothing that leads out of the git directory."""
+    """Return the text of HEAD with only safe references.
+
+    None leads out of the git directory.
+    """
     line = layout.first_line(git + "/HEAD")
     ref = layout.ref_of(line)
     if ref:
@@ -289,7 +299,10 @@ def _config(common: str) -> str:
 
 
 def _settings(path: str) -> Iterator[Tuple[str, str, str, str]]:
-    """Yield (section, its name, key, value) of a configuration file; includes are not followed."""
+    """Yield (section, its name, key, value) of a git config.
+
+    Includes are not followed.
+    """
     try:
         text = files.read(path, CONFIG_BYTES).decode("utf-8", "replace")
     except OSError:

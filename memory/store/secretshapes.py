@@ -553,13 +553,17 @@ LINE_END = r"(?:[ \t\"'`+,;\\]*(?:\r?\n|\\{1,4}r?\\{0,4}n|\Z)|[ \t\"'`+,;\\]+)"
 
 @lru_cache(maxsize=4096)
 def rx(pattern: str, flags: int = 0) -> re.Pattern[str]:
-    """Compile on first use: the whole table would cost 40 ms at import, a text needs a few rows."""
+    """Compile a regular expression on first use.
+
+    The whole table would cost 40 ms at import, a text needs a few rows.
+    """
     return re.compile(pattern, flags | re.ASCII)
 
 
 def beyond_ascii(text: str) -> str:
-    """Return the characters of a text that are not ASCII: these few are searched far faster than
-    the whole.
+    """Return the characters of a text beyond ASCII.
+
+    These few are searched far faster than the whole.
     """
     if text.isascii():
         return ""
@@ -571,7 +575,7 @@ def beyond_ascii(text: str) -> str:
 
 
 def spots(text: str, needle: str) -> Iterator[int]:
-    """Yield every offset at which a needle stands."""
+    """Yield every offset of a needle."""
     at = text.find(needle)
     while at >= 0:
         yield at
@@ -579,22 +583,23 @@ def spots(text: str, needle: str) -> Iterator[int]:
 
 
 class Places:
-    """Where short texts stand in a longer one, each looked for once."""
+    """The offsets of needles in a text, each searched once."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self._known: Dict[str, List[int]] = {}
 
     def of(self, needle: str) -> List[int]:
-        """Return every offset at which a needle stands."""
+        """Return every offset of a needle."""
         known = self._known.get(needle)
         if known is None:
             known = self._known[needle] = list(spots(self.text, needle))
         return known
 
     def within(self, needle: str, part: str) -> List[int]:
-        """Return the same for a needle that contains another one, which is seldom enough to be
-        looked at each time.
+        """Return every offset of a needle that contains a rarer part.
+
+        The offsets of the part are looked at each time.
         """
         seen = self.of(part)
         if not seen or needle == part:
@@ -608,8 +613,9 @@ class Places:
 
 
 def at_edge(text: str, at: int) -> bool:
-    """Tell whether a token may begin here: no letter or digit before, unless it ends an escape
-    (`\\n`, `%3D`, `\\u003d`).
+    r"""Tell whether a token may begin at a place.
+
+    No letter or digit before, unless it ends an escape (`\n`, `%3D`, `\u003d`).
     """
     before = text[at - 1 : at]
     if not (before.isalnum() or before == "_") or not before.isascii():

@@ -12,10 +12,9 @@ BEGINNING = "(beginning)"  # what is shown for the text above the first heading
 
 
 class Section(NamedTuple):
-    """A part of a body: its number, its level (0 above the first heading), its heading path, its
-    lines from start to end.
+    """A part of a body with its subsections.
 
-    The subsections belong to it.  A heading path reads `Setup > Docker`.
+    level: 0 above the first heading.  path: such as `Setup > Docker`.  start, end: lines.
     """
 
     number: int
@@ -26,9 +25,9 @@ class Section(NamedTuple):
 
 
 def outline(body: str) -> List[Section]:
-    """Return the sections of a body in their order; the text above the first heading is number 0.
+    """Return the sections of a body in order.
 
-    `#` inside a fenced code block is no heading.
+    The text above the first heading is number 0.  `#` inside a fenced code block is no heading.
     """
     lines = body.split("\n")
     marks = _headings(lines)
@@ -42,7 +41,10 @@ def outline(body: str) -> List[Section]:
 
 
 def _ends(marks: List[tuple[int, int, str]], last: int) -> List[int]:
-    """Return for each heading the line of the next one that is no deeper, else the last line."""
+    """Return the end line of each heading's section.
+
+    The line of the next heading that is no deeper, else the last line.
+    """
     ends = [last] * len(marks)
     following = [last] * 8  # by level, the next heading of it or above
     for at in range(len(marks) - 1, -1, -1):
@@ -65,8 +67,9 @@ def _headings(lines: List[str]) -> List[tuple[int, int, str]]:
 
 
 def find(found: List[Section], wanted: str) -> Optional[Section]:
-    """Return the section of a heading, of a path or its end such as `Setup > Docker` (case does not
-    matter), or of a number.
+    """Return the section with a heading, path or number, or None.
+
+    wanted: a path's end is enough, such as `Setup > Docker`; case does not matter.
     """
     asked = " > ".join(part.strip() for part in wanted.casefold().split(">"))
     for one in found:
@@ -83,7 +86,7 @@ def text(body: str, one: Section) -> str:
 
 
 def beside(found: List[Section], one: Section) -> tuple[Optional[Section], Optional[Section]]:
-    """Return (the section before, the first one after that is no part of it)."""
+    """Return (previous section, next section outside this one)."""
     at = found.index(one)
     return found[at - 1] if at else None, next(
         (other for other in found[at + 1 :] if other.start >= one.end), None
@@ -91,5 +94,8 @@ def beside(found: List[Section], one: Section) -> tuple[Optional[Section], Optio
 
 
 def name(one: Section) -> str:
-    """Return a section's heading path, or a word for the text above the first heading."""
+    """Return a section's heading path.
+
+    Or a word for the text above the first heading.
+    """
     return one.path or BEGINNING

@@ -70,10 +70,10 @@ class Store(Reader):
         self.config, self.now, self.on_change, self.keeps = config, now, on_change, keeps
 
     def same(self, kind: str, title: str, body: str, tier: str = PRIVATE) -> Optional[Record]:
-        """Return the accepted record of a tier with the same kind, title and text, whenever it was
-        written, or None.
+        """Return the accepted record with the same text, or None.
 
-        Only files that bear the title's slug are read.
+        Of the same tier, kind and title, whenever written.  Only files that bear the title's slug
+        are read.
         """
         title, body = self.cleaned([title, body])
         title = writer.title_line(title)
@@ -95,7 +95,10 @@ class Store(Reader):
         return None
 
     def says_again(self, record: Record, title: str, body: str) -> bool:
-        """Tell whether a title and a text are those of a record of the last AGAIN seconds."""
+        """Tell whether a title and text repeat a recent record.
+
+        Of the last AGAIN seconds.
+        """
         title, body = self.cleaned([title, body])
         told = (record.title, record.body.strip())
         return abs(self.now - record.created) <= AGAIN and told == (
@@ -104,11 +107,11 @@ class Store(Reader):
         )
 
     def same_lately(self, kind: str, title: str, body: str) -> Optional[Record]:
-        """Return a private record with the same kind, title and text of the last AGAIN seconds, or
-        None.
+        """Return a recent private record with the same text, or None.
 
-        kind: one of layout.DATED.  So what was killed before it could answer, and is run again,
-        writes one.
+        kind: one of layout.DATED.
+        Of the same kind and title, of the last AGAIN seconds.  So a command that was killed before
+        it could answer, and is run again, writes one record.
         """
         slug = writer.slug(kind, writer.title_line(self.cleaned(title)), body)
         for at in (self.now, self.now - AGAIN):
@@ -125,7 +128,7 @@ class Store(Reader):
         return None
 
     def check(self, name: str) -> None:
-        """Raise PersonsRecord for a record that stays as it is."""
+        """Raise PersonsRecord for a protected record of a person."""
         if self.keeps is None:
             return
         record = self.read(name)
@@ -146,12 +149,16 @@ class Store(Reader):
         session: str = "",
         extra: Optional[Mapping[str, Any]] = None,
     ) -> Record:
-        """Write a new record, without its secrets and private parts, and return it as read back.
+        """Write a new record and return it as read back.
 
-        kind: one of records.KINDS.  title: one line.  body: markdown.  tier: `p`, `s` or `g`.
-        extra: more frontmatter, among it perhaps `created`.  The same kind, title, body and time
-        again returns the record that is there.  Raises UsageError for a wrong kind, source or tier,
-        StoreError where it cannot be written.
+        Without its secrets and private parts.
+        kind: one of records.KINDS.
+        title: one line.
+        body: markdown.
+        tier: `p`, `s` or `g`.
+        extra: more frontmatter, among it perhaps `created`.
+        The same kind, title, body and time again returns the record that is there.  Raises
+        UsageError for a wrong kind, source or tier, StoreError where it cannot be written.
         """
         return self.read(
             self.publish(
@@ -171,10 +178,11 @@ class Store(Reader):
         )
 
     def stage(self, tier: str, made: New, number: int) -> str:
-        """Write a record to a temporary file in its kind's folder and return the path; `publish`
-        gives it its name.
+        """Write a record to a temporary file and return its path.
 
-        number: how many this process has staged already.  Raises StoreError.
+        In its kind's folder; `publish` gives it its name.
+        number: how many this process has staged already.
+        Raises StoreError.
         """
         root = self._root_for(made.stem, tier)
         path = root + "/" + made.stem
@@ -183,11 +191,11 @@ class Store(Reader):
             return files.stage(path, made.data, mode(tier), number)
 
     def publish(self, tier: str, made: New, staged: str = "") -> str:
-        """Give a new record the first free name, or find that it is there already, and return its
-        name.
+        """Give a new record the first free name and return it.
 
-        staged: what `stage` returned and is on the disk by now; its directory is left to the
-        caller.  Raises StoreError.
+        Or the name of the same record already there.
+        staged: the file from `stage`, on the disk by now; its directory is left to the caller.
+        Raises StoreError.
         """
         root, stem = self._root_for(made.stem, tier), made.stem
         for at in range(0, 64, 4):
@@ -214,11 +222,12 @@ class Store(Reader):
         )
 
     def replace(self, name: str, data: bytes, checksum_before: str) -> Record:
-        """Change a record's file as a whole and return it as read back.
+        """Change a record's whole file and return the record read back.
 
         data: its new bytes; a secret that the file did not hold before is taken out.
-        checksum_before: SHA-256 of the bytes on which the change rests (of the whole file, or what
-        `read` gave).  Raises StoreError where the file has changed meanwhile or cannot be written.
+        checksum_before: SHA-256 of the bytes on which the change rests (of the whole file, or of
+            the part that `read` returned).
+        Raises StoreError where the file has changed meanwhile or cannot be written.
         """
         self.check(name)
         with self._changing(name):
@@ -231,10 +240,11 @@ class Store(Reader):
         return self.read(name)
 
     def edit(self, name: str, changes: Mapping[str, Any], bookkeeping: bool = False) -> Record:
-        """Set or remove (None) keys of a record's frontmatter, every other byte stays, and return
-        it as read back.
+        """Change keys of a record's frontmatter; return the record read back.
 
-        bookkeeping: what changes says nothing that a person said, so it may be done for a session.
+        Every other byte stays.
+        changes: None removes a key.
+        bookkeeping: the changes concern nothing that a person said, so a session may make them.
         Raises StoreError.
         """
         if not bookkeeping:
@@ -247,11 +257,11 @@ class Store(Reader):
         return self.read(name)
 
     def archive(self, name: str, reason: str, into: str = "", checksum: str = "") -> str:
-        """Move a record to its tier's archive and return its name there.
+        """Move a record to the archive and return its name there.
 
-        into: the id of the record that it was merged into.  checksum: of the record as the decision
-        rests on it, "" for any.  Raises StoreError, also where the record has another checksum by
-        now.
+        into: the id of the record into which it was merged, or "".
+        checksum: of the record as the decision rests on it, "" for any.
+        Raises StoreError, also where the record has another checksum by now.
         """
         from memory.store import archive
 
@@ -269,11 +279,11 @@ class Store(Reader):
         return name[:2] + move.away
 
     def promote(self, name: str, fixed: str) -> Record:
-        """Move a record to a fixed name, such as `p/checkpoints/handoff.md`, and return it as read
-        back.
+        """Move a record to a fixed name and return the record.
 
-        What stands there is first copied to an ordinary name, then replaced in one step: a crash
-        leaves a whole record there and loses none.  Raises StoreError.
+        Such as `p/checkpoints/handoff.md`.  A record there is first copied to an ordinary name,
+        then replaced in one step: a crash leaves a whole record there and loses none.  Raises
+        StoreError.
         """
         with self._changing(fixed, name):
             source, target = self._beneath(name), self._beneath(fixed)
@@ -283,8 +293,9 @@ class Store(Reader):
         return self.read(fixed)
 
     def demote(self, fixed: str) -> Record:
-        """Move a record from a fixed name to an ordinary one and return it as read back; raises
-        StoreError.
+        """Move a record from a fixed to an ordinary name; return it.
+
+        Raises StoreError.
         """
         self.check(fixed)
         with self._changing(fixed):
@@ -293,8 +304,9 @@ class Store(Reader):
         return self.read(name)
 
     def remove(self, name: str) -> None:
-        """Delete a record's file for good: not through the archive, whose log would keep the name.
-        Raises StoreError.
+        """Delete a record's file for good.
+
+        Not through the archive, whose log would keep the name.  Raises StoreError.
         """
         self.check(name)
         with self._changing(name):
@@ -303,18 +315,19 @@ class Store(Reader):
             files.remove(root + "/" + "/".join(parts))  # a link goes, what it leads to stays
 
     def restore(self, id: str) -> Record:
-        """Move a record back from the archive to where it stood and return it.
+        """Move a record back from the archive and return it.
 
-        id: its id, the start of it, or its title.  Raises StoreError where it is not there or its
-        place is taken.
+        id: its id, the start of it, or its title.
+        Raises StoreError where it is not there or its place is taken.
         """
         from memory.store import archive
 
         return self.bring_back(*self._find_move(id.strip()), archive.RESTORED)
 
     def bring_back(self, letter: str, move: Move, reason: str) -> Record:
-        """Move a record back from a tier's archive, as one of `away` has it, and return it; raises
-        as `restore` does.
+        """Move a record back from a tier's archive and return it.
+
+        move: as `away` has it.  Raises as `restore` does.
         """
         from memory.store import archive
 
@@ -341,8 +354,9 @@ class Store(Reader):
         return self.roots[tier]
 
     def _root_for(self, stem: str, tier: str) -> str:
-        """Return the directory of a tier that a new record may stand in; raises UsageError, also
-        for one that may not.
+        """Return the directory of a tier for a new record.
+
+        Raises UsageError, also where the tier may not hold the record.
         """
         if not is_allowed(
             next((kind for kind in FOLDERS if stem.startswith(FOLDERS[kind] + "/")), ""), tier
@@ -351,10 +365,9 @@ class Store(Reader):
         return self._root(tier)
 
     def _beneath(self, name: str, absent: bool = False) -> str:
-        """Return the path to write a record at, links resolved and proven to lie in its tier;
-        raises StoreError.
+        """Return the path for writing a record, links resolved.
 
-        absent: the file must not be there.
+        Proven to lie in its tier.  absent: the file must not be there.  Raises StoreError.
         """
         root, parts = self._parts(name)
         path = root + "/" + "/".join(parts)
@@ -373,14 +386,15 @@ class Store(Reader):
         return redactor.clean(value, self.config, self.place.key)
 
     def _clear(self, tier: str, root: str, folder: str, made: New) -> None:
-        """Make a folder, and now and then take old temporary files out of it."""
+        """Make a folder and sometimes delete its old temporary files."""
         self._make_folder(tier, root, folder)
         if os.stat(folder).st_size <= LISTING_LIMIT or made.digest[0] == "0":
             files.collect_temps(folder, self.now)
 
     def _copy_aside(self, name: str) -> str:
-        """Copy a record to the first free name that its title and time give it, unless a copy is
-        there, and return that name.
+        """Copy a record to its first free ordinary name; return that name.
+
+        Unless a copy is there.
         """
         record, data = self.read(name), self.raw(name)
         told = (record.kind, record.title, record.body, record.created)
@@ -407,9 +421,7 @@ class Store(Reader):
             return False
 
     def _put(self, name: str, before: bytes, data: bytes) -> None:
-        """Replace a record's bytes; a secret that was not in the old ones is taken out of the new
-        ones.
-        """
+        """Replace a record's bytes, without newly added secrets."""
         data = redactor.clean_change(before, data, self.config, self.place.key)
         self._own(name[:1])
         path = self._beneath(name)
@@ -417,8 +429,9 @@ class Store(Reader):
         prove(name, path, data)
 
     def _own(self, tier: str) -> None:
-        """Close a private tier to writes of other users; raises StoreError where it belongs to one
-        of them.
+        """Deny other users write access to a private tier.
+
+        Raises StoreError where the tier belongs to another user.
         """
         if tier == SHARED or not hasattr(os, "geteuid"):
             return
@@ -436,8 +449,9 @@ class Store(Reader):
                 os.chmod(folder, stat.st_mode & 0o755)
 
     def _make_folder(self, tier: str, root: str, folder: str) -> None:
-        """Make a folder of a tier: private, but readable by all in the shared tier, which is
-        committed.
+        """Make a folder of a tier with its permissions.
+
+        Private, but readable by all in the shared tier, which is committed.
         """
         self._own(tier)
         if not files.inside(folder, root):
@@ -470,8 +484,9 @@ class Store(Reader):
         archive.log(self.roots[tier], move, self.cleaned(reason), self.now, mode(tier))
 
     def _tell(self, name: str) -> None:
-        """Report a change; the index notices a file that it was not told of, so a failure here
-        costs nothing.
+        """Report a change to the index.
+
+        The index notices an unreported file by itself, so a failure here costs nothing.
         """
         if name[:1] == SHARED:
             with contextlib.suppress(OSError, DayleafError):
@@ -482,10 +497,10 @@ class Store(Reader):
 
     @contextlib.contextmanager
     def _changing(self, name: str, *others: str) -> Iterator[None]:
-        """Hold the lock for a change of a record and tell the index of it afterwards; raises
-        StoreError as `_writing` does.
+        """Hold the lock for a change of a record; report it afterwards.
 
         others: names of more records that the change touches.
+        Raises StoreError as `_writing` does.
         """
         with self._writing(name), writer.lock(self.place.home):
             yield
@@ -494,8 +509,9 @@ class Store(Reader):
 
     @contextlib.contextmanager
     def _writing(self, name: str) -> Iterator[None]:
-        """Turn an OSError of a write into a StoreError that names the record; raises one for a
-        folder that is only read.
+        """Turn an OSError of a write into a StoreError.
+
+        The message names the record.  Raises StoreError also for a read-only folder.
         """
         if name[:1] == ADDED:
             raise StoreError(READ_ONLY % self.place.path(name))
@@ -510,7 +526,7 @@ class Store(Reader):
             ) from error
 
     def _folder(self, name: str) -> str:
-        """Return the folder of a record, or the nearest one above it that is there."""
+        """Return a record's folder, or the nearest existing one above."""
         path = self.roots.get(name[:1], self.place.home) + "/" + name[2:].rpartition("/")[0]
         while "/" in path and not files.is_folder(path):
             path = path.rpartition("/")[0]
@@ -522,8 +538,9 @@ WAITING = 32  # threads that wait for the disk at once
 
 
 class Bulk:
-    """New records of a store that are written together; whoever uses it calls `flush` at the
-    end.
+    """New records of a store, written together.
+
+    The caller calls `flush` at the end.
     """
 
     def __init__(self, store: Store):
@@ -531,13 +548,19 @@ class Bulk:
         self._staged: List[Tuple[str, New, str]] = []
 
     def add(self, tier: str, made: New) -> None:
-        """Take a record in; raises StoreError."""
+        """Add a record to be written.
+
+        Raises StoreError.
+        """
         self._staged.append((tier, made, self.store.stage(tier, made, len(self._staged))))
         if len(self._staged) >= BATCH:
             self.flush()
 
     def flush(self) -> None:
-        """Write what was taken in; raises StoreError."""
+        """Write the added records.
+
+        Raises StoreError.
+        """
         staged, self._staged = self._staged, []
         if not staged:
             return

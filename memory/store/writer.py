@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 
 
 class New(NamedTuple):
-    """A record that is not written yet: its path below a tier without the last digits, the digest
-    they come from, id, bytes.
+    """A record not written yet.
+
+    stem: its path below a tier without the last digits.  digest: the source of these digits.
     """
 
     stem: str
@@ -98,12 +99,15 @@ def composed(
 
 
 def slug(kind: str, title: str, body: str) -> str:
-    """Return what a title becomes in a file's name, never empty."""
+    """Return a title's form in a file's name, never empty."""
     return layout.slug(title or body[:80]) or kind
 
 
 def stem(kind: str, title: str, body: str, created: float) -> str:
-    """Return the prefix of a record's file name: for one of DATED its day and time."""
+    """Return the prefix of a record's file name.
+
+    For a kind of DATED with its day and time.
+    """
     named = slug(kind, title, body)
     return (
         named
@@ -113,15 +117,17 @@ def stem(kind: str, title: str, body: str, created: float) -> str:
 
 
 def body_mark(body: str) -> str:
-    """Return what `written` says of a conversation's text, the blank space around it apart: 12 hex
-    digits of its SHA-256.
+    """Return the mark `written` of a conversation's text.
+
+    12 hex digits of the SHA-256 of the text, without surrounding blanks.
     """
     return files.sha256(body.strip().encode("utf-8", "surrogateescape"))[:12]
 
 
 def bare_stem(file: str) -> str:
-    """Return a file's name without `.md` and the digits that dayleaf put at its end: `prices` of
-    `prices-8fc4.md`.
+    """Return a file's name without `.md` and dayleaf's final digits.
+
+    `prices` of `prices-8fc4.md`.
     """
     stem = file[:-3] if file.endswith(".md") else file
     head, _, tail = stem.rpartition("-")
@@ -129,8 +135,9 @@ def bare_stem(file: str) -> str:
 
 
 def digest(kind: str, title: str, body: str, created: float) -> str:
-    """Return the SHA-256 of a record's text and instant, so that writing the same again gives the
-    same name and id.
+    """Return the SHA-256 of a record's text and instant.
+
+    So writing the same again gives the same name and id.
     """
     return files.sha256(
         "\0".join((kind, title, body, clock.iso(created))).encode("utf-8", "replace")
@@ -138,12 +145,18 @@ def digest(kind: str, title: str, body: str, created: float) -> str:
 
 
 def title_line(title: str) -> str:
-    """Return a title as one plain line of at most TITLE_LIMIT characters."""
+    """Return a title as one plain line of TITLE_LIMIT characters.
+
+    At most.
+    """
     return one_line(title)[:TITLE_LIMIT]
 
 
 def _instant(value: Any, now: float) -> float:
-    """Read a creation time given as seconds or as text; `now` where there is none."""
+    """Read a creation time from seconds or text.
+
+    `now` where there is none.
+    """
     found = clock.parse(value) if isinstance(value, str) else value
     return float(found) if isinstance(found, (int, float)) and not isinstance(found, bool) else now
 
@@ -152,24 +165,27 @@ def _instant(value: Any, now: float) -> float:
 
 
 def lock(home: str) -> files.Lock:
-    """Return the lock that every change of a record holds; entering it waits, and raises OSError
-    where it cannot be had.
+    """Return the lock for changes of records.
+
+    Entering it waits, and raises OSError where it cannot be had.
     """
     return files.Lock(home + "/cache/store.lock", wait=True)
 
 
 def mode(tier: str) -> int:
-    """Return the permissions of a new file: readable by all in the shared tier, which is committed,
-    else by its owner alone.
+    """Return the permissions of a new file.
+
+    Readable by all in the shared tier, which is committed, else by its owner alone.
     """
     return 0o644 if tier == SHARED else files.FILE_MODE
 
 
 def prove(name: str, path: str, data: bytes) -> None:
-    """Read a written file back, past the system's memory where it allows that.
+    """Read a written file back and compare its bytes.
 
-    name: what the error calls the file.  Raises StoreError where it holds other bytes than `data`,
-    OSError.
+    Past the system's cache where the system allows.
+    name: the file's name in the error.
+    Raises StoreError where it holds other bytes than `data`, OSError.
     """
     fd = files.open_read(path)
     try:
@@ -189,21 +205,27 @@ def prove(name: str, path: str, data: bytes) -> None:
 
 
 def _swap(temp: str, path: str) -> None:
-    """Move a temporary file over the one that stands at a path, for good."""
+    """Move a temporary file over the file at a path.
+
+    Synced to the disk.
+    """
     os.replace(temp, path)
     files.sync(path.rpartition("/")[0])
 
 
 class Tiers:
-    """The files of a home and of a repository's tier, to be written as a whole: `with Tiers(place)
-    as tiers`.
+    """The files of a home and of a repository's tier.
 
-    Paths are absolute and stand below one of the two.  Every method raises OSError, and StoreError
-    where a link leads out or the file does not read back as it was written.
+    `with Tiers(place) as tiers`: written whole.  Paths are absolute and stand below one of the two.
+        Every method raises OSError, and StoreError where a link leads out or the file does not read
+        back as it was written.
     """
 
     def __init__(self, place: Place, on_change: Optional[Callable[[str], None]] = None):
-        """on_change: told the name of each record of the place that was written, or moved away."""
+        """Prepare to write the files of a place.
+
+        on_change: called with the name of each record that was written, or moved away.
+        """
         self.place, self.on_change = place, on_change
         self._lock = lock(place.home)
 
@@ -215,22 +237,27 @@ class Tiers:
         self._lock.__exit__(*error)
 
     def create(self, path: str, data: bytes, access: int, mtime_ns: int) -> None:
-        """Write a file where none stands, in one step, with its permissions (access) and time;
-        raises FileExistsError as well.
+        """Write a new file in one step, with permissions and time.
+
+        access: the permissions.  Raises FileExistsError as well.
         """
         self._beneath(path)
         self._put(path, data, access, mtime_ns, files.land)
 
     def replace(self, path: str, data: bytes, mtime_ns: int) -> None:
-        """Give a file other bytes, in one step, and their time; its permissions stay."""
+        """Replace a file's bytes and time in one step.
+
+        Its permissions stay.
+        """
         self._beneath(path)
         self._put(path, data, os.stat(path).st_mode & 0o777, mtime_ns, _swap)
 
     def _put(
         self, path: str, data: bytes, access: int, mtime_ns: int, land: Callable[[str, str], object]
     ) -> None:
-        """Write a file beside its place, and land it there.  land: moves it; what it raises leaves
-        nothing behind.
+        """Write a temporary file and land it at its path.
+
+        land: moves it; where that raises, nothing is left behind.
         """
         temp = files.stage(path, data, access, 0)
         try:
@@ -246,9 +273,9 @@ class Tiers:
     def rewrite(
         self, path: str, change: Callable[[bytes], bytes], by_hash: bool = False
     ) -> Tuple[str, str]:
-        """Change a file's bytes, its permissions and time stay, and return the SHA-256 of the old
-        bytes and of the new ones.
+        """Change a file's bytes; return their old and new SHA-256.
 
+        Its permissions and time stay.
         by_hash: the file is named after its SHA-256, and gets its new name.
         """
         self._beneath(path)
@@ -272,9 +299,10 @@ class Tiers:
         return old, new
 
     def overwrite(self, path: str, pieces: Callable[[bytes], Iterable[Tuple[int, bytes]]]) -> None:
-        """Write over parts of a log to which other processes append meanwhile; it keeps its size.
+        """Overwrite parts of a log in use, keeping its size.
 
-        pieces: given the file's bytes, the (offset, bytes) to be written.
+        Other processes append to it meanwhile.
+        pieces: returns for the file's bytes the (offset, bytes) to be written.
         """
         self._beneath(path)
         fd = os.open(path, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0))
@@ -290,8 +318,9 @@ class Tiers:
         files.append(path, data)
 
     def rename(self, path: str, file: str) -> str:
-        """Give a file another name in its folder and return its path then; raises FileExistsError
-        where that is taken.
+        """Rename a file within its folder and return its new path.
+
+        Raises FileExistsError where the name is taken.
         """
         self._beneath(path)
         target = path.rpartition("/")[0] + "/" + file
@@ -309,10 +338,11 @@ class Tiers:
         self._tell(path)
 
     def set_aside(self, path: str, reason: str, now: float) -> None:
-        """Move a file out of the way: a record to the archive of its tier, any other file beside
-        itself as `<name>.before`.
+        """Move a file out of the way.
 
-        reason: for the archive's log.  now: seconds since the epoch, UTC.
+        A record to the archive of its tier, any other file beside itself as `<name>.before`.
+        reason: for the archive's log.
+        now: seconds since the epoch, UTC.
         """
         from memory.store import archive
 
@@ -337,8 +367,9 @@ class Tiers:
         self._tell(path)
 
     def _beneath(self, path: str) -> None:
-        """Raise StoreError for a path that a link leads out of the home and the repository's
-        tier.
+        """Raise StoreError for a path leading outside through a link.
+
+        Outside the home and the repository's tier.
         """
         root = (
             self.place.shared
@@ -349,8 +380,9 @@ class Tiers:
             raise StoreError("a link leads out of %s; make it a directory" % root)
 
     def _record(self, path: str) -> Tuple[str, str]:
-        """Return (directory of the tier, path below it) of a record's file, ("", "") for any other
-        file.
+        """Return (tier's directory, path below) of a record's file.
+
+        ("", "") for any other file.
         """
         workspaces = self.place.home + "/workspaces/"
         own = workspaces + path[len(workspaces) :].partition("/")[0]
@@ -376,8 +408,9 @@ class Tiers:
 
 
 def rename_workspace(place: Place, new: Place) -> None:
-    """Move a workspace's records, then its derived files and receipts, to another name; raises
-    OSError where none was moved.
+    """Rename a workspace: its records, derived files and receipts.
+
+    Raises OSError where none was moved.
     """
     with lock(place.home):
         files.posix.rename(place.private, new.private)
@@ -388,10 +421,10 @@ def rename_workspace(place: Place, new: Place) -> None:
 
 
 def join_workspace(place: Place, new: Place) -> None:
-    """Move a workspace's records, receipts and states of sessions into another one; raises OSError.
+    """Move a workspace's records, receipts and session states into another.
 
     Of two files of one name the other's stays, and this one stays where it is; lines of a log come
-    after the other's.
+    after the other's.  Raises OSError.
     """
     with lock(place.home):
         for old, target in (

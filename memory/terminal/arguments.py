@@ -48,8 +48,9 @@ class _Parser(argparse.ArgumentParser):
         raise UsageError(message.replace("argument ", "", 1))
 
     def format_help(self) -> str:
-        """Fold the help to the terminal's columns; argparse folds all of it but a usage that it is
-        given.
+        """Return the help folded to the terminal's columns.
+
+        argparse does not fold a usage that it is given.
         """
         from shutil import get_terminal_size
 
@@ -64,8 +65,9 @@ class _Parser(argparse.ArgumentParser):
 
 
 def parser(name: str, verb: Verb, word: str = "") -> _Parser:
-    """Make what reads a verb's options and writes its help; of a first word with options of its
-    own, only these.
+    """Make the parser of a verb's options and help.
+
+    word: a part of the verb with options of its own, for these alone.
     """
     part = verb.parts.get(word)
     words, purpose = (word + " " + part.words, part.purpose) if part else (verb.words, verb.purpose)
@@ -86,7 +88,10 @@ def parser(name: str, verb: Verb, word: str = "") -> _Parser:
 
 
 def _options(verb: Verb, part: Part | None) -> Sequence[Option]:
-    """Return the options of a verb, or of one of its parts in the part's order."""
+    """Return the options of a verb, or of one of its parts.
+
+    In the part's order.
+    """
     if part is None:
         return verb.options
     by_flag = {flag: option for option in verb.options for flag in option.flags}
@@ -94,7 +99,10 @@ def _options(verb: Verb, part: Part | None) -> Sequence[Option]:
 
 
 def read_call(name: str, verb: Verb, argv: list[str], env: dict[str, str], now: float) -> Call:
-    """Read a verb's words into a call; raises UsageError for an option or value that is off."""
+    """Parse a verb's words into a call.
+
+    Raises UsageError for an invalid option or value.
+    """
     reader = parser(name, verb)
     at = argv.index("--") if "--" in argv else len(argv)
     options, words = reader.parse_known_args(argv[:at])
@@ -122,7 +130,10 @@ def read_call(name: str, verb: Verb, argv: list[str], env: dict[str, str], now: 
 
 
 def _check_repeated(verb: Verb, argv: Sequence[str]) -> None:
-    """Refuse two values of one option: the last would win over one that was allowed beforehand."""
+    """Refuse two values of one option.
+
+    The last would win over a value allowed beforehand.
+    """
     single = {
         flag
         for option in verb.options
@@ -136,7 +147,10 @@ def _check_repeated(verb: Verb, argv: Sequence[str]) -> None:
 
 
 def check_part(verb: Verb, call: Call) -> None:
-    """Refuse an option that the first word of a call has not; raises UsageError."""
+    """Refuse an option foreign to the call's first word.
+
+    Raises UsageError.
+    """
     word = call.words[0] if call.words else "list"
     if word not in verb.parts:
         return
@@ -159,7 +173,7 @@ def check_part(verb: Verb, call: Call) -> None:
 
 
 def _nearest_flag(word: str, name: str, verb: Verb) -> str:
-    """Say which option an unknown one may have been."""
+    """Suggest an option for an unknown one."""
     flags = [flag for option in (*verb.options, JSON) for flag in option.flags]
     if word[1] != "-":  # one letter is like every option that holds it
         flags = [flag for flag in flags if flag == SHORT.get(word[:2])]
@@ -172,12 +186,11 @@ def _nearest_flag(word: str, name: str, verb: Verb) -> str:
 
 
 def lenient(raw: str, verb: Verb) -> tuple[list[str], str]:
-    """Separate a verb's options from text that a person typed: (options as an argv, the rest as it
-    stands).
+    """Separate a verb's options from text.
 
-    Only known `--options` with a fitting value count, and a value with blanks stands in quotes;
-    other quotes, `$(…)`, `;` and anything else is text.  In prose an option counts at the beginning
-    or the end alone.
+    Returns (options as an argv, the rest unchanged). Only known `--options` with a fitting value
+    count, and a value with blanks must be in quotes; other quotes, `$(…)`, `;` and anything else is
+    text. In prose an option counts at the beginning or the end alone.
     """
     known = {
         flag: option
@@ -206,8 +219,9 @@ def lenient(raw: str, verb: Verb) -> tuple[list[str], str]:
 
 
 def _option(known: dict[str, Option], words: list[str]) -> tuple[str, int]:
-    """Read one or two words as an option: (it with its value as one word, how many it takes), ("",
-    1) where they are text.
+    """Read one or two words as an option.
+
+    Returns (option with its value as one word, number of words), ("", 1) where they are text.
     """
     flag, equals, value = words[0].partition("=")
     option = known.get(flag)
@@ -229,7 +243,7 @@ def _fits(option: Option, value: str) -> bool:
 
 
 def choice(words: Sequence[str]) -> Callable[[str], str]:
-    """Make the type of an option that takes one of `words`."""
+    """Make the type of an option with fixed values."""
 
     def check(word: str) -> str:
         if word not in words:
@@ -244,7 +258,7 @@ def choice(words: Sequence[str]) -> Callable[[str], str]:
 
 
 def kinds(words: str) -> str:
-    """Check a list of kinds, with commas between them."""
+    """Check a comma-separated list of kinds."""
     return ",".join(choice(KINDS)(word.strip()) for word in words.split(","))
 
 
@@ -252,7 +266,7 @@ kinds.words = KINDS  # type: ignore[attr-defined]
 
 
 def versions(words: str) -> str:
-    """Check a list of versions, with commas between them."""
+    """Check a comma-separated list of versions."""
     for word in words.split(","):
         if len(word.split()) > 1:
             raise argparse.ArgumentTypeError(
@@ -281,12 +295,12 @@ def real(word: str) -> float:
 
 
 def opt(*flags: str, **rest: Any) -> Option:
-    """Declare an option that takes a value."""
+    """Declare an option with a value."""
     return Option(flags, rest)
 
 
 def flag(*flags: str, **rest: Any) -> Option:
-    """Declare an option that is there or not."""
+    """Declare an option without a value."""
     return Option(flags, {"action": "store_true", **rest})
 
 
@@ -366,8 +380,9 @@ SAID_FOR = {word: verb for verb, words in _SAID_FOR.items() for word in words.sp
 
 
 def meant(name: str, verbs: Mapping[str, Verb]) -> str:
-    """Suggest a verb for a word that is none, by its meaning or its letters; by letters alone never
-    `forget`.
+    """Suggest a verb for an unknown word, by meaning or spelling.
+
+    By spelling alone never `forget`.
     """
     inside = [verb for verb in ("index",) if name in verbs[verb].words.split("|")]
     if inside:
@@ -386,7 +401,7 @@ def meant(name: str, verbs: Mapping[str, Verb]) -> str:
 
 
 def unknown_family_word(family: str, given: Sequence[str]) -> UsageError:
-    """Return the error for a word that no verb of a family has."""
+    """Return the error for an unknown word of a family."""
     known = [spellings.spelled(row).partition(" ")[2] for row in spellings.FAMILIES[family]]
     if given and given[0][:1] != "-":
         return unknown_word(family, given[0], known)
@@ -394,8 +409,9 @@ def unknown_family_word(family: str, given: Sequence[str]) -> UsageError:
 
 
 def asked(verbs: Mapping[str, Verb], words: Sequence[str]) -> str:
-    """Return the help that some words ask for: of a verb, of a word of it, of a task, or all;
-    raises UsageError.
+    """Return the help for a verb, its part, or a task.
+
+    The overview for none. Raises UsageError.
     """
     words = [word for word in words if word[:1] != "-"]
     name, used = spellings.row_of(words) if words else ("", 0)
@@ -418,7 +434,7 @@ _OPTIONS_OF = "`dayleaf %s WORD --help` lists the options of each."
 
 
 def _of_verb(name: str, verbs: Mapping[str, Verb], words: Sequence[str]) -> str:
-    """Return the help of a verb, of one of its words, and of its family."""
+    """Return the help of a verb, its parts and its family."""
     verb = verbs[name]
     word = words[0] if words and words[0] in verb.parts else ""
     parted = bool(verb.parts) and not word
@@ -436,7 +452,7 @@ def _of_verb(name: str, verbs: Mapping[str, Verb], words: Sequence[str]) -> str:
 
 
 def _family(name: str, verbs: Mapping[str, Verb]) -> list[str]:
-    """List the verbs behind a family's word, each with what it does."""
+    """List the verbs of a family with their purposes."""
     rows = [
         (" ".join((spellings.spelled(row).partition(" ")[2], verbs[row].words)), verbs[row].purpose)
         for row in spellings.FAMILIES.get(name, ())
@@ -446,7 +462,10 @@ def _family(name: str, verbs: Mapping[str, Verb]) -> list[str]:
 
 
 def _overview(verbs: Mapping[str, Verb], tasks: Sequence[tuple[str, str, str]]) -> list[str]:
-    """List the verbs by what they are for, or those of some tasks with an example of each."""
+    """List the verbs by task.
+
+    tasks: those asked for, each with an example; none for all.
+    """
     usage = "usage: dayleaf [VERB] …; more: `dayleaf help VERB` or `dayleaf help programs`"
     lines = [] if tasks else screen.folded(usage, _columns(), 7)
     for heading, names, example in tasks or TASKS:
@@ -478,7 +497,7 @@ def _columns() -> int:
 
 
 def _form(name: str, verbs: Mapping[str, Verb]) -> str:
-    """Return a verb with its words, or without them where they are many."""
+    """Return a verb with its words, shortened where these are many."""
     words = verbs[name].words if name in verbs and name not in FAMILIES else ""
     return (name + " " + words if len(name + words) < FORM else name + " …").strip()
 
@@ -493,12 +512,11 @@ IDS = ("ID", "FROM", "TO")
 def completed(
     verbs: Mapping[str, Verb], words: Sequence[str], known: Known
 ) -> list[tuple[str, str]]:
-    """Return what may stand where the last word is being typed, each with what it is; nothing where
-    a shell names files.
+    """Return the completions of the last word, each with its description.
 
-    words: those after the program's name, the last one begun or empty.  known: what the store knows
-    of a metavariable: records by `ID` (and a kind: `ID rule`), and TAG, TOPIC, BRANCH, NAME of a
-    workspace, KEY of a setting, ID of a session by `SESSION`.
+    Empty where a shell completes files. words: those after the program's name, the last one begun
+    or empty. known: the store's values of a metavariable: records by `ID` (and a kind: `ID rule`),
+    and TAG, TOPIC, BRANCH, NAME of a workspace, KEY of a setting, ID of a session by `SESSION`.
     """
     typed, before = words[-1] if words else "", list(words[:-1])
     if before in ([], ["help"]):
@@ -526,13 +544,13 @@ def completed(
 
 
 def _first(verbs: Mapping[str, Verb]) -> list[tuple[str, str]]:
-    """Return what may be typed behind the program's name, each with what it is."""
+    """Return the first words of a call with their purposes."""
     first = [name for name in verbs if name not in spellings.MOVED]
     return [(name, purpose(name, verbs)) for name in dict.fromkeys((*first, *FAMILIES))]
 
 
 def _behind(name: str, verbs: Mapping[str, Verb]) -> list[tuple[str, str]]:
-    """Return the words of a family, each with what it is."""
+    """Return the verbs of a family with their purposes."""
     return [
         (spellings.spelled(row).partition(" ")[2], verbs[row].purpose)
         for row in spellings.FAMILIES.get(name, ())
@@ -545,9 +563,7 @@ def _begun(rows: Sequence[tuple[str, str]], typed: str) -> list[tuple[str, str]]
 
 
 def _values(flag: str, option: Option, typed: str, known: Known) -> list[tuple[str, str]]:
-    """Return the values of an option: its choices, else what the store knows of its
-    metavariable.
-    """
+    """Return the values of an option: its choices, or the store's."""
     choices = getattr(option.rest.get("type"), "words", ())
     wanted = "SESSION" if flag == "--session" else str(option.rest.get("metavar"))
     return (
@@ -558,7 +574,7 @@ def _values(flag: str, option: Option, typed: str, known: Known) -> list[tuple[s
 def _positional(
     name: str, verb: Verb, before: Sequence[str], typed: str, known: Known
 ) -> list[tuple[str, str]]:
-    """Return a verb's first words, then what stands behind them."""
+    """Return the completions of a verb's words."""
     first = [*verb.parts] or re.findall(
         r"(?<![\w#…])[a-z][a-z-]+(?!\w*\))", verb.words.partition(" ID")[0]
     )
@@ -570,8 +586,9 @@ def _positional(
 
 
 def _ids(name: str, said: str, typed: str, known: Known) -> list[tuple[str, str]]:
-    """Return the records that a verb's words mean, or its settings; nothing where they are text or
-    files.
+    """Return the records or settings named by a verb's words.
+
+    Empty for text or files.
     """
     words = re.findall(r"[A-Z]+", said)
     kind = {

@@ -48,15 +48,19 @@ _UNSAFE = {
 
 
 class Option(NamedTuple):
-    """An option of a verb: its flags, and the keywords that argparse gets."""
+    """An option of a verb.
+
+    rest: keywords for argparse.
+    """
 
     flags: tuple[str, ...]
     rest: dict[str, Any]
 
 
 class Part(NamedTuple):
-    """What the first word of a verb makes of it: the words after it, its purpose, and which of the
-    verb's options are its own.
+    """A verb's form with a given first word.
+
+    words: the words after it. flags: the verb's options that it takes.
     """
 
     words: str
@@ -65,12 +69,11 @@ class Part(NamedTuple):
 
 
 class Verb(NamedTuple):
-    """A verb: the module of `cli` that has its function, its words in the help, its purpose, its
-    options.
+    """A verb of the command line.
 
-    module: `doors` where an optional door has it. prose: its words are free text, in which only a
-    leading or trailing option counts where the text comes from stdin. parts: by first word, where
-    each has options of its own; the word `list` may be left out.
+    module: of `cli`, with its function. words: in the help. prose: its words are free text, in
+        which only a leading or trailing option counts where the text comes from stdin. parts: by
+        first word, where each has options of its own; the word `list` may be left out.
     """
 
     module: str
@@ -82,8 +85,9 @@ class Verb(NamedTuple):
 
 
 class Call:
-    """One call: its options, words, environment and instant; place and settings are found when
-    first asked for.
+    """One call of the command line.
+
+    Place and settings are found on first use.
     """
 
     def __init__(
@@ -124,7 +128,7 @@ class Call:
         return self._place
 
     def _look_for_past(self, place: layout.Place) -> None:
-        """Say once that a repository without memory is known from elsewhere."""
+        """Report once that a repository without memory is known elsewhere."""
         from memory.project import adoption
 
         asked = files.exists(place.cache + layout.OFFERED)
@@ -139,15 +143,16 @@ class Call:
             )
 
     def caller(self) -> str:
-        """Return who calls, as store/authority.py has it."""
+        """Return the kind of caller, from store/authority.py."""
         from memory.store import authority
 
         return authority.who(self.env, os.getppid())
 
     def require(self, options: Sequence[Option], caller: str = "") -> None:
-        """Refuse what whoever typed this may not do (authority.py): raises UsageError.
+        """Refuse an action that the caller may not take.
 
-        options: those of the verb.  caller: instead of the one who calls.
+        See authority.py. options: those of the verb. caller: instead of the present one. Raises
+            UsageError.
         """
         from memory.store import authority
 
@@ -177,7 +182,7 @@ class Call:
         return self._settings
 
     def store(self) -> Store:
-        """Open the records; what is written is remembered in `changed`."""
+        """Open the records; written ones are remembered in `changed`."""
         store = self.store_of(self.place)
         if files.exists(self.place.private + layout.MOVING):
             from memory.project import sharing
@@ -186,7 +191,10 @@ class Call:
         return store
 
     def store_of(self, place: layout.Place) -> Store:
-        """Open the records of a place; a session changes none that is a person's."""
+        """Open the records of a place.
+
+        A session may not change a person's records.
+        """
         from memory.store import authority
         from memory.store.store import Store
 
@@ -195,20 +203,27 @@ class Call:
         return Store(place, self.settings, self.now, told, keeps)
 
     def text(self, kept: bool = True) -> str:
-        """Return the words as one text; `-`, or none where stdin is no terminal, means stdin.
-        kept: see `read_stdin`.
+        """Return the words as one text, or the text of stdin.
+
+        stdin for `-`, or for no words where stdin is no terminal. kept: see `read_stdin`.
         """
         if self.words == ["-"] or (not self.words and not sys.stdin.isatty()):
             return self.stdin(kept)
         return " ".join(self.words)
 
     def stdin(self, kept: bool = True) -> str:
-        """Return what stdin holds, as text.  kept: see `read_stdin`."""
+        """Return the text of stdin.
+
+        kept: see `read_stdin`.
+        """
         self.said = self.said or read_stdin(kept)
         return self.said
 
     def one(self, what: str) -> str:
-        """Return the only word; raises UsageError for none or several."""
+        """Return the only word.
+
+        Raises UsageError for none or several.
+        """
         if len(self.words) != 1:
             raise UsageError(
                 "%s takes one %s, not %d words"
@@ -217,8 +232,9 @@ class Call:
         return self.words[0]
 
     def style(self) -> screen.Style:
-        """Return the style of stdout: colours only on a terminal that wants them, all its columns,
-        and elsewhere nothing cut.
+        """Return the style of stdout.
+
+        Colours only on a terminal that wants them, with all its columns; elsewhere nothing is cut.
         """
         from shutil import get_terminal_size
 
@@ -229,7 +245,7 @@ class Call:
         )
 
     def spinner(self, step: str) -> screen.Spinner:
-        """Show a step on stderr once it has taken a second, where someone watches."""
+        """Show a step on stderr after a second, on a terminal."""
         return screen.Spinner(step, sys.stderr.isatty() and self.env.get("TERM") != "dumb")
 
     def answer(self, value: Any, lines: Iterable[str]) -> int:
@@ -245,15 +261,16 @@ class Call:
         return 0
 
     def indexed(self) -> None:
-        """Add the written records to the index, so that the next prompt sees them."""
+        """Add the written records to the index, for the next prompt."""
         if self.changed:
             indexed(self.place, self.now, self.changed)
 
 
 def indexed(place: layout.Place, now: float, names: list[str], few: int = 256) -> None:
-    """Tell the index which records were written; a failure is a warning, and only leaves it stale.
+    """Add the written records to the index.
 
-    few: the most names that it is told one by one; for more, all files are compared.
+    A failure is a warning, and only leaves the index stale. few: the most names refreshed one by
+    one; for more, all files are compared.
     """
     from memory.index import builder
 
@@ -270,16 +287,18 @@ def warn(message: str) -> None:
 
 
 def nearest(word: str, known: Iterable[str], otherwise: str) -> str:
-    """Ask 'did you mean …?' with the valid word nearest to a wrong one; where none is near, say
-    `otherwise`.
+    """Return "did you mean …?" with the nearest valid word.
+
+    otherwise: returned where no word is near.
     """
     found = closest(word, known)
     return "did you mean '%s'?" % found if found else otherwise
 
 
 def closest(word: str, known: Iterable[str], least: float = 0.5) -> str:
-    """Return the valid word that is nearest to a wrong one, "" where none is near.  least: how
-    alike two words must be.
+    """Return the valid word nearest to a wrong one, or "".
+
+    least: similarity of two words.
     """
     from difflib import get_close_matches
 
@@ -287,8 +306,9 @@ def closest(word: str, known: Iterable[str], least: float = 0.5) -> str:
 
 
 def unknown_word(verb: str, word: str, known: Iterable[str], otherwise: str = "") -> UsageError:
-    """Return the error for a word that a verb does not know.  otherwise: what to say where no known
-    one is near.
+    """Return the error for a word that a verb does not know.
+
+    otherwise: the text where no known word is near.
     """
     known, verb = list(known), spellings.spelled(verb)
     return UsageError(
@@ -298,15 +318,15 @@ def unknown_word(verb: str, word: str, known: Iterable[str], otherwise: str = ""
 
 
 def shown(word: str) -> str:
-    """Clip what a person typed for a message."""
+    """Clip a person's input for a message."""
     return plaintext.one_line(word)[:60]
 
 
 def read_stdin(kept: bool = True) -> str:
-    """Read stdin as text; raises UsageError where it holds more than TEXT_LIMIT bytes, or bytes
-    that are not UTF-8.
+    """Read stdin as text.
 
-    kept: the text is kept, and not only compared with others; then no byte of it may be lost.
+    kept: the text is stored, so no byte of it may be lost. Raises UsageError for more than
+        TEXT_LIMIT bytes, or bytes that are not UTF-8.
     """
     data = sys.stdin.buffer.read(TEXT_LIMIT + 1)
     if not kept:
@@ -321,8 +341,9 @@ def read_stdin(kept: bool = True) -> str:
 
 
 def unread(data: bytes, at: int) -> tuple[int, str, str]:
-    """Return of bytes that are not UTF-8 the line of the first, what they are, and the encoding
-    that they may be of.
+    """Return line, description and likely encoding of non-UTF-8 bytes.
+
+    The line of the first such byte.
     """
     if frontmatter.undecodable(data):
         return 1, "no UTF-8 text", "UTF-16"
@@ -330,20 +351,23 @@ def unread(data: bytes, at: int) -> tuple[int, str, str]:
 
 
 def to_json(value: Any) -> str:
-    """Write a value as one line of JSON that no terminal interprets."""
+    """Write a value as one line of JSON, safe for a terminal."""
     return json.dumps(
         value, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=str
     ).translate(_UNSAFE)
 
 
 def author(call: Call) -> str:
-    """Say who writes: inside an agent's shell it is the model, but for a typed slash command."""
+    """Return the author of a write: `agent` inside an agent's shell."""
     by_model = boundary.is_agent(call.env) and not boundary.is_typed(call.env)
     return "agent" if by_model else "human"
 
 
 def first_clause(said: str) -> str:
-    """Return the first sentence of a text as a title of at most TITLE characters."""
+    """Return the first sentence of a text as a title.
+
+    At most TITLE characters.
+    """
     # marks of markdown; the dash of an option stays
     bare = re.sub(r"^(?:[#>*-]+(?=\s)|\s+)+", "", said)
     line = re.split(r"(?<=[.!?;])\s|[。！？]|\n", bare, maxsplit=1)[0]
@@ -352,7 +376,7 @@ def first_clause(said: str) -> str:
 
 
 def written(call: Call, kept: Record, done: str) -> int:
-    """Say what was written and where."""
+    """Report a written record and its path."""
     if call.options.hook:
         from memory.hook import fence
 
@@ -385,15 +409,16 @@ def written(call: Call, kept: Record, done: str) -> int:
 
 
 def session_of(call: Call) -> str:
-    """Name the session the call is about, or ""."""
+    """Return the id of the call's session, or ""."""
     return layout.safe_id(
         getattr(call.options, "session", "") or call.env.get("CLAUDE_CODE_SESSION_ID", "")
     )
 
 
 def tier_of(call: Call) -> str:
-    """Return the tier that --global and --shared name, else the private one; raises UsageError for
-    both.
+    """Return the tier of --global or --shared, else the private one.
+
+    Raises UsageError for both.
     """
     if call.options.tier_global and call.options.shared:
         raise UsageError("--global and --shared exclude each other; use one")
@@ -407,9 +432,12 @@ def tier_of(call: Call) -> str:
 
 
 def need_person(call: Call, of: str, typed: str) -> None:
-    """Refuse where nobody is at a terminal, and in an agent's shell: raises UsageError.
+    """Refuse a decision without a person at a terminal.
 
-    of: what is decided on, such as `a rule`.  typed: the words after `dayleaf` that a person types.
+    And in an agent's shell.
+
+    of: the subject of the decision, such as `a rule`. typed: the words after `dayleaf` for the
+        person to type. Raises UsageError.
     """
     if boundary.is_agent(call.env) or not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise UsageError(
@@ -418,10 +446,10 @@ def need_person(call: Call, of: str, typed: str) -> None:
 
 
 def answered(ways: Sequence[str]) -> str:
-    """Ask on the terminal until a person types one of some words, or its first letter; the end of
-    input means the last.
+    """Ask on the terminal until a person types a valid answer.
 
-    ways: words with first letters of their own; the last one leaves.
+    ways: words with first letters of their own, which may be typed instead; the last one leaves, as
+        does the end of input.
     """
     letters = " ".join("[%s]%s" % (way[0], way[1:]) for way in ways)
     while True:
@@ -439,8 +467,9 @@ def answered(ways: Sequence[str]) -> str:
 
 
 def at_once(call: Call, done: str, id: str, title: str) -> None:
-    """Print a decision as soon as it holds, so that an interrupt leaves no doubt; with --json it
-    goes to stderr.
+    """Print a decision as soon as it holds.
+
+    An interrupt then leaves no doubt. With --json it goes to stderr.
     """
     print(
         "%s %s  %s" % (done, plaintext.one_line(id), plaintext.one_line(title)),
@@ -450,8 +479,9 @@ def at_once(call: Call, done: str, id: str, title: str) -> None:
 
 
 def told(call: Call, done: Sequence[Any], nothing: str) -> int:
-    """End a command whose decisions `at_once` has printed: with --json print all of them, and say
-    where none was made.
+    """Finish a command whose decisions `at_once` has printed.
+
+    With --json prints all of them; nothing: the text where there are none.
     """
     return 0 if done and not call.options.json else call.answer(done, [nothing + " was decided on"])
 
@@ -459,7 +489,7 @@ def told(call: Call, done: Sequence[Any], nothing: str) -> int:
 def confirmed(question: str, short: bool = False, otherwise: bool = False) -> bool:
     """Ask on the terminal; without one the answer is no.
 
-    short: `y` will do for `yes`.  otherwise: the answer that an empty line gives.
+    short: accept `y` for `yes`.  otherwise: the answer that an empty line gives.
     """
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return False

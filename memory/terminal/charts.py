@@ -22,9 +22,10 @@ EVENT = {"start": "session start", "prompt": "prompt", "agent": "subagent"}
 
 
 def is_plain(env: Mapping[str, str]) -> bool:
-    """Tell whether a terminal may show no blocks: a dumb one, or a locale that is not UTF-8.
+    """Tell whether a terminal may lack block characters.
 
-    env: TERM, LC_ALL, LC_CTYPE, LANG, of which the first that is set counts.
+    A dumb one, or a locale that is not UTF-8. env: TERM, LC_ALL, LC_CTYPE, LANG, of which the first
+    that is set counts.
     """
     if env.get("TERM") == "dumb":
         return True
@@ -40,11 +41,10 @@ def is_plain(env: Mapping[str, str]) -> bool:
 
 
 def bars(rows: Sequence[tuple[str, float, str]], columns: int, plain: bool) -> list[str]:
-    """Draw one line a row: its label, a bar whose length is its share of the largest value, and its
-    text.
+    """Draw one line per row: label, bar and text.
 
-    rows: (label, value of 0 and more, text).  columns: of the terminal.  plain: in ASCII.  A value
-    above 0 has a mark at least.
+    The bar's length is its share of the largest value; a value above 0 has a mark at least. rows:
+    (label, value of 0 and more, text). columns: of the terminal. plain: in ASCII.
     """
     if not rows:
         return []
@@ -70,11 +70,10 @@ def _bar(value: float, top: float, room: int, plain: bool) -> str:
 
 
 def over_time(values: Sequence[int], columns: int, plain: bool) -> list[str]:
-    """Draw columns from left to right, the largest HEIGHT rows high, with the largest value and 0
-    beside them.
+    """Draw values as columns from left to right, HEIGHT rows high.
 
-    values: of 0 and more, oldest first; where they are too many for the terminal, the newest.
-    columns: of the terminal.  plain: in ASCII.
+    With the largest value and 0 beside them. values: of 0 and more, oldest first; where they are
+    too many for the terminal, the newest. columns: of the terminal. plain: in ASCII.
     """
     margin = len("{:,}".format(max(values, default=0))) + 4
     shown = values[-max(1, columns - margin) :]
@@ -103,8 +102,9 @@ def over_time(values: Sequence[int], columns: int, plain: bool) -> list[str]:
 
 
 def _cell(eighths: float, some: bool, plain: bool) -> str:
-    """Draw one cell of a column.  eighths: how many of it are filled.  some: it shows a mark
-    however few they are.
+    """Draw one cell of a column.
+
+    eighths: the filled part. some: show a mark however small it is.
     """
     full = min(8, max(round(eighths), int(some)))
     if full <= 0:
@@ -115,10 +115,9 @@ def _cell(eighths: float, some: bool, plain: bool) -> str:
 
 
 def wrapped(name: str, said: str, margin: int, columns: int) -> list[str]:
-    """Break a name and its value into lines of at most `columns` columns, at commas, else at
-    blanks.
+    """Wrap a name and its value at commas, else at blanks.
 
-    margin: column at which the value begins.
+    columns: of a line at most. margin: column at which the value begins.
     """
     room, lines, line = max(columns - margin, 8), [], ""
     parts = [part + "," for part in said.split(", ")[:-1]] + [said.split(", ")[-1]]
@@ -136,7 +135,10 @@ def wrapped(name: str, said: str, margin: int, columns: int) -> list[str]:
 
 
 def lines(value: dict[str, Any], style: screen.Style, plain: bool) -> list[str]:
-    """Return the lines of what `figures.figures` returned.  plain: charts in ASCII."""
+    """Write the figures of `figures.figures`.
+
+    plain: charts in ASCII.
+    """
     if not (value["records"] or value["sessions"] or value["hooks"] or value["spend"]["calls"]):
         return [
             'nothing to count yet%s: `dayleaf learn "…"` keeps the first note'
@@ -148,12 +150,12 @@ def lines(value: dict[str, Any], style: screen.Style, plain: bool) -> list[str]:
 
 
 def spend_lines(value: dict[str, Any]) -> list[str]:
-    """Return the lines of what `figures.spending` returned."""
+    """Write the figures of `figures.spending`."""
     return [*screen.table(_money(value["today"])), *_days(value["days"])]
 
 
 def _pairs(rows: list[list[str]], style: screen.Style) -> list[str]:
-    """Write names and values; a value is broken at its commas where the terminal is narrow."""
+    """Write names and values, wrapped at commas."""
     margin = max(plaintext.width(row[0]) for row in rows) + 4
     return [
         line for name, said in rows for line in wrapped("  " + name, said, margin, style.columns)

@@ -55,11 +55,10 @@ KINDS = tuple(_TEXTS)
 
 
 def edited(call: Call, found: Record) -> Record | None:
-    """Let the person change a record in $VISUAL or $EDITOR and return it as written, or None where
-    nothing was changed.
+    """Let the person edit a record; return it, or None if unchanged.
 
-    Raises UsageError where the editor does not start, StoreError where the file has changed
-    meanwhile.
+    In $VISUAL or $EDITOR. Raises UsageError where the editor does not start, StoreError where the
+    file has changed meanwhile.
     """
     store = call.store()
     before = store.raw(found.name)
@@ -78,10 +77,9 @@ def edited(call: Call, found: Record) -> Record | None:
 
 
 def in_editor(call: Call, path: str) -> bytes | None:
-    """Open a file in $VISUAL or $EDITOR and return what stands in it then, None where the editor
-    said that it failed.
+    """Open a file in $VISUAL or $EDITOR and return its new bytes.
 
-    Raises UsageError where it does not start.
+    None where the editor reports a failure. Raises UsageError where it does not start.
     """
     import shlex
     import subprocess
@@ -104,8 +102,9 @@ def in_editor(call: Call, path: str) -> bytes | None:
 
 
 def template(kind: str, title: str) -> bytes:
-    """Return the file to be filled in.  kind: one of KINDS.  title: one line, or "" to be written
-    there.
+    """Return the file to fill in.
+
+    kind: one of KINDS. title: one line, or "" to be written there.
     """
     line = (
         frontmatter.compose({"title": title}, "").decode("utf-8").split("\n")[1]

@@ -24,8 +24,9 @@ TITLE_COLUMNS = 60
 
 
 class Step(NamedTuple):
-    """An edge as seen from one of its ends: what it is called from there, and the other end, None
-    where it leads nowhere.
+    """An edge seen from one of its ends.
+
+    label: its name from there. to: the other end, None for a dead link.
     """
 
     label: str
@@ -34,11 +35,11 @@ class Step(NamedTuple):
 
 
 class Part(NamedTuple):
-    """A piece of a web that was walked to: nodes in the order of the walk, their edges, and what is
-    below each in the tree.
+    """The part of a web reached by a walk.
 
-    below: (step, whether its end is drawn here and not elsewhere).  beyond: how many edges of a
-    node lead on from the rim.
+    nodes: in the order of the walk. edges: those met. below: children in the tree: (step, whether
+        its end is drawn here and not elsewhere). beyond: number of edges of a node that lead on
+        from the rim.
     """
 
     nodes: tuple[Node, ...]
@@ -48,7 +49,10 @@ class Part(NamedTuple):
 
 
 def steps(web: Web) -> dict[Node, list[Step]]:
-    """Return what each node is linked with, from both ends, in the order of relations, then ids."""
+    """Return each node's links from both ends.
+
+    In the order of relations, then ids.
+    """
     found: dict[Node, list[Step]] = {one: [] for one in web.nodes}
     for edge in web.edges:
         found[edge.source].append(Step(edge.relation, edge, edge.to))
@@ -75,8 +79,9 @@ def steps(web: Web) -> dict[Node, list[Step]]:
 
 
 def walk(web: Web, start: Node, depth: int) -> Part:
-    """Walk from a node along all links, both ways, at most `depth` steps; every edge is met
-    once.
+    """Walk from a node along all links, at most `depth` steps.
+
+    Both ways; every edge is met once.
     """
     every = steps(web)
     far, drawn = {start: 0}, set[Edge]()
@@ -100,8 +105,9 @@ def walk(web: Web, start: Node, depth: int) -> Part:
 
 
 def groups(web: Web) -> list[list[Node]]:
-    """Return the sets of records that links connect, the largest first, in each the most linked
-    first; single ones not.
+    """Return the connected groups of records, the largest first.
+
+    In each the most linked first; single records are left out.
     """
     every, seen = steps(web), set[Node]()
     found = []
@@ -170,8 +176,9 @@ def node_json(node: Node) -> dict[str, Any]:
 
 
 def tree(web: Web, start: Node, depth: int) -> list[str]:
-    """Draw what a record is linked with; a record that stands in the tree already is marked and not
-    entered again.
+    """Draw a record's links as a tree.
+
+    A record already in the tree is marked and not entered again.
     """
     part = walk(web, start, depth)
     lines = [_named(start)]
@@ -209,7 +216,10 @@ def _step(step: Step, new: bool, web: Web, part: Part) -> str:
 
 
 def row(step: Step, web: Web) -> list[str]:
-    """Return a link's cells for a list: the relation as seen from here, the other end, a remark."""
+    """Return a link's cells for a list: relation, other end, remark.
+
+    As seen from here.
+    """
     notes = (
         ["%d more have this name" % len(step.edge.also)]
         if step.edge.also and step.to == step.edge.to
@@ -230,7 +240,7 @@ def _named(node: Node) -> str:
 
 
 def _nowhere(edge: Edge, web: Web) -> str:
-    """Say of a dangling link what it names, and which record may be meant."""
+    """Describe a dangling link and the record that may be meant."""
     target = "'%s'" % clip(one_line(edge.target), TITLE_COLUMNS)
     if edge.away:
         return target + ", which is archived; `dayleaf store restore %s` brings it back" % one_line(
@@ -310,7 +320,7 @@ def _rows(rows: Sequence[Sequence[str]], noun: str) -> list[str]:
 
 
 def dangling(web: Web, edges: Iterable[Edge]) -> list[str]:
-    """Return a line for each link that leads nowhere: whose it is, and what may be meant."""
+    """Return a line for each dangling link, with a suggestion."""
     return [
         "%s %s → %s" % (one_line(edge.source.id), one_line(edge.relation), _nowhere(edge, web))
         for edge in edges
@@ -319,8 +329,9 @@ def dangling(web: Web, edges: Iterable[Edge]) -> list[str]:
 
 
 def mermaid(nodes: Sequence[Node], edges: Sequence[Edge]) -> list[str]:
-    """Draw links as a mermaid flowchart, at most MOST_DRAWN of them; every text is quoted and no id
-    of a record is one of it.
+    """Draw links as a mermaid flowchart, at most MOST_DRAWN.
+
+    Every text is quoted, and no record's id is used as a node's.
     """
     shown = edges[:MOST_DRAWN]
     number: dict[Node, str] = {}
@@ -348,8 +359,9 @@ def mermaid(nodes: Sequence[Node], edges: Sequence[Edge]) -> list[str]:
 
 
 def _quoted(value: str) -> str:
-    """Write text for within quotes: what mermaid or HTML could take for syntax as its entity
-    `#code;`.
+    """Escape text for quotes in mermaid or HTML.
+
+    Characters of their syntax become entities `#code;`.
     """
     return "".join(
         c if c.isalnum() or c in " .,_-·…/:+=@~'!?" else "#%d;" % ord(c) for c in one_line(value)

@@ -17,18 +17,18 @@ _TIMED = ("turns", "taken back")  # sections of a checkpoint whose lines begin w
 
 
 def heading(quote: Quote) -> str:
-    """Return when a turn was, and what was asked; "" of what is no turn."""
+    """Return a turn's local time and request, or ""."""
     return minute(quote.at) + quote.head[16:] if quote.turn else ""
 
 
 def minute(at: str) -> str:
-    """Write the minute of a turn, `2026-01-23T14:03` in UTC, as people read it."""
+    """Write a turn's minute, `2026-01-23T14:03` in UTC, in local time."""
     instant = clock.parse(at)
     return at.replace("T", " ") if instant is None else clock.local(instant)
 
 
 def line(kind: str, said: str, created: float) -> str:
-    """Return a line of a captured session's record, which may begin with a time."""
+    """Return a line of a captured record with a leading time localised."""
     found = _BEGINS.match(said) if kind in DATED else None
     return (
         found[1] + minute("%sT%s" % (clock.day(created), found[2]))[11:] + said[found.end() :]
@@ -38,7 +38,7 @@ def line(kind: str, said: str, created: float) -> str:
 
 
 def body(record: Record, text: str) -> str:
-    """Return a record's text, or a part of it, with the times of its turns as people read them."""
+    """Return a record's text with its turns' times in local time."""
     if record.kind == "conversation":
         return _conversation(text, clock.day(record.created))
     return (
@@ -49,8 +49,9 @@ def body(record: Record, text: str) -> str:
 
 
 def _conversation(text: str, day: str) -> str:
-    """Return the text of a conversation; a heading names the day where it is another than that of
-    the one above.
+    """Return a conversation's text with local times.
+
+    A heading names the day where it differs from the day above.
     """
     # a kept answer has no conversation, and does without capture
     from memory.capture import conversationpage
@@ -68,8 +69,9 @@ def _conversation(text: str, day: str) -> str:
 
 
 def _checkpoint(text: str, created: float) -> str:
-    """Return the text of a checkpoint.  created: an instant of its days, for the zone of its
-    times.
+    """Return a checkpoint's text with local times.
+
+    created: an instant of its days, for the zone of its times.
     """
     lines, timed = text.split("\n"), False
     for number, line in enumerate(lines):

@@ -1,4 +1,4 @@
-"""An import of past sessions: the plan that a person is asked about, and what was found."""
+"""The plan before an import of past sessions, and the discoveries after it."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def planned(found: Plan, dayleaf: str, offset: float, span: str) -> list[str]:
 
 
 def later(many: int, dayleaf: str) -> str:
-    """Return the line about the sessions that are too many for now."""
+    """Return the line about sessions that are too many for now."""
     return "%s can follow at any time: `%s %s`" % (count(many, "older session"), dayleaf, ALL)
 
 
@@ -139,7 +139,7 @@ def left_out(passed: Sequence[backfill.Told]) -> list[str]:
 def found_lines(
     found: Sequence[Discovery], dayleaf: str, offset: float, style: screen.Style
 ) -> list[str]:
-    """Write discoveries, each with its day, its project and the command that shows the whole."""
+    """Write discoveries with day, project and the command for each."""
     if not found:
         return [
             "They hold no decision, repeated failure or standing wish in your words; "
@@ -172,7 +172,7 @@ def _day(at: float, offset: float) -> str:
 
 
 def command(env: dict[str, str]) -> str:
-    """Return dayleaf's command as this terminal finds it: with its path where PATH lacks it."""
+    """Return dayleaf's command, with its path where PATH lacks it."""
     if process.which("dayleaf", env):
         return "dayleaf"
     link, own = env.get("HOME", "") + LINK, checkup.program()

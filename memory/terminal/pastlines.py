@@ -44,12 +44,12 @@ _QUOTED = re.compile(r"""(["'])((?:\\.|(?!\1)[^\\\n]){60})(?:\\.|(?!\1)[^\\\n]){
 
 
 def off(found: list[dict[str, str]], what: str = "pushes") -> list[str]:
-    """Write where pushes, or what else, are off."""
+    """Write where pushes, or another feature, are off."""
     return [one_line("%s: off %s; %s" % (what, one["where"], one["remedy"])) for one in found]
 
 
 def pushed(value: dict[str, Any], now: float) -> list[str]:
-    """Return the lines of `accounts.report`: each start and prompt with the records that it got."""
+    """Write `accounts.report`: each start and prompt with its records."""
     if not value["session"]:
         return ["the model has been given nothing here yet"]
     out = ["session " + value["session"]]
@@ -76,7 +76,7 @@ def pushed(value: dict[str, Any], now: float) -> list[str]:
 
 
 def moments(found: list[dict[str, Any]]) -> list[str]:
-    """Write what `accounts.by_moment` returned, a line for each moment."""
+    """Write `accounts.by_moment`, a line for each moment."""
     lines = []
     for one in found:
         used = "" if one["used"] is None else ", %d used" % one["used"]
@@ -89,7 +89,7 @@ def moments(found: list[dict[str, Any]]) -> list[str]:
 
 
 def _below(event: dict[str, Any]) -> list[str]:
-    """Return what came nearest to the threshold of an event, as score and id."""
+    """Return the scores and ids just below an event's threshold."""
     found = event.get("below")
     return (
         [
@@ -172,7 +172,10 @@ def _real(value: Any) -> float:
 
 
 def loaded(value: dict[str, Any], explain: bool) -> list[str]:
-    """Write what `accounts.load` returned.  explain: every candidate, and the block itself."""
+    """Write `accounts.load`.
+
+    explain: every candidate, and the block itself.
+    """
     out = [
         "strategy %s: %s, %s tokens%s"
         % (
@@ -247,8 +250,9 @@ def loaded(value: dict[str, Any], explain: bool) -> list[str]:
 
 
 def fixed(answer: Answer, limit: int, style: Style, offset: float) -> list[str]:
-    """Write what was done after an error: newest first under the error's line, at most `limit`
-    occurrences.
+    """Write the earlier remedies of an error, newest first.
+
+    Under the error's lines, at most `limit` occurrences.
     """
     if not answer.met:
         near = [line for met in answer.nearest for line in _met(met, style, offset)]
@@ -287,7 +291,10 @@ def fixed(answer: Answer, limit: int, style: Style, offset: float) -> list[str]:
 
 
 def spread(met: Sequence[Met], sizes: Sequence[int], limit: int) -> set[int]:
-    """Choose `limit` occurrences, one of each line in turn, and return their identities."""
+    """Choose `limit` occurrences, one of each line in turn.
+
+    Returns their identities.
+    """
     chosen: list[Met] = []
     starts = [sum(sizes[:i]) for i in range(len(sizes))]
     for row in range(max(sizes, default=0)):
@@ -296,7 +303,10 @@ def spread(met: Sequence[Met], sizes: Sequence[int], limit: int) -> set[int]:
 
 
 def nearest(hits: Sequence[Hit], style: Style) -> list[str]:
-    """Write the records that are nearest to an error, one a line with what they say of it."""
+    """Write the records nearest to an error, one per line.
+
+    Each with its quote.
+    """
     said = [clip(one_line(hit.quotes[0].text) if hit.quotes else "", 100) for hit in hits]
     rows = [
         "  %s  %s: %s" % (hit.id, one_line(hit.title, 50), line) for hit, line in zip(hits, said)
@@ -321,7 +331,7 @@ def _rows(pairs: Iterable[tuple[str, str]]) -> list[str]:
 
 
 def _met(met: Met, style: Style, offset: float) -> list[str]:
-    """Write one occurrence: what failed, what was done, what then worked."""
+    """Write one occurrence: the failure, the attempts, the success."""
     said = met.how == "said"
     what = (
         met.ran
@@ -369,8 +379,9 @@ def _passed(met: Met) -> str:
 
 
 def brief(command: str, most: int = 200) -> str:
-    """Return a command for reading: long quoted texts in it are cut, and what is left at `most`
-    characters.
+    """Return a command for reading.
+
+    Long quoted texts in it are cut, and the whole at `most` characters.
     """
     return one_line(
         _QUOTED.sub(lambda found: found[1] + found[2][:40].rstrip() + "…" + found[1], command), most
@@ -384,7 +395,10 @@ def _several(files: Sequence[str]) -> str:
 def invocations(
     found: Sequence[Shape], tool: str, limit: int, style: Style, now: float
 ) -> list[str]:
-    """Write the invocations of a tool, one a line, and below it what failed before it worked."""
+    """Write the invocations of a tool, one per line.
+
+    Below each the call that failed before.
+    """
     if not found:
         return ["no session here has a call of `%s` that worked" % one_line(tool)]
     out = []
@@ -438,7 +452,10 @@ def _under(label: str, lines: Sequence[str]) -> list[str]:
 
 
 def _asked(ref: str, request: str) -> str:
-    """Return the request of a turn with its number; a checkpoint does not say which one it was."""
+    """Return the request of a turn with its number.
+
+    A checkpoint does not name its turn.
+    """
     return (
         "#%s %s" % (ref.rpartition("#")[2], one_line(request, 160)) if "#" in ref else "during it"
     )
@@ -447,7 +464,7 @@ def _asked(ref: str, request: str) -> str:
 def walls(
     met: Sequence[tuple[Wall, Proposal]], limit: int, style: Style, offset: float
 ) -> list[str]:
-    """Write walls: the line, who met it and how often, what worked, what is proposed."""
+    """Write walls: line, tools, sessions, remedy and proposal."""
     if not met:
         return ["no error here was met by several sessions"]
     out: list[str] = []

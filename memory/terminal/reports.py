@@ -29,7 +29,7 @@ MOST_OF_TEAM = 30  # records of a team that are listed under one heading
 
 
 def state(value: dict[str, Any], style: screen.Style) -> list[str]:
-    """Write what `figures.state` returned."""
+    """Write the state of `figures.state`."""
     runtime = value["runtime"]
     claimed = value["claimed"]
     rows = [
@@ -91,7 +91,7 @@ def state(value: dict[str, Any], style: screen.Style) -> list[str]:
 
 
 def added(tier: Mapping[str, Any]) -> str:
-    """Write how a tier that a person added stands (otherfiles.Added.state)."""
+    """Write the state of an added tier (otherfiles.Added.state)."""
     left = len(tier["skipped"])
     said = tier["fault"] or count(tier["files"], "file") + (", %d left out" % left if left else "")
     return "%s (%s)" % (one_line(tier["folder"]), said)
@@ -106,7 +106,7 @@ def _records(value: dict[str, Any]) -> list[str]:
 
 
 def index(value: dict[str, Any]) -> list[str]:
-    """Write what `figures.state` says of the index."""
+    """Write the index's part of `figures.state`."""
     found = value["index"]
     said = found["state"]
     if said == "stale":
@@ -166,7 +166,7 @@ def index(value: dict[str, Any]) -> list[str]:
 
 
 def verdicts(found: Sequence[Finding], style: screen.Style) -> list[str]:
-    """Write doctor's findings, one a line, and a last line that sums them up."""
+    """Write doctor's findings, one per line, and a summary."""
     out = []
     wide = max([8, *(len(check.about) for check in found)])
     for check in found:
@@ -183,10 +183,9 @@ def verdicts(found: Sequence[Finding], style: screen.Style) -> list[str]:
 
 
 def faults(found: Sequence[Finding], looked: int, here: str) -> list[str]:
-    """Write check's findings, one a line, `path:line: what; remedy`, and a last line that sums them
-    up.
+    """Write check's findings, one per line, and a summary.
 
-    looked: how many files were.  here: the directory that paths are told relative to.
+    `path:line: what; remedy`. looked: number of files. here: directory for relative paths.
     """
     out = [
         one_line(
@@ -204,7 +203,7 @@ def faults(found: Sequence[Finding], looked: int, here: str) -> list[str]:
 
 
 def _last_audit(found: Mapping[str, Any]) -> str:
-    """Write what `inspection.last` returned."""
+    """Write `inspection.last`."""
     if not found:
         return (
             "never; `dayleaf store audit` looks for secrets, stale and unused records, "
@@ -215,9 +214,9 @@ def _last_audit(found: Mapping[str, Any]) -> str:
 
 
 def audited(found: Audited, sections: Sequence[str], here: str, style: screen.Style) -> list[str]:
-    """Write audit's findings by section, the first of each where several are asked for.
+    """Write audit's findings by section.
 
-    here: the directory that paths are told relative to.
+    The first of each where several sections are asked for. here: directory for relative paths.
     """
     out: list[str] = []
     for section, heading in SECTIONS.items():
@@ -266,7 +265,7 @@ def _summary(counts: Mapping[str, int]) -> str:
 
 
 def account(digest: Digest) -> list[list[str]]:
-    """Return the steps that made a digest, as rows of (step, what came of it)."""
+    """Return the steps of a digest as rows of (step, outcome)."""
     found = digest.checked
     return [
         *([step.provider, step.outcome] for step in digest.steps),
@@ -277,7 +276,10 @@ def account(digest: Digest) -> list[list[str]]:
 
 
 def measured(results: Sequence[dict[str, Any]], style: screen.Style, misses: bool) -> list[str]:
-    """Write what eval measured, file by file.  misses: name what was expected and not found."""
+    """Write the measurements of eval, file by file.
+
+    misses: name the expected records that were not found.
+    """
     return [
         line
         for at, one in enumerate(results)
@@ -315,8 +317,9 @@ def _measured(one: dict[str, Any], style: screen.Style, misses: bool) -> list[st
 
 
 def _rankers(rankers: dict[str, dict[str, float]], main: str) -> list[str]:
-    """Write a row a ranker; the best of each column bears a star, and the one that recall uses is
-    named.
+    """Write one row per ranker, the best of each column starred.
+
+    The ranker that recall uses is named.
     """
     from memory.health.goldens import MEASURES
 
@@ -336,7 +339,7 @@ def _rankers(rankers: dict[str, dict[str, float]], main: str) -> list[str]:
 
 
 def _history(one: dict[str, Any]) -> list[str]:
-    """Say what has changed since the last run."""
+    """Write the changes since the last run."""
     from memory.health.goldens import MEASURES
 
     if not one["since"]:
@@ -387,8 +390,9 @@ def _misses(one: dict[str, Any]) -> list[str]:
 def team(
     found: Status, titles: dict[str, tuple[str, str]], skipped: Sequence[Skipped]
 ) -> list[str]:
-    """Write how the records of a team stand.  titles: (id, title) of those that can be read, by
-    name.  skipped: the others.
+    """Write the state of a team's records.
+
+    titles: (id, title) of the readable ones, by name. skipped: the others.
     """
     lines = ["%s: %s" % (one_line(path), what) for path, what in found.conflicts]
     lines += ["%s: %s; %s" % (one.name, one.reason, one.remedy) for one in skipped]
@@ -437,8 +441,9 @@ def team(
 
 
 def _sheet(heading: str, rows: list[str]) -> list[str]:
-    """Write a heading with its number of rows, and the first of these; nothing where there are
-    none.
+    """Write a heading with its number of rows, and the first ones.
+
+    [] for no rows.
     """
     more = (
         ["  … and %d more; --json lists all" % (len(rows) - MOST_OF_TEAM)]

@@ -45,11 +45,10 @@ NOTHING = "nothing found"  # recall's own note, which the first line says alread
 def hits(
     found: Found, words: str, key: str, style: Style, explain: bool = False, grouped: bool = False
 ) -> list[str]:
-    """Return the lines of a recall: hits in their order, what did not fit, notes, where a
-    contribution is missing.
+    """Write a recall: hits, what did not fit, notes and gaps.
 
-    words: the query.  key: the workspace that was asked in.  explain: print the parts of every
-    score.  grouped: put hits of one kind together under its name.
+    words: the query. key: the workspace that was asked in. explain: print the parts of every score.
+        grouped: put hits of one kind together under its name.
     """
     every = [*found.hits, *found.linked]
     rows = [_cells(hit, key, bool(words)) for hit in every]
@@ -86,7 +85,10 @@ def _written(
     style: Style,
     context: Sequence[Tag] | None,
 ) -> list[str]:
-    """Return the lines of one hit.  row: its cells.  context: as for `_beneath`."""
+    """Write one hit.
+
+    row: its cells. context: as for `_beneath`.
+    """
     more = " +" + count(len(hit.others), "checkpoint") if hit.others else ""
     row[3] = style.fit(row[3], widths[3] - len(more)) + more
     padded = [pad(cell, widths[i], i in (1, 4, 7)) for i, cell in enumerate(row)]
@@ -101,8 +103,9 @@ def _written(
 
 
 def _cells(hit: Hit, key: str, asked: bool) -> list[str]:
-    """Write what stands on a hit's line.  asked: there was a query, so that its score says
-    something.
+    """Return the cells of a hit's line.
+
+    asked: whether there was a query, without which a score says nothing.
     """
     title = one_line(hit.title) + (
         " § " + one_line(hit.section) if hit.section and not hit.turn else ""
@@ -127,8 +130,7 @@ def _cells(hit: Hit, key: str, asked: bool) -> list[str]:
 
 
 def _beneath(hit: Hit, words: str, columns: int, context: Sequence[Tag] | None) -> list[str]:
-    """Return a hit's further lines: what it is, what it says about the query, why it was found, the
-    parts of its score.
+    """Return a hit's further lines: facts, quotes, reasons and score.
 
     context: the context tags that counted, None where nothing is to be explained.
     """
@@ -143,7 +145,7 @@ def _beneath(hit: Hit, words: str, columns: int, context: Sequence[Tag] | None) 
 
 
 def about(hit: Hit) -> list[str]:
-    """Return what else one has to know of a rule, a learning or a resource."""
+    """Return the extra facts of a rule, a learning or a resource."""
     if hit.kind == "rule":
         scope = ["in: " + one_line(", ".join(hit.scope))] if hit.scope else []
         return ["because: " + one_line(hit.rationale)] * bool(hit.rationale) + scope
@@ -163,9 +165,7 @@ def about(hit: Hit) -> list[str]:
 
 
 def quoted(quote: Quote, columns: int, hit: Hit) -> list[str]:
-    """Return the lines of a quote, broken at some columns, with the command that prints its
-    turn.
-    """
+    """Write a quote, wrapped, with the command for its turn."""
     head = ["%s  `%s`" % (localtimes.heading(quote), turn_command(quote))] if quote.turn else []
     head = head or ["`dayleaf show %s`" % one_line(quote.id)] * (quote.id != hit.id)
     out: list[str] = []
@@ -177,29 +177,29 @@ def quoted(quote: Quote, columns: int, hit: Hit) -> list[str]:
 
 
 def turn_command(quote: Quote) -> str:
-    """Return what prints the turn of a quote."""
+    """Return the command that prints a quote's turn."""
     return "dayleaf show %s#%d" % (one_line(quote.id), quote.turn)
 
 
 def _run_command(hit: Hit) -> str:
-    """Return what a person types to run a script."""
+    """Return the command that runs a script."""
     return "dayleaf resource run %s" % one_line(hit.id)
 
 
 def context_line(tags: Iterable[Tag]) -> str:
-    """Return context tags with their weights and origins: `python 1 (pyproject.toml)`."""
+    """Write context tags with weights and origins: `python 1 (pyproject.toml)`."""
     return ", ".join(
         "%s %g (%s)" % (one_line(tag.name), tag.weight, one_line(tag.origin)) for tag in tags
     )
 
 
 def _freshness(hit: Hit) -> str:
-    """Return FRESH or STALE; a record that names no file says nothing about it."""
+    """Return FRESH or STALE, "" for a record without files."""
     return "" if hit.freshness == "UNKNOWN" else hit.freshness
 
 
 def _gone(hit: Hit) -> list[str]:
-    """Name the files, symbols and commits of a hit that are gone."""
+    """Name the missing files, symbols and commits of a hit."""
     reasons = [one_line(claim.reason) for claim in hit.gone[:GONE]]
     return (
         [
@@ -212,7 +212,7 @@ def _gone(hit: Hit) -> list[str]:
 
 
 def _explained(hit: Hit, tags: Iterable[Tag]) -> list[str]:
-    """Write the parts of a hit's score in their order, and which context tags it carries."""
+    """Write the parts of a hit's score and its context tags."""
     held = set(map(context.label, hit.labels))
     met = [one_line(tag.name) for tag in tags if context.label(tag.name) in held]
     parts = [
@@ -244,13 +244,13 @@ def _footer(found: Found, words: str, style: Style, some: bool) -> list[str]:
 
 
 def plan_line(found: Found) -> list[str]:
-    """Return the line that names the active plan where it is no hit."""
+    """Return the active plan's line, if not among the hits."""
     plan = found.plan
     return ["the active plan: %s (%s)" % (one_line(plan.title), one_line(plan.id))] if plan else []
 
 
 def left_out(found: Found) -> list[str]:
-    """Return the line that says what did not fit, if anything."""
+    """Return a line with the number of hits left out, if any."""
     rest = found.left_out
     return (
         [
@@ -263,8 +263,9 @@ def left_out(found: Found) -> list[str]:
 
 
 def contributions(found: Found) -> list[str]:
-    """Return the line that says what a memory could do better with: words of the query that no
-    record knows.
+    """Return a line that asks for missing knowledge.
+
+    Words of the query that no record knows, or weak matches only.
     """
     words = ", ".join("`%s`" % one_line(str(gap)) for gap in found.known_gaps[:5])
     about = "nothing about " + words if words else "only weak matches" if found.weak else ""
@@ -272,8 +273,9 @@ def contributions(found: Found) -> list[str]:
 
 
 def for_model(found: Found, words: str, units: int = MODEL_UNITS) -> str:
-    """Return a recall as a fenced block for the model, in at most `units` UTF-16 units: hits with
-    as much body as fits.
+    """Write a recall as a fenced block for the model.
+
+    At most `units` UTF-16 units: hits with as much body as fits.
     """
     notes = [
         fence.clean(line)
@@ -316,7 +318,7 @@ _STANDINGS = {
 
 
 def _for_model(hit: Hit, units: int) -> str:
-    """Write one hit for the model; a rule or script that nobody approved says so."""
+    """Write one hit for the model, marked if not approved."""
     origin = {
         "shared": ", shared through this repository",
         "global": ", global",

@@ -40,16 +40,18 @@ NARROWEST = 20  # columns that a title keeps
 
 
 def pad(value: str, columns: int, right: bool = False) -> str:
-    """Fill text with spaces to a number of columns, on its left side where it is to stand to the
-    right.
+    """Pad text with spaces to a number of columns.
+
+    right: pad on the left side.
     """
     space = " " * max(0, columns - width(value))
     return space + value if right else value + space
 
 
 def folded(line: str, columns: int, indent: int) -> list[str]:
-    """Cut a line at blanks and behind `|` into lines of at most `columns` columns, those after the
-    first indented.
+    """Fold a line at blanks and `|` to some columns.
+
+    Later lines are indented.
     """
     lines = [""]
     for piece in re.findall(r"[^ |]+[ |]*|[ |]+", line):
@@ -69,9 +71,9 @@ def table(
 ) -> list[str]:
     """Align the columns of rows.
 
-    right: numbers of the columns that stand to the right.  style: of the terminal, which the column
-    `give` is cut for where the rows are wider.  kinds: of the records whose ids stand in the first
-    column, for its colour.
+    right: numbers of the right-aligned columns. style: of the terminal; the column `give` is cut
+        where the rows are wider. kinds: of the records whose ids are in the first column, for its
+        colour.
     """
     if not rows:
         return []
@@ -89,24 +91,23 @@ def table(
 
 
 def bar(done: float, of: float) -> str:
-    """Return a bar of 20 cells with the share that is done, 0 to 100 %."""
+    """Return a progress bar of 20 cells, 0 to 100 %."""
     share = min(max(done / of, 0.0), 1.0) if of > 0 else 1.0
     full = int(20 * share)
     return "%s%s %3d %%" % ("█" * full, "░" * (20 - full), 100 * share)
 
 
 class Style:
-    """How to write to one terminal: its columns, whether colours are welcome, and whether what is
-    too wide is cut.
+    """The style of one terminal: columns, colours, and cutting.
 
-    A pipe or a file cuts nothing; `columns` is then where text is broken.
+    A pipe or a file cuts nothing; `columns` is then where text is wrapped.
     """
 
     def __init__(self, columns: int = 100, colour: bool = False, cut: bool = True):
         self.columns, self.colour, self.cut = columns, colour, cut
 
     def fit(self, value: str, columns: int) -> str:
-        """Cut one line to some columns where things are cut."""
+        """Cut a line to some columns, if this style cuts."""
         return clip(value, columns) if self.cut else value
 
     def _code(self, code: str, value: str) -> str:
@@ -121,12 +122,13 @@ class Style:
         return self._code("2", value)
 
     def kind(self, kind: str, value: str) -> str:
-        """Colour what belongs to a record by its kind."""
+        """Colour a record's text by its kind."""
         return self._code(COLOURS.get(kind, ""), value) if kind in COLOURS else value
 
     def verdict(self, value: str) -> str:
-        """Colour a verdict by what it says: green for OK and FRESH, yellow for WARN and STALE, red
-        for FAIL.
+        """Colour a verdict: green, yellow or red.
+
+        Green for OK and FRESH, yellow for WARN and STALE, red for FAIL.
         """
         word = value.strip()
         code = {"OK": "32", "FRESH": "32", "WARN": "33", "STALE": "33", "FAIL": "31"}.get(word, "")
@@ -134,7 +136,10 @@ class Style:
 
 
 class Spinner:
-    """Says on stderr what takes more than a second, where someone watches; otherwise nothing."""
+    """Shows a long step on stderr, on a terminal.
+
+    After a second.
+    """
 
     DELAY, FRAMES = 1.0, "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 
@@ -171,8 +176,9 @@ class Spinner:
 
 
 def claims(found: Sequence[Claim]) -> list[tuple[str, str]]:
-    """Return the claims of a record as (name, value) pairs for `record`: what stands, what is gone,
-    what cannot be said.
+    """Return a record's claims as (name, value) pairs for `record`.
+
+    Those that stand, are gone, or were not checked.
     """
     pairs = [("stands", True), ("gone", False), ("not checked", None)]
     return [
@@ -185,7 +191,7 @@ def claims(found: Sequence[Claim]) -> list[tuple[str, str]]:
 
 
 def source_line(shown: Record) -> str:
-    """Say who wrote a record; what a repository's file says of itself is told as its claim."""
+    """Write a record's author; a repository's file only claims one."""
     said = "%s, %s confidence" % (shown.source, shown.confidence)
     claimed = ", as this repository's file says" if shown.tier == layout.SHARED else ""
     return said + ("" if shown.accepted else ", a candidate") + claimed
@@ -194,7 +200,7 @@ def source_line(shown: Record) -> str:
 def record(
     shown: Record, now: float, style: Style, facts: Iterable[tuple[str, str]] = ()
 ) -> list[str]:
-    """Return the lines above a record's body: title, then what it says of itself.
+    """Write the lines above a record's body: title and head.
 
     facts: more (name, value) pairs.
     """
@@ -219,10 +225,10 @@ def record(
 
 
 def entry(at: str, who: str, said: str, offset: float, most: int) -> list[str]:
-    """Write one entry of a transcript: its time, who, and its text below one another.
+    """Write a transcript's entry: time, author and text.
 
-    at: ISO 8601.  offset: seconds that local time is ahead of UTC.  most: lines of the text, 0 for
-    all.
+    at: ISO 8601. offset: seconds that local time is ahead of UTC. most: lines of the text, 0 for
+        all.
     """
     instant = clock.parse(at)
     head = "%s  %s  " % (
@@ -236,8 +242,9 @@ def entry(at: str, who: str, said: str, offset: float, most: int) -> list[str]:
 
 
 def difference(before: bytes, after: bytes) -> list[str]:
-    """Return the unified diff of an approved content and what it is now, whatever hides in them
-    made visible.
+    """Return the unified diff of an approved and a present content.
+
+    Hidden characters in them are made visible.
     """
     import difflib
 
@@ -248,8 +255,9 @@ def difference(before: bytes, after: bytes) -> list[str]:
 
 
 def broken(value: str, columns: int, most: int) -> list[str]:
-    """Break a text at its blanks into at most `most` lines; the last one is cut where it is too
-    long.
+    """Wrap a text at blanks into at most `most` lines.
+
+    The last one is cut where it is too long.
     """
     out = [""]
     for word in value.split(" "):
@@ -262,8 +270,9 @@ def broken(value: str, columns: int, most: int) -> list[str]:
 
 
 class Printer:
-    """Prints what a script says, line by line, without what a terminal would obey, and at most
-    OUTPUT bytes of it.
+    """Prints a script's output line by line, made safe.
+
+    Without control sequences, and at most OUTPUT bytes of it.
     """
 
     def __init__(self, out: TextIO, err: TextIO):
@@ -281,7 +290,10 @@ class Printer:
         self.end()
 
     def tell(self, number: int, data: bytes) -> None:
-        """Take what came.  number: 1 for stdout, 2 for stderr."""
+        """Take a piece of output.
+
+        number: 1 for stdout, 2 for stderr.
+        """
         kept = data[: self.left]
         self.left -= len(kept)
         self.dropped += len(data) - len(kept)
@@ -291,7 +303,10 @@ class Printer:
         self._print(number, held[:at])
 
     def end(self) -> None:
-        """Print the rest of the buffer, and say how much was left out."""
+        """Print the rest of the buffer.
+
+        And the number of bytes left out.
+        """
         for number, decoder in self._decoders.items():
             self._print(number, self._held[number] + decoder.decode(b"", True))
             self._held[number] = ""
@@ -314,10 +329,10 @@ class Printer:
 
 
 def paged(said: str, env: dict[str, str]) -> bool:
-    """Show a text in the person's pager where it has more lines than the terminal; False where it
-    is still to be printed.
+    """Show a long text in the person's pager.
 
-    `DAYLEAF_PAGER`, else `PAGER`, else `less`; an empty one means none.
+    Returns False where it is still to be printed. `DAYLEAF_PAGER`, else `PAGER`, else `less`; an
+    empty one means none.
     """
     rows = _rows()
     if not rows or said.count("\n") + 2 <= rows or env.get("TERM", "dumb") == "dumb":
@@ -343,7 +358,7 @@ def paged(said: str, env: dict[str, str]) -> bool:
 
 
 def _rows() -> int:
-    """Return the lines of the terminal behind stdout, 0 where it has none."""
+    """Return the lines of stdout's terminal, 0 without one."""
     try:
         return os.get_terminal_size(sys.__stdout__.fileno() if sys.__stdout__ else 1).lines
     except (OSError, ValueError):

@@ -37,7 +37,7 @@ _WEEKDAYS = ("Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed")  # 1970-01-01 was 
 
 
 def lines(told: Told, style: screen.Style, markdown: bool = False) -> list[str]:
-    """Write a standup: a line that sums up, then each workspace by day and branch.
+    """Write a standup: a summary, then each workspace by day and branch.
 
     markdown: for pasting, a line for each entry however long.
     """
@@ -68,7 +68,10 @@ def lines(told: Told, style: screen.Style, markdown: bool = False) -> list[str]:
 
 
 def _span(told: Told) -> str:
-    """Write which time a standup is about; a period that ends with a day names that day."""
+    """Write the period of a standup.
+
+    A period that ends with a day names that day.
+    """
     since = clock.iso(told.since + told.offset)[:16].replace("T", " ").removesuffix(" 00:00")
     if told.until is None:
         return "since " + since
@@ -78,9 +81,9 @@ def _span(told: Told) -> str:
 
 
 def _worked(space: Space, room: int, style: screen.Style, markdown: bool) -> list[str]:
-    """Write what was done in a workspace, by day where these are few, else by branch.
+    """Write the work of a workspace by day, or by branch.
 
-    room: lines at most.
+    By branch where there are many days. room: lines at most.
     """
     days = {work.day for work in space.work}
     if not days or len(days) > DAYS:
@@ -111,9 +114,10 @@ def _summed(told: Told, since: str) -> str:
 def _page(
     strands: Sequence[Strand], room: int, style: screen.Style, markdown: bool, dated: bool
 ) -> list[str]:
-    """Write strands in at most `room` lines: less of each, then the first ones alone.
+    """Write strands in at most `room` lines.
 
-    The others are named in the last line, and so are those of which nothing is told.
+    With less of each, then the first ones alone. The others are named in the last line, and so are
+    those with nothing to tell.
     """
     told = [strand for strand in strands if strand.came or strand.open]
     pages: list[list[str]] = []
@@ -129,7 +133,7 @@ def _page(
 
 
 def _named(strands: Sequence[Strand], style: screen.Style, markdown: bool) -> list[str]:
-    """Write strands in one line, by their names; none for no strands."""
+    """Write the names of strands on one line, none for no strands."""
     if not strands:
         return []
     names = dict.fromkeys(one_line(one.branch or one.title, NAME) for one in strands)
@@ -141,9 +145,9 @@ def _named(strands: Sequence[Strand], style: screen.Style, markdown: bool) -> li
 def _strand(
     strand: Strand, level: tuple[int, int, int], style: screen.Style, markdown: bool, dated: bool
 ) -> list[str]:
-    """Write what came out of a strand and what is open there.
+    """Write the results and open points of a strand.
 
-    level: see _LEVELS.  dated: with its days.
+    level: see _LEVELS. dated: with its days.
     """
     most, still, rows = level
     name = at_word(one_line(strand.branch), NAME)
@@ -237,12 +241,12 @@ WALL_DAYS, MOST_WALLS = 14, 3  # days whose walls count, and how many are shown
 
 
 class Glance(NamedTuple):
-    """What a person wants to see first: where the work stands, and what waits for them.
+    """The state of the work and the open decisions, at a glance.
 
-    branch: the one that is checked out, or "".  sessions: their newest checkpoint, else their
-    conversation, with its outcome.  handoff, plan: records, None where there is none.  waiting:
-    records that wait for a decision.  walls: (telling line, sessions that met it) as `friction
-    --since 14d` counts them, those of most sessions first.
+    branch: the one that is checked out, or "". sessions: their newest checkpoint, else their
+        conversation, with its outcome. handoff, plan: records, or None. waiting: number of records
+        that wait for a decision. walls: (telling line, sessions that met it) as `friction --since
+        14d` counts them, those of most sessions first.
     """
 
     workspace: str
@@ -255,8 +259,9 @@ class Glance(NamedTuple):
 
 
 def glance(place: Place, settings: Config, now: float, offset: float) -> Glance:
-    """Gather what `dayleaf` shows without words.  now: seconds since the epoch.  offset: seconds
-    that local time is ahead.
+    """Gather the data of the overview, `dayleaf` without words.
+
+    now: seconds since the epoch. offset: seconds that local time is ahead.
     """
     wanted = (("checkpoint", LOOKED_AT), ("plan", LOOKED_AT), ("conversation", LATEST))
     with search.Searcher(place, settings) as searcher:
@@ -340,9 +345,7 @@ _NOTHING = (
 
 
 def glanced(seen: Glance, now: float, style: screen.Style) -> list[str]:
-    """Write what `dayleaf` shows without words: where the work stands, what waits, what several
-    sessions ran into.
-    """
+    """Write the overview, `dayleaf` without words."""
     out = [
         style.bold(one_line(seen.workspace))
         + (", on " + one_line(seen.branch) if seen.branch else "")
@@ -393,7 +396,7 @@ def _steps(found: Record) -> str:
 
 
 def _latest(seen: Glance, now: float, style: screen.Style) -> list[str]:
-    """Write the last sessions, each with its branch and the opening of its outcome."""
+    """Write the last sessions with branch and outcome."""
     most = max(_BRANCH, style.columns // 4)
     branches = [
         style.fit(one_line(str(record.meta.get("branch") or "")), most)

@@ -21,7 +21,7 @@ def test_a_record_is_shared_and_taken_back(ok, run, place, project):
         "shared l-x  Alpha" in said
         and "others cannot follow its link" in said
         and "git add .dayleaf" in said
-        and "dayleaf check --staged" in said
+        and "dayleaf store check --staged" in said
     )
     assert (
         Path(project, ".dayleaf/learnings/x.md").exists()

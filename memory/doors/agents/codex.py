@@ -34,12 +34,12 @@ _PATCHED = re.compile(r"^\*\*\* (Add|Update|Delete) File: (.+)(?:\n\*\*\* Move t
 
 
 class Codex:
-    """Reads Codex CLI's rollouts."""
+    """A reader of Codex CLI's rollouts."""
 
     name = "codex"
 
     def paths(self, env: dict[str, str]) -> Iterator[str]:
-        """Yield the rollouts in the order of their names, which begin with the time."""
+        """Yield the rollouts by name, oldest first."""
         home = env.get("CODEX_HOME") or (env["HOME"] + "/.codex" if env.get("HOME") else "")
         for folder, folders, names in os.walk(home + "/sessions") if home else ():
             folders.sort()
@@ -50,7 +50,7 @@ class Codex:
             )
 
     def spoken(self, path: str, data: bytes, env: dict[str, str]) -> Spoken | None:
-        """Return what a rollout says."""
+        """Return the session in a rollout."""
         lines = [line for line in map(_line, data.split(b"\n")) if line]
         meta = next((_payload(line) for line in lines if line.get("type") == "session_meta"), {})
         id, cwd = meta.get("id") or meta.get("session_id"), meta.get("cwd")
@@ -158,8 +158,9 @@ def _called(made: Maker, call: str, name: str, given: dict[str, Any]) -> None:
 
 
 def _patched(made: Maker, call: str, patch: str) -> None:
-    """Tell a patch as one edit a file: that of a moved one where it then lies, and where it lay as
-    removed.
+    """Add a patch as one edit for each file.
+
+    A moved file counts as edited in its new place and removed from its old.
     """
     told: list[tuple[str, str]] = []
     for what, path, moved in _PATCHED.findall(patch):
@@ -176,7 +177,7 @@ def _patched(made: Maker, call: str, patch: str) -> None:
 
 
 def _open(made: Maker, call: str) -> list[dict[str, Any]]:
-    """Return the uses that a call was told as, from the rows behind."""
+    """Return the tool uses recorded for a call."""
     found = []
     for row in reversed(made.rows[-256:]):
         block = row["message"]["content"][0] if isinstance(row["message"]["content"], list) else {}
@@ -186,7 +187,7 @@ def _open(made: Maker, call: str) -> list[dict[str, Any]]:
 
 
 def _output(said: object) -> tuple[str, int | None]:
-    """Return what a call printed and its exit status, None where nothing tells."""
+    """Return (output, exit status or None) of a call."""
     text = text_of(said)
     held = _line(text.encode("utf-8", "replace")) if text.startswith("{") else {}
     if isinstance(held.get("output"), str):

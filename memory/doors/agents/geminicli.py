@@ -40,8 +40,9 @@ _TOOLS = {
 
 
 class GeminiCli:
-    """Reads Gemini CLI's chats.  known: directories in which chats may have been started, for those
-    that hold only a hash.
+    """A reader of Gemini CLI's chats.
+
+    known: directories in which chats may have been started, for chats that hold only a hash.
     """
 
     name = "gemini"
@@ -50,8 +51,9 @@ class GeminiCli:
         self._known = {_hash(directory): directory for directory in known}
 
     def paths(self, env: dict[str, str]) -> Iterator[str]:
-        """Yield the chats; of one session's two files the replayable one comes last, and so
-        counts.
+        """Yield the chats.
+
+        Of a session's two files the replayable file comes last, and so counts.
         """
         root = _home(env) + "/tmp"
         for project in _listed(root):
@@ -63,7 +65,7 @@ class GeminiCli:
             )
 
     def spoken(self, path: str, data: bytes, env: dict[str, str]) -> Spoken | None:
-        """Return what a chat says."""
+        """Return the session in a chat."""
         session = _replayed(data) if path.endswith(".jsonl") else _object(data)
         id, messages = session.get("sessionId"), session.get("messages")
         if (
@@ -102,7 +104,7 @@ def _object(data: bytes) -> dict[str, Any]:
 
 
 def _replayed(data: bytes) -> dict[str, Any]:
-    """Return the session that the lines of a chat lead to."""
+    """Return the session resulting from the lines of a chat."""
     session: dict[str, Any] = {}
     messages: list[Any] = []
     for line in map(_object, data.split(b"\n")):
@@ -137,8 +139,9 @@ def _hash(directory: str) -> str:
 
 
 def _directory(path: str, hashed: str, env: dict[str, str], hashes: dict[str, str]) -> str:
-    """Return the directory that a chat was started in, "" where nothing tells.  hashes: directories
-    that may be it.
+    """Return the directory in which a chat was started, or "".
+
+    hashes: candidate directories by hash.
     """
     project = path.rpartition("/chats/")[0]
     said = _text(project + "/.project_root").strip()

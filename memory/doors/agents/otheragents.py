@@ -22,8 +22,9 @@ REFUSED = "The user doesn't want to proceed with this tool use."  # as the host 
 
 
 class Spoken(NamedTuple):
-    """A session as its agent's file tells it: its id, the directory it was started in, its rows in
-    the host's shape.
+    """The content of another agent's session file.
+
+    directory: where the session was started.  rows: in the host's shape.
     """
 
     id: str
@@ -32,26 +33,27 @@ class Spoken(NamedTuple):
 
 
 class Agent(Protocol):
-    """A reader of another agent's sessions; codex.py and geminicli.py hold the two that there
-    are.
+    """A reader of another agent's sessions.
+
+    codex.py and geminicli.py hold the two existing readers.
     """
 
     @property
     def name(self) -> str:
-        """Its word on the command line."""
+        """The agent's name on the command line."""
         ...
 
     def paths(self, env: dict[str, str]) -> Iterator[str]:
-        """Yield the files of its sessions."""
+        """Yield the files of the agent's sessions."""
         ...
 
     def spoken(self, path: str, data: bytes, env: dict[str, str]) -> Spoken | None:
-        """Return what a file says; None where it is no session."""
+        """Return the session in a file, or None."""
         ...
 
 
 class Reading:
-    """The entries of rows from one of them on."""
+    """The entries of rows, starting from a given row."""
 
     def __init__(self, rows: list[dict[str, Any]], offset: int, limit: int):
         self._rows = rows[offset : offset + limit]
@@ -61,18 +63,19 @@ class Reading:
         return (entry for row in self._rows for entry in entries(row))
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: no file is open."""
 
 
 class Rows:
-    """A session that was read whole; its offsets count rows."""
+    """A session read whole; its offsets count rows."""
 
     def __init__(self, rows: list[dict[str, Any]]):
         self.rows = rows
 
     def read(self, path: str, offset: int = 0, limit: int = MOST, ended: bool = False) -> Reading:
-        """Open it for one pass from a row on; past its end (the agent took rows back) from the
-        start.
+        """Open the session for one pass from a row on.
+
+        From the start where the row is past the end: the agent took rows back.
         """
         return Reading(self.rows, offset if 0 <= offset <= len(self.rows) else 0, limit)
 
@@ -90,12 +93,15 @@ class Rows:
         return next((str(row["timestamp"]) for row in self.rows), "")
 
     def agents(self, path: str, env: dict[str, str]) -> list[str]:
-        """Subagents of other agents are not told apart."""
+        """Return no subagents: other agents do not distinguish them."""
         return []
 
 
 class Found(NamedTuple):
-    """A file of another agent's: what it says, or why it is passed over."""
+    """A file of another agent, with its session or a reason.
+
+    why: the reason for passing the file over.
+    """
 
     path: str
     spoken: Spoken | None
@@ -105,8 +111,9 @@ class Found(NamedTuple):
 
 
 def found(agent: Agent, env: dict[str, str]) -> Iterator[Found]:
-    """Yield an agent's sessions; of two files of one session the later named, which a newer version
-    wrote.
+    """Yield an agent's sessions.
+
+    Of a session's two files the later named, which a newer version wrote.
     """
     told: dict[str, Found] = {}
     for path in agent.paths(env):
@@ -142,7 +149,10 @@ def _read(agent: Agent, path: str, env: dict[str, str]) -> Found:
 
 
 class Maker:
-    """Makes the rows of one session: `at`, `cwd` and `branch` hold for those that follow."""
+    """Makes the rows of one session.
+
+    at, cwd, branch: hold for the rows that follow.
+    """
 
     def __init__(self, session: str, cwd: str = ""):
         self.session, self.cwd, self.branch, self.at = session, cwd, "", ""
@@ -169,15 +179,15 @@ class Maker:
         )
 
     def asked(self, text: str) -> None:
-        """The user said something."""
+        """Add a message of the user."""
         self._row("user", text, text, promptSource="typed", origin={"kind": "human"})
 
     def answered(self, text: str) -> None:
-        """The model said something."""
+        """Add a message of the model."""
         self._row("assistant", text, [{"type": "text", "text": text}])
 
     def used(self, call: str, tool: str, given: dict[str, Any]) -> None:
-        """The model called a tool of the host's name and arguments."""
+        """Add a tool call, with the host's name and arguments."""
         self._row(
             "assistant", call, [{"type": "tool_use", "id": call, "name": tool, "input": given}]
         )
@@ -185,8 +195,9 @@ class Maker:
     def returned(
         self, call: str, text: str, failed: bool = False, data: Any = None, refused: bool = False
     ) -> None:
-        """A call came back.  data: the host's structured result.  refused: the user would not have
-        it.
+        """Add the result of a tool call.
+
+        data: the host's structured result.  refused: the user would not have it.
         """
         denial = {"toolDenialKind": "user-rejected"} if refused else {}
         said = REFUSED if refused else text
@@ -206,14 +217,18 @@ class Maker:
         )
 
     def ran(self, call: str, output: str, status: int | None) -> None:
-        """A command ended.  status: None where nothing tells."""
+        """Add the result of a command.
+
+        status: its exit status, None where unknown.
+        """
         failed = bool(status)
         self.returned(call, ("Exit code %d\n" % (status or 0) if failed else "") + output, failed)
 
 
 def instant(said: object) -> str:
-    """Return a time (RFC 3339, or seconds or milliseconds since the epoch) as the host writes it,
-    "" for none.
+    """Return a time as the host writes it, "" for none.
+
+    said: RFC 3339, or seconds or milliseconds since the epoch.
     """
     if isinstance(said, bool):
         return ""
@@ -224,7 +239,10 @@ def instant(said: object) -> str:
 
 
 def text_of(content: object) -> str:
-    """Return the text of a message: one text, or parts with `text`."""
+    """Return the text of a message.
+
+    said: one text, or parts with `text`.
+    """
     if isinstance(content, list):
         said = [
             part if isinstance(part, str) else part.get("text") if isinstance(part, dict) else ""

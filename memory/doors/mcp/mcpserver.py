@@ -40,7 +40,7 @@ class Arg(NamedTuple):
     """An argument of a tool.
 
     type: `text`, `whole` (a number above 0), `texts`, `weights` (an object tag -> number or null,
-    read as text), or words of which it is one, with `|` between them.  says: for the model.
+        read as text), or alternatives separated by `|`. says: for the model.
     """
 
     name: str
@@ -50,7 +50,10 @@ class Arg(NamedTuple):
 
 
 class Tool(NamedTuple):
-    """A tool: what it says of itself, its arguments, what it runs, whether it only reads."""
+    """A tool for the model.
+
+    says: its description. run: its function. reads: whether it only reads.
+    """
 
     says: str
     args: tuple[Arg, ...]
@@ -59,8 +62,9 @@ class Tool(NamedTuple):
 
 
 def checked(tool: Tool, name: str, given: Any) -> dict[str, Any]:
-    """Read the arguments of a call; raises UsageError for what is missing, unknown, too long or of
-    another type.
+    """Check and read the arguments of a call.
+
+    Raises UsageError for an argument that is missing, unknown, too long or of another type.
     """
     if not isinstance(given, dict):
         raise UsageError("%s takes its arguments as one object" % name)
@@ -126,7 +130,7 @@ def _read(name: str, arg: Arg, value: Any) -> Any:
 
 
 def _is_weight(tag: Any, weight: Any) -> bool:
-    """Tell whether a tag may have a weight."""
+    """Tell whether a value may be a tag's weight."""
     named = isinstance(tag, str) and bool(tag.strip()) and not set(tag) & {",", "="}
     return named and (
         weight is None or isinstance(weight, (int, float)) and not isinstance(weight, bool)
@@ -256,8 +260,9 @@ ALIASES = {
 
 
 def called(name: str, given: Any, tools: Mapping[str, Tool], call: Call) -> Told:
-    """Run one of some tools for a model; raises DayleafError with what is said to it.  call: its
-    environment and instant.
+    """Run a tool for a model.
+
+    call: its environment and instant. Raises DayleafError with the message for the model.
     """
     tool = tools.get(name)
     if tool is None:
@@ -319,7 +324,7 @@ def schema(tool: Tool) -> dict[str, Any]:
 
 
 def brief(call: Call, said: str = "") -> str:
-    """Return the block that a new session starts with."""
+    """Return the first block of a new session."""
     from memory.hook import at_prompt, at_start, handoffs
 
     found = at_prompt.opened(call.place)
@@ -343,12 +348,12 @@ def plan(call: Call, said: str = "") -> str:
 
 
 def with_notes(call: Call, query: str) -> str:
-    """Return what a question finds, and the question below it."""
+    """Return the recall of a question, with the question below."""
     return "%s\n\n%s" % (mcptools.recall(call, {"query": query}).text(), query)
 
 
 def handoff(call: Call, said: str = "") -> str:
-    """Ask for a note for the next session; the one that stands comes with it."""
+    """Ask for a note for the next session, showing the present one."""
     from memory.hook import handoffs
 
     there = handoffs.current(call.place)
@@ -362,7 +367,10 @@ def handoff(call: Call, said: str = "") -> str:
 
 
 class Page(NamedTuple):
-    """A resource or a prompt: what it says of itself, its argument or "", what makes its text."""
+    """A resource or a prompt.
+
+    says: its description. arg: its argument or "". make: returns its text.
+    """
 
     says: str
     arg: str
@@ -403,9 +411,10 @@ def made(name: str, pages: Mapping[str, Page], given: Mapping[str, str], call: C
 
 
 def serve(env: dict[str, str], read_only: bool = False) -> int:
-    """Speak the protocol until stdin ends; raises ImportError where the SDK is missing.
+    """Serve the protocol until stdin ends.
 
-    read_only: offer only tools that write and run nothing.
+    read_only: offer only tools that write and run nothing. Raises ImportError where the SDK is
+        missing.
     """
     import anyio
     from mcp.server.stdio import stdio_server
@@ -536,8 +545,9 @@ def _server(env: dict[str, str], read_only: bool) -> Any:
 
 
 def guarded(function: Callable[[Call], Any], env: dict[str, str]) -> Any:
-    """Return what a call gives, or one line that says why it failed; a fault of dayleaf's own is
-    noted for the next start.
+    """Return a call's result, or its error on one line.
+
+    A bug of dayleaf's own is noted for the next start.
     """
     call = Call("mcp", argparse.Namespace(json=True, hook=False, session=""), [], env, clock.now())
     try:

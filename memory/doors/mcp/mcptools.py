@@ -51,8 +51,10 @@ MOST_WORDS = 1 << 18
 
 
 class Told(NamedTuple):
-    """An answer: its name in the fence, plain data, approved rules as lines, and the fenced block
-    where there is one already.
+    """An answer of a tool.
+
+    part: its name in the fence. value: plain data. rules: approved rules as lines. block: the
+        fenced block where there is one already.
     """
 
     part: str
@@ -61,18 +63,22 @@ class Told(NamedTuple):
     block: str = ""
 
     def text(self) -> str:
-        """Return what the model reads."""
+        """Return the text for the model."""
         return self.block or fence.block(self.part, [to_json(self.value)], self.rules)
 
 
 def sound(text: str) -> str:
-    """Return text that UTF-8 can hold: one lone surrogate would end the server."""
+    """Return text without lone surrogates.
+
+    One of them would end the server.
+    """
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def plain(value: Any) -> Any:
-    """Return plain data with its texts cleaned for the model, without what is empty or only
-    explains.
+    """Return plain data cleaned for the model.
+
+    Without empty values and explanations.
     """
     if isinstance(value, str):
         return sound(fence.clean(value))
@@ -120,12 +126,15 @@ def _found(call: Call, query: question.Query, links: bool = False) -> Found:
 
 
 def _dsn(call: Call) -> str:
-    """Return the connection string of the database that is asked as well, "" for none."""
+    """Return the connection string of the extra database, or ""."""
     return backend.dsn_of(call.settings, call.place.home, call.env)
 
 
 def recall(call: Call, given: Given) -> Told:
-    """Search; the best of each hit's text comes with it, as room allows."""
+    """Search, and return hits with the best of their texts.
+
+    As room allows.
+    """
     words = given.get("query", "")
     return _hits(_found(call, _query(call, given, words), links=True), words)
 
@@ -166,7 +175,7 @@ def _ruling(found: Hit) -> str:
 
 
 def distill(call: Call, given: Given) -> Told:
-    """Answer a question; the chain is the user's configured one."""
+    """Answer a question with the user's provider chain."""
     from memory.distill import digests, providerchain
 
     asked = given["question"]
@@ -243,13 +252,13 @@ def how(call: Call, given: Given) -> Told:
 
 
 def _about(call: Call, record: Record, place: Place) -> dict[str, Any]:
-    """Return a record in the one shape, as it is shown now."""
+    """Return a record as plain data, in its present state."""
     one = hit.of(record, place.key, place.path(record.name))
     return hit.about_json(hit.shown([one], place, approvals.decisions(place.home), call.now)[0])
 
 
 def get_record(call: Call, given: Given) -> Told:
-    """Return a record, one section of it, or one turn of its session's conversation."""
+    """Return a record, a section or a turn."""
     try:
         found, place, merged = lookup.find_kept(call.place, call.settings, given["id"])
     except StoreError as missing:
@@ -306,8 +315,9 @@ def _turn(call: Call, found: Record, place: Place, number: int) -> Told:
 
 
 def _body(found: Record, wanted: str) -> dict[str, Any]:
-    """Return a record's text, or one section's, and the list of its sections where not all of it
-    fits.
+    """Return a record's text or section.
+
+    With the list of its sections where not all of it fits.
     """
     from memory.store import sections
 
@@ -334,8 +344,9 @@ def _body(found: Record, wanted: str) -> dict[str, Any]:
 
 
 def get_resource(call: Call, given: Given) -> Told:
-    """Return a document's or script's record, and how it stands to its file; nothing is read again
-    into the store.
+    """Return a resource's record and its state against its file.
+
+    Nothing is read again into the store.
     """
     from memory.project import material
 
@@ -380,7 +391,10 @@ def index_status(call: Call, given: Given) -> Told:
 
 
 def prompt_context(call: Call, given: Given) -> Told:
-    """Return what the hook would put before a prompt in a new session: the very block."""
+    """Return the block that the hook would put before a prompt.
+
+    In a new session.
+    """
     from memory.health import accounts
 
     value = accounts.load(call.place, call.settings, given["prompt"].strip(), "")
@@ -395,7 +409,7 @@ def prompt_context(call: Call, given: Given) -> Told:
 
 
 def _kept(call: Call, store: Store, record: Record, said: str) -> Told:
-    """Say what was written; an index that is there takes it up, none is built for it."""
+    """Report a written record, and refresh an existing index."""
     if files.exists(indexview.segment_path(store.place)):
         call.indexed()
     return Told("kept", plain({"done": said, **_about(call, record, store.place)}))
@@ -412,7 +426,10 @@ def _labels(given: Given, key: str) -> list[str]:
 
 
 def remember(call: Call, given: Given) -> Told:
-    """Keep a learning as a candidate, a checkpoint as the agent's own, or its session's note."""
+    """Store a learning (as a candidate), a checkpoint or a note.
+
+    The checkpoint is the agent's own; the note is its session's.
+    """
     said = strip_private(given["text"]).strip()
     if not said:
         raise UsageError("nothing is left to keep: all of it is marked private")
@@ -448,7 +465,7 @@ def remember(call: Call, given: Given) -> Told:
 
 
 def _note(call: Call, store: Store, said: str) -> Told:
-    """Keep the note of the session that asks, checked against what was said in it."""
+    """Store the calling session's note, checked against its conversation."""
     from memory.health import notekeeping
 
     session = _session(call)
@@ -517,7 +534,7 @@ def suggest_rule(call: Call, given: Given) -> Told:
 
 
 def add_resource(call: Call, given: Given) -> Told:
-    """Keep a file of the project; a script waits for approval."""
+    """Store a file of the project; a script waits for approval."""
     from memory.project import material
 
     place, store = call.place, call.store()
@@ -562,7 +579,10 @@ def feedback(call: Call, given: Given) -> Told:
 
 
 def suggested(call: Call, refused: PersonsRecord, words: Sequence[str]) -> Told:
-    """Keep a change of a person's record as a suggestion.  words: of the command that makes it."""
+    """Store a change of a person's record as a suggestion.
+
+    words: of the command that makes it.
+    """
     from memory.knowledge import suggestions
 
     kept = suggestions.keep(call.store(), refused, words, _session(call))
@@ -578,7 +598,10 @@ def suggested(call: Call, refused: PersonsRecord, words: Sequence[str]) -> Told:
 
 
 def run_script(call: Call, given: Given) -> Told:
-    """Run a script's approved bytes; what it prints comes back, the end of it where it is long."""
+    """Run a script's approved bytes and return its output.
+
+    The end of it where it is long.
+    """
     from memory.core.boundary import NESTED
     from memory.knowledge import scripts
 

@@ -11,7 +11,10 @@ from memory.terminal.call import Call
 
 
 def mcp(call: Call) -> int:
-    """Serve the memory of the current directory, or of DIR, by the Model Context Protocol."""
+    """Serve a directory's memory by the Model Context Protocol.
+
+    The current directory, or DIR.
+    """
     if call.words:
         folder = os.path.abspath(os.path.expanduser(call.one("directory")))
         try:

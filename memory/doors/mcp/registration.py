@@ -17,8 +17,9 @@ SECONDS, ANSWER = 60.0, 1 << 16  # that the client may take to write it down, by
 
 
 def check(place: layout.Place, settings: config.Config, env: dict[str, str]) -> Iterator[Finding]:
-    """Check that Claude Code starts the MCP server if the setting says so; say nothing if neither
-    does.
+    """Check that the client starts the MCP server if set up.
+
+    Nothing where neither the setting nor the client has it.
     """
     command = registration(env)
     if settings["mcp"] and not command:
@@ -47,8 +48,9 @@ def check(place: layout.Place, settings: config.Config, env: dict[str, str]) -> 
 
 
 def registration(env: dict[str, str]) -> str:
-    """Return the program of the server that Claude Code starts for its user in every project, ""
-    for none.
+    """Return the program of the client's registered MCP server, or "".
+
+    Registered for the user, in every project.
     """
     path = (
         env.get("CLAUDE_CONFIG_DIR") or env.get("HOME") or env.get("USERPROFILE") or ""
@@ -63,8 +65,9 @@ def registration(env: dict[str, str]) -> str:
 
 
 def command(env: dict[str, str]) -> str:
-    """Return the command line's path as others should keep it: the link that set-up made, else the
-    program it leads to.
+    """Return the command line's path for other programs to keep.
+
+    The link made by the set-up, else the program behind it.
     """
     link = env.get("HOME", "") + "/.local/bin/dayleaf"
     return (
@@ -75,10 +78,10 @@ def command(env: dict[str, str]) -> str:
 
 
 def register(env: dict[str, str], on: bool) -> str:
-    """Have Claude Code start the server in each session, or no longer; returns what came of it, for
-    a person.
+    """Register the server with Claude Code, or remove it.
 
-    Raises DayleafError if the client is missing or fails.
+    Returns the result in words. on: start it in each session. Raises DayleafError if the client is
+    missing or fails.
     """
     name = SERVER
     remove = ["claude", "mcp", "remove", "--scope", "user", name]

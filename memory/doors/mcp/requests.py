@@ -22,8 +22,9 @@ _LOST = rb"\ufffd"
 
 
 def mended(line: bytes) -> bytes:
-    """Return a line of JSON with U+FFFD for each half of a pair, escaped or not, that stands
-    alone.
+    """Return a line of JSON with lone surrogates replaced by U+FFFD.
+
+    Escaped or not.
     """
     if not line.isascii():
         line = line.decode("utf-8", "replace").encode("utf-8")
@@ -42,8 +43,9 @@ def mended(line: bytes) -> bytes:
 
 
 def mend_stdin() -> None:
-    """Put a pipe in the place of stdin, into which a thread writes what comes there, mended line by
-    line.
+    """Replace stdin by a pipe of its mended lines.
+
+    A thread writes into it.
     """
     source = os.fdopen(os.dup(0), "rb")
     end, begin = os.pipe()

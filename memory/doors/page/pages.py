@@ -61,8 +61,8 @@ GROUPS = {
 class Pages:
     """The pages of one workspace.
 
-    clock: seconds since the epoch.  semantic: vectors, for searches that want them.  dsn: the
-    database that a search which is no longer being typed asks as well, see backend.dsn_of.
+    clock: returns seconds since the epoch. semantic: provider of vectors. dsn: the database that
+        complete queries ask as well, see backend.dsn_of.
     """
 
     def __init__(
@@ -92,13 +92,14 @@ class Pages:
     # ---- the open index
 
     def is_old(self, live: bool = False) -> bool:
-        """Tell whether the index is due to be opened anew, and so compared with the files.  live: a
-        query is being typed.
+        """Tell whether the index is due to be opened anew.
+
+        It is then compared with the files. live: a query is being typed.
         """
         return self._searcher is None or self.now - self._opened > (TYPED if live else OLD)
 
     def renew(self) -> None:
-        """Open the index anew, and let the one before go."""
+        """Open the index anew, and close the old one."""
         fresh = search.Searcher(self.place, self.settings, self._semantic)
         now = self.now
         fresh.answer(Query(limit=1), now, clock.local_offset(now))
@@ -110,8 +111,8 @@ class Pages:
     def _found(self, query: Query, live: bool = False, dsn: str = "") -> hit.Found:
         """Answer a query.
 
-        live: with the index as it is open, since the next key is about to come; what is shown is
-        read from the files all the same.  dsn: a database to ask as well.
+        live: use the open index, since the next key is about to come; texts are read from the files
+            all the same. dsn: a database to ask as well.
         """
         with self._lock:
             if self._searcher is None or not live and self.is_old():
@@ -145,7 +146,7 @@ class Pages:
         )
 
     def fault(self, message: str) -> Sheet:
-        """Say what cannot be shown."""
+        """Show an error."""
         return self._sheet("fault", "Not here", message=message)
 
     def keys(self) -> Sheet:
@@ -155,8 +156,9 @@ class Pages:
     # ---- sessions
 
     def timeline(self, before: str = "", by: str = "", branch: str = "") -> Sheet:
-        """Show the newest sessions by branch or by day.  before: an instant, for those that are
-        older.
+        """Show the newest sessions by branch or by day.
+
+        before: an instant, for older sessions.
         """
         until = clock.parse(before) if before else None
         found = self._found(
@@ -190,10 +192,9 @@ class Pages:
         )
 
     def session(self, id: str) -> Sheet:
-        """Show a session: its checkpoints, its conversation turn by turn, and what was pushed into
-        it.
+        """Show a session: checkpoints, conversation and pushes.
 
-        One that still runs may have only the last of these.
+        A running session may have only pushes.
         """
         with closing(at_prompt.opened(self.place)) as found:
             names = dict.fromkeys(
@@ -262,8 +263,10 @@ class Pages:
         within: str = "",
         live: bool = False,
     ) -> Sheet:
-        """Show what a query finds.  within: `all` for every project.  live: it is still being
-        typed, so its last word may be a beginning, and no vector is made of it.
+        """Show the hits of a query.
+
+        within: `all` for every project. live: it is still being typed, so its last word may be a
+            beginning, and no vector is made of it.
         """
         now = self.now
         given: dict[str, Any] = {
@@ -300,8 +303,9 @@ class Pages:
         )
 
     def _completed(self, words: str) -> tuple[str, str]:
-        """Return a query that is being typed with its last word completed where no record holds it,
-        and that word or "".
+        """Return an unfinished query with its last word completed.
+
+        And that word, "" where a record holds the last word as typed.
         """
         last = words.rpartition(" ")[2].lower()
         with self._lock:
@@ -318,9 +322,7 @@ class Pages:
         return (words[: len(words) - len(last)] + begun[2], begun[2]) if begun[0] else (words, "")
 
     def record(self, id: str) -> Sheet:
-        """Show a record: its text, links in both directions, what it claims, what became of it, and
-        who got it.
-        """
+        """Show a record: text, links, claims, history and pushes."""
         try:
             found, place, merged = lookup.find_kept(self.place, self.settings, id)
             of_record = hit.of(found, place.key, place.path(found.name))
@@ -380,9 +382,7 @@ class Pages:
     # ---- walls, and what waits
 
     def walls(self) -> Sheet:
-        """Show the failures that several sessions met, with what then worked and what would keep
-        the next one away.
-        """
+        """Show the walls with their remedies and proposals."""
         past = history.read(
             self.place, self.settings, history.Wanted(lambda body: "✗" in body), self.now
         )
@@ -399,8 +399,9 @@ class Pages:
         )
 
     def review(self, duplicates: bool = False) -> Sheet:
-        """Show what waits for a person, with its difference, its checksum and the command that
-        decides.
+        """Show the records that wait for a decision.
+
+        With difference, checksum and the command that decides.
         """
         store = self._store()
         found = list(store.each(None if duplicates else ("rule", "resource", "learning")))
@@ -423,7 +424,7 @@ class Pages:
         )
 
     def _waiting(self, record: Record) -> dict[str, Any] | None:
-        """Return what a person decides on, None for a record that waits for nobody."""
+        """Return the facts for a decision, None where none is due."""
         is_rule = record.kind == "rule"
         if not is_rule and record.end != "script":
             return None
@@ -455,8 +456,9 @@ class Pages:
         }
 
     def _decidable(self, record: Record) -> tuple[bytes, str]:
-        """Return the bytes that are decided on, and what keeps them from being approved or "";
-        raises StoreError.
+        """Return the bytes to decide on, and the reason against approval.
+
+        "" for no reason. Raises StoreError.
         """
         if record.kind == "rule":
             data = self._store().raw(record.name)
@@ -467,7 +469,7 @@ class Pages:
     # ---- the whole
 
     def graph(self, id: str = "") -> Sheet:
-        """Draw what is linked: around one record, else the largest groups."""
+        """Draw the links around one record, else the largest groups."""
         store = self._store()
         web = relations.web(
             list(store.each()), relations.called_away(store.left()), "", store.successors()
@@ -489,7 +491,7 @@ class Pages:
         return self._sheet("graph", "Links", groups=groups, id=id, dangling=dangling[:WAITING])
 
     def topics(self) -> Sheet:
-        """List the topics of the learnings, as the index has them."""
+        """List the index's topics of the learnings."""
         with closing(at_prompt.opened(self.place)) as found:
             rows = [(str(row[0]), int(row[1])) for row in found.lists("brief").get("topics", ())]
         return self._sheet(
@@ -504,10 +506,10 @@ class Pages:
     # ---- one file
 
     def export(self, private: bool, secrets: bool) -> dict[str, Any]:
-        """Return what one file with everything holds.
+        """Return the data of the one-file export.
 
-        private: records of the private and the global tier too, not the shared ones alone.
-        secrets: texts as they stand, and not without private parts and what looks like a secret.
+        private: records of the private and the global tier too, not the shared ones alone. secrets:
+            keep private parts and likely secrets in the texts.
         """
         found = list(self._store().each())
         kept = [record for record in found if private or record.tier == SHARED]
@@ -531,8 +533,9 @@ class Pages:
         }
 
     def _cleaned(self, record: Record) -> Record:
-        """Return a record without its private parts and secrets, those of its frontmatter
-        included.
+        """Return a record without private parts and secrets.
+
+        In its frontmatter too.
         """
         said = {
             "title": record.title,
@@ -552,7 +555,7 @@ def _session_of(record: Record) -> str:
 
 
 def _told(group: Sequence[Record]) -> dict[str, Any]:
-    """Tell a session on a few lines, by its newest checkpoint."""
+    """Describe a session in a few lines, by its newest checkpoint."""
     every = [r for r in group if r.kind == "checkpoint"]
     checkpoints = [r for r in every if not handoffs.repeats(r)] or every
     newest = max(checkpoints or group, key=lambda r: (r.created, r.id))

@@ -52,7 +52,10 @@ STEPS = 120  # of the forces that lay a drawing out
 
 
 class Sheet(NamedTuple):
-    """What one address shows: its template, its title, and the values that the template takes."""
+    """The content of one address.
+
+    name: of the template. values: for the template.
+    """
 
     name: str
     title: str
@@ -60,8 +63,9 @@ class Sheet(NamedTuple):
 
 
 def rendered(sheet: Sheet, base: str, part: bool = False) -> str:
-    """Return the HTML of a sheet.  base: the folder that links lead into.  part: its content alone,
-    without what is around it.
+    """Return the HTML of a sheet.
+
+    base: the folder for links. part: its content alone, without the frame.
     """
 
     def to_record(id: str) -> str:
@@ -93,13 +97,16 @@ def rendered(sheet: Sheet, base: str, part: bool = False) -> str:
 
 @lru_cache(4)
 def raw(name: str) -> str:
-    """Return a file of the folder `page`.  name: one of ours, never what somebody asked for."""
+    """Return a file of the folder `page`.
+
+    name: one of ours, never a requested one.
+    """
     return (FOLDER / name).read_text(encoding="utf-8")
 
 
 @lru_cache(1)
 def environment() -> Environment:
-    """Return the templates, which escape all that they are given."""
+    """Return the templates, with automatic escapes."""
     made = Environment(
         loader=FileSystemLoader(FOLDER),
         autoescape=True,
@@ -126,21 +133,21 @@ def environment() -> Environment:
 
 
 def _localised(record: Record) -> str:
-    """Return the text of a record with its times as people read them."""
+    """Return the text of a record with local times."""
     return localtimes.body(record, record.body)
 
 
 @pass_context
 def _markdown(context: Context, text: str) -> Markup:
-    """Return the HTML of a text of a record."""
+    """Return the HTML of a record's text."""
     return html_of(text, context["to_record"])
 
 
 def html_of(text: str, to_record: Callable[[str], str]) -> Markup:
-    """Return safe HTML of markdown: no markup of its own, no picture, no address but those of the
-    web and of records.
+    """Return safe HTML of markdown.
 
-    to_record: gives the address of the record that a `[[link]]` names.
+    No raw markup, no pictures, no addresses but those of the web and of records. to_record: returns
+    the address of a record named by a `[[link]]`.
     """
     said = plaintext.plain(text)
     left = len(said) - MOST_MARKDOWN
@@ -159,7 +166,10 @@ def html_of(text: str, to_record: Callable[[str], str]) -> Markup:
 
 
 def _inline(text: str) -> Markup:
-    """Return one line of markdown as safe HTML without links, so that it may stand anywhere."""
+    """Return one line of markdown as safe HTML without links.
+
+    So it may stand anywhere.
+    """
     html = _parser().renderInline(plaintext.one_line(text, MOST_LINE), {"to_record": lambda id: ""})
     return Markup(nh3.clean(html, tags={"code", "em", "strong", "s"}, attributes={}))
 
@@ -195,7 +205,7 @@ def _to_record(state: StateInline, silent: bool) -> bool:
 
 
 def _below(state: StateCore) -> None:
-    """Set headings below that of the page."""
+    """Lower headings below the page's own."""
     for token in state.tokens:
         if token.type in ("heading_open", "heading_close"):
             token.tag = "h%d" % min(int(token.tag[1]) + 1, 6)
@@ -205,7 +215,10 @@ def _below(state: StateCore) -> None:
 
 
 class Dot(NamedTuple):
-    """A record in a drawing: where it stands, and where its name ends."""
+    """A record in a drawing.
+
+    x, y: its place. degree: number of its links.
+    """
 
     node: Node
     x: float
@@ -224,8 +237,9 @@ class Line(NamedTuple):
 
 
 class Drawing(NamedTuple):
-    """Records and their links, laid out on SIDE by SIDE; left_out: how many of the records are not
-    drawn.
+    """Records and their links, laid out on SIDE by SIDE.
+
+    left_out: number of records not drawn.
     """
 
     dots: Sequence[Dot]
@@ -235,8 +249,9 @@ class Drawing(NamedTuple):
 
 
 def drawing(nodes: Sequence[Node], edges: Sequence[Edge]) -> Drawing:
-    """Lay records out so that linked ones stand near each other; the same ones always stand the
-    same way.
+    """Lay records out with linked ones near each other.
+
+    The same records always get the same places.
     """
     shown = list(nodes[:DRAWN])
     at = {one: number for number, one in enumerate(shown)}
@@ -255,8 +270,10 @@ def drawing(nodes: Sequence[Node], edges: Sequence[Edge]) -> Drawing:
 
 
 def _laid(count: int, pairs: Sequence[tuple[int, int]]) -> list[tuple[float, float]]:
-    """Return places that springs between linked ones and a push between all of them lead to, from a
-    circle on.
+    """Return the places of a force-directed layout.
+
+    Springs between linked records, a push between all of them, from a circle on. pairs: linked
+    numbers.
     """
     here = [
         [cos(2 * pi * n / max(count, 1)), sin(2 * pi * n / max(count, 1))] for n in range(count)
@@ -300,8 +317,9 @@ def _pulls(count: int, pairs: Sequence[tuple[int, int]]) -> Iterator[tuple[int, 
 
 
 def whole(values: dict[str, Any]) -> str:
-    """Return one HTML file that needs nothing else: style and script stand in it, and its own
-    policy lets no others run.
+    """Return the export as one self-contained HTML file.
+
+    Style and script are inside, and its own policy lets no others run.
     """
     style, script = raw("page.css"), raw("export.js")
     hashes = {
@@ -329,8 +347,9 @@ def whole(values: dict[str, Any]) -> str:
 
 
 def free(path: str) -> None:
-    """Check that a new file may stand at a path; raises StoreError where something is there, or no
-    folder to hold it.
+    """Check that a new file may be written at a path.
+
+    Raises StoreError where a file exists, or no folder for it.
     """
     said, folder = plaintext.one_line(path), os.path.dirname(os.path.abspath(path))
     if os.path.lexists(path):
@@ -343,7 +362,10 @@ def free(path: str) -> None:
 
 
 def save(path: str, values: dict[str, Any]) -> int:
-    """Write the one file, where nothing is yet, and return its bytes; raises StoreError."""
+    """Write the export to a new file and return its bytes.
+
+    Raises StoreError.
+    """
     text = whole(values).encode("utf-8", "replace")
     try:
         files.create(path, text)

@@ -24,7 +24,7 @@ IDLE = 30  # minutes without a request after which the page ends
 
 
 def view(call: Call) -> int:
-    """Show the memory in a browser for as long as somebody looks, or write it as one file."""
+    """Show the memory in a browser, or export it."""
     options = call.options
     if call.words:
         raise UsageError("store view takes no words; `dayleaf show ID` prints a record")

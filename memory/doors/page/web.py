@@ -64,11 +64,10 @@ SPENT = (
 
 
 class Gate:
-    """Lets one person's browser in and nobody else; an ASGI application around the one that
-    answers.
+    """ASGI middleware for the browser of a single person.
 
-    inner: that one.  clock: seconds that never go back.  folder: where the page lies.  seen: when a
-    request was let in last.
+    inner: the application. clock: seconds that never go back. folder: of the page. seen: when a
+        request was last admitted.
     """
 
     def __init__(self, inner: Any, port: int, clock: Callable[[], float]):
@@ -80,7 +79,7 @@ class Gate:
         self.seen = clock()
 
     def address(self) -> str:
-        """Make a new one-time address; the one before holds no more."""
+        """Make a new one-time address in place of the old."""
         self._ticket, self._until = secrets.token_urlsafe(24), self._clock() + TICKET
         return "http://%s:%d%s/open/%s" % (HOST, self._port, self.folder, self._ticket)
 
@@ -111,8 +110,9 @@ class Gate:
         await self._inner({**scope, "path": inside, "raw_path": inside.encode()}, receive, guarded)
 
     def _refused(self, scope: Message) -> Response | None:
-        """Return the refusal of a request that no person's browser makes of this page; None where
-        it may be one.
+        """Return the refusal of a request not made by this page.
+
+        None for one that may come from the person's browser.
         """
         size = (
             len(scope["raw_path"])
@@ -148,8 +148,9 @@ class Gate:
         )
 
     def _opened(self, scope: Message) -> Response | None:
-        """Give the key for a one-time address, and refuse a request without it; None for one that
-        has it.
+        """Return the answer to a one-time address or a missing key.
+
+        None for a request with the key.
         """
         said = scope["path"][len(self.folder) + 1 :]
         known = self._has_key(scope)
@@ -184,8 +185,9 @@ class Gate:
 
 
 def application(pages: Pages, base: Callable[[], str]) -> Starlette:
-    """Return what answers the requests that the gate lets pass.  base: tells the folder that the
-    page lies in.
+    """Return the application behind the gate.
+
+    base: returns the page's folder.
     """
 
     def shown(make: Callable[[Request], Sheet]) -> Callable[[Request], Response]:
@@ -240,7 +242,7 @@ def _nothing(request: Request, error: Exception) -> Response:
 
 
 def _made(pages: Pages, make: Callable[[], Sheet]) -> tuple[Sheet, int]:
-    """Return a page and its status; what cannot be shown is a page that says why."""
+    """Return a page and its status; an error becomes a page too."""
     try:
         return make(), 200
     except UsageError as error:
@@ -264,8 +266,9 @@ def _faulted(error: Exception) -> Response:
 
 
 class Impatient(H11Protocol):
-    """A connection that is closed where it does not say in PATIENCE seconds what it wants; it
-    serves one request.
+    """A connection that is closed after PATIENCE idle seconds.
+
+    It serves one request.
     """
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -279,8 +282,9 @@ class Impatient(H11Protocol):
 
 
 def listen(port: int) -> socket.socket:
-    """Return a socket that listens on 127.0.0.1; raises UsageError for a port that is taken.  port:
-    0 for a free one.
+    """Return a socket that listens on 127.0.0.1.
+
+    port: 0 for a free one. Raises UsageError for a port that is taken.
     """
     end = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     if os.name == "posix":  # elsewhere it would share a port that is taken
@@ -299,8 +303,9 @@ def listen(port: int) -> socket.socket:
 
 
 class Site:
-    """The page on one socket, until `run` ends.  idle: seconds without a request after which it
-    does.
+    """The page on one socket, until `run` ends.
+
+    idle: seconds without a request after which `run` ends.
     """
 
     def __init__(self, pages: Pages, end: socket.socket, idle: float, clock: Callable[[], float]):
@@ -325,7 +330,7 @@ class Site:
         )
 
     def run(self) -> bool:
-        """Serve until nobody has looked for a while (True) or somebody stops it (False)."""
+        """Serve until idle (True) or stopped (False)."""
         gc.collect()
         # modules and the open index stay: to go through them all amid a search takes 30 ms
         gc.freeze()

@@ -14,12 +14,15 @@ from memory.terminal.call import Call
 
 
 def dsn_of(settings: Config, home: str, env: Mapping[str, str]) -> str:
-    """Return the connection string of the database that recall asks, "" where none is set up."""
+    """Return the connection string of recall's database, or ""."""
     return named(settings, home, env) or ownserver.dsn(home)
 
 
 def state(place: Place, settings: Config, env: Mapping[str, str]) -> Optional[Dict[str, Any]]:
-    """Return the state of the database as plain data, None where none is set up yet."""
+    """Return the state of the database as plain data.
+
+    None where none is set up yet.
+    """
     dsn = dsn_of(settings, place.home, env)
     if not dsn:
         return None
@@ -36,12 +39,11 @@ def state(place: Place, settings: Config, env: Mapping[str, str]) -> Optional[Di
 
 
 def named(settings: Config, home: str, env: Mapping[str, str]) -> str:
-    """Return the connection string that somebody wrote down, "" for none, which means a server of
-    one's own (ownserver.py).
+    """Return the configured connection string, or "".
 
-    The first of: DAYLEAF_DSN, but in a session, whose environment a repository may fill; the file
-    `<home>/dsn`; `index.dsn`. Raises UsageError for a file that others can read, and for a password
-    among the settings.
+    The first of: DAYLEAF_DSN (not in a session, whose environment a repository may fill); the file
+        `<home>/dsn`; `index.dsn`. Without one recall uses its own server (ownserver.py). Raises
+        UsageError for a file that others can read, and for a password among the settings.
     """
     if env.get("DAYLEAF_DSN") and not is_agent(dict(env)):
         return env["DAYLEAF_DSN"]
@@ -59,9 +61,9 @@ def named(settings: Config, home: str, env: Mapping[str, str]) -> str:
 
 
 def choose(call: Call, given: str, private: bool, before: List[str]) -> int:
-    """Set a database up, load this workspace into it, and let recall ask it.
+    """Set a database up for recall and load this workspace.
 
-    given: the connection string of --dsn, or "".  before: lines of what was done already.
+    given: the connection string of --dsn, or "". before: lines on earlier steps.
     """
     from memory.cli.index import change_config
 

@@ -19,8 +19,9 @@ from memory.recall.shelf import Shelf
 def shelves(
     place: Place, settings: Config, name: str, dsn: str, notes: List[str]
 ) -> Tuple[List[Place], List[Distant]]:
-    """Return the places of `--workspace` on this machine, and what a database holds of it, opened;
-    where the database does not answer, a note says so.  Raises UsageError for a name that neither
+    """Return the places on this machine and the database's workspaces, opened.
+
+    A note says so where the database does not answer. Raises UsageError for a name that neither
     knows.
     """
     try:
@@ -50,15 +51,17 @@ def shelves(
 
 
 class Distant(Shelf):
-    """The workspaces of a database that a query asks for, open for queries.
+    """Workspaces of a database, open for queries.
 
-    Of a tier that is on this machine the files are the truth, and another shelf has searched them:
-    the database's rows of it are passed over, but those that came with a commit that this checkout
-    has not pulled yet.
+    Files on this machine are the truth and another shelf searches them. The database's rows of such
+    tiers are skipped, except rows from a commit that this checkout has not pulled.
     """
 
     def __init__(self, here: Place, remote: Remote):
-        """here: the place that asks."""
+        """Open the workspaces of a database.
+
+        here: the place that asks.
+        """
         self.place = Place(here.home, "postgres", "", "", "", "")
         self.notes, self.on_disk, self._drifted, self._glanced, self.rescan = (
             [],
@@ -77,38 +80,42 @@ class Distant(Shelf):
 
     @property
     def is_distant(self) -> bool:
-        """Whether its records stand in a database, and not here."""
+        """Whether the records live in a database."""
         return True
 
     @property
     def backend(self) -> Backend:
-        """What answers queries here."""
+        """The database as the backend of queries."""
         return self._remote
 
     @property
     def is_stale(self) -> bool:
-        """Whether an index on disk is behind: there is none."""
+        """Whether an index on disk is behind: never, as none exists."""
         return False
 
     def finish(self, now: float) -> bool:
-        """Find nothing more: no files are compared."""
+        """Compare no files, so find nothing more."""
         return False
 
     def close(self) -> None:
         """Leave the connections to the pool."""
 
     def is_known(self, term: str) -> bool:
-        """Tell whether a database holds a term that the index of its workspace lacks."""
+        """Tell whether only the database holds a term."""
         return self._remote.is_known(term)
 
     def path(self, name: str) -> str:
-        """Return what stands for the path of a file that is not here; name: workspace/name."""
+        """Return a stand-in for a missing file's path.
+
+        name: workspace/name.
+        """
         return "postgres:" + name
 
     def near(self, label: str, vector: Any, limit: int) -> Optional[List[Tuple[str, int, float]]]:
-        """Return (name, ordinal, similarity) of the sections nearest to a query whose text no file
-        of this machine holds; None where no vectors of that model are loaded.  name:
-        workspace/name.
+        """Return (name, ordinal, similarity) of the sections nearest to a query.
+
+        Only sections without a file on this machine; name is workspace/name. None where no vectors
+        of that model are loaded.
         """
         found = self._remote.near(label, vector, limit)
         if found is None:
@@ -123,12 +130,16 @@ class Distant(Shelf):
         return out
 
     def section(self, name: str, ordinal: int, number: int) -> Optional[look.Candidate]:
-        """Return a section that was near as the database holds it.  name: workspace/name."""
+        """Return a section found by `near`, from the database.
+
+        name: workspace/name.
+        """
         return self.candidate(self._nearest[name, ordinal])
 
     def candidate(self, number: int) -> Optional[look.Candidate]:
-        """Return a section as the database holds it; None where a file of this machine stands for
-        it.
+        """Return a section from the database as a candidate.
+
+        None where a file on this machine holds the record.
         """
         held = self._remote.held(number) if self._is_served(number) else None
         if held is None:
@@ -142,7 +153,7 @@ class Distant(Shelf):
         return made._replace(origin=origin(held))
 
     def _is_served(self, number: int) -> bool:
-        """Tell whether a row stands for a record, since no file of this machine does."""
+        """Tell whether a row is used because no local file replaces it."""
         row = self._remote.row(number)
         return not self._is_here(row.workspace, row.name) or self._is_ahead(number)
 
@@ -152,9 +163,7 @@ class Distant(Shelf):
         return any(letter == name[0] and files.exists(folder) for letter, folder in place.tiers())
 
     def _is_ahead(self, number: int) -> bool:
-        """Tell whether a shared record of this workspace came with a commit that is not in this
-        checkout.
-        """
+        """Tell whether a shared record's commit is missing from this checkout."""
         from memory.project.gitobjects import Objects
 
         row = self._remote.row(number)
@@ -168,26 +177,26 @@ class Distant(Shelf):
         return bool(commit) and not self._pulled[commit]
 
     def checkpoints(self, session: str) -> List[Record]:
-        """Return nothing: what belongs to a session is joined among the files of this machine."""
+        """Return nothing; sessions are joined from files of this machine."""
         return []
 
     def record(self, name: str) -> Optional[Record]:
-        """Return nothing: no file stands for a name."""
+        """Return nothing; no record has a file here."""
         return None
 
 
 def origin(held: Held) -> str:
-    """Say what a record's text is that no file on this machine holds."""
+    """Describe the source of a text without a file on this machine."""
     return "not on this machine: from the database%s" % (
         ", as of commit " + held.commit if held.commit else ""
     )
 
 
 def record(place: Place, id: str, dsn: str, missing: StoreError) -> Hit:
-    """Find a record by its whole id in a database, of one that stands in no file of this machine.
+    """Find a database's record by its whole id.
 
-    missing: what the files said; it is raised where the database has
-    none either, with the reason where that does not answer.
+    Only records without a file on this machine. missing: the error of the local search, raised
+    (with the database's reason, if any) where nothing is found.
     """
     try:
         base = postgres.database(dsn)

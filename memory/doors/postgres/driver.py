@@ -8,7 +8,10 @@ from memory.core import StoreError
 
 
 def driver() -> Any:
-    """Return psycopg; raises StoreError where it is not installed."""
+    """Return the module psycopg.
+
+    Raises StoreError where it is not installed.
+    """
     try:
         import psycopg
         import psycopg_pool  # noqa: F401
@@ -21,8 +24,9 @@ def driver() -> Any:
 
 
 def said(error: BaseException) -> str:
-    """Return what the database said, on one line of at most 200 characters: its own words, without
-    the statement.
+    """Return the database's error message on one line.
+
+    At most 200 characters, without the statement.
     """
     text = str(error).strip().split("\n")[0]
     for word in ("FATAL: ", "failed: "):

@@ -81,7 +81,7 @@ NEWEST = len(MIGRATIONS)
 
 
 def version(connection: Any) -> int:
-    """Return the number of a database's schema, 0 where it has none."""
+    """Return the number of a database's schema, 0 for none."""
     if connection.execute("SELECT to_regclass('dayleaf.migration')").fetchone()[0] is None:
         return 0
     return int(
@@ -90,7 +90,7 @@ def version(connection: Any) -> int:
 
 
 def check(found: int) -> None:
-    """Raise StoreError where a schema's number is not the one that this dayleaf reads."""
+    """Raise StoreError unless a schema's number is the supported one."""
     if found > NEWEST:
         raise StoreError(
             "the database was set up by a newer dayleaf (schema %d, this one knows "
@@ -109,9 +109,9 @@ def check(found: int) -> None:
 
 
 def migrate(connection: Any) -> int:
-    """Bring a database's schema up to date and return how many migrations ran.
+    """Bring a database's schema up to date; return the migrations run.
 
-    connection: one of psycopg, in autocommit.  Raises StoreError where the schema is newer.
+    connection: psycopg's, in autocommit. Raises StoreError where the schema is newer.
     """
     ran = 0
     while True:

@@ -22,14 +22,14 @@ SECONDS = 60
 
 
 def folder(home: str) -> str:
-    """Return where the server's files stand."""
+    """Return the folder of the server's files."""
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         return "%s/%s" % (ROOT_FOLDER, files.sha256(home.encode("utf-8", "surrogateescape"))[:8])
     return home + "/postgres"
 
 
 def dsn(home: str) -> str:
-    """Return the connection string of a home's own server, "" where none was made."""
+    """Return the connection string of a home's own server, or ""."""
     found = folder(home)
     return (
         "host=%s user=dayleaf dbname=dayleaf" % found
@@ -39,8 +39,9 @@ def dsn(home: str) -> str:
 
 
 def start(home: str) -> str:
-    """Start the server, made where there is none yet, and return its connection string; raises
-    StoreError.
+    """Start the server and return its connection string.
+
+    Makes the server where there is none yet. Raises StoreError.
     """
     place = folder(home)
     if len(place) > 90:
@@ -88,7 +89,10 @@ def start(home: str) -> str:
 
 
 def stop(home: str, mode: str = "fast") -> bool:
-    """Stop the server where it runs, and tell whether it did.  mode: of pg_ctl."""
+    """Stop a running server; return False where none runs.
+
+    mode: of pg_ctl.
+    """
     place = folder(home)
     if not files.exists(place + "/data/PG_VERSION") or not _is_up(place):
         return False
@@ -156,8 +160,9 @@ def _call(argv: List[str], place: str) -> subprocess.CompletedProcess[bytes]:
 
 
 def programs() -> str:
-    """Return the folder of PostgreSQL's programs; raises StoreError where the wheel is not
-    installed.
+    """Return the folder of PostgreSQL's programs.
+
+    Raises StoreError where the wheel is not installed.
     """
     import importlib.util
 
@@ -174,10 +179,10 @@ def programs() -> str:
 
 
 def _for_nobody(root: str) -> str:
-    """Return where the wheel's files stand open to everybody: a copy, made once, since root's
-    environments are closed to others.
+    """Return a copy of the wheel's files that everybody can read.
 
-    root: the wheel's folder; the libraries that it brings stand beside it.
+    Made once, since root's environments are closed to others. root: the wheel's folder; its
+    libraries are beside it.
     """
     copy = "%s/programs-%s" % (
         ROOT_FOLDER,

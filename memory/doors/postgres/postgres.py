@@ -45,8 +45,9 @@ _KNOWN: Dict[str, Database] = {}
 
 
 class Space(NamedTuple):
-    """A workspace of the database: its number, documents, terms in them, the model of its vectors,
-    how many these are.
+    """A workspace of the database.
+
+    length: terms in its documents. label: the model of its vectors. chunks: number of vectors.
     """
 
     number: int
@@ -57,8 +58,9 @@ class Space(NamedTuple):
 
 
 class Held(NamedTuple):
-    """A record as a database holds it: its workspace, name, file, and the time and commit of that
-    file.
+    """A record as a database holds it.
+
+    data, mtime, commit: of its file.
     """
 
     workspace: str
@@ -69,7 +71,7 @@ class Held(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A document that was found."""
+    """A document found in the database."""
 
     record: int
     workspace: str
@@ -82,7 +84,7 @@ class Row(NamedTuple):
 
 
 def database(dsn: str) -> Database:
-    """Return the database of a connection string, opened once a process."""
+    """Return the database of a connection string, opened once per process."""
     if dsn not in _KNOWN:
         _KNOWN[dsn] = Database(dsn)
         if len(_KNOWN) == 1:
@@ -131,8 +133,9 @@ class Database:
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[Any]:
-        """Lend a connection; raises Unreachable with what the database or the pool said, without
-        the connection string.
+        """Lend a connection.
+
+        Raises Unreachable with the database's or the pool's message, without the connection string.
         """
         from psycopg_pool import PoolTimeout, TooManyRequests
 
@@ -155,8 +158,9 @@ class Database:
             raise Unreachable(said(error)) from None
 
     def counts(self, spaces: Optional[Tuple[int, ...]]) -> Dict[str, int]:
-        """Return what a process believes of how many documents of some workspaces hold a term, to
-        be added to.
+        """Return the cached document frequencies of some workspaces.
+
+        term -> documents; callers add to it. spaces: their numbers, None for all.
         """
         at, known = self._counts.get(spaces, (0.0, {}))
         if not at or len(known) > MOST_COUNTS or time.monotonic() - at > REMEMBERED:
@@ -166,8 +170,9 @@ class Database:
         return known
 
     def spaces(self, fresh: bool = False) -> Dict[str, Space]:
-        """Return the workspaces that this role may read, by key; raises Unreachable, and StoreError
-        for another schema.
+        """Return the readable workspaces by key.
+
+        Raises Unreachable, and StoreError for another schema.
         """
         if fresh or not self._at or time.monotonic() - self._at > REMEMBERED:
             with self.reading() as connection:
@@ -189,11 +194,13 @@ def _configure(connection: Any) -> None:
 
 
 class Remote:
-    """Some workspaces of a database, for one process's queries; a Backend."""
+    """Some workspaces of a database as a Backend for one process."""
 
     def __init__(self, base: Database, spaces: Dict[str, Space], counted: Sequence[str]):
-        """spaces: those that are searched.  counted: those that count for how rare a term is: an
-        index on this machine counts for its own.
+        """Prepare queries.
+
+        spaces: the searched workspaces. counted: keys of those that count for the rarity of terms;
+            an index on this machine counts its own.
         """
         self._base, self._spaces = base, spaces
         self._counted = [spaces[key] for key in counted if key in spaces]
@@ -208,18 +215,19 @@ class Remote:
 
     @property
     def documents(self) -> int:
-        """How many documents count."""
+        """The number of documents counted for rarity."""
         return sum(space.documents for space in self._counted)
 
     def lengths(self) -> Tuple[int, float]:
-        """Return (documents, terms) of those that count."""
+        """Return the documents and terms counted for rarity."""
         return sum(space.documents for space in self._counted), float(
             sum(space.length for space in self._counted)
         )
 
     def expect(self, terms: Sequence[str]) -> None:
-        """Count some terms at once; a query's own come with their tiers, which `search` asks
-        for.
+        """Count some terms in one request.
+
+        A query's own terms come with their tiers, for `search`.
         """
         missing = [
             term for term in dict.fromkeys(terms) if term not in self._df and "\0" not in term
@@ -238,24 +246,28 @@ class Remote:
             self._df.update(self._counts(lexemes, self._counted))
 
     def df(self, term: str) -> int:
-        """Return how many documents hold a term."""
+        """Return a term's document frequency."""
         if term not in self._df:
             self.expect([term])
         return self._df.get(term, 0)
 
     def _numbers(self) -> Optional[str]:
-        """Return the workspaces as an array, None for all that may be read."""
+        """Return the workspaces as an array, None for all readable."""
         return None if self._is_whole else _array(self._keys)
 
     def is_known(self, term: str) -> bool:
-        """Tell whether a workspace that counts elsewhere holds a term: it is not unknown, though no
-        file here has it.
+        """Tell whether a workspace counted elsewhere holds a term.
+
+        Such a term is not unknown, though no file here has it.
         """
         self.expect([term])
         return self._known.get(term, 0) > 0
 
     def _counts(self, terms: Sequence[str], spaces: Optional[Sequence[Space]]) -> Dict[str, int]:
-        """spaces: None for all that may be read."""
+        """Return the document frequencies of lexemes.
+
+        spaces: None for all that may be read.
+        """
         key = None if spaces is None else tuple([space.number for space in spaces])
         known = self._base.counts(key)
         missing = [term for term in dict.fromkeys(terms) if term not in known]
@@ -269,7 +281,7 @@ class Remote:
         return {term: known[term] for term in terms}
 
     def vocabulary(self, start: str, longest: int) -> List[str]:
-        """Return the terms that start with some letters, with what `df` will be asked of each."""
+        """Return the terms with a prefix, and cache their frequencies."""
         if not self._counted or not start or "\0" in start:
             return []
         key = (start, *(space.number for space in self._counted))
@@ -292,7 +304,7 @@ class Remote:
     def search(
         self, terms: Sequence[Tuple[str, float]], limit: int, cap: int, sieve: Sieve
     ) -> List[int]:
-        """Return the best documents for weighed terms; the cap is our own."""
+        """Return the best documents for weighed terms, with its own cap."""
         asked = [(term, weight) for term, weight in terms if term and "\0" not in term]
         lexemes = [rows.tier(term, n) for term, _ in asked for n in range(len(rows.TIERS) + 1)]
         counts = self._counts(lexemes, None if self._is_whole else list(self._spaces.values()))
@@ -321,7 +333,7 @@ class Remote:
         return self._take(found)
 
     def newest(self, sieve: Sieve) -> List[int]:
-        """Return the newest records that pass, LISTED at the most."""
+        """Return the newest records that pass, at most LISTED."""
         kinds = [segment.KINDS.index(kind) for kind in sieve.kinds]
         found = self._ask(
             "SELECT -r.id, r.id, r.workspace, 0, r.name, r.known, r.kind, r.created, r.checksum "
@@ -343,11 +355,10 @@ class Remote:
         return self._take(found)
 
     def near(self, label: str, vector: Any, limit: int) -> Optional[List[Tuple[int, float]]]:
-        """Return (number, similarity) of the sections nearest to a query's vector, best first, each
-        once; None where no workspace has vectors of its model.
+        """Return (number, similarity) of the sections nearest to a vector.
 
-        The database chooses, by pgvector or by signs; similarity is the local index's, of the same
-        int8 numbers.
+        Best first, each once; None where no workspace has vectors of its model. The database
+        chooses, by pgvector or by signs; similarity is the local index's, of the same int8 numbers.
         """
         import numpy as np
 
@@ -400,7 +411,7 @@ class Remote:
         return list(self._order)
 
     def row(self, number: int) -> Row:
-        """Return what is known of a document that was found."""
+        """Return the row of a document that was found."""
         if number not in self._rows:
             raise IndexFault("a document that was not found")
         return self._rows[number]
@@ -431,7 +442,7 @@ class Remote:
         return next(map(self.doc, self.numbers_of(id)), None)
 
     def numbers_of(self, id: str) -> List[int]:
-        """Return the numbers of the records of an id, of several workspaces at times."""
+        """Return the numbers of an id's records, in all searched workspaces."""
         found = self._ask(
             "SELECT -r.id, r.id, r.workspace, 0, r.name, r.known, r.kind, r.created, r.checksum "
             "FROM dayleaf.record r WHERE r.known = %s AND r.workspace = ANY (%s::int[]) "
@@ -445,8 +456,9 @@ class Remote:
         return []
 
     def held(self, number: int) -> Optional[Held]:
-        """Return a record as the database holds it; the records that follow it in the last answer
-        come with it.
+        """Return a record's file from the database.
+
+        Fetches the next records of the last answer in the same request.
         """
         record = self.row(number).record
         if record not in self._held:
@@ -476,16 +488,18 @@ class Remote:
 
 
 def _array(numbers: Optional[Iterable[int]]) -> Optional[str]:
-    """Write numbers as PostgreSQL reads an array: a text costs a twentieth of what a list does."""
+    """Write numbers as a PostgreSQL array.
+
+    As text it costs a twentieth of a list.
+    """
     return None if numbers is None else "{%s}" % ",".join(map(str, numbers))
 
 
 def candidates(terms: Sequence[str], counts: Dict[str, int], total: int) -> str:
-    """Return the text search that brings the candidates of a query, "" where no document holds a
-    term of it.
+    """Return the text search for a query's candidates, or "".
 
-    terms: of the query.  counts: how many documents hold each term and each of its tiers.  total:
-    documents.
+    "" where no document holds a term. terms: of the query. counts: document frequency of each term
+    and of each of its tiers. total: documents.
     """
     parts: List[str] = []
     common: List[str] = []
@@ -514,12 +528,11 @@ def candidates(terms: Sequence[str], counts: Dict[str, int], total: int) -> str:
 
 
 def _pairs(common: Sequence[str], counts: Dict[str, int], total: int, left: int) -> List[str]:
-    """Return the text searches for two common terms that stand together, those that bring the
-    fewest first.
+    """Return text searches for pairs of common terms, rarest pairs first.
 
-    One of the two is an anchor, which few enough hold for the text index to go through them all;
-    where there is none, the tiers of the most telling terms are joined instead.  left: documents
-    that may be expected of them.
+    One of the two is an anchor, a term rare enough for the text index to read through; without
+    anchors the tiers of the most telling terms are joined instead. left: documents that may be
+    expected of them.
     """
     anchors = [term for term in common if counts[term] <= ANCHOR]
     found: List[Tuple[float, str, str]] = []

@@ -61,7 +61,7 @@ _KEY = "\x01\x02\x03\x04\x05"  # first characters of terms that are no words
 
 
 def _levels() -> List[str]:
-    """Return the labels for each impact from 0 to 253, as they stand behind a lexeme."""
+    """Return the tsvector labels of each impact from 0 to 253."""
     values: Dict[float, str] = {}
     for i, x in enumerate(WEIGHTS):
         values.setdefault(x, ":1" + "DCBA"[i])
@@ -82,8 +82,9 @@ LEVELS = _levels()
 
 
 class Prepared(NamedTuple):
-    """A record as its rows will hold it: head in the order of the columns; documents as (ordinal,
-    how often each term occurs, how many terms).
+    """A record prepared for its rows.
+
+    head: in the order of the columns. documents: (ordinal, term -> frequency, number of terms).
     """
 
     head: Tuple[Any, ...]
@@ -97,8 +98,9 @@ class Prepared(NamedTuple):
 
 
 class Loaded(NamedTuple):
-    """What a load did; left: names that were not loaded, each with the reason; vectors: chunks that
-    were sent.
+    """The result of a load.
+
+    left: names that were not loaded, each with the reason. vectors: chunks that were sent.
     """
 
     records: int
@@ -110,19 +112,20 @@ class Loaded(NamedTuple):
 
 
 def quoted(lexeme: str) -> str:
-    """Return a lexeme as tsvector and tsquery read it."""
+    """Return a lexeme quoted for tsvector and tsquery."""
     return "'" + lexeme.replace("\\", "\\\\").replace("'", "''") + "'"
 
 
 def tier(term: str, number: int) -> str:
-    """Return the lexeme of a term's tier: 0 for all documents that hold it, len(TIERS) for those in
-    which it stands out most.
+    """Return the lexeme of a term's tier.
+
+    0: all documents with the term; len(TIERS): the documents where it weighs most.
     """
     return term + _MARK + str(number) if number else term
 
 
 def prepare(name: str, data: bytes, mtime: float, commit: str) -> Prepared:
-    """Read a record's file for its rows."""
+    """Read a record's file into its rows."""
     record = records.from_bytes(name, data, mtime)
     created = max(0, min(int(record.created), 0xFFFFFFFF))
     kind = segment.KINDS.index(record.kind)
@@ -153,8 +156,9 @@ def _text(value: object) -> str:
 
 
 def lexemes(counts: Dict[str, int], length: int, mean: float) -> Dict[str, str]:
-    """Return the lexemes of a document, each with its labels.  mean: length of a document of its
-    workspace.
+    """Return the lexemes of a document, each with its labels.
+
+    mean: length of a document of its workspace.
     """
     found: Dict[str, str] = {}
     for term, tf in counts.items():
@@ -177,8 +181,9 @@ def lexemes(counts: Dict[str, int], length: int, mean: float) -> Dict[str, str]:
 def bring(
     dsn: str, place: Place, tiers: str, progress: Optional[Callable[[int, int], None]] = None
 ) -> Loaded:
-    """Set a database up where that is due, and load a workspace into it; raises StoreError,
-    UsageError for a wrong dsn.
+    """Load a workspace into a database, set up if necessary.
+
+    Raises StoreError, and UsageError for an invalid dsn.
     """
     psycopg = driver.driver()
     try:
@@ -211,8 +216,8 @@ def load(
 ) -> Loaded:
     """Bring a workspace's rows up to date with its files.
 
-    connection: psycopg's, in autocommit.  tiers: letters of those that are sent.  commit: what is
-    checked out.  Raises StoreError where another loader works on the workspace.
+    connection: psycopg's, in autocommit. tiers: letters of those to send. commit: the checked-out
+        commit. Raises StoreError where another loader works on the workspace.
     """
     space = _space(connection, place.key)
     if not connection.execute("SELECT pg_try_advisory_lock(%s, %s)", (0x646179, space)).fetchone()[
@@ -257,7 +262,7 @@ def load(
 
 
 def _space(connection: Any, key: str) -> int:
-    """Return the number of a workspace; its rows go where they are of another tokeniser."""
+    """Return a workspace's number; delete rows of another tokeniser."""
     connection.execute(
         "INSERT INTO dayleaf.workspace (key, tokeniser) VALUES (%s, %s) ON CONFLICT DO NOTHING",
         (key, tokeniser.VERSION),
@@ -280,7 +285,10 @@ def _space(connection: Any, key: str) -> int:
 def _read(
     place: Place, listed: Sequence[Any], known: Dict[str, str], commit: str, left: List[str]
 ) -> Iterator[Tuple[Any, int]]:
-    """Yield (record to send or None, how many were looked at) of each file."""
+    """Yield (record to send or None, files read) for each file.
+
+    left: receives the names of skipped files with the reason.
+    """
     for done, (name, _, mtime_ns, _) in enumerate(listed, 1):
         try:
             fd = place.open(name)
@@ -324,8 +332,9 @@ def _batches(
 
 
 def put(connection: Any, space: int, batch: Sequence[Prepared], gone: Sequence[str]) -> None:
-    """Write records and take the rows of others out, in one transaction.  gone: names, those of
-    changed records among them.
+    """Write and delete records' rows in one transaction.
+
+    gone: names to delete, changed records included.
     """
     with connection.transaction():
         row = connection.execute(
@@ -399,10 +408,9 @@ _SIGNS = bytes(b"01"[0 < value < 128] for value in range(256))  # of int8 number
 
 
 def _vectors(connection: Any, space: int, place: Place) -> int:
-    """Send the vectors that stand beside the index of a workspace to records that have none yet;
-    return how many.
+    """Send missing vectors to the database; return their number.
 
-    Those of another model go.  Damaged ones stay here.
+    Vectors of another model are deleted. Damaged ones are not sent.
     """
     sidecar = registry.optional("vectors", "sidecar")
     if sidecar is None:
@@ -436,12 +444,12 @@ def _vectors(connection: Any, space: int, place: Place) -> int:
 
 
 def _armed(connection: Any, dims: int) -> bool:
-    """Set pgvector up where the server has it, and tell whether it does."""
+    """Set pgvector up; return whether the server has it."""
     return bool(connection.execute("SELECT dayleaf.arm(%s)", (dims,)).fetchone()[0])
 
 
 def _counted(connection: Any, space: int) -> int:
-    """Count the vectors of a workspace anew; returns 0, for those that were sent."""
+    """Update the count of a workspace's vectors; return 0."""
     connection.execute(
         "UPDATE dayleaf.workspace SET chunks = held FROM (SELECT count(*) AS held FROM "
         "dayleaf.chunk WHERE workspace = %s) c WHERE id = %s AND chunks <> held",
@@ -451,7 +459,10 @@ def _counted(connection: Any, space: int) -> int:
 
 
 def _send(connection: Any, space: int, side: Any, armed: bool) -> int:
-    """armed: whether the table has a column for pgvector."""
+    """Send the vectors of a sidecar file; return their number.
+
+    armed: whether the table has a column for pgvector.
+    """
     waiting = {
         name: (id, checksum)
         for name, id, checksum in connection.execute(

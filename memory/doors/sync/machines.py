@@ -47,9 +47,10 @@ Added = dict[str, set[str]]  # lines that were added to a log, by its name
 
 
 class Report(NamedTuple):
-    """What a sync did.  sent, taken: files told and brought in.  removed: some went for good.
-    conflicts: names of copies that wait for a person.  notes: what else there is to know.
-    problems: what a person mends.
+    """The result of a sync.
+
+    sent, taken: numbers of files. removed: some were deleted for good. conflicts: names of copies
+        that wait for a person. notes: further information. problems: faults for a person to mend.
     """
 
     sent: int
@@ -61,15 +62,18 @@ class Report(NamedTuple):
 
 
 class Carrier(Protocol):
-    """Where the machines meet; every method raises StoreError or OSError."""
+    """The meeting place of the machines.
+
+    Every method raises StoreError or OSError.
+    """
 
     root: str
 
     def fetch(self) -> None:
-        """Bring what others wrote."""
+        """Fetch the other machines' files."""
 
     def send(self, machine: str, file: str, data: bytes, stale: list[str]) -> None:
-        """Publish a file of this machine, and take those away that it stands for."""
+        """Publish a file of this machine, and delete the files it replaces."""
 
 
 class Folder:
@@ -102,7 +106,10 @@ class Git(Folder):
         self.url, self.env = url, {**env, "LC_ALL": "C"}
 
     def _git(self, *words: str, fails: str = "") -> bool:
-        """Run git; False where it says `fails`, else raises StoreError where it fails."""
+        """Run git; return False on an expected failure.
+
+        fails: the expected message. Raises StoreError on any other failure.
+        """
         done = safegit.own(self.root, self.env, *_NAMED, *words, seconds=SECONDS)
         if done.rc and not (fails and fails in done.err.decode("utf-8", "replace")):
             raise StoreError(
@@ -135,14 +142,15 @@ class Git(Folder):
 
 
 def meeting(home: str, where: str, env: Mapping[str, str]) -> Carrier:
-    """Return where the machines meet.  where: an absolute folder, or the URL of a git
-    repository.
+    """Return the machines' meeting place.
+
+    where: an absolute folder, or the URL of a git repository.
     """
     return Git("%s/%s/git" % (home, syncing.FOLDER), where, env) if is_git(where) else Folder(where)
 
 
 def is_git(where: str) -> bool:
-    """Tell whether a place to meet is a git repository, not a folder."""
+    """Tell whether a meeting place is a git repository."""
     return (
         "://" in where
         or where.endswith(".git")
@@ -154,8 +162,9 @@ def is_git(where: str) -> bool:
 
 
 class Heard(NamedTuple):
-    """What one machine tells that was not read yet.  upto: the number of its last file that was
-    read.
+    """The unread news of one machine.
+
+    upto: the number of its last file read.
     """
 
     machine: str
@@ -165,7 +174,10 @@ class Heard(NamedTuple):
 
 
 def hear(root: str, state: State, key: Any, notes: list[str]) -> list[Heard]:
-    """Read what other machines wrote since; raises StoreError where the key does not open it."""
+    """Read the new files of other machines.
+
+    Raises StoreError where the key does not open them.
+    """
     out = []
     for machine, every in packs.packs(root).items():
         if machine == state.machine:
@@ -202,8 +214,9 @@ def hear(root: str, state: State, key: Any, notes: list[str]) -> list[Heard]:
 
 
 def _take_in(lines: list[dict[str, Any]], heard: Heard) -> None:
-    """Add what a file says; raises LookupError, TypeError or ValueError where it says nothing that
-    is known.
+    """Add a file's lines to a machine's news.
+
+    Raises LookupError, TypeError or ValueError for unknown lines.
     """
     for line in lines:
         if "log" in line:
@@ -224,8 +237,9 @@ def _take_in(lines: list[dict[str, Any]], heard: Heard) -> None:
 
 
 def told(state: State, names: Iterable[str]) -> tuple[list[dict[str, Any]], list[str]]:
-    """Return (the lines that tell some files, the names of these): one that is being changed is
-    left out.
+    """Return (the lines to send for some files, these files' names).
+
+    A file that is being changed is left out.
     """
     lines, done = list[dict[str, Any]](), list[str]()
     for name in sorted(names):
@@ -258,10 +272,10 @@ def told(state: State, names: Iterable[str]) -> tuple[list[dict[str, Any]], list
 def sync(
     state: State, carrier: Carrier, tiers: Tiers, key: Any, gone: bool = False, anew: bool = False
 ) -> Report:
-    """Bring this machine up to date with the others, and tell them what is new here.
+    """Sync this machine with the others.
 
-    gone: many files may have gone here at once.  anew: tell all in place of older files.  Raises
-    StoreError, OSError; what was done by then stands, and the next sync goes on.
+    gone: many files may have gone here at once. anew: send all files in place of older ones. Raises
+        StoreError, OSError; finished steps stay, and the next sync goes on.
     """
     notes: list[str] = []
     with files.Lock("%s/%s/lock" % (state.home, syncing.FOLDER)) as free:
@@ -283,8 +297,9 @@ def sync(
 
 
 def _bring_in(merge: Merge, heard: Heard, added: Added, problems: list[str]) -> None:
-    """Bring in what a machine tells: new files first, what is gone last, so that a text always
-    stands somewhere.
+    """Apply a machine's news, new files first and removals last.
+
+    A text so always exists somewhere.
     """
     whole = True
     rows = sorted(
@@ -318,8 +333,9 @@ def _bring_in(merge: Merge, heard: Heard, added: Added, problems: list[str]) -> 
 
 
 def _settle_own(state: State, carrier: Carrier, notes: list[str]) -> bool:
-    """Compare this machine's own newest file with what it remembers; tells whether all of its files
-    were taken away.
+    """Compare this machine's newest file with its state.
+
+    Returns whether all of its files were deleted.
     """
     every, value = packs.packs(carrier.root).get(state.machine, {}), state.value
     newest, digest = max(every, default=0), ""
@@ -350,7 +366,7 @@ def _arrived(state: State) -> None:
 
 
 def _send(state: State, carrier: Carrier, key: Any, added: Added, anew: bool) -> int:
-    """Tell the other machines what is new here; returns how many files that are."""
+    """Send this machine's news; return the number of files."""
     mine = packs.packs(carrier.root).get(state.machine, {})
     logs, sizes = _new_lines(state, added, False)
     state.value["logs"].update({name: size for name, size in sizes.items() if name not in logs})
@@ -381,8 +397,9 @@ def _send(state: State, carrier: Carrier, key: Any, added: Added, anew: bool) ->
 def _new_lines(
     state: State, added: Added, anew: bool
 ) -> tuple[dict[str, list[str]], dict[str, int]]:
-    """Return (lines of each log that the others were not told, each as often as it stands there;
-    the logs' sizes).
+    """Return (unsent lines by log, sizes of the logs).
+
+    Each line as often as it stands in the log.
     """
     out, sizes = {}, {}
     for name in (root + "/" + log for root in _roots(state.home) for log in LOGS):
@@ -410,8 +427,9 @@ def _roots(home: str) -> list[str]:
 
 
 def _join(state: State, tiers: Tiers, name: str, told: list[str], added: Added) -> None:
-    """Add the lines to a log that it lacks, each as often as it is told; raises OSError,
-    StoreError.
+    """Append the missing lines to a log.
+
+    Each as often as it was sent. Raises OSError, StoreError.
     """
     path = state.home + "/" + name
     data, there = read_log(path)
@@ -436,8 +454,10 @@ def _append(tiers: Tiers, path: str, lines: list[str], torn: bool = False) -> No
 
 
 def _astray(path: str, lines: list[str]) -> list[str]:
-    """Return the lines of an archive's log that tell where records stand of which the last line
-    tells otherwise: two machines moved them.  lines: those that came in.
+    """Return an archive log's lines to repeat for moved records.
+
+    Where two machines moved a record, its last line may name a place where it is not. lines: those
+    that came in.
     """
     ids = {
         row.get("id") for row in fastjson.rows("\n".join(lines).encode("utf-8", "surrogateescape"))
@@ -455,10 +475,12 @@ def _astray(path: str, lines: list[str]) -> list[str]:
 
 
 def decide(state: State, tiers: Tiers, word: str, take: bool, now: float) -> tuple[str, str]:
-    """Decide on a copy: take it as the record, or drop it; the other goes to the archive.  Returns
-    (its name, the record's).
+    """Settle a conflict by keeping or dropping its copy.
 
-    word: its 8 hex digits, name or file.  Raises UsageError, StoreError, OSError.
+    The other file goes to the archive.
+
+    Returns (its name, the record's). word: its 8 hex digits, name or file. take: keep it as the
+    record. Raises UsageError, StoreError, OSError.
     """
     syncing.scan(state)
     found = [
@@ -490,10 +512,10 @@ def machine_name(host: str) -> str:
 
 
 def setup(home: str, where: str, identity: str, env: Mapping[str, str], host: str) -> State:
-    """Set syncing up, or anew, and return the state, which is written down.
+    """Set syncing up, or anew, and return the stored state.
 
-    identity: the file of the key that another machine made; "" makes one where nobody has synced
-    there yet.  Raises UsageError, StoreError, OSError.
+    identity: the file of another machine's key; "" makes a key where nobody has synced yet. Raises
+        UsageError, StoreError, OSError.
     """
     folder, path = home + "/" + syncing.FOLDER, "%s/%s/key.txt" % (home, syncing.FOLDER)
     if not is_git(where) and (files.inside(where, home) or files.inside(home, where)):

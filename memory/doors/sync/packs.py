@@ -35,16 +35,20 @@ _MACHINE = re.compile(r"[a-z0-9-]{1,60}\Z")
 
 
 class Locked(StoreError):
-    """A message that a key does not open."""
+    """A message encrypted to another key."""
 
 
 class Damaged(StoreError):
-    """A message that is cut short or was changed: it may be whole later."""
+    """A message that is incomplete or changed.
+
+    It may be whole later.
+    """
 
 
 def new_key(path: str) -> None:
-    """Write a new key into a file that is not there yet, its owner's alone; raises FileExistsError
-    or another OSError.
+    """Write a key into a new file for its owner alone.
+
+    Raises FileExistsError or another OSError.
     """
     identity = agefile.library().x25519.Identity.generate()
     files.create(
@@ -53,8 +57,9 @@ def new_key(path: str) -> None:
 
 
 def place_of(name: str) -> tuple[str, str]:
-    """Return (tier's directory below the home, path in it) of a file that is synced, ("", "") for
-    any other name.
+    """Return (tier's directory, path in it) of a synced file.
+
+    The directory is below the home. ("", "") for any other name.
     """
     parts = name.split("/")
     size = 1 if parts[0] == "global" else 2
@@ -78,13 +83,16 @@ def place_of(name: str) -> tuple[str, str]:
 
 
 def log_of(name: str) -> str:
-    """Return the tier's directory of a log that is synced, "" for any other name."""
+    """Return the tier's directory of a synced log, or ""."""
     root = next((name[: -len(log) - 1] for log in LOGS if name.endswith("/" + log)), "")
     return root if place_of(root + "/rules/x.md")[0] == root else ""
 
 
 def packs(root: str) -> dict[str, dict[int, str]]:
-    """Return, for each machine, the names of its files by number; raises OSError."""
+    """Return each machine's file names by number.
+
+    Raises OSError.
+    """
     found: dict[str, dict[int, str]] = {}
     for machine in sorted(os.listdir(root)):
         folder = root + "/" + machine
@@ -95,8 +103,9 @@ def packs(root: str) -> dict[str, dict[int, str]]:
 
 
 def unread(every: dict[int, str], seen: int) -> tuple[list[int], bool]:
-    """Return (the numbers of a machine's files that are to be read, in order; whether one in
-    between is not there yet).
+    """Return (a machine's unread numbers in order, whether some are missing).
+
+    every: its files by number. seen: the last number read.
     """
     later = sorted(number for number in every if number > seen)
     bases = [number for number in later if ".base." in every[number]]
@@ -108,8 +117,9 @@ def unread(every: dict[int, str], seen: int) -> tuple[list[int], bool]:
 
 
 def sealed(lines: Iterable[dict[str, Any]], machine: str, number: int, key: Any) -> bytes:
-    """Return a machine's file: encrypted to a key, with a proof that its holder wrote it.  key: one
-    of `identities`, of age.
+    """Return a machine's file: encrypted, with proof of its writer.
+
+    The proof shows that the holder of the key wrote it. key: one of `identities`, of age.
     """
     head = {"v": VERSION, "dayleaf": __version__, "machine": machine, "number": number}
     data = "\n".join(json.dumps(line, separators=(",", ":")) for line in (head, *lines)).encode(
@@ -122,8 +132,8 @@ def sealed(lines: Iterable[dict[str, Any]], machine: str, number: int, key: Any)
 def unsealed(data: bytes, machine: str, number: int, key: Any) -> list[dict[str, Any]]:
     """Return the lines of a machine's file.
 
-    Raises Locked where another key is wanted, Damaged where it is not whole or not this file,
-    StoreError for a newer version's.
+    Raises Locked for another key, Damaged where it is not whole or another file, StoreError for a
+    newer version's.
     """
     pyrage = agefile.library()
     try:

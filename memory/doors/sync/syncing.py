@@ -49,8 +49,9 @@ Version = Dict[str, int]
 
 
 class Row(NamedTuple):
-    """What is known of a file.  sha256: "" where it is gone.  to: where it went, "" for good.  was,
-    of: hash, version before.
+    """The known state of a file.
+
+    sha256: "" where it is gone. to: where it went, "" for good. was, of: hash, version before.
     """
 
     version: Version
@@ -62,7 +63,7 @@ class Row(NamedTuple):
 
 
 class News(NamedTuple):
-    """A row of another machine, with the text and its time in ns."""
+    """A row of another machine, with its text and mtime in ns."""
 
     row: Row
     data: bytes
@@ -70,7 +71,10 @@ class News(NamedTuple):
 
 
 class Changed(StoreError):
-    """A file that is being changed while it is synced; the next time takes it."""
+    """A file that changes during a sync.
+
+    The next sync takes it.
+    """
 
 
 NONE = Row({}, "")
@@ -81,12 +85,15 @@ HELD = (
 
 
 def contains(one: Optional[Version], other: Optional[Version]) -> bool:
-    """Tell whether a version contains all changes of another; None is one without any."""
+    """Tell whether a version contains all changes of another.
+
+    None is a version without any.
+    """
     return all((one or {}).get(machine, 0) >= number for machine, number in (other or {}).items())
 
 
 def joined(one: Version, other: Version) -> Version:
-    """Return the version that contains two."""
+    """Return the union of two versions."""
     return {
         machine: max(one.get(machine, 0), other.get(machine, 0))
         for machine in sorted({*one, *other})
@@ -94,7 +101,7 @@ def joined(one: Version, other: Version) -> Version:
 
 
 class State:
-    """What a machine remembers of its syncs; `keep` writes it down."""
+    """A machine's record of its syncs; `keep` stores it."""
 
     def __init__(self, home: str, value: Dict[str, Any]):
         self.home, self.value = home, value
@@ -103,11 +110,11 @@ class State:
 
     @property
     def machine(self) -> str:
-        """The name under which this machine writes."""
+        """This machine's name for its files."""
         return str(self.value["machine"])
 
     def keep(self) -> None:
-        """Write it to the disk; raises OSError."""
+        """Write the state to disk; raises OSError."""
         value = {
             **self.value,
             "rows": {name: list(row) for name, row in sorted(self.rows.items())},
@@ -119,7 +126,7 @@ class State:
         )
 
     def mark(self, name: str, sha256: str, id: str, to: str = "", was: str = "") -> None:
-        """Note a change that was made here."""
+        """Note a change made here."""
         self.value["clock"] += 1
         before = {**self.rows.get(name, NONE).version}
         if sha256 and name not in self.rows:
@@ -136,15 +143,16 @@ class State:
             )
 
     def anew(self, machine: str) -> None:
-        """Go on under another name: somebody else writes under this one, or this home was set
-        back.
+        """Continue under another name.
+
+        Another home writes under this one, or this home was set back.
         """
         self.value.update(machine=machine, number=0, sent="", pending=None)
         self.dirty = set(self.rows)
 
 
 def blank(machine: str, where: str) -> Dict[str, Any]:
-    """Return the state of a machine that has not synced yet."""
+    """Return the state of a machine before its first sync."""
     return {
         "v": VERSION,
         "machine": machine,
@@ -166,8 +174,9 @@ def blank(machine: str, where: str) -> Dict[str, Any]:
 
 
 def load(home: str) -> State:
-    """Read what a machine remembers; raises StoreError where syncing is not set up, or the file is
-    of a newer dayleaf.
+    """Read a machine's sync state.
+
+    Raises StoreError where syncing is not set up, or the file is of a newer dayleaf.
     """
     path = "%s/%s/state.json" % (home, FOLDER)
     try:
@@ -190,10 +199,10 @@ def load(home: str) -> State:
 
 
 def scan(state: State, gone: bool = False) -> List[str]:
-    """Note what was changed here since the last look, and return a line for each file that cannot
-    be synced.
+    """Note the changes here since the last scan.
 
-    gone: many files may have gone at once.  Raises StoreError where they have and may not, OSError.
+    Returns a line for each file that cannot be synced. gone: many files may have gone at once.
+    Raises StoreError where they have and may not, OSError.
     """
     home, stats, problems = state.home, state.value["stats"], list[str]()
     clock = home + "/%s/lock" % FOLDER
@@ -236,7 +245,7 @@ def scan(state: State, gone: bool = False) -> List[str]:
 
 
 def _entered(name: str) -> bool:
-    """Tell whether a directory below the home holds what is synced."""
+    """Tell whether a directory below the home holds synced files."""
     parts = name.split("/")
     inner = parts[1:] if parts[0] == "global" else parts[2:]
     inner = inner[1:] if inner[:1] == [archive.FOLDER] else inner
@@ -248,8 +257,9 @@ def _entered(name: str) -> bool:
 
 
 def _compare(state: State, found: Dict[str, str], unread: List[str], gone: bool) -> None:
-    """Note what the files found say: new and changed ones, then those that are gone; raises
-    StoreError.
+    """Note new and changed files, then removed ones.
+
+    Raises StoreError where too many are gone.
     """
     held, rows = state.value["held"], state.rows
     missing = [
@@ -291,7 +301,7 @@ def _compare(state: State, found: Dict[str, str], unread: List[str], gone: bool)
 
 
 def _id(home: str, name: str) -> str:
-    """Return the id of a record's file, "" where it has none that is to be read."""
+    """Return the id of a record's file, "" for none or undecodable."""
     try:
         data = files.read(home + "/" + name, records.READ_LIMIT)
     except OSError:
@@ -313,7 +323,10 @@ def conflicts(state: State) -> List[str]:
 
 
 def read_log(path: str, start: int = 0) -> Tuple[bytes, List[str]]:
-    """Return a log's bytes and its whole lines from an offset on, none where it cannot be read."""
+    """Return a log's bytes and its whole lines from an offset.
+
+    Empty where it cannot be read.
+    """
     try:
         data = files.read(path, WHOLE, follow=False)
     except OSError:
@@ -326,8 +339,9 @@ def read_log(path: str, start: int = 0) -> Tuple[bytes, List[str]]:
 
 
 class Merge:
-    """The rows of other machines, brought into this home one by one; the caller holds the lock of
-    `tiers`.
+    """Applies rows of other machines to this home in turn.
+
+    The caller holds the lock of `tiers`.
     """
 
     def __init__(self, state: State, tiers: Tiers):
@@ -336,7 +350,10 @@ class Merge:
         self.taken, self.removed = 0, False
 
     def take(self, name: str, news: News) -> None:
-        """Bring one row in; raises Changed, StoreError or OSError, and has then lost nothing."""
+        """Apply one row.
+
+        Raises Changed, StoreError or OSError, and has then lost nothing.
+        """
         before = self.rows.get(name, NONE)
         if not contains(before.version, news.row.version):
             try:
@@ -391,8 +408,9 @@ class Merge:
             self._drop(name)
 
     def _end(self, name: str) -> Tuple[str, Row]:
-        """Follow a file to where it stands, ("", its last row) where it is nowhere; raises Changed
-        where it is not here yet.
+        """Return a file's present name and row, following its moves.
+
+        ("", its last row) where it is gone. Raises Changed where it has not arrived yet.
         """
         row, seen = self.rows.get(name, NONE), {name}
         while row.to and row.to not in seen:
@@ -403,8 +421,10 @@ class Merge:
         return (name if row.sha256 else ""), row
 
     def _both(self, name: str, mine: Row, news: News, version: Version) -> None:
-        """Keep two texts of one name: the greater SHA-256 has it, the other stands beside it, or
-        under a name of its own.
+        """Keep two texts of one name.
+
+        The text of the greater SHA-256 keeps the name, the other goes beside it, or under a name of
+        its own.
         """
         theirs, one = news.row, mine.id == news.row.id
         if theirs.sha256 > mine.sha256:
@@ -422,8 +442,9 @@ class Merge:
             self.state.mark(aside, sha256, id)
 
     def _two_ways(self, one: Row, other: Row) -> None:
-        """Keep one of two files where machines moved the same one to: a forgotten one is forgotten,
-        what was changed stays.
+        """Keep one destination of a file moved in two ways.
+
+        A forgotten file stays forgotten, a changed text stays.
         """
         first, second = self.rows.get(one.to, NONE), self.rows.get(other.to, NONE)
         if not (first.sha256 and second.sha256):
@@ -443,8 +464,9 @@ class Merge:
         self.state.mark(other.to, "", second.id, one.to, second.sha256)
 
     def _moved(self, name: str, mine: Row, news: News, version: Version) -> None:
-        """Let a change go along with a file that is gone elsewhere; where it is gone for good, it
-        stays on its machine.
+        """Apply a change to a file that was moved elsewhere.
+
+        A change to a file removed for good stays on its machine.
         """
         gone, live = (news.row, mine) if mine.sha256 else (mine, news.row)
         data = self._own(name, live.sha256) if live is mine else news.data
@@ -467,7 +489,10 @@ class Merge:
             self.rows[name] = gone
 
     def _along(self, name: str, row: Row, gone: Row, live: Row, data: bytes, mtime: int) -> None:
-        """Write a changed text where its file went, or beside it where that was changed too."""
+        """Write a changed text at or beside its file's new place.
+
+        Beside it where the new place was changed too.
+        """
         if row.sha256 == gone.was and contains(live.version, gone.of):
             self._write(name, data, mtime, row.sha256)
             self.state.mark(name, live.sha256, row.id)
@@ -479,8 +504,9 @@ class Merge:
             self._beside(name, data, live.sha256, live.id, mtime, True)
 
     def _retire(self, name: str, gone: Row) -> None:
-        """Remove what else holds the very bytes that were removed for good, such as the same record
-        in the archive.
+        """Remove other files with the bytes of a removed record.
+
+        Such as the same record in the archive.
         """
         self.removed = self.state.value["purge"] = True
         key = "%s %s" % (gone.id, gone.was)
@@ -500,9 +526,7 @@ class Merge:
                 self.state.dirty.add(other)
 
     def _own(self, name: str, sha256: str) -> bytes:
-        """Read a file of this home as it was looked at; raises Changed where it is another by
-        now.
-        """
+        """Read a scanned file of this home; raises Changed if different."""
         with suppress(OSError):
             data = files.read(self.state.home + "/" + name, WHOLE, follow=False)
             if files.sha256(data) == sha256:

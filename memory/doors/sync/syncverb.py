@@ -19,8 +19,9 @@ SYNC_WORDS = {"setup": 2, "status": 1, "take": 2, "drop": 2}  # with how many wo
 
 
 def sync(call: Call) -> int:
-    """Bring this machine up to date with a person's others, or set that up, tell how it stands,
-    decide on a copy.
+    """Sync this machine with a person's others.
+
+    Or set syncing up, report its state, or settle a conflict.
     """
     word = call.words[0] if call.words else ""
     if word and word not in SYNC_WORDS:
@@ -123,8 +124,9 @@ def _synced(call: Call) -> int:
 
 
 def _unlearn(call: Call) -> None:
-    """Remove what was derived of records that another machine removed for good, in every
-    workspace.
+    """Delete files derived from records removed on another machine.
+
+    In every workspace.
     """
     folder = call.place.home + "/cache"
     for name, path, stat in walk.below(folder):

@@ -78,9 +78,9 @@ class Settings(Protocol):
 class Provider(NamedTuple):
     """A command that turns texts into vectors.
 
-    command: a program, absolute or on PATH.  args: its arguments.  label: the name of its model;
-    vectors of two labels never meet.  timeout: seconds for one process.  scripts: `latin` where it
-    knows no other writing, else `all`.
+    command: a program, absolute or on PATH. args: its arguments. label: the name of its model;
+        vectors of two labels are never compared. timeout: seconds for one process. scripts: `latin`
+        where it knows no other script, else `all`.
     """
 
     command: str
@@ -91,7 +91,7 @@ class Provider(NamedTuple):
 
     @property
     def digest(self) -> str:
-        """Sixteen hex digits that name the command and its arguments."""
+        """Sixteen hex digits of a hash of the command and its arguments."""
         return files.sha256(
             "\0".join((self.command, *self.args)).encode("utf-8", "surrogateescape")
         )[:16]
@@ -100,10 +100,10 @@ class Provider(NamedTuple):
 def from_settings(settings: Settings, override: str, env: Mapping[str, str]) -> Provider | None:
     """Return the provider in force, or None where none is named.
 
-    settings: `embeddings.*`.  override: words of a command as a shell would read them, `minilm`, or
-    "" for the settings'.  env: DAYLEAF_HOME, HOME.  Without `embeddings.modelLabel` the command's
-    own words are the label, so that another model behind the same program is another label.  Raises
-    UsageError for what is no command.
+    settings: `embeddings.*`. override: words of a command as a shell would read them, `minilm`, or
+        "" for the settings. env: DAYLEAF_HOME, HOME. Without `embeddings.modelLabel` the command
+        itself is the label, so that another model behind the same program is another label. Raises
+        UsageError for an invalid command.
     """
     command, args = (
         str(settings["embeddings.provider.command"]),
@@ -159,12 +159,12 @@ def embed(
     env: Mapping[str, str],
     deadline: float = NO_LIMIT,
 ) -> Dict[str, Vector]:
-    """Return the vector of each text by its id: float32 of length 1, all of one dimension.
+    """Return the vector of each text by its id.
 
-    texts: (id, text), every id once.  env: the environment, of which PASSED and PATH reach the
-    provider.  deadline: seconds that the caller still waits, where that is less than the provider's
-    own timeout.  Raises ProviderError with one line that names what was wrong; there is no process
-    where there are no texts.
+    float32 of length 1, all of one dimension. texts: (id, text), every id once. env: the
+    environment, of which PASSED and PATH reach the provider. deadline: seconds that the caller
+    still waits, where less than the provider's own timeout. Without texts no process starts. Raises
+    ProviderError with the fault on one line.
     """
     if not texts:
         return {}
@@ -183,7 +183,7 @@ def embed(
 
 
 def _program(command: str, env: Mapping[str, str]) -> str:
-    """Find a program; nothing of the current directory is ever run."""
+    """Find a program outside the current directory."""
     found = process.which(command, env)
     if not found:
         absolute = (
@@ -205,7 +205,10 @@ def _environment(env: Mapping[str, str]) -> Dict[str, str]:
 def _run(
     argv: Sequence[str], stdin: bytes, seconds: float, env: Mapping[str, str], limit: int
 ) -> bytes:
-    """Run a command and return its stdout.  Raises ProviderError."""
+    """Run a command and return its stdout.
+
+    Raises ProviderError.
+    """
     try:
         done = process.run(argv, stdin, seconds, env, "", limit)
     except (OSError, ValueError) as error:
@@ -229,7 +232,7 @@ def _status(code: int) -> str:
 
 
 def said(value: str) -> str:
-    """Return what somebody else wrote as one short line of printable characters."""
+    """Return foreign text as one short line of printable characters."""
     line = " ".join(value.split())[:160]
     return "".join(c if c.isprintable() else "?" for c in line)
 
@@ -298,7 +301,7 @@ def _vector(values: Sequence[Any]) -> Vector:
 
 
 def queries_path(place: Place) -> str:
-    """Return where the cache is."""
+    """Return the path of the cache of queries' vectors."""
     return place.home + "/cache/queries.db"
 
 
@@ -339,7 +342,10 @@ def _unpacked(blob: Any) -> Any:
 
 
 def remember_query(place: Place, label: str, text: str, vector: Any, now: float) -> None:
-    """Keep the vector of a query; a damaged cache is replaced, and a failure changes nothing."""
+    """Cache the vector of a query.
+
+    A damaged cache is replaced; a failure changes nothing.
+    """
     import sqlite3
 
     kept = array("f", vector)

@@ -61,13 +61,17 @@ _Q = (
 
 
 class Unusable(Exception):
-    """The model, a package or the input is not there as it should be; the message is one line with
-    its remedy.
+    """The model, a package or the input is missing or wrong.
+
+    The message is one line with its remedy.
     """
 
 
 def main(argv: Sequence[str]) -> int:
-    """Answer stdin on stdout and return the exit status: 0, or 1 after one line on stderr."""
+    """Embed the texts on stdin and print the vectors.
+
+    Returns the exit status: 0, or 1 after one line on stderr.
+    """
     try:
         asked = read(sys.stdin.buffer.read().splitlines())
         threads = 1 if len(asked) < FEW else max(1, (os.cpu_count() or 1) // SHARE)
@@ -87,7 +91,10 @@ def main(argv: Sequence[str]) -> int:
 
 
 def read(lines: Sequence[bytes]) -> List[Tuple[str, str]]:
-    """Return the (id, text) of each line; raises Unusable for a line that has none."""
+    """Return the (id, text) of each line.
+
+    Raises Unusable for a line that has none.
+    """
     asked = []
     for number, line in enumerate(lines, 1):
         try:
@@ -102,7 +109,10 @@ def read(lines: Sequence[bytes]) -> List[Tuple[str, str]]:
 
 
 def installed() -> str:
-    """Return the folder of the installed model; raises Unusable where there is none."""
+    """Return the folder of the installed model.
+
+    Raises Unusable where there is none.
+    """
     spec = importlib.util.find_spec(PACKAGE)
     places = list(spec.submodule_search_locations or ()) if spec else []
     if not places:
@@ -111,9 +121,10 @@ def installed() -> str:
 
 
 def embed(folder: str, asked: Sequence[Tuple[str, str]]) -> Iterator[Tuple[str, Array]]:
-    """Give (id, vector of length 1) of each text, texts of similar length together.
+    """Yield (id, vector of length 1) of each text.
 
-    folder: of the model.  Raises Unusable where its files or a package are missing or damaged.
+    Texts of similar length go together. folder: of the model. Raises Unusable where its files or a
+    package are missing or damaged.
     """
     if not asked:
         return
@@ -133,7 +144,7 @@ def embed(folder: str, asked: Sequence[Tuple[str, str]]) -> Iterator[Tuple[str, 
 
 
 def _batches(lengths: Sequence[int]) -> Iterator[List[int]]:
-    """Give the numbers of texts that go together, the shortest first."""
+    """Yield the numbers of texts to embed together, shortest first."""
     batch: List[int] = []
     for number in sorted(range(len(lengths)), key=lengths.__getitem__):
         if batch and (len(batch) == BATCH or (len(batch) + 1) * lengths[number] > BATCH_TOKENS):
@@ -145,7 +156,10 @@ def _batches(lengths: Sequence[int]) -> Iterator[List[int]]:
 
 
 def tokenise(folder: str, texts: Sequence[str]) -> List[List[int]]:
-    """Return the numbers of each text's word pieces, at most MOST_TOKENS; raises Unusable."""
+    """Return the ids of each text's word pieces.
+
+    At most MOST_TOKENS of each text. Raises Unusable.
+    """
     try:
         tokenizer: Any = importlib.import_module("tokenizers").Tokenizer.from_file(
             folder + "/tokenizer.json"
@@ -169,10 +183,10 @@ def _line(error: BaseException) -> str:
 
 
 def weights(path: str) -> Dict[str, Array]:
-    """Map a safetensors file and return its float32 tensors by name; raises Unusable.
+    """Map a safetensors file and return its float32 tensors by name.
 
     Format: u64 little-endian length of the header; the header, JSON name -> {dtype, shape,
-    data_offsets: [start, end]}; data.
+        data_offsets: [start, end]}; data. Raises Unusable.
     """
     import numpy as np
 
@@ -267,14 +281,17 @@ class Model:
 
 
 def exponential(x: Array) -> None:
-    """Replace every number by e to its power."""
+    """Replace every number x by e^x."""
     import numpy as np
 
     np.exp(x, out=x)
 
 
 def gelu(x: Array) -> Array:
-    """Return x (1 + erf(x / sqrt 2)) / 2 of every number (D. Hendrycks and K. Gimpel 2016)."""
+    """Return x (1 + erf(x / sqrt 2)) / 2 of every number.
+
+    D. Hendrycks and K. Gimpel 2016.
+    """
     import numpy as np
 
     y: Array = np.clip(x * np.float32(0.5**0.5), -4.0, 4.0)

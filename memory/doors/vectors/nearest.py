@@ -30,13 +30,12 @@ BLOCK = 4096  # rows turned to float32 at a time
 def search(
     place: Place, vector: Any, limit: int, label: str = "", exact: bool = False
 ) -> List[Tuple[str, int, float]]:
-    """Return (name, ordinal, similarity) of the sections nearest to a query, best first, ties by
-    name and ordinal.
+    """Return (name, ordinal, similarity) of the sections nearest to a query.
 
-    vector: numbers, any length but 0.  limit: how many.  label: of the provider that made the
-    vector, "" where the caller has compared it.  exact: compare all rows, however many.  Similarity
-    is -1 to 1, rounded to 6 digits; a section counts once, with its best chunk.  Raises IndexFault
-    for vectors that are absent, of another label or dimension, or damaged.
+    Best first, ties by name and ordinal. vector: numbers, any length but 0. limit: how many. label:
+    of the vector's provider, "" where the caller has compared it. exact: compare all rows, however
+    many. Similarity is -1 to 1, rounded to 6 digits; a section counts once, with its best chunk.
+    Raises IndexFault for vectors that are absent, of another label or dimension, or damaged.
     """
     side = Sidecar(place)
     try:
@@ -58,7 +57,10 @@ def search(
 
 
 def _compared(side: Sidecar, vector: Sequence[float]) -> List[Tuple[str, int, float]]:
-    """Return all rows, compared one by one: so few cost less than to load NumPy."""
+    """Return the similarity of every row, without NumPy.
+
+    For few rows this costs less than loading NumPy.
+    """
     if not side.is_intact():
         raise vectorfile.fault(side.path, "damaged")
     length = sqrt(fsum(number * number for number in vector))
@@ -82,7 +84,7 @@ def _searched(side: Sidecar, vector: Any, limit: int, exact: bool) -> List[Tuple
 
 
 def _base(side: Sidecar, query: Any, limit: int, exact: bool) -> Tuple[Any, Any]:
-    """Return (rows of the file to compare, their similarities)."""
+    """Return the rows of the file to compare, and their similarities."""
     import numpy as np
 
     live = np.ones(side.rows, bool)
@@ -106,15 +108,16 @@ def _base(side: Sidecar, query: Any, limit: int, exact: bool) -> Tuple[Any, Any]
 
 
 def rounded(similar: Any) -> Any:
-    """Return similarities as they are told: -1 to 1, of 6 digits."""
+    """Return similarities limited to -1 to 1, rounded to 6 digits."""
     import numpy as np
 
     return np.clip(similar.astype(np.float64), -1.0, 1.0).round(6)
 
 
 def _near(codes: Any, live: Any, query: Any, count: int) -> Any:
-    """Return the `count` live rows whose codes differ least from the query's; of equal ones the
-    first.
+    """Return the `count` live rows with the nearest codes.
+
+    By Hamming distance to the query's; of equal rows the first.
     """
     import numpy as np
 
@@ -133,7 +136,10 @@ def _near(codes: Any, live: Any, query: Any, count: int) -> Any:
 
 
 def _bits(words: Any) -> Any:
-    """Return how many bits of each uint64 are set (`bitwise_count` came with NumPy 2)."""
+    """Return the number of set bits of each uint64.
+
+    `bitwise_count` came with NumPy 2.
+    """
     import numpy as np
 
     if hasattr(np, "bitwise_count"):

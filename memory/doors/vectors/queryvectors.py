@@ -27,14 +27,16 @@ SET_UP = "run `install.sh --embeddings`, or set embeddings.provider.command"
 
 
 class QueryVectors:
-    """The provider of vectors for the queries of one process, and what went wrong with it.
+    """The provider of query vectors in one process, with its faults.
 
-    label: of the model that ranked, "" while none did.
+    label: of the model that ranked, "" before.
     """
 
     def __init__(self, settings: Config, override: str, env: Mapping[str, str]):
-        """settings: `embeddings.*` and `recall.semantic`.  override: a command instead of theirs,
-        or "".  env: of its process.
+        """Prepare the provider; it opens on first use.
+
+        settings: `embeddings.*` and `recall.semantic`. override: a command instead of theirs, or
+            "". env: of its process.
         """
         self._settings, self._override, self._env = settings, override, env
         self._provider: Optional[Provider] = None
@@ -44,18 +46,25 @@ class QueryVectors:
 
     @property
     def floor(self) -> float:
-        """The least similarity that counts with the model."""
+        """The least similarity that counts.
+
+        `recall.minSimilarity`, or below 0 the model's own (FLOORS).
+        """
         label = self._provider.label if self._provider else ""
         return next((value for name, value in FLOORS if label.startswith(name)), FLOOR)
 
     def is_wanted(self, asked: Optional[bool]) -> bool:
-        """Tell whether a query is to use vectors; asked: what it says itself, None where it says
-        nothing.
+        """Tell whether a query uses vectors.
+
+        asked: the query's own choice, None for the setting.
         """
         return bool(self._settings["recall.semantic"]) if asked is None else asked
 
     def vector(self, place: Place, text: str, now: float, notes: List[str]) -> Any:
-        """Return the vector of a query's text, or None with a note that says why."""
+        """Return the vector of a query's text.
+
+        None with a note of the reason where there is none.
+        """
         self.prepare(place, [text], now)
         if self._fault:
             notes.append(fell_back(self._fault))
@@ -71,8 +80,9 @@ class QueryVectors:
         return self._vectors[text]
 
     def prepare(self, place: Place, texts: Sequence[str], now: float) -> None:
-        """Get the vectors of several queries: from the cache, the missing ones from one process of
-        the provider.
+        """Get the vectors of several queries.
+
+        Cached ones from the cache, the others from one process of the provider.
         """
         from memory.doors.vectors import embedder
 
@@ -117,7 +127,7 @@ class QueryVectors:
         return not self._fault
 
     def obstacle(self, place: Place) -> str:
-        """Return why vectors rank nothing in a place, "" where they do."""
+        """Return the reason why vectors do not rank here, or ""."""
         from memory.doors.vectors import vectorfile
 
         if not self._opened():
@@ -128,8 +138,9 @@ class QueryVectors:
     def near(
         self, shelf: Shelf, vector: Any, limit: int, notes: List[str]
     ) -> List[Tuple[str, int, float]]:
-        """Return (name, ordinal, similarity) of the sections of a shelf nearest to a query, or []
-        with a note.
+        """Return (name, ordinal, similarity) of a shelf's nearest sections.
+
+        [] with a note where there are no vectors.
         """
         from memory.doors.vectors import nearest, vectorfile
 
@@ -168,6 +179,9 @@ class QueryVectors:
 
 
 def covers(scripts: str, text: str) -> bool:
-    """Tell whether a model knows the writing of a text; scripts: `latin` or `all`."""
+    """Tell whether a model knows the script of a text.
+
+    scripts: `latin` or `all`.
+    """
     letters = [c for c in text if c.isalpha()]
     return scripts == "all" or 2 * sum(ord(c) < LATIN_END for c in letters) >= len(letters)

@@ -18,7 +18,10 @@ PROBE = 20.0  # seconds for a provider of vectors to answer
 
 
 def build(call: Call, places: Sequence[Place]) -> tuple[list[dict[str, Any]], list[str]]:
-    """Bring the vectors of places up to date; return what was done as plain data and in lines."""
+    """Update the vectors of places.
+
+    Returns the results as plain data and in lines.
+    """
     provider = embedder.from_settings(call.settings, call.options.vectors_by or "", call.env)
     if provider is None:
         raise UsageError("no provider of vectors is set up: " + SET_UP)
@@ -44,7 +47,7 @@ def build(call: Call, places: Sequence[Place]) -> tuple[list[dict[str, Any]], li
 
 
 def check(place: Place, settings: Config, env: dict[str, str]) -> Iterator[Finding]:
-    """Check that recall can rank by vectors; nothing is said where nobody asked for any."""
+    """Check that recall can rank by vectors, if asked for."""
     made, provider = vectors.state(place), embedder.from_settings(settings, "", env)
     if provider is None:
         if made["rows"] or settings["recall.semantic"]:

@@ -59,8 +59,8 @@ MOST_ROWS = 0xFFFF  # of one record
 class Stored:
     """The vectors of one record.
 
-    mtime_ns, size, checksum (8 bytes): of the file they were made from.  ordinals, digests, scales:
-    one of each per row.  numbers: int8, rows x dims.
+    mtime_ns, size, checksum (8 bytes): of the file they were made from. ordinals, digests, scales:
+    one of each per row. numbers: int8, rows x dims.
     """
 
     __slots__ = ("checksum", "digests", "mtime_ns", "numbers", "ordinals", "scales", "size")
@@ -80,19 +80,20 @@ class Stored:
 
 
 def path_of(place: Place) -> str:
-    """Return where the vectors of a place are; worktrees share a workspace but not their shared
-    tier, so the scope names it.
+    """Return the path of a place's vectors.
+
+    It names the scope: worktrees share a workspace but not their shared tier.
     """
     return place.cache + "/" + place.scope + ".vec"
 
 
 def log_path(place: Place, generation: str) -> str:
-    """Return where the log of a generation is."""
+    """Return the path of a generation's log."""
     return place.cache + "/" + place.scope + "-" + generation + ".veclog"
 
 
 def fault(path: str, why: str) -> IndexFault:
-    """Return the error for a file that cannot be used."""
+    """Return the error for an unusable file."""
     return IndexFault("%s: %s; `dayleaf index build --embeddings` makes it again" % (path, why))
 
 
@@ -104,8 +105,9 @@ def stride(dims: int) -> int:
 def layout(
     rows: int, records: int, dims: int, meta: int, names: int
 ) -> Tuple[List[Tuple[int, int]], int]:
-    """Return (start, length) of every part in the order of the format, and the length of the
-    file.
+    """Return (start, length) of every part, and the file's length.
+
+    In the order of the format.
     """
     at, parts = HEADER.size + -HEADER.size % ALIGN, []
     for length in (
@@ -126,7 +128,10 @@ def layout(
 
 
 def quantise(vectors: Any) -> Tuple[List[float], List[bytes]]:
-    """Return the scale and the int8 numbers of each row of a float32 matrix."""
+    """Return the scale and the int8 numbers of each matrix row.
+
+    vectors: float32.
+    """
     import numpy as np
 
     scales = np.abs(vectors).max(1) / np.float32(127.0)
@@ -148,8 +153,8 @@ def encode(
 ) -> bytes:
     """Lay out a file.
 
-    meta: key, label, command.  now: the time to write.  stored: (name, rows) in the order of the
-    names' bytes.
+    meta: key, label, command. now: the time to write. stored: (name, rows) in the order of the
+        names' bytes.
     """
     import numpy as np
 
@@ -200,9 +205,9 @@ def encode(
 
 
 def frame(name: str, rows: Optional[Stored], base: int) -> bytes:
-    """Return the frame that says how a record is now.
+    """Return the log's frame for a record's present state.
 
-    rows: None where its file is gone.  base: its number in the file, or -1.
+    rows: None where its file is gone. base: its number in the file, or -1.
     """
     number = base if base >= 0 else ABSENT
     encoded = name.encode("utf-8", "surrogateescape")
@@ -225,7 +230,7 @@ def frame(name: str, rows: Optional[Stored], base: int) -> bytes:
 
 
 def _end_of_frame(data: bytes, at: int) -> int:
-    """Return where the frame that starts at an offset ends; 0 where none does."""
+    """Return the end of the frame at an offset, 0 for none."""
     if len(data) - at < FRAME.size or data[at] != MARK:
         return 0
     _, length, check = FRAME.unpack_from(data, at)
@@ -237,8 +242,9 @@ def _end_of_frame(data: bytes, at: int) -> int:
 
 
 def frames(data: bytes) -> Iterator[Tuple[int, int]]:
-    """Give (start of the payload, end) of each whole frame; (-1, -1) for bytes between them that
-    are none.
+    """Yield (start of the payload, end) of each whole frame.
+
+    (-1, -1) stands for bytes between that are no frame.
     """
     at = 0
     while at < len(data):
@@ -258,12 +264,11 @@ def frames(data: bytes) -> Iterator[Tuple[int, int]]:
 class Sidecar:
     """An open file of vectors with its log.
 
-    generation, rows, records, dims, built: as the header has them.  meta: key, label, command.
-    log: what the frames say of a name, None for one that is gone.  replaced: numbers of the records
-    whose rows in the file no longer count.  frames: how many were read; torn: whether some bytes of
-    the log are no whole frame.
-    Raises IndexFault for a file that is absent, foreign or damaged; the vectors' own bytes are
-    checked as they are read.
+    generation, rows, records, dims, built: from the header. meta: key, label, command. log: name ->
+    its frame's vectors, None for a deleted record. replaced: numbers of the records whose rows in
+    the file no longer count. frames: how many were read; torn: whether some bytes of the log are no
+    whole frame. Raises IndexFault for a file that is absent, foreign or damaged; the vectors' own
+    bytes are checked as they are read.
     """
 
     __slots__ = (
@@ -339,8 +344,9 @@ class Sidecar:
         self._names = self._part(3)
 
     def _is_sound(self, first: int, after: int, number: int) -> bool:
-        """Tell whether the bytes of the parts from `first` to before `after` have their
-        checksum.
+        """Tell whether a range of parts has its checksum.
+
+        From part `first` to before part `after`; number: of the checksum.
         """
         end = self._parts[after][0] if after < len(self._parts) else len(self._map)
         with memoryview(self._map) as view, view[self._parts[first][0] : end] as piece:
@@ -388,15 +394,19 @@ class Sidecar:
         return found
 
     def close(self) -> None:
-        """Let the file go; arrays that still point into it keep it mapped."""
+        """Close the file.
+
+        Arrays that still point into it keep it mapped.
+        """
         try:
             self._map.close()
         except BufferError:
             return
 
     def file(self, number: int) -> Tuple[int, int, bytes, int]:
-        """Return (mtime in ns, size, 8 bytes of the checksum, end of its name) of a record of the
-        file.
+        """Return the file entry of a record.
+
+        (mtime in ns, size, 8 bytes of the checksum, end of its name).
         """
         return FILE.unpack_from(self._map, self._parts[2][0] + number * FILE.size)
 
@@ -420,7 +430,7 @@ class Sidecar:
         return low if low < self.records and self._name(low) == key else -1
 
     def span(self, number: int) -> Tuple[int, int]:
-        """Return (first row, row after the last) of a record of the file."""
+        """Return a record's first row and the row after its last."""
         return (self._ends[number - 1] if number else 0), self._ends[number]
 
     def stored(self, number: int) -> Stored:
@@ -447,7 +457,10 @@ class Sidecar:
         return self._map[at + first * size : at + after * size]
 
     def each(self) -> Iterator[Tuple[str, Stored]]:
-        """Give (name, vectors) of every record as it is now, in the order of the names' bytes."""
+        """Yield (name, vectors) of every present record.
+
+        In the order of the names' bytes.
+        """
 
         def key(name: str) -> bytes:
             return name.encode("utf-8", "surrogateescape")
@@ -473,7 +486,7 @@ class Sidecar:
         return np.frombuffer(self._map, kind, count, self._parts[part][0]).reshape(shape)
 
     def numbers(self) -> Any:
-        """Return the int8 numbers, rows x dims, as they lie in the file."""
+        """Return the int8 numbers, rows x dims."""
         return self._array(9, "i1", (self.rows, self.dims))
 
     def scales(self) -> Any:
@@ -481,8 +494,9 @@ class Sidecar:
         return self._array(6, "<f4", (self.rows,))
 
     def codes(self) -> Any:
-        """Return the codes as uint64, rows x words of a row; raises IndexFault where they are
-        damaged.
+        """Return the codes as uint64, rows x words of a row.
+
+        Raises IndexFault where they are damaged.
         """
         if not self._is_sound(8, 9, 1):
             raise fault(self.path, "damaged codes")
@@ -496,11 +510,11 @@ class Sidecar:
         )
 
     def is_intact(self) -> bool:
-        """Tell whether all bytes of the file are those that were written."""
+        """Tell whether the vectors and codes have their checksums."""
         return self._is_sound(8, 9, 1) and self._is_sound(9, 10, 2)
 
     def damaged(self, numbers: Iterable[int]) -> Iterator[int]:
-        """Return the damaged ones of some rows: those whose code or vector has another checksum."""
+        """Yield the rows whose code or vector has another checksum."""
         wide, dims, data = stride(self.dims), self.dims, self._map
         signs, vectors, checks = self._parts[8][0], self._parts[9][0], array("I", self._part(7))
         for row in numbers:

@@ -34,8 +34,9 @@ RACY = 2 * 10**9  # ns: an mtime this close to the writing proves nothing; the c
 
 
 class Chunk(NamedTuple):
-    """A piece of a record that is embedded: its record, the number of its section, its text, 16
-    bytes of the text's SHA-256.
+    """A piece of a record to embed.
+
+    ordinal: the number of its section. digest: 16 bytes of the text's SHA-256.
     """
 
     name: str
@@ -45,8 +46,10 @@ class Chunk(NamedTuple):
 
 
 class Update(NamedTuple):
-    """What an update did: chunks embedded, kept and removed, seconds; left: records beyond the
-    limit; busy: another one runs.
+    """The result of an update.
+
+    embedded, kept, removed: chunks. took: seconds. left: records beyond the limit. busy: whether
+        another update runs.
     """
 
     embedded: int
@@ -58,8 +61,9 @@ class Update(NamedTuple):
 
 
 def chunks(record: Record) -> List[Chunk]:
-    """Cut a record into chunks, at least one; a section of more than WORDS words gives several of
-    the same ordinal.
+    """Cut a record into chunks, at least one.
+
+    A section of more than WORDS words gives several of the same ordinal.
     """
     found = []
     for ordinal, (heading, body) in enumerate(documents.sections(record.body, record.kind)):
@@ -96,13 +100,13 @@ def update(
     limit: Optional[int] = None,
     seconds: float = float("inf"),
 ) -> Update:
-    """Embed what has changed since the last update, and forget what is gone.
+    """Embed what has changed since the last update, and delete the rest.
 
-    env: for the provider.  now: the time to write.  limit: texts to embed at the most, None for
-    all.  seconds: after which no further batch begins.  A record that passes either is finished by
-    the next update.  Vectors of another label or dimension are replaced once the provider has given
-    its first ones.  What was embedded before a failure stays.  Raises ProviderError, and OSError
-    where nothing can be written.
+    env: for the provider. now: the time to write. limit: texts to embed at the most, None for all.
+        seconds: after which no further batch begins. A record that passes either is finished by the
+        next update. Vectors of another label or dimension are replaced once the provider has given
+        its first ones. A failure keeps what was embedded before. Raises ProviderError, and OSError
+        where nothing can be written.
     """
     start = time.perf_counter()
     budget = _Budget(limit, start + seconds)
@@ -125,24 +129,27 @@ def update(
 
 
 class _Budget(NamedTuple):
-    """What an update may cost: texts to embed, None for all, and when its last batch begins."""
+    """The limits of an update.
+
+    texts: to embed, None for all. until: when the last batch begins.
+    """
 
     texts: Optional[int]
     until: float
 
     def batch(self, embedded: int) -> int:
-        """Return how many texts the next batch may hold after so many."""
+        """Return the size of the next batch after so many texts."""
         if time.perf_counter() >= self.until:
             return 0
         return BATCH if self.texts is None else max(0, min(BATCH, self.texts - embedded))
 
 
 class _OtherDims(Exception):
-    """The provider's vectors are of another dimension than those that are kept."""
+    """The provider's vectors have another dimension than the kept ones."""
 
 
 def _opened(place: Place, label: str) -> Optional[Sidecar]:
-    """Open the vectors of a label; None where there are none that can be used."""
+    """Open the usable vectors of a label, or None."""
     try:
         found = Sidecar(place)
     except IndexFault:
@@ -154,7 +161,7 @@ def _opened(place: Place, label: str) -> Optional[Sidecar]:
 
 
 class _Work:
-    """One update: what is known, what waits for vectors, and the counts."""
+    """One update: known vectors, waiting texts and counts."""
 
     def __init__(
         self,
@@ -198,8 +205,9 @@ class _Work:
             self._merge()
 
     def _compare(self) -> Tuple[List[Found], List[str]]:
-        """Return (files whose vectors are missing or old, names whose file is gone), and count what
-        is kept.
+        """Return files without current vectors, and names without a file.
+
+        Counts the kept vectors.
         """
         listed, _ = walk(self.place)
         if self.side is None:
@@ -223,7 +231,10 @@ class _Work:
         return changed, sorted(known)
 
     def _take(self, found: Found) -> None:
-        """Read a changed file; what can be made of known vectors is written with the next flush."""
+        """Read a changed file and queue its chunks without vectors.
+
+        The next flush writes it.
+        """
         data = _read(self.place, found[0])
         if data is None:
             if self.side and (found[0] in self.side.log or self.side.find(found[0]) >= 0):
@@ -238,7 +249,7 @@ class _Work:
                 self.missing[chunk.digest] = chunk.text
 
     def _flush(self) -> None:
-        """Embed the texts that have no vector yet, and write the records that wait for them."""
+        """Embed the queued texts and write the records waiting for them."""
         from memory.doors.vectors import embedder
 
         texts = [(digest.hex(), text) for digest, text in self.missing.items()]
@@ -295,7 +306,7 @@ class _Work:
         self.frames += len(frames)
 
     def _merge(self) -> None:
-        """Write all anew, the log included."""
+        """Rewrite the file with its log."""
         current = _opened(self.place, self.provider.label)
         assert current is not None and self.side is not None
         if self.merge:
@@ -321,14 +332,20 @@ class _Work:
 
 
 def _sweep(place: Place) -> None:
-    """Delete the logs of all generations: the file that was just written holds what they said."""
+    """Delete the logs of all generations.
+
+    The file just written holds their content.
+    """
     for item in files.posix.scandir(place.cache):
         if item.name.startswith(place.scope + "-") and item.name.endswith(".veclog"):
             files.remove(item.path)
 
 
 def _mend(side: Sidecar) -> bool:
-    """Take records with a damaged row for unknown, and tell whether there were any."""
+    """Mark records with a damaged row as unknown.
+
+    Returns False where all rows are intact.
+    """
     if side.is_intact():
         return False
     bad = set(side.damaged(range(side.rows)))
@@ -341,8 +358,9 @@ def _mend(side: Sidecar) -> bool:
 
 
 def _heads(side: Sidecar) -> Dict[str, Tuple[int, int, bytes, int]]:
-    """Return name -> (mtime in ns, size, 8 bytes of the checksum, rows) of every record that has
-    vectors.
+    """Return the file stamps of every record with vectors.
+
+    name -> (mtime in ns, size, 8 bytes of the checksum, rows).
     """
     found = {}
     for number in range(side.records):
@@ -357,8 +375,9 @@ def _heads(side: Sidecar) -> Dict[str, Tuple[int, int, bytes, int]]:
 
 
 def _by_digest(side: Sidecar) -> Dict[bytes, Tuple[float, bytes]]:
-    """Return digest -> (scale, int8 numbers) of every row that is sound, those of records that
-    change or go included.
+    """Return the vectors of all sound rows by their digest.
+
+    digest -> (scale, int8 numbers); records that change or go are included.
     """
     found: Dict[bytes, Tuple[float, bytes]] = {}
     gone, dims = {name for name, stored in side.log.items() if stored is None}, side.dims
@@ -388,9 +407,7 @@ def _differs(place: Place, name: str, checksum: bytes) -> bool:
 
 
 def label_of(place: Place) -> str:
-    """Return the label of the model whose vectors are there, "" where there are none that can be
-    read.
-    """
+    """Return the label of a place's vectors, or ""."""
     try:
         side = Sidecar(place)
     except IndexFault:
@@ -402,9 +419,10 @@ def label_of(place: Place) -> str:
 
 
 def state(place: Place) -> Dict[str, Any]:
-    """Return what there is: rows, records, label, dims, bytes, frames of the log, `behind` (files
-    that an update would read or forget), and `problem`, "" where all bytes are those that were
-    written.
+    """Return the state of a place's vectors as plain data.
+
+    rows, records, label, dims, bytes, frames of the log, `behind` (files that an update would read
+    or delete), and `problem`, "" where all bytes are sound.
     """
     try:
         side = Sidecar(place)

@@ -15,10 +15,10 @@ EMBEDDING = 60.0
 
 
 def step(place: Place, settings: Config, env: dict[str, str], now: float, deadline: float) -> None:
-    """Give new and changed records their vectors, where `index build --embeddings` has made some
-    with the same model.
+    """Embed new and changed records.
 
-    deadline: seconds that all the worker's steps have.
+    Only where `index build --embeddings` has made vectors with the same model. deadline: seconds
+    for all of the worker's steps.
     """
     if not files.exists(vectorfile.path_of(place)):
         return
@@ -29,8 +29,9 @@ def step(place: Place, settings: Config, env: dict[str, str], now: float, deadli
 
 
 def _has_numpy() -> bool:
-    """Tell whether NumPy is installed, whose folder a hook's Python (`-S`) does not know at
-    first.
+    """Tell whether NumPy is installed.
+
+    A hook's Python (`-S`) does not know its folder at first.
     """
     import importlib.util
 

@@ -23,9 +23,9 @@ from memory.doors.page import viewverb
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("zebra",), "view takes no words"),
-        (("--private",), "are for `dayleaf view --export FILE`"),
-        (("--secrets",), "are for `dayleaf view --export FILE`"),
+        (("zebra",), "store view takes no words"),
+        (("--private",), "are for `dayleaf store view --export FILE`"),
+        (("--secrets",), "are for `dayleaf store view --export FILE`"),
         (("--export", "x.html", "--port", "8080"), "leave --port and --idle out"),
         (("--port", "99999"), "port 99999 cannot be used"),
         (("--port", "zebra"), "is not a whole number above 0"),
@@ -105,7 +105,7 @@ def test_the_page_is_there_until_it_is_stopped(env, place, project):
     """One process, one address; a browser is let in once, and afterwards nobody listens."""
     vault.mixed(place)
     page = subprocess.Popen(
-        [sys.executable, "-I", str(ROOT / "memory"), "view", "--json"],
+        [sys.executable, "-I", str(ROOT / "memory"), "store", "view", "--json"],
         cwd=project,
         env=env,
         stdin=subprocess.DEVNULL,

@@ -32,7 +32,7 @@ def meaning(store, stranger, tmp_path, env, now, dsn):
     made = stubs.provider(tmp_path, MEANINGS)
 
     def armed(place, label="meanings"):
-        found = settings(place, recall_minSimilarity=0.05)
+        found = settings(place)
         found.values.update(
             {
                 "embeddings.provider.command": made.command,

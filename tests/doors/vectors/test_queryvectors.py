@@ -13,7 +13,7 @@ from harness import stubs, talks, vault
 from harness.hook import ROOT
 
 from memory.core import config
-from memory.doors.vectors import nearest, vectorfile, vectors
+from memory.doors.vectors import embedder, nearest, queryvectors, vectorfile, vectors
 from memory.doors.vectors.queryvectors import QueryVectors, covers
 from memory.health import goldens, measurements, worker
 from memory.index import builder
@@ -185,16 +185,18 @@ def test_a_provider_that_fails_costs_nothing_but_a_note(place, armed, env, now, 
     assert "words" in found.notes[0]
 
 
-def test_a_provider_that_hangs_is_left_within_its_time(place, armed, env, now, tmp_path):
+def test_a_provider_that_hangs_is_left_within_its_time(
+    place, armed, env, now, tmp_path, monkeypatch
+):
     """A query waits no longer than it must."""
     bad = stubs.provider(tmp_path, "time.sleep(60)")
     armed.values.update(
         {
             "embeddings.provider.command": bad.command,
             "embeddings.provider.args": list(bad.args),
-            "embeddings.timeout": 0.5,
         }
     )
+    monkeypatch.setattr(embedder, "SECONDS", 0.5)
     found = ask(place, armed, env, now, "car oil")
     assert ids(found)[0] == "car" and "timeout" in found.notes[0]
 
@@ -235,11 +237,14 @@ def test_a_latin_model_is_not_asked_about_other_scripts(text, known):
     assert covers("latin", text) == known and covers("all", text)
 
 
-def test_a_query_in_another_script_is_ranked_by_words(place, armed, env, now, command):
+def test_a_query_in_another_script_is_ranked_by_words(place, armed, env, now, command, monkeypatch):
     """No worse than without vectors, no process, and it is said."""
     vault.put(place, "p/learnings/ko.md", "자동차", "자동차 엔진 오일", tags="[ko]")
     builder.build(place, now)
-    armed.values["embeddings.scripts"] = "latin"
+    real = embedder.from_settings
+    monkeypatch.setattr(
+        embedder, "from_settings", lambda *given: real(*given)._replace(scripts="latin")
+    )
     before = command[1]()
     found = ask(place, armed, env, now, "자동차 엔진")
     assert (
@@ -299,18 +304,18 @@ def test_the_vectors_of_a_project_cannot_name_a_command(project, home):
     assert found["embeddings.provider.command"] == "" and found.problems
 
 
-def test_what_is_like_nothing_finds_nothing(place, armed, env, now):
+def test_what_is_like_nothing_finds_nothing(place, armed, env, now, monkeypatch):
     """There is always a nearest record; below the floor it is no hit."""
-    armed.values["recall.minSimilarity"] = 0.3
+    monkeypatch.setattr(queryvectors, "FLOOR", 0.3)
     found = ask(place, armed, env, now, "xylophone quartet")
     assert found.hits == () and "nothing found" in found.notes
     assert ids(ask(place, armed, env, now, "automobile"))[0] == "car"
-    armed.values["recall.minSimilarity"] = 1.0
+    monkeypatch.setattr(queryvectors, "FLOOR", 1.0)
     assert ask(place, armed, env, now, "automobile").hits == ()
 
 
 def test_the_floor_is_the_model_s(armed, env):
-    """Measured for the built-in model; the setting has the last word."""
+    """Measured for the built-in model."""
     armed.values["embeddings.provider.command"], armed.values["embeddings.modelLabel"] = (
         "minilm",
         "",
@@ -319,8 +324,6 @@ def test_the_floor_is_the_model_s(armed, env):
     mine = QueryVectors(armed, "", env)
     assert mine._opened()
     assert mine.floor == 0.28
-    armed.values["recall.minSimilarity"] = 0.5
-    assert mine.floor == 0.5
 
 
 def test_a_hit_by_vectors_says_so(place, armed, env, now):
