@@ -55,7 +55,11 @@ def greeting(found: Index, last: Any, branch: str, now: float) -> str:
     if not waits:
         return "dayleaf: " + said
     verb = "waits" if waits == 1 else "wait"
-    return "dayleaf: %s; %s %s for review" % (said, announcements.many(waits, "note"), verb)
+    return "dayleaf: %s; %s %s for review" % (
+        said.rstrip("."),
+        announcements.many(waits, "note"),
+        verb,
+    )
 
 
 def ago(seconds: float) -> str:

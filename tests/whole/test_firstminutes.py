@@ -143,7 +143,11 @@ def test_the_next_session_greets_with_the_projects_last_work(user):
     """In each project with its own."""
     at_terminal(user, "y\n")
     for project, when, last in (
-        (user.shop, "2 days ago", "Refunds are tested now, a partial one too."),
+        (
+            user.shop,
+            "2 days ago",
+            "Refunds are tested now, a partial one too; 1 note waits for review",
+        ),
         (user.site, "25 h ago", "The pricing table is its own component in src/Pricing.tsx."),
     ):
         event = {
