@@ -94,7 +94,7 @@ def stores(
         place = layout.locate(env, env["CLAUDE_PROJECT_DIR"])
         if name == "with" and words:
             add(env, args.rules, args.links, words)
-        context.keep(
+        context.cache_manifest_tags(
             place, dict.fromkeys(("python", "pytest-suite", "fastapi-app"), "pyproject.toml")
         )
         builder.build(place, NOW)

@@ -52,7 +52,7 @@ def inside(queries: list[str], env: dict[str, str], project: str, runs: int) -> 
     for number in range(runs + len(queries)):
         began = time.perf_counter()
         call = Call("mcp", argparse.Namespace(**QUIET), [], env, clock.now())
-        mcpserver.called(
+        mcpserver.run_tool(
             "recall", {"query": queries[number % len(queries)]}, mcpserver.TOOLS, call
         ).text()
         out.append(time.perf_counter() - began)

@@ -23,7 +23,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 # for the scripts beside this one
-from memory.recall.scoring import STOP, misspelt, score, word_count, words  # noqa: F401
+from memory.recall.scoring import STOP, add_typos, content_words, rank_by_word_count, score  # noqa: F401
 
 Doc = dict[str, Any]
 

@@ -50,7 +50,7 @@ def note(
         "trigger": "manual",
         "branch": head.branch,
         "commit": head.commit,
-        "plan": activeplan.served(keeper, now, now),
+        "plan": activeplan.plan_between(keeper, now, now),
     }
     title, body = one_line(first, NOTE), words + "\n"
     record = keeper.same_lately("checkpoint", title, body) or keeper.add(
@@ -99,7 +99,7 @@ def draft(
     """
     pages = [checkpointoutline.sections(record.body) for record in checkpoints]
     newest = pages[0]
-    said = handoffs.understood(note) if note else {}
+    said = handoffs.note_sections(note) if note else {}
     told = {name: [line.removeprefix("- ") for line in lines] for name, lines in said.items()}
     decisions = dict.fromkeys(
         line for page in pages for line in reversed(page.get("decisions", ()))

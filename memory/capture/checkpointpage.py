@@ -81,7 +81,9 @@ def paths_of(facts: Facts) -> tuple[list[str], list[str]]:
     return [path for path in every if path in made], [path for path in every if path not in made]
 
 
-def names(facts: Facts, taken: Callable[[str], bool] = lambda name: False) -> tuple[str, list[str]]:
+def title_and_request(
+    facts: Facts, taken: Callable[[str], bool] = lambda name: False
+) -> tuple[str, list[str]]:
     """Return (title, [first request unless used as title]).
 
     The title has at most 70 characters.
@@ -89,7 +91,7 @@ def names(facts: Facts, taken: Callable[[str], bool] = lambda name: False) -> tu
     """
     found = titles.titles(facts.turns, facts.title, [subject for _, subject, _ in facts.commits])
     earlier = openings.topic(facts.earlier) if facts.earlier else ""
-    found = [*found, *filter(None, [earlier])] or [_made_of(facts)]
+    found = [*found, *filter(None, [earlier])] or [_title_from_work(facts)]
     title = next((name for name in found if not taken(name)), "")
     if not title:
         when = " (%s)" % (facts.until[11:16] or "again")
@@ -98,7 +100,7 @@ def names(facts: Facts, taken: Callable[[str], bool] = lambda name: False) -> tu
     return title, [asked] if asked not in ("", title) else []
 
 
-def _made_of(facts: Facts) -> str:
+def _title_from_work(facts: Facts) -> str:
     """Return a title from the files or commands of the work.
 
     For work that nobody put into words.
@@ -121,7 +123,7 @@ def tags(facts: Facts) -> list[str]:
     return list(dict.fromkeys([*every, *(name for name in programs if name in _TOOLS)]))[:5]
 
 
-def worth(facts: Facts) -> bool:
+def is_worth_checkpoint(facts: Facts) -> bool:
     """Tell whether facts are worth a checkpoint.
 
     Work, a decision, a report or an answer is.
@@ -166,7 +168,7 @@ def body(facts: Facts) -> str:
     return fitted([*first, ("Turns", _turns(facts, BODY - used - 40), 1), *rest, back], BODY)
 
 
-def gone_on(text: str) -> str:
+def mark_continued(text: str) -> str:
     """Return a checkpoint's text reworded for a session that continued."""
     return text.replace("- " + LEFT, "- " + WENT_ON).replace(FAILS, FAILED)
 

@@ -45,13 +45,13 @@ def keep(
             state.talk = GONE
         if state.talk == GONE:
             return ""
-    told = conversationpage.render(state.facts.told, state.day).strip("\n")
+    told = conversationpage.render(state.facts.all_turns, state.day).strip("\n")
     if not told and not state.retold:
         return named
     return (
-        _written_on(keeper, state, told)
+        _continue_file(keeper, state, told)
         if state.talk not in ("", NEXT)
-        else _begun(keeper, state, session, told)
+        else _start_file(keeper, state, session, told)
     )
 
 
@@ -72,7 +72,7 @@ def close(state: State) -> None:
     """End the stretch: the file's present text stays."""
     state.base += state.grown
     state.grown = 0
-    state.day = next((turn.at[:10] for turn in reversed(state.facts.told)), state.day)
+    state.day = next((turn.at[:10] for turn in reversed(state.facts.all_turns)), state.day)
     if state.length > MOST:
         state.talk, state.base, state.length, state.day = NEXT, 0, 0, ""
 
@@ -122,11 +122,11 @@ def _meta(state: State, told: str) -> dict[str, Any]:
     }
 
 
-def _begun(keeper: Store, state: State, session: str, told: str) -> str:
+def _start_file(keeper: Store, state: State, session: str, told: str) -> str:
     facts = state.facts
-    began = next((turn.at for turn in facts.told if turn.at), facts.until)
+    began = next((turn.at for turn in facts.all_turns if turn.at), facts.until)
     extra = {"created": began, **_meta(state, told)}
-    title, asked = checkpointpage.names(facts)
+    title, asked = checkpointpage.title_and_request(facts)
     # what came out so far names a checkpoint, but a conversation goes on
     title = next(iter(asked), title)
     record = keeper.add(
@@ -138,7 +138,7 @@ def _begun(keeper: Store, state: State, session: str, told: str) -> str:
         session=session,
         extra={key: value for key, value in extra.items() if value},
     )
-    state.talk, state.base, state.grown = record.name, 0, len(state.facts.told)
+    state.talk, state.base, state.grown = record.name, 0, len(state.facts.all_turns)
     state.length = len(_body(keeper.place, record.name))
     return record.id
 
@@ -231,7 +231,7 @@ def _cut_before(body: str, number: int) -> str:
     return body.rstrip("\n")
 
 
-def _written_on(keeper: Store, state: State, told: str) -> str:
+def _continue_file(keeper: Store, state: State, told: str) -> str:
     path = keeper.place.path(state.talk)
     try:
         old = files.read(path, 64 << 20)
@@ -248,10 +248,10 @@ def _written_on(keeper: Store, state: State, told: str) -> str:
     before = _before(state, body)
     whole = "\n\n".join(filter(None, (before, told)))
     if whole == body:
-        state.grown = len(state.facts.told)
+        state.grown = len(state.facts.all_turns)
         return id
     changes = {key: value for key, value in _meta(state, whole).items() if value}
-    changes.update(_named_anew([*state.retold, *state.facts.told], page.meta.get("title")))
+    changes.update(_named_anew([*state.retold, *state.facts.all_turns], page.meta.get("title")))
     data = frontmatter.edit(old, {"updated": clock.iso(keeper.now), **changes})
     data = data[: frontmatter.split(data)[1]] + b"\n" + whole.encode("utf-8") + b"\n"
     record = keeper.replace(state.talk, data, files.sha256(old))
@@ -259,7 +259,7 @@ def _written_on(keeper: Store, state: State, told: str) -> str:
     # the store took a secret out that only the whole gave away
     if writer.body_mark(kept) != record.meta.get("written"):
         keeper.edit(state.talk, {"written": writer.body_mark(kept)})
-    state.grown, state.length, state.retold = len(state.facts.told), len(kept), []
+    state.grown, state.length, state.retold = len(state.facts.all_turns), len(kept), []
     return id
 
 
@@ -286,5 +286,5 @@ def _named_anew(held: Sequence[Turn], title: object) -> dict[str, Any]:
     stay = Facts(turns=[turn for turn in held if turn.asked != WITHDRAWN])
     if not gone or not stay.turns or title not in titles.titles(gone, "", ()):
         return {}
-    made, asked = checkpointpage.names(stay)
+    made, asked = checkpointpage.title_and_request(stay)
     return {"title": next(iter(asked), made)}

@@ -106,7 +106,9 @@ def _section(turn: Turn, dated: bool) -> str:
     head = at_word(asked, HEADING)
     if turn.asked == SUMMARY:
         return (
-            "\n\n".join(["## %s %s" % (when, _BY_CLIENT), *(_summed(text) for text in turn.said())])
+            "\n\n".join(
+                ["## %s %s" % (when, _BY_CLIENT), *(_summed(text) for text in turn.statements())]
+            )
             + "\n"
         )
     mark = _BEFORE.get(turn.asked, "")
@@ -161,7 +163,7 @@ def _summed(text: str) -> str:
     lines = [line for line, code in tokeniser.coded(text.split("\n")) if not code]
     parts = re.split(r"(?m)^(?=\s{0,3}(?:#+ |\*\*)?\d+\. )", "\n".join(lines))
     return (
-        lowered(
+        without_headings(
             re.sub(r"\n{3,}", "\n\n", "".join(part for part in parts if not _COPIED.match(part)))
         )
         or "(nothing else)"
@@ -170,8 +172,8 @@ def _summed(text: str) -> str:
 
 def _block(piece: Piece) -> str:
     if piece.kind == USER:
-        return _quoted(("(%s) %s" % (piece.name, lowered(piece.text))).rstrip())
-    return lowered(piece.text)
+        return _quoted(("(%s) %s" % (piece.name, without_headings(piece.text))).rstrip())
+    return without_headings(piece.text)
 
 
 def _line(piece: Piece) -> str:
@@ -223,7 +225,7 @@ def _quoted(text: str) -> str:
     return "\n".join(("> " + line).rstrip() for line in at_word(text.strip(), ASKED).split("\n"))
 
 
-def lowered(text: str) -> str:
+def without_headings(text: str) -> str:
     """Return markdown with its headings set in bold.
 
     An open block of code is closed, a long block clipped.

@@ -33,7 +33,7 @@ def _of_turn(held: Sequence[Turn], number: int) -> Iterator[str]:
     if turn.asked in ("", SLASH) and number and _NO.match(turn.request):
         proposed = openings.plain(openings.outcome(held[number - 1]), PROPOSED)
         if proposed:
-            yield '%s "%s" to: %s' % (turn.at[11:16], _said(turn.request), proposed)
+            yield '%s "%s" to: %s' % (turn.at[11:16], _clip_decision(turn.request), proposed)
     for piece in turn.pieces:
         line = _line(piece) if piece.kind == USER else ""
         if line:
@@ -42,13 +42,13 @@ def _of_turn(held: Sequence[Turn], number: int) -> Iterator[str]:
 
 def _line(piece: Piece) -> str:
     if piece.name == ANSWER:
-        return "answered: " + _said(piece.text)
+        return "answered: " + _clip_decision(piece.text)
     if piece.name == APPROVED:
         return "approved the plan: " + at_word(openings.heading_of(piece.text), DECISION)
     if piece.name.startswith(REFUSED) and piece.text:
-        return '%s: "%s"' % (piece.name, _said(piece.text))
+        return '%s: "%s"' % (piece.name, _clip_decision(piece.text))
     return ""
 
 
-def _said(text: str) -> str:
+def _clip_decision(text: str) -> str:
     return at_word(one_line(text), DECISION)

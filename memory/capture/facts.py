@@ -116,7 +116,7 @@ class Facts:
     typed: bool = False
 
     @property
-    def told(self) -> list[Turn]:
+    def all_turns(self) -> list[Turn]:
         """Every turn in order, withdrawn turns included."""
         return (
             sorted([*self.turns, *self.withdrawn], key=lambda turn: turn.at)
@@ -155,7 +155,7 @@ def absorb(facts: Facts, entry: Entry, roots: tuple[str, ...] = (), agent: str =
         facts.branch = entry.branch or facts.branch
     if asks:
         facts.typed = facts.typed or not entry.headless
-        return _asked(facts, entry)
+        return _add_request(facts, entry)
     if facts.muted == "all":
         return 0
     if kind in (transcript.ENDED, transcript.INTERRUPTED):
@@ -167,11 +167,11 @@ def absorb(facts: Facts, entry: Entry, roots: tuple[str, ...] = (), agent: str =
             facts.reports.pop(agent, None)
             facts.reports[agent] = clip(entry.text)
         else:
-            _said(facts, entry)
+            _add_statement(facts, entry)
     elif kind == transcript.USE:
-        _called(facts, entry)
+        _add_call(facts, entry)
     elif kind == transcript.RESULT:
-        return _returned(facts, entry, roots, agent)
+        return _add_result(facts, entry, roots, agent)
     elif kind == transcript.BANG:
         facts.bang = entry.text
     elif kind == transcript.BANGED and facts.bang:
@@ -183,7 +183,7 @@ def absorb(facts: Facts, entry: Entry, roots: tuple[str, ...] = (), agent: str =
             facts, judged, entry.text, Where(entry.at, entry.cwd or facts.cwd, roots, agent)
         )
     elif not agent:
-        _noted(facts, entry, roots)
+        _add_note(facts, entry, roots)
     _trim(facts)
     return 0
 
@@ -203,7 +203,7 @@ def _is_free(facts: Facts, branch: str) -> bool:
 # --- what was said
 
 
-def _asked(facts: Facts, entry: Entry) -> int:
+def _add_request(facts: Facts, entry: Entry) -> int:
     if MARK in entry.text:
         facts.muted = "all"
         return 0
@@ -223,20 +223,20 @@ def _asked(facts: Facts, entry: Entry) -> int:
     return 1
 
 
-def _said(facts: Facts, entry: Entry) -> None:
+def _add_statement(facts: Facts, entry: Entry) -> None:
     if facts.early and facts.early == writer.body_mark(entry.text):
         facts.early = ""
     elif not facts.muted:
         _add(facts, entry.at, Piece(turns.SAID, clip(entry.text, _SAID)))
 
 
-def say(facts: Facts, statement: str) -> None:
+def add_early_statement(facts: Facts, statement: str) -> None:
     """Add the model's last statement from a hook.
 
     The hook gets it before the transcript holds it.
     """
     mark = writer.body_mark(statement)
-    last = facts.turns[-1].said()[-1:] if facts.turns else []
+    last = facts.turns[-1].statements()[-1:] if facts.turns else []
     if not facts.muted and mark != facts.early and statement not in last:
         facts.early = mark
         _add(facts, facts.until, Piece(turns.SAID, clip(statement, _SAID)))
@@ -253,7 +253,7 @@ def _add(facts: Facts, at: str, piece: Piece) -> None:
     facts.turns[-1].end = ""
 
 
-def _noted(facts: Facts, entry: Entry, roots: tuple[str, ...]) -> None:
+def _add_note(facts: Facts, entry: Entry, roots: tuple[str, ...]) -> None:
     """Add the user's words outside prompts, and the client's notes."""
     kind, text = entry.kind, clip(entry.text, _LONG)
     if kind == transcript.STEER:
@@ -283,7 +283,7 @@ def _noted(facts: Facts, entry: Entry, roots: tuple[str, ...]) -> None:
     ):
         _add(facts, entry.at, Piece(turns.LINK, text))
     elif kind == transcript.TODOS:
-        _listed(facts, entry)
+        _update_todos(facts, entry)
     elif kind == transcript.TEAM and text:
         facts.turns.append(
             Turn(entry.at, "(teammate %s) %s" % (clip(entry.name, 80), text), turns.TEAM)
@@ -302,7 +302,7 @@ def _refused(facts: Facts, call: str, roots: tuple[str, ...]) -> str:
     return "%s %s" % (turns.REFUSED, tool or "a tool") + (" `%s`" % told if told else "")
 
 
-def named(facts: Facts, entry: Entry) -> None:
+def set_session_title(facts: Facts, entry: Entry) -> None:
     """Set the client's name for the session.
 
     The user's own name stays.
@@ -311,7 +311,7 @@ def named(facts: Facts, entry: Entry) -> None:
         facts.title, facts.by = clip(entry.text, 200), entry.name
 
 
-def _listed(facts: Facts, entry: Entry) -> None:
+def _update_todos(facts: Facts, entry: Entry) -> None:
     """Update the todo list by a whole list or changes."""
     if entry.name == "list":
         facts.todos = [
@@ -335,7 +335,7 @@ def _listed(facts: Facts, entry: Entry) -> None:
 # --- what was done
 
 
-def _called(facts: Facts, entry: Entry) -> None:
+def _add_call(facts: Facts, entry: Entry) -> None:
     if entry.name == "TaskUpdate":  # its result need not tell the state that was given
         fields = [str(entry.data.get(key) or "") for key in ("taskId", "status", "subject")]
         facts.pending[entry.id] = [entry.name, "", *fields]
@@ -353,7 +353,7 @@ def _called(facts: Facts, entry: Entry) -> None:
         del facts.pending[next(iter(facts.pending))]
 
 
-def _returned(facts: Facts, entry: Entry, roots: tuple[str, ...], agent: str) -> int:
+def _add_result(facts: Facts, entry: Entry, roots: tuple[str, ...], agent: str) -> int:
     row = facts.pending.get(entry.id, ["", ""])
     name, given = row[:2]
     if not entry.refused:  # what the user said to it comes with the next entry
@@ -364,7 +364,7 @@ def _returned(facts: Facts, entry: Entry, roots: tuple[str, ...], agent: str) ->
     # that one never ran
     if name == "Bash" and not (entry.failed and entry.text.lstrip().startswith("<tool_use_error>")):
         where = Where(entry.at, entry.cwd or facts.cwd, roots, agent)
-        done = _ran(facts, _judged(facts, given, entry), entry.text, where)
+        done = _ran(facts, _judge_command(facts, given, entry), entry.text, where)
         if not entry.failed:
             _merged(facts, given, entry, where)
             _removed(
@@ -381,7 +381,7 @@ def _returned(facts: Facts, entry: Entry, roots: tuple[str, ...], agent: str) ->
             facts.tasks["agent-" + task + ".jsonl"] = clip(given, 200)
         return 0
     if name and entry.failed:
-        _missed(facts, entry, name, given, roots, agent)
+        _add_failed_call(facts, entry, name, given, roots, agent)
     # another agent's
     elif name in _EDITS and isinstance(entry.data, dict) and entry.data.get("type") == "delete":
         return _deleted(facts, Edit(entry.at, relative(given, (*roots, facts.cwd)), False), agent)
@@ -393,12 +393,12 @@ def _returned(facts: Facts, entry: Entry, roots: tuple[str, ...], agent: str) ->
         )
         done = _edited(facts, Edit(entry.at, given, made), roots, agent)
         if facts.findings and not agent and isinstance(entry.data, dict):
-            _answered(facts, entry, relative(given, (*roots, facts.cwd)))
+            _add_finding_answers(facts, entry, relative(given, (*roots, facts.cwd)))
         return done
     return 0
 
 
-def _answered(facts: Facts, entry: Entry, path: str) -> None:
+def _add_finding_answers(facts: Facts, entry: Entry, path: str) -> None:
     """Add the edit's answers to findings of the last report.
 
     Once for all findings of one rule.
@@ -417,7 +417,7 @@ def _answered(facts: Facts, entry: Entry, path: str) -> None:
             _add(facts, entry.at, Piece(turns.MET, text, said))
 
 
-def _judged(facts: Facts, command: str, entry: Entry) -> Run | None:
+def _judge_command(facts: Facts, command: str, entry: Entry) -> Run | None:
     """Judge a command by its output, without passing runs' chatter."""
     run = shell.run(command, entry.at, entry.text, entry.data, entry.failed)
     if run is not None and run.passed:
@@ -471,7 +471,7 @@ def _updated(facts: Facts, entry: Entry, row: list[str]) -> None:
     known[:2] = [clip(transcript.clean(subject), 300) or known[0], status or known[1]]
 
 
-def _missed(
+def _add_failed_call(
     facts: Facts, entry: Entry, name: str, given: str, roots: tuple[str, ...], agent: str
 ) -> None:
     """Add a failed call of another tool than Bash.
@@ -521,7 +521,7 @@ def _ran(facts: Facts, judged: Run | None, output: str, where: Where) -> int:
         clip(judged.summary),
     )
     if not where.agent and not committed:  # else the commit tells it
-        _tell(facts, judged, where.at)
+        _add_run(facts, judged, where.at)
     mended = not judged.bad
     last = next(
         (
@@ -599,7 +599,7 @@ def _merged(facts: Facts, command: str, entry: Entry, where: Where) -> None:
 
 def _taken_back(facts: Facts, command: str) -> None:
     """Mark the edits thrown away by a git command."""
-    for path in git.undone(command):
+    for path in git.discarded_paths(command):
         for edit in facts.edits:
             if (
                 path == "*"
@@ -627,7 +627,7 @@ def _deleted(facts: Facts, edit: Edit, agent: str) -> int:
     return 1
 
 
-def _tell(facts: Facts, run: Run, at: str) -> None:
+def _add_run(facts: Facts, run: Run, at: str) -> None:
     """Add a run to its turn, joined with an equal run before."""
     why = run.detail.partition("\n")[0] or (run.summary if run.bad else "")
     piece = Piece(

@@ -30,7 +30,7 @@ _CODE = Late(r"\A(?:error )?([A-Z]{1,5}\d{2,5})\b")
 
 def found(output: str, command: str) -> list[Finding]:
     """Return the findings in a failed command's output."""
-    lines = tellingline.tell(output, command, MOST).lines
+    lines = tellingline.pick_telling_lines(output, command, MOST).lines
     matches = [match for match in map(_PLACED.match, lines) if match]
     return [[match[1].removeprefix("./"), int(match[2]), match[3]] for match in matches]
 

@@ -110,7 +110,7 @@ def _fix(failure: Run, success: Run, runs: Sequence[Run], facts: Facts) -> Fix |
             *(
                 run.at
                 for run in runs
-                if run.bad and run.at > failure.last and is_akin(run, failure)
+                if run.bad and run.at > failure.last and overlaps(run, failure)
             ),
         ]
     )
@@ -120,14 +120,14 @@ def _fix(failure: Run, success: Run, runs: Sequence[Run], facts: Facts) -> Fix |
         if failure.last < run.at < until
         and run.outcome == shell.OK
         and not run.is_test
-        and not is_akin(run, failure)
+        and not overlaps(run, failure)
     )
     return Fix(failure, success, edits, () if edits else ran) if edits or ran else None
 
 
 def passes(run: Run, failure: Run) -> bool:
     """Tell whether a run shows that a failure now passes."""
-    if run.outcome != shell.OK or set_otherwise(run.command, failure.command):
+    if run.outcome != shell.OK or sets_other_values(run.command, failure.command):
         return False
     if run.key == failure.key:
         return covers(run, failure)
@@ -137,7 +137,7 @@ def passes(run: Run, failure: Run) -> bool:
     )
 
 
-def set_otherwise(command: str, other: str) -> bool:
+def sets_other_values(command: str, other: str) -> bool:
     """Tell whether two commands give a variable different values.
 
     Then they try different things.
@@ -203,7 +203,7 @@ def _settles(later: Run, failure: Run) -> bool:
     return any(commandline.closes(task, failure) for task in tasks)
 
 
-def is_akin(run: Run, failure: Run) -> bool:
+def overlaps(run: Run, failure: Run) -> bool:
     """Tell whether two runs try the same, or one a part.
 
     Both of the same program and verb.
@@ -224,7 +224,7 @@ def covers(run: Run, failure: Run) -> bool:
         return False
     if all(any(_within(one, whole) for whole in wide) for one in narrow) and (narrow or not wide):
         return True
-    return not wide or (not narrow and all(_tells(failure.detail, one) for one in wide))
+    return not wide or (not narrow and all(_names_target(failure.detail, one) for one in wide))
 
 
 @lru_cache(512)
@@ -263,7 +263,7 @@ def _within(one: str, other: str) -> bool:
     return one == other or one.startswith((whole + "/", whole + "::"))
 
 
-def _tells(detail: str, target: str) -> bool:
+def _names_target(detail: str, target: str) -> bool:
     """Tell whether an error names a target, or something inside."""
     return target.partition("::")[0].rstrip("/") in detail
 

@@ -42,7 +42,7 @@ def outcome(turn: Turn) -> str:
 
     "" for none.
     """
-    said = turn.said()
+    said = turn.statements()
     if said and is_finished(turn):
         return said[-1]
     return next((text for text in reversed(said) if len(text) >= _SUBSTANCE), "")

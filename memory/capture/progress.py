@@ -228,7 +228,7 @@ def head(path: str, before: bool = False) -> dict[str, Any]:
     return value if isinstance(value, dict) and fits else {}
 
 
-def seen(path: str) -> set[str]:
+def seen_entry_ids(path: str) -> set[str]:
     """Return the short ids of a state's entries, of any version."""
     try:
         said = fastjson.parse(files.read(path, 64 << 20).partition(b"\n")[2])["seen"]
@@ -271,12 +271,12 @@ def checkpoints(
     root, found = place.private + "/checkpoints", list[Told | None]()
     for name in [d + "/" + n for d in names(root) if d >= day for n in names(root + "/" + d)]:
         if name not in known:
-            known[name] = _told(root, name, session)
+            known[name] = _read_checkpoint(root, name, session)
         found.append(known[name])
     return [one for one in found if one is not None]
 
 
-def _told(root: str, name: str, session: str) -> Told | None:
+def _read_checkpoint(root: str, name: str, session: str) -> Told | None:
     """Read a session's checkpoint, or None for another session's."""
     try:
         data = files.read(root + "/" + name, 1 << 14, follow=False)
@@ -339,11 +339,11 @@ def _branches(file: BinaryIO, offset: int) -> set[str]:
 
 def _prompted(line: bytes) -> list[str]:
     """Return [instant] of a prompt's line, [] for any other."""
-    told = transcript.entries(transcript.whole(line))
+    told = transcript.entries(transcript.parse_line(line))
     return [entry.at for entry in told if entry.kind in (transcript.PROMPT, transcript.SLASH)][:1]
 
 
-def is_left(facts: Facts, ahead: Iterable[Entry], roots: tuple[str, ...]) -> bool | None:
+def was_work_left(facts: Facts, ahead: Iterable[Entry], roots: tuple[str, ...]) -> bool | None:
     """Tell whether work was left at a switch of branches.
 
     ahead: the entries that follow, of which the first turn that changes something decides.
@@ -408,7 +408,7 @@ def names(folder: str) -> list[str]:
         return []
 
 
-def rebuilt(value: Any, visit: Callable[[str], Any]) -> Any:
+def map_texts(value: Any, visit: Callable[[str], Any]) -> Any:
     """Rebuild a nested value with each text replaced by `visit`.
 
     Instants and short words stay.
@@ -419,11 +419,11 @@ def rebuilt(value: Any, visit: Callable[[str], Any]) -> Any:
         made = visit(value)
         return made if isinstance(made, str) else value
     if isinstance(value, dict):
-        return {key: rebuilt(item, visit) for key, item in value.items()}
-    return [rebuilt(item, visit) for item in value] if isinstance(value, list) else value
+        return {key: map_texts(item, visit) for key, item in value.items()}
+    return [map_texts(item, visit) for item in value] if isinstance(value, list) else value
 
 
-def told(place: layout.Place, session: str, size: int) -> bool:
+def is_fully_captured(place: layout.Place, session: str, size: int) -> bool:
     """Tell whether a transcript of `size` bytes is fully captured.
 
     Read to its end, written and closed.  Captured by an earlier version counts too: only an import

@@ -142,11 +142,15 @@ def lost(
         )
         if not path and not progress.head(_state(place, session)):
             found.gone.append(session)
-        elif path and session != current and _left(place, session, path, now, memory):
+        elif path and session != current and _is_uncaptured(place, session, path, now, memory):
             found.sessions.append((session, path))
     since = min(_since(place, now), now) - GRACE
     for session, path in _unseen(place, env, folders, memory):
-        if session in here or session == current or not _left(place, session, path, now, memory):
+        if (
+            session in here
+            or session == current
+            or not _is_uncaptured(place, session, path, now, memory)
+        ):
             continue
         seen = memory.ends(path)
         if seen is not None and seen.last < since:
@@ -181,7 +185,7 @@ def _unseen(
         for path in (place.root, place.project, place.anchor, *whereabouts.worktrees(place.git))
     }
     for session, listed in folders.below(near):
-        path = transcript.own(listed)
+        path = transcript.own_transcript(listed)
         if not path or layout.safe_id(session) != session or _is_told(place, session, path):
             continue
         seen = memory.ends(path)
@@ -199,7 +203,9 @@ def _key_of(seen: Ends, env: dict[str, str], keys: dict[str, str]) -> str:
     return keys[seen.directory]
 
 
-def _left(place: layout.Place, session: str, path: str, now: float, memory: Memory) -> bool:
+def _is_uncaptured(
+    place: layout.Place, session: str, path: str, now: float, memory: Memory
+) -> bool:
     """Tell whether a transcript is at rest and not captured.
 
     And not too old.
@@ -212,7 +218,7 @@ def _left(place: layout.Place, session: str, path: str, now: float, memory: Memo
 
 def _is_told(place: layout.Place, session: str, path: str) -> bool:
     try:
-        return progress.told(place, session, os.stat(path).st_size)
+        return progress.is_fully_captured(place, session, os.stat(path).st_size)
     except OSError:
         return True
 

@@ -16,8 +16,8 @@ from copy import copy, deepcopy
 from dataclasses import replace
 
 from memory.capture import checkpointpage, conversationfile, progress, wishes
-from memory.capture.checkpointpage import is_answered, worth
-from memory.capture.facts import Facts, absorb, named, say
+from memory.capture.checkpointpage import is_answered, is_worth_checkpoint
+from memory.capture.facts import Facts, absorb, add_early_statement, set_session_title
 from memory.capture.progress import State, Told, names
 from memory.core import StoreError, boundary, clock, config, files, frontmatter, layout
 from memory.session import git, transcript
@@ -132,7 +132,7 @@ class Capture:
 
     def _left(self) -> bool | None:
         reading = self.source.read(self.path, self.stop.offset if self.stop else 0)
-        left = progress.is_left(self.state.facts, reading, self.roots)
+        left = progress.was_work_left(self.state.facts, reading, self.roots)
         reading.close()
         return left
 
@@ -140,7 +140,7 @@ class Capture:
         """Read all new entries, without secrets; return units of work."""
         units = self.advance()
         if self.said and not self.state.facts.muted:
-            say(self.state.facts, self.said)
+            add_early_statement(self.state.facts, self.said)
         self.redact()
         return units
 
@@ -170,7 +170,7 @@ class Capture:
         again.known, again.said, again.stop = set(), "", Stop(row.end.get("", 0), row.until)
         again.read()
         row.base = progress.plain(base)
-        self.state.retold += again.state.facts.told
+        self.state.retold += again.state.facts.all_turns
         if row.name:
             self._rewrite(row, again.state.facts)
         return progress.carry(again.state.facts)
@@ -185,7 +185,7 @@ class Capture:
         if writer.body_mark(page.body) != row.mark:
             return
         told = checkpointpage.body(facts)
-        title, aliases = checkpointpage.names(
+        title, aliases = checkpointpage.title_and_request(
             facts, self._taken(clock.parse(str(page.meta.get("created"))) or self.now)
         )
         own = (
@@ -292,7 +292,7 @@ class Capture:
         state.facts.withdraw(aside)
         for entry in titles:  # a file begins with the names of other sessions too
             if entry.name != "summary" or progress.short_id(entry.id) in self.known:
-                named(state.facts, entry)
+                set_session_title(state.facts, entry)
         span[0] = reading.offset
         if not key:
             state.size = reading.offset
@@ -336,7 +336,7 @@ class Capture:
                 self._add_kin(name[:-5])
 
     def _add_kin(self, name: str) -> None:
-        self.foreign |= progress.seen(self.folder + "/" + name + ".json")
+        self.foreign |= progress.seen_entry_ids(self.folder + "/" + name + ".json")
 
     def rewind(self, index: int) -> None:
         """Drop the facts since an earlier point, to read them again.
@@ -358,7 +358,7 @@ class Capture:
             return
         held: list[str] = []
         value = progress.plain(self.state.facts)
-        progress.rebuilt(value, held.append)
+        progress.map_texts(value, held.append)
         allow, salt = self.settings["redact.allow"], self.place.key
         made = redactor.redact(_SEAM.join(held), allow, salt)
         if not made.found:
@@ -368,9 +368,9 @@ class Capture:
         if len(texts) != len(held):  # an open PEM block runs to the end and takes the seams along
             texts = [redactor.redact(one, allow, salt).text for one in held]
         rest = iter(texts)
-        self.state.facts = progress.facts_of(progress.rebuilt(value, lambda _: next(rest)))
+        self.state.facts = progress.facts_of(progress.map_texts(value, lambda _: next(rest)))
 
-    def told(self, day: str) -> list[Told]:
+    def checkpoints_since(self, day: str) -> list[Told]:
         """Return this session's checkpoints since a day."""
         return progress.checkpoints(self.place, self.session, day, self._told_before)
 
@@ -380,7 +380,7 @@ class Capture:
         For a session with a lost state; "" for none.
         """
         began = clock.parse(self.source.began(self.path))
-        told = [] if began is None else self.told(clock.day(began - clock.DAY))
+        told = [] if began is None else self.checkpoints_since(clock.day(began - clock.DAY))
         # no clock jump
         return max(
             (one.until for one in told if one.until < clock.iso(self.now + clock.DAY)), default=""
@@ -403,19 +403,19 @@ class Capture:
             state.bases[0] = state.bases[1]
             self.read()
         self._keep_wishes()
-        if not worth(state.facts) and not (state.name and state.facts.withdrawn):
+        if not is_worth_checkpoint(state.facts) and not (state.name and state.facts.withdrawn):
             if (is_answered(state.facts) or state.retold) and not conversationfile.is_forgotten(
                 self.place, state, self.session
             ):
                 self._converse()  # what was said can be found, though no checkpoint tells it
             return ""
         if conversationfile.is_forgotten(self.place, state, self.session):
-            if not self.told(""):
+            if not self.checkpoints_since(""):
                 return ""
             state.talk = conversationfile.GONE  # the conversation alone was forgotten
         if not state.name:
             ended = min(clock.parse(state.facts.until) or self.now, self.now)
-            told = self.told(clock.day(ended - clock.DAY)) if state.facts.until else []
+            told = self.checkpoints_since(clock.day(ended - clock.DAY)) if state.facts.until else []
             twin = [one.name for one in told if one.until == state.facts.until]
             if twin:  # written by a run that died before it could save its state
                 state.name, state.checksum = (
@@ -467,7 +467,7 @@ class Capture:
         named = since = ""
         if not state.talk:
             since = clock.day((clock.parse(self.source.began(self.path)) or self.now) - clock.DAY)
-            named = next((one.talk for one in self.told(since) if one.talk), "")
+            named = next((one.talk for one in self.checkpoints_since(since) if one.talk), "")
         keeper = store.Store(self.place, self.settings, self.now, on_change=self.on_change)
         return conversationfile.keep(keeper, self.settings, state, self.session, named, since)
 
@@ -514,7 +514,7 @@ class Capture:
         stamps = [*(run.at for run in facts.runs), *(edit.at for edit in facts.edits)]
         began = clock.parse(min(filter(None, stamps), default=facts.until))
         ended = clock.parse(facts.until) if dead else None
-        return activeplan.served(
+        return activeplan.plan_between(
             keeper, self.now if began is None else began, self.now if ended is None else ended
         )
 
@@ -523,7 +523,7 @@ class Capture:
         if trigger in _PAST:
             instant = min(clock.parse(facts.until) or instant, instant)
         keeper = store.Store(self.place, self.settings, instant, on_change=self.on_change)
-        title, aliases = checkpointpage.names(facts, self._taken(instant))
+        title, aliases = checkpointpage.title_and_request(facts, self._taken(instant))
         meta = {"aliases": aliases or None, **self._meta(trigger, talk)}
         record = keeper.add(
             "checkpoint",
@@ -553,7 +553,7 @@ class Capture:
         keeper = store.Store(self.place, self.settings, self.now, on_change=self.on_change)
         cut = frontmatter.split(old)[1]
         text = old[cut:].decode("utf-8", "surrogateescape")
-        told = checkpointpage.gone_on(text)
+        told = checkpointpage.mark_continued(text)
         if told == text or writer.body_mark(frontmatter.parse(old).body) != row.mark:
             return
         keeper.replace(
@@ -575,7 +575,7 @@ class Capture:
         again = self.imported or trigger == "switch"  # told better, of no later work
         when = page.meta.get("updated") if again else clock.iso(self.now)
         taken = self._taken(clock.parse(str(page.meta.get("created"))) or self.now)
-        title, aliases = checkpointpage.names(state.facts, taken)
+        title, aliases = checkpointpage.title_and_request(state.facts, taken)
         changes = {
             "title": title,
             "updated": when,
@@ -623,7 +623,7 @@ class Capture:
         self.read()
         if self.rewound:
             self._read_again()
-        if worth(self.state.facts) and not conversationfile.is_forgotten(
+        if is_worth_checkpoint(self.state.facts) and not conversationfile.is_forgotten(
             self.place, self.state, self.session
         ):
             self._converse()

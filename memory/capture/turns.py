@@ -98,7 +98,7 @@ class Turn:
         """Whether the turn changed a file or committed."""
         return any(piece.kind in (FILE, COMMIT) for piece in self.pieces)
 
-    def said(self) -> list[str]:
+    def statements(self) -> list[str]:
         """Return the model's statements, in order."""
         return [piece.text for piece in self.pieces if piece.kind == SAID]
 

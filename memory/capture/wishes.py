@@ -170,4 +170,6 @@ def is_gone(keeper: Store, title: str) -> bool:
     from memory.store import archive, writer
 
     stem = "/" + writer.slug("rule", title, "") + "-"
-    return any(stem in "/" + move.home for move in archive.standing(keeper.place.private).values())
+    return any(
+        stem in "/" + move.home for move in archive.archived_moves(keeper.place.private).values()
+    )

@@ -12,7 +12,7 @@ from typing import Any
 
 from memory.core import StoreError, UsageError, clock, files, layout, plaintext
 from memory.terminal import screen
-from memory.terminal.call import Call, confirmed, read_stdin, shown, unknown_word, warn
+from memory.terminal.call import Call, ask_confirmation, read_stdin, shown, unknown_word, warn
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def doctor(call: Call) -> int:
         done = examination.mend(call.place, call.now) if call.options.fix else []
         found = examination.examine(call.place, call.settings, call.env, call.now)
     value: Any = [
-        {**check._asdict(), "verdict": check.severity, "what": check.about, "found": check.said}
+        {**check._asdict(), "verdict": check.severity, "what": check.about, "found": check.summary}
         for check in found
     ]
     told = [plaintext.one_line(line) for line in done] or ["nothing that --fix can mend"]
@@ -111,9 +111,9 @@ def check(call: Call) -> int:
             )
         else:
             looked, faults = (
-                recordfaults.some(call.store(), call.words)
+                recordfaults.check_files(call.store(), call.words)
                 if call.words
-                else recordfaults.everything(call.store())
+                else recordfaults.check_all(call.store())
             )
     errors = sum(fault.is_error for fault in faults)
     value = {
@@ -144,12 +144,14 @@ def audit(call: Call) -> int:
     found = []
     with call.spinner("reading the records") as spinner:
 
-        def told(step: str) -> None:
+        def show_step(step: str) -> None:
             spinner.step = step
 
         for place in places:
             found.append(
-                inspection.audit(place, call.settings, call.now, sections, place is places[0], told)
+                inspection.audit(
+                    place, call.settings, call.now, sections, place is places[0], show_step
+                )
             )
     one = inspection.Audited(
         [finding for each in found for finding in each.findings],
@@ -189,7 +191,7 @@ def _erase(call: Call, id: str) -> int:
     from memory.health import erasure
     from memory.index import builder
 
-    record = _wanted(call, id)
+    record = _find_record(call, id)
     own = frozenset({call.place.path(record.name)})
     texts = _texts(call, record)
     found = erasure.finder(texts)
@@ -198,15 +200,15 @@ def _erase(call: Call, id: str) -> int:
         raise UsageError("this text cannot be removed: %s; give more of it" % why)
     with call.spinner("searching") as spinner:
 
-        def told(done: int) -> None:
+        def show_searched(done: int) -> None:
             spinner.step = "searching: %s" % plaintext.count(done, "file")
 
-        searched, held = erasure.search(call.place, found, own, told)
+        searched, held = erasure.search(call.place, found, own, show_searched)
         elsewhere = _transcripts(call, found)
     everywhere = bool(call.options.everywhere)
     others = [one for one in held if one.role == erasure.OTHER]
     lines = [
-        *_held_lines(found, held),
+        *_holder_lines(found, held),
         "%s of %s contain it, %s in all"
         % (
             len(held),
@@ -216,14 +218,16 @@ def _erase(call: Call, id: str) -> int:
     ]
     if not call.options.apply:
         print("\n".join(lines), file=sys.stderr if call.options.json else sys.stdout, flush=True)
-        if not confirmed(
+        if not ask_confirmation(
             "remove it from %s? type yes: "
-            % plaintext.count(len(erasure.reached(held, everywhere)), "file")
+            % plaintext.count(len(erasure.cleanable_holders(held, everywhere)), "file")
         ):
             return _planned_erasure(call, found, held, others)
         everywhere = everywhere or bool(
             others
-            and confirmed("and from %s? type yes: " % plaintext.count(len(others), "other record"))
+            and ask_confirmation(
+                "and from %s? type yes: " % plaintext.count(len(others), "other record")
+            )
         )
     with call.spinner("removing it") as spinner:
 
@@ -235,7 +239,7 @@ def _erase(call: Call, id: str) -> int:
     return _erased(call, found, held, done, elsewhere)
 
 
-def _wanted(call: Call, id: str) -> Record:
+def _find_record(call: Call, id: str) -> Record:
     """Find a record by id, archived or not; raises StoreError."""
     store = call.store()
     try:
@@ -339,7 +343,7 @@ def _transcripts(call: Call, found: Finder) -> list[str]:
     return erasure.transcripts(found, call.env, sorted(folders))
 
 
-def _held_lines(found: Finder, held: list[Holder]) -> list[str]:
+def _holder_lines(found: Finder, held: list[Holder]) -> list[str]:
     return screen.table(
         [
             [one.role, "%dx" % one.hits if one.hits else "name", _shown(found, one.path)]
@@ -404,7 +408,7 @@ def _erased(
         *("  " + note for note in notes),
         "  older backups still contain it",
         "%d of %s contain it" % (len(done.held), plaintext.count(done.searched, "file")),
-        *_held_lines(found, done.held),
+        *_holder_lines(found, done.held),
         *sorted({"  " + remedies.get(one.role, "run this again") for one in done.held}),
         "  searched: every byte and file name below %s%s, except %s/runtime"
         % (
@@ -481,7 +485,7 @@ def _measure(call: Call) -> int:
         golden = goldens.read(path, call.now, clock.local_offset(call.now))
         with call.spinner("asking") as spinner:
 
-            def told(ranker: str) -> None:
+            def show_ranker(ranker: str) -> None:
                 spinner.step = "asking %s" % ranker
 
             found = measurements.measure(
@@ -493,7 +497,7 @@ def _measure(call: Call) -> int:
                 merged,
                 call.now,
                 clock.local_offset(call.now),
-                told,
+                show_ranker,
             )
         results.append(_result(call, golden, found, records))
     below = [fault for one in results for fault in one["below"]]
@@ -582,6 +586,6 @@ def _result(call: Call, golden: Set, found: Measured, records: Sequence[Record])
         ],
         "since": before.get("t", ""),
         "before": before.get("measures", {}).get(found.main, {}) if before else {},
-        "changed": measurements.changed(before, row) if before else [],
-        "moved": measurements.moved(before, row) if before else [],
+        "changed": measurements.other_changes(before, row) if before else [],
+        "moved": measurements.changed_ranks(before, row) if before else [],
     }

@@ -9,23 +9,23 @@ from typing import Any, Callable
 from memory.core import StoreError, UsageError, clock
 from memory.core.plaintext import age, count, one_line, visible
 from memory.core.records import MADE_OF, Record, derived_links
-from memory.hook.handoffs import repeats
+from memory.hook.handoffs import is_repetition
 from memory.knowledge import suggestions
 from memory.recall.hit import record_json
 from memory.store.store import Store
 from memory.terminal import screen
 from memory.terminal.call import (
     Call,
-    answered,
-    at_once,
-    confirmed,
+    ask_choice,
+    ask_confirmation,
+    finish_decisions,
     need_person,
+    print_decision,
     shown,
-    told,
     unknown_word,
     warn,
 )
-from memory.terminal.editor import edited
+from memory.terminal.editor import edit_record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def _propose(call: Call) -> int:
         known = [*standing, *store.archived("learning")]
         limit, found = call.options.limit or proposals.LIMIT, None
         if call.options.provider and checkpoints:
-            found, notes = _asked(call, checkpoints, known, limit, spinner)
+            found, notes = _ask_model(call, checkpoints, known, limit, spinner)
         if found is None:
             spinner.step = "reading what they state"
             found = proposals.harvest(
@@ -97,7 +97,7 @@ def _propose(call: Call) -> int:
         "notes": notes,
         "proposals": [_json(p, r) for p, r in zip(found, kept)],
     }
-    return call.answer(value, _said(found, kept, len(checkpoints), waiting, notes))
+    return call.answer(value, _result_lines(found, kept, len(checkpoints), waiting, notes))
 
 
 def _asked_for(call: Call, store: Store, kind: str) -> list[Record]:
@@ -115,12 +115,12 @@ def _asked_for(call: Call, store: Store, kind: str) -> list[Record]:
     return [
         without_private(r)
         for r in store.each((kind,))
-        if not repeats(r)
+        if not is_repetition(r)
         and max(r.created, clock.parse(str(r.meta.get("until") or "")) or 0.0) >= low
     ]
 
 
-def _asked(
+def _ask_model(
     call: Call,
     checkpoints: Sequence[Record],
     known: Sequence[Record],
@@ -135,7 +135,7 @@ def _asked(
     from memory.distill.digests import of_record
     from memory.knowledge import proposals
 
-    def heard(line: str) -> None:
+    def show_progress(line: str) -> None:
         spinner.step = line
 
     sent: list[Record] = []
@@ -157,7 +157,7 @@ def _asked(
         call.options.provider,
         None,
         True,
-        heard,
+        show_progress,
     )
     notes = [one_line(note) for note in digest.notes]
     if digest.provider == "extract":
@@ -197,7 +197,7 @@ def _json(proposal: Proposal, kept: Record | None) -> dict[str, Any]:
     }
 
 
-def _said(
+def _result_lines(
     found: Sequence[Proposal],
     kept: Sequence[Record | None],
     read: int,
@@ -290,7 +290,7 @@ def _judged(call: Call, words: list[str], way: str) -> int:
         sys.stderr.write(
             "\n".join(line for record in found for line in [*_content(record), ""]) + "\n"
         )
-        if not confirmed("accept all %d? type yes: " % len(found)):
+        if not ask_confirmation("accept all %d? type yes: " % len(found)):
             raise UsageError("the candidates stay as they were")
     for record in found:
         _decide(call, store, record, way)
@@ -304,7 +304,7 @@ def _decide(call: Call, store: Store, record: Record, way: str) -> None:
     """
     if store.read(record.name).checksum != record.checksum:
         raise StoreError("%s has changed meanwhile; review it again" % record.name)
-    suggested = suggestions.command(record)
+    suggested = suggestions.suggested_command(record)
     if way == "accept" and suggested:
         from memory.cli import main
 
@@ -314,13 +314,13 @@ def _decide(call: Call, store: Store, record: Record, way: str) -> None:
         store.edit(record.name, {"accepted": True})
     else:
         store.archive(record.name, "rejected")
-    at_once(call, DONE[way], record.id, record.title)
+    print_decision(call, DONE[way], record.id, record.title)
 
 
 def _decided(call: Call, done: Sequence[tuple[Record, str]]) -> int:
     """Index the decided records, and report where there are none."""
     call.indexed()
-    return told(
+    return finish_decisions(
         call, [{"id": record.id, "decision": decision} for record, decision in done], "no candidate"
     )
 
@@ -397,14 +397,14 @@ def _answered(call: Call, store: Store, record: Record, where: str) -> tuple[str
     """
     while True:
         sys.stderr.write("\n%s  %s\n" % (where, "\n".join(_content(record))))
-        way = answered(WAYS)
+        way = ask_choice(WAYS)
         try:
             if way in DONE:
                 _decide(call, store, record, way)
                 return DONE[way], record
             if way != "edit":
                 return "skipped" if way == "skip" else way, record
-            record = edited(call, record) or record
+            record = edit_record(call, record) or record
         except (StoreError, UsageError) as error:
             warn(str(error))
             try:

@@ -20,7 +20,15 @@ from memory.session import transcript
 from memory.store import activeplan
 from memory.store.store import Store
 from memory.terminal import offers, screen
-from memory.terminal.call import Call, author, confirmed, indexed, tier_of, unknown_word, warn
+from memory.terminal.call import (
+    Call,
+    ask_confirmation,
+    author,
+    indexed,
+    tier_of,
+    unknown_word,
+    warn,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -82,7 +90,7 @@ def import_(call: Call) -> int:
 def _tree(call: Call) -> int:
     tier = tier_of(call)
     tree = trees.look(otherfiles.folder(call.words[1], call.place))
-    result = _brought(
+    result = _import_batches(
         call,
         [
             Batch(
@@ -94,7 +102,7 @@ def _tree(call: Call) -> int:
             )
         ],
     )
-    left = trees.beside(tree)
+    left = trees.count_outside(tree)
     notes = (
         [
             "left out %s%s that are not in docs/, scripts/, shared/ or unversioned/"
@@ -179,9 +187,11 @@ def _dir(call: Call) -> int:
                 "%s: a store of another tool, %s"
                 % (root.shown, plaintext.count(len(found), "file"))
             )
-    notes += ["read " + otherfiles.named(read)] if set(read) - {".md"} else []
-    notes += filter(None, [otherfiles.told(left)])
-    return _answer(call, "file", _brought(call, batches), {"from": path, "endings": left}, notes)
+    notes += ["read " + otherfiles.endings_line(read)] if set(read) - {".md"} else []
+    notes += filter(None, [otherfiles.left_out_line(left)])
+    return _answer(
+        call, "file", _import_batches(call, batches), {"from": path, "endings": left}, notes
+    )
 
 
 def _claude_memory(call: Call) -> int:
@@ -226,7 +236,7 @@ def _claude_memory(call: Call) -> int:
                     lambda path: path[:1] == "/",
                 )
             )
-        _add(results, _brought(call, batches, place))
+        _add(results, _import_batches(call, batches, place))
     if results.new and not call.options.dry_run:
         notes.append(
             "they are candidates, because the client loads these files itself: recall finds them, "
@@ -260,7 +270,7 @@ def _add(total: Result, more: Result) -> None:
         getattr(total, name).extend(getattr(more, name))
 
 
-def _brought(call: Call, batches: list[Batch], place: layout.Place | None = None) -> Result:
+def _import_batches(call: Call, batches: list[Batch], place: layout.Place | None = None) -> Result:
     """Import the batches under a lock with a progress bar, and index."""
     place, total, done = place or call.place, Result(), 0
     of = sum(batch.size for batch in batches)
@@ -269,13 +279,13 @@ def _brought(call: Call, batches: list[Batch], place: layout.Place | None = None
             raise StoreError(
                 "another import into this workspace is running; wait until it has finished"
             )
-        settings = call.settings if place is call.place else config.of(place, call.env)
+        settings = call.settings if place is call.place else config.for_place(place, call.env)
         changed: list[str] = []
         store = Store(place, settings, call.now, changed.append, call.store_of(place).keeps)
         try:
             for batch in batches:
 
-                def told(number: int, before: int = done) -> None:
+                def show_progress(number: int, before: int = done) -> None:
                     spinner.step = "importing %s %d of %d" % (
                         screen.bar(before + number, of),
                         before + number,
@@ -288,7 +298,7 @@ def _brought(call: Call, batches: list[Batch], place: layout.Place | None = None
                     batch.from_,
                     batch.tier,
                     call.options.dry_run,
-                    told,
+                    show_progress,
                     batch.covered,
                 )
                 done += result.done
@@ -469,7 +479,11 @@ def _transcripts(call: Call) -> int:
         pace = Pace(spinner, sum(session.size for session in wanted), every=every)
         stopped = False
         try:
-            told.extend(backfill.tell(wanted, call.env, call.now, call.options.dry_run, pace.done))
+            told.extend(
+                backfill.import_sessions(
+                    wanted, call.env, call.now, call.options.dry_run, pace.done
+                )
+            )
         except KeyboardInterrupt:
             stopped = True
         took, spinner.step = pace.took, "indexing"
@@ -503,7 +517,7 @@ def _asked(call: Call, wanted: list[backfill.Session]) -> offers.Plan | None:
     if not plan.sessions:
         return None
     try:
-        yes = confirmed("Import them now? [Y/n] ", short=True, otherwise=True)
+        yes = ask_confirmation("Import them now? [Y/n] ", short=True, otherwise=True)
     except KeyboardInterrupt:
         print(file=sys.stderr)
         yes = False
@@ -518,7 +532,7 @@ def _known(call: Call) -> list[str]:
     This one and its project, and those seen before.
     """
     here = (call.place.project, call.place.root, call.place.anchor, call.env.get("PWD", ""))
-    return [*adoption.seen(call.place.home), *filter(None, here)]
+    return [*adoption.known_paths(call.place.home), *filter(None, here)]
 
 
 def _index_told(call: Call, told: Iterable[backfill.Told]) -> list[Discovery]:

@@ -47,12 +47,12 @@ def index(call: Call) -> int:
 def _build(call: Call) -> int:
     with call.spinner("building the index") as spinner:
 
-        def told(done: int, of: int) -> None:
+        def show_progress(done: int, of: int) -> None:
             spinner.step = "building the index: %d of %d" % (done, of)
 
-        done = builder.build(call.place, call.now, told)
+        done = builder.build(call.place, call.now, show_progress)
         for tier in _readable(call):
-            builder.build(tier, call.now, told)
+            builder.build(tier, call.now, show_progress)
         spinner.step = "reading what sessions ran into"
         walls.write(call.place, call.settings, call.now)
     return _embed(call, done) if call.options.embeddings else _summary(call, done)
@@ -64,7 +64,7 @@ def _embed(call: Call, done: Any) -> int:
     Raises ProviderError, UsageError.
     """
     out, lines = _embedded(call)
-    return call.answer({**done._asdict(), "vectors": out}, [*_said(done), *lines])
+    return call.answer({**done._asdict(), "vectors": out}, [*_summary_lines(done), *lines])
 
 
 def _embedded(call: Call) -> tuple[list[dict[str, Any]], list[str]]:
@@ -72,7 +72,7 @@ def _embedded(call: Call) -> tuple[list[dict[str, Any]], list[str]]:
     from memory.doors import registry
     from memory.recall import lookup
 
-    places = lookup.searched(call.place, call.settings, call.options.workspace or "", [])
+    places = lookup.searched_places(call.place, call.settings, call.options.workspace or "", [])
     made: tuple[list[dict[str, Any]], list[str]] = registry.offer("vectors", "build")(call, places)
     return made
 
@@ -91,10 +91,10 @@ def _readable(call: Call) -> list[otherfiles.Added]:
 
 
 def _summary(call: Call, done: Any) -> int:
-    return call.answer(done._asdict(), _said(done))
+    return call.answer(done._asdict(), _summary_lines(done))
 
 
-def _said(done: Any) -> list[str]:
+def _summary_lines(done: Any) -> list[str]:
     if done.busy:
         return ["another process is building the index; its result counts here too"]
     said = "%s: %d added, %d changed, %d removed%s" % (
@@ -146,14 +146,15 @@ def _choose(call: Call, asked: list[str]) -> int:
             "recall uses only the files%s" % ("; your own server was stopped" if stopped else "")
         ]
         return call.answer(
-            {"backend": "local", "stopped": stopped}, [*(_said(local) if local else ()), *lines]
+            {"backend": "local", "stopped": stopped},
+            [*(_summary_lines(local) if local else ()), *lines],
         )
     given, private = call.options.dsn or "", bool(call.options.private)
     if backend.has_password(given):
         raise UsageError("--dsn " + backend.SECRET)
     made = _embedded(call)[1] if call.options.embeddings else []
     status: int = registry.offer("postgres", "choose")(
-        call, given, private, [*(_said(local) if local else ()), *made]
+        call, given, private, [*(_summary_lines(local) if local else ()), *made]
     )
     return status
 

@@ -54,7 +54,7 @@ def keep(call: Call) -> int:
             "  it waits for approval: " + REVIEW,
         ]
         return call.answer({**record_json(record), "path": path, "state": "pending"}, lines)
-    approvals.keep(call.place.home, data)
+    approvals.save_approved_bytes(call.place.home, data)
     workspace, who = RULE.workspace(record.name, call.place.key), getpass.getuser()
     approvals.decide(
         call.place.home, workspace, record.id, files.sha256(data), "approve", who, call.now

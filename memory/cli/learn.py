@@ -26,17 +26,17 @@ from memory.store.store import Store
 from memory.terminal import screen
 from memory.terminal.call import (
     Call,
+    ask_confirmation,
     author,
-    confirmed,
     first_clause,
     nearest,
+    report_written,
     session_of,
     shown,
     tier_of,
     warn,
-    written,
 )
-from memory.terminal.editor import KINDS, edited, in_editor, template
+from memory.terminal.editor import KINDS, edit_record, in_editor, template
 
 
 def learn(call: Call) -> int:
@@ -53,7 +53,7 @@ def learn(call: Call) -> int:
     kept = _joined(call, store, there) if there else _learnt(call, store, title, said, tier)
     call.indexed()
     _warn_of_links(call, store, kept)
-    return written(call, kept, "already there" if there else "kept")
+    return report_written(call, kept, "already there" if there else "kept")
 
 
 def _learnt(call: Call, store: Store, title: str, said: str, tier: str) -> Record:
@@ -105,7 +105,7 @@ def checkpoint(call: Call) -> int:
     else:
         kept = _of_session(call)
     call.indexed()
-    return written(call, kept, "written")
+    return report_written(call, kept, "written")
 
 
 def _note_of_session(call: Call, said: str) -> Record:
@@ -134,11 +134,14 @@ def _warn_of_links(call: Call, store: Store, kept: Record) -> None:
         return
     names, away = (
         relations.Names(map(relations.node, store.each()), store.successors()),
-        relations.called_away(store.left()),
+        relations.archived_names(store.left()),
     )
     lost = []
     for target in (target for target in said if not names.find(target)):
-        gone, near = relations.gone_to(target, away), names.nearest(target, relations.node(kept))
+        gone, near = (
+            relations.archived_id(target, away),
+            names.nearest(target, relations.node(kept)),
+        )
         lost.append(
             "[[%s]] is %s"
             % (
@@ -225,11 +228,11 @@ def forget(call: Call) -> int:
     from memory.recall import lookup
 
     store = call.store()
-    found = lookup.own(call.place, call.settings, id)
+    found = lookup.find_writable(call.place, call.settings, id)
     _mark_forgotten(call, found)
     away = store.archive(found.name, "forgotten")
     call.indexed()
-    ledger.moved(call.place)
+    ledger.recount_after_moves(call.place)
     stays, note = _staying(store, [found])
     return call.answer(
         {"id": found.id, "from": found.name, "to": away, "stays": stays},
@@ -282,7 +285,7 @@ def _forget_hard(call: Call, id: str) -> int:
     store = call.store()
     note = []
     try:
-        found = lookup.own(call.place, call.settings, id)
+        found = lookup.find_writable(call.place, call.settings, id)
     except StoreError as unknown:
         try:
             found = store.find_archived(id)
@@ -290,7 +293,7 @@ def _forget_hard(call: Call, id: str) -> int:
             raise unknown from None
         note.append("  the archive's log still contains its file name: %s" % found.name)
     title = plaintext.one_line(found.title)
-    if not call.options.yes and not confirmed(
+    if not call.options.yes and not ask_confirmation(
         "remove %s '%s' for good? type yes: " % (found.id, title)
     ):
         raise UsageError("%s stays; --hard needs a yes in a terminal, or --yes" % found.id)
@@ -336,7 +339,7 @@ def _removed(call: Call, store: Store, gone: Iterable[Record]) -> int:
         store.remove(record.name)
     with call.spinner("building the index"):
         builder.build(call.place, call.now)
-    ledger.moved(call.place)
+    ledger.recount_after_moves(call.place)
     return digests
 
 
@@ -346,7 +349,7 @@ def _forget_session(call: Call, start: str) -> int:
     Archived, or removed with --hard.
     """
     store = call.store()
-    found = conversations.told(store, start, bool(call.options.hard))
+    found = conversations.session_records(store, start, bool(call.options.hard))
     if not found.records:
         raise StoreError(
             unknown(
@@ -361,10 +364,10 @@ def _forget_session(call: Call, start: str) -> int:
         plaintext.count(len(found.records), "record"),
         plaintext.one_line(found.session),
     )
-    lines = _agreed(call, found.records, of, "--session")
+    lines = _ask_to_forget(call, found.records, of, "--session")
     talk = next((record.id for record in found.records if record.kind == conversations.KIND), "")
     conversations.forget(call.place, found.session, talk, call.now)
-    done = _taken(call, store, found.records, "session forgotten")
+    done = _forget_records(call, store, found.records, "session forgotten")
     ids, left = [record.id for record in found.records], [record.id for record in found.others]
     note = (
         [
@@ -393,15 +396,16 @@ def _forget_matching(call: Call) -> int:
     store, hard = call.store(), bool(call.options.hard)
     with call.spinner("reading the records"):
         found = sorted(
-            filter(_meant(call), store.each()), key=lambda record: (-record.created, record.name)
+            filter(_forget_filter(call), store.each()),
+            key=lambda record: (-record.created, record.name),
         )
     if not found:
         return call.answer({"forgotten": []}, ["no record matches; nothing was forgotten"])
     of = plaintext.count(len(found), "record")
-    lines = _agreed(call, found, of, "forgetting " + of)
+    lines = _ask_to_forget(call, found, of, "forgetting " + of)
     for record in found:
         _mark_forgotten(call, record)
-    done = _taken(call, store, found, "forgotten")
+    done = _forget_records(call, store, found, "forgotten")
     shared = sum(record.tier == layout.SHARED for record in found)
     note = (
         ["  git still has %s if committed" % plaintext.count(shared, "shared record")]
@@ -419,7 +423,7 @@ def _forget_matching(call: Call) -> int:
     )
 
 
-def _agreed(call: Call, found: Sequence[Record], of: str, what: str) -> list[str]:
+def _ask_to_forget(call: Call, found: Sequence[Record], of: str, what: str) -> list[str]:
     """Show the records to forget and ask for a yes.
 
     With --yes returns the lines instead. of: their description. what: the action to confirm. Raises
@@ -438,14 +442,14 @@ def _agreed(call: Call, found: Sequence[Record], of: str, what: str) -> list[str
         return lines
     if not call.options.json or sys.stderr.isatty():
         print("\n".join(lines), file=sys.stderr if call.options.json else sys.stdout, flush=True)
-    if not confirmed(
+    if not ask_confirmation(
         "%s %s%s? type yes: " % ("remove" if hard else "archive", of, " for good" if hard else "")
     ):
         raise UsageError("all of it stays; %s needs a yes in a terminal, or --yes" % what)
     return []
 
 
-def _taken(call: Call, store: Store, found: Sequence[Record], reason: str) -> str:
+def _forget_records(call: Call, store: Store, found: Sequence[Record], reason: str) -> str:
     """Archive records, or remove them with --hard; return the verb.
 
     reason: where the person gave none.
@@ -456,11 +460,11 @@ def _taken(call: Call, store: Store, found: Sequence[Record], reason: str) -> st
     for record in found:
         store.archive(record.name, reason)
     call.indexed()
-    ledger.moved(call.place)
+    ledger.recount_after_moves(call.place)
     return "archived"
 
 
-def _meant(call: Call) -> Callable[[Record], bool]:
+def _forget_filter(call: Call) -> Callable[[Record], bool]:
     """Return a function that tells whether a record matches.
 
     By all of --day, --file and --mentions that are given.
@@ -489,20 +493,20 @@ def restore(call: Call) -> int:
     """Restore a record from the archive."""
     found = call.store().restore(call.one("ID"))
     call.indexed()
-    ledger.moved(call.place)
-    return written(call, found, "restored")
+    ledger.recount_after_moves(call.place)
+    return report_written(call, found, "restored")
 
 
 def edit(call: Call) -> int:
     """Open a record in $VISUAL or $EDITOR."""
     from memory.recall import lookup
 
-    found = lookup.own(call.place, call.settings, call.one("ID"))
-    changed = edited(call, found)
+    found = lookup.find_writable(call.place, call.settings, call.one("ID"))
+    changed = edit_record(call, found)
     if changed is None:
         return call.answer({"id": found.id, "changed": False}, ["%s is unchanged" % found.id])
     call.indexed()
-    return written(call, changed, "changed")
+    return report_written(call, changed, "changed")
 
 
 _OWN = ("id", "kind", "title", "source")  # keys that are not taken over as they were written
@@ -524,7 +528,7 @@ def new(call: Call) -> int:
         )
     tier = _tier(call, kind)
     if kind == "plan":
-        plan.standing(call, call.store())
+        plan.active_plans(call, call.store())
     before = template(kind, plaintext.one_line(" ".join(call.words[1:])))
     copy, text = _opened(call, kind, before)
     after = in_editor(call, copy)
@@ -539,7 +543,7 @@ def new(call: Call) -> int:
             ],
         )
     try:
-        kept = _kept(call, kind, tier, copy, after)
+        kept = _write_checked(call, kind, tier, copy, after)
     except (StoreError, UsageError) as error:
         raise StoreError(
             "%s; your text is kept: open it again with `dayleaf record new %s --from '%s'`"
@@ -548,7 +552,7 @@ def new(call: Call) -> int:
     call.indexed()
     if text is None or copy.startswith(call.place.cache + "/"):
         files.remove(copy)
-    return written(call, kept, "kept")
+    return report_written(call, kept, "kept")
 
 
 def _tier(call: Call, kind: str) -> str:
@@ -583,7 +587,7 @@ def _filled(data: bytes) -> bool:
     return bool(page.body.strip() or str(page.meta.get("title") or "").strip())
 
 
-def _kept(call: Call, kind: str, tier: str, copy: str, data: bytes) -> Record:
+def _write_checked(call: Call, kind: str, tier: str, copy: str, data: bytes) -> Record:
     """Check a text and write it as a record.
 
     Raises StoreError, which names the line of a fault.
@@ -603,7 +607,7 @@ def _kept(call: Call, kind: str, tier: str, copy: str, data: bytes) -> Record:
     found, meta = records.from_bytes(name, data, call.now), frontmatter.parse(data).meta
     extra: dict[str, Any] = {key: value for key, value in meta.items() if key not in _OWN and value}
     if found.kind == "plan":
-        return plan.made(call, found.title, found.body, tier, extra)
+        return plan.make_plan(call, found.title, found.body, tier, extra)
     return store.add(
         found.kind,
         found.title,

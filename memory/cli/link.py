@@ -25,7 +25,7 @@ def link(call: Call) -> int:
     store = call.store()
     found = {record.name: record for record in store.each()}
     web = relations.web(
-        list(found.values()), relations.called_away(store.left()), merged=store.successors()
+        list(found.values()), relations.archived_names(store.left()), merged=store.successors()
     )
     source = _one(web, words[0])
     if len(words) == 1:
@@ -84,7 +84,7 @@ def _one(web: Web, said: str) -> Node:
     if len({one.id for one in begun}) == 1:
         return max(begun, key=lambda one: one.created)
     away = reader.begun(said.strip(), web.away.values())
-    gone = relations.gone_to(said.strip(), web.away) or (away[0] if len(away) == 1 else "")
+    gone = relations.archived_id(said.strip(), web.away) or (away[0] if len(away) == 1 else "")
     if gone and not begun:
         raise StoreError(
             "'%s' is archived; `dayleaf store restore %s` brings it back" % (shown(said), gone)
@@ -114,14 +114,14 @@ def _added(call: Call, store: Store, web: Web, source: Record, relation: str, to
     if any(
         edge.to == to and edge.relation == relation for edge in web.edges if edge.source == here
     ):
-        return _told(call, source, relation, to.id, "already linked", source)
+        return _report_change(call, source, relation, to.id, "already linked", source)
     ambiguous = web.names.find(to.id)[0] != to
     target = to.name[2:] if ambiguous else to.id
     changed = store.edit(
         source.name, {"links": relations.with_link(source.meta.get("links"), relation, target)}
     )
     call.indexed()
-    return _told(call, changed, relation, to.id, "linked", source, _reach(source.name, to))
+    return _report_change(call, changed, relation, to.id, "linked", source, _reach(source.name, to))
 
 
 def _removed(call: Call, store: Store, web: Web, source: Record, relation: str, said: str) -> int:
@@ -157,7 +157,7 @@ def _removed(call: Call, store: Store, web: Web, source: Record, relation: str, 
     changed = store.edit(source.name, {"links": left or None})
     call.indexed()
     more = ["[[%s]] in its text still links there" % shown(edge.target) for edge in in_text]
-    return _told(
+    return _report_change(
         call,
         changed,
         relation,
@@ -197,7 +197,7 @@ def _reach(source: str, to: Node) -> list[str]:
     )
 
 
-def _told(
+def _report_change(
     call: Call,
     kept: Record,
     relation: str,
@@ -288,7 +288,7 @@ def graph(call: Call) -> int:
     if form == "mermaid":
         return call.answer(None, linktree.mermaid(nodes, edges))
     if call.options.dangling:
-        return call.answer(None, linktree.dangling(web, edges) or ["no dangling links"])
+        return call.answer(None, linktree.dangling_lines(web, edges) or ["no dangling links"])
     return call.answer(None, linktree.tree(web, start, depth) if start else linktree.overview(web))
 
 
@@ -301,6 +301,9 @@ def _web(call: Call) -> Web:
     webs = []
     for place in places:
         store = Store(place, call.settings, call.now)
-        away, workspace = relations.called_away(store.left()), place.key if len(places) > 1 else ""
+        away, workspace = (
+            relations.archived_names(store.left()),
+            place.key if len(places) > 1 else "",
+        )
         webs.append(relations.web(list(store.each()), away, workspace, store.successors()))
-    return relations.joined(webs) if len(webs) > 1 else webs[0]
+    return relations.join_webs(webs) if len(webs) > 1 else webs[0]

@@ -35,18 +35,18 @@ from memory.terminal.arguments import (
     PROVIDERS,
     SHELLS,
     TYPES,
-    asked,
     check_part,
     choice,
+    decimal_number,
     flag,
+    help_text,
     kinds,
-    meant,
     opt,
+    positive_integer,
     read_call,
-    real,
+    suggest_verb,
     unknown_family_word,
     versions,
-    whole,
 )
 from memory.terminal.call import Call, Part, Verb, session_of, shown, to_json, warn
 
@@ -89,11 +89,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     argv: the words after the program's name; None for the process's own.
     """
     given, now = files.environ(), clock.now()
-    env = environment.believed(given, _folders(given))
+    env = environment.trusted_environment(given, _folders(given))
     _streams()
     try:
         for key, path in (
-            environment.claims(given, _folders(given)).items() if env is not given else ()
+            environment.repository_variables(given, _folders(given)).items()
+            if env is not given
+            else ()
         ):
             warn(environment.IGNORED % (key, path))
         status = run(list(sys.argv[1:] if argv is None else argv), env, now)
@@ -150,14 +152,14 @@ def run(argv: list[str], env: dict[str, str], now: float) -> int:
     if argv[:1] in (["--version"], ["-V"], ["version"]):
         return _version("--json" in argv)
     if argv[:1] in (["help"], ["--help"], ["-h"]):
-        print(asked(VERBS, argv[1:]))
+        print(help_text(VERBS, argv[1:]))
         return 0
     name, used = spellings.row_of(argv if argv[:1] != ["--json"] else [])
     if name not in VERBS and name not in spellings.FAMILIES:
-        raise UsageError("unknown command '%s'; %s" % (shown(name), meant(name, VERBS)))
+        raise UsageError("unknown command '%s'; %s" % (shown(name), suggest_verb(name, VERBS)))
     given = argv[used:]
     if any(word in ("--help", "-h") for word in given[: _end(given)]):
-        print(asked(VERBS, argv))
+        print(help_text(VERBS, argv))
         return 0
     if name not in VERBS:
         raise unknown_family_word(name, given)
@@ -218,7 +220,7 @@ def _suggested(call: Call, refused: PersonsRecord) -> int:
     kept = suggestions.keep(call.store(), refused, words, session_of(call))
     call.indexed()
     return call.answer(
-        {"id": kept.id, "suggested": suggestions.command(kept), "of": refused.id},
+        {"id": kept.id, "suggested": suggestions.suggested_command(kept), "of": refused.id},
         [
             "suggested %s  %s" % (kept.id, one_line(kept.title)),
             "  %s is a person's, so it stays as it is; they can accept this with `dayleaf review`"
@@ -292,7 +294,7 @@ TAG = opt("--tag", action="append", metavar="TAG", help="a label (repeatable)")
 WORKSPACE = opt("--workspace", metavar="NAME", help="another workspace, or `all`")
 SOURCE = opt("--source", type=choice(("human", "agent")), help=argparse.SUPPRESS)
 TRANSCRIPT = opt("--transcript", metavar="PATH", help=argparse.SUPPRESS)
-LIMIT = opt("--limit", type=whole, metavar="N", help="show at most N")
+LIMIT = opt("--limit", type=positive_integer, metavar="N", help="show at most N")
 VERSION = opt(
     "--version",
     action="append",
@@ -302,7 +304,7 @@ VERSION = opt(
 )
 FILTERS = (
     opt("--since", metavar="WHEN", help="only what is newer: 3d, 2h, a date, `yesterday`"),
-    opt("--days", type=whole, metavar="N", help="the last N days"),
+    opt("--days", type=positive_integer, metavar="N", help="the last N days"),
     opt("--from", dest="from_", metavar="DATE", help="from this date on"),
     opt("--to", metavar="DATE", help="up to this date"),
     opt("--kind", type=kinds, action="append", metavar="KIND", help=", ".join(KINDS)),
@@ -320,8 +322,8 @@ FILTERS = (
     ),
     flag("--semantic", help="use vectors too, if they are set up"),
     flag("--lexical", help="use no vectors"),
-    opt("--limit", type=whole, metavar="N", help="show at most N hits"),
-    opt("--min-score", type=real, metavar="X", help="leave out hits below this score"),
+    opt("--limit", type=positive_integer, metavar="N", help="show at most N hits"),
+    opt("--min-score", type=decimal_number, metavar="X", help="leave out hits below this score"),
     flag("--explain", help="show how each score is made up"),
 )
 PAST = (
@@ -358,7 +360,12 @@ VERBS: dict[str, Verb] = {
         "ID[#TURN]",
         "print the part of the transcript behind a checkpoint or a turn",
         (
-            opt("--limit", type=whole, metavar="N", help="only the last N entries (default: 100)"),
+            opt(
+                "--limit",
+                type=positive_integer,
+                metavar="N",
+                help="only the last N entries (default: 100)",
+            ),
             flag("--full", help="print long results whole"),
         ),
     ),
@@ -376,7 +383,7 @@ VERBS: dict[str, Verb] = {
             *FILTERS,
             opt(
                 "--max-tokens",
-                type=whole,
+                type=positive_integer,
                 metavar="N",
                 help="length of the answer in tokens, 50 or more (default: 500)",
             ),
@@ -391,7 +398,12 @@ VERBS: dict[str, Verb] = {
         "propose learnings from the checkpoints",
         (
             opt("--since", metavar="WHEN", help="only newer checkpoints: 7d, a date, `yesterday`"),
-            opt("--limit", type=whole, metavar="N", help="at most N candidates (default: 10)"),
+            opt(
+                "--limit",
+                type=positive_integer,
+                metavar="N",
+                help="at most N candidates (default: 10)",
+            ),
             opt("--provider", type=choice(MODELS), help="ask a model: %s" % ", ".join(MODELS)),
             flag("--dry-run", help="show them and write nothing"),
         ),
@@ -779,7 +791,12 @@ VERBS: dict[str, Verb] = {
             *SECTIONS,
             flag("--all", help="all of them"),
             flag("--force", help="replace a text that was edited by hand"),
-            opt("--timeout", type=whole, metavar="S", help="stop it after S seconds (default: 60)"),
+            opt(
+                "--timeout",
+                type=positive_integer,
+                metavar="S",
+                help="stop it after S seconds (default: 60)",
+            ),
             opt(
                 "--cwd",
                 metavar="DIR",
@@ -842,7 +859,7 @@ VERBS: dict[str, Verb] = {
         (
             opt(
                 "--depth",
-                type=whole,
+                type=positive_integer,
                 metavar="N",
                 help="with an ID: at most N steps from it (default: 2)",
             ),
@@ -890,11 +907,14 @@ VERBS: dict[str, Verb] = {
         "show the memory in a browser, only on this machine",
         (
             opt(
-                "--port", type=whole, metavar="N", help="listen on this port (default: a free one)"
+                "--port",
+                type=positive_integer,
+                metavar="N",
+                help="listen on this port (default: a free one)",
             ),
             opt(
                 "--idle",
-                type=whole,
+                type=positive_integer,
                 metavar="MINUTES",
                 help="stop after this long without a visit (default: 30)",
             ),

@@ -15,7 +15,7 @@ from memory.health import notekeeping
 from memory.notes import generation, instruction, pause
 from memory.notes.schema import QUESTION_TOKENS
 from memory.terminal import screen
-from memory.terminal.call import Call, confirmed, unknown_word, warn
+from memory.terminal.call import Call, ask_confirmation, unknown_word, warn
 
 MONTH = 30  # days of the ledger that `status` looks at
 WAIT = 5.0  # seconds until a declined call is tried again, since the rate of calls is bounded
@@ -128,7 +128,7 @@ def _status(call: Call) -> int:
     kept = list(call.store().each((generation.KIND,)))
     dropped = sum(generation.number(record.meta.get("dropped")) for record in kept)
     held = pause.read(home)
-    most = spend.whole(settings["notes.dailyCalls"])
+    most = spend.integer(settings["notes.dailyCalls"])
     value = {
         "provider": settings["notes.provider"],
         "source": settings.sources["notes.provider"],
@@ -201,7 +201,7 @@ def _write(call: Call) -> int:
             value, [said + ("; nothing was asked (--dry-run)" if call.options.dry_run else "")]
         )
     warn(said)
-    if not call.options.yes and not confirmed("write them? [y/N] ", short=True):
+    if not call.options.yes and not ask_confirmation("write them? [y/N] ", short=True):
         raise UsageError("nothing was asked; `dayleaf notes write --yes` asks no question")
     written, failed = _write_all(call, plan)
     call.indexed()

@@ -16,10 +16,10 @@ from memory.terminal.call import (
     author,
     first_clause,
     nearest,
+    report_written,
     session_of,
     shown,
     unknown_word,
-    written,
 )
 
 ENDED = 5  # plans that are listed below the active one
@@ -40,12 +40,12 @@ def plan(call: Call) -> int:
     _only(call, "a new plan", ("shared", "replace", "step"))
     if len(words) == 1 and word.isalpha() and nearest(word, WORDS, ""):
         raise unknown_word("plan", word, WORDS)
-    title, body = parted(
+    title, body = split_title(
         call.stdin() if words == ["-"] else " ".join(words), call.options.step or ()
     )
-    return written(
+    return report_written(
         call,
-        made(call, title, body, layout.SHARED if call.options.shared else layout.PRIVATE),
+        make_plan(call, title, body, layout.SHARED if call.options.shared else layout.PRIVATE),
         "planned",
     )
 
@@ -62,7 +62,7 @@ def _only(call: Call, what: str, allowed: tuple[str, ...]) -> None:
 # ---- making
 
 
-def parted(said: str, steps: Any = ()) -> tuple[str, str]:
+def split_title(said: str, steps: Any = ()) -> tuple[str, str]:
     """Return (title, body) of a plan's text.
 
     A short first line is the title alone. steps: more of them, added as task items. Raises
@@ -81,7 +81,7 @@ def parted(said: str, steps: Any = ()) -> tuple[str, str]:
     return title, whole + "\n" if whole else ""
 
 
-def made(
+def make_plan(
     call: Call, title: str, body: str, tier: str, extra: dict[str, Any] | None = None
 ) -> Record:
     """Write a new plan as the active one.
@@ -89,7 +89,7 @@ def made(
     Raises StoreError where another one is active and --replace is not given.
     """
     store = call.store()
-    before = standing(call, store)
+    before = active_plans(call, store)
     kept = store.add(
         "plan",
         title,
@@ -106,7 +106,7 @@ def made(
     return kept
 
 
-def standing(call: Call, store: Store) -> list[Record]:
+def active_plans(call: Call, store: Store) -> list[Record]:
     """Return the active plans.
 
     Raises StoreError where there is one and --replace is not given.
@@ -211,7 +211,7 @@ def _update(call: Call, words: list[str]) -> int:
     store = call.store()
     found = _one(call, store, [])
     before = store.raw(found.name)
-    after = activeplan.rewritten(before, said, call.options.append, found.name)
+    after = activeplan.replace_body(before, said, call.options.append, found.name)
     # it stood in the text that went
     if records.from_bytes(found.name, after, call.now).title != found.title:
         after = frontmatter.edit(after, {"title": found.title}, found.name)

@@ -12,10 +12,10 @@ from memory.core import DayleafError, UsageError, clock, files, layout, plaintex
 from memory.core.config import DEFAULTS
 from memory.store import authority
 from memory.terminal import results, screen
-from memory.terminal.arguments import KINDS, SHELLS, completed
+from memory.terminal.arguments import KINDS, SHELLS, completions
 from memory.terminal.call import (
     Call,
-    confirmed,
+    ask_confirmation,
     need_person,
     session_of,
     to_json,
@@ -147,7 +147,7 @@ def _query(call: Call, words: str, limit: int | None) -> Query:
         "limit": limit,
         **{name: o.get(name.replace("-", "_")) for name in FILTERED},
     }
-    return question.options(given, call.now, clock.local_offset(call.now))
+    return question.query_from_options(given, call.now, clock.local_offset(call.now))
 
 
 def freshen(call: Call, stale: bool) -> None:
@@ -184,7 +184,7 @@ def reread(call: Call, found: Iterable[Record]) -> list[Record]:
         if record.kind == "resource":
             store = store or call.store()
             try:
-                record = material.renewed(store, record)
+                record = material.refresh_script(store, record)
             except DayleafError as error:
                 warn("%s could not be read again: %s" % (record.id, error))
         out.append(record)
@@ -208,7 +208,7 @@ def fix(call: Call) -> int:
     past = _past(call, error, lambda body: any(word in body for word in words))
     answer = remedies.fix(past.sessions, error)
     limit = call.options.limit or 5
-    lines = pastlines.fixed(answer, limit, call.style(), clock.local_offset(call.now))
+    lines = pastlines.remedy_lines(answer, limit, call.style(), clock.local_offset(call.now))
     value = remedies.to_json(answer, call.place, limit)
     if not answer.met and not answer.nearest:
         from memory.recall import question, search
@@ -232,8 +232,8 @@ def how(call: Call) -> int:
     tool = " ".join(call.words).strip()
     if not tool:
         raise UsageError('show tool needs a tool, such as `gh` or "go test"')
-    past = _past(call, tool, history.holds_words(practice.asked(tool)), every=True)
-    found = practice.how(past.sessions, tool, call.now)
+    past = _past(call, tool, history.holds_words(practice.tool_key(tool)), every=True)
+    found = practice.working_invocations(past.sessions, tool, call.now)
     limit = call.options.limit or 10
     value = {
         "tool": tool,
@@ -274,14 +274,14 @@ def blame(call: Call) -> int:
 
 def friction(call: Call) -> int:
     """Show the failures met by several sessions, with their remedies."""
-    from memory.knowledge.practice import gather, project_files, proposal, to_json
+    from memory.knowledge.practice import gather_walls, project_files, proposal, to_json
     from memory.terminal import pastlines
 
     if call.words:
         raise UsageError('show walls takes no words; `dayleaf fix "ERROR"` asks about one error')
     past = _past(call, "", lambda body: "✗" in body)
     known = project_files(call.place)
-    met = [(wall, proposal(call.place, wall, known)) for wall in gather(past.sessions, known)]
+    met = [(wall, proposal(call.place, wall, known)) for wall in gather_walls(past.sessions, known)]
     limit = call.options.limit or 10
     return call.answer(
         {
@@ -345,7 +345,7 @@ def why(call: Call) -> int:
         "" if word == "session" else "last" if word == "prompt" else word,
         session_of(call) if word != "last" else "",
     )
-    return call.answer(value, pastlines.pushed(value, call.now))
+    return call.answer(value, pastlines.push_lines(value, call.now))
 
 
 def workspace(call: Call) -> int:
@@ -396,12 +396,12 @@ def _claim(call: Call) -> int:
     if wanted:
         need_person(call, authority.DECIDED["workspace"], "store workspace claim")
         why = "holds a commit of" if moved else "claims to be"
-        if confirmed(
+        if ask_confirmation(
             "%s %s %s; show and write that project's private memory here? type yes: "
             % (place.root, why, wanted)
         ):
             place.claimed = wanted
-            done = [adoption.believe(place, "person", call.now).key]
+            done = [adoption.confirm_claim(place, "person", call.now).key]
         if moved:
             adoption.decline(place)
     return call.answer(
@@ -444,7 +444,7 @@ def completion(call: Call) -> int:
 
     rows = [
         (plaintext.one_line(word), plaintext.one_line(about))
-        for word, about in completed(VERBS, call.words[1:], known)
+        for word, about in completions(VERBS, call.words[1:], known)
     ]
     return (
         call.answer(
@@ -459,7 +459,7 @@ def completion(call: Call) -> int:
 def _known(call: Call, wanted: str, typed: str) -> list[tuple[str, str]]:
     """Return the store's values of a metavariable.
 
-    See arguments.completed. Raises DayleafError, OSError.
+    See arguments.completions. Raises DayleafError, OSError.
     """
     from memory.health import accounts
     from memory.recall import lookup

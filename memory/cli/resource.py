@@ -29,7 +29,7 @@ from memory.knowledge.scripts import Order
 from memory.project import material, otherfiles, othernotes
 from memory.recall.hit import record_json
 from memory.terminal import reports, screen
-from memory.terminal.call import Call, author, shown, tier_of, unknown_word, warn, written
+from memory.terminal.call import Call, author, report_written, shown, tier_of, unknown_word, warn
 
 MOST_LEFT = 12  # files that are left out of a tier, as they are told
 
@@ -58,7 +58,7 @@ def _add(call: Call, words: list[str]) -> int:
         raise UsageError("resource add takes one path: `dayleaf resource add --path PATH`")
     tier, store = tier_of(call), call.store()
     source = _source(call, o.path or (words[0] if words else ""), tier)
-    there = material.there(store, source.path, tier)
+    there = material.find_resource(store, source.path, tier)
     if there:
         return _already(call, there)
     if o.type == "both":
@@ -87,7 +87,7 @@ def _add(call: Call, words: list[str]) -> int:
             "%s is kept whole, but recall finds and shows only its first 1 MiB; split the file"
             % kept.id
         )
-    return _said(call, kept, "kept")
+    return _report_resource(call, kept, "kept")
 
 
 def _already(call: Call, there: Record) -> int:
@@ -116,7 +116,7 @@ def _source(call: Call, said: str, tier: str) -> material.Source:
         raise UsageError("resource %s needs --path, the path of a file" % call.words[0])
     if tier == layout.SHARED and not call.place.shared:
         raise UsageError("there is no repository here to share it in; cd into one")
-    real = files.real(os.path.abspath(said))
+    real = files.real_path(os.path.abspath(said))
     root = call.place.root.rstrip("/") + "/"
     material.allowed(
         real, tier, call.place, os.path.abspath(said).replace("\\", "/").startswith(root)
@@ -134,7 +134,7 @@ def _versions(call: Call) -> list[str]:
     return list(dict.fromkeys(given))
 
 
-def _said(call: Call, kept: Record, done: str) -> int:
+def _report_resource(call: Call, kept: Record, done: str) -> int:
     """Report a written resource and a script's approval."""
     if call.options.json:
         return call.answer(
@@ -148,7 +148,7 @@ def _said(call: Call, kept: Record, done: str) -> int:
             },
             [],
         )
-    written(call, kept, done)
+    report_written(call, kept, done)
     if material.type_of(kept) == "script" and not call.options.hook:
         state = _standing(call, kept).state
         hindrance = _hindrance(call, kept)
@@ -201,7 +201,7 @@ def _update(call: Call, words: list[str]) -> int:
         )
     if o.path:
         source = _source(call, o.path, found.tier)
-        other = material.there(store, source.path, found.tier)
+        other = material.find_resource(store, source.path, found.tier)
         if other and other.name != found.name:
             raise UsageError(
                 "%s already describes this file; `dayleaf resource delete` one of the two"
@@ -212,7 +212,7 @@ def _update(call: Call, words: list[str]) -> int:
     if changes:
         found = store.edit(found.name, changes)
     call.indexed()
-    return _said(call, found, "changed")
+    return _report_resource(call, found, "changed")
 
 
 def _unless_edited(call: Call, found: Record) -> None:
@@ -559,10 +559,10 @@ def _tier_add(call: Call, said: str) -> int:
     one = otherfiles.Added(call.place.home, folder)
     with call.spinner("reading %s" % folder) as spinner:
 
-        def told(done: int, of: int) -> None:
+        def show_progress(done: int, of: int) -> None:
             spinner.step = "reading %s: %d of %d" % (folder, done, of)
 
-        builder.build(one, call.now, told)
+        builder.build(one, call.now, show_progress)
     state = one.state()
     return call.answer(
         {**state, "everywhere": call.options.everywhere, "config": path},
@@ -577,7 +577,7 @@ def _tier_add(call: Call, said: str) -> int:
             *(
                 [
                     "  %s; `dayleaf store import dir` takes %s"
-                    % (otherfiles.told(state["endings"]), ", ".join(othernotes.ENDS))
+                    % (otherfiles.left_out_line(state["endings"]), ", ".join(othernotes.ENDS))
                 ]
                 if state["endings"]
                 else []
@@ -606,7 +606,7 @@ def _tier_remove(call: Call, said: str) -> int:
         one
         for one in otherfiles.added(call.place, call.settings)
         if said in (one.key, one.top)
-        or files.real(os.path.abspath(os.path.expanduser(said))) == one.top
+        or files.real_path(os.path.abspath(os.path.expanduser(said))) == one.top
     ]
     path, there = _settings_file(call)
     gone = [one for one in folders if one.top in there]

@@ -19,19 +19,19 @@ from memory.terminal import screen
 from memory.terminal.call import (
     REVIEW,
     Call,
-    answered,
-    at_once,
+    ask_choice,
+    ask_confirmation,
     author,
-    confirmed,
+    finish_decisions,
     need_person,
+    print_decision,
     read_stdin,
     shown,
     tier_of,
-    told,
     unknown_word,
     warn,
 )
-from memory.terminal.editor import edited
+from memory.terminal.editor import edit_record
 
 
 def rule(call: Call) -> int:
@@ -137,7 +137,7 @@ def _list(call: Call, words: list[str]) -> int:
 def _edit(call: Call, words: list[str]) -> int:
     """Open a rule in $VISUAL or $EDITOR; a changed one waits again."""
     found = named(call.store(), RULE, "edit", words, one=True)[0]
-    changed = edited(call, found)
+    changed = edit_record(call, found)
     if changed is None:
         return call.answer({"id": found.id, "changed": False}, ["%s is unchanged" % found.id])
     call.indexed()
@@ -258,11 +258,11 @@ def each(call: Call, matter: Matter, decision: str, words: Sequence[str]) -> int
         if decision == "approve" and hindrance:
             raise UsageError("%s cannot be approved: %s" % (record.name, hindrance))
         sys.stderr.write("\n".join(_content(call, matter, record, data, path)) + "\n")
-        if confirmed("%s exactly this? type yes: " % decision, short=True):
+        if ask_confirmation("%s exactly this? type yes: " % decision, short=True):
             done.append(_decide(call, store, matter, record, data, decision))
         elif len(found) == 1:
             raise UsageError("%s is unchanged" % record.id)
-    return told(call, done, "no " + matter.noun)
+    return finish_decisions(call, done, "no " + matter.noun)
 
 
 def _decide(
@@ -284,7 +284,7 @@ def _decide(
         if hindrance:
             raise UsageError("%s cannot be approved: %s" % (record.name, hindrance))
         try:
-            approvals.keep(home, data)
+            approvals.save_approved_bytes(home, data)
         except OSError as error:
             warn(
                 "approved, but no copy could be kept to compare later edits with (%s)"
@@ -296,7 +296,7 @@ def _decide(
             "%s/%s can be written by others, so it does not count; `chmod 600` it and decide again"
             % (home, approvals.LEDGER)
         )
-    at_once(call, DONE[decision], record.id, record.title)
+    print_decision(call, DONE[decision], record.id, record.title)
     return {
         "id": record.id,
         "decision": decision,
@@ -318,7 +318,7 @@ def _content(call: Call, matter: Matter, record: Record, data: bytes, path: str)
     digest = approvals.latest(
         approvals.decisions(place.home), matter.workspace(record.name, place.key), record.id
     )
-    before = approvals.kept(place.home, digest) if digest and digest != now else None
+    before = approvals.approved_bytes(place.home, digest) if digest and digest != now else None
     lines = [one_line(path), "", *text.rstrip("\n").split("\n"), ""]
     if before is not None:
         lines += ["changed since it was approved:", *screen.difference(before, data), ""]
@@ -343,21 +343,21 @@ def go_through(call: Call, matters: Sequence[Matter], candidates: bool = False) 
         " ".join([spellings.spelled(call.verb), *call.words]),
     )
     store = call.store()
-    done, quitted = _through(call, store, matters)
+    done, quitted = _ask_about_all(call, store, matters)
     learnt = harvest.go_through(call, store) if candidates and not quitted else []
     call.indexed()
     done += [
         {"id": record.id, "decision": decision, "title": one_line(record.title)}
         for record, decision in learnt
     ]
-    told(call, done, "nothing" if len(nouns) > 1 else "no " + nouns[0])
+    finish_decisions(call, done, "nothing" if len(nouns) > 1 else "no " + nouns[0])
     left = len(harvest.candidates(store))
     if left:
         sys.stderr.write("%s: `dayleaf review`\n" % harvest.wait(left))
     return 0
 
 
-def _through(
+def _ask_about_all(
     call: Call, store: Store, matters: Sequence[Matter]
 ) -> tuple[list[dict[str, Any]], bool]:
     """Ask about all waiting records of some matters.
@@ -404,10 +404,10 @@ def _answered(
         sys.stderr.write(
             "\n".join(["", where, *_content(call, matter, record, data, path), *notes, ""])
         )
-        way = answered(ways)
+        way = ask_choice(ways)
         while way == "approve" and hindrance:
             warn("%s cannot be approved: %s" % (name, hindrance))
-            way = answered(ways)
+            way = ask_choice(ways)
         try:
             if way in DONE:
                 return [_decide(call, store, matter, record, data, way)]
@@ -443,7 +443,7 @@ def _read_script(store: Store, name: str) -> tuple[Record, bytes, str, str]:
 
 
 RULE: Matter = Matter(
-    "rule", "rule", "rule", approvals.workspace_of, _read_rule, approvalstate.standings, edited
+    "rule", "rule", "rule", approvals.workspace_of, _read_rule, approvalstate.standings, edit_record
 )
 SCRIPT = Matter(
     "resource",

@@ -40,7 +40,7 @@ def show(call: Call) -> int:
     from memory.recall import hit, lookup
 
     try:
-        found, place, merged, number = _asked(call)
+        found, place, merged, number = _find_target(call)
     except StoreError as missing:
         return _distant(call, missing)
     if number:
@@ -49,8 +49,8 @@ def show(call: Call) -> int:
         found = reread(call, [found])[0]
     if call.options.outline:
         return _outline(call, found)
-    of_record = hit.of(found, place.key, place.path(found.name))
-    one = hit.shown([of_record], place, approvals.decisions(place.home), call.now)[0]
+    of_record = hit.from_record(found, place.key, place.path(found.name))
+    one = hit.for_display([of_record], place, approvals.decisions(place.home), call.now)[0]
     stands = (
         merged
         and "%s was merged into this record; `dayleaf store restore %s` brings it back"
@@ -60,9 +60,11 @@ def show(call: Call) -> int:
         )
     )
     inward = _inward(place, found, call.now)
-    counts = lookup.followed(place, ledger.read(ledger.holding(place, found.name))).counts(found.id)
+    counts = lookup.fold_merged(place, ledger.read(ledger.holding(place, found.name))).counts(
+        found.id
+    )
     outcome = [
-        ("outcome", said(counts, call.now) if any(counts) else ""),
+        ("outcome", counts_text(counts, call.now) if any(counts) else ""),
         ("feedback", "; ".join(reasons(found))),
     ]
     facts = [
@@ -86,7 +88,7 @@ def show(call: Call) -> int:
         "body": body,
         "merged": merged,
         "linkedFrom": [{"id": id, "relation": relation} for id, relation in inward],
-        **of(counts, call.now),
+        **counts_json(counts, call.now),
         "feedback": reasons(found),
         "problems": list(found.problems),
         **more,
@@ -110,14 +112,14 @@ def _distant(call: Call, missing: StoreError) -> int:
     found = known.record
     if call.options.outline:
         return _outline(call, found)
-    one = hit.shown([known], call.place, approvals.decisions(call.place.home), call.now)[0]
+    one = hit.for_display([known], call.place, approvals.decisions(call.place.home), call.now)[0]
     body, more, ways = _section(call, found)
     value = {
         **hit.about_json(one),
         "body": body,
         "merged": "",
         "linkedFrom": [],
-        **of(ledger.Counts(), call.now),
+        **counts_json(ledger.Counts(), call.now),
         "feedback": reasons(found),
         "problems": list(found.problems),
         **more,
@@ -136,7 +138,7 @@ def _distant(call: Call, missing: StoreError) -> int:
 _TURN = re.compile(r"(.+)#(\d{1,6}|(?:\d{4}-\d\d-\d\d[T ])?\d\d:\d\d)")
 
 
-def _asked(call: Call) -> tuple[Record, Place, str, str]:
+def _find_target(call: Call) -> tuple[Record, Place, str, str]:
     """Return (record, place, merged id or "", wanted turn or "").
 
     A text after `#` is a turn where the rest names a checkpoint or a conversation; a title or a
@@ -206,7 +208,7 @@ def _turn(call: Call, found: Record, place: Place, said: str) -> int:
 
     talk = _talk(call, found, place)
     turns = hit.turns(talk)
-    one = _meant(talk, turns, said)
+    one = _find_turn(talk, turns, said)
     ways = [
         "%s: %s  `dayleaf show %s#%d`"
         % (word, plaintext.one_line(turns[at].request), talk.id, at + 1)
@@ -252,7 +254,7 @@ def _localised(talk: Record, one: Turn) -> str:
     )
 
 
-def _meant(talk: Record, turns: Sequence[Turn], said: str) -> Turn:
+def _find_turn(talk: Record, turns: Sequence[Turn], said: str) -> Turn:
     """Return the turn with a number or a time.
 
     A local time, as shown, or the file's own.
@@ -263,7 +265,7 @@ def _meant(talk: Record, turns: Sequence[Turn], said: str) -> Turn:
     exact = any(one.at.endswith(said) for one in turns) and not any(
         one.at.endswith(said) for one in local
     )
-    return turns[excerpt.turn(talk, turns if exact else local, said).number - 1]
+    return turns[excerpt.find_turn(talk, turns if exact else local, said).number - 1]
 
 
 def _source(found: Record, place: Place) -> list[tuple[str, str]]:
@@ -332,7 +334,7 @@ def _section(call: Call, found: Record) -> tuple[str, dict[str, Any], list[str]]
             o.section, headings, "it has %s" % (", ".join(headings[:8]) or "no headings")
         )
         raise UsageError("%s has no section '%s'; %s" % (found.id, shown(o.section), known))
-    beside = dict(zip(("previous", "next"), sections.beside(listed, one)))
+    beside = dict(zip(("previous", "next"), sections.neighbours(listed, one)))
     ways = [
         "%s: %d %s  `dayleaf show %s --section %d`"
         % (word, other.number, plaintext.one_line(sections.name(other)), found.id, other.number)
@@ -352,12 +354,12 @@ def expand(call: Call) -> int:
     from memory.recall import excerpt, hit
     from memory.store.store import Store
 
-    found, place, _, number = _asked(call)
+    found, place, _, number = _find_target(call)
     turns: list[Turn] = []
     if number:
         found = _talk(call, found, place)
         turns = hit.turns(found)
-        number = str(excerpt.turn(found, turns, number).number)
+        number = str(excerpt.find_turn(found, turns, number).number)
     with call.spinner("reading the transcript"):
         said = excerpt.excerpt(
             Store(place, call.settings, call.now), found, call.env, turns, int(number or 0)
@@ -404,7 +406,7 @@ def _inward(place: layout.Place, found: Record, now: float) -> list[tuple[str, s
         with closing(Shelf(place, now)) as shelf:
             return [
                 (source.id, relations.inverse(link.relation))
-                for link, source in alongside.inward(shelf, found)
+                for link, source in alongside.incoming_links(shelf, found)
             ]
     except IndexFault:  # the next recall sets a damaged one aside
         return []
@@ -437,23 +439,23 @@ def feedback(call: Call) -> int:
     if found.tier != layout.ADDED:
         call.store_of(place).check(found.name)
     book = ledger.holding(place, found.name)
-    before = lookup.followed(place, ledger.read(book)).counts(found.id)
+    before = lookup.fold_merged(place, ledger.read(book)).counts(found.id)
     ledger.note(book, found.id, word, call.now, session_of(call))
-    counts = lookup.followed(place, ledger.settle(book)).counts(found.id)
+    counts = lookup.fold_merged(place, ledger.settle(book)).counts(found.id)
     below = ledger.misleads(counts.up, counts.down)
     value = {
         **record_json(found),
         "path": place.path(found.name),
         "feedback": word,
         "why": why,
-        **of(counts, call.now),
+        **counts_json(counts, call.now),
         "misled": below,
     }
     return call.answer(
         value,
         [
             "noted: %s is %s  %s" % (found.id, word, plaintext.one_line(found.title)),
-            "  " + said(counts, call.now),
+            "  " + counts_text(counts, call.now),
             *_effect(found, before, counts, below),
         ],
     )
@@ -477,7 +479,7 @@ def _effect(found: Record, before: ledger.Counts, now: ledger.Counts, below: boo
     ]
 
 
-def of(counts: ledger.Counts, now: float) -> dict[str, object]:
+def counts_json(counts: ledger.Counts, now: float) -> dict[str, object]:
     """Return a record's counts as plain data.
 
     now: seconds since the epoch.
@@ -491,7 +493,7 @@ def of(counts: ledger.Counts, now: float) -> dict[str, object]:
     }
 
 
-def said(counts: ledger.Counts, now: float) -> str:
+def counts_text(counts: ledger.Counts, now: float) -> str:
     """Write a record's counts: `used 3 times, up 1, down 0, last 2d ago`.
 
     now: seconds since the epoch.

@@ -48,7 +48,11 @@ def share(call: Call) -> int:
         call,
         found,
         name,
-        [*_apart(store, found), *doubts, *_unchecked(call, sharing.commit_hook(call.place))],
+        [
+            *_link_warnings(store, found),
+            *doubts,
+            *_team_hints(call, sharing.commit_hook(call.place)),
+        ],
     )
 
 
@@ -83,7 +87,7 @@ def _moved(call: Call, found: Record, name: str, notes: list[str]) -> int:
     )
 
 
-def _apart(store: Store, found: Record) -> list[str]:
+def _link_warnings(store: Store, found: Record) -> list[str]:
     """Return warnings on links that lead outside the repository."""
     out = []
     for link in found.links:
@@ -95,7 +99,7 @@ def _apart(store: Store, found: Record) -> list[str]:
     return out
 
 
-def _unchecked(call: Call, hook: tuple[bool, str]) -> list[str]:
+def _team_hints(call: Call, hook: tuple[bool, str]) -> list[str]:
     """Return hints for a team: commit the file, check for secrets."""
     from memory.store import safegit
 

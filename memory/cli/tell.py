@@ -16,7 +16,15 @@ from memory.hook import handoffs, signs
 from memory.project import manifests
 from memory.recall.hit import record_json
 from memory.terminal import results, screen
-from memory.terminal.call import Call, author, first_clause, session_of, shown, to_json, written
+from memory.terminal.call import (
+    Call,
+    author,
+    first_clause,
+    report_written,
+    session_of,
+    shown,
+    to_json,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,7 +45,7 @@ def distill(call: Call) -> int:
     question = " ".join(call.words).strip()
     if not question:
         raise UsageError("distill needs a question")
-    key = _repeated(call, question)
+    key = _answer_key(call, question)
     said = cache.kept_answer(call.place, key, call.now) if key else ""
     if said:
         print(said, flush=True)
@@ -48,10 +56,10 @@ def distill(call: Call) -> int:
     providerchain.checked_call(question, chosen, call.settings, call.options.max_tokens)
     before = cache.state(call.place) if key else ""
     found = found_by(call, question, call.options.limit or HITS)
-    used = _marked(found) if key else []
+    used = _marks_of_hits(found) if key else []
     with call.spinner("distilling") as spinner:
 
-        def told(line: str) -> None:
+        def show_progress(line: str) -> None:
             spinner.step = line
 
         digest = providerchain.distill(
@@ -65,18 +73,18 @@ def distill(call: Call) -> int:
             call.options.provider,
             call.options.max_tokens,
             not call.options.no_cache,
-            told,
+            show_progress,
         )
     saved = _save(call, question, digest, found) if call.options.save and digest.bullets else None
-    print(_said(call, digest, found, saved), flush=True)
+    print(_render_answer(call, digest, found, saved), flush=True)
     # _repeated looks at those
     skipped = [step for step in digest.steps[:-1] if not step.outcome.endswith(" is not on PATH")]
-    if key and not (digest.partial or skipped or _timed(call, question)):
+    if key and not (digest.partial or skipped or _depends_on_time(call, question)):
         _keep(
             call,
             key,
             digest.made or call.now,
-            _said(call, providerchain.again(digest), found, None),
+            _render_answer(call, providerchain.as_cached(digest), found, None),
             before,
             used,
         )
@@ -84,7 +92,7 @@ def distill(call: Call) -> int:
     return 0
 
 
-def _repeated(call: Call, question: str) -> str:
+def _answer_key(call: Call, question: str) -> str:
     """Return the cache's key of this command's answer, or "".
 
     "" where the answer must be made anew.
@@ -107,7 +115,7 @@ def _repeated(call: Call, question: str) -> str:
     )
 
 
-def _marked(found: Found) -> list[list[Any]] | None:
+def _marks_of_hits(found: Found) -> list[list[Any]] | None:
     """Return the marks of the records found, None if one is gone."""
     try:
         return cache.marks([hit.path for hit in found.hits])
@@ -128,7 +136,7 @@ def _keep(
         cache.keep_answer(call.place, key, made, said, before, used)
 
 
-def _timed(call: Call, question: str) -> bool:
+def _depends_on_time(call: Call, question: str) -> bool:
     """Tell whether a question depends on the present time."""
     from memory.recall import timewords
 
@@ -136,7 +144,7 @@ def _timed(call: Call, question: str) -> bool:
     return times.since is not None or times.until is not None or times.latest
 
 
-def _said(call: Call, digest: Digest, found: Found, saved: Record | None) -> str:
+def _render_answer(call: Call, digest: Digest, found: Found, saved: Record | None) -> str:
     """Write the answer for the model, as JSON or for a person."""
     from memory.distill import digests
 
@@ -263,7 +271,7 @@ def handoff(call: Call) -> int:
             else ("replaced %s  %s; the old one is now a checkpoint")
         )
         print(became % (before.id, plaintext.one_line(before.title)))
-    status = written(call, kept, "handed off")
+    status = report_written(call, kept, "handed off")
     if not (said.strip() or call.options.json or call.options.hook):
         print("\n" + plaintext.plain(kept.body).strip("\n"), flush=True)
     return status
@@ -404,7 +412,7 @@ def _clear(call: Call) -> int:
         return _none(call)
     kept = handoffs.clear(call.store())
     call.indexed()
-    return written(call, kept, "cleared")
+    return report_written(call, kept, "cleared")
 
 
 def _none(call: Call) -> int:
@@ -460,8 +468,8 @@ def today(call: Call) -> int:
     return call.answer(
         {**workdays.glance_json(seen), "off": off, "unkept": unkept},
         [
-            *pastlines.off(off),
-            *pastlines.off(unkept, "capture"),
+            *pastlines.switched_off_lines(off),
+            *pastlines.switched_off_lines(unkept, "capture"),
             *workdays.glanced(seen, call.now, call.style()),
         ],
     )

@@ -10,7 +10,7 @@ from typing import Any
 
 from memory.core import StoreError, UsageError, boundary, clock, files, layout, plaintext
 from memory.terminal import screen
-from memory.terminal.call import Call, confirmed, need_person, to_json, warn
+from memory.terminal.call import Call, ask_confirmation, need_person, to_json, warn
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def upkeep(call: Call) -> int:
     lines = [
         *_rows([*found.changes]),
         *_doubt(found),
-        housekeeping.sums(found.records, found.merged, found.archived),
+        housekeeping.format_counts(found.records, found.merged, found.archived),
     ]
     if found.changes:
         lines.append("`dayleaf store upkeep --apply` does it; `dayleaf store undo` undoes it")
@@ -62,7 +62,7 @@ def _apply(call: Call) -> int:
 
     with call.spinner("reading the records") as spinner:
 
-        def told(done: int, of: int) -> None:
+        def show_progress(done: int, of: int) -> None:
             spinner.step = "upkeep: %d of %d" % (done, of)
 
         did = housekeeping.apply(
@@ -70,17 +70,17 @@ def _apply(call: Call) -> int:
             _successes(call),
             call.options.only or "",
             call.options.clock_is_right,
-            told,
+            show_progress,
         )
     call.indexed()
-    ledger.moved(call.place)
+    ledger.recount_after_moves(call.place)
     for problem in did.problems:
         warn(problem)
     done = did.plan._replace(changes=did.changes)
     lines = [
         *_rows([*done.changes]),
         *_doubt(done),
-        housekeeping.sums(done.records, done.merged, done.archived),
+        housekeeping.format_counts(done.records, done.merged, done.archived),
     ]
     if done.changes:
         lines.append("`dayleaf store undo` undoes it")
@@ -95,7 +95,9 @@ def _successes(call: Call) -> Mapping[str, int]:
     from memory.recall import lookup
     from memory.store import ledger
 
-    folds = [lookup.followed(call.place, ledger.read(book)) for book in ledger.ledgers(call.place)]
+    folds = [
+        lookup.fold_merged(call.place, ledger.read(book)) for book in ledger.ledgers(call.place)
+    ]
     return {id: fold.counts(id).up for fold in folds for id in fold.rows}
 
 
@@ -134,17 +136,17 @@ def undo(call: Call) -> int:
         )
     with call.spinner("reading the journal") as spinner:
 
-        def told(done: int, of: int) -> None:
+        def show_progress(done: int, of: int) -> None:
             spinner.step = "undo: %d of %d" % (done, of)
 
-        back = housekeeping.undo(call.store(), told)
+        back = housekeeping.undo(call.store(), show_progress)
     if back is None:
         return call.answer(
             {"undone": None},
             ["nothing to undo: no upkeep was applied here, or all of it is undone already"],
         )
     call.indexed()
-    ledger.moved(call.place)
+    ledger.recount_after_moves(call.place)
     for problem in back.problems:
         warn(problem)
     said = "undid the upkeep of %s: %s brought back, %d reset" % (
@@ -308,7 +310,7 @@ def _free_name(folder: str, now: float, sealed: bool = False) -> str:
 
 def work_tree(path: str) -> str:
     """Return the git work tree that holds a path, or ""."""
-    folder = files.real(os.path.dirname(path))
+    folder = files.real_path(os.path.dirname(path))
     while not os.path.lexists(folder.rstrip("/") + "/.git"):
         if folder == os.path.dirname(folder):
             return ""
@@ -326,10 +328,10 @@ def _is_backup(word: str) -> bool:
 def _steps(spinner: screen.Spinner) -> Any:
     step = spinner.step
 
-    def told(done: int, of: int) -> None:
+    def show_progress(done: int, of: int) -> None:
         spinner.step = "%s: %d of %d" % (step, done, of)
 
-    return told
+    return show_progress
 
 
 def restore(call: Call) -> int:
@@ -361,7 +363,7 @@ def restore(call: Call) -> int:
             "%s is encrypted; name your key file: `dayleaf store restore FILE --identity KEYFILE`"
             % path
         )
-    with agefile.opened(
+    with agefile.decrypted(
         path, os.path.abspath(call.options.identity), files.make_folder(call.place.home + "/cache")
     ) as plain:
         return _bring_back(call, path, plain)
@@ -378,7 +380,7 @@ def _bring_back(call: Call, named: str, path: str) -> int:
         target, empty = _target(call, named)
         found = bundle.inspect(path)
         plan = restoration.plan(found, target)
-        held = restoration.held(path, plan, target, bool(call.options.replace))
+        held = restoration.held_back(path, plan, target, bool(call.options.replace))
     note = restoration.foreign(found, target)
     if call.options.dry_run:
         return call.answer(
@@ -403,20 +405,22 @@ def _bring_back(call: Call, named: str, path: str) -> int:
             "%s already holds files; --merge adds the new ones, with --replace also those that "
             "differ, --into DIR restores elsewhere" % target.home
         )
-    if _takes_over(call, target, held):
+    if _ask_to_take_over(call, target, held):
         target = target._replace(trust=True, held=True)
         plan, held = restoration.plan(found, target), restoration.Held([], 0)
     return _restore(call, path, found, plan, target, held)
 
 
-def _takes_over(call: Call, target: Target, held: Held) -> bool:
+def _ask_to_take_over(call: Call, target: Target, held: Held) -> bool:
     """Show the settings and approvals held back, and ask.
 
     Only a person at a terminal is asked.
     """
     if not any(held) or call.options.json or boundary.is_agent(call.env):
         return False
-    return confirmed("\n".join((*_held_lines(call, target, held), "take it over? type yes: ")))
+    return ask_confirmation(
+        "\n".join((*_held_lines(call, target, held), "take it over? type yes: "))
+    )
 
 
 def _target(call: Call, path: str) -> tuple[Target, bool]:
@@ -434,7 +438,7 @@ def _target(call: Call, path: str) -> tuple[Target, bool]:
     if options.trust:
         need_person(call, "approvals and commands", "store restore --trust %s" % path)
     if options.into:
-        home = files.real(os.path.abspath(options.into).rstrip("/") or "/")
+        home = files.real_path(os.path.abspath(options.into).rstrip("/") or "/")
         if os.path.lexists(home) and (not files.is_folder(home) or os.listdir(home)):
             raise UsageError("--into %s: the directory is not empty; name another one" % home)
         return restoration.Target(home, "", bool(options.trust), bool(options.trust)), True

@@ -76,7 +76,7 @@ def decisions(home: str, of: Sequence[str] = ()) -> Dict[Approval, str]:
     except OSError:
         return {}
     try:
-        data = files.read_fd(fd, LIMIT) if _ours(fd) else b""
+        data = files.read_fd(fd, LIMIT) if _is_trusted_file(fd) else b""
     except OSError:
         return {}
     finally:
@@ -172,7 +172,7 @@ def latest(decided: Dict[Approval, str], workspace: str, id: str) -> str:
     return found
 
 
-def keep(home: str, data: bytes) -> None:
+def save_approved_bytes(home: str, data: bytes) -> None:
     """Keep a copy of approved bytes, to compare an edit with.
 
     Raises OSError.
@@ -180,7 +180,7 @@ def keep(home: str, data: bytes) -> None:
     files.replace(home + "/" + KEPT + "/" + files.sha256(data), data)
 
 
-def kept(home: str, sha256: str) -> Optional[bytes]:
+def approved_bytes(home: str, sha256: str) -> Optional[bytes]:
     """Return the approved bytes with a SHA-256, or None.
 
     None where the copy is absent or its bytes have another SHA-256.
@@ -192,7 +192,7 @@ def kept(home: str, sha256: str) -> Optional[bytes]:
     return data if files.sha256(data) == sha256 else None
 
 
-def _ours(fd: int) -> bool:
+def _is_trusted_file(fd: int) -> bool:
     """Tell whether only this user or root may write to a file."""
     if not hasattr(files.posix, "geteuid"):
         return True

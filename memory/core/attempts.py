@@ -98,7 +98,7 @@ def _is_running(row: Dict[str, Any], run: str, now: float) -> bool:
     return abs(age) < LIVE and pid.isdigit() and files.alive(int(pid))
 
 
-def say(place: Place, runs: Iterable[str], now: float) -> None:
+def mark_reported(place: Place, runs: Iterable[str], now: float) -> None:
     """Log that the user was told of some runs.
 
     The log is cut where it has grown over MOST bytes.  Raises OSError.

@@ -94,10 +94,10 @@ def run(name: str = "", answer: str = "", after: str = "") -> None:
             files.posix._exit(0)
         _arm()
         event = read_event()
-        env = _believed(env, event)
+        env = _trusted_environment(env, event)
         if not name:
             name, answer, after = HOOKS.get(str(event.get("hook_event_name")), ("", "", ""))
-        wanted = _answered(name, answer, event, env) if answer else True
+        wanted = _run_handler(name, answer, event, env) if answer else True
         if after and wanted:
             detach(name, after, event, env)
     except BaseException as error:
@@ -105,7 +105,7 @@ def run(name: str = "", answer: str = "", after: str = "") -> None:
     files.posix._exit(0)
 
 
-def _believed(env: Dict[str, str], event: Event) -> Dict[str, str]:
+def _trusted_environment(env: Dict[str, str], event: Event) -> Dict[str, str]:
     """Return the environment without the variables set by a repository.
 
     The event notes the ignored variables under CLAIMS.
@@ -117,10 +117,10 @@ def _believed(env: Dict[str, str], event: Event) -> Dict[str, str]:
     from memory.core import environment
 
     folders = [project_dir(event, env)]
-    claimed = environment.claims(env, folders)
+    claimed = environment.repository_variables(env, folders)
     if claimed:
         event[CLAIMS] = claimed
-    return environment.believed(env, folders)
+    return environment.trusted_environment(env, folders)
 
 
 def is_agent(env: Dict[str, str]) -> bool:
@@ -136,7 +136,7 @@ def is_typed(env: Dict[str, str]) -> bool:
     return hasattr(files.posix, "getppid") and env.get(TYPED) == str(files.posix.getppid())
 
 
-def _answered(name: str, answer: str, event: Event, env: Dict[str, str]) -> bool:
+def _run_handler(name: str, answer: str, event: Event, env: Dict[str, str]) -> bool:
     """Print a handler's answer; return whether the detached work should run.
 
     After a failure it should: it may mend the cause.

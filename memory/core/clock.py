@@ -200,7 +200,7 @@ def civil(year: int, month: int, dom: int) -> float:
     return _days(year, month, dom) * DAY
 
 
-def of_path(name: str) -> float | None:
+def date_in_path(name: str) -> float | None:
     """Return the date and time in a file's path, or None.
 
     Reads `2026-11-21/143052-x.md` and `2026-11-21-x.md`; seconds since the epoch, UTC.

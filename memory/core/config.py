@@ -146,7 +146,7 @@ class Config:
         return self.values[key]
 
 
-def of(place: Place, env: Dict[str, str]) -> Config:
+def for_place(place: Place, env: Dict[str, str]) -> Config:
     """Return the settings in force in a place.
 
     From the user, the user's settings for this project, the repository and the environment.

@@ -20,16 +20,16 @@ IGNORED = "%s of %s is ignored; set it in your shell or in your own ~/.claude/se
 LIMIT = 1 << 20  # bytes of a settings file
 
 
-def believed(env: Dict[str, str], directories: List[str]) -> Dict[str, str]:
+def trusted_environment(env: Dict[str, str], directories: List[str]) -> Dict[str, str]:
     """Return an environment without dayleaf's variables set by a repository.
 
     directories: absolute; the settings in each and in those above it are the repository's.
     """
-    claimed = claims(env, directories)
+    claimed = repository_variables(env, directories)
     return {key: value for key, value in env.items() if key not in claimed} if claimed else env
 
 
-def claims(env: Dict[str, str], directories: List[str]) -> Dict[str, str]:
+def repository_variables(env: Dict[str, str], directories: List[str]) -> Dict[str, str]:
     """Return the variables of dayleaf set by a repository.
 
     Each with the path of its settings file.

@@ -220,7 +220,7 @@ def create(path: str, data: bytes, mode: int = FILE_MODE) -> None:
     """
     temp = _temp(path, data, mode)
     try:
-        land(temp, path)
+        move_without_replacing(temp, path)
     except BaseException:
         posix.unlink(temp)
         raise
@@ -236,7 +236,7 @@ def stage(path: str, data: bytes, mode: int, number: int) -> str:
     return _temp(path, data, mode, number, False)
 
 
-def land(temp: str, path: str) -> None:
+def move_without_replacing(temp: str, path: str) -> None:
     """Move a temporary file to a path that is still free.
 
     Raises FileExistsError or another OSError; then the temporary file stays.
@@ -340,7 +340,7 @@ def remove(path: str) -> bool:
     return True
 
 
-def real(path: str) -> str:
+def real_path(path: str) -> str:
     """Resolve every link of a path, as `os.path.realpath`.
 
     `os` is imported only where the path holds a link.
@@ -386,7 +386,7 @@ def inside(path: str, root: str) -> bool:
 
     The separator counts: `root-evil` is not in `root`.
     """
-    return (real(path) + "/").startswith(real(root).rstrip("/") + "/")
+    return (real_path(path) + "/").startswith(real_path(root).rstrip("/") + "/")
 
 
 class Lock:

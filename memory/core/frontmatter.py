@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from memory.core import StoreError
 from memory.core.headreader import (
-    clear,
+    is_plain_line,
     quoted,
     scalars,
     scan,
@@ -279,7 +279,7 @@ def _entry(key: str, value: Any) -> List[str]:
         lines = value.split("\n")
         ended = lines[-1] == ""
         lines = lines[:-1] if ended else lines
-        if all(clear(line) and (line.strip() or not line) for line in lines) and lines[-1]:
+        if all(is_plain_line(line) and (line.strip() or not line) for line in lines) and lines[-1]:
             return [name + (": |" if ended else ": |-")] + [
                 "  " + line if line else "" for line in lines
             ]
@@ -320,7 +320,7 @@ def _plain(text: str, flow: bool) -> bool:
         or text.lower() in _WORDS
     ):
         return False
-    if text[-1] in ": " or ": " in text or " #" in text or not clear(text) or "\t" in text:
+    if text[-1] in ": " or ": " in text or " #" in text or not is_plain_line(text) or "\t" in text:
         return False
     return not flow or not any(c in text for c in ",[]{}:?#&*!|>'\"%@`")
 

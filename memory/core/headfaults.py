@@ -23,12 +23,12 @@ def refuse(data: bytes, page: Page, name: str = "") -> None:
 
     page: the file, as it was parsed.  name: the file's, for the error.
     """
-    found = fault(data, page)
+    found = find_fault(data, page)
     if found:
         raise StoreError("%s: %s" % (name, found) if name else found)
 
 
-def fault(data: bytes, page: Page) -> str:
+def find_fault(data: bytes, page: Page) -> str:
     """Return the fault of a file's head, with line and remedy.
 
     "" where the head was understood, or there is none.

@@ -73,15 +73,17 @@ def scan(text: str) -> Tuple[Dict[str, Any], List[str], List[int]]:
             meta[name] = ""
             extra = [""]
         else:
-            meta[name] = _best(rest, number, trouble, name in LABELS)
+            meta[name] = _read_value(rest, number, trouble, name in LABELS)
     if extra:
         _attach(meta, key, value, extra, at, trouble)
     if not text.replace("\n", "").isprintable():
-        trouble += [number for number, line in enumerate(text.split("\n"), 1) if not clear(line)]
+        trouble += [
+            number for number, line in enumerate(text.split("\n"), 1) if not is_plain_line(line)
+        ]
     return meta, list(twice), trouble
 
 
-def clear(text: str) -> bool:
+def is_plain_line(text: str) -> bool:
     """Tell whether YAML accepts every character of one line unchanged."""
     return text.isprintable() or not any(map(special, text))
 
@@ -134,7 +136,7 @@ def _key(name: str) -> str:
     return "" if " #" in name or "\t" in name or name == "<<" else name
 
 
-def _best(text: str, number: int, trouble: List[int], label: bool = False) -> Any:
+def _read_value(text: str, number: int, trouble: List[int], label: bool = False) -> Any:
     """Return a value as YAML reads it, else the literal text.
 
     A line read literally is added to `trouble`.
@@ -421,7 +423,7 @@ def _block(lines: List[str], at: int, trouble: List[int], label: bool) -> Any:
         else:
             trouble.append(number)
             if dash and listed:
-                items.append(_best(text[1:], number, trouble, label))
+                items.append(_read_value(text[1:], number, trouble, label))
             elif items and isinstance(items[-1], str):
                 items[-1] = (items[-1] + " " + text).strip()
             elif not listed and not pairs:
@@ -443,7 +445,7 @@ def _item(
     if pair:
         items.append({pair[0]: pair[1]})
         return depth + len(text) - len(rest)
-    items.append(_best(rest, number, trouble, label))
+    items.append(_read_value(rest, number, trouble, label))
     return -1
 
 
@@ -455,7 +457,7 @@ def _pair(text: str, number: int, trouble: List[int]) -> Optional[Tuple[str, Any
             return None
         name, rest = text[:-1], ""
     name = _key(name)
-    return (name, _best(rest, number, trouble)) if name else None
+    return (name, _read_value(rest, number, trouble)) if name else None
 
 
 def scalars(text: str) -> str:

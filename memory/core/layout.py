@@ -228,7 +228,7 @@ def home(env: Dict[str, str]) -> str:
     if given:
         if not (given.startswith("/") or given[1:2] == ":"):
             raise UsageError("DAYLEAF_HOME must be an absolute path, not '%s'" % given)
-        return files.real(given.replace("\\", "/").rstrip("/"))
+        return files.real_path(given.replace("\\", "/").rstrip("/"))
     user = env.get("HOME") or env.get("USERPROFILE") or ""
     if not user:
         try:
@@ -237,7 +237,7 @@ def home(env: Dict[str, str]) -> str:
             user = pwd.getpwuid(files.posix.getuid()).pw_dir
         except (ImportError, KeyError, AttributeError):
             raise UsageError("no HOME: set HOME or DAYLEAF_HOME") from None
-    return files.real(user.replace("\\", "/").rstrip("/") + "/.dayleaf")
+    return files.real_path(user.replace("\\", "/").rstrip("/") + "/.dayleaf")
 
 
 def locate(env: Dict[str, str], directory: str) -> Place:
@@ -247,7 +247,7 @@ def locate(env: Dict[str, str], directory: str) -> Place:
     `cwd` follows the model's `cd`.  Raises UsageError where no home is known.
     """
     base = home(env)
-    project = files.real(directory.replace("\\", "/").rstrip("/") or "/")
+    project = files.real_path(directory.replace("\\", "/").rstrip("/") or "/")
     root, git = find_git(project)
     root = root or project
     common = common_git(git) if git else ""
@@ -259,11 +259,11 @@ def locate(env: Dict[str, str], directory: str) -> Place:
     main = common[:-5] if common.endswith("/.git") else common
     anchor = _anchor(root, git, common)
     key, due, claimed = _key(remote or main or project), "", ""
-    past, commit = _past(base, anchor) if git else ("", "")
+    past, commit = _last_workspace(base, anchor) if git else ("", "")
     kept = (
         past not in ("", key, _key(anchor))
         and files.is_folder(base + "/workspaces/" + past)
-        and _holds(git, common, commit)
+        and _has_commit(git, common, commit)
     )
     if kept:
         key = past
@@ -294,7 +294,7 @@ def _anchor(root: str, git: str, common: str) -> str:
     if git == common or not git.startswith(common + "/worktrees/"):
         return root
     back = first_line(git + "/gitdir")
-    back = files.real(back if back.startswith("/") else git + "/" + back)
+    back = files.real_path(back if back.startswith("/") else git + "/" + back)
     return (common[:-5] if common.endswith("/.git") else common) if back == root + "/.git" else root
 
 
@@ -305,7 +305,7 @@ def is_own(root: str, git: str, anchor: str) -> bool:
     """
     if not git or anchor != root:
         return bool(git)
-    common = files.real(common_git(git))
+    common = files.real_path(common_git(git))
     holder = (
         common.partition("/.git/")[0]
         if "/.git/" in common
@@ -332,7 +332,7 @@ def is_believed(base: str, key: str, path: str) -> bool:
         return False
 
 
-def _past(base: str, path: str) -> Tuple[str, str]:
+def _last_workspace(base: str, path: str) -> Tuple[str, str]:
     """Return (last workspace, its commit) of a path; ("", "") for none."""
     try:
         data = files.read(base + PLACES, PLACES_LIMIT)
@@ -349,7 +349,7 @@ def _past(base: str, path: str) -> Tuple[str, str]:
     return (key if isinstance(key, str) else ""), (str(commit) if asked else "")
 
 
-def _holds(git: str, common: str, commit: str) -> bool:
+def _has_commit(git: str, common: str, commit: str) -> bool:
     """Tell whether a repository has a commit, by log or loose object."""
     if not commit:
         return True
@@ -390,7 +390,7 @@ def find_git(directory: str) -> Tuple[str, str]:
             text = ""
         if text.startswith("gitdir:"):
             target = text[7:].strip()
-            return at, files.real(target if target.startswith("/") else at + "/" + target)
+            return at, files.real_path(target if target.startswith("/") else at + "/" + target)
         if not at.strip("/"):
             return "", ""
         at = at.rpartition("/")[0]
@@ -402,7 +402,7 @@ def common_git(git: str) -> str:
         target = files.read(git + "/commondir", 4096).decode("utf-8", "surrogateescape").strip()
     except OSError:
         return git
-    return files.real(target if target.startswith("/") else git + "/" + target)
+    return files.real_path(target if target.startswith("/") else git + "/" + target)
 
 
 def first_line(path: str) -> str:

@@ -550,7 +550,7 @@ def _created(name: str, meta: Dict[str, Any], mtime: float, problems: List[str])
     if found is None:
         found = _instant(meta, "date", [])
     if found is None:
-        found = clock.of_path(name)
+        found = clock.date_in_path(name)
     return mtime if found is None else found
 
 

@@ -216,7 +216,7 @@ def _atom(
 ) -> None:
     """Add the terms of one identifier: the whole, then its parts."""
     if not word.isascii():
-        for term, weight in _wide(word, stop, stems):
+        for term, weight in _non_ascii_terms(word, stop, stems):
             if weight > found.get(term, 0.0):
                 found[term] = weight
         return
@@ -265,7 +265,7 @@ def _parts(piece: str) -> List[str]:
     return parts
 
 
-def _wide(word: str, stop: FrozenSet[str], stems: Callable[[str], str]) -> Terms:
+def _non_ascii_terms(word: str, stop: FrozenSet[str], stems: Callable[[str], str]) -> Terms:
     """Return the terms of a word with characters beyond ASCII.
 
     CJK runs give surface, bigrams and characters; the rest is folded.
@@ -406,8 +406,8 @@ def stem(word: str) -> str:
             word = word[:-2]
         elif word[-2] != "s":
             word = word[:-1]
-    word = _past(word)
-    if word[-1] == "y" and "v" in _shape(word)[:-1]:
+    word = _porter_step_1b(word)
+    if word[-1] == "y" and "v" in _vowel_pattern(word)[:-1]:
         word = word[:-1] + "i"
     for table in (_STEP2, _STEP3):
         for end, new in table.get(word[-2:], ()):
@@ -423,29 +423,34 @@ def stem(word: str) -> str:
             break
     if word[-1] == "e":
         m = _measure(word, 1)
-        if m > 1 or (m == 1 and not _short(word[:-1])):
+        if m > 1 or (m == 1 and not _ends_cvc(word[:-1])):
             word = word[:-1]
     if word.endswith("ll") and _measure(word, 0) > 1:
         word = word[:-1]
     return word
 
 
-def _past(word: str) -> str:
+def _porter_step_1b(word: str) -> str:
     """Strip -eed, -ed and -ing: Porter's step 1b."""
     if word.endswith("eed"):
         return word[:-1] if _measure(word, 3) > 0 else word
     cut = 2 if word.endswith("ed") else 3 if word.endswith("ing") else 0
-    if not cut or "v" not in _shape(word)[:-cut]:
+    if not cut or "v" not in _vowel_pattern(word)[:-cut]:
         return word
     word = word[:-cut]
     if word.endswith(("at", "bl", "iz")):
         return word + "e"
-    if len(word) > 1 and word[-1] == word[-2] and word[-1] not in "lsz" and _shape(word)[-1] == "c":
+    if (
+        len(word) > 1
+        and word[-1] == word[-2]
+        and word[-1] not in "lsz"
+        and _vowel_pattern(word)[-1] == "c"
+    ):
         return word[:-1]
-    return word + "e" if _measure(word, 0) == 1 and _short(word) else word
+    return word + "e" if _measure(word, 0) == 1 and _ends_cvc(word) else word
 
 
-def _shape(word: str) -> str:
+def _vowel_pattern(word: str) -> str:
     """Write a word's vowels as `v` and its consonants as `c`.
 
     y is a vowel after a consonant.
@@ -463,15 +468,15 @@ def _measure(word: str, cut: int) -> int:
 
     cut: the number of letters at the word's end left out.
     """
-    return _shape(word[: len(word) - cut]).count("vc")
+    return _vowel_pattern(word[: len(word) - cut]).count("vc")
 
 
-def _short(word: str) -> bool:
+def _ends_cvc(word: str) -> bool:
     """Tell whether a word ends consonant-vowel-consonant (Porter's *o).
 
     The last consonant must not be w, x or y.
     """
-    return _shape(word)[-3:] == "cvc" and word[-1] not in "wxy"
+    return _vowel_pattern(word)[-3:] == "cvc" and word[-1] not in "wxy"
 
 
 # ---- markdown

@@ -170,7 +170,7 @@ def _folder(
                 skipped.append((prefix + file, *_fault(error, entry.is_symlink())))
 
 
-def below(
+def entries_below(
     root: str, enter: Callable[[str], bool] = lambda name: True
 ) -> Iterator[Tuple[str, str, Any]]:
     """Yield (relative name, path, stat) of all entries below a directory.
@@ -196,7 +196,7 @@ def below(
 
 
 def is_regular(stat: Any) -> bool:
-    """Tell whether an entry of `below` is a regular file.
+    """Tell whether an entry of `entries_below` is a regular file.
 
     False for links and errors.
     """
@@ -204,7 +204,7 @@ def is_regular(stat: Any) -> bool:
 
 
 def is_folder(stat: Any) -> bool:
-    """Tell whether an entry of `below` is a directory, not a link."""
+    """Tell whether an entry of `entries_below` is a directory, not a link."""
     return not isinstance(stat, OSError) and stat.st_mode & TYPE == _FOLDER
 
 

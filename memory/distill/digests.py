@@ -11,7 +11,7 @@ from typing import Any, Sequence
 from memory.core import plaintext, tokeniser
 from memory.core.records import Record, labels
 from memory.hook import fence
-from memory.hook.handoffs import repeats
+from memory.hook.handoffs import is_repetition
 from memory.recall.hit import Found, turns
 
 BODY_LIMIT = 200_000  # characters read of one source
@@ -135,7 +135,7 @@ def of_found(found: Found) -> list[Source]:
         if (
             hit.kind != "conversation"
             and ids.isdisjoint(hit.record.derived_from)
-            and not repeats(hit.record)
+            and not is_repetition(hit.record)
         ):
             retold = told.id if told is not None and hit.record.source == "auto" else ""
             out.append(replace(of_record(hit.record, hit.body), score=hit.score, retold=retold))
@@ -196,7 +196,11 @@ def nearest(sources: Sequence[Source]) -> tuple[tuple[str, str], ...]:
 
 def render(digest: Digest) -> str:
     """Return a digest as markdown: the bullets, the reduction, the notes."""
-    lines = [compose(digest.bullets) if digest.bullets else nothing(digest), "", reduction(digest)]
+    lines = [
+        compose(digest.bullets) if digest.bullets else no_answer(digest),
+        "",
+        reduction(digest),
+    ]
     absent = [match[1] for match in map(_ABSENT.fullmatch, digest.notes) if match]
     notes = [note for note in digest.notes if not _ABSENT.fullmatch(note)]
     if absent:
@@ -212,7 +216,7 @@ def render(digest: Digest) -> str:
     return "\n".join(lines + ["note: " + clean(note) for note in notes]) + "\n"
 
 
-def nothing(digest: Digest) -> str:
+def no_answer(digest: Digest) -> str:
     """Write the answer for records that do not tell.
 
     It names the nearest ones.

@@ -76,9 +76,9 @@ def extract(
     ]
     passages = read(sources)
     found = windows.answer(
-        _about(question, sources), [one.passage for one in passages], limit=WINDOW
+        _without_time_words(question, sources), [one.passage for one in passages], limit=WINDOW
     )
-    if floor and not found.tells:
+    if floor and not found.is_answered:
         return _digest(sources, [], notes, nearest(sources))
     bullets = _Choice(passages, found, 4 * max_tokens).bullets()
     if floor and bullets:
@@ -89,7 +89,7 @@ def extract(
     return _digest(sources, bullets, notes)
 
 
-def _about(question: str, sources: Sequence[Source]) -> str:
+def _without_time_words(question: str, sources: Sequence[Source]) -> str:
     """Return a question without its time words.
 
     Recall has already used them.
@@ -229,7 +229,7 @@ class _Choice:
             ]
             starts.append(len(found))
         self.lines[passage], self.starts[passage] = found, starts
-        self.passing[passage] = _passing(found)
+        self.passing[passage] = _passing_remarks(found)
 
     def _kind(self, quote: _Quote) -> str:
         return self.lines[quote.passage][quote.place].kind
@@ -321,7 +321,7 @@ class _Choice:
     def _around(self, passage: int) -> int:
         """Return the bytes of a bullet's mark, request and citation."""
         return (
-            _size(self._asked(passage)) * bool(self._asked(passage))
+            _size(self._request_head(passage)) * bool(self._request_head(passage))
             + _size(self._cite(passage))
             + 2
         )
@@ -378,17 +378,19 @@ class _Choice:
         if self.passages[passage].day <= self.passages[other].day:
             return False
         return any(
-            _likeness(one, two) >= ALIKE for one in self._said(passage) for two in self._said(other)
+            _likeness(one, two) >= ALIKE
+            for one in self._taken_terms(passage)
+            for two in self._taken_terms(other)
         )
 
-    def _said(self, passage: int) -> List[FrozenSet[str]]:
+    def _taken_terms(self, passage: int) -> List[FrozenSet[str]]:
         return [
             quote.terms
             for quote in self.quotes
             if quote.passage == passage and quote.place in self.taken[passage]
         ]
 
-    def _asked(self, passage: int) -> str:
+    def _request_head(self, passage: int) -> str:
         request = self.passages[passage].request
         return (
             'asked "%s":' % plaintext.at_word(plaintext.one_line(request), REQUEST)
@@ -405,12 +407,14 @@ class _Choice:
         found = self.lines[passage]
         rows = [texts.get(place) or found[place].text for place in places]
         block = found[places[-1]].kind in (CODE, TABLE)
-        told = "\n".join([self._asked(passage), *rows] if self._asked(passage) else rows)
+        told = "\n".join(
+            [self._request_head(passage), *rows] if self._request_head(passage) else rows
+        )
         end = ("\n" if block else " ") + self._cite(passage)
         return Bullet(told + end, (self.passages[passage].source.id,))
 
 
-def _passing(found: Sequence[Line]) -> Set[int]:
+def _passing_remarks(found: Sequence[Line]) -> Set[int]:
     """Return the places of short remarks before a call."""
     out: Set[int] = set()
     held: List[int] = []

@@ -62,7 +62,7 @@ class _Part:
     nothing: bool = False
 
 
-def ask(job: Job, step: providers.Provider, model: str) -> Digest:
+def ask_provider(job: Job, step: providers.Provider, model: str) -> Digest:
     """Return a provider's checked answer.
 
     Raises ProviderError with the outcome (`skipped: …`, `failed: …`).
@@ -166,25 +166,25 @@ def _in_parts(
         job.progress("%s: part %d of %d" % (_asking(step, model), i + 1, len(chunks)))
         return _part(job, step, model, asked[i], chunks[i], size, keys[i], stop)
 
-    answered.update(_together(one, list(asked), stop, bool(answered)))
+    answered.update(_ask_in_parallel(one, list(asked), stop, bool(answered)))
     found = [answered[i] for i in range(len(chunks))]
     failures = [part.failed for part in found if part.failed]
     if len(failures) == len(found) or (failures and not any(part.bullets for part in found)):
         raise ProviderError("failed: " + failures[0])
     if not any(part.bullets for part in found):
-        return _distilled(job, step, (), Checked(), _told(step, chunks, found, left))
+        return _distilled(job, step, (), Checked(), _part_notes(step, chunks, found, left))
     job.progress("%s: putting %d parts together" % (_asking(step, model), len(chunks)))
     shown = {piece.id for chunk in chunks for piece in chunk}
     sources = [source for source in job.sources if source.id in shown]
     prompt = prompts.join(job.question, [part.bullets for part in found], job.budget)
     bullets, checked = _call(job, step, model, prompt, sources, job.budget)
     return dataclasses.replace(
-        _distilled(job, step, bullets, checked, _told(step, chunks, found, left)),
+        _distilled(job, step, bullets, checked, _part_notes(step, chunks, found, left)),
         partial=bool(failures),
     )
 
 
-def _together(
+def _ask_in_parallel(
     one: Callable[[int, str], _Part], numbers: Sequence[int], stop: threading.Event, sound: bool
 ) -> dict[int, _Part]:
     """Ask about chunks, some at a time.
@@ -236,7 +236,7 @@ def _quoted(job: Job, chunk: Sequence[Source], size: int, why: str) -> _Part:
     return _Part(extract.extract(job.question, chunk, size).bullets, why)
 
 
-def _told(
+def _part_notes(
     step: providers.Provider, chunks: Sequence[Sequence[Source]], found: Sequence[_Part], left: int
 ) -> tuple[str, ...]:
     """Describe the outcome of the parts."""

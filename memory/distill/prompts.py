@@ -69,7 +69,7 @@ def build(
     1, 0 where there is one prompt only. The question stands first and last; each record is one line
     of JSON in a fence of its own, so that nothing in it can close the fence.
     """
-    lines = [_told(source) for source in sources]
+    lines = [_source_data(source) for source in sources]
     return _prompt(
         question,
         DATA,
@@ -80,7 +80,7 @@ def build(
     )
 
 
-def _told(source: Source) -> dict[str, object]:
+def _source_data(source: Source) -> dict[str, object]:
     """Return a record as JSON data for a model, without empty fields."""
     about = {"branch": source.branch, "tags": list(source.tags), "files": list(source.files)}
     return {

@@ -427,7 +427,7 @@ class Proof:
                 return words
         for match in _MEASURE.finditer(said):
             unit = _UNITS.get((match[2] or "").casefold())
-            counted = _one(match[3] or "")
+            counted = _singular(match[3] or "")
             if unit or counted in _COUNTED:
                 known = (match[1], unit or counted)
                 if known not in self.measures:
@@ -463,7 +463,8 @@ class Proof:
             re.IGNORECASE,
         )
         return bool(after) and all(
-            unit or (_one(noun) in _COUNTED and _one(noun) != counted) for unit, noun in after
+            unit or (_singular(noun) in _COUNTED and _singular(noun) != counted)
+            for unit, noun in after
         )
 
 
@@ -502,7 +503,7 @@ def _dates(value: str) -> Iterator[tuple[str, tuple[str, str, str]]]:
         yield match[0], (year or wide_year or "", "%02d" % number, "%02d" % int(day))
 
 
-def _one(noun: str) -> str:
+def _singular(noun: str) -> str:
     """Return the singular of an English noun."""
     noun = noun.casefold()
     return (

@@ -102,7 +102,7 @@ def distill(
     raise AssertionError("the chain ends with extract")
 
 
-def again(digest: Digest) -> Digest:
+def as_cached(digest: Digest) -> Digest:
     """Return a digest marked as cached."""
     return dataclasses.replace(
         digest, cached=True, calls=0, steps=(*digest.steps[:-1], Step(digest.provider, KEPT))
@@ -116,7 +116,7 @@ def checked_call(question: str, chosen: str, config: spend.Caps, max_tokens: int
     """
     if chosen not in CHAINS:
         raise UsageError("unknown provider '%s'; use one of %s" % (chosen, ", ".join(CHAINS)))
-    budget = spend.whole(config["distill.maxTokens"]) if max_tokens is None else max_tokens
+    budget = spend.integer(config["distill.maxTokens"]) if max_tokens is None else max_tokens
     if budget < LEAST_TOKENS:
         raise UsageError(
             "the budget must be at least %d tokens, not %d; set %s"
@@ -167,7 +167,7 @@ def _answer(job: parts.Job, name: str, model: str) -> Digest:
         return extract.extract(job.question, job.sources, job.budget, True)
     from memory.distill import parts
 
-    return parts.ask(job, _provider(name, job.config), model)
+    return parts.ask_provider(job, _provider(name, job.config), model)
 
 
 def _model(config: spend.Caps, name: str, chosen: str) -> str:

@@ -166,7 +166,7 @@ def allowed(
     number: calls. tokens: of all these calls. The day's caps decide.
     """
     key = purpose + ".dailyCalls"
-    calls, most = whole(config[key]), MOST_TOKENS
+    calls, most = integer(config[key]), MOST_TOKENS
     try:
         spent = today(home, now, purpose)
         started = [
@@ -347,6 +347,6 @@ def _number(value: object) -> float | None:
     return None
 
 
-def whole(value: object) -> int:
+def integer(value: object) -> int:
     """Return a setting as an integer, 0 for no number."""
     return int(value) if isinstance(value, (int, float)) else 0

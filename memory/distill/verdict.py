@@ -38,7 +38,7 @@ def check(
     good: list[Bullet] = []
     cuts: list[Cut] = []
     for line in items:
-        bullet = _cited(line, held.ids)
+        bullet = _with_citations(line, held.ids)
         found = held.against(bullet) if bullet.ids else Cut(NO_ID, _start(line))
         if found:
             cuts.append(found)
@@ -126,7 +126,7 @@ def _start(line: str) -> str:
     return " ".join(line.split())[:80]
 
 
-def _cited(line: str, ids: set[str]) -> Bullet:
+def _with_citations(line: str, ids: set[str]) -> Bullet:
     """Read a bullet's citations, and remove unknown ids."""
     found: list[str] = []
 

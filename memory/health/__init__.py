@@ -35,7 +35,7 @@ class Finding(NamedTuple):
         return self.severity == FAIL
 
     @property
-    def said(self) -> str:
+    def summary(self) -> str:
         """The finding on one line: file, line, result."""
         where = (
             "%s:%d: " % (self.place, self.line)

@@ -188,12 +188,12 @@ def not_kept(settings: config.Config) -> list[dict[str, str]]:
     return [{"where": where, "remedy": remedy}]
 
 
-def each(place: layout.Place) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+def each_session(place: layout.Place) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     """Yield every session with its receipts, sorted by name.
 
     Unreadable receipts are empty.
     """
-    for name in sorted(listed(place.receipts_folder)):
+    for name in sorted(list_folder(place.receipts_folder)):
         if name.endswith(".jsonl"):
             yield name[:-6], _rows(place, name[:-6])
 
@@ -314,7 +314,7 @@ def _naming(path: str, ids: set[str]) -> list[dict[str, Any]]:
     return [row for row in fastjson.rows(b"\n".join(lines)) if row.get("id") in ids]
 
 
-def listed(folder: str) -> list[str]:
+def list_folder(folder: str) -> list[str]:
     """Return the names in a directory, [] if unreadable."""
     try:
         return os.listdir(folder)
@@ -435,7 +435,11 @@ def _known(place: layout.Place, ids: set[str]) -> dict[str, str]:
     titles: dict[str, str] = {}
     for watch in (True, False):
         with contextlib.suppress(IndexFault, OSError):
-            found = at_prompt.opened(place) if watch else indexview.open_index(place, watch=False)
+            found = (
+                at_prompt.open_or_build_index(place)
+                if watch
+                else indexview.open_index(place, watch=False)
+            )
             try:
                 titles.update(_titles(found, ids - titles.keys()))
             finally:
@@ -465,15 +469,15 @@ def load(place: layout.Place, settings: config.Config, prompt: str, mode: str) -
     """
     if not prompt:
         raise UsageError("debug load needs a prompt")
-    from memory.hook import at_prompt, at_start, handoffs, loader, suited
+    from memory.hook import at_prompt, at_start, choose_strategy, handoffs, loader
 
-    prompt = loader.heard(at_prompt.ends(prompt))
-    found = at_prompt.opened(place, prompt)
+    prompt = loader.user_text(at_prompt.start_and_end(prompt))
+    found = at_prompt.open_or_build_index(place, prompt)
     try:
         state, start = receipts.Session(), ""
         shown_before: list[list[Any]] = []
         whole, begun = at_start.brief(found, handoffs.current(place))
-        if suited(found.learnings, found.learning_tokens).whole:
+        if choose_strategy(found.learnings, found.learning_tokens).whole:
             start, shown_before = whole, begun
         else:
             shown_before = [
@@ -533,10 +537,10 @@ def _candidates(
     rows: dict[str, tuple[float, list[tuple[str, float]]]] = {}
     topics: dict[str, tuple[str, ...]] = {}
     for piece in loader.pieces(prompt):
-        terms = loader.damped(tokeniser.terms(piece))
-        worth = loader.worths(found, terms)
+        terms = loader.damp_common_terms(tokeniser.terms(piece))
+        worth = loader.term_worths(found, terms)
         for _, number in loader.search(found, terms, loader.CANDIDATES, indexview.PUSHED):
-            parts, total = loader.matched(found, number, worth)
+            parts, total = loader.match_document(found, number, worth)
             doc = found.doc(number)
             topics[doc.id] = doc.topics
             if total > rows.get(doc.id, (FLOOR, []))[0]:

@@ -80,7 +80,7 @@ def is_sealed(path: str) -> bool:
 
 
 @contextmanager
-def opened(path: str, identity: str, folder: str) -> Iterator[str]:
+def decrypted(path: str, identity: str, folder: str) -> Iterator[str]:
     """Yield a decrypted copy of a file, removed afterwards.
 
     folder: a directory of the home. identity: the file of an age key, or of an SSH key without a

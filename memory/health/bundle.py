@@ -117,7 +117,7 @@ def write(
             raise StoreError("%s cannot be read back as written; check the disk" % target)
         if seal:
             seal(plain, temp)
-        files.land(temp, target)
+        files.move_without_replacing(temp, target)
         files.sync(folder)
     except FileExistsError:
         raise StoreError(
@@ -218,7 +218,7 @@ def _listed(
     found: List[Tuple[str, str]] = []
     left: List[Tuple[str, str]] = []
     for top, root in roots:
-        for inner, path, stat in walk.below(root, lambda name: _unkept(top, name) is None):
+        for inner, path, stat in walk.entries_below(root, lambda name: _unkept(top, name) is None):
             name, why = (top + "/" + inner if inner else top), _unkept(top, inner)
             if why is None and isinstance(stat, OSError):
                 why = (

@@ -47,7 +47,7 @@ SINCE = (
 )
 
 
-def home(place: layout.Place) -> Iterator[Finding]:
+def check_home(place: layout.Place) -> Iterator[Finding]:
     """Check that only the user can read and write dayleaf's directory."""
     try:
         stat = os.stat(place.home)
@@ -104,12 +104,14 @@ def writable_by_others(place: layout.Place) -> Iterator[str]:
 
 
 def _with_bits(place: layout.Place, bits: int) -> Iterator[str]:
-    for _, path, stat in walk.below(place.home, lambda name: name not in ("runtime", "cache")):
+    for _, path, stat in walk.entries_below(
+        place.home, lambda name: name not in ("runtime", "cache")
+    ):
         if walk.is_regular(stat) and stat.st_mode & bits:
             yield path
 
 
-def records(store: Store, found: Sequence[Head]) -> Iterator[Finding]:
+def check_records(store: Store, found: Sequence[Head]) -> Iterator[Finding]:
     """Report unreadable and skipped records, and contradictions among records.
 
     found: the heads of the store's records.
@@ -162,7 +164,7 @@ def records(store: Store, found: Sequence[Head]) -> Iterator[Finding]:
         )
 
 
-def talks(store: Store, found: Sequence[Head]) -> Iterator[Finding]:
+def check_conversations(store: Store, found: Sequence[Head]) -> Iterator[Finding]:
     """Report the number of conversations, and those edited by hand.
 
     Nothing where there are none and capture is on. found: the heads of the store's records.
@@ -200,7 +202,7 @@ def _path(place: layout.Place, name: str) -> str:
         return name
 
 
-def index(place: layout.Place, walked: walk.Listing) -> Iterator[Finding]:
+def check_index(place: layout.Place, walked: walk.Listing) -> Iterator[Finding]:
     """Check that the index exists, whole and fresh.
 
     walked: the place's files.
@@ -235,7 +237,7 @@ def index(place: layout.Place, walked: walk.Listing) -> Iterator[Finding]:
         )
 
 
-def disk(place: layout.Place) -> Iterator[Finding]:
+def check_disk(place: layout.Place) -> Iterator[Finding]:
     """Check that the disk has room, if the system tells."""
     folder = place.home
     while folder and not files.exists(folder):
@@ -251,7 +253,7 @@ def disk(place: layout.Place) -> Iterator[Finding]:
     )
 
 
-def clock_of(place: layout.Place, found: Sequence[Head], now: float) -> Iterator[Finding]:
+def check_clock(place: layout.Place, found: Sequence[Head], now: float) -> Iterator[Finding]:
     """Check that the clock agrees with the dates of the records.
 
     Otherwise nothing expires.
@@ -265,7 +267,7 @@ def clock_of(place: layout.Place, found: Sequence[Head], now: float) -> Iterator
     )
 
 
-def handed(place: layout.Place, now: float) -> Iterator[Finding]:
+def check_handoff(place: layout.Place, now: float) -> Iterator[Finding]:
     """Report the age of the handoff, if there is one."""
     note = handoffs.current(place)
     if note is None:
@@ -283,7 +285,7 @@ def handed(place: layout.Place, now: float) -> Iterator[Finding]:
     )
 
 
-def workspace(place: layout.Place) -> Iterator[Finding]:
+def check_workspace(place: layout.Place) -> Iterator[Finding]:
     """Report a directory that claims a workspace without proof."""
     if place.claimed:
         yield Finding(
@@ -297,7 +299,7 @@ def workspace(place: layout.Place) -> Iterator[Finding]:
         yield Finding(OK, "workspace", place.key)
 
 
-def python(place: layout.Place, env: dict[str, str]) -> Iterator[Finding]:
+def check_python(place: layout.Place, env: dict[str, str]) -> Iterator[Finding]:
     runtime = place.home + "/runtime/bin/python"
     if not files.exists(runtime):
         yield Finding(
@@ -376,7 +378,7 @@ print(json.dumps(found))"""
     return {str(key): str(item) for key, item in value.items()} if isinstance(value, dict) else {}
 
 
-def settings_of(place: layout.Place, settings: config.Config) -> Iterator[Finding]:
+def check_settings(place: layout.Place, settings: config.Config) -> Iterator[Finding]:
     for problem in settings.problems:
         found, _, remedy = problem.rpartition("; ")
         yield Finding(
@@ -396,7 +398,7 @@ def settings_of(place: layout.Place, settings: config.Config) -> Iterator[Findin
 # ---- the host
 
 
-def hooks(env: dict[str, str]) -> Iterator[Finding]:
+def check_hooks(env: dict[str, str]) -> Iterator[Finding]:
     home = (
         env.get("CLAUDE_CONFIG_DIR")
         or (env.get("HOME") or env.get("USERPROFILE") or "") + "/.claude"
@@ -441,7 +443,7 @@ def hooks(env: dict[str, str]) -> Iterator[Finding]:
         yield Finding(WARN, "hooks", "%s does not list dayleaf in enabledPlugins" % path, SETUP)
 
 
-def client(place: layout.Place, env: dict[str, str]) -> Iterator[Finding]:
+def check_client(place: layout.Place, env: dict[str, str]) -> Iterator[Finding]:
     """Report the features that the last client here lacks.
 
     Nothing where no transcript tells its version.
@@ -480,9 +482,9 @@ def _client_of(place: layout.Place, env: dict[str, str]) -> str:
         root + re.sub("[^A-Za-z0-9]", "-", path) + "/" for path in (place.project, place.root)
     ]
     found = [
-        transcript.own(folder + name)
+        transcript.own_transcript(folder + name)
         for folder in folders
-        for name in accounts.listed(folder)
+        for name in accounts.list_folder(folder)
         if name.endswith(".jsonl")
     ]
     newest = max(filter(None, found), key=os.path.getmtime, default="")
@@ -498,7 +500,7 @@ def _client_of(place: layout.Place, env: dict[str, str]) -> str:
     return said[-1] if said and re.fullmatch(r"\d{1,6}(\.\d{1,6}){2}", said[-1], re.A) else ""
 
 
-def models(env: dict[str, str]) -> Iterator[Finding]:
+def check_models(env: dict[str, str]) -> Iterator[Finding]:
     for name, otherwise in (
         ("claude", "distill asks gemini, or quotes the records"),
         ("gemini", "distill works without it"),
@@ -512,7 +514,7 @@ def models(env: dict[str, str]) -> Iterator[Finding]:
         )
 
 
-def command(env: dict[str, str]) -> Iterator[Finding]:
+def check_command(env: dict[str, str]) -> Iterator[Finding]:
     own = layout.plugin() + "/bin/dayleaf"
     path = process.which("dayleaf", env)
     if not path:
@@ -538,7 +540,7 @@ def program() -> str:
     ) + "/bin/dayleaf"
 
 
-def shared(place: layout.Place, env: dict[str, str]) -> Iterator[Finding]:
+def check_shared(place: layout.Place, env: dict[str, str]) -> Iterator[Finding]:
     if not place.shared or not files.is_folder(place.shared):
         yield Finding(OK, "shared", "this project shares no records")
         return
@@ -560,7 +562,8 @@ def shared(place: layout.Place, env: dict[str, str]) -> Iterator[Finding]:
         return
     tracked = inspection.git(place, env, "ls-files", "-z", "--", ".dayleaf")
     held = sum(
-        name.endswith(".md") and walk.is_regular(stat) for name, _, stat in walk.below(place.shared)
+        name.endswith(".md") and walk.is_regular(stat)
+        for name, _, stat in walk.entries_below(place.shared)
     )
     if tracked is None:
         yield Finding(

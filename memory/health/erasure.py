@@ -165,7 +165,7 @@ def forms(text: str) -> Iterator[bytes]:
 
     In one case, without base64.
     """
-    for plain in _plain(text):
+    for plain in _spellings(text):
         for said in (
             plain,
             fastjson.quote(plain)[1:-1],
@@ -183,7 +183,7 @@ def forms(text: str) -> Iterator[bytes]:
                 yield term.encode("utf-8")
 
 
-def _plain(text: str) -> List[str]:
+def _spellings(text: str) -> List[str]:
     """Return the spellings of a text that read the same."""
     same = [
         text,
@@ -241,7 +241,7 @@ def _listed(roots: Iterable[str], without: Iterable[str] = ()) -> Iterator[str]:
 def _files(root: str, passed: Set[str]) -> Iterator[str]:
     return (
         path
-        for _, path, stat in walk.below(root, lambda name: name not in passed)
+        for _, path, stat in walk.entries_below(root, lambda name: name not in passed)
         if walk.is_regular(stat)
     )
 
@@ -358,7 +358,7 @@ def _role(path: str, place: Place) -> str:
     return OTHER if inner[:1] and inner[0] in _KINDS and file.endswith(".md") else FOREIGN
 
 
-def reached(held: Iterable[Holder], everywhere: bool) -> List[Holder]:
+def cleanable_holders(held: Iterable[Holder], everywhere: bool) -> List[Holder]:
     """Return the holders that `apply` cleans.
 
     everywhere: other records too.
@@ -377,9 +377,9 @@ def apply(
 ) -> Erased:
     """Remove texts from files, delete derived files, and search again.
 
-    The files are those of `reached`. Raises OSError where a lock cannot be had.
+    The files are those of `cleanable_holders`. Raises OSError where a lock cannot be had.
     """
-    todo, problems, changed = reached(held, everywhere), list[str](), 0
+    todo, problems, changed = cleanable_holders(held, everywhere), list[str](), 0
     hashes: Dict[bytes, bytes] = {}
     renamed = set(own)
     # In the order in which an upkeep takes them: it holds its own while it changes records.
@@ -387,7 +387,7 @@ def apply(
         # these follow the hashes of all others
         for one in sorted(todo, key=lambda one: one.role == MOVES):
             try:
-                renamed.add(_treat(tiers, one, found, hashes, now))
+                renamed.add(_clean_file(tiers, one, found, hashes, now))
                 changed += 1
             except (OSError, StoreError) as error:
                 problems.append("%s: %s" % (one.path, getattr(error, "strerror", None) or error))
@@ -399,14 +399,16 @@ def apply(
     return Erased(changed, _pending(place, todo, hashes), problems, searched, left)
 
 
-def _treat(tiers: Tiers, one: Holder, found: Finder, hashes: Dict[bytes, bytes], now: float) -> str:
+def _clean_file(
+    tiers: Tiers, one: Holder, found: Finder, hashes: Dict[bytes, bytes], now: float
+) -> str:
     """Remove the texts from one file and return its new path.
 
     Raises OSError, StoreError.
     """
     path = one.path
     if one.role == TEMP:
-        _spare(path, now)
+        _refuse_active_temp(path, now)
     if one.role in (DERIVED, COPY, TEMP):
         tiers.remove(path)
         return path
@@ -414,13 +416,15 @@ def _treat(tiers: Tiers, one: Holder, found: Finder, hashes: Dict[bytes, bytes],
         tiers.overwrite(path, found.covers)
     else:
         old, new = tiers.rewrite(
-            path, lambda data: conversations.marked(data, found.cleaned(data)), one.role == BEFORE
+            path,
+            lambda data: conversations.renew_mark(data, found.cleaned(data)),
+            one.role == BEFORE,
         )
         hashes[old.encode("ascii")] = new.encode("ascii")
     return path if one.role == BEFORE else _rename(tiers, path, found)
 
 
-def _spare(path: str, now: float) -> None:
+def _refuse_active_temp(path: str, now: float) -> None:
     """Raise StoreError while a process writes a temporary file."""
     pid = path.rpartition("/")[2][len(files.TEMP) :].partition("-")[0]
     if pid.isdigit() and files.alive(int(pid)) and now - os.stat(path).st_mtime < 3600:

@@ -54,35 +54,35 @@ def examine(
     walked = functools.cache(lambda: walk.Listing(place))
     every = functools.cache(lambda: list(heads(store, now, walked())))
     steps: tuple[tuple[str, Callable[[], Iterator[Finding]]], ...] = (
-        ("home", lambda: checkup.home(place)),
-        ("workspace", lambda: checkup.workspace(place)),
-        ("disk", lambda: checkup.disk(place)),
-        ("python", lambda: checkup.python(place, env)),
-        ("config", lambda: checkup.settings_of(place, settings)),
-        ("records", lambda: checkup.records(store, every())),
-        ("records", lambda: checkup.talks(store, every())),
-        ("clock", lambda: checkup.clock_of(place, every(), now)),
-        ("handoff", lambda: checkup.handed(place, now)),
-        ("index", lambda: checkup.index(place, walked())),
-        ("log", lambda: log(place, now)),
-        ("captures", lambda: captures(place, env, now)),
-        ("receipts", lambda: logs(place)),
-        ("hooks", lambda: checkup.hooks(env)),
-        ("client", lambda: checkup.client(place, env)),
+        ("home", lambda: checkup.check_home(place)),
+        ("workspace", lambda: checkup.check_workspace(place)),
+        ("disk", lambda: checkup.check_disk(place)),
+        ("python", lambda: checkup.check_python(place, env)),
+        ("config", lambda: checkup.check_settings(place, settings)),
+        ("records", lambda: checkup.check_records(store, every())),
+        ("records", lambda: checkup.check_conversations(store, every())),
+        ("clock", lambda: checkup.check_clock(place, every(), now)),
+        ("handoff", lambda: checkup.check_handoff(place, now)),
+        ("index", lambda: checkup.check_index(place, walked())),
+        ("log", lambda: check_log(place, now)),
+        ("captures", lambda: check_captures(place, env, now)),
+        ("receipts", lambda: check_receipts(place)),
+        ("hooks", lambda: checkup.check_hooks(env)),
+        ("client", lambda: checkup.check_client(place, env)),
         *(
             (door, functools.partial(_of_door, door, place, settings, env))
             for door in registry.having("check")
         ),
-        ("models", lambda: checkup.models(env)),
-        ("command", lambda: checkup.command(env)),
-        ("ledgers", lambda: ledgers(place)),
-        ("ledgers", lambda: torn(place)),
-        ("journal", lambda: undoing(place)),
-        ("tiers", lambda: added(place, settings)),
-        ("temps", lambda: temps(place, now)),
+        ("models", lambda: checkup.check_models(env)),
+        ("command", lambda: checkup.check_command(env)),
+        ("ledgers", lambda: check_ledgers(place)),
+        ("ledgers", lambda: check_torn_lines(place)),
+        ("journal", lambda: check_last_upkeep(place)),
+        ("tiers", lambda: check_added_tiers(place, settings)),
+        ("temps", lambda: check_temporary_files(place, now)),
         ("upkeep", lambda: _upkeep(store, walked())),
-        ("shared", lambda: checkup.shared(place, env)),
-        ("shared", lambda: merging(place, env)),
+        ("shared", lambda: checkup.check_shared(place, env)),
+        ("shared", lambda: check_log_merging(place, env)),
     )
     found: list[Finding] = []
     for what, step in steps:
@@ -100,7 +100,7 @@ def _of_door(
     yield from registry.offer(door, "check")(place, settings, env)
 
 
-def added(place: layout.Place, settings: config.Config) -> Iterator[Finding]:
+def check_added_tiers(place: layout.Place, settings: config.Config) -> Iterator[Finding]:
     """Report each added tier, unreadable ones and skipped files."""
     for tier in otherfiles.added(place, settings):
         state = tier.state()
@@ -131,7 +131,7 @@ def added(place: layout.Place, settings: config.Config) -> Iterator[Finding]:
             )
 
 
-def merging(place: layout.Place, env: dict[str, str]) -> Iterator[Finding]:
+def check_log_merging(place: layout.Place, env: dict[str, str]) -> Iterator[Finding]:
     """Report where the next merge of two archives' logs would conflict."""
     log = "%s/%s/%s" % (place.shared, archive.FOLDER, archive.LOG)
     if (
@@ -151,10 +151,12 @@ def merging(place: layout.Place, env: dict[str, str]) -> Iterator[Finding]:
 # ---- what happened
 
 
-def log(place: layout.Place, now: float) -> Iterator[Finding]:
+def check_log(place: layout.Place, now: float) -> Iterator[Finding]:
     """Report hook failures of the last week and logs of bugs."""
     rows = _json_lines(place.home + "/log/errors.jsonl")[0]
-    bugs = sorted(name for name in accounts.listed(place.home + "/log") if name.startswith("bug-"))
+    bugs = sorted(
+        name for name in accounts.list_folder(place.home + "/log") if name.startswith("bug-")
+    )
     recent = [row for row in rows if now - (clock.parse(str(row.get("t"))) or 0.0) < RECENT]
     if recent:
         last = recent[-1]
@@ -204,7 +206,7 @@ def _json_lines(path: str) -> tuple[list[dict[str, Any]], int]:
     return rows, torn
 
 
-def ledgers(place: layout.Place) -> Iterator[Finding]:
+def check_ledgers(place: layout.Place) -> Iterator[Finding]:
     """Check that each ledger is readable, whole and protected."""
     for name in ("trust.jsonl", "spend.jsonl"):
         path = place.home + "/" + name
@@ -250,7 +252,7 @@ def _outcomes(each: ledger.Ledger) -> Iterator[Finding]:
             "chmod 600 '%s'" % each.path,
         )
         return
-    found = ledger.whole(each)
+    found = ledger.count_all(each)
     if found.passed:
         yield Finding(
             WARN,
@@ -296,13 +298,13 @@ def ends(place: layout.Place) -> Iterator[str]:
             continue
 
 
-def torn(place: layout.Place) -> Iterator[Finding]:
+def check_torn_lines(place: layout.Place) -> Iterator[Finding]:
     """Report the ledgers and logs with an unfinished last line."""
     for path in ends(place):
         yield Finding(WARN, "ledgers", "%s ends with an unfinished line" % path, FIX)
 
 
-def undoing(place: layout.Place) -> Iterator[Finding]:
+def check_last_upkeep(place: layout.Place) -> Iterator[Finding]:
     """Report whether the last upkeep finished, if there was any."""
     if not files.exists(journal.path(place)):
         return
@@ -323,7 +325,7 @@ def undoing(place: layout.Place) -> Iterator[Finding]:
         yield Finding(OK, "journal", plaintext.count(len(runs), "run") + " of upkeep")
 
 
-def captures(place: layout.Place, env: dict[str, str], now: float) -> Iterator[Finding]:
+def check_captures(place: layout.Place, env: dict[str, str], now: float) -> Iterator[Finding]:
     """Report interrupted captures and sessions with incomplete checkpoints."""
     from memory.capture import recovery
 
@@ -368,10 +370,10 @@ def _captured(found: Lost) -> str:
     return "; ".join(said)
 
 
-def logs(place: layout.Place) -> Iterator[Finding]:
+def check_receipts(place: layout.Place) -> Iterator[Finding]:
     """Report the size of the receipts."""
     number = size = 0
-    for _, _, stat in walk.below(place.home + "/log/receipts"):
+    for _, _, stat in walk.entries_below(place.home + "/log/receipts"):
         if walk.is_regular(stat):
             size += stat.st_size
             number += 1
@@ -404,7 +406,7 @@ def leftovers(place: layout.Place, now: float) -> Iterator[str]:
                 for name in sorted(names)
                 if _is_left(folder + "/" + name, now, root == place.cache)
             )
-    for name in accounts.listed(place.home):
+    for name in accounts.list_folder(place.home):
         if _is_left(place.home + "/" + name, now):
             yield place.home + "/" + name
 
@@ -443,7 +445,7 @@ def _upkeep(store: Store, walked: walk.Listing) -> Iterator[Finding]:
     )
 
 
-def temps(place: layout.Place, now: float) -> Iterator[Finding]:
+def check_temporary_files(place: layout.Place, now: float) -> Iterator[Finding]:
     """Report leftover temporary files and caches of deleted workspaces."""
     left = list(leftovers(place, now))
     if left:
@@ -469,7 +471,7 @@ def orphans(place: layout.Place, now: float) -> Iterator[str]:
 
     They have no private tier, no receipts, and no change.
     """
-    for key in sorted(accounts.listed(place.home + "/cache")):
+    for key in sorted(accounts.list_folder(place.home + "/cache")):
         folder = place.home + "/cache/" + key
         if (
             key in (place.key, "global", "added")
@@ -485,7 +487,11 @@ def orphans(place: layout.Place, now: float) -> Iterator[str]:
 def _changed(folder: str) -> float:
     """Return the last change in a directory, seconds since the epoch."""
     return max(
-        (stat.st_mtime for _, _, stat in walk.below(folder) if not isinstance(stat, OSError)),
+        (
+            stat.st_mtime
+            for _, _, stat in walk.entries_below(folder)
+            if not isinstance(stat, OSError)
+        ),
         default=0.0,
     )
 
@@ -574,7 +580,7 @@ def _index(place: layout.Place, now: float) -> Iterator[str]:
     if not damaged and found["state"] == "fresh":
         return
     if damaged:
-        builder.set_aside(place)
+        builder.move_aside_damaged(place)
     done = (
         builder.build(place, now)
         if damaged or found["state"] == "missing"

@@ -160,7 +160,7 @@ def _index(place: layout.Place, walked: walk.Listing) -> tuple[dict[str, Any], l
         }, None
     try:
         value.update(_opened(found, path, walked))
-        return value, builder.firsts(found) if value["state"] == "fresh" else None
+        return value, builder.first_documents(found) if value["state"] == "fresh" else None
     except IndexFault as fault:
         return {
             **value,
@@ -231,7 +231,7 @@ def outlook(
         return Outlook(str(kept["due"]), int(kept["changes"]))
     if number <= FEW_FILES:
         found = housekeeping.plan(store, {}, read=read())
-        return Outlook(housekeeping.due(found), len(found.changes))
+        return Outlook(housekeeping.summary_of_plan(found), len(found.changes))
     return (
         Outlook(str(kept["due"]), int(kept["changes"]), str(kept["day"]))
         if kept
@@ -253,7 +253,7 @@ def keep_outlook(store: Store, found: housekeeping.Plan) -> None:
                     "v": 1,
                     "files": stamp,
                     "day": clock.day(store.now),
-                    "due": housekeeping.due(found),
+                    "due": housekeeping.summary_of_plan(found),
                     "changes": len(found.changes),
                 },
             )
@@ -309,7 +309,7 @@ def figures(
     folds: dict[str, int] = (
         Counter(id for _, _, id in uses)
         if since
-        else _folded(places, settings, now, {r.id for r in found})
+        else _use_counts(places, settings, now, {r.id for r in found})
     )
     there = {record.id for record in found}
     least = sorted(
@@ -372,7 +372,7 @@ def _most(counted: dict[str, int]) -> dict[str, int]:
 
 
 def _sessions(place: layout.Place, since: float) -> Iterator[Session]:
-    for name, rows in accounts.each(place):
+    for name, rows in accounts.each_session(place):
         dated = [
             (clock.parse(str(row.get("t"))) or 0.0, row)
             for row in rows
@@ -388,10 +388,12 @@ def _tokens(row: dict[str, Any]) -> int:
 
     Older receipts have only its characters, four to a token.
     """
-    return _whole(row["tokens"]) if "tokens" in row else -(-_whole(row.get("chars")) // 4)
+    return _integer(row["tokens"]) if "tokens" in row else -(-_integer(row.get("chars")) // 4)
 
 
-def _used(sessions: Sequence[Session], uses: Sequence[tuple[str, str, str]]) -> dict[str, Any]:
+def _count_prompt_uses(
+    sessions: Sequence[Session], uses: Sequence[tuple[str, str, str]]
+) -> dict[str, Any]:
     """Count the records given to prompts and their uses.
 
     Learnings, rules and passages, used in the same turn; and the subagents whose prompts got
@@ -422,13 +424,13 @@ def _used(sessions: Sequence[Session], uses: Sequence[tuple[str, str, str]]) -> 
 def _pushes(sessions: Sequence[Session], uses: Sequence[tuple[str, str, str]]) -> dict[str, Any]:
     rows = [row for session in sessions for row in session.rows]
     prompts = [row for row in rows if row.get("event") == "prompt"]
-    chars = sum(_whole(row.get("chars")) for row in rows)
+    chars = sum(_integer(row.get("chars")) for row in rows)
     tokens = [
         {
             "session": session.name,
             "began": clock.iso(session.began),
             "tokens": sum(map(_tokens, session.rows)),
-            "characters": sum(_whole(row.get("chars")) for row in session.rows),
+            "characters": sum(_integer(row.get("chars")) for row in session.rows),
         }
         for session in sessions
     ]
@@ -438,13 +440,13 @@ def _pushes(sessions: Sequence[Session], uses: Sequence[tuple[str, str, str]]) -
         "prompts": len(prompts),
         "promptsGiven": given,
         "walls": sum(row.get("event") == "wall" for row in rows),
-        **_used(sessions, uses),
+        **_count_prompt_uses(sessions, uses),
         "moments": accounts.by_moment(((one.name, one.rows) for one in sessions), set(uses)),
         "characters": chars,
         "charactersPerSession": round(chars / len(sessions)) if sessions else 0,
         "tokens": sum(row["tokens"] for row in tokens),
         "perSession": tokens[-SESSIONS:],
-        "tokensSaved": sum(_whole(row.get("saved")) for row in rows),
+        "tokensSaved": sum(_integer(row.get("saved")) for row in rows),
     }
 
 
@@ -483,7 +485,7 @@ def _times(
     times: dict[str, list[int]] = {}
     for session in sessions:
         for row in session.rows:
-            times.setdefault(str(row["event"]), []).append(_whole(row.get("ms")))
+            times.setdefault(str(row["event"]), []).append(_integer(row.get("ms")))
     for place in places:
         for instant, trigger, took in attempts.timings(place):
             if instant >= since:
@@ -526,14 +528,14 @@ def percentile(values: Sequence[int], percent: int) -> int:
     return ordered[max(0, -(-len(ordered) * percent // 100) - 1)] if ordered else 0
 
 
-def _whole(value: Any) -> int:
+def _integer(value: Any) -> int:
     return int(value) if isinstance(value, (int, float)) and value - value == 0 else 0
 
 
 # ---- what was used, and what it cost
 
 
-def _books(place: layout.Place, everyone: bool) -> Sequence[ledger.Ledger]:
+def _ledgers_of(place: layout.Place, everyone: bool) -> Sequence[ledger.Ledger]:
     """Return the ledgers of a workspace.
 
     The global tier's belongs to all, and counts in the first alone.
@@ -542,7 +544,7 @@ def _books(place: layout.Place, everyone: bool) -> Sequence[ledger.Ledger]:
 
 
 def _uses(place: layout.Place, since: float, everyone: bool) -> Iterator[tuple[str, str, str]]:
-    for book in _books(place, everyone):
+    for book in _ledgers_of(place, everyone):
         for row in ledger.uses(book):
             if (clock.parse(str(row.get("t"))) or 0.0) >= since:
                 yield (
@@ -552,7 +554,7 @@ def _uses(place: layout.Place, since: float, everyone: bool) -> Iterator[tuple[s
                 )
 
 
-def _folded(
+def _use_counts(
     places: Sequence[layout.Place], settings: config.Config, now: float, ids: set[str]
 ) -> dict[str, int]:
     """Return the number of all uses of each record.
@@ -564,11 +566,11 @@ def _folded(
         successors = Store(place, settings, now).successors()
         tallies.append(
             {
-                book.path: ledger.followed(ledger.read(book), successors, ids.__contains__)
-                for book in _books(place, place is places[0])
+                book.path: ledger.follow_successors(ledger.read(book), successors, ids.__contains__)
+                for book in _ledgers_of(place, place is places[0])
             }
         )
-    return ledger.joined(tallies, ids)[0]
+    return ledger.sum_tallies(tallies, ids)[0]
 
 
 def spending(home: str, settings: config.Config, now: float) -> dict[str, Any]:

@@ -131,7 +131,7 @@ def _golden(path: str, at: int, row: Any, now: float, offset: float) -> Golden:
     if not ids:
         raise StoreError("%s expects no record; write `expect: [ID]`" % where)
     try:
-        asked = question.options(
+        asked = question.query_from_options(
             {"query": row["query"], **{k: v for k, v in row.items() if k not in _OWN}}, now, offset
         )
     except UsageError as error:
@@ -205,7 +205,7 @@ def draft(records: Sequence[Record], clean: Callable[[Any], Any]) -> list[Draft]
     )
     held = {record.name: _words(record) for record in usable}
     df = Counter(word for mine in held.values() for word in mine)
-    titles = _alike(usable, lambda record: " ".join(scoring.words(record.title)))
+    titles = _alike(usable, lambda record: " ".join(scoring.content_words(record.title)))
     requests = _alike(usable, _request)
     ways: tuple[Callable[[Record], Draft | None], ...] = (
         lambda record: _reworded(record, titles),
@@ -256,8 +256,8 @@ def _known(
 
     ([], ()) with too few words or too many records.
     """
-    words = scoring.words(plaintext.one_line(record.title))
-    same = titles.get(" ".join(scoring.words(record.title)), [record])
+    words = scoring.content_words(plaintext.one_line(record.title))
+    same = titles.get(" ".join(scoring.content_words(record.title)), [record])
     return (words[:MOST_WORDS], tuple(same)) if len(words) > 2 and len(same) <= FEW else ([], ())
 
 
@@ -290,7 +290,7 @@ def _slipped(record: Record, titles: Mapping[str, list[Record]]) -> Draft | None
     """Draft the first four words of a title, one misspelt."""
     words, same = _known(titles, record)
     said = " ".join(words[:4])
-    slip = scoring.misspelt(said, record.id)
+    slip = scoring.add_typos(said, record.id)
     return Draft(slip, same, "its title with a slip") if words and slip != said else None
 
 
@@ -332,7 +332,7 @@ def _request(record: Record) -> str:
 def _requested(record: Record, requests: Mapping[str, list[Record]]) -> Draft | None:
     """Draft a session's request without its common words."""
     said = _request(record)
-    words, same = scoring.words(said)[:MOST_WORDS], tuple(requests.get(said, ()))
+    words, same = scoring.content_words(said)[:MOST_WORDS], tuple(requests.get(said, ()))
     return (
         Draft(" ".join(words), same, "the request of its session")
         if len(words) > 2 and len(same) <= FEW

@@ -116,14 +116,14 @@ def audit(
     store, (kept, claimed) = Store(place, settings, now), _facts(place, settings)
     by_text = {"secrets", "suspicious"} & set(sections)
 
-    def whole(name: str) -> Record:
+    def read_whole(name: str) -> Record:
         record, data = store.read_both(name)
         if by_text and (world or record.tier != GLOBAL) and len(data) == record.size:
             text_facts(kept, record, data, settings, place)  # now that its bytes are at hand
         return record
 
     every = []
-    for number, record in enumerate(store.each_by(whole, store.names())):
+    for number, record in enumerate(store.each_by(read_whole, store.names())):
         if not number % 100:
             told("reading the records: %d" % number)
         every += [record] if world or record.tier != GLOBAL else []
@@ -319,7 +319,7 @@ def _loose(read: _Read) -> Iterator[Finding]:
     home = read.place.home
     logs = sorted(
         name
-        for name in accounts.listed(home + "/log")
+        for name in accounts.list_folder(home + "/log")
         if name == "errors.jsonl" or name.startswith("bug-")
     )
     mend = "remove it by hand; a command can read it from its environment instead"
@@ -389,7 +389,7 @@ def _unused(read: _Read, notes: list[str]) -> Iterator[Finding]:
     merged = read.store.successors()
     here = {record.id for record in read.records}
     tallies = [
-        ledger.followed(ledger.read(each), merged, here.__contains__)
+        ledger.follow_successors(ledger.read(each), merged, here.__contains__)
         for each in ledger.ledgers(read.place)
     ]
     for record in read.records:
@@ -418,7 +418,7 @@ def _shown(place: Place, since: float) -> tuple[float, set[str]]:
     The instant is infinite without receipts.
     """
     first, shown = float("inf"), set[str]()
-    for _, rows in accounts.each(place):
+    for _, rows in accounts.each_session(place):
         for row in rows:
             instant = clock.parse(str(row.get("t"))) or first
             first = min(first, instant)

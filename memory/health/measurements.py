@@ -54,7 +54,7 @@ class Measured(NamedTuple):
         return tuple(id for id in self.gone if id not in asked)
 
 
-def present(
+def present_queries(
     golden: Sequence[Golden], ids: Collection[str], successors: Mapping[str, str]
 ) -> tuple[tuple[Golden, ...], dict[str, tuple[str, ...]]]:
     """Return the queries with existing records, and missing ids by query.
@@ -91,13 +91,13 @@ def measure(
         that local time is ahead of UTC. told: called with the present ranker. Raises StoreError
         where no query is left to ask.
     """
-    asked, gone = present(golden.queries, {record.id for record in records}, successors)
+    asked, gone = present_queries(golden.queries, {record.id for record in records}, successors)
     if not asked:
         raise StoreError(
             "%s: none of the expected records exists; `dayleaf debug eval --template FILE` drafts "
             "queries from those that do" % golden.path
         )
-    answers, notes = _asked(place, settings, env, asked, records, now, offset, told)
+    answers, notes = _answers_by_ranker(place, settings, env, asked, records, now, offset, told)
     wanted = {one.id: dict.fromkeys(one.expect, 1.0) for one in asked}
     sums = {
         name: scoring.score(found, [{"id": one.id} for one in asked], wanted)
@@ -124,7 +124,7 @@ def measure(
     return Measured(asked, gone, measures, ranks, main, tuple(notes))
 
 
-def _asked(
+def _answers_by_ranker(
     place: layout.Place,
     settings: config.Config,
     env: Mapping[str, str],
@@ -143,7 +143,7 @@ def _asked(
         (r.id, "\n".join((r.title, " ".join(r.tags), r.body)))
         for r in sorted(records, key=lambda r: r.name)
     ]
-    counted = scoring.word_count(texts, [(one.id, one.query.text) for one in asked])
+    counted = scoring.rank_by_word_count(texts, [(one.id, one.query.text) for one in asked])
     answers = {GREP: {one.id: _by_session(counted[one.id], one.expect, records) for one in asked}}
     told(LEXICAL)
     answers[LEXICAL] = _answers(place, _with(settings, True), asked, now, offset, None)
@@ -252,7 +252,7 @@ def row(
     return {
         "v": 1,
         "t": clock.iso(now),
-        "file": _short(files.real(path)),
+        "file": _short(files.real_path(path)),
         "settings": _short(fastjson.dump(chosen)),
         "store": _short(held),
         "main": found.main,
@@ -267,7 +267,7 @@ def _short(said: str) -> str:
 
 def last(place: layout.Place, path: str) -> dict[str, Any]:
     """Return the last run of a file of golden queries, {} for none."""
-    name = _short(files.real(path))
+    name = _short(files.real_path(path))
     return next((one for one in reversed(_runs(place)) if one.get("file") == name), {})
 
 
@@ -294,7 +294,7 @@ def _runs(place: layout.Place) -> list[dict[str, Any]]:
     ]
 
 
-def moved(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[dict[str, Any]]:
+def changed_ranks(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the expected records with a changed rank, losses first.
 
     Changed queries are left out. A row has `query`, `id`, `before` and `after`; rank 0: not among
@@ -326,7 +326,7 @@ def moved(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[dict[str,
     )
 
 
-def changed(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
+def other_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
     """Return the other changes since an earlier run.
 
     The settings, the records, the queries, the ranker.

@@ -60,11 +60,11 @@ def known(store: Store, found: Iterable[Record]) -> Known:
         nodes.append(relations.node(record))
         names.setdefault(record.id, []).append(record.name)
     return Known(
-        relations.Names(nodes, store.successors()), relations.called_away(store.left()), names
+        relations.Names(nodes, store.successors()), relations.archived_names(store.left()), names
     )
 
 
-def everything(store: Store) -> tuple[int, list[Finding]]:
+def check_all(store: Store) -> tuple[int, list[Finding]]:
     """Check every record of a store's tiers.
 
     Returns (files looked at, faults by path and line).
@@ -86,7 +86,7 @@ def everything(store: Store) -> tuple[int, list[Finding]]:
     return len(found) + len(skipped), _sorted([*out, *_active(store.place, found)])
 
 
-def some(store: Store, given: Sequence[str]) -> tuple[int, list[Finding]]:
+def check_files(store: Store, given: Sequence[str]) -> tuple[int, list[Finding]]:
     """Check files by their paths, in the store or outside.
 
     Returns (files looked at, faults by path and line). Raises UsageError for an unreadable file.
@@ -400,7 +400,7 @@ def line_of(target: str, text: str, start: int) -> int:
 
 
 def _resource(record: Record, lines: dict[str, int], place: Place) -> list[Row]:
-    kind, path = _said(record, "type"), _said(record, "path")
+    kind, path = _meta_text(record, "type"), _meta_text(record, "path")
     rows: list[Row] = []
     if kind and kind.lower() not in TYPES:
         rows.append(
@@ -446,7 +446,7 @@ def _resource(record: Record, lines: dict[str, int], place: Place) -> list[Row]:
     return rows
 
 
-def _said(record: Record, key: str) -> str:
+def _meta_text(record: Record, key: str) -> str:
     value: Any = record.meta.get(key)
     return value.strip() if isinstance(value, str) else ""
 
@@ -469,7 +469,7 @@ def _active(place: Place, found: Iterable[Record]) -> list[Finding]:
 
 def _name(store: Store, path: str) -> str:
     """Return a file's name in the index, or by its folder."""
-    real = files.real(path)
+    real = files.real_path(path)
     for letter, root in store.roots.items():
         if real.startswith(root + "/"):
             return letter + real[len(root) :]

@@ -84,7 +84,7 @@ def is_empty(home: str) -> bool:
     Only derived files and those of this machine.
     """
     away = (*bundle.NOT_KEPT, "log")
-    for name, path, _ in walk.below(home, lambda name: name not in away):
+    for name, path, _ in walk.entries_below(home, lambda name: name not in away):
         last = name.rpartition("/")[2]
         passed = (
             last.endswith(".lock")
@@ -142,7 +142,7 @@ def _is_ledger(name: str) -> bool:
     )
 
 
-def held(path: str, steps: List[Step], target: Target, replace: bool = False) -> Held:
+def held_back(path: str, steps: List[Step], target: Target, replace: bool = False) -> Held:
     """Return the settings and approvals that a restore holds back.
 
     Arguments as of `apply`. Raises StoreError.
@@ -288,8 +288,8 @@ def _join(tiers: Tiers, step: Step, data: bytes) -> bool:
     known = frozenset(present.split(b"\n"))
     lines = [line for line in data.split(b"\n") if line and line not in known]
     if _is_trust(step.kept):
-        decided = _decided(present)
-        lines = [line for line in lines if decided.isdisjoint(_decided(line))]
+        decided = _decision_keys(present)
+        lines = [line for line in lines if decided.isdisjoint(_decision_keys(line))]
     # later lines count; its writers hold the same lock
     if lines and step.kept.name.endswith("/" + archive.LOG):
         tiers.rewrite(step.path, lambda log: b"\n".join([*lines, log]))
@@ -299,7 +299,7 @@ def _join(tiers: Tiers, step: Step, data: bytes) -> bool:
     return bool(lines)
 
 
-def _decided(data: bytes) -> FrozenSet[Tuple[str, str, str]]:
+def _decision_keys(data: bytes) -> FrozenSet[Tuple[str, str, str]]:
     """Return (workspace, id, SHA-256) of each approval ledger line."""
     return frozenset(
         (str(row.get("workspace")), str(row.get("id")), str(row.get("sha256")))

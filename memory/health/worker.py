@@ -120,7 +120,7 @@ def job(event: Dict[str, Any], env: Dict[str, str], now: float) -> Job:
         from memory.project import adoption
 
         place = adoption.adopt(place, now)
-    return Job(event, env, now, place, config.of(place, env), [])
+    return Job(event, env, now, place, config.for_place(place, env), [])
 
 
 def run(event: str, steps: Tuple[Step, ...], todo: Job) -> None:
@@ -348,7 +348,11 @@ def _teach_walls(todo: Job) -> None:
         from memory.knowledge import candidates, walls
 
         candidates.settle_walls(
-            todo.place, todo.settings, todo.now, walls.known(todo.place), todo.written.append
+            todo.place,
+            todo.settings,
+            todo.now,
+            walls.cached_failures(todo.place),
+            todo.written.append,
         )
         walls.mark_settled(todo.place)
 
@@ -496,7 +500,7 @@ def _mark_said(todo: Job) -> None:
     if todo.event.get(boundary.FOREIGN):
         files.replace(signs.foreign_mark(todo.place), b"")
     try:
-        attempts.say(todo.place, said if isinstance(said, list) else [], todo.now)
+        attempts.mark_reported(todo.place, said if isinstance(said, list) else [], todo.now)
         size = files.posix.stat(todo.place.home + "/log/errors.jsonl").st_size
     except OSError:
         return
@@ -525,13 +529,13 @@ def _count(todo: Job) -> None:
     if not todo.session:
         return
     handoffs.count(todo.place, todo.session)
-    if not handoffs.arrived(todo.place, todo.session):
+    if not handoffs.shown_waiting(todo.place, todo.session):
         return
     from memory.store.store import Store
 
     store = Store(todo.place, todo.settings, todo.now, todo.written.append)
     with handoffs.lock(todo.place):
-        for name in handoffs.arrived(todo.place, todo.session):
+        for name in handoffs.shown_waiting(todo.place, todo.session):
             store.demote(name)
 
 
@@ -613,7 +617,7 @@ def _look_ahead(todo: Job) -> None:
     except IndexFault:
         return
     try:
-        docs = builder.firsts(found)
+        docs = builder.first_documents(found)
     finally:
         found.close()
     inspection.look_ahead(Store(todo.place, todo.settings, todo.now), docs, LOOKING)

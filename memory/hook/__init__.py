@@ -54,7 +54,7 @@ class Strategy:
         self.name, self.suits = name, suits
         self.whole, self.topics, self.newest, self.routed = whole, topics, newest, routed
 
-    def said(self, given: int, learnings: int) -> str:
+    def describe(self, given: int, learnings: int) -> str:
         """Describe for `load` how many learnings the session's start gives.
 
         given: the number of learnings that fit.  "" where the strategy gives no learning in full.
@@ -90,12 +90,12 @@ STRATEGIES = (
 )
 
 
-def suited(learnings: int, tokens: int) -> Strategy:
+def choose_strategy(learnings: int, tokens: int) -> Strategy:
     """Return the strategy for a number of learnings and tokens."""
     return next(strategy for strategy in STRATEGIES if strategy.suits(learnings, tokens))
 
 
-def named(name: str) -> Strategy:
+def strategy_by_name(name: str) -> Strategy:
     """Return the strategy with a name, as receipts and `load` show it.
 
     Raises KeyError for an unknown name.

@@ -78,7 +78,7 @@ def seen_path(place: Place) -> str:
     return place.cache + "/" + place.scope + ".seen"
 
 
-def seen(place: Place) -> Set[str]:
+def known_digests(place: Place) -> Set[str]:
     """Return the digests of the known contents."""
     try:
         return set(files.read(seen_path(place), SEEN_BYTES).decode("ascii", "replace").split())
@@ -159,7 +159,7 @@ def _count_new(place: Place) -> Tuple[int, int, int]:
     """
     from memory.core import approvals
 
-    decisions, known = approvals.decisions(place.home), seen(place)
+    decisions, known = approvals.decisions(place.home), known_digests(place)
     decided = {key[2] for key in decisions if key[0] == place.key}
     named = {key[1] for key in decisions if key[0] == approvals.SCRIPT + place.key}
     records = rules = scripts = 0

@@ -136,8 +136,8 @@ def keys(tool: str, given: str, error: str, roots: Sequence[str] = ()) -> List[s
     found: Dict[str, bool] = {}
     asked: Optional[List[str]] = None
     name = "path" if tool in PATHS else tool.lower()
-    for text in told(error):
-        path = absent(tool, given, text, roots)
+    for text in error_lines(error):
+        path = missing_path(tool, given, text, roots)
         if path or is_unstartable(text):
             found["a|" + path if path else "x|%s|cannot be started" % name] = True
         placed, ruled, words = words_of(text)
@@ -152,12 +152,12 @@ def keys(tool: str, given: str, error: str, roots: Sequence[str] = ()) -> List[s
         if said > 2 or (placed and said):
             found[line] = True
         else:
-            asked = _asked(tool, given) if asked is None else asked
+            asked = _call_subjects(tool, given) if asked is None else asked
             found.update((line + "|" + one, True) for one in asked)
     return list(found)
 
 
-def told(error: str) -> List[str]:
+def error_lines(error: str) -> List[str]:
     """Return the distinct lines of an error.
 
     Of a long error the lines of its start and its end.
@@ -295,7 +295,7 @@ def _masked(word: str) -> str:
     return word.lower()
 
 
-def _asked(tool: str, given: str) -> List[str]:
+def _call_subjects(tool: str, given: str) -> List[str]:
     """Return the subjects of a tool call.
 
     Of Bash the programs with their verbs; else the end of a path, or a name.
@@ -306,10 +306,10 @@ def _asked(tool: str, given: str) -> List[str]:
     text = given.replace("\\\n", " ")[:4000]
     for mark in ("&&", "||", ";", "|", "\n", "$("):
         text = text.replace(mark, "\0")
-    return list(dict.fromkeys(filter(None, map(_called, text.split("\0")[:8]))))
+    return list(dict.fromkeys(filter(None, map(_program_and_verbs, text.split("\0")[:8]))))
 
 
-def _called(part: str) -> str:
+def _program_and_verbs(part: str) -> str:
     """Return the program of a shell call with its verbs.
 
     Such as `gh pr diff`; of an API's address the words without digits.
@@ -345,7 +345,7 @@ def _called(part: str) -> str:
     return " ".join(verbs)
 
 
-def absent(tool: str, given: str, line: str, roots: Sequence[str] = ()) -> str:
+def missing_path(tool: str, given: str, line: str, roots: Sequence[str] = ()) -> str:
     """Return the missing path that a failure's line reports, or "".
 
     Relative to the project.
@@ -453,7 +453,7 @@ def on_masked(event: Event, env: Dict[str, str], now: float) -> Tuple[Optional[E
         not isinstance(command, str)
         or "|" not in command
         or not isinstance(got, dict)
-        or (all(call.partition(" ")[0] in _LOOKING for call in _asked("Bash", command)))
+        or (all(call.partition(" ")[0] in _LOOKING for call in _call_subjects("Bash", command)))
     ):
         return None, False
     output = "\n".join(str(got.get(name) or "") for name in ("stdout", "stderr"))
@@ -474,7 +474,7 @@ def _answer(
     place = layout.locate(env, boundary.project_dir(event, env)) if call and session else None
     if place is None or call is None or not files.exists(path_of(place)):
         return None, False
-    settings = config.of(place, env)
+    settings = config.for_place(place, env)
     state = receipts.session(place.receipts(session))
     silent = (
         not settings["load.enabled"]
@@ -488,8 +488,10 @@ def _answer(
     from memory.core import tokeniser
     from memory.hook import fence
 
-    block = fence.block("wall", fence.walls(place, found, _moved(place, event.get("cwd"), call)))
-    receipts.leave(
+    block = fence.block(
+        "wall", fence.walls(place, found, _path_from_root(place, event.get("cwd"), call))
+    )
+    receipts.write_or_log(
         env,
         place.receipts(session),
         {
@@ -564,7 +566,7 @@ def look_up(
         return []
     found: List[Match] = []
     try:
-        table, wanted = entries(fd), list(_wanted(place, tool, given, error))
+        table, wanted = entries(fd), list(_failure_keys(place, tool, given, error))
         for key in wanted:
             hashed = hash_of(key)
             skipped = hashed[:8] in done or (found and key[:2] != RULE)
@@ -578,8 +580,10 @@ def look_up(
                 for one in wall.get("met") or ()
                 if not str(one.get("session")).endswith(session)
             )
-            occurrence = next(filter(None, (fence.standing(place, one) for one in met)), None)
-            if occurrence is None or not fence.narrowed(place, wall):
+            occurrence = next(
+                filter(None, (fence.current_occurrence(place, one) for one in met)), None
+            )
+            if occurrence is None or not fence.keep_existing_paths(place, wall):
                 continue
             kin = (
                 [one for one in wanted if one[:2] == key[:2]]
@@ -601,7 +605,7 @@ def look_up(
     return found
 
 
-def _wanted(place: Place, tool: str, given: str, error: str) -> Iterator[str]:
+def _failure_keys(place: Place, tool: str, given: str, error: str) -> Iterator[str]:
     """Yield the keys of a failure.
 
     For a missing path also the keys of the missing folders above it.
@@ -617,12 +621,14 @@ def _wanted(place: Place, tool: str, given: str, error: str) -> Iterator[str]:
             yield "a|" + path
 
 
-def _moved(place: Place, cwd: object, call: Tuple[str, str, str]) -> str:
+def _path_from_root(place: Place, cwd: object, call: Tuple[str, str, str]) -> str:
     """Return the sought path if present from the project's root, or "".
 
     The call looked for the path in `cwd`, below the root.
     """
     if not isinstance(cwd, str) or cwd in ("", place.root):
         return ""
-    path = next(filter(None, (absent(call[0], call[1], line) for line in told(call[2]))), "")
+    path = next(
+        filter(None, (missing_path(call[0], call[1], line) for line in error_lines(call[2]))), ""
+    )
     return path if path[:1] not in "/~." and files.exists(place.root + "/" + path) else ""

@@ -121,7 +121,7 @@ def _answered(
     from memory.hook import loader  # a session's start does without
 
     place, settings, path, state = session
-    said = loader.heard(ends(loader.without_blocks(prompt)))
+    said = loader.user_text(start_and_end(loader.without_blocks(prompt)))
     mode, own = event.get("permission_mode"), layout.safe_id(event.get("session_id"))
     mode = mode if isinstance(mode, str) else ""
     words = hashed(said) if name == "prompt" else []
@@ -158,7 +158,7 @@ def _answered(
         if one.doc.id in fitted
     }
     if path:
-        receipts.leave(
+        receipts.write_or_log(
             env,
             path,
             {
@@ -202,7 +202,8 @@ def choose(
 ) -> loader.Choice:
     """Choose the learnings and the passages for a prompt.
 
-    prompt: what `loader.heard` returned.  mode: the host's permission mode.  own: the session's id.
+    prompt: what `loader.user_text` returned.  mode: the host's permission mode.  own: the
+        session's id.
     turned: whether the prompt changes the session's subject.
     """
     from memory.hook import loader
@@ -314,7 +315,7 @@ def is_machine(prompt: str) -> bool:
     return start.startswith(_HOSTS) or "dayleaf-distill-prompt" in start[:64]
 
 
-def ends(prompt: str) -> str:
+def start_and_end(prompt: str) -> str:
     """Return the start and the end of a long prompt.
 
     People say there what they want.  A short prompt is returned whole.
@@ -326,7 +327,7 @@ def ends(prompt: str) -> str:
     )
 
 
-def opened(place: Place, prompt: str = "") -> Index:
+def open_or_build_index(place: Place, prompt: str = "") -> Index:
     """Open the index of a place, or a small index in memory.
 
     The latter where the index is missing or damaged; its files are chosen for `prompt`.
@@ -413,7 +414,7 @@ def with_prompt(
         if record.accepted and record.kind == "learning"
     ]
     picked.sort(key=lambda row: bool(row[3]))  # what is stale stands below what is not
-    asked, of_place = _ruled(found, prompt, mode, state, {row[0].id for row in picked})
+    asked, of_place = _rules_for_prompt(found, prompt, mode, state, {row[0].id for row in picked})
     if not picked and not asked and not of_place and not choice.passages and not choice.walls:
         return "", []
     from memory.hook import fence  # most prompts get nothing
@@ -439,7 +440,7 @@ def with_prompt(
         chosen += [wall.row() for wall in choice.walls]
     said = len(chosen)
     for passage in choice.passages:
-        if budget.take(fence.told(passage)):
+        if budget.take(fence.passage_item(passage)):
             chosen.append(
                 [
                     passage.doc.id,
@@ -453,7 +454,7 @@ def with_prompt(
     return (fence.block("prompt", budget.lines, budget.rules), chosen) if chosen else ("", [])
 
 
-def _ruled(
+def _rules_for_prompt(
     found: Index, prompt: str, mode: str, state: receipts.Session, shown: set[str]
 ) -> Tuple[Sequence[Tuple[Any, str]], Sequence[Tuple[Any, str]]]:
     """Return (rules of the prompt or its records, rules of the place).
@@ -473,7 +474,7 @@ def opened_session(
     event: Event, env: Dict[str, str]
 ) -> Tuple[Place, Config, str, receipts.Session]:
     place = layout.locate(env, boundary.project_dir(event, env))
-    settings = config.of(place, env)
+    settings = config.for_place(place, env)
     session = layout.safe_id(event.get("session_id"))
     path = place.receipts(session) if session else ""
     return place, settings, path, receipts.session(path) if path else receipts.Session()

@@ -6,12 +6,12 @@ from memory.core import boundary, clock, files, layout, tokeniser
 from memory.hook import (
     announcements,
     at_prompt,
+    choose_strategy,
     fence,
     handoffs,
     indexview,
     receipts,
     signs,
-    suited,
 )
 
 TYPE_CHECKING = False
@@ -94,17 +94,17 @@ def _answer(
         greeted = source in GREETED and not event.get("agent_id")
         session = layout.safe_id(event.get("session_id"))
 
-        def said(found: Index) -> Tuple[str, Chosen, str]:
-            work = handoffs.worked(found, source, session)
+        def build_brief(found: Index) -> Tuple[str, Chosen, str]:
+            work = handoffs.find_work(found, source, session)
             greeting = signs.greeting(found, work.last, work.branch, now) if greeted else ""
             if source == "resume" and state.brief and not handoffs.has_news(found, path, session):
                 return "", [], greeting
             return (*brief(found, note, now, work, others), greeting)
 
         found, (block, shown, greeting) = at_prompt.consult(
-            place, event, env, "session_start index", said
+            place, event, env, "session_start index", build_brief
         )
-        name = suited(found.learnings, found.learning_tokens).name
+        name = choose_strategy(found.learnings, found.learning_tokens).name
         candidates, saved = (
             found.learnings,
             max(0, found.learning_tokens - tokeniser.count_tokens(block)),
@@ -114,7 +114,7 @@ def _answer(
         block, shown = "", []
     if path:
         transcript = event.get("transcript_path")
-        receipts.leave(
+        receipts.write_or_log(
             env,
             path,
             {
@@ -148,16 +148,16 @@ def brief(
     Items are [id, score, reason]; ("", []) where there is nothing.
     note: the handoff to show first, or None.
     now: seconds since the epoch; 0 asks about no plan and names no age.
-    work: from `handoffs.worked`, None for a new session.
+    work: from `handoffs.find_work`, None for a new session.
     waiting: earlier handoffs that no session has had yet.
     """
-    work = handoffs.worked(found, "startup", "") if work is None else work
+    work = handoffs.find_work(found, "startup", "") if work is None else work
     aside = fence.overhead("brief") + tokeniser.utf16(MORE) + 1
     budget = fence.Budget(BRIEF_UNITS - aside)
     chosen: Chosen = []
     misled = fence.misled(found.place)
     learnings = sorted(found.listed("learnings"), key=lambda doc: doc.id in misled)
-    strategy = suited(found.learnings, found.learning_tokens)
+    strategy = choose_strategy(found.learnings, found.learning_tokens)
     headline = _headline(found)
     budget.take(headline)
     about, rules = _rules(found, note, learnings if strategy.whole else ())
@@ -282,7 +282,7 @@ def _plan(found: Index, now: float, budget: fence.Budget, chosen: Chosen) -> str
     for record in indexview.reread(found, found.listed("plans")[:4], whole=True):
         if record.kind != "plan" or not record.active:
             continue
-        days = int((now - _touched(found.place, record)) // clock.DAY)
+        days = int((now - _last_changed(found.place, record)) // clock.DAY)
         asked = (
             "The plan has not changed for %d days: `dayleaf plan done`, `plan "
             "drop` or `plan update`"
@@ -300,7 +300,7 @@ def _plan(found: Index, now: float, budget: fence.Budget, chosen: Chosen) -> str
     return ""
 
 
-def _touched(place: Place, record: Record) -> float:
+def _last_changed(place: Place, record: Record) -> float:
     """Return the instant of a record's last change.
 
     The later of its own date and its file's mtime; seconds since the epoch.
@@ -373,7 +373,7 @@ def _work(
         _decided_elsewhere(found, work.record, budget, chosen)
     overview()
     if aged:
-        more = _more(parts, min(room, budget.bytes, budget.left) - 1)
+        more = _fitting_lines(parts, min(room, budget.bytes, budget.left) - 1)
         budget.lines[at] = "\n".join((budget.lines[at], *more))
         budget.left -= sum(tokeniser.utf16(line) + 1 for line in more)
         budget.bytes -= sum(fence.size(line) + 1 for line in more)
@@ -397,10 +397,10 @@ def _first(
     room = min(budget.bytes, budget.left)
     if record is None or record.id in told or room < LEAST_UNITS:
         return "", {}, 0
-    parts, later = handoffs.sections(fence.clean(record.body)), _later(work.later)
+    parts, later = handoffs.sections(fence.clean(record.body)), _later_outcome(work.later)
     note = None if work.own else handoffs.note_of(found, record)
     if note is not None:
-        said = handoffs.understood(note)
+        said = handoffs.note_sections(note)
         parts.update({name: said[name] for name in UNDERSTOOD if said.get(name)})
         chosen.append([note.id, 1.0, "note of that session"])
     # which a compacted session is not told again
@@ -417,9 +417,9 @@ def _first(
     }
     if not first and not rest:
         return "", {}, 0
-    aged, head = _aged(work, now), fence.heading(record, mark=found.mark(record))
+    aged, head = _age_line(work, now), fence.heading(record, mark=found.mark(record))
     room -= fence.size(aged) + fence.size(head) + 2
-    lines = _evened(parts, first, room)
+    lines = _fit_sections(parts, first, room)
     text = "\n".join((head, *lines))
     if tokeniser.utf16(aged + text) + 2 > budget.left or fence.size(aged + text) + 2 > budget.bytes:
         return "", {}, 0
@@ -471,7 +471,7 @@ def _decided_elsewhere(found: Index, record: Any, budget: fence.Budget, chosen: 
             budget.take(line)
 
 
-def _later(record: Any) -> List[str]:
+def _later_outcome(record: Any) -> List[str]:
     """Return a line on the session's later outcome on another branch.
 
     [] where there is none.
@@ -497,7 +497,7 @@ def _is_own_branch(work: handoffs.Work) -> bool:
     return not work.branch or work.record.meta.get("branch") == work.branch
 
 
-def _aged(work: handoffs.Work, now: float) -> str:
+def _age_line(work: handoffs.Work, now: float) -> str:
     """Return a line with the branch and age of the checkpoint shown."""
     days = int(now // clock.DAY - work.record.created // clock.DAY) if now else -1
     when = (
@@ -522,7 +522,7 @@ def _aged(work: handoffs.Work, now: float) -> str:
     )
 
 
-def _evened(parts: Dict[str, List[str]], names: Sequence[str], room: int) -> List[str]:
+def _fit_sections(parts: Dict[str, List[str]], names: Sequence[str], room: int) -> List[str]:
     """Return sections as lines in at most `room` bytes.
 
     Where they do not fit, every long line is cut at a word, and the last lines of the longest
@@ -533,16 +533,18 @@ def _evened(parts: Dict[str, List[str]], names: Sequence[str], room: int) -> Lis
     if sum(fence.size(line) + 1 for lines in held for line in lines) > room - SHORT_BYTES * len(
         names
     ):
-        most = max(1, _level([len(lines) for lines in held], room // SHORT_BYTES - 2 * len(names)))
+        most = max(
+            1, _size_cap([len(lines) for lines in held], room // SHORT_BYTES - 2 * len(names))
+        )
     lines: List[str] = []
     for name, said in zip(names, held):
         lines += (["### " + name] if name else []) + said[:most]
         lines += ["(%d more)" % (len(said) - most)] if len(said) > most else []
-    share = _level([fence.size(line) for line in lines], room - len(lines))
+    share = _size_cap([fence.size(line) for line in lines], room - len(lines))
     return [fence.cut(line, share) for line in lines]
 
 
-def _level(sizes: Sequence[int], room: int) -> int:
+def _size_cap(sizes: Sequence[int], room: int) -> int:
     """Return the cap on sizes with which all fit in `room`.
 
     ANY where they fit as they are.
@@ -555,7 +557,7 @@ def _level(sizes: Sequence[int], room: int) -> int:
     return fence.ANY
 
 
-def _more(parts: Dict[str, List[str]], room: int) -> List[str]:
+def _fitting_lines(parts: Dict[str, List[str]], room: int) -> List[str]:
     """Return as many section lines as fit in `room` bytes.
 
     Of the turns the newest, of other sections the first.
@@ -639,7 +641,12 @@ def _overview(
         budget.take("Topics: " + ", ".join(topics))
     recent = [
         "- [%s] %s (%s%s)"
-        % (fence.line(r.id, 64), fence.line(r.title, 120), clock.day(r.created), fence.marked(mark))
+        % (
+            fence.line(r.id, 64),
+            fence.line(r.title, 120),
+            clock.day(r.created),
+            fence.stale_note(mark),
+        )
         for r, mark in _fresh_first(found, learnings[: strategy.newest])
     ]
     if recent:

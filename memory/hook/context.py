@@ -95,7 +95,7 @@ def label(tag: str) -> str:
     return _ALIASES.get(name, name)
 
 
-def needs(tag: str) -> Tuple[str, ...]:
+def required_terms(tag: str) -> Tuple[str, ...]:
     """Return the terms that a text about a tag must hold.
 
     All the tag's words; in a script without blanks, all its pairs of letters.  () where the tag
@@ -177,7 +177,7 @@ def _is_number(piece: str) -> bool:
     )
 
 
-def around(place: Place, derived: Mapping[str, str]) -> Tuple[Tag, ...]:
+def place_tags(place: Place, derived: Mapping[str, str]) -> Tuple[Tag, ...]:
     """Return the context tags of a place, each label once.
 
     Pinned tags, then those of its manifests and branch.
@@ -187,10 +187,10 @@ def around(place: Place, derived: Mapping[str, str]) -> Tuple[Tag, ...]:
     tags += [
         Tag(name, DERIVED_WEIGHT, BRANCH) for name in branch_words(layout.branch_of(place.git))
     ]
-    return joined((), tags)
+    return merge_tags((), tags)
 
 
-def joined(given: Sequence[Tuple[str, float]], others: Sequence[Tag]) -> Tuple[Tag, ...]:
+def merge_tags(given: Sequence[Tuple[str, float]], others: Sequence[Tag]) -> Tuple[Tag, ...]:
     """Return the context tags of a query, each label once.
 
     given: (tag, weight) of the query, which come first.
@@ -211,7 +211,7 @@ def path_of(place: Place) -> str:
     return place.cache + "/" + place.scope + ".tags"
 
 
-def keep(place: Place, derived: Mapping[str, str]) -> None:
+def cache_manifest_tags(place: Place, derived: Mapping[str, str]) -> None:
     """Write the tags of manifests to the cache, if changed.
 
     derived: tag -> manifest.  Raises OSError.
@@ -220,7 +220,7 @@ def keep(place: Place, derived: Mapping[str, str]) -> None:
     files.update(path_of(place), b"1 %08x\n" % crc32(rest) + rest)
 
 
-def kept(place: Place) -> Dict[str, str]:
+def cached_manifest_tags(place: Place) -> Dict[str, str]:
     """Return the kept tags of a place, tag -> manifest.
 
     {} where none are kept, or the file is damaged or of another version.
@@ -274,7 +274,7 @@ def context_of(place: Place, prompt: str, mode: str) -> Context:
     """
     stems = frozenset(term for term, _ in tokeniser.terms(prompt))
     category = category_of(stems, mode, categories()) if prompt else ""
-    tags = around(place, kept(place))
+    tags = place_tags(place, cached_manifest_tags(place))
     own = (BRANCH,)
     on_branch = " ".join(tag.name for tag in tags if tag.origin == BRANCH)
     return Context(
@@ -352,7 +352,7 @@ def is_met(tag: str, terms: frozenset[str]) -> bool:
 
     For a script without blanks, such as Chinese, all its pairs of characters.
     """
-    whole = needs(tag)
+    whole = required_terms(tag)
     return bool(whole) and terms.issuperset(whole)
 
 

@@ -203,10 +203,10 @@ def weighted_head(record: Record, section: str) -> str:
 
     Its head comes HEAD_WEIGHT times, then its files and rationale.
     """
-    return (head(record, section) + " ") * HEAD_WEIGHT + beside(record) + "\n"
+    return (head(record, section) + " ") * HEAD_WEIGHT + text_outside_body(record) + "\n"
 
 
-def beside(record: Record) -> str:
+def text_outside_body(record: Record) -> str:
     """Return a record's searchable text outside its body.
 
     Its files and its rationale.
@@ -259,7 +259,7 @@ def link_key(said: str) -> str:
     return " ".join(said.lower().split())
 
 
-def called(id: str, name: str, title: str, aliases: Iterable[str] = ()) -> Tuple[str, ...]:
+def record_keys(id: str, name: str, title: str, aliases: Iterable[str] = ()) -> Tuple[str, ...]:
     """Return the keys by which links may name a record.
 
     Its id, its file's name without `.md`, its title, its aliases.
@@ -269,7 +269,7 @@ def called(id: str, name: str, title: str, aliases: Iterable[str] = ()) -> Tuple
     return tuple(dict.fromkeys(map(link_key, said)))
 
 
-def aimed(target: str) -> Tuple[str, ...]:
+def link_target_keys(target: str) -> Tuple[str, ...]:
     """Return the keys that a link's target may mean.
 
     The target itself; of a path also the file's name without `.md`.
@@ -284,7 +284,7 @@ def aimed(target: str) -> Tuple[str, ...]:
 def name_terms(keys: Iterable[str]) -> List[str]:
     """Return the index terms of records with these names.
 
-    keys: from `called` or `aimed`.
+    keys: from `record_keys` or `link_target_keys`.
     """
     return ["\x03%x" % crc32(key.encode("utf-8", "replace")) for key in keys]
 
@@ -299,7 +299,7 @@ def keys(record: Record) -> List[str]:
 
     For its names, its links, its session and its branch.
     """
-    found = name_terms(called(record.id, record.name, record.title, record.aliases))
+    found = name_terms(record_keys(record.id, record.name, record.title, record.aliases))
     session, branch = record.meta.get("session"), record.meta.get("branch")
     if record.kind in DATED and isinstance(session, str) and session:
         found.append(segment.session_term(session))
@@ -307,7 +307,9 @@ def keys(record: Record) -> List[str]:
         found.append(segment.branch_term(branch))
     if record.links:
         found += link_terms(
-            dict.fromkeys(key for link in record.links[:MOST_LINKS] for key in aimed(link[1]))
+            dict.fromkeys(
+                key for link in record.links[:MOST_LINKS] for key in link_target_keys(link[1])
+            )
         )
     return found
 
@@ -365,7 +367,7 @@ def frame(found: Index, name: str) -> bytes:
     return delta.encode(name, found.segment, changes)
 
 
-def likely(
+def choose_files(
     place: Place, listed: Sequence[Found], most: int, prompt: str
 ) -> Tuple[Sequence[Found], int]:
     """Choose at most `most` files to rank for a prompt.

@@ -193,7 +193,7 @@ def heading(record: Any, misled: bool = False, mark: str = "") -> str:
         clock.day(record.created),
         held,
         from_where,
-        marked(mark),
+        stale_note(mark),
     )
 
 
@@ -223,7 +223,7 @@ def origin(record: Any) -> str:
     }.get(record.tier, "")
 
 
-def marked(mark: str) -> str:
+def stale_note(mark: str) -> str:
     """Write the reason for a record's staleness, to follow its title.
 
     "" without a mark.
@@ -237,7 +237,7 @@ SAMPLE = (
 )
 
 
-def told(found: Any) -> str:
+def passage_item(found: Any) -> str:
     """Write a `passages.Passage` as a list item for the model.
 
     With id, kind, day, branch and origin.
@@ -250,7 +250,12 @@ def told(found: Any) -> str:
         origin(found.doc),
     )
     said = clean(found.text).replace("\n\n", "\n").replace("\n", "\n  ")
-    return "- [%s] (%s, %s%s%s%s) %s" % (line(found.doc.id, 64), *about, marked(found.mark), said)
+    return "- [%s] (%s, %s%s%s%s) %s" % (
+        line(found.doc.id, 64),
+        *about,
+        stale_note(found.mark),
+        said,
+    )
 
 
 def passage(body: str, prompt: str, units: int) -> str:
@@ -396,17 +401,19 @@ def walls(place: Place, found: Sequence[Any], moved: str = "") -> List[str]:
         return [
             "%s: %s"
             % (
-                _where("the linter's rule `%s`" % line(str(match.wall["rule"]), 64), match),
+                _occurrence_line(
+                    "the linter's rule `%s`" % line(str(match.wall["rule"]), 64), match
+                ),
                 line(" ".join(map(str, match.occurrence["said"])), WALL_UNITS),
             )
             for match in found
         ]
     if first.wall.get("path"):
-        return [_missing(place, first)]
+        return [_missing_path_line(place, first)]
     lines = [
         "%s: %s"
         % (
-            _where("failed the same way", first),
+            _occurrence_line("failed the same way", first),
             line(str(first.occurrence["telling"]), WALL_UNITS),
         ),
         *(line(str(one), WALL_UNITS) for one in first.occurrence["said"][:2]),
@@ -419,7 +426,7 @@ def walls(place: Place, found: Sequence[Any], moved: str = "") -> List[str]:
     return [*lines, *where][:3]
 
 
-def _where(what: str, match: Any) -> str:
+def _occurrence_line(what: str, match: Any) -> str:
     """Write the day, record and branch of an occurrence."""
     one = match.occurrence
     branch = ", branch " + line(str(one["branch"]), 80) if one.get("branch") else ""
@@ -433,7 +440,7 @@ def _where(what: str, match: Any) -> str:
     )
 
 
-def _missing(place: Place, match: Any) -> str:
+def _missing_path_line(place: Place, match: Any) -> str:
     """Write the replacements of a missing path, for the model.
 
     With the document that names the wrong path.
@@ -445,13 +452,17 @@ def _missing(place: Place, match: Any) -> str:
     )
     if match.wall.get("gone"):
         told = "%s: %s" % (
-            _where("`%s` was removed" % line(path, 200), match),
+            _occurrence_line("`%s` was removed" % line(path, 200), match),
             line(str(match.occurrence["said"][0]), 200),
         )
         return told + ("; known then: `%s`" % line(instead[0], 200) if instead else "")
     there = "here is" if files.exists(place.root + "/" + instead[0]) else "known then:"
     named = ", ".join("`%s`" % line(one, 200) for one in instead)
-    told = "%s; %s %s" % (_where("`%s` was missing" % line(path, 200), match), there, named)
+    told = "%s; %s %s" % (
+        _occurrence_line("`%s` was missing" % line(path, 200), match),
+        there,
+        named,
+    )
     name, number = place.root + "/" + str(doc[0]), int(doc[1])
     try:
         lines = (
@@ -466,7 +477,7 @@ def _missing(place: Place, match: Any) -> str:
     return told
 
 
-def narrowed(place: Place, wall: Any) -> bool:
+def keep_existing_paths(place: Place, wall: Any) -> bool:
     """Keep the existing replacements of a missing path; tell if any remain.
 
     Else those in records that still stand.  True for a wall without a path.
@@ -480,7 +491,7 @@ def narrowed(place: Place, wall: Any) -> bool:
     return bool(wall["instead"] or wall.get("gone"))
 
 
-def standing(place: Place, occurrence: Any) -> Any:
+def current_occurrence(place: Place, occurrence: Any) -> Any:
     """Return an occurrence updated from its record, or None.
 
     With the id, branch and day of the record's present head.  None where its text has changed.

@@ -82,7 +82,7 @@ def is_unattended(record: Any) -> bool:
     return bool(record.meta.get("unattended") == "true")
 
 
-def repeats(record: Any) -> bool:
+def is_repetition(record: Any) -> bool:
     """Tell whether a checkpoint only repeats others.
 
     A handoff made of them does.
@@ -120,7 +120,7 @@ def count(place: Place, session: str) -> None:
             files.replace(_path(place), fastjson.dump(row).encode("ascii"))
 
 
-def arrived(place: Place, session: str) -> List[str]:
+def shown_waiting(place: Place, session: str) -> List[str]:
     """Return the names of waiting handoffs shown at the latest start."""
     there = waiting(place)
     try:
@@ -273,7 +273,7 @@ class Work:
         self.others: List[Any] = []
 
 
-def worked(found: Index, source: str, session: str) -> Work:
+def find_work(found: Index, source: str, session: str) -> Work:
     """Find the newest checkpoints, of this branch and other sessions.
 
     source: the event's.
@@ -286,11 +286,11 @@ def worked(found: Index, source: str, session: str) -> Work:
         segment.session_key(session),
     )
     if work.own:
-        work.record = work.last = _came_to(found, session)
+        work.record = work.last = _newest_of_session(found, session)
         return work
     known = {session} if source == "resume" else set()
     if work.branch:
-        for record in _telling(found, found.newest(segment.branch_term(work.branch), LOOKED)):
+        for record in _about_work(found, found.newest(segment.branch_term(work.branch), LOOKED)):
             if record.meta.get("branch") != work.branch:
                 continue
             work.last = work.last or _own(record)
@@ -300,10 +300,10 @@ def worked(found: Index, source: str, session: str) -> Work:
                 break
     if work.record is not None:
         session = _session(work.record)
-        later = _came_to(found, session)
+        later = _newest_of_session(found, session)
         work.later = later if later is not None and later.created > work.record.created else None
     known.add(session)
-    for record in _telling(found, (doc for _, doc in zip(range(LOOKED), _latest(found)))):
+    for record in _about_work(found, (doc for _, doc in zip(range(LOOKED), _latest(found)))):
         work.last = work.last or _own(record)
         if _session(record) not in known:
             known.add(_session(record))
@@ -350,7 +350,7 @@ def has_news(found: Index, path: str, session: str) -> bool:
     if any(doc.kind != "checkpoint" or doc.name == NAME or doc.name in WAITING for doc in listed):
         return True
     return any(
-        _session(record) != segment.session_key(session) for record in _telling(found, listed)
+        _session(record) != segment.session_key(session) for record in _about_work(found, listed)
     )
 
 
@@ -386,7 +386,7 @@ def _place(doc: Any) -> Tuple[int, str]:
     return -doc.created, doc.name
 
 
-def _telling(found: Index, docs: Iterable[Any]) -> Iterator[Any]:
+def _about_work(found: Index, docs: Iterable[Any]) -> Iterator[Any]:
     """Yield the re-read checkpoints about work, in their order.
 
     No handoffs, and no mere farewells.
@@ -398,9 +398,9 @@ def _telling(found: Index, docs: Iterable[Any]) -> Iterator[Any]:
             yield record
 
 
-def _came_to(found: Index, session: str) -> Any:
+def _newest_of_session(found: Index, session: str) -> Any:
     """Return the newest checkpoint of a session, or None."""
-    own = _telling(found, found.newest(segment.session_term(session), LOOKED) if session else ())
+    own = _about_work(found, found.newest(segment.session_term(session), LOOKED) if session else ())
     return next((record for record in own if _session(record) == session), None)
 
 
@@ -433,7 +433,7 @@ def covers(note: Any, record: Any) -> bool:
     )
 
 
-def understood(note: Any) -> Dict[str, List[str]]:
+def note_sections(note: Any) -> Dict[str, List[str]]:
     """Return the lines of a note by section, without its quotes.
 
     "" holds its summary.
@@ -486,13 +486,13 @@ def headline(record: Any, units: int) -> str:
     of the outcome.
     """
     title = fence.line(record.title, units)
-    came = came_of(record)
+    came = outcome_opening(record)
     if not came:
         return title
     return "%s → %s" % (fence.line(title, units // 2), clause(came, units // 2))
 
 
-def came_of(record: Any) -> str:
+def outcome_opening(record: Any) -> str:
     """Return the first line of a checkpoint's outcome.
 
     "" where the title tells the outcome.

@@ -427,7 +427,7 @@ def from_files(place: Place, most: int, prompt: str = "", talks: bool = True) ->
     listed.sort(
         key=lambda f: (not f[0][2:].startswith(("learnings/", "rules/", "plans/")), -f[2], f[0])
     )
-    chosen, found.unread = documents.likely(place, listed, most, prompt)
+    chosen, found.unread = documents.choose_files(place, listed, most, prompt)
     found.delta = delta.Delta(b"".join(documents.frame(found, f[0]) for f in chosen))
     found.stale = True
     return found

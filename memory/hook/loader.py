@@ -30,7 +30,7 @@ from _bisect import bisect_left
 from math import log
 
 from memory.core import tokeniser
-from memory.hook import FENCE, Membership, categories, category_of, suited
+from memory.hook import FENCE, Membership, categories, category_of, choose_strategy
 from memory.hook.indexview import ALL, OTHERS, PUSHED
 
 TYPE_CHECKING = False
@@ -127,7 +127,7 @@ def choose(index: Index, prompt: str, mode: str, config: Config, shown: Set[str]
     mode: the host's permission mode.  shown: ids that this session has seen.  Returns at most
     `load.top` picks.
     """
-    strategy = suited(index.learnings, index.learning_tokens)
+    strategy = choose_strategy(index.learnings, index.learning_tokens)
     if not index.learnings:
         return Choice(strategy, [], 0)
     stems = frozenset(term for term, _ in index.terms(prompt))
@@ -140,7 +140,9 @@ def choose(index: Index, prompt: str, mode: str, config: Config, shown: Set[str]
     best: Dict[str, Pick] = {}
     candidates = 0
     for piece in pieces(prompt):
-        picks, scored = _matching(index, damped(index.terms(piece)), config, member, shown)
+        picks, scored = _matching(
+            index, damp_common_terms(index.terms(piece)), config, member, shown
+        )
         candidates += scored
         for pick in picks:
             id = index.doc(pick.number).id
@@ -162,7 +164,7 @@ def choose(index: Index, prompt: str, mode: str, config: Config, shown: Set[str]
     return Choice(strategy, picks, candidates, category, below)
 
 
-def heard(prompt: str) -> str:
+def user_text(prompt: str) -> str:
     """Return the user's own words in a prompt.
 
     Without the client's additions; of an approved plan its heading.
@@ -279,7 +281,7 @@ def _picked(
 
     found: (score, document number), strongest first.
     """
-    floor, norm, worth = RELEVANCE, log(1.0 + index.documents), worths(index, terms)
+    floor, norm, worth = RELEVANCE, log(1.0 + index.documents), term_worths(index, terms)
     picks: List[Pick] = []
     seen: Set[str] = set(shown)
     looked: Set[str] = set()
@@ -290,7 +292,7 @@ def _picked(
         if doc.id in seen:
             continue
         looked.add(doc.id)
-        parts, relevance = matched(index, number, worth)
+        parts, relevance = match_document(index, number, worth)
         reason, outside = "%d of %d terms" % (len(parts), len(terms)), ""
         if member.category:
             outside = "" if any(map(member.__getitem__, doc.topics)) else member.category
@@ -301,12 +303,12 @@ def _picked(
     return picks, len(looked)
 
 
-def matched(
+def match_document(
     index: Index, number: int, worth: Dict[str, float]
 ) -> Tuple[List[Tuple[str, float]], float]:
     """Return (each matched term's share of strength, relevance) of a document.
 
-    worth: from `worths`.
+    worth: from `term_worths`.
     """
     norm = log(1.0 + index.documents)
     parts = [(term, value / norm) for term, value in shares(index, number, worth)]
@@ -314,7 +316,7 @@ def matched(
     return parts, sum(part for _, part in parts) * coverage
 
 
-def worths(index: Index, terms: Sequence[Tuple[str, float]]) -> Dict[str, float]:
+def term_worths(index: Index, terms: Sequence[Tuple[str, float]]) -> Dict[str, float]:
     """Return the worth of each term: weight * idf.
 
     Of a term in no record a share of UNKNOWN.  Coverage adds them up.
@@ -358,7 +360,7 @@ def is_exact(term: str) -> bool:
     return "_" in term or "/" in term or "." in term
 
 
-def damped(terms: Sequence[Tuple[str, float]]) -> List[Tuple[str, float]]:
+def damp_common_terms(terms: Sequence[Tuple[str, float]]) -> List[Tuple[str, float]]:
     """Lower the weight of very common words and small numbers.
 
     `4` is a part of `utf4` as of `ipv4`.
@@ -442,7 +444,7 @@ def search(
 def shares(index: Index, number: int, worth: Dict[str, float]) -> List[Tuple[str, float]]:
     """Return (term, share of the score) for a document's terms.
 
-    worth: from `worths`.
+    worth: from `term_worths`.
     """
     segment = index.segment
     if segment is None or number >= segment.docs:

@@ -86,7 +86,9 @@ def choose(
     least, asking, saying = GATES[push]
     least = TURNED[push] if turned else least
     asks = "?" in prompt or is_asking(prompt) or is_inquiring(prompt)
-    hits = loader.search(found, loader.damped(found.terms(prompt)), WANTED, indexview.OTHERS)
+    hits = loader.search(
+        found, loader.damp_common_terms(found.terms(prompt)), WANTED, indexview.OTHERS
+    )
     strength = hits[0][0] / log(1.0 + found.documents) if hits else 0.0
     names = handles(prompt)
     tickets = [name for name in names if is_ticket(name) and loader.is_rare(found, name)]
@@ -213,7 +215,7 @@ def _picked(
     for window in [*close, *answered.windows[len(close) : LOOKED]]:
         if window.score < SLIGHT * best or sum(map(len, texts.values())) == MOST:
             break
-        text = windows.whole(
+        text = windows.without_lead_ins(
             window.text if len(window.text) <= room else _fitted(window.text, room)
         )
         if len(text) >= LEAST and windows.is_news(text, held) or not texts and text:
@@ -223,7 +225,7 @@ def _picked(
     out: List[Passage] = []
     for number, taken in texts.items():
         part = parts[number]
-        said = windows.joined(taken)
+        said = windows.join_windows(taken)
         asked = fence.clip(" ".join(part.asked.split()), REQUEST)
         lead = 'asked "%s":\n' % asked if asked and part.doc.kind == "conversation" else ""
         score = answered.telling * scores[number] / best

@@ -88,7 +88,7 @@ def session(path: str) -> Session:
     for line in data.split(b"\n"):
         if b'"event":"prompt"' in line and b'"chosen":[[' not in line:
             state.prompts += 1
-            state.met |= _met(line)
+            state.met |= _word_hashes(line)
             continue
         if b'"event":"agent"' in line:  # what a subagent was given is no news to its session
             continue
@@ -101,7 +101,7 @@ def session(path: str) -> Session:
     return state
 
 
-def _met(line: bytes) -> Set[str]:
+def _word_hashes(line: bytes) -> Set[str]:
     """Return the word hashes in a prompt's receipt.
 
     The line is not parsed, since a session has many.
@@ -175,7 +175,7 @@ def write(path: str, row: Dict[str, Any]) -> None:
     files.append(path, (fastjson.dump(row) + "\n").encode("ascii"))
 
 
-def leave(env: Dict[str, str], path: str, row: Dict[str, Any]) -> None:
+def write_or_log(env: Dict[str, str], path: str, row: Dict[str, Any]) -> None:
     """Append a receipt; log a failure instead of raising.
 
     A full disk or a read-only home costs the receipt and not the answer.

@@ -41,7 +41,7 @@ def greeting(found: Index, last: Any, branch: str, now: float) -> str:
 
     of = fence.line(str(last.meta.get("branch") or ""), 80)
     # a title that only says what was asked tells nobody where the work stands
-    came = handoffs.came_of(last)
+    came = handoffs.outcome_opening(last)
     title = handoffs.clause(came, 120) if came else fence.line(last.title, 100)
     said = "back on %s, %s: %s" % (of or found.place.key, ago(now - last.created), title)
     if branch and of != branch:
@@ -116,13 +116,13 @@ def notices(place: Place, settings: Config, event: Event, now: float) -> str:
             "shown; if it is yours, run `dayleaf store workspace claim` in a terminal"
             % place.claimed
         )
-    lines += offer(place)
+    lines += workspace_notice(place)
     try:
         lines += announcements.announcement(place, event)
     except (OSError, ValueError):
         pass
-    lines += unwritten(place, event, now)
-    failures = unsaid(place.home)
+    lines += interrupted_captures_notice(place, event, now)
+    failures = unreported_failures(place.home)
     if failures:
         last = failures[-1]
         lines.append(
@@ -136,12 +136,12 @@ def notices(place: Place, settings: Config, event: Event, now: float) -> str:
         )
     lines += foreign_runtime(place, event)
     lines += notes_offer(place, settings, event)
-    lines += set_up(place, settings, event)
-    lines += release(place, event)
+    lines += runtime_notice(place, settings, event)
+    lines += release_notice(place, event)
     return "dayleaf: " + "\ndayleaf: ".join(lines) if lines else ""
 
 
-def offer(place: Place) -> List[str]:
+def workspace_notice(place: Place) -> List[str]:
     """Return the line about another workspace with this repository's commit."""
     try:
         key = files.read(place.cache + layout.OFFERED, 256).decode("utf-8", "replace").strip()
@@ -198,7 +198,7 @@ def notes_offer(place: Place, settings: Config, event: Event) -> List[str]:
     ]
 
 
-def set_up(place: Place, settings: Config, event: Event) -> List[str]:
+def runtime_notice(place: Place, settings: Config, event: Event) -> List[str]:
     """Return the line about the runtime's installation.
 
     In progress, failed, or ready; "ready" is shown once.
@@ -239,7 +239,7 @@ def set_up(place: Place, settings: Config, event: Event) -> List[str]:
     ]
 
 
-def release(place: Place, event: Event) -> List[str]:
+def release_notice(place: Place, event: Event) -> List[str]:
     """Return the line about a newer version, once for each version."""
     try:
         words = files.read(place.home + NEWER, 256).decode("ascii", "replace").split()
@@ -254,7 +254,7 @@ def release(place: Place, event: Event) -> List[str]:
     ]
 
 
-def unsaid(home: str) -> List[Dict[str, Any]]:
+def unreported_failures(home: str) -> List[Dict[str, Any]]:
     """Return the failures not yet shown at a session start.
 
     The worker after the start moves the mark.
@@ -270,7 +270,7 @@ def unsaid(home: str) -> List[Dict[str, Any]]:
     return fastjson.rows(data[mark if mark <= len(data) else 0 :])[-50:]
 
 
-def unwritten(place: Place, event: Event, now: float) -> List[str]:
+def interrupted_captures_notice(place: Place, event: Event, now: float) -> List[str]:
     """Return the line about interrupted captures not yet reported.
 
     The worker marks them as reported.  attempts.py describes the log; where every capture came to

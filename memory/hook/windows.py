@@ -77,7 +77,7 @@ class Answered:
         self.windows, self.rarity, self.telling, self.held = found, rarity, telling, held
 
     @property
-    def tells(self) -> bool:
+    def is_answered(self) -> bool:
         """Whether the records answer the question.
 
         A question without a word counts as answered.
@@ -116,7 +116,7 @@ def cut(text: str, limit: int = LIMIT) -> List[str]:
     return windows + ["\n\n".join(held)] * bool(held)
 
 
-def joined(parts: Sequence[Tuple[int, str]]) -> str:
+def join_windows(parts: Sequence[Tuple[int, str]]) -> str:
     """Join windows of a passage in order, with … for gaps.
 
     parts: (place, text) of each.
@@ -155,7 +155,7 @@ def is_news(text: str, held: Set[str]) -> bool:
     return True
 
 
-def whole(text: str) -> str:
+def without_lead_ins(text: str) -> str:
     """Return a text without trailing headings and lead-ins.
 
     They lead nothing in.

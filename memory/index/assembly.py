@@ -26,7 +26,7 @@ from memory.core import fastjson, files, frontmatter, records, tokeniser
 from memory.core.layout import Place, is_allowed
 from memory.core.walk import walk
 from memory.hook import context, documents, indexview, segment
-from memory.index.postings import Inverted, Inverter, Loop, Vectorised, little
+from memory.index.postings import Inverted, Inverter, Loop, Vectorised, little_endian
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class _Reading:
         name, path, _, size = found
         try:
             stat = files.posix.stat(path)
-            data = slurp(path, size)
+            data = read_known_size(path, size)
             if frontmatter.undecodable(data):
                 raise OSError(22, "not UTF-8 text", path)
         except OSError:
@@ -216,7 +216,7 @@ def _read_once(
     return late - misfiled
 
 
-def slurp(path: str, size: int) -> bytes:
+def read_known_size(path: str, size: int) -> bytes:
     """Read at most 1 MiB of a file of known size.
 
     Only open, read and close: 16 us.
@@ -253,7 +253,7 @@ def _written(place: Place, now: float, reading: _Reading, watched: Dict[str, Any
     sections = (
         (buckets,),
         (directory,),
-        (inverted.ids, little(extra)),
+        (inverted.ids, little_endian(extra)),
         (inverted.impacts, b"\x01" * len(extra)),
         (reading.table,),
         (reading.strings,),
@@ -348,7 +348,7 @@ def _directory(terms: Sequence[bytes], entries: bytes) -> Tuple[bytes, bytes]:
             parts.append(block)
             size += len(block)
         offsets.append(size)
-    return little(offsets), b"".join(parts)
+    return little_endian(offsets), b"".join(parts)
 
 
 def _watch(found: Sequence[Found], folders: Sequence[Tuple[str, int]]) -> Dict[str, Any]:
@@ -401,7 +401,7 @@ def _ruled(rows: Sequence[Row], rules: set[int]) -> Dict[str, Any]:
     links: Dict[str, List[int]] = {}
     for row in rows:
         for tag in row.tags if row.number in rules else ():
-            needed = context.needs(tag)
+            needed = context.required_terms(tag)
             if len(needed) == 1:
                 words.setdefault(needed[0], []).append(row.number)
             elif needed:

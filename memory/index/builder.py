@@ -120,7 +120,7 @@ def refresh(place: Place, now: float, names: Optional[Sequence[str]] = None) -> 
         try:
             found = indexview.open_index(place, watch=False)
         except IndexFault:
-            set_aside(place)
+            move_aside_damaged(place)
             return _build(place, now)
         try:
             return _refresh_all(found, now)
@@ -252,7 +252,7 @@ def _unstamped(found: indexview.Index, name: str, mtime_ns: int) -> bool:
     return found.delta.folders.get(name, watched.get(name, -1)) != mtime_ns
 
 
-def firsts(found: indexview.Index) -> List[segment.Doc]:
+def first_documents(found: indexview.Index) -> List[segment.Doc]:
     """Return the first document of each record in an index."""
     old = enumerate(found.segment.each() if found.segment else ())
     docs = [*(doc for number, doc in old if number not in found.delta.gone), *found.delta.docs]
@@ -283,16 +283,16 @@ def manifest(found: indexview.Index) -> Dict[str, Tuple[int, int, bytes]]:
 
 
 def _differs(path: str, size: int, checksum: bytes) -> bool:
-    from memory.index.assembly import slurp
+    from memory.index.assembly import read_known_size
 
     try:
-        now: str = files.sha256(slurp(path, size))
+        now: str = files.sha256(read_known_size(path, size))
         return now[:16] != checksum.hex()
     except OSError:
         return True
 
 
-def set_aside(place: Place) -> None:
+def move_aside_damaged(place: Place) -> None:
     """Move a damaged segment aside.
 
     It stays as `….damaged` for inspection.
@@ -324,7 +324,7 @@ def freshen(place: Place, now: float, damaged: bool = False) -> None:
     """
     _note_scan(place)
     if damaged or not _is_intact(place):
-        set_aside(place)
+        move_aside_damaged(place)
     refresh(place, now)
 
 

@@ -112,7 +112,9 @@ class Kept:
                 )
 
 
-def fact(kept: Kept | None, name: str, identity: str, what: str, make: Callable[[], Any]) -> Any:
+def cached_fact(
+    kept: Kept | None, name: str, identity: str, what: str, make: Callable[[], Any]
+) -> Any:
     """Return a fact of a file, made and cached if unknown.
 
     kept: the cache, None for none. make: makes the fact as JSON gives it back, except tuples for
@@ -268,7 +270,7 @@ def _head(store: Reader, known: Heads, name: str) -> Head:
     head = known.known(name, stat)
     if head is None:
         record = store.read(name)
-        head = known.take(record, stat, bool(conversations.edited(store, [record])))
+        head = known.take(record, stat, bool(conversations.edited_by_person(store, [record])))
     return head
 
 

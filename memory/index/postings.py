@@ -163,7 +163,7 @@ class Loop:
             ids.extend([doc for doc, _ in rows])
             impacts += bytes([impact for _, impact in rows])
         return Inverted(
-            list(self._vocabulary.terms), b"".join(entries), little(ids), bytes(impacts)
+            list(self._vocabulary.terms), b"".join(entries), little_endian(ids), bytes(impacts)
         )
 
 
@@ -377,7 +377,7 @@ class Vectorised:
         impacts[at - segment.CHAMPIONS : at] = impacts[best]
 
 
-def little(numbers: Any) -> bytes:
+def little_endian(numbers: Any) -> bytes:
     """Return an array's bytes, little-endian."""
     if sys.byteorder == "big":
         numbers = numbers[:]

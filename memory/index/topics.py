@@ -58,7 +58,7 @@ def _words(content: str) -> Iterator[Tuple[str, str]]:
                 yield found[0][0], word.lower() if word.istitle() or word.islower() else word
 
 
-def _counted(content: str) -> Tuple[Dict[str, int], Dict[str, str]]:
+def _term_counts(content: str) -> Tuple[Dict[str, int], Dict[str, str]]:
     """Return each term's frequency and its most frequent surface form."""
     counts: Counter[str] = Counter()
     forms: Dict[str, Counter[str]] = {}
@@ -78,7 +78,7 @@ def keywords(
     Most telling first, in the text's own form. df: document frequency of a term among `documents`.
     A word scores (1 + ln tf) * ln(1 + documents / df).
     """
-    counts, forms = _counted(content)
+    counts, forms = _term_counts(content)
     scored = sorted(
         ((1.0 + log(n)) * log(1.0 + documents / max(1, df(term))), term)
         for term, n in counts.items()
@@ -151,7 +151,7 @@ def export(place: Place, now: float, categories: Mapping[str, frozenset[str]]) -
         speak for it.
     """
     learnings = list(_learnings(place))
-    counted = [_counted(_text(record)) for record in learnings]
+    counted = [_term_counts(_text(record)) for record in learnings]
     df = Counter(term for counts, _ in counted for term in counts)
     rows: List[Dict[str, Any]] = []
     by_topic: Dict[str, List[str]] = {}

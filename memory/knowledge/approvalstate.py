@@ -113,7 +113,7 @@ def hindrance(place: layout.Place, name: str, data: bytes) -> str:
     """
     path = place.path(name)
     root = dict(place.tiers())[name[:1]]
-    if files.real(path) != files.real(root) + name[1:]:
+    if files.real_path(path) != files.real_path(root) + name[1:]:
         return "it is a link; replace it with the file itself"
     if len(data) > READ_LIMIT:
         return "it is larger than 1 MiB; shorten it"
@@ -156,7 +156,7 @@ def _remember(place: layout.Place, names: Sequence[str], announced: bool) -> Non
 
     Nothing is added while an announcement is due.
     """
-    known, here = announcements.seen(place), dict[str, str]()
+    known, here = announcements.known_digests(place), dict[str, str]()
     for name in names:
         with contextlib.suppress(OSError):
             here[name] = announcements.digest(

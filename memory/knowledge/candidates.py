@@ -59,7 +59,8 @@ def settle_walls(
 ) -> int:
     """Make and update candidate learnings from walls.
 
-    Returns the number of records written. rows: from `walls.known`. Raises OSError or StoreError.
+    Returns the number of records written.  rows: from `walls.cached_failures`.  Raises OSError or
+    StoreError.
     """
     from memory.knowledge import remedies
 
@@ -156,9 +157,9 @@ def _misused(place: Place, met: Groups, tree: Tree) -> Iterator[Taught]:
         told.update(id(one) for _, one in wrong)
         chosen = list(mended.values())[: -1 - MOST_TOLD : -1]
         one = chosen[0][1]
-        yield _taught(
+        yield _learning_of_wall(
             key,
-            _fails(place, one, tree),
+            _failure_title(place, one, tree),
             one["ran"],
             one["telling"],
             last,
@@ -174,14 +175,14 @@ def _misused(place: Place, met: Groups, tree: Tree) -> Iterator[Taught]:
         )
 
 
-def _fails(place: Place, failure: Row, tree: Tree) -> str:
+def _failure_title(place: Place, failure: Row, tree: Tree) -> str:
     """Return the title of a failure with the call that works.
 
     For a path that exists: a shell elsewhere cannot find it.
     """
     from memory.hook import at_failure
 
-    path = at_failure.absent(
+    path = at_failure.missing_path(
         "Bash", failure["ran"], failure["telling"], (place.root, place.project)
     )
     if path and (path in tree.folders or path in tree.files):
@@ -209,7 +210,9 @@ def _is_another(failure: Row) -> bool:
     """
     from memory.knowledge import remedies, walls
 
-    judged, worked = (remedies.judged(failure[name], name == "ran") for name in ("ran", "then"))
+    judged, worked = (
+        remedies.command_and_key(failure[name], name == "ran") for name in ("ran", "then")
+    )
     if judged is None or worked is None or worked[1] != judged[1]:
         return False
     ran, then, said = (
@@ -258,7 +261,7 @@ def _absent(place: Place, rows: Sequence[Row], met: Groups, tree: Tree) -> Itera
                 code(beside[0]),
                 " and %d more do" % (len(beside) - 1) if len(beside) > 1 else " does",
             )
-            yield _taught(
+            yield _learning_of_wall(
                 wall["keys"][0],
                 title,
                 "",
@@ -301,7 +304,7 @@ def _when(told: Row) -> str:
     return "%s, %s" % (clock.day(told["at"]), told["where"])
 
 
-def _taught(
+def _learning_of_wall(
     key: str,
     title: str,
     ran: str,

@@ -22,7 +22,7 @@ from memory.core import files, tokeniser
 from memory.core.records import Record
 from memory.distill import units
 from memory.distill.digests import clean
-from memory.index.kept import Kept, fact
+from memory.index.kept import Kept, cached_fact
 
 KINDS = ("learning", "rule")
 FEWEST = 2  # terms that two sentences share at least
@@ -109,7 +109,7 @@ def pairs(
     named = {record.name: record for record in records if record.kind in KINDS}
     versions = repr([(name, one.checksum, one.created) for name, one in named.items()])
     of = files.sha256(versions.encode("utf-8", "backslashreplace"))
-    found = fact(
+    found = cached_fact(
         kept,
         "",
         of,
@@ -137,7 +137,7 @@ def _pairs(every: Sequence[_Claim]) -> list[Pair]:
         rare = _rare(claim, order)
         near = {id(one): one for term in rare for one in shelf.get(term, [])[-MOST:]}
         for other in near.values():
-            why = _against(other, claim)
+            why = _contradiction_of(other, claim)
             if why and _side_by_side(other.side.record, claim.side.record):
                 older, newer = sorted((other.side, claim.side), key=_age)
                 found.setdefault((older.record.name, newer.record.name), Pair(older, newer, why))
@@ -184,7 +184,7 @@ def claims(record: Record, kept: Kept | None) -> list[_Claim]:
 
     kept: cache of earlier runs, used where its head can be read in one way only.
     """
-    rows = fact(
+    rows = cached_fact(
         None if record.unsure else kept,
         record.name,
         record.checksum,
@@ -260,7 +260,7 @@ def is_negative(said: str) -> bool:
     return (words + within) % 2 == 1
 
 
-def _against(one: _Claim, other: _Claim) -> str:
+def _contradiction_of(one: _Claim, other: _Claim) -> str:
     """Describe the contradiction of two sentences, or return ""."""
     opposed = one.negative != other.negative or one.numbers and other.numbers
     if not opposed or not _alike(one, other):

@@ -35,7 +35,7 @@ from memory.core import clock
 from memory.core.records import READ_LIMIT, SOURCES, Record
 from memory.core.tokeniser import coded
 from memory.hook import handoffs
-from memory.index.kept import Kept, fact
+from memory.index.kept import Kept, cached_fact
 from memory.session import shell
 
 TYPE_CHECKING = False
@@ -175,11 +175,11 @@ def _sentences(text: str) -> Iterator[str]:
 
 
 def _cut(prose: Sequence[str]) -> list[str]:
-    text = _BOLD.sub(r"\1", _CODE.sub(_held, _LEAD.sub("", "\n".join(prose))))
+    text = _BOLD.sub(r"\1", _CODE.sub(_code_as_word, _LEAD.sub("", "\n".join(prose))))
     return _BREAK.split(_CJK_MARKS.sub(" ", text.replace("？", "? ")))
 
 
-def _held(code: re.Match[str]) -> str:
+def _code_as_word(code: re.Match[str]) -> str:
     """Return code in backticks as one word, line ends as blanks."""
     return "`%s`" % re.sub(r"(?<![ \t])[ \t]*\n[ \t]*", " ", code[2]).translate(_HELD)
 
@@ -212,8 +212,8 @@ def covers(kept: Page, other: Page) -> bool:
     Measured as described at the top.
     """
     mine, theirs = kept.body, other.body
-    if not _agree(kept.record, other.record) or not (
-        other.title == kept.title or _stands(other.title, mine.words)
+    if not _frontmatter_covers(kept.record, other.record) or not (
+        other.title == kept.title or _contains_run(other.title, mine.words)
     ):
         return False
     return mine.words == theirs.words or (
@@ -223,7 +223,7 @@ def covers(kept: Page, other: Page) -> bool:
     )
 
 
-def _stands(piece: Sequence[str], words: Sequence[str]) -> bool:
+def _contains_run(piece: Sequence[str], words: Sequence[str]) -> bool:
     """Tell whether words occur in a text, one after the other."""
     size = len(piece)
     return any(words[at : at + size] == piece for at in range(len(words) - size + 1))
@@ -234,7 +234,7 @@ def _in_order(few: Sequence[tuple[str, ...]], many: Sequence[tuple[str, ...]]) -
     return all(sentence in left for sentence in few)
 
 
-def _agree(kept: Record, other: Record) -> bool:
+def _frontmatter_covers(kept: Record, other: Record) -> bool:
     """Tell whether a record's frontmatter covers another's.
 
     Fields that a merge unites do not count. A record for no version in particular holds for more
@@ -289,7 +289,7 @@ def outline(record: Record, letters: Letters, kept: Kept | None) -> tuple[int, S
     Equal words give equal checksums. letters: a cache that the caller keeps for all records. kept:
     cache of earlier runs.
     """
-    body, sentences = fact(
+    body, sentences = cached_fact(
         kept, record.name, record.checksum, "outline", lambda: _outline(record.body, letters)
     )
     return body, sentences
@@ -307,7 +307,7 @@ def _bare(sentence: str, letters: Letters) -> bytes:
     return sentence.casefold().translate(letters).encode("utf-8", "surrogatepass")
 
 
-def _near(records: Sequence[Record], kept: Kept | None) -> list[Record]:
+def _possible_duplicates(records: Sequence[Record], kept: Kept | None) -> list[Record]:
     """Return the records that may cover or be covered by another.
 
     A covered record shares each of its sentences with another record, or all of its letters; its
@@ -355,7 +355,7 @@ def find(
     kept: cache of earlier runs.
     """
     words = Words()
-    near = _near([record for record in records if mergeable(record)], kept)
+    near = _possible_duplicates([record for record in records if mergeable(record)], kept)
     pages = [
         Page(record, read(record.title, words).words, read(record.body, words)) for record in near
     ]
@@ -365,11 +365,18 @@ def find(
     for number, others in enumerate(_candidates(pages)):
         if pages[number].record.id not in bound:
             other = next(
-                (k for k in others if k not in into and k != number and _may(pages, k, number)), -1
+                (
+                    k
+                    for k in others
+                    if k not in into and k != number and _may_drop(pages, k, number)
+                ),
+                -1,
             )
             if other >= 0:
                 into[number] = other
-    found = [Duplicate(pages[_end(into, number)].record, pages[number].record) for number in into]
+    found = [
+        Duplicate(pages[_kept_number(into, number)].record, pages[number].record) for number in into
+    ]
     return sorted(found, key=lambda pair: (pair.kept.name, pair.other.name))
 
 
@@ -390,7 +397,7 @@ def _standing(record: Record) -> int:
     return 0 if record.source != "auto" else 1 if record.accepted else 2
 
 
-def _may(pages: Sequence[Page], kept: int, other: int) -> bool:
+def _may_drop(pages: Sequence[Page], kept: int, other: int) -> bool:
     """Tell whether a record may be dropped for another.
 
     Of two that cover each other, the later in order is dropped.
@@ -401,7 +408,7 @@ def _may(pages: Sequence[Page], kept: int, other: int) -> bool:
     return covers(one, two) and (kept < other or not covers(two, one))
 
 
-def _end(into: Mapping[int, int], number: int) -> int:
+def _kept_number(into: Mapping[int, int], number: int) -> int:
     """Return the record that stays at the end of a chain."""
     while number in into:
         number = into[number]
@@ -445,7 +452,9 @@ def words(body: str) -> list[str]:
     ]
 
 
-def near(place: Place, settings: Config, now: float, title: str, body: str) -> list[Record]:
+def similar_learnings(
+    place: Place, settings: Config, now: float, title: str, body: str
+) -> list[Record]:
     """Return the learnings most similar to a text, by the index."""
     from memory.recall import search
     from memory.recall.question import Query
@@ -459,7 +468,7 @@ def near(place: Place, settings: Config, now: float, title: str, body: str) -> l
     ]
 
 
-def alike(one: list[str], other: list[str]) -> float:
+def learning_similarity(one: list[str], other: list[str]) -> float:
     """Return the similarity of two learnings, 0 to 1.
 
     0 where an identifier or a number differs.

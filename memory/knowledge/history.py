@@ -154,7 +154,9 @@ def _of_place(
     for name in sorted(names, key=lambda name: FOLDERS["conversation"] not in name):
         try:
             record = (
-                store.read(name) if wanted.decisions or begun(place, name) not in told else None
+                store.read(name)
+                if wanted.decisions or session_in_head(place, name) not in told
+                else None
             )
         except StoreError:
             continue
@@ -164,7 +166,7 @@ def _of_place(
         session = session if isinstance(session, str) and session else record.id
         if record.kind == "conversation":
             told.add(session)
-        elif record.kind != "checkpoint" or handoffs.repeats(record):
+        elif record.kind != "checkpoint" or handoffs.is_repetition(record):
             continue
         if (
             wanted.since is not None
@@ -199,7 +201,7 @@ def past_of(record: Record, workspace: str = "") -> Past:
         % (
             clock.iso(record.created)[11:16],
             one_line(record.title),
-            conversationpage.lowered(record.body),
+            conversationpage.without_headings(record.body),
         )
     )
     return Past(
@@ -215,7 +217,7 @@ def past_of(record: Record, workspace: str = "") -> Past:
     )
 
 
-def begun(place: Place, name: str) -> str:
+def session_in_head(place: Place, name: str) -> str:
     """Return the session named in a checkpoint's first lines.
 
     "" where the whole file must be read. Most such sessions have a conversation, which replaces the
@@ -384,7 +386,7 @@ def _named(wanted: str, sessions: Sequence[Past]) -> re.Pattern[str]:
     return re.compile(r"(?<![\w.-])%s(?![\w-]|\.\w)" % re.escape(known), re.I)
 
 
-def committed(past: Past, number: int, turns: int = 4) -> list[str]:
+def next_commits(past: Past, number: int, turns: int = 4) -> list[str]:
     """Return the commits of the next turn that has any.
 
     turns: how many turns to search, from `number` on.
@@ -440,12 +442,12 @@ def _touch(past: Past, wanted: str, named: re.Pattern[str]) -> Touch | None:
         if touched or any(is_same(one, wanted) for one in past.files)
         else "discussed"
     )
-    commits = [commit for number in sorted(touched) for commit in committed(past, number)]
+    commits = [commit for number in sorted(touched) for commit in next_commits(past, number)]
     final = [
         sentence
         for number in turns[:3]
         if past.turns
-        for text in past.turns[number - 1].said()[-1:]
+        for text in past.turns[number - 1].statements()[-1:]
         for sentence in _sentences(text)
         if named.search(sentence)
     ]

@@ -6,8 +6,8 @@ alone.  A process that dies anywhere leaves every record in the store or in its 
 next apply, or an undo, goes on from there.
 
 Counts of uses and outcomes stay with the id that they were made under; who reads them adds those of
-merged records to the record that stands for them (`ledger.followed`), so that taking a merge back
-needs no second count.
+merged records to the record that stands for them (`ledger.follow_successors`), so that taking a
+merge back needs no second count.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def plan(
     """
     found = list(store.each()) if read is None else read
     stay = set(store.duplicates).union(
-        *(archive.brought_back(root) for root in store.roots.values())
+        *(archive.restored_ids(root) for root in store.roots.values())
     )
     successors = store.successors()
     changes: list[Change] = []
@@ -140,7 +140,7 @@ def plan(
         free = [record for record in found if record.name not in gone and record.id not in stay]
         changes += [
             Change(other, "says the same", twin)
-            for twin, other in duplicates.find(free, successes, _bound(found, successors), kept)
+            for twin, other in duplicates.find(free, successes, _bound_ids(found, successors), kept)
         ]
     return Plan(changes, len(found), doubt)
 
@@ -159,22 +159,25 @@ def _expired(
             layout.SAID, float(store.config["upkeep.conversationDays"]) or float("inf")
         ),
     }
-    old = aged(found, store.now, days)
+    old = expired_by_age(found, store.now, days)
     if not old:
         return []
     linked = targets(
         [*found, *(record for kind in days for record in store.archived(kind))], successors
     )
-    return unheld(
-        old, found, linked, stay.union(record.id for record in conversations.edited(store, old))
+    return unlinked(
+        old,
+        found,
+        linked,
+        stay.union(record.id for record in conversations.edited_by_person(store, old)),
     )
 
 
 def _age(record: Record, now: float) -> str:
-    return "automatic, %d days old" % ((now - changed(record)) / clock.DAY)
+    return "automatic, %d days old" % ((now - last_change(record)) / clock.DAY)
 
 
-def _bound(found: Sequence[Record], successors: Mapping[str, str]) -> set[str]:
+def _bound_ids(found: Sequence[Record], successors: Mapping[str, str]) -> set[str]:
     """Return the ids that a merge would cut off from links.
 
     Linked from a rule, or linked by another name than the id.
@@ -188,7 +191,7 @@ def _bound(found: Sequence[Record], successors: Mapping[str, str]) -> set[str]:
     }
 
 
-def taken(kept: Record, other: Record) -> dict[str, Any]:
+def merged_frontmatter(kept: Record, other: Record) -> dict[str, Any]:
     """Return the frontmatter keys that a merge adds to a record."""
     changes: dict[str, Any] = {}
     for key in ("tags", "topics", "versions"):
@@ -282,13 +285,18 @@ def _take_over(store: Store, run: str, kept: Record, other: Record, ours: dict[s
     present = store.read(kept.name)
     if present.checksum != ours.get(kept.name, kept.checksum):
         raise StoreError("%s has changed meanwhile; the next upkeep looks at it again" % kept.name)
-    changes = redactor.clean(taken(present, other), store.config, store.place.key)
+    changes = redactor.clean(merged_frontmatter(present, other), store.config, store.place.key)
     if not changes:
         return
     before = store.raw(kept.name)
     data = frontmatter.edit(before, changes, kept.name)
     step = Step(
-        "change", kept.id, kept.name, "", journal.keep(store.place, before), files.sha256(data)
+        "change",
+        kept.id,
+        kept.name,
+        "",
+        journal.save_bytes(store.place, before),
+        files.sha256(data),
     )
     journal.write(store.place, run, step, store.now)
     ours[kept.name] = store.replace(kept.name, data, step.before).checksum
@@ -348,7 +356,7 @@ def _set_back(store: Store, step: Step) -> bool:
     present = files.sha256(store.raw(step.name))
     if present == step.before:
         return False
-    before = journal.kept(store.place, step.before)
+    before = journal.saved_bytes(store.place, step.before)
     if present != step.after or before is None:
         raise StoreError(
             "%s was %s; remove what the merge added with `dayleaf record edit %s`"
@@ -367,7 +375,7 @@ def _set_back(store: Store, step: Step) -> bool:
 # ---- for a person
 
 
-def due(plan: Plan) -> str:
+def summary_of_plan(plan: Plan) -> str:
     """Summarise a plan in a few words, "" if not worth a run."""
     if len(plan.changes) < WORTH:
         return ""
@@ -406,7 +414,7 @@ def row(change: Change) -> dict[str, Any]:
     }
 
 
-def sums(records: int, merged: int, archived: int) -> str:
+def format_counts(records: int, merged: int, archived: int) -> str:
     """Write `150 → 108 records (30 merged, 12 to the archive)`."""
     parts = [
         *(["%d merged" % merged] if merged else []),
@@ -441,7 +449,7 @@ def names_of(record: Record) -> set[str]:
     return {word.lower() for word in (record.id, record.name, file, file[:-3], record.title)}
 
 
-def aged(found: Sequence[Record], now: float, days: Mapping[str, float]) -> list[Record]:
+def expired_by_age(found: Sequence[Record], now: float, days: Mapping[str, float]) -> list[Record]:
     """Return the automatic records older than their kind's days.
 
     Sorted by name, linked or not. now: seconds since the epoch. days: by kind, for kinds that
@@ -454,13 +462,13 @@ def aged(found: Sequence[Record], now: float, days: Mapping[str, float]) -> list
             if r.kind in days
             and r.source == "auto"
             and r.tier != SHARED
-            and now - changed(r) > days[r.kind] * clock.DAY
+            and now - last_change(r) > days[r.kind] * clock.DAY
         ),
         key=lambda r: r.name,
     )
 
 
-def changed(record: Record) -> float:
+def last_change(record: Record) -> float:
     """Return the last instant of a record's writing, change or import.
 
     By its frontmatter, seconds since the epoch. Expiry counts from then: a person has had an
@@ -473,13 +481,13 @@ def changed(record: Record) -> float:
     )
 
 
-def unheld(
+def unlinked(
     old: Iterable[Record], found: Sequence[Record], linked: Container[str], kept: Container[str]
 ) -> list[Record]:
     """Return the old records without links to them.
 
-    old: from `aged`. found: all records. linked: from `targets`. kept: ids that must stay. Pinned
-        records, handoffs and those of sessions that worked on the active plan stay too.
+    old: from `expired_by_age`. found: all records. linked: from `targets`. kept: ids that must
+        stay. Pinned records, handoffs and those of the active plan's sessions stay too.
     """
     active = {plan.id for plan in activeplan.active(found)}
     kept_names = (handoffs.NAME, *handoffs.WAITING)

@@ -1,9 +1,9 @@
 """What works here and what does not: the invocations of a tool that worked, and walls, which
 several sessions ran into.
 
-`gather` finds walls, with what then worked; `proposal` says what would keep the next session away
-from one.  A wall's line is that of the session whose remedy is told, else the newest; calls of the
-client's own tools count with the path that they were given, and where its folder is not there
+`gather_walls` finds walls, with what then worked; `proposal` says what would keep the next session
+away from one.  A wall's line is that of the session whose remedy is told, else the newest; calls of
+the client's own tools count with the path that they were given, and where its folder is not there
 either, with that folder.  What the client says of its own rules is no wall, nor is what every
 runner says last.
 A proposal is the line of the project's instructions that names what fails, else a text for a
@@ -30,8 +30,8 @@ from memory.knowledge.remedies import (
     REDIRECTED,
     Failure,
     Met,
+    command_and_key,
     episodes,
-    judged,
     key_of,
     met_json,
     stem_of,
@@ -88,13 +88,13 @@ class Shape(NamedTuple):
     why: str
 
 
-def how(sessions: Iterable[Past], tool: str, now: float) -> list[Shape]:
+def working_invocations(sessions: Iterable[Past], tool: str, now: float) -> list[Shape]:
     """Return a tool's working invocations, most used and newest first.
 
     tool: a program or a script, by name or path, with or without verbs: `gh`, `go test`,
         `./run.sh`.
     """
-    wanted = tuple(asked(tool).split())
+    wanted = tuple(tool_key(tool).split())
     uses: dict[tuple[str, tuple[str, ...]], list[tuple[float, str, int, str, str]]] = {}
     failures: dict[tuple[str, tuple[str, ...]], tuple[float, str, str]] = {}
     for past in sessions:
@@ -142,7 +142,7 @@ def how(sessions: Iterable[Past], tool: str, now: float) -> list[Shape]:
     return [shape for _, shape in sorted(found, key=lambda row: (-row[0], row[1]))]
 
 
-def asked(tool: str) -> str:
+def tool_key(tool: str) -> str:
     """Return the search key of a tool."""
     plain = " ".join(word for word in tool.lower().split() if word[:1] != "-")
     return _VERSIONED.sub("python", plain.removeprefix("./"))
@@ -288,7 +288,7 @@ class Proposal(NamedTuple):
     learning: str
 
 
-def gather(sessions: Sequence[Past], known: frozenset[str] = frozenset()) -> list[Wall]:
+def gather_walls(sessions: Sequence[Past], known: frozenset[str] = frozenset()) -> list[Wall]:
     """Return the failures of several sessions, those with a remedy first.
 
     SESSIONS and more met them, or TOLD with more than edits as remedy. known: paths of the
@@ -323,7 +323,8 @@ def _wall(key: str, rows: Sequence[Failure]) -> Wall:
     met = sorted(episodes(rows, "same", set()), key=lambda one: -one.at)
     tools = tuple(
         dict.fromkeys(
-            one.tool or (judged(one.ran, True) or ("", one.ran.split(" ")[0]))[1] for one in met
+            one.tool or (command_and_key(one.ran, True) or ("", one.ran.split(" ")[0]))[1]
+            for one in met
         )
     )
     best = max(
@@ -490,7 +491,7 @@ def proposal(place: Place, wall: Wall, known: frozenset[str]) -> Proposal:
             wall.best.passed if wall.best else "",
         )
         absent = bool(known) and bool(_ABSENT.search(wall.telling))
-        line = _named(place, wall.given) if absent else ""
+        line = _instruction_line(place, wall.given) if absent else ""
         told = "`%s` does not exist here%s." % (wall.given, "; it is `%s`" % near if near else "")
         return Proposal(
             line and line + ("; %s exists" % near if near else ", which is not there"),
@@ -500,7 +501,7 @@ def proposal(place: Place, wall: Wall, known: frozenset[str]) -> Proposal:
         return Proposal("", "")
     best, misused = wall.best, bool(MISUSED.search(wall.best.telling))
     line = (
-        _named(place, best.ran)
+        _instruction_line(place, best.ran)
         if best.passed not in ("", best.ran) and (misused or not best.covered)
         else ""
     )
@@ -525,7 +526,7 @@ def learning(met: Met) -> str:
     return at_word(said, LEARNT) if met.worth > 1 else ""
 
 
-def _named(place: Place, said: str) -> str:
+def _instruction_line(place: Place, said: str) -> str:
     """Return `CLAUDE.md:41 names …` for a path or command, or ""."""
     found = line_of(place, said)
     return "%s:%d names %s" % (*found, one_line(said, 120)) if found else ""

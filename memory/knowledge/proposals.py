@@ -100,7 +100,7 @@ def harvest(
     )
     drafts = [(group[-1].text, _proposal(group), group[-1].at) for group in _groups(every)]
     drafts.sort(key=lambda draft: (-draft[1].sessions, -draft[2], draft[1].key))
-    return _fresh([(text, proposal) for text, proposal, _ in drafts], known, limit)
+    return _unknown_proposals([(text, proposal) for text, proposal, _ in drafts], known, limit)
 
 
 def statements(record: Record) -> Iterator[Statement]:
@@ -138,12 +138,12 @@ def labelled(text: str) -> Iterator[tuple[str, str, str]]:
     lines = [None if code else line.rstrip() for line, code in tokeniser.coded(text.split("\n"))]
     for number, line in enumerate(lines):
         label, said = _label(line)
-        whole = _whole(said, lines, number + 1) if label else ""
+        whole = _full_statement(said, lines, number + 1) if label else ""
         if len(whole) <= LONGEST and len(terms_of(whole)) >= FEWEST and whole[-1] not in "?？":
             yield _KINDS[label.lower()], label, whole
 
 
-def _whole(said: str, lines: Sequence[str | None], after: int) -> str:
+def _full_statement(said: str, lines: Sequence[str | None], after: int) -> str:
     """Return a statement as one line.
 
     said: the text after its label. after: the number of the next line.
@@ -249,7 +249,7 @@ def of_bullets(
                     ),
                 )
             )
-    return _fresh(drafts, known, limit)
+    return _unknown_proposals(drafts, known, limit)
 
 
 def of_lesson(
@@ -269,7 +269,7 @@ def of_lesson(
     )
     reason = "a lesson of a session's note"
     made = Proposal(_title(text), body, _tags([note]), (note.id,), reason, _key_of_text(text), 1)
-    return _fresh([(text, made)], known, 1)
+    return _unknown_proposals([(text, made)], known, 1)
 
 
 def says_same(one: str, other: str) -> bool:
@@ -316,7 +316,7 @@ def _alike(one: frozenset[str], other: frozenset[str]) -> bool:
     return shared >= FEWEST and shared >= SAME * small and shared >= SHARE * large
 
 
-def _fresh(
+def _unknown_proposals(
     drafts: Iterable[tuple[str, Proposal]], known: Sequence[Record], limit: int
 ) -> list[Proposal]:
     """Return the first proposals that no learning says yet.

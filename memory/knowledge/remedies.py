@@ -28,8 +28,8 @@ from memory.knowledge.history import (
     RULE,
     WORD,
     Past,
-    committed,
     mark_of,
+    next_commits,
     outcome,
     source,
 )
@@ -128,7 +128,7 @@ Heard = tuple[Past, int, list[str], list[str]]
 # --- lines of an error
 
 
-def ends(error: str) -> str:
+def clip_ends(error: str) -> str:
     """Return the start and end of a long text, its lines clipped.
 
     Searching them takes time quadratic in their length.
@@ -142,11 +142,11 @@ def lines_of(error: str) -> list[str]:
 
     Each once.
     """
-    text = re.sub(r"\A\s*(?:Error: )?Exit code \d+\s*\n?", "", ends(error))
+    text = re.sub(r"\A\s*(?:Error: )?Exit code \d+\s*\n?", "", clip_ends(error))
     every = [line.strip() for line in text.split("\n")]
     found: dict[str, str] = {}
     for line in [
-        *tellingline.tell(text, most=8).lines,
+        *tellingline.pick_telling_lines(text, most=8).lines,
         *(line for line in every if not _FRAME.match(line)),
     ]:
         if len({word for word in words_of(key_of(line)) if len(word) > 1}) >= 2 or RULE.search(
@@ -210,7 +210,7 @@ def telling_words(error: str) -> list[str]:
     return sorted(words - EMPTY, key=lambda word: (-len(word), word))[:24]
 
 
-def touches(change: str, telling: str) -> bool:
+def shares_word(change: str, telling: str) -> bool:
     """Tell whether a change shares a word with a failure's line.
 
     The place in the line does not count.
@@ -222,7 +222,7 @@ def touches(change: str, telling: str) -> bool:
 # --- what came of a failure
 
 
-def passed(failed: Failure) -> str:
+def remedy_of(failed: Failure) -> str:
     """Return the call that worked after a failed run, or ""."""
     return _remedy(failed.piece, _reach(failed))[1]
 
@@ -265,9 +265,9 @@ def aftermath(failed: Failure, how: str, ended: bool = True) -> Met:
         )[-3:],
         passed,
         covered,
-        "" if passed else _said(spoken, piece.telling),
+        "" if passed else _first_mention(spoken, piece.telling),
         outcome(past.turns[last - 1], OPENING) if ended else "",
-        next(iter(committed(past, last)), "") if ended and passed and edits else "",
+        next(iter(next_commits(past, last)), "") if ended and passed and edits else "",
         _changed(piece, between) if passed else (),
     )
 
@@ -292,7 +292,7 @@ def _near(failed: Failure) -> list[Piece]:
     ]
 
 
-def _said(spoken: Iterable[str], telling: str) -> str:
+def _first_mention(spoken: Iterable[str], telling: str) -> str:
     """Return the first statement about a failure after it, or "".
 
     It holds two words of the failure's line, or its rule.
@@ -370,7 +370,7 @@ def stem_of(path: str) -> str:
 
 
 @lru_cache(4096)
-def judged(command: str, failed: bool) -> tuple[str, str] | None:
+def command_and_key(command: str, failed: bool) -> tuple[str, str] | None:
     """Return (command, program and verb) of a shell line.
 
     None for a line that does not matter.
@@ -380,7 +380,7 @@ def judged(command: str, failed: bool) -> tuple[str, str] | None:
 
 
 def _run(piece: Piece) -> shell.Run | None:
-    found = judged(piece.text, piece.failed) if not piece.name else None
+    found = command_and_key(piece.text, piece.failed) if not piece.name else None
     return shell.Run("", *found, piece.outcome, piece.telling) if found else None
 
 
@@ -462,8 +462,8 @@ def fix(sessions: Sequence[Past], error: str) -> Answer:
         )
         found = [*episodes(same, "same", taken), *episodes(near, "near", taken)]
         if len(found) < FEW:
-            heard = heard or _heard(sessions)
-            found += _spoken(heard, line, key, taken)
+            heard = heard or _statements_by_turn(sessions)
+            found += _turns_mentioning(heard, line, key, taken)
         if found:
             met.append((line, tuple(found)))
     if met:
@@ -481,7 +481,7 @@ def _failures(sessions: Sequence[Past], error: str) -> list[Failure]:
 
     Of the client's own tools only those given a path that the error names.
     """
-    paths = {word.rpartition("/")[2].lower() for word in _PATH.findall(ends(error))}
+    paths = {word.rpartition("/")[2].lower() for word in _PATH.findall(clip_ends(error))}
     return [
         Failure(past, steps, at, key_of(piece.telling))
         for past in sessions
@@ -525,7 +525,7 @@ def episodes(failures: Iterable[Failure], how: str, taken: set[tuple[str, int]])
     return sorted(found.values(), key=lambda met: (not met.worth, -met.at))
 
 
-def _heard(sessions: Iterable[Past]) -> list[Heard]:
+def _statements_by_turn(sessions: Iterable[Past]) -> list[Heard]:
     """Return the statements of every turn."""
     return [
         (past, number, texts, [text.lower() for text in texts])
@@ -536,7 +536,9 @@ def _heard(sessions: Iterable[Past]) -> list[Heard]:
     ]
 
 
-def _spoken(heard: Iterable[Heard], line: str, key: str, taken: set[tuple[str, int]]) -> list[Met]:
+def _turns_mentioning(
+    heard: Iterable[Heard], line: str, key: str, taken: set[tuple[str, int]]
+) -> list[Met]:
     """Return the turns that quote or discuss an error, newest first."""
     mark = mark_of(line)
     rare = mark or max(words_of(key), key=len, default="")
@@ -545,7 +547,7 @@ def _spoken(heard: Iterable[Heard], line: str, key: str, taken: set[tuple[str, i
         hits = [
             text
             for text, low in zip(texts, lowered)
-            if rare and rare in low and _speaks(text, key, mark, rare)
+            if rare and rare in low and _mentions_error(text, key, mark, rare)
         ]
         if not hits or (past.id, -number) in taken:
             continue
@@ -562,7 +564,7 @@ def _spoken(heard: Iterable[Heard], line: str, key: str, taken: set[tuple[str, i
                 one_line(line),
                 tuple(dict.fromkeys(p.text for p in turn.pieces if p.kind == FILE)),
                 outcome=outcome(turn, OPENING),
-                commit=next(iter(committed(past, number, 1)), ""),
+                commit=next(iter(next_commits(past, number, 1)), ""),
             )
         )
     return sorted(found, key=lambda met: -met.at)[: 2 * FEW]
@@ -581,7 +583,7 @@ def _named_rule(mark: str) -> re.Pattern[str]:
     )
 
 
-def _speaks(text: str, key: str, mark: str, rare: str) -> bool:
+def _mentions_error(text: str, key: str, mark: str, rare: str) -> bool:
     """Tell whether a text holds an error's line or its rule.
 
     rare: a word of the key that is searched first.

@@ -97,7 +97,7 @@ def order(
         runs = program(source.data, source.runnable, passed)
     except StoreError as error:
         raise StoreError("%s: %s cannot run: %s" % (record.id, source.path, error)) from None
-    waits = _waits(key, decided)
+    waits = _refusal_reason(key, decided)
     return Order(
         record.id,
         source.path,
@@ -112,7 +112,7 @@ def order(
     )
 
 
-def _waits(key: approvals.Approval, decided: dict[approvals.Approval, str]) -> str:
+def _refusal_reason(key: approvals.Approval, decided: dict[approvals.Approval, str]) -> str:
     """Return the reason why a script may not run, or ""."""
     workspace, id, _ = key
     if decided.get(key) == "approve":
@@ -157,7 +157,7 @@ def program(data: bytes, runnable: bool, env: Mapping[str, str]) -> tuple[str, .
             "its first line names no absolute path; write it as `#!/usr/bin/env python3`"
         )
     if os.name != "posix":
-        return _found(words, env) if env else tuple(words)
+        return _find_program(words, env) if env else tuple(words)
     if not os.path.isfile(words[0]) or not os.access(words[0], os.X_OK):
         raise StoreError(
             "its first line names %s, which cannot be executed here; correct it" % words[0]
@@ -165,7 +165,7 @@ def program(data: bytes, runnable: bool, env: Mapping[str, str]) -> tuple[str, .
     return tuple(words)
 
 
-def _found(words: list[str], env: Mapping[str, str]) -> tuple[str, ...]:
+def _find_program(words: list[str], env: Mapping[str, str]) -> tuple[str, ...]:
     """Find the program of a first line on PATH."""
     names = (" ".join(words)).replace("/usr/bin/env ", "").split()
     at = process.which(names[0].rpartition("/")[2], env)
@@ -178,7 +178,7 @@ def _found(words: list[str], env: Mapping[str, str]) -> tuple[str, ...]:
 
 
 @contextlib.contextmanager
-def copied(cache: str, path: str, data: bytes) -> Iterator[str]:
+def private_copy(cache: str, path: str, data: bytes) -> Iterator[str]:
     """Yield the path of a private copy of bytes, removed afterwards.
 
     Nobody else can read it or guess its name. cache: a directory. path: the original, whose name it
@@ -239,7 +239,7 @@ def run(
             % (told.id, told.waits or "waits for approval: it changed just now; run it again")
         )
     try:
-        with _ending() as (stop, caught), copied(cache, told.path, told.data) as copy:
+        with _ending() as (stop, caught), private_copy(cache, told.path, told.data) as copy:
             source = 0 if stdin else subprocess.DEVNULL
             done = process.stream(
                 told.argv(copy), source, seconds, told.env, told.cwd, tell, stopped or stop

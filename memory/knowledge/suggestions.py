@@ -29,7 +29,7 @@ def keep(store: Store, refused: PersonsRecord, words: Sequence[str], session: st
         (
             record
             for record in store.each(("learning",))
-            if not record.accepted and command(record) == list(words)
+            if not record.accepted and suggested_command(record) == list(words)
         ),
         None,
     )
@@ -52,7 +52,7 @@ def keep(store: Store, refused: PersonsRecord, words: Sequence[str], session: st
     )
 
 
-def command(record: Record) -> List[str]:
+def suggested_command(record: Record) -> List[str]:
     """Return the words of a record's suggested command, [] for none.
 
     A repository's records suggest nothing.

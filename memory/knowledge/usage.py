@@ -135,7 +135,7 @@ def note(place: Place, session: str, path: str, now: float) -> int:
     with files.Lock(state + ".lock", wait=True):
         offset, turn, since = _load(state + ".used")
         reading = transcript.read(path, offset)
-        found = at_prompt.opened(place)
+        found = at_prompt.open_or_build_index(place)
         try:
             known = _Records(found)
             uses = dict.fromkeys(_uses(reading, turn, shown, known, place.home))
@@ -209,7 +209,7 @@ def _uses(
             turn.pending.discard(entry.id)
             turn.recalled.update(dict.fromkeys(_ID.findall(entry.text)))
         elif entry.kind == transcript.USE:
-            said, ours = _said(entry, home)
+            said, ours = _texts_of_call(entry, home)
             before = [
                 (turn.prompt, id) for id in (*shown.prompts.get(turn.prompt, ()), *turn.recalled)
             ]
@@ -238,22 +238,23 @@ def _met(
             continue
         if use in passages:
             if any(
-                ledger.short(word) in passages[use] and not _asked(word, turn) for word in words
+                ledger.short(word) in passages[use] and not _is_in_prompt(word, turn)
+                for word in words
             ):
                 yield use
             continue
-        fresh = [word for word in names.words & words if not _asked(word, turn)]
+        fresh = [word for word in names.words & words if not _is_in_prompt(word, turn)]
         ran = [
             c
             for c in names.commands
             if any(" %s " % c in whole for whole in commands)
-            and not all(_asked(word, turn) for word in c.split())
+            and not all(_is_in_prompt(word, turn) for word in c.split())
         ]
         if fresh or ran:
             yield use
 
 
-def _said(entry: Entry, home: str) -> Tuple[List[str], bool]:
+def _texts_of_call(entry: Entry, home: str) -> Tuple[List[str], bool]:
     """Return (texts of a tool call, whether it shows records).
 
     Calls of dayleaf and its own files are left out.
@@ -312,7 +313,7 @@ def _hashed(said: str) -> Set[str]:
     return {ledger.short(form) for word in words if word for form in forms(word)}
 
 
-def _asked(word: str, turn: Turn) -> bool:
+def _is_in_prompt(word: str, turn: Turn) -> bool:
     """Tell whether the prompt names a word or a path's file."""
     return any(ledger.short(form) in turn.words for form in (word, word.rpartition("/")[2]) if form)
 

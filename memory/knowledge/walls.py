@@ -33,7 +33,7 @@ from memory.core.layout import PRIVATE, Place
 from memory.core.plaintext import at_word, one_line
 from memory.hook import at_failure, fence
 from memory.knowledge import history, practice, remedies
-from memory.knowledge.history import Past, committed
+from memory.knowledge.history import Past, next_commits
 from memory.session import commandline, shell, tellingline
 from memory.session.latepattern import Late
 from memory.store.redactor import without_private
@@ -78,7 +78,7 @@ def write(place: Place, settings: Config, now: float) -> list[Row]:
 
     Raises OSError where it cannot be written.
     """
-    sha, kept = _kept(place)
+    sha, kept = _read_cache(place)
     before = {str(row.get("name")): row for row in kept}
     rows, told = list[Row](), set[str]()
     store, changed = Store(place, settings, now), False
@@ -94,7 +94,7 @@ def write(place: Place, settings: Config, now: float) -> list[Row]:
         if _is_talk(name):
             told.add(row["session"])
         rows.append(row)
-    given = _told_once(rows)
+    given = _without_repeats(rows)
     if changed or len(rows) != len(before) or _sha_of(at_failure.path_of(place)) != sha:
         data = packed(merged(place, given))
         lines = [
@@ -116,9 +116,9 @@ def discard(place: Place) -> None:
             files.remove(place.cache + "/" + name)
 
 
-def known(place: Place) -> list[Row]:
+def cached_failures(place: Place) -> list[Row]:
     """Return the records' failures as of the last `write`."""
-    return _told_once(_kept(place)[1])
+    return _without_repeats(_read_cache(place)[1])
 
 
 def mark_settled(place: Place) -> None:
@@ -133,7 +133,7 @@ def mark_settled(place: Place) -> None:
         files.replace(met_path(place), line.encode("ascii") + rest, synced=False)
 
 
-def _told_once(rows: Sequence[Row]) -> list[Row]:
+def _without_repeats(rows: Sequence[Row]) -> list[Row]:
     """Return records' failures without those repeated in checkpoints.
 
     A session's conversation already has them.
@@ -145,7 +145,7 @@ def _told_once(rows: Sequence[Row]) -> list[Row]:
     ]
 
 
-def _kept(place: Place) -> tuple[str, list[Row]]:
+def _read_cache(place: Place) -> tuple[str, list[Row]]:
     """Return (the look-up's sha, the rows) of the last run.
 
     ("", []) for a file of another version.
@@ -209,7 +209,7 @@ def _read(
         first = max(0, len(past.turns) - NEWEST)
         row["failures"] = list(failures(past, (place.root, place.project), first))
         row["ruled"] = _changes(past, first)
-        row["gone"] = _gone(past, (place.root, place.project), first)
+        row["gone"] = _removed_paths(past, (place.root, place.project), first)
         if (
             first
             and before.get("sha")
@@ -262,7 +262,7 @@ def failures(past: Past, roots: Sequence[str], first: int = 0) -> Iterable[Row]:
                 "telling": at_word(one_line(piece.telling), 200),
                 "worth": worth,
                 "said": lines,
-                "ran": brief(piece.text),
+                "ran": short_command(piece.text),
                 "where": past.ref(number),
                 "then": then,
             }
@@ -301,20 +301,29 @@ def remedy(failed: remedies.Failure, worked: Worked) -> tuple[int, list[str], st
     met = remedies.aftermath(failed, "same", ended=False)
     placed = practice.is_placed(piece.telling)
     mended = placed or (met.edits and not practice.MISUSED.search(piece.telling))
-    after = "" if mended else _another(piece.text, met.passed)
-    if met.covered and not met.edits and len(met.did) == 1 and not _is_akin(met.did[0], piece.text):
-        return 2, ["what worked: `%s`, then the same call" % brief(met.did[0])], ""
+    after = "" if mended else _differing_call(piece.text, met.passed)
+    if (
+        met.covered
+        and not met.edits
+        and len(met.did) == 1
+        and not _is_same_program(met.did[0], piece.text)
+    ):
+        return 2, ["what worked: `%s`, then the same call" % short_command(met.did[0])], ""
     call = after or ("" if placed else worked.most_like(piece.text))
-    return (2, ["what worked: `%s`" % brief(call)], brief(after)) if call else (0, [], "")
+    return (
+        (2, ["what worked: `%s`" % short_command(call)], short_command(after))
+        if call
+        else (0, [], "")
+    )
 
 
-def _is_akin(command: str, failed: str) -> bool:
+def _is_same_program(command: str, failed: str) -> bool:
     """Tell whether a line calls the failed call's program and verb."""
-    one, other = remedies.judged(command, False), remedies.judged(failed, True)
+    one, other = remedies.command_and_key(command, False), remedies.command_and_key(failed, True)
     return one is None or other is None or one[1] == other[1]
 
 
-def _another(failed: str, passed: str) -> str:
+def _differing_call(failed: str, passed: str) -> str:
     """Return the passed call if different from the failed call.
 
     Else "", also where only the output goes another way.
@@ -341,7 +350,7 @@ def _calls(command: str) -> list[str]:
     ]
 
 
-def brief(command: str) -> str:
+def short_command(command: str) -> str:
     """Return a call for reading, without long quoted texts."""
     return at_word(
         _QUOTED.sub(
@@ -371,7 +380,7 @@ class Worked:
             if piece.kind == RUN and not piece.name and piece.outcome == shell.OK
         )
         for text in dict.fromkeys(ran):
-            judged = remedies.judged(text, False)
+            judged = remedies.command_and_key(text, False)
             shapes = found.setdefault(judged[1], {}) if judged else {}
             masked = shape(*judged) if judged else ""
             if judged and (masked in shapes or len(shapes) < MOST_SHAPES):
@@ -385,7 +394,7 @@ class Worked:
 
         It makes another call.
         """
-        judged = remedies.judged(failed, True)
+        judged = remedies.command_and_key(failed, True)
         if judged is None or judged[1] not in self._shapes:
             return ""
         own, shapes = frozenset(_calls(failed)), self._shapes[judged[1]]
@@ -445,7 +454,7 @@ def _changes(past: Past, first: int) -> dict[str, Row]:
     return found
 
 
-def _gone(past: Past, roots: Sequence[str], first: int) -> dict[str, Row]:
+def _removed_paths(past: Past, roots: Sequence[str], first: int) -> dict[str, Row]:
     """Return the project's paths that a session removed.
 
     Each with how and its commit.
@@ -470,7 +479,7 @@ def _gone(past: Past, roots: Sequence[str], first: int) -> dict[str, Row]:
             for path in paths
             if path and path[:1] not in "/~.$" and not set("*?{`").intersection(path)
         ]:
-            came = next(iter(committed(past, number)), "") or "during “%s”" % past.title
+            came = next(iter(next_commits(past, number)), "") or "during “%s”" % past.title
             found[path] = {"at": past.at(number) + at / 1e4, "said": [came], "worth": 1}
     return found
 
@@ -483,7 +492,9 @@ def _passes(past: Past, steps: list[tuple[int, Piece]], at: int) -> bool:
         if steps[one][1].kind == RUN and steps[one][1].failed and not steps[one][1].name
     )
     failed = next(before, None)
-    return failed is not None and bool(remedies.passed(remedies.Failure(past, steps, failed, "")))
+    return failed is not None and bool(
+        remedies.remedy_of(remedies.Failure(past, steps, failed, ""))
+    )
 
 
 # --- what all records give together

@@ -19,7 +19,7 @@ from memory.core.config import Config
 from memory.core.layout import DATED, GLOBAL, TRUNKS, Place
 from memory.core.plaintext import at_word, one_line
 from memory.core.records import Record, is_true, labels
-from memory.hook.handoffs import covers, repeats, understood
+from memory.hook.handoffs import covers, is_repetition, note_sections
 from memory.recall import lookup, search
 from memory.recall.question import Query
 from memory.store.redactor import strip_private, without_private
@@ -167,7 +167,9 @@ def _work(
         ends = [stretch.told[-1][0] for stretch in stretches]
         for stretch, own in zip(stretches, conversationfile.portions(held, ends)):
             work.append(
-                _with_note(_summed(stretch, own, merges), stretch.told[-1][1], notes.get(session))
+                _with_note(
+                    _join_checkpoints(stretch, own, merges), stretch.told[-1][1], notes.get(session)
+                )
             )
     return tuple(sorted(work, key=lambda one: (-one.at, one.ids)))
 
@@ -214,7 +216,7 @@ def _records(
             talks[_text(record, "session")] = conversationpage.parse(record.body, day)
         elif record.kind == "note":
             notes[_text(record, "session")] = record
-        elif record.kind == "checkpoint" and not repeats(record) and record.id not in seen:
+        elif record.kind == "checkpoint" and not is_repetition(record) and record.id not in seen:
             seen.add(record.id)
             found.append((at, record))
     return found, talks, notes
@@ -224,7 +226,7 @@ def _with_note(work: Work, newest: Record, note: Record | None) -> Work:
     """Return work described by its session's note, if complete."""
     if note is None or not covers(note, newest):
         return work
-    said = understood(note)
+    said = note_sections(note)
     summary = one_line(" ".join(said.get("", ())).partition(": ")[2], NOTED)
     parts = {
         **work.parts,
@@ -236,7 +238,7 @@ def _with_note(work: Work, newest: Record, note: Record | None) -> Work:
     return work._replace(said=summary or work.said, parts=parts, noted=bool(summary))
 
 
-def _summed(stretch: _Stretch, held: Sequence[Turn], merges: Sequence[_Merge]) -> Work:
+def _join_checkpoints(stretch: _Stretch, held: Sequence[Turn], merges: Sequence[_Merge]) -> Work:
     """Join the checkpoints of a stretch into one work.
 
     Done lines add up, open ones are the newest.
@@ -365,7 +367,7 @@ def strands(every: Sequence[Work], by_day: bool = True) -> tuple[Strand, ...]:
         made = [line for work in group[::-1] for line in work.made]
         said = [work.said for work in group[:_OUTCOMES] if work.said]
         came = said if any(work.noted for work in group[:_OUTCOMES]) else made or said
-        still = [] if topic in topics else _still(last)
+        still = [] if topic in topics else _open_lines(last)
         topics.add(topic)
         pulls = [last.pull, *(work.pull for work in group if work.pull.startswith(_OPENED))]
         found.append(
@@ -374,8 +376,8 @@ def strands(every: Sequence[Work], by_day: bool = True) -> tuple[Strand, ...]:
                 group[-1].day,
                 "" if last.branch in TRUNKS else last.branch,
                 last.title,
-                _fresh(told, came),
-                _fresh(told, still),
+                _untold_lines(told, came),
+                _untold_lines(told, still),
                 next(filter(None, pulls), ""),
                 _is_unattended(group),
             )
@@ -397,7 +399,7 @@ def _is_unattended(group: Sequence[Work]) -> bool:
     return all(work.unattended for work in group)
 
 
-def _fresh(told: set[str], lines: Sequence[str]) -> tuple[str, ...]:
+def _untold_lines(told: set[str], lines: Sequence[str]) -> tuple[str, ...]:
     """Return the lines not told yet, and remember them.
 
     Hashes do not count.
@@ -411,7 +413,7 @@ def _fresh(told: set[str], lines: Sequence[str]) -> tuple[str, ...]:
     return tuple(fresh)
 
 
-def _still(work: Work) -> list[str]:
+def _open_lines(work: Work) -> list[str]:
     """Return the work in progress, open and next, each line labelled."""
     parts = {name: work.parts.get(name, []) for name in ("outcome", "open", "next")}
     left = [line[len(LEFT) :] for line in parts["outcome"] if line.startswith(LEFT)]

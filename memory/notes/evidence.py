@@ -64,7 +64,7 @@ def check(note: Note, body: str, day: str) -> tuple[Note, list[Dropped]]:
     dropped: list[Dropped] = []
     stands = []
     for item in note.items:
-        found = _place(item, turns)
+        found = _quoted_turn(item, turns)
         why = _fault(item, found, turns, proof)
         if why or found is None:
             dropped.append(Dropped(item.part, why, item.text))
@@ -132,7 +132,7 @@ def _script(text: str) -> str:
     return max(sorted(set(named)), key=named.count, default="")
 
 
-def _place(item: Item, turns: Sequence[_Turn]) -> _Turn | None:
+def _quoted_turn(item: Item, turns: Sequence[_Turn]) -> _Turn | None:
     """Return the turn that holds an item's quote, or None.
 
     The turn named by the item, else the only other.

@@ -195,7 +195,7 @@ def keep(store: Store, talk: Record, note: Note, by: str, whole: int = 0) -> Wri
     }
     before = existing(store, session, clock.day(talk.created))
     if before is not None:
-        return Written(_again(store, before, title, body, head), proven, tuple(dropped))
+        return Written(_rewrite(store, before, title, body, head), proven, tuple(dropped))
     extra = {key: value for key, value in head.items() if value}
     record = store.add(
         KIND,
@@ -206,10 +206,10 @@ def keep(store: Store, talk: Record, note: Note, by: str, whole: int = 0) -> Wri
         session=session,
         extra={**extra, "created": talk.created, "links": derived_links([talk.id])},
     )
-    return Written(_settled(store, record), proven, tuple(dropped))
+    return Written(_with_mark(store, record), proven, tuple(dropped))
 
 
-def _again(
+def _rewrite(
     store: Store, before: Record, title: str, body: str, head: Mapping[str, object]
 ) -> Record:
     """Rewrite a note in place.
@@ -222,10 +222,10 @@ def _again(
     changes = {**head, "title": title, "updated": clock.iso(store.now)}
     new = frontmatter.edit(data, changes)
     new = new[: frontmatter.split(new)[1]] + b"\n" + body.encode("utf-8", "replace")
-    return _settled(store, store.replace(before.name, new, files.sha256(data)))
+    return _with_mark(store, store.replace(before.name, new, files.sha256(data)))
 
 
-def _settled(store: Store, record: Record) -> Record:
+def _with_mark(store: Store, record: Record) -> Record:
     """Return a note whose mark fits its stored text.
 
     The store takes secrets out on writing.

@@ -176,7 +176,7 @@ def _shortened(part: str) -> str:
     """Return a turn's heading, request and the last statement's opening."""
     (turn,) = conversationpage.parse(part)
     head = part.split("\n", 1)[0]
-    said = turn.said()
+    said = turn.statements()
     asked = at_word(one_line(turn.request), REQUEST)
     rest = at_word(one_line(said[-1]), OPENING) if said else ""
     quoted = "> " + asked if asked and asked not in head else ""

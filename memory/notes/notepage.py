@@ -23,7 +23,7 @@ def render(note: Note) -> str:
     """Write a note as markdown, without its title."""
     blocks = [note.summary] if note.summary else []
     for part, (heading, _) in PARTS.items():
-        listed = note.of(part)
+        listed = note.items_of(part)
         if listed:
             blocks += ["## " + heading, "\n".join(map(_item, listed))]
     return "\n\n".join(blocks) + "\n"

@@ -59,7 +59,7 @@ class Note(NamedTuple):
     summary: str
     items: tuple[Item, ...]
 
-    def of(self, part: str) -> list[Item]:
+    def items_of(self, part: str) -> list[Item]:
         """Return the items of a part."""
         return [item for item in self.items if item.part == part]
 

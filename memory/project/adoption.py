@@ -41,7 +41,7 @@ def adopt(place: Place, now: float) -> Place:
     """
     try:
         if place.claimed:
-            return believe(place, "commit", now) if _is_proved(place) else _unproved(place)
+            return confirm_claim(place, "commit", now) if _is_proved(place) else _unproved(place)
         if place.due == place.key:
             files.make_folder(place.home + "/workspaces")
             files.posix.mkdir(place.private, files.FOLDER_MODE)
@@ -121,13 +121,13 @@ def _knows_commit(place: Place, keys: list[str]) -> str:
             known = {
                 str(row["commit"]) for row in rows if row.get("key") == key and row.get("commit")
             }
-            known |= _told(base + "/" + key, FEW)
+            known |= _checkpoint_commits(base + "/" + key, FEW)
             if any(_holds(mine, commit) for commit in sorted(known)):
                 return key
     return ""
 
 
-def believe(place: Place, by: str, now: float) -> Place:
+def confirm_claim(place: Place, by: str, now: float) -> Place:
     """Give a directory its claimed workspace; return the new place.
 
     What was written meanwhile is moved there.  by: `commit` or `person`.  Raises OSError.
@@ -199,7 +199,7 @@ def _is_proved(place: Place) -> bool:
     seen = [row for row in _rows(place.home) if row.get("key") == place.claimed]
     remote = layout.remote_of(layout.common_git(place.git))
     local = remote[:1] in ("", "/")
-    known = {str(row["commit"]) for row in seen if row.get("commit")} | _told(
+    known = {str(row["commit"]) for row in seen if row.get("commit")} | _checkpoint_commits(
         place.home + "/workspaces/" + place.claimed
     )
     with Objects(place.git) as mine:
@@ -224,12 +224,12 @@ def _rows(home: str) -> list[dict[str, object]]:
         return []
 
 
-def seen(home: str) -> list[str]:
+def known_paths(home: str) -> list[str]:
     """Return the paths seen with a workspace."""
     return [path for row in _rows(home) for path in (row.get("path"),) if isinstance(path, str)]
 
 
-def _told(private: str, most: int = READ) -> set[str]:
+def _checkpoint_commits(private: str, most: int = READ) -> set[str]:
     """Return the commits of a workspace's newest checkpoints.
 
     Archived checkpoints count too.
@@ -237,7 +237,7 @@ def _told(private: str, most: int = READ) -> set[str]:
     found: set[str] = set()
     pages = [
         path.split("/")
-        for name, path, stat in walk.below(private)
+        for name, path, stat in walk.entries_below(private)
         if "checkpoints" in name.split("/") and name.endswith(".md") and walk.is_regular(stat)
     ]
     for parts in sorted(pages, key=lambda parts: parts[-2:], reverse=True)[:most]:

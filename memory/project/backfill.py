@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from typing import Any, Callable, NamedTuple
 
 from memory.capture import progress, recovery
-from memory.capture.checkpointpage import worth
+from memory.capture.checkpointpage import is_worth_checkpoint
 from memory.capture.progress import names
 from memory.capture.stretches import Capture
 from memory.core import DayleafError, clock, config, files, frontmatter, layout
@@ -191,7 +191,7 @@ def sessions(env: dict[str, str]) -> Iterator[Session | Skip]:
             continue
         for name in names(at):
             if name.endswith(".jsonl") and not name.startswith("agent-"):
-                path = transcript.own(at + "/" + name)
+                path = transcript.own_transcript(at + "/" + name)
                 if not path:
                     yield Skip(folder + "/" + name, "not a file of your own", "mend its owner")
                 elif path not in seen:
@@ -268,7 +268,7 @@ def untold(wanted: list[Session], env: dict[str, str], now: float) -> list[Told]
     ]
 
 
-def tell(
+def import_sessions(
     wanted: list[Session],
     env: dict[str, str],
     now: float,
@@ -284,7 +284,7 @@ def tell(
     places: dict[str, Workspace] = {}
     total = read = 0
     for session in wanted:
-        told = _told(session, places, env, now, dry)
+        told = _import_session(session, places, env, now, dry)
         yield told
         total += session.size
         read += 0 if told.before or told.skip else session.size
@@ -292,7 +292,7 @@ def tell(
             done(total, read)
 
 
-def _told(
+def _import_session(
     session: Session, places: dict[str, Workspace], env: dict[str, str], now: float, dry: bool
 ) -> Told:
     passed = _passed_over(session, places, env, now, dry)
@@ -300,7 +300,7 @@ def _told(
         return passed
     space = places[session.directory]
     # of other agents this version is the first
-    old = told_before(space, session) if session.source is transcript else None
+    old = earlier_capture(space, session) if session.source is transcript else None
     try:
         return (rehearse if dry else write)(space, env, now, session, old)
     except (OSError, DayleafError) as error:
@@ -325,12 +325,13 @@ def _passed_over(
         place = place if dry else adoption.adopt(place, now)
         places[session.directory] = next(
             (w for w in places.values() if w.place.key == place.key and w.place.root == place.root),
-            Workspace(place, config.of(place, env)),
+            Workspace(place, config.for_place(place, env)),
         )
     space = places[session.directory]
     place = space.place
-    old = told_before(space, session) if session.source is transcript else None
-    if old is None and progress.told(place, session.id, session.size):
+    # of other agents this version is the first
+    old = earlier_capture(space, session) if session.source is transcript else None
+    if old is None and progress.is_fully_captured(place, session.id, session.size):
         return Told(session, place, before=True)
     if not space.settings["capture.enabled"]:
         return _skipped(
@@ -351,7 +352,7 @@ def _skipped(session: Session, place: layout.Place | None, reason: str, remedy: 
     return Told(session, place, skip=Skip(session.id, reason, remedy))
 
 
-def told_before(space: Workspace, session: Session) -> Old | None:
+def earlier_capture(space: Workspace, session: Session) -> Old | None:
     """Return an earlier version's capture of a session, or None.
 
     None too where this version has captured it.
@@ -542,13 +543,15 @@ def rehearse(
         capture.stop = stop
         capture.read()
         spoken = spoken or (
-            worth(capture.state.facts) and bool(space.settings["capture.conversations"])
+            is_worth_checkpoint(capture.state.facts)
+            and bool(space.settings["capture.conversations"])
         )
         if not capture.ends():
             continue
         new = stop is None or stop.offset > done
         checkpoints += int(
-            worth(capture.state.facts) and (new or bool(page and old and old.untouched(page)))
+            is_worth_checkpoint(capture.state.facts)
+            and (new or bool(page and old and old.untouched(page)))
         )
         capture.close()
     for key in kin:

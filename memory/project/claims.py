@@ -238,7 +238,7 @@ class Checkout:
         near = list(dict.fromkeys(path for path in said if self.source(path) is not None))[:10]
         return [
             self._in_file(symbol, then) if symbol.file else self._anywhere(symbol, near, then)
-            for symbol in mentions.named(record.body)[:SYMBOLS]
+            for symbol in mentions.named_symbols(record.body)[:SYMBOLS]
         ]
 
     def _in_file(self, symbol: Symbol, then: _Then) -> Claim:

@@ -253,7 +253,7 @@ def _add(
     within: the directory that holds all that a project's files may import: a cloned repository must
         not read a key of the user's; "" for the user's own files.
     """
-    real = files.real(source.path)
+    real = files.real_path(source.path)
     if real in every:
         return
     if within and not files.inside(real, within):

@@ -151,7 +151,7 @@ class Shelf:
 
     def _archived(self, store: Store, from_: str) -> None:
         for letter, root in store.roots.items():
-            for move in archive.standing(root).values():
+            for move in archive.archived_moves(root).values():
                 with suppress(StoreError):
                     origin = _meta(store.raw(letter + "/" + move.away)[:HEAD]).get(ORIGIN)
                     if isinstance(origin, dict) and origin.get("from") == from_:
@@ -235,7 +235,7 @@ def _one(
     if found is not None:
         if found.name[:1] == layout.PRIVATE != tier:
             result.private.append(found.id)
-        return _again(store, found, piece, from_, bulk is None, result)
+        return _update_existing(store, found, piece, from_, bulk is None, result)
     if piece.key in shelf.forgotten:
         id = shelf.forgotten[piece.key]
         result.skipped.append(
@@ -314,7 +314,7 @@ def _origin(
     }
 
 
-def _again(
+def _update_existing(
     store: Store, found: Standing, piece: Piece, from_: str, dry: bool, result: Result
 ) -> None:
     """Update an existing record from its source, or leave it."""

@@ -148,7 +148,7 @@ def around(place: Place) -> Tuple[Tag, ...]:
 
     From its manifests and its branch.
     """
-    return context.around(place, derived(place.root))
+    return context.place_tags(place, derived(place.root))
 
 
 def remember(place: Place) -> None:
@@ -156,7 +156,7 @@ def remember(place: Place) -> None:
 
     Raises OSError.
     """
-    context.keep(place, derived(place.root))
+    context.cache_manifest_tags(place, derived(place.root))
 
 
 def derived(root: str) -> Dict[str, str]:

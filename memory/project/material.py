@@ -148,7 +148,7 @@ def source_of(record: Record, place: Place) -> Source:
         path = _whole(path_of(record), record.tier, place)
         if files.is_link(path):
             raise StoreError("%s is a link; name the file itself" % path)
-        real = files.real(path)
+        real = files.real_path(path)
         allowed(real, record.tier, place, not os.path.isabs(path_of(record)))
         return read(real)
     except StoreError as error:
@@ -377,7 +377,7 @@ def add(
     keyword arguments of Store.add, and under `extra` more frontmatter.  Raises StoreError.
     """
     said = said_of(source, kind, text_of(source, anyway))
-    body = _kept(store, said.body)
+    body = _redacted(store, said.body)
     extra = {
         "type": kind,
         **_keys(source, tier, store),
@@ -399,7 +399,7 @@ def _keys(source: Source, tier: str, store: Store) -> Dict[str, Any]:
     }
 
 
-def _kept(store: Store, body: str) -> str:
+def _redacted(store: Store, body: str) -> str:
     """Return a body without secrets and private parts."""
     from memory.store import redactor
 
@@ -407,7 +407,7 @@ def _kept(store: Store, body: str) -> str:
     return cleaned
 
 
-def there(store: Store, real: str, tier: str) -> Optional[Record]:
+def find_resource(store: Store, real: str, tier: str) -> Optional[Record]:
     """Return the resource of a file in a tier, or None.
 
     real: the file's path, all links resolved.
@@ -415,7 +415,7 @@ def there(store: Store, real: str, tier: str) -> Optional[Record]:
     for record in store.each(("resource",)):
         if record.tier == tier and path_of(record):
             try:
-                if files.real(_whole(path_of(record), tier, store.place)) == real:
+                if files.real_path(_whole(path_of(record), tier, store.place)) == real:
                     return record
             except StoreError:
                 continue
@@ -446,7 +446,7 @@ def rewrite(store: Store, record: Record, source: Source, anyway: bool = False) 
     kind = type_of(record)
     before = store.raw(record.name)
     page = frontmatter.parse(before)
-    body = _kept(store, said_of(source, kind, text_of(source, anyway or kind == "script")).body)
+    body = _redacted(store, said_of(source, kind, text_of(source, anyway or kind == "script")).body)
     if kind == "script" and by_hand(store, record):
         own = "\n" + page.body
         at = own.find("\n" + SCRIPT + "\n")
@@ -462,7 +462,9 @@ def rewrite(store: Store, record: Record, source: Source, anyway: bool = False) 
         record.name,
     )
     return store.replace(
-        record.name, activeplan.rewritten(changed, body, False, record.name), files.sha256(before)
+        record.name,
+        activeplan.replace_body(changed, body, False, record.name),
+        files.sha256(before),
     )
 
 
@@ -502,7 +504,7 @@ def state(record: Record, place: Place) -> State:
     )
 
 
-def renewed(store: Store, record: Record) -> Record:
+def refresh_script(store: Store, record: Record) -> Record:
     """Return a resource, with a changed script read again.
 
     A shared resource is not written: nobody asked for a change in the repository.  Raises
@@ -515,6 +517,6 @@ def renewed(store: Store, record: Record) -> Record:
         return record
     if record.tier == SHARED:
         return record.replaced(
-            body=_kept(store, said_of(found.source, "script", text_of(found.source, True)).body)
+            body=_redacted(store, said_of(found.source, "script", text_of(found.source, True)).body)
         )
     return rewrite(store, record, found.source)

@@ -183,7 +183,7 @@ class Symbol(NamedTuple):
     file: str
 
 
-def named(body: str) -> List[Symbol]:
+def named_symbols(body: str) -> List[Symbol]:
     """Return the symbols that a text names, in their order, each once.
 
     In backticks, where they look like identifiers (`user_name`, `getUser`, `Config.load`, `run()`);

@@ -57,7 +57,7 @@ def folder(said: str, place: Place) -> str:
         raise UsageError("%s: no such directory; give the one that holds the files" % path)
     if not os.path.isdir(path):
         raise UsageError("%s: not a directory; give the one that holds it" % path)
-    path = files.real(path)
+    path = files.real_path(path)
     for _, tier in [*place.tiers(), ("", place.home)]:
         if files.inside(path, tier):
             raise UsageError("%s is part of the memory already; give a directory outside it" % path)
@@ -149,7 +149,7 @@ def tier_folder(said: str, place: Place, settings: Config, env: Dict[str, str]) 
     Raises UsageError where it may not be.
     """
     path = folder(said, place)
-    user = files.real((env.get("HOME") or env.get("USERPROFILE") or "/").replace("\\", "/"))
+    user = files.real_path((env.get("HOME") or env.get("USERPROFILE") or "/").replace("\\", "/"))
     if files.inside(user, path) or files.inside(place.home, path):
         raise UsageError("%s holds all your files; add only the folder that holds the notes" % path)
     for other in added(place, settings):
@@ -182,7 +182,7 @@ def below(root: str, wanted: Callable[[str], bool]) -> Iterator[Union[Source, Sk
     Hidden names, `node_modules` and `__pycache__` are passed over in silence.  Links to directories
     are not followed; a linked file counts where it resolves below the root.
     """
-    for name, path, stat in walk.below(root, _is_entered):
+    for name, path, stat in walk.entries_below(root, _is_entered):
         last = name.rpartition("/")[2]
         if name and _is_passed(last):
             continue
@@ -214,27 +214,27 @@ def left_out(root: str, wanted: Callable[[str], bool]) -> Dict[str, int]:
     The most frequent first; hidden files are not counted.
     """
     found: Dict[str, int] = {}
-    for name, _, stat in islice(walk.below(root, _is_entered), COUNTED):
+    for name, _, stat in islice(walk.entries_below(root, _is_entered), COUNTED):
         last = name.rpartition("/")[2]
         if name and not _is_passed(last) and walk.is_regular(stat) and not wanted(last):
             found[ending(last)] = found.get(ending(last), 0) + 1
     return dict(sorted(found.items(), key=lambda pair: (-pair[1], pair[0])))
 
 
-def told(left: Dict[str, int]) -> str:
+def left_out_line(left: Dict[str, int]) -> str:
     """Write how many files of which endings were left out.
 
     "" for none.
     """
     return (
         "left out %s by their endings: %s"
-        % (plaintext.count(sum(left.values()), "file"), named(left))
+        % (plaintext.count(sum(left.values()), "file"), endings_line(left))
         if left
         else ""
     )
 
 
-def named(counts: Dict[str, int]) -> str:
+def endings_line(counts: Dict[str, int]) -> str:
     """Write endings with their counts, as many as a line holds."""
     more = ", and %d other endings" % (len(counts) - ENDINGS) if len(counts) > ENDINGS else ""
     first = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))[:ENDINGS]
@@ -287,7 +287,7 @@ def known_as(path: str, place: Place, tier: str) -> str:
     Bytes of it that are no UTF-8 are written `\xff`: a record is text, and must know them again.
     """
     path = path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
-    root = files.real(place.root).rstrip("/") + "/"
+    root = files.real_path(place.root).rstrip("/") + "/"
     return path[len(root) :] if tier != layout.GLOBAL and path.startswith(root) else path
 
 

@@ -578,7 +578,7 @@ def _removed(
     if not missing:
         return []
     deletions, found = asked.deletions(since), list[Gone]()
-    here, archived = _ids(store, names), archive.standing(store.place.shared)
+    here, archived = _ids(store, names), archive.archived_moves(store.place.shared)
     for path in missing:
         by, address, commit = deletions.get(path, ("", "", ""))
         name, before = SHARED + "/" + path[len(asked.prefix) :], commit + "~" if commit else since

@@ -75,7 +75,7 @@ def look(root: str) -> Tree:
     return tree
 
 
-def beside(tree: Tree) -> int:
+def count_outside(tree: Tree) -> int:
     """Count the files outside the four directories of a tree.
 
     COUNTED at most.

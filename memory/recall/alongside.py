@@ -17,7 +17,7 @@ from typing import Iterator, List, NamedTuple, Optional, Sequence, Tuple
 from memory.core.records import Link, Record
 from memory.hook import documents, segment
 from memory.recall import relations
-from memory.recall.hit import Hit, of
+from memory.recall.hit import Hit, from_record
 from memory.recall.look import Candidate
 from memory.recall.question import Query, passes
 from memory.recall.shelf import Shelf
@@ -49,7 +49,9 @@ class Lead(NamedTuple):
     to: Record
 
 
-def home(shelf: Shelf, record: Record, query: Query, at: str = "") -> Optional[Record]:
+def session_checkpoint(
+    shelf: Shelf, record: Record, query: Query, at: str = ""
+) -> Optional[Record]:
     """Return the checkpoint of a conversation's session.
 
     The first that ends at or after `at`, else the last; None without one. query: its filters hold
@@ -69,7 +71,7 @@ def home(shelf: Shelf, record: Record, query: Query, at: str = "") -> Optional[R
     return found[0] if found else None
 
 
-def mates(shelf: Shelf, pool: Sequence[Candidate], query: Query) -> List[Candidate]:
+def checkpoints_of_turns(shelf: Shelf, pool: Sequence[Candidate], query: Query) -> List[Candidate]:
     """Return checkpoints of sessions whose turns alone are candidates.
 
     A session's score needs both. Of the best LONE sessions, the newest MATES of each. query: its
@@ -100,16 +102,16 @@ def mates(shelf: Shelf, pool: Sequence[Candidate], query: Query) -> List[Candida
     return found
 
 
-def under(found: Hit, at: str, shelf: Shelf, query: Query) -> Hit:
+def replace_by_checkpoint(found: Hit, at: str, shelf: Shelf, query: Query) -> Hit:
     """Replace a conversation's hit by its checkpoint's.
 
     Without a checkpoint, or in a query for one session, the hit stays as it is. at: start of the
     turn that was found.
     """
-    record = home(shelf, found.record, query, at) if not query.session else None
+    record = session_checkpoint(shelf, found.record, query, at) if not query.session else None
     if record is None:
         return found
-    return of(record, found.workspace, shelf.path(record.name))._replace(
+    return from_record(record, found.workspace, shelf.path(record.name))._replace(
         score=found.score,
         parts=found.parts,
         why=found.why,
@@ -120,7 +122,7 @@ def under(found: Hit, at: str, shelf: Shelf, query: Query) -> Hit:
     )
 
 
-def beside(hits: Sequence[Hit], shelves: Sequence[Shelf], query: Query) -> List[Hit]:
+def linked_hits(hits: Sequence[Hit], shelves: Sequence[Shelf], query: Query) -> List[Hit]:
     """Return the records linked with hits, without the hits themselves.
 
     hits: best first. shelves: the searched workspaces. query: its filters hold for linked records
@@ -128,7 +130,10 @@ def beside(hits: Sequence[Hit], shelves: Sequence[Shelf], query: Query) -> List[
     """
     seen = {hit.path for hit in hits}
     leads = [
-        lead for hit in hits[:HITS] if not hit.origin for lead in _leads(hit, _home(hit, shelves))
+        lead
+        for hit in hits[:HITS]
+        if not hit.origin
+        for lead in _links_of_hit(hit, _shelf_of_hit(hit, shelves))
     ]
     found: List[Hit] = []
     for lead in sorted(leads, key=lambda lead: lead.order):
@@ -139,7 +144,7 @@ def beside(hits: Sequence[Hit], shelves: Sequence[Shelf], query: Query) -> List[
             continue
         seen.add(path)
         found.append(
-            of(lead.to, lead.shelf.place.key, path)._replace(
+            from_record(lead.to, lead.shelf.place.key, path)._replace(
                 why="linked from %s (%s)" % (lead.hit.id, lead.relation),
                 linked_from=lead.hit.id,
                 relation=lead.relation,
@@ -148,7 +153,7 @@ def beside(hits: Sequence[Hit], shelves: Sequence[Shelf], query: Query) -> List[
     return found
 
 
-def plan_of(shelf: Shelf) -> Optional[Record]:
+def active_plan(shelf: Shelf) -> Optional[Record]:
     """Return a workspace's active plan, read from its file, or None."""
     for doc in shelf.index.listed("plans"):
         record = shelf.record(doc.name)
@@ -157,21 +162,21 @@ def plan_of(shelf: Shelf) -> Optional[Record]:
     return None
 
 
-def _home(hit: Hit, shelves: Sequence[Shelf]) -> Shelf:
+def _shelf_of_hit(hit: Hit, shelves: Sequence[Shelf]) -> Shelf:
     """Return the shelf of a hit; the first serves the global tier."""
     return next((shelf for shelf in shelves if shelf.place.key == hit.workspace), shelves[0])
 
 
-def _leads(hit: Hit, shelf: Shelf) -> Iterator[Lead]:
+def _links_of_hit(hit: Hit, shelf: Shelf) -> Iterator[Lead]:
     """Yield a hit's links in both directions.
 
     At most OUT from the hit and INTO to it.
     """
     for link in hit.record.links[:OUT]:
-        to = resolved(shelf, link.target)
+        to = resolve_target(shelf, link.target)
         if to is not None and not relations.wrong_ends(link.relation, hit.record.end, to.end):
             yield from _followed(hit, link.relation, shelf, to)
-    for link, source in inward(shelf, hit.record):
+    for link, source in incoming_links(shelf, hit.record):
         if not relations.wrong_ends(link.relation, source.end, hit.record.end):
             yield from _followed(hit, relations.inverse(link.relation), shelf, source)
 
@@ -191,22 +196,22 @@ def _followed(hit: Hit, relation: str, shelf: Shelf, to: Record) -> Iterator[Lea
         yield Lead(RELATIONS.index(relation), hit, relation, shelf, to)
 
 
-def inward(shelf: Shelf, record: Record) -> List[Tuple[Link, Record]]:
+def incoming_links(shelf: Shelf, record: Record) -> List[Tuple[Link, Record]]:
     """Return the links to a record, each with its source record.
 
     Reads at most INTO records.
     """
-    called = documents.called(record.id, record.name, record.title, record.aliases)
+    called = documents.record_keys(record.id, record.name, record.title, record.aliases)
     return [
         (link, source)
-        for source in _held(shelf, documents.link_terms(called))
+        for source in _records_with_terms(shelf, documents.link_terms(called))
         if source.name != record.name
         for link in source.links
-        if _means(shelf, link.target, record)
+        if _targets_record(shelf, link.target, record)
     ]
 
 
-def resolved(shelf: Shelf, target: str) -> Optional[Record]:
+def resolve_target(shelf: Shelf, target: str) -> Optional[Record]:
     """Return the record named by a link's target, or None.
 
     A merged record's target resolves to its successor.
@@ -219,15 +224,20 @@ def resolved(shelf: Shelf, target: str) -> Optional[Record]:
         and len(shelf.backend.holding("\x01" + target)) == 1
     ):
         return record
-    there = {r.name: r for r in _held(shelf, documents.name_terms(documents.aimed(target)))}
-    found = relations.meant(target, map(relations.node, there.values()))
+    there = {
+        r.name: r
+        for r in _records_with_terms(
+            shelf, documents.name_terms(documents.link_target_keys(target))
+        )
+    }
+    found = relations.matching_nodes(target, map(relations.node, there.values()))
     if found:
         return there[found[0].name]
     kept = archive.merged(shelf.place).get(target)
-    return resolved(shelf, kept) if kept else None
+    return resolve_target(shelf, kept) if kept else None
 
 
-def _held(shelf: Shelf, terms: Sequence[str]) -> List[Record]:
+def _records_with_terms(shelf: Shelf, terms: Sequence[str]) -> List[Record]:
     """Read the records under some index terms, at most INTO.
 
     Resources come first, then the newest.
@@ -242,8 +252,8 @@ def _held(shelf: Shelf, terms: Sequence[str]) -> List[Record]:
     return [record for record in read if record is not None]
 
 
-def _means(shelf: Shelf, target: str, record: Record) -> bool:
+def _targets_record(shelf: Shelf, target: str, record: Record) -> bool:
     if not relations.closeness(target, record.name, record.id, record.title, record.aliases):
         return False
-    found = resolved(shelf, target)
+    found = resolve_target(shelf, target)
     return found is not None and found.name == record.name

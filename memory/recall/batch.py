@@ -13,7 +13,7 @@ from memory.core import StoreError, UsageError, fastjson
 from memory.core.config import Config
 from memory.core.layout import Place
 from memory.recall import timewords
-from memory.recall.question import Query, options, string
+from memory.recall.question import Query, option_text, query_from_options
 from memory.recall.search import Searcher
 from memory.recall.semantic import Semantic
 
@@ -48,7 +48,9 @@ def batch(
                     raise UsageError("each line of a batch must be one JSON object")
                 id_ = given.pop("id", None)
                 instant = _instant(given.pop("now", None), now, offset)
-                found = searcher.answer(options(given, instant, offset, base), instant, offset)
+                found = searcher.answer(
+                    query_from_options(given, instant, offset, base), instant, offset
+                )
             except (UsageError, StoreError, ValueError) as error:
                 yield fastjson.dump({"id": id_, "error": str(error)})
                 continue
@@ -76,4 +78,4 @@ def _instant(said: Any, now: float, offset: float) -> float:
         return now
     if isinstance(said, (int, float)) and not isinstance(said, bool):
         return float(said)
-    return timewords.instant(string("now", said), now, offset)
+    return timewords.instant(option_text("now", said), now, offset)

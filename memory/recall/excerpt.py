@@ -68,7 +68,7 @@ def conversation(store: Store, record: Record) -> Optional[Record]:
     )
 
 
-def turn(record: Record, turns: Sequence[Turn], said: str) -> Turn:
+def find_turn(record: Record, turns: Sequence[Turn], said: str) -> Turn:
     """Find a conversation's turn by its number or time.
 
     said: `3`, or `14:03` (with or without its day) for the turn going on then. turns: all turns of
@@ -119,10 +119,12 @@ def excerpt(
         )
     if number:
         asked = [_instant(entry.at) for entry in transcript.read(path) if entry.kind in ASKED]
-        start, end = _opens(turns, number, asked), _opens(turns, number + 1, asked)
+        start, end = _turn_start(turns, number, asked), _turn_start(turns, number + 1, asked)
     else:
-        end = _end(record)
-        before = map(_end, _of_session(store, session)) if record.kind == "checkpoint" else ()
+        end = _stretch_end(record)
+        before = (
+            map(_stretch_end, _of_session(store, session)) if record.kind == "checkpoint" else ()
+        )
         start = max((other for other in before if other < end), default="")
         start, end = start + "~" * bool(start), end + "~"  # after the one, up to and with the other
     found = [
@@ -149,7 +151,7 @@ def transcript_of(place: layout.Place, session: str, env: Dict[str, str]) -> str
     )
 
 
-def _opens(turns: Sequence[Turn], number: int, asked: Sequence[str]) -> str:
+def _turn_start(turns: Sequence[Turn], number: int, asked: Sequence[str]) -> str:
     """Return the instant of the request that begins a turn.
 
     The turn itself has only the minute.
@@ -168,7 +170,7 @@ def _of_session(store: Store, session: str) -> Iterable[Record]:
     )
 
 
-def _end(record: Record) -> str:
+def _stretch_end(record: Record) -> str:
     """Return the end of a checkpoint's stretch as sortable text."""
     until = record.meta.get("until")
     return _instant(until if isinstance(until, str) else clock.iso(record.created))
@@ -186,11 +188,11 @@ def _text(entry: Entry) -> str:
     if entry.kind == COMPACT:
         return "(the context was compacted here)"
     if entry.kind == USE:
-        return "%s %s" % (entry.name, _input(entry.data))
+        return "%s %s" % (entry.name, _tool_input(entry.data))
     return ("! " if entry.kind == BANG else "") + transcript.clean(entry.text[:LIMIT])
 
 
-def _input(given: Any) -> str:
+def _tool_input(given: Any) -> str:
     """Return a tool's main input, else all inputs by name."""
     for key in CALLS:
         if isinstance(given.get(key), str) and given[key].strip():

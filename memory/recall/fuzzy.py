@@ -80,7 +80,7 @@ def neighbours(
         for other, distance in near(term, _alike(known, len(term), limit), limit)
     ]
     if word.isascii() and word.isalpha():
-        found += _taken_apart(word, known, near)
+        found += _split_ending(word, known, near)
     best: Dict[str, Tuple[int, bool, int, str]] = {}
     for distance, other, typed in found:
         count = df(other)
@@ -97,7 +97,7 @@ def _alike(known: Sequence[str], length: int, limit: int) -> List[str]:
     return [w for w in known if abs(len(w) - length) <= limit]
 
 
-def _taken_apart(
+def _split_ending(
     word: str, known: Sequence[str], near: Callable[..., List[Tuple[str, int]]]
 ) -> List[Tuple[int, str, str]]:
     """Split a word into stem and ending, allowing one slip.
@@ -123,7 +123,7 @@ def _taken_apart(
     return found
 
 
-def conjugated(term: str, df: Callable[[str], int]) -> List[str]:
+def hangul_forms(term: str, df: Callable[[str], int]) -> List[str]:
     """Return known Hangul forms of an unknown bigram.
 
     The most common first, at most NEIGHBOURS. An ending fuses with the vowel of the stem's last
@@ -143,7 +143,7 @@ def conjugated(term: str, df: Callable[[str], int]) -> List[str]:
     return [other for count, other in sorted(known) if count][:NEIGHBOURS]
 
 
-def halves(word: str, df: Callable[[str], int]) -> List[str]:
+def split_compound(word: str, df: Callable[[str], int]) -> List[str]:
     """Split an unknown word into two known terms.
 
     `usertoken` gives user and token. Of several splits the one with the most common rarer half; []
@@ -159,7 +159,7 @@ def halves(word: str, df: Callable[[str], int]) -> List[str]:
     return best[1]
 
 
-def joined(raws: Sequence[str], df: Callable[[str], int]) -> List[Tuple[str, str, str]]:
+def join_compounds(raws: Sequence[str], df: Callable[[str], int]) -> List[Tuple[str, str, str]]:
     """Find neighbouring words indexed as a single term.
 
     Returns (known term, first word, second word), such as `user token` for usertoken.

@@ -1,8 +1,8 @@
 """Hits: what recall found, in the one shape that a terminal, `--json`, the model's fence and every
 other surface render.
 
-Ranking makes a hit of a record and its score; `shown` adds what only those that are shown need:
-age, group and claims.
+Ranking makes a hit of a record and its score; `for_display` adds what only shown hits need: age,
+group and claims.
 """
 
 from __future__ import annotations
@@ -127,10 +127,10 @@ class Hit(NamedTuple):
         return tuple(claim for claim in self.claims if claim.stands is False)
 
 
-def of(record: Record, workspace: str, path: str, origin: str = "") -> Hit:
+def from_record(record: Record, workspace: str, path: str, origin: str = "") -> Hit:
     """Make a hit of a record.
 
-    Ranking and `shown` fill in the rest. workspace: a place's key. path: the record's file.
+    Ranking and `for_display` fill in the rest. workspace: a place's key. path: the record's file.
     """
     is_rule = record.kind == "rule"
     return Hit(
@@ -226,7 +226,7 @@ class Found(NamedTuple):
     weak: bool = False
 
 
-def shown(
+def for_display(
     hits: Iterable[Hit], place: Place, decided: Dict[approvals.Approval, str], now: float
 ) -> List[Hit]:
     """Add age, group and claims to hits before display.

@@ -28,7 +28,9 @@ class Words:
 
     def __init__(self, record: Record, section: str, body: str, table: tokeniser.Table):
         self.head = tokeniser.split(documents.head(record, section), table)
-        self.body = tokeniser.split(documents.beside(record) + "\n" + body[:TEXT_LIMIT], table)
+        self.body = tokeniser.split(
+            documents.text_outside_body(record) + "\n" + body[:TEXT_LIMIT], table
+        )
 
 
 class Candidate(NamedTuple):

@@ -49,7 +49,7 @@ def workspaces(place: Place, name: str) -> List[Place]:
     return found
 
 
-def searched(place: Place, settings: Config, name: str, notes: List[str]) -> List[Place]:
+def searched_places(place: Place, settings: Config, name: str, notes: List[str]) -> List[Place]:
     """Return the places to search for `--workspace`, added tiers included.
 
     The present workspace brings its added tiers; one of these may be named alone. A note names a
@@ -71,7 +71,7 @@ def searched(place: Place, settings: Config, name: str, notes: List[str]) -> Lis
     return found
 
 
-def beyond(
+def places_and_database(
     place: Place, settings: Config, name: str, dsn: str, notes: List[str]
 ) -> Tuple[List[Place], List[Shelf]]:
     """Return the places on this machine and the database's workspaces, opened.
@@ -80,7 +80,7 @@ def beyond(
     knows.
     """
     if not dsn:
-        return searched(place, settings, name, notes), []
+        return searched_places(place, settings, name, notes), []
     found: Tuple[List[Place], List[Shelf]] = registry.offer("postgres", "shelves")(
         place, settings, name, dsn, notes
     )
@@ -104,7 +104,7 @@ def find_one(place: Place, settings: Config, text_: str) -> Record:
     return store.find(text_)
 
 
-def own(place: Place, settings: Config, text_: str) -> Record:
+def find_writable(place: Place, settings: Config, text_: str) -> Record:
     """Find a record in a tier that may be written.
 
     Finds as `find_one` does. Raises StoreError for a record of an added tier.
@@ -121,7 +121,7 @@ def own(place: Place, settings: Config, text_: str) -> Record:
     raise StoreError("%s: %s" % (found.id, READ_ONLY % tier.path(found.name)))
 
 
-def followed(place: Place, fold: ledger.Fold) -> ledger.Fold:
+def fold_merged(place: Place, fold: ledger.Fold) -> ledger.Fold:
     """Return a ledger's fold with merged records counted for their successors."""
     merged = archive.merged(place)
     moved = [id for id in fold.rows if id in merged]
@@ -132,7 +132,7 @@ def followed(place: Place, fold: ledger.Fold) -> ledger.Fold:
             standing = {id for id in moved if found.by_id(id) is not None}
     except IndexFault:
         standing = set()
-    return ledger.followed(fold, merged, standing.__contains__)
+    return ledger.follow_successors(fold, merged, standing.__contains__)
 
 
 def find_kept(place: Place, settings: Config, text_: str) -> Tuple[Record, Place, str]:

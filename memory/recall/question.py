@@ -157,7 +157,7 @@ class Terms:
         self.sequence: List[str] = []
         self._unknown: Dict[str, float] = {}
         self._guessed: Set[str] = set()
-        self._terms = _asked(self._raws)
+        self._terms = _weighted_tokens(self._raws)
         # the terms of each word
         self._of: Dict[str, Dict[str, None]] = {raw: {} for raw in self._raws}
         for raw, term, _ in self._terms:
@@ -165,7 +165,7 @@ class Terms:
         known = [term for _, term, _ in self._terms]
         self._expect(
             lambda df: [df(term) for t in known for term in (t, *fuzzy.OTHERS.get(t, ()))],
-            lambda df: fuzzy.joined(self._raws, df),
+            lambda df: fuzzy.join_compounds(self._raws, df),
         )
         for raw, term, weight in self._terms:
             self._add(term, weight, raw)
@@ -223,7 +223,7 @@ class Terms:
 
     def _guess(self) -> None:
         """Add known words near the unknown ones."""
-        for term, a, b in fuzzy.joined(self._raws, self.df):
+        for term, a, b in fuzzy.join_compounds(self._raws, self.df):
             self._add(term, fuzzy.VARIANT, a + " " + b)
         lost = [
             raw.strip("-./_").lower()
@@ -231,11 +231,11 @@ class Terms:
             if not any(map(self.df, terms))
         ]
         self._expect(
-            lambda df: [fuzzy.halves(word, df) for word in lost],
-            lambda df: [fuzzy.conjugated(term, df) for term in self._unknown],
+            lambda df: [fuzzy.split_compound(word, df) for word in lost],
+            lambda df: [fuzzy.hangul_forms(term, df) for term in self._unknown],
         )
         for term, weight in list(self._unknown.items()):
-            for other in fuzzy.conjugated(term, self.df):
+            for other in fuzzy.hangul_forms(term, self.df):
                 self._add(other, SHORT * weight, "%s~%s" % (term, other))
                 self._guessed.add(term)
         typed: Dict[str, str] = {}
@@ -243,7 +243,7 @@ class Terms:
             low = raw.strip("-./_").lower()
             typed.update(dict.fromkeys(terms, low))
             if low and terms and not any(self.df(t) for t in terms):
-                for half in fuzzy.halves(low, self.df):
+                for half in fuzzy.split_compound(low, self.df):
                     self._add(half, fuzzy.VARIANT, raw)
         # What hyphens make is rarely a word of its own, and its parts are looked for anyway.
         wanted = {
@@ -319,7 +319,7 @@ class Terms:
         return tuple(found)
 
 
-def _asked(raws: Sequence[str]) -> List[Tuple[str, str, float]]:
+def _weighted_tokens(raws: Sequence[str]) -> List[Tuple[str, str, float]]:
     """Return (raw token, term, weight) of a query's tokens.
 
     Hangul counts by its bigrams alone, unless the query holds nothing else.
@@ -341,7 +341,7 @@ class Sense(NamedTuple):
     about: timewords.Span
 
 
-def sense(query: Query, now: float, offset: float) -> Sense:
+def interpret(query: Query, now: float, offset: float) -> Sense:
     """Read the time words and kinds in a query's text.
 
     Given filters stay as they are.
@@ -386,7 +386,7 @@ def sense(query: Query, now: float, offset: float) -> Sense:
     return Sense(query, timed, times.latest, about if words else timewords.OPEN)
 
 
-def options(
+def query_from_options(
     given: Mapping[str, Any], now: float, offset: float, base: Optional[Query] = None
 ) -> Query:
     """Make a query from named options of a batch line or command.
@@ -407,7 +407,7 @@ def options(
         ("workspace", "workspace"),
     ):
         if key in values:
-            changes[field] = string(key, values[key])[:MOST_TEXT]
+            changes[field] = option_text(key, values[key])[:MOST_TEXT]
     for key, field in (
         ("kind", "kinds"),
         ("tag", "tags"),
@@ -423,7 +423,9 @@ def options(
                 % version[:40]
             )
     times = {
-        key: string(key, values[key]) for key in ("since", "days", "from", "to") if key in values
+        key: option_text(key, values[key])
+        for key in ("since", "days", "from", "to")
+        if key in values
     }
     if times:
         changes["since"], changes["until"] = timewords.bounds(
@@ -435,7 +437,7 @@ def options(
             offset,
         )
     if "type" in values:
-        said = string("type", values["type"])
+        said = option_text("type", values["type"])
         if said not in TYPES:
             raise UsageError("no type '%s'; use one of %s" % (said[:40], ", ".join(TYPES)))
         changes["type"] = said if said != "both" else ""
@@ -461,7 +463,7 @@ def options(
     return replace(base or Query(), **changes)
 
 
-def string(key: str, value: Any) -> str:
+def option_text(key: str, value: Any) -> str:
     """Return an option's value as text.
 
     Raises UsageError for a list, an object or a truth value.
@@ -474,13 +476,16 @@ def string(key: str, value: Any) -> str:
 def _several(key: str, value: Any) -> Tuple[str, ...]:
     items = value if isinstance(value, (list, tuple)) else [value]
     return tuple(
-        piece.strip() for item in items for piece in string(key, item).split(",") if piece.strip()
+        piece.strip()
+        for item in items
+        for piece in option_text(key, item).split(",")
+        if piece.strip()
     )
 
 
 def _number(key: str, value: Any, least: float, most: float) -> float:
     try:
-        number = float(string(key, value))
+        number = float(option_text(key, value))
     except ValueError:
         number = float("nan")
     if not least <= number <= most:

@@ -60,7 +60,7 @@ class _Place(NamedTuple):
     at: str = ""
 
 
-def quoted(
+def add_quotes(
     question: str,
     hits: Sequence[Hit],
     pool: Sequence[Candidate],
@@ -83,20 +83,22 @@ def quoted(
             passages.append(Passage(str(at), place.head, text[:READ]))
     found = windows.answer(question, passages, expansion).windows
     if near:
-        found = _fused(found, [near.get((place.record.id, place.turn), 0.0) for place in places])
+        found = _rerank_by_vectors(
+            found, [near.get((place.record.id, place.turn), 0.0) for place in places]
+        )
     of = [int(passages[window.passage].session) for window in found]
     first = [window for window, at in zip(found, of) if at < FIRST]
     best = next((window for window, at in zip(found, of) if at == 0), None)
     room = ROOM * min(len(hits), FIRST)
-    quotes = _by_hit(_taken(first, best, places, room), passages, places)
+    quotes = _join_by_passage(_choose_windows(first, best, places, room), passages, places)
     for window, at in zip(found, of):
         if at not in quotes:
-            line = _Part(window.passage, window.at, window.score, _fitted(window.text, LATER))
-            quotes.update(_by_hit([line], passages, places))
+            line = _Part(window.passage, window.at, window.score, _fit_rows(window.text, LATER))
+            quotes.update(_join_by_passage([line], passages, places))
     return [one._replace(quotes=tuple(quotes.get(at, ()))) for at, one in enumerate(hits)]
 
 
-def _fused(found: Sequence[Window], near: Sequence[float]) -> List[Window]:
+def _rerank_by_vectors(found: Sequence[Window], near: Sequence[float]) -> List[Window]:
     """Return windows ranked by words and by their passages' similarity.
 
     Weighed as hits are (VECTOR).
@@ -107,7 +109,7 @@ def _fused(found: Sequence[Window], near: Sequence[float]) -> List[Window]:
     return sorted(found, key=lambda window: (-window.score, window.passage, window.at))
 
 
-def opening(record: Record) -> Tuple[Quote, ...]:
+def first_line_quote(record: Record) -> Tuple[Quote, ...]:
     """Return the first meaningful line of a record as a quote.
 
     For lists made without a query.
@@ -115,11 +117,11 @@ def opening(record: Record) -> Tuple[Quote, ...]:
     title = record.title.strip().lower()
     for line in lines(record.body[:READ]):
         if line.kind not in (LEAD, CODE, TABLE) and line.text.strip("#*- ").lower() != title:
-            return (Quote(record.id, 0, "", "", _fitted(line.text, LATER)),)
+            return (Quote(record.id, 0, "", "", _fit_rows(line.text, LATER)),)
     return ()
 
 
-def _taken(
+def _choose_windows(
     found: Sequence[Window], best: Optional[Window], places: Sequence[_Place], room: int
 ) -> List[_Part]:
     """Choose windows up to the room, the best hit's first."""
@@ -128,7 +130,7 @@ def _taken(
     for window in [*([best] if best else []), *(one for one in found if one is not best)]:
         is_new_turn = all(window.passage != one.passage for one in taken)
         head = HEAD if places[window.passage].turn and is_new_turn else 0
-        text = windows.whole(_fitted(window.text, room - head))
+        text = windows.without_lead_ins(_fit_rows(window.text, room - head))
         if not text:
             break
         if not windows.is_news(text, held):
@@ -140,7 +142,7 @@ def _taken(
     return taken
 
 
-def _by_hit(
+def _join_by_passage(
     taken: Sequence[_Part], passages: Sequence[Passage], places: Sequence[_Place]
 ) -> Dict[int, List[Quote]]:
     """Join the windows of each passage into quotes.
@@ -153,7 +155,7 @@ def _by_hit(
         own = [one for one in taken if one.passage == passage]
         place = places[passage]
         asked = place.head if place.turn else ""
-        text = windows.joined([(one.at, one.text) for one in own])
+        text = windows.join_windows([(one.at, one.text) for one in own])
         quote = Quote(place.record.id, place.turn, place.at, asked, text)
         worth[quote] = score = max(one.score for one in own)
         quotes = out.setdefault(int(passages[passage].session), [])
@@ -187,7 +189,7 @@ def _parts(
             yield _Place(record, record.title), record.body
 
 
-def _fitted(text: str, room: int) -> str:
+def _fit_rows(text: str, room: int) -> str:
     """Return as many rows of a text as fit.
 
     The last row is cut at a clause.

@@ -126,7 +126,7 @@ def relevances(
 ) -> List[Parts]:
     """Return the parts of each candidate's relevance.
 
-    `total` sums them; the factors `author`, `dated` and `asking` multiply the sum.
+    `total_score` sums them; the factors `author`, `dated` and `asking` multiply the sum.
     """
     by = TITLE * min(1.0, LONG / max(1, len(question.text.split())))
     plain: List[Parts] = [
@@ -170,7 +170,7 @@ def relevances(
 _TIMES = frozenset(("author", "dated", "asking"))
 
 
-def total(parts: Parts) -> float:
+def total_score(parts: Parts) -> float:
     """Return the sum of a candidate's parts, times its factors."""
     value = sum(amount for name, amount in parts if name not in _TIMES)
     for name, amount in parts:
@@ -179,14 +179,14 @@ def total(parts: Parts) -> float:
     return value
 
 
-def fused(parts: Sequence[Parts], near: Sequence[float]) -> List[Parts]:
+def fuse_vectors(parts: Sequence[Parts], near: Sequence[float]) -> List[Parts]:
     """Fuse word relevance with vector similarity, weighted by VECTOR.
 
     near: similarity of each candidate, from 0 (the last that counts) to 1 (the best). A convex sum
         (Bruch et al. 2023) keeps both scales; reciprocal ranks lost up to 4 points of MRR on the
         development sets (evals/README.md).
     """
-    top = max((total(each) for each in parts), default=0.0) or 1.0
+    top = max((total_score(each) for each in parts), default=0.0) or 1.0
     return [
         (
             *(
@@ -237,7 +237,7 @@ def nearness(created: float, about: Tuple[Optional[float], Optional[float]]) -> 
     return (DATE if length <= 31 * DAY else ROUGHLY) * exp(-beyond / length)
 
 
-def factor(
+def boosts_of(
     record: Record, workspace: str, signals: Signals, most_used: int
 ) -> List[Tuple[str, float]]:
     """Return recency, frequency and context of a record, from 0 to 1.
@@ -298,7 +298,7 @@ def outcome_factor(successes: int, failures: int) -> float:
     return float(max(0.01, 1.0 + log(1.0 + successes) - 0.5 * log(1.0 + failures)) ** DAMPED)
 
 
-def adjusted(
+def adjust_scores(
     candidates: Sequence[Candidate], relevance: Sequence[Parts], signals: Signals
 ) -> List[Tuple[float, Parts]]:
     """Return (score, parts) of each candidate with all signals applied.
@@ -307,7 +307,7 @@ def adjusted(
     """
     if all(tag_factor(c.record, signals.context_tags) == 1.0 for c in candidates):
         signals = signals._replace(context_tags=())
-    values = [total(parts) for parts in relevance]
+    values = [total_score(parts) for parts in relevance]
     greatest = max(values, default=0.0) or 1.0
     most_used = max((signals.uses.get(c.record.id, 0) for c in candidates), default=0)
     newest = max((c.record.created for c in candidates), default=0.0)
@@ -315,7 +315,7 @@ def adjusted(
     equals: Dict[str, List[int]] = {}
     for i, (candidate, parts, value) in enumerate(zip(candidates, relevance, values)):
         record = candidate.record
-        boosts = factor(record, candidate.workspace, signals, most_used)
+        boosts = boosts_of(record, candidate.workspace, signals, most_used)
         product, named = _combined(value, boosts, greatest, signals.rerank)
         times = _multipliers(record, signals)
         if times is None:
@@ -333,7 +333,7 @@ def adjusted(
         times.append(("source", 1.0 if "source" in signals.without else SOURCE[author_of(record)]))
         out.append((product * times[-1][1], (*parts, *named, *times)))
     for group in equals.values() if "source" not in signals.without else ():
-        _lift(group, candidates, out)
+        _order_by_source(group, candidates, out)
     return out
 
 
@@ -379,7 +379,7 @@ def author_of(record: Record) -> str:
     return "repository" if record.tier == SHARED and record.source != "auto" else record.source
 
 
-def _lift(
+def _order_by_source(
     group: Sequence[int], candidates: Sequence[Candidate], out: List[Tuple[float, Parts]]
 ) -> None:
     """Order equally relevant records by their source.
@@ -415,7 +415,7 @@ def _pieces(
     return found
 
 
-def why(look: Look, question: Question, similar: Optional[float] = None) -> str:
+def explain_match(look: Look, question: Question, similar: Optional[float] = None) -> str:
     """Explain in one line how a candidate matches the query.
 
     Names the query's words, or pieces of words, in the head and the text. similar: similarity by
@@ -443,7 +443,7 @@ def why(look: Look, question: Question, similar: Optional[float] = None) -> str:
     return "; ".join(said) or "beside a match in its session"
 
 
-def by_session(hits: Sequence[Hit], cut: Mapping[str, int]) -> List[Hit]:
+def merge_sessions(hits: Sequence[Hit], cut: Mapping[str, int]) -> List[Hit]:
     """Join the hits of each session into one hit.
 
     It bears the best checkpoint's record. Records written by hand stay apart. cut: number of turns
@@ -457,7 +457,7 @@ def by_session(hits: Sequence[Hit], cut: Mapping[str, int]) -> List[Hit]:
             sessions.setdefault((hit.workspace, session), []).append(hit)
         else:
             out.append(hit)
-    return out + [_as_one(order(found), cut) for found in sessions.values()]
+    return out + [_as_one(sort_hits(found), cut) for found in sessions.values()]
 
 
 def _as_one(found: Sequence[Hit], cut: Mapping[str, int]) -> Hit:
@@ -482,6 +482,6 @@ def _as_one(found: Sequence[Hit], cut: Mapping[str, int]) -> Hit:
     )
 
 
-def order(hits: Sequence[Hit]) -> List[Hit]:
+def sort_hits(hits: Sequence[Hit]) -> List[Hit]:
     """Sort hits: score, then id, then name."""
     return sorted(hits, key=lambda hit: (-hit.score, hit.id, hit.record.name))

@@ -84,7 +84,7 @@ class Edge(NamedTuple):
 class Web(NamedTuple):
     """Records and the links among them, in a fixed order.
 
-    Sorted by workspace and name, links as written. away: from `called_away`.
+    Sorted by workspace and name, links as written. away: from `archived_names`.
     """
 
     nodes: Tuple[Node, ...]
@@ -152,7 +152,7 @@ def closeness(target: str, name: str, id: str, title: str, aliases: Iterable[str
     return int(key in map(documents.link_key, (title, *aliases)))
 
 
-def meant(target: str, nodes: Iterable[Node]) -> List[Node]:
+def matching_nodes(target: str, nodes: Iterable[Node]) -> List[Node]:
     """Return the records that a link's target may name.
 
     Only the closest matches, newest first.
@@ -176,15 +176,17 @@ class Names:
         self._words: Dict[str, List[str]] = {}
         self._shorter: Dict[str, List[str]] = {}
         for one in nodes:
-            for key in documents.called(one.id, one.name, one.title, one.aliases):
+            for key in documents.record_keys(one.id, one.name, one.title, one.aliases):
                 self._nodes.setdefault(key, []).append(one)
 
     def find(self, target: str) -> List[Node]:
         """Return the records that a target may name, best first."""
         there = {
-            one.name: one for key in documents.aimed(target) for one in self._nodes.get(key, ())
+            one.name: one
+            for key in documents.link_target_keys(target)
+            for one in self._nodes.get(key, ())
         }
-        found = meant(target, there.values())
+        found = matching_nodes(target, there.values())
         return found if found or target not in self.merged else self.find(self.merged[target])
 
     def begun(self, text: str) -> List[Node]:
@@ -205,15 +207,15 @@ class Names:
         """
         if not self._words:
             self._learn()
-        key = documents.aimed(target)[-1]
+        key = documents.link_target_keys(target)[-1]
         slips = {
             other
-            for short in _shorter(key)
+            for short in _deletions(key)
             for other in self._shorter.get(short, ())
             if reader.is_slip(key, other)
         }
         rated = [
-            (_likeness(key, other), one.created, one)
+            (_name_similarity(key, other), one.created, one)
             for other in slips.union(self._sharing(key))
             for one in self._nodes[other]
             if source is None or one.name != source.name
@@ -226,7 +228,7 @@ class Names:
         for key in self._nodes:
             for word in _words(key):
                 self._words.setdefault(word, []).append(key)
-            for short in _shorter(key):
+            for short in _deletions(key):
                 self._shorter.setdefault(short, []).append(key)
 
     def _sharing(self, key: str) -> List[str]:
@@ -238,7 +240,7 @@ class Names:
         return sorted(shared, key=lambda other: (-shared[other], other))[:COMPARED]
 
 
-def _shorter(key: str) -> List[str]:
+def _deletions(key: str) -> List[str]:
     """Return a short name and its one-character deletions.
 
     Two names one slip apart share one of these.
@@ -262,7 +264,7 @@ def _words(key: str) -> List[str]:
     ]
 
 
-def _likeness(one: str, other: str) -> float:
+def _name_similarity(one: str, other: str) -> float:
     """Return the similarity of two names, 0 to 1.
 
     The greater of text and word similarity: a file's name ends in digits that no title has.
@@ -276,7 +278,7 @@ def _likeness(one: str, other: str) -> float:
     return max(common, SequenceMatcher(None, one, other, autojunk=False).ratio())
 
 
-def called_away(left: Mapping[str, str]) -> Dict[str, str]:
+def archived_names(left: Mapping[str, str]) -> Dict[str, str]:
     """Return the names of archived records: name -> id.
 
     left: by id, the path that each one left. Its file's name and the title in it lead to it where
@@ -290,10 +292,10 @@ def called_away(left: Mapping[str, str]) -> Dict[str, str]:
     return {**{key: id for key, id in names.items() if key and id}, **{id: id for id in left}}
 
 
-def gone_to(target: str, away: Mapping[str, str]) -> str:
+def archived_id(target: str, away: Mapping[str, str]) -> str:
     """Return the id of an archived record named by a target, or "".
 
-    away: from `called_away`.
+    away: from `archived_names`.
     """
     key = documents.link_key(target)
     file = key[key.rfind("/") + 1 :].replace(".md", "")
@@ -308,7 +310,7 @@ def web(
 ) -> Web:
     """Resolve all links of all records.
 
-    away: of `called_away`.  workspace: a place's key, where there are several.  merged: see
+    away: of `archived_names`.  workspace: a place's key, where there are several.  merged: see
     `Names`.
     """
     nodes = {record.name: node(record, workspace) for record in found}
@@ -336,7 +338,7 @@ def edge(
         else "the relation '%s' is not one of %s" % (relation[:40], ", ".join(RELATIONS))
     )
     if not found:
-        return Edge(source, relation, target, None, (), wrong, gone_to(target, away))
+        return Edge(source, relation, target, None, (), wrong, archived_id(target, away))
     return Edge(
         source,
         relation,
@@ -347,7 +349,7 @@ def edge(
     )
 
 
-def joined(webs: Sequence[Web]) -> Web:
+def join_webs(webs: Sequence[Web]) -> Web:
     """Join the webs of several workspaces.
 
     Records of the global tier appear once.

@@ -20,7 +20,7 @@ DEPTH = 10  # of an answer that counts
 CUTS = (1, 5, 10)
 
 
-def words(text: str) -> list[str]:
+def content_words(text: str) -> list[str]:
     """Return a text's words without stop words.
 
     All words where nothing else is there.
@@ -29,7 +29,7 @@ def words(text: str) -> list[str]:
     return [word for word in found if word not in STOP] or found
 
 
-def misspelt(text: str, seed: str) -> str:
+def add_typos(text: str, seed: str) -> str:
     """Make typing errors in a quarter of a query's long words.
 
     Swaps, drops, doubles or changes a letter in words of five letters and more.
@@ -77,7 +77,7 @@ def score(
     return sums
 
 
-def word_count(
+def rank_by_word_count(
     texts: Sequence[tuple[str, str]], queries: Iterable[tuple[str, str]]
 ) -> dict[str, list[str]]:
     """Rank files by how often they hold a query's words.
@@ -88,7 +88,7 @@ def word_count(
     counts = [Counter(re.findall(r"\w+", text.lower())) for _, text in texts]
     found = {}
     for id_, said in queries:
-        asked = set(words(said))
+        asked = set(content_words(said))
         ranked = sorted((-sum(count[word] for word in asked), i) for i, count in enumerate(counts))[
             :DEPTH
         ]

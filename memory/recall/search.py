@@ -23,9 +23,9 @@ from memory.index.backend import Unreachable
 from memory.project import manifests
 from memory.recall import alongside, hit, look, quotes, rank, timewords
 from memory.recall.hit import Found, Hit
-from memory.recall.lookup import LOCAL_ALONE, beyond
-from memory.recall.question import MOST_LIMIT, MOST_TERMS, Query, Terms, passes, sense
-from memory.recall.semantic import FILTERED, NEAR, Semantic, fell_back
+from memory.recall.lookup import LOCAL_ALONE, places_and_database
+from memory.recall.question import MOST_LIMIT, MOST_TERMS, Query, Terms, interpret, passes
+from memory.recall.semantic import FILTERED, NEAR, Semantic, fallback_note
 from memory.recall.shelf import Shelf
 from memory.store import ledger
 
@@ -116,7 +116,7 @@ class Searcher:
         places, distant = (
             (places, [])
             if places
-            else beyond(self.place, self.settings, query.workspace, self.dsn, notes)
+            else places_and_database(self.place, self.settings, query.workspace, self.dsn, notes)
         )
         shelves = [*(self._shelf(p, now) for p in places), *distant]
         try:
@@ -163,7 +163,7 @@ class Searcher:
         """
         if self._around is None:
             self._around = manifests.around(self.place)
-        return context.joined(query.context_tags, () if query.context_alone else self._around)
+        return context.merge_tags(query.context_tags, () if query.context_alone else self._around)
 
     def shown(self, hits: Sequence[Hit], now: float) -> Tuple[Hit, ...]:
         """Add age, group and claims to hits before display."""
@@ -171,7 +171,7 @@ class Searcher:
             return tuple(hits)
         if self._decided is None:
             self._decided = approvals.decisions(self.place.home)
-        return tuple(hit.shown(hits, self.place, self._decided, now))
+        return tuple(hit.for_display(hits, self.place, self._decided, now))
 
     def _shelf(self, place: Place, now: float) -> Shelf:
         key = place.key + "/" + place.scope
@@ -228,7 +228,7 @@ class _Task:
         for shelf in self.shelves:
             self.notes += [note for note in shelf.notes if note not in self.notes]
         asked = self.query
-        self.query, timed, self.latest, self.about = sense(asked, self.now, self.offset)
+        self.query, timed, self.latest, self.about = interpret(asked, self.now, self.offset)
         hits, gaps = self._hits()
         if timed and not hits and self.query.text:
             self.query = asked
@@ -251,7 +251,7 @@ class _Task:
         # What the text itself says of time is said of the hits alone; what it says of kinds holds
         # for all.
         beside = (
-            alongside.beside(found.hits, self.shelves, replace(asked, kinds=self.query.kinds))
+            alongside.linked_hits(found.hits, self.shelves, replace(asked, kinds=self.query.kinds))
             if links
             else []
         )
@@ -273,7 +273,7 @@ class _Task:
         """
         shelf = self.shelves[0]
         found = (
-            alongside.plan_of(shelf)
+            alongside.active_plan(shelf)
             if not shelf.is_distant and shelf.place.key == self.searcher.place.key
             else None
         )
@@ -281,7 +281,7 @@ class _Task:
         return (
             []
             if found is None or any(each.path == path for each in there)
-            else [hit.of(found, shelf.place.key, path)]
+            else [hit.from_record(found, shelf.place.key, path)]
         )
 
     def _hits(self) -> Tuple[List[Hit], Tuple[str, ...]]:
@@ -318,7 +318,11 @@ class _Task:
             found = look.looks(pool, question, expansion)
             near: Dict[str, float] = {}
         else:
-            pool += [c for shelf in self.shelves for c in alongside.mates(shelf, pool, self.query)]
+            pool += [
+                c
+                for shelf in self.shelves
+                for c in alongside.checkpoints_of_turns(shelf, pool, self.query)
+            ]
             near = self._near(pool)
             found = found + look.looks(pool[len(found) :], question, expansion)
         return self._ranked(pool, found, question, talk, near), terms.gaps()
@@ -333,8 +337,8 @@ class _Task:
     ) -> List[Hit]:
         relevance = rank.relevances(pool, found, question, talk)
         if near:
-            relevance = rank.fused(relevance, [near.get(c.path, 0.0) for c in pool])
-        scored = rank.adjusted(pool, relevance, self._signals(pool, question))
+            relevance = rank.fuse_vectors(relevance, [near.get(c.path, 0.0) for c in pool])
+        scored = rank.adjust_scores(pool, relevance, self._signals(pool, question))
         best: Dict[str, Tuple[float, int]] = {}
         for i, ((score, _), candidate) in enumerate(zip(scored, pool)):
             if score > 0.0 and score > best.get(candidate.path, (0.0, 0))[0]:
@@ -349,20 +353,20 @@ class _Task:
                 whole * (c.path in self.similar),
             )
             hits.append(
-                hit.of(c.record, c.workspace, c.path, c.origin)._replace(
+                hit.from_record(c.record, c.workspace, c.path, c.origin)._replace(
                     score=score,
                     parts=scored[i][1],
-                    why=rank.why(found[i], question, self.similar.get(c.path)),
+                    why=rank.explain_match(found[i], question, self.similar.get(c.path)),
                     section=c.section,
                     turn=c.turn,
                     told=c.record if c.turn else None,
                 )
             )
         self._question, self._pooled = question, pool
-        hits = rank.order(
+        hits = rank.sort_hits(
             hits
             if talk or self.query.session
-            else rank.by_session(hits, {c.path: c.among for c in pool})
+            else rank.merge_sessions(hits, {c.path: c.among for c in pool})
         )
         self.weak = bool(hits) and most < WEAK * whole
         least = (
@@ -376,7 +380,7 @@ class _Task:
         self, pool: Sequence[look.Candidate], question: Optional[look.Question]
     ) -> rank.Signals:
         ids = {c.record.id for c in pool}
-        uses, outcomes = ledger.joined([shelf.tally for shelf in self.shelves], ids)
+        uses, outcomes = ledger.sum_tallies([shelf.tally for shelf in self.shelves], ids)
         words = frozenset(tokeniser.split(self.query.text.lower())) | {
             t.lower() for t in self.query.topics
         }
@@ -449,7 +453,9 @@ class _Task:
             if (
                 candidate
                 and passes(self.query, candidate.record)
-                and (beneath or not alongside.home(shelf, candidate.record, self.query))
+                and (
+                    beneath or not alongside.session_checkpoint(shelf, candidate.record, self.query)
+                )
             ):
                 found.append(candidate)
                 passed.add(name)
@@ -471,7 +477,7 @@ class _Task:
         semantic = self.searcher.semantic
         if semantic is None or not semantic.is_wanted(self.query.semantic):
             if self.query.semantic and semantic is None:
-                self.notes.append(fell_back("no semantic search here"))
+                self.notes.append(fallback_note("no semantic search here"))
             return {}
         nearest = self._nearest(semantic)
         best = {row.path: row for row in reversed(nearest)}
@@ -574,7 +580,7 @@ class _Task:
             score = rank.recency(self.now, c.record.created)
             if self.query.min_score is None or score >= self.query.min_score:
                 hits.append(
-                    hit.of(c.record, c.workspace, c.path, c.origin)._replace(
+                    hit.from_record(c.record, c.workspace, c.path, c.origin)._replace(
                         score=score, parts=(("recency", score),), why="newest first"
                     )
                 )
@@ -620,14 +626,14 @@ class _Task:
 
     # ---- the answer
 
-    def _told(self, hits: Sequence[Hit]) -> Sequence[Hit]:
+    def _with_quotes(self, hits: Sequence[Hit]) -> Sequence[Hit]:
         """Return hits with quotes, turns under their session's checkpoint."""
         if self.searcher.bare:
             return hits
         if self._question is None:
-            return [each._replace(quotes=quotes.opening(each.record)) for each in hits]
+            return [each._replace(quotes=quotes.first_line_quote(each.record)) for each in hits]
         told = [self._under(each) for each in hits]
-        return quotes.quoted(
+        return quotes.add_quotes(
             self.query.text,
             told,
             self._pooled,
@@ -641,7 +647,9 @@ class _Task:
         if found.told is None or shelf is None:
             return found
         turn = hit.turns(found.told)[found.turn - 1]
-        return alongside.under(found._replace(said=turn.text.strip()), turn.at, shelf, self.query)
+        return alongside.replace_by_checkpoint(
+            found._replace(said=turn.text.strip()), turn.at, shelf, self.query
+        )
 
     def _checkpoints(self, found: Hit) -> List[Record]:
         """Return the checkpoints of a hit's session."""
@@ -660,7 +668,7 @@ class _Task:
         return next((shelf for shelf in self.shelves if shelf.place.key == found.workspace), None)
 
     def _found(self, hits: List[Hit], gaps: Tuple[str, ...]) -> Found:
-        shown = self.searcher.shown(self._told(hits[: self.limit]), self.now)
+        shown = self.searcher.shown(self._with_quotes(hits[: self.limit]), self.now)
         if not hits:
             self.notes.append("nothing found")
         backend = (

@@ -74,6 +74,6 @@ def semantic(settings: Config, override: str, env: Mapping[str, str]) -> Optiona
     return found
 
 
-def fell_back(why: str, remedy: str = "") -> str:
+def fallback_note(why: str, remedy: str = "") -> str:
     """Return a note on why vectors did not rank."""
     return why + "; ranked by words only" + ("; " + remedy if remedy else "")

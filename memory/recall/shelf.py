@@ -176,7 +176,7 @@ class Shelf:
         if hasattr(self, "index"):
             self.index.close()
             if damaged:
-                builder.set_aside(self.place)
+                builder.move_aside_damaged(self.place)
         self.on_disk = False
         self._local = None
         self._read, self._words = {}, {}
@@ -211,7 +211,9 @@ class Shelf:
             folds = {each.path: ledger.read(each) for each in ledger.ledgers(self.place)}
             merged = archive.merged(self.place) if any(fold.rows for fold in folds.values()) else {}
             self._tally = {
-                path: ledger.followed(fold, merged, lambda id: self.index.by_id(id) is not None)
+                path: ledger.follow_successors(
+                    fold, merged, lambda id: self.index.by_id(id) is not None
+                )
                 for path, fold in folds.items()
             }
         return self._tally

@@ -176,7 +176,7 @@ _FROM = (
 )
 
 
-def _back(unit: str, count: int, now: float, offset: float) -> float:
+def _start_of_span(unit: str, count: int, now: float, offset: float) -> float:
     """Return the start of the last `count` units up to now.
 
     Exact for minutes and hours, whole days for longer units.
@@ -197,13 +197,13 @@ def _unit(match: Match) -> str:
 
 
 def _last_units(match: Match, now: float, offset: float) -> Optional[Span]:
-    return _back(
+    return _start_of_span(
         _unit(match), _count(match) if match.groupdict().get("n") else 1, now, offset
     ), None
 
 
 def _lately(unit: str, count: int) -> Handler:
-    return lambda match, now, offset: (_back(unit, count, now, offset), None)
+    return lambda match, now, offset: (_start_of_span(unit, count, now, offset), None)
 
 
 def _ago(match: Match, now: float, offset: float) -> Optional[Span]:
@@ -289,7 +289,7 @@ _SIDES = {
 _SIDE_OF = {word: side for side, words in _SIDES.items() for word in words.split()}
 
 
-def _open(handler: Handler) -> Handler:
+def _open_ended(handler: Handler) -> Handler:
     """Make a handler's period open on one side.
 
     "since its start", "after its end", "before its start" or "until its end".
@@ -363,7 +363,7 @@ def _rules() -> List[Rule]:
     for pattern, handler in points:
         word(
             r"(?<!\bday )(?P<side>%s) (?:dem |der )?%s" % ("|".join(_SIDE_OF), pattern),
-            _open(handler),
+            _open_ended(handler),
         )
     word(r"since %s %s ago" % (_N, _U), _last_units)
     word(

@@ -243,7 +243,7 @@ class Entry:
         self.uuid = _str(record.get("uuid"))
         self.at = _str(record.get("timestamp"))
 
-    def tells(self, kind: str, text: str) -> Entry:
+    def sibling_entry(self, kind: str, text: str) -> Entry:
         """Return another entry with the same line and call."""
         return Entry(kind, self._record, text, self.id)
 
@@ -317,12 +317,12 @@ def _spoken(record: dict[str, Any], model: bool) -> list[Entry]:
         content = [{"type": "text", "text": content}]
     blocks = [b for b in content if isinstance(b, dict)] if isinstance(content, list) else []
     if model:
-        return [] if message.get("model") == "<synthetic>" else _said(record, blocks)
+        return [] if message.get("model") == "<synthetic>" else _message_entries(record, blocks)
     results = [
         entry for b in blocks if b.get("type") == "tool_result" for entry in _result(record, b)
     ]
     if not results or len(blocks) == 1:
-        return results or _asked(record, _joined(blocks))
+        return results or _user_line_entries(record, _joined(blocks))
     # the user let the call run, and said this with it
     beside = queued(record, _joined(blocks), results[-1].id)
     approved = next((e for e in results if e.kind == STEER and e.name == "plan"), None)
@@ -351,7 +351,7 @@ def pull(text: str) -> str:
     return found[-1] if found else ""
 
 
-def _said(record: dict[str, Any], blocks: list[dict[str, Any]]) -> list[Entry]:
+def _message_entries(record: dict[str, Any], blocks: list[dict[str, Any]]) -> list[Entry]:
     found = []
     for block in blocks:
         if block.get("type") == "text":
@@ -497,7 +497,7 @@ def _report(record: dict[str, Any], call: str, data: dict[str, Any]) -> list[Ent
 
 def _notified(record: dict[str, Any], raw: str) -> list[Entry]:
     """Return a subagent's report from a host's notification."""
-    text, name, ids = _returned(raw), _FOR.search(raw), dict(_NOTE.findall(raw))
+    text, name, ids = _result_text(raw), _FOR.search(raw), dict(_NOTE.findall(raw))
     said = clean(_TRAILER.sub("", text)) if text and name else ""
     if not said or not name or record.get("isSidechain") is True:
         return []
@@ -552,7 +552,7 @@ def queued(record: dict[str, Any], raw: str, call: str = "") -> list[Entry]:
     return [Entry(STEER, record, text, call, "while working")]
 
 
-def _asked(record: dict[str, Any], raw: str) -> list[Entry]:
+def _user_line_entries(record: dict[str, Any], raw: str) -> list[Entry]:
     """Return the entries of a user line without tool results.
 
     A prompt, slash command, `!` command or its output; [] for machine talk.
@@ -668,7 +668,7 @@ def _commanded(record: dict[str, Any], raw: str, theirs: bool) -> list[Entry]:
     return [Entry(SLASH, record, words)] if words and (theirs or asks) else []
 
 
-def _returned(raw: str) -> str:
+def _result_text(raw: str) -> str:
     """Return the text of a <result> element, or "".
 
     From the first opening tag to the last closing tag.

@@ -134,13 +134,13 @@ def commits(
     """Return (hash, subject) of each commit made by a command.
 
     Of a successful command, in this repository.
-    cwd, roots: see `elsewhere`.
+    cwd, roots: see `is_in_other_repository`.
     A hash comes from git's own `[main 1a2b3c4] subject`, else from a `git log --oneline` line in
     the same output that carries the message given with -m; it is "" where the output shows none.
     Commits that a script or a test prints of repositories of its own are left out.
     """
     verbs = {commandline.key_of(part) for part in commandline.parts(command)} & _COMMITS
-    if not verbs or elsewhere(command, cwd, roots):
+    if not verbs or is_in_other_repository(command, cwd, roots):
         return []
     made = [(name[:SHORT], subject.strip()) for name, subject in _MADE.findall(output)]
     subject = message(command) if "git commit" in verbs and not made else ""
@@ -169,7 +169,7 @@ def merged(
 
     By a successful command, or shown in its log.
     branch: the branch checked out, "" for unknown.
-    cwd, roots: see `elsewhere`.
+    cwd, roots: see `is_in_other_repository`.
     Merges into another branch than a trunk are left out, and so are trunks, and what options, a
     pipe or the output leave in doubt.  Where the number alone is known, it is `#12` in place of the
     branch.
@@ -178,7 +178,7 @@ def merged(
         return []
     parts = commandline.parts(command)
     verbs = [commandline.key_of(part) for part in parts]
-    if elsewhere(command, cwd, roots):
+    if is_in_other_repository(command, cwd, roots):
         return []
     found: list[tuple[str, str]] = []
     for match in (
@@ -224,7 +224,7 @@ def _merges(words: Sequence[str], known: Iterable[str], default: str) -> str:
     return (rest or [default])[0] if plain and len(rest) < 2 else ""
 
 
-def elsewhere(command: str, cwd: str = "", roots: Iterable[str] = ()) -> bool:
+def is_in_other_repository(command: str, cwd: str = "", roots: Iterable[str] = ()) -> bool:
     """Tell whether a command uses git only in other repositories.
 
     A throw-away repository, a clone, another project.
@@ -310,7 +310,7 @@ def _into(folder: str, target: str, made: set[str], values: dict[str, str]) -> s
     return folder if folder == "?" else posixpath.normpath(posixpath.join(folder, target))
 
 
-def undone(command: str) -> tuple[str, ...]:
+def discarded_paths(command: str) -> tuple[str, ...]:
     """Return the paths whose uncommitted work a command discards.
 
     As typed; ("*",) for all.  `git checkout -- FILE`, `git restore FILE`, `git reset --hard`, `git

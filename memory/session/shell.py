@@ -220,13 +220,13 @@ def run(
     outcome = _outcome(text, data, failed)
     text = _EXIT.sub("", text)
     told = (
-        tellingline.tell(text, command)
+        tellingline.pick_telling_lines(text, command)
         if outcome == FAILED or outcome.startswith("exit ")
         else None
     )
     if told is not None and len(others) > 1:
         number, key = _failing_step(others, told, (number, key), text)
-    hidden = _hidden(every, number)
+    hidden = _status_hiders(every, number)
     judged = bool(others) and key.partition(" ")[0] not in _READERS
     summary = _summary(text, key, bool(hidden) or outcome != OK) if judged else ""
     if judged and outcome == OK and (_BAD.search(summary) or _speaks_of_failure(text, key, hidden)):
@@ -234,8 +234,10 @@ def run(
     elif hidden and (
         outcome == OK or (outcome == "exit 1" and hidden[0] == "|" and _is_quiet(hidden))
     ):
-        outcome = _stated(command, text) or (
-            OK if _stands(text, summary, key, hidden, every[number][1]) else UNKNOWN
+        outcome = _printed_status(command, text) or (
+            OK
+            if _passed_despite_hidden_status(text, summary, key, hidden, every[number][1])
+            else UNKNOWN
         )
     result = Run(
         at,
@@ -253,7 +255,7 @@ def run(
     if not others and (not result.bad or quiet):
         return None
     if result.bad and outcome != TIMED_OUT:
-        told = told or tellingline.tell(text, command)
+        told = told or tellingline.pick_telling_lines(text, command)
         result.detail, result.kind, result.names = (
             "\n".join(map(clip, told.lines)),
             told.kind,
@@ -291,7 +293,7 @@ def _speaks_of_failure(text: str, key: str, hidden: tuple[str, ...]) -> bool:
     return bool(gate) and any(word in text for word in _FALL_WORDS) and bool(_FELL.search(text))
 
 
-def _hidden(every: list[tuple[str, str]], number: int) -> tuple[str, ...]:
+def _status_hiders(every: list[tuple[str, str]], number: int) -> tuple[str, ...]:
     """Return the operators that hide a command's exit status.
 
     ("|", filters …), ("||",), (";",), ("&",); () where nothing does.
@@ -325,7 +327,7 @@ def _is_quiet(hidden: tuple[str, ...]) -> bool:
     return len(hidden) > 1 and key_of(hidden[-1]).partition(" ")[0] in QUIET_FAILURES
 
 
-def _stated(command: str, text: str) -> str:
+def _printed_status(command: str, text: str) -> str:
     """Return the exit status that a command prints itself, or "".
 
     As `; echo "exit: $?"` does.
@@ -334,7 +336,9 @@ def _stated(command: str, text: str) -> str:
     return "" if last is None else OK if last[1] == "0" else "exit " + last[1]
 
 
-def _stands(text: str, summary: str, key: str, hidden: tuple[str, ...], piped: str) -> bool:
+def _passed_despite_hidden_status(
+    text: str, summary: str, key: str, hidden: tuple[str, ...], piped: str
+) -> bool:
     """Tell whether an output shows success despite a hidden status.
 
     piped: the command.

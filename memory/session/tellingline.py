@@ -492,7 +492,7 @@ RUNNERS: tuple[Runner, ...] = (  # the first that finds something is believed
 )
 
 
-def tell(text: str, command: str = "", most: int = 3) -> Told:
+def pick_telling_lines(text: str, command: str = "", most: int = 3) -> Told:
     """Return the lines with the cause of a command's failure.
 
     text: its output.  command: as typed.  most: lines at most.

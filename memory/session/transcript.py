@@ -87,7 +87,7 @@ __all__ = [  # what a caller of this module may also take from here
     "read",
     "roots",
     "trusted",
-    "whole",
+    "parse_line",
 ]
 BLOCK = 1 << 20
 # bytes of a line that is parsed as it is; a longer one loses its pictures and documents first
@@ -217,7 +217,7 @@ class Reading:
             ):
                 url = pull(entry.text)
                 if url:
-                    yield entry.tells(LINK, url)
+                    yield entry.sibling_entry(LINK, url)
 
     def close(self) -> None:
         """Close the file; done by the iteration's end too."""
@@ -237,7 +237,7 @@ class Reading:
                 self._fd, min(BLOCK, self._stop - at) if at < self._stop else BLOCK, at
             )
             if not block:
-                if self._ended and tail and whole(tail):
+                if self._ended and tail and parse_line(tail):
                     self.offset = at
                     yield tail
                 return
@@ -368,13 +368,13 @@ def _queue_before(fd: int, offset: int) -> _Queue:
     start = max(0, offset - BLOCK)
     for line in files.read_at(fd, offset - start, start).split(b"\n") if offset else ():
         if b'"queue-operation"' in line or b'"queued_command"' in line:
-            record = whole(line)
+            record = parse_line(line)
             if record:
                 queue.turn(record)
     return queue
 
 
-def whole(line: bytes) -> dict[str, Any]:
+def parse_line(line: bytes) -> dict[str, Any]:
     """Parse a line's JSON object, {} where torn or invalid."""
     try:
         record = json.loads(line.decode("utf-8", "replace"), strict=False)
@@ -389,7 +389,7 @@ def trusted(path: object, env: dict[str, str]) -> str:
     path: as it came on a hook's stdin, so anybody's.
     It must be a regular file of this user, reached through no link itself, that lies under
     `projects/` of the host's directory (CLAUDE_CONFIG_DIR, or `.claude` in HOME); that folder
-    itself may be a link.  Transcripts that dayleaf lists by itself go through `own`.
+    itself may be a link.  Transcripts that dayleaf lists by itself go through `own_transcript`.
     """
     return _trusted(path, roots(env))
 
@@ -406,7 +406,7 @@ def _trusted(path: object, below: list[str]) -> str:
         os.close(_open(path))
     except (OSError, ValueError):
         return ""
-    return files.real(path)
+    return files.real_path(path)
 
 
 def is_own_folder(path: str) -> bool:
@@ -419,7 +419,7 @@ def is_own_folder(path: str) -> bool:
         return False
 
 
-def own(path: str) -> str:
+def own_transcript(path: str) -> str:
     """Return the real path of a listed transcript, or "".
 
     "" where it is no file of this user.
@@ -427,7 +427,7 @@ def own(path: str) -> str:
         there, so the link is followed, to a project's folder on another disk as to a single
         transcript.
     """
-    path = files.real(path)
+    path = files.real_path(path)
     try:
         os.close(_open(path))
     except OSError:
@@ -442,7 +442,7 @@ def host(env: dict[str, str]) -> str:
     """
     user = env.get("HOME") or env.get("USERPROFILE") or ""
     said = env.get("CLAUDE_CONFIG_DIR", "") or (user + "/.claude" if user else "")
-    return files.real(said.replace("\\", "/").rstrip("/")) if said else ""
+    return files.real_path(said.replace("\\", "/").rstrip("/")) if said else ""
 
 
 def roots(env: dict[str, str]) -> list[str]:

@@ -111,7 +111,7 @@ class Folders:
 
     def __init__(self, env: dict[str, str]):
         self._paths: dict[str, list[str]] = {}
-        for root in dict.fromkeys(map(files.real, transcript.roots(env))):
+        for root in dict.fromkeys(map(files.real_path, transcript.roots(env))):
             for folder in _names(root):
                 for name in _names(root + "/" + folder):
                     if name.endswith(_SUFFIX):
@@ -125,7 +125,10 @@ class Folders:
         named: its path where known; believed before the others.
         Of two copies the longer is continued.
         """
-        paths = [*([named] if named else []), *map(transcript.own, self._paths.get(session, ()))]
+        paths = [
+            *([named] if named else []),
+            *map(transcript.own_transcript, self._paths.get(session, ())),
+        ]
         sizes = {path: _size(path) for path in paths if path}
         return max(sizes, key=lambda path: sizes[path], default="")
 

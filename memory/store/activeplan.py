@@ -27,7 +27,7 @@ def active(found: Iterable[Record]) -> List[Record]:
     return sorted((r for r in found if r.active), key=lambda r: (-r.created, r.name))
 
 
-def served(store: Store, since: float, until: float) -> str:
+def plan_between(store: Store, since: float, until: float) -> str:
     """Return the id of the newest plan active between two instants.
 
     since, until: seconds since the epoch.  "" for none.  Only the folders of plans are read.
@@ -81,7 +81,7 @@ def ticked(data: bytes, number: int, done: bool) -> bytes:
     return b"\n".join(lines)
 
 
-def rewritten(data: bytes, body: str, append: bool, name: str = "") -> bytes:
+def replace_body(data: bytes, body: str, append: bool, name: str = "") -> bytes:
     r"""Return a plan's file with a new or extended body.
 
     The head stays byte for byte.

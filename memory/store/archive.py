@@ -46,7 +46,7 @@ class Move(NamedTuple):
     into: str = ""
 
 
-def standing(root: str) -> Dict[str, Move]:
+def archived_moves(root: str) -> Dict[str, Move]:
     """Return the latest move of each archived record, by id.
 
     root: the tier's directory.
@@ -60,7 +60,7 @@ def standing(root: str) -> Dict[str, Move]:
     }
 
 
-def brought_back(root: str) -> Set[str]:
+def restored_ids(root: str) -> Set[str]:
     """Return the ids of records restored from a tier's archive.
 
     By a person, and not archived again since.
@@ -92,7 +92,7 @@ def successors(tiers: Iterable[Tuple[str, str]]) -> Dict[str, str]:
     A tombstone leads on within its own tier; a repository's says nothing of an id that stands in an
     archive of the user's own.
     """
-    away = [(letter, standing(root)) for letter, root in tiers]
+    away = [(letter, archived_moves(root)) for letter, root in tiers]
     own = {id for letter, moves in away if letter != SHARED for id in moves}
     found: Dict[str, str] = {}
     for letter, moves in away:
@@ -121,7 +121,7 @@ def _circles(into: Dict[str, str], id: str) -> bool:
 
 def merged(place: Place) -> Dict[str, str]:
     """Return `successors` of all tiers of a place."""
-    return successors((letter, files.real(root)) for letter, root in place.tiers())
+    return successors((letter, files.real_path(root)) for letter, root in place.tiers())
 
 
 def free_place(root: str, home: str, checksum: str) -> str:

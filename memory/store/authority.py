@@ -42,7 +42,7 @@ class Row(NamedTuple):
     `--option=value` speaks of one value alone, and counts before the option's own row.
     inside: options, or `WORDS` for its words, with paths that a session may name in the project
         alone.
-    words: who may use a first word, where the verb's own `least` is not the answer.
+    words: who may use a first word, where the verb's own `least_caller` is not the answer.
     """
 
     least: str
@@ -203,7 +203,7 @@ def who(env: dict[str, str], parent: int) -> str:
     return SESSION if boundary.is_agent(env) else PERSON
 
 
-def least(verb: str, word: str = "", option: str = "", value: str = "") -> str:
+def least_caller(verb: str, word: str = "", option: str = "", value: str = "") -> str:
     """Return the least caller allowed to run a verb.
 
     With its first word, or with an option and value.  `person` for a verb without a row.
@@ -248,7 +248,9 @@ def refusal(
     """
     word = words[0] if words else ""
     for option in ("", *given):
-        if _TRUST.index(caller) < _TRUST.index(least(verb, word, option, given.get(option, ""))):
+        if _TRUST.index(caller) < _TRUST.index(
+            least_caller(verb, word, option, given.get(option, ""))
+        ):
             listed = verb in VERBS and word in VERBS[verb].words
             more = [*(words[:2] if listed else ()), *([option] if option else ())]
             said = " ".join([spellings.spelled(verb), *more])

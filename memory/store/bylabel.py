@@ -103,7 +103,7 @@ def by_label(text: str, lower: str, places: Places, tick: Callable[[], None]) ->
     """
     known: Dict[Tuple[str, int], _Told] = {}
     tables = done = 0
-    seen = [at for stem in STEMS for at in places.of(stem)]
+    seen = [at for stem in STEMS for at in places.offsets(stem)]
     seen += [at for stem in _stems(lower) for at in spots(lower, stem)]
     label = rx(LABEL)
     for at in sorted(seen):
@@ -114,7 +114,7 @@ def by_label(text: str, lower: str, places: Places, tick: Callable[[], None]) ->
         key = (piece, at - low)
         if key not in known:
             tick()
-            known[key] = _about(piece, lower[low : at + AFTER], at - low)
+            known[key] = _label_values(piece, lower[low : at + AFTER], at - low)
         told = known[key]
         done = at + told.length
         for start, end, kind in told.spans:
@@ -132,7 +132,7 @@ def _stems(lower: str) -> Iterator[str]:
             yield stem
 
 
-def _about(piece: str, lower: str, at: int) -> _Told:
+def _label_values(piece: str, lower: str, at: int) -> _Told:
     """Return the values of the label at a place in a piece."""
     match = rx(LABEL).match(lower, at)
     if not match or not rx(r"\d").search(piece) or not _stands_alone(piece, match):
@@ -230,13 +230,13 @@ def _after(text: str, label: Label) -> Iterator[Span]:
         if rx(r"[.!?;][ ]|[(){}=<>$]").search(middle) or rx(OTHER, re.I).search(middle):
             return
         start, value = _trimmed(text, link.start("v"), link["v"])
-        if is_told(value, label.tier, True):
+        if is_labelled_secret(value, label.tier, True):
             yield start, start + len(value), label.kind
             return
         pair = rx(PAIR + r"(?P<v>[\x21-\x7e]{4,256})").match(text, link.start("v") + len(link["v"]))
         if pair and label.kind == "token" and text[label.start : label.start + 1] in "cCzZ":
             start, value = _trimmed(text, pair.start("v"), pair["v"])
-            if is_told(value, "strong", True):
+            if is_labelled_secret(value, "strong", True):
                 yield start, start + len(value), "credential"
     beside = rx(r"[ \t]{1,3}(?P<o>[\"'`“(]{0,2})(?P<v>[\x21-\x7e]{4,256})").match(text, label.end)
     if beside:
@@ -246,7 +246,7 @@ def _after(text: str, label: Label) -> Iterator[Span]:
         if not sure and label.kind != "pass":
             long = label.tier == "medium" and len(value) >= 24 and is_random(value, 24)
             sure = bool(beside["o"] or long or rx(SPOKEN).fullmatch(value))
-        if sure and is_told(value, label.tier, bool(beside["o"])):
+        if sure and is_labelled_secret(value, label.tier, bool(beside["o"])):
             yield start, start + len(value), label.kind
 
 
@@ -261,7 +261,7 @@ def _before(text: str, label: Label) -> Iterator[Span]:
     glued = rx(r"(?P<v>[\x21-\x7e]{4,256})[^\x00-\x7f\n]{1,8}[ 「」『』“”\w]{0,8}\Z").search(left)
     if glued and not text[label.start].isascii():
         start, value = _trimmed(text, low + glued.start("v"), glued["v"])
-        if is_told(value, label.tier, True):
+        if is_labelled_secret(value, label.tier, True):
             yield start, start + len(value), label.kind
             return
     words = list(rx(r"\S+").finditer(left))[-8:]
@@ -270,7 +270,7 @@ def _before(text: str, label: Label) -> Iterator[Span]:
             continue
         for far, word in enumerate(reversed(words[max(0, at - 5) : at])):
             start, value = _trimmed(text, low + word.start(), word[0])
-            if not value.isascii() or not is_told(value, label.tier, far == 0):
+            if not value.isascii() or not is_labelled_secret(value, label.tier, far == 0):
                 continue
             if far < 2 or is_near(value) or is_random(value, 16):
                 yield start, start + len(value), label.kind
@@ -291,7 +291,7 @@ def _structured(text: str, label: Label) -> Iterator[Span]:
     match = rx(STRUCTURED, re.I).match(text, label.end)
     if match:
         value = match["v"].partition("]]>")[0].rstrip(";,")
-        if is_told(value, label.tier, True):
+        if is_labelled_secret(value, label.tier, True):
             yield match.start("v"), match.start("v") + len(value), label.kind
 
 
@@ -321,7 +321,7 @@ def _alone(line: str, at: int, label: Label, far: bool) -> Iterator[Span]:
     match = rx(ALONE).match(line) if len(line) < 800 else None
     if match:
         value = match["v"].rstrip(",;")
-        if is_told(value, label.tier, False) and (
+        if is_labelled_secret(value, label.tier, False) and (
             not far or is_near(value) or is_random(value, 16)
         ):
             yield at + match.start("v"), at + match.start("v") + len(value), label.kind
@@ -364,7 +364,7 @@ def _columns(text: str, label: Label) -> Tuple[int, List[Span]]:
                 break
             start, cell = row[place]
             value = cell.strip(" \t\r\"'`*")
-            if is_told(value, label.tier, False):
+            if is_labelled_secret(value, label.tier, False):
                 start += at + cell.index(value)
                 found.append((start, start + len(value), label.kind))
         at += len(line) + 1
@@ -425,7 +425,7 @@ def _elements(text: str, label: Label) -> Iterator[Span]:
         if end < 0:
             return
         row = list(cell.finditer(text, start, end))
-        if place < len(row) and is_told(row[place][1].strip(), label.tier, False):
+        if place < len(row) and is_labelled_secret(row[place][1].strip(), label.tier, False):
             value = row[place][1].strip()
             at = row[place].start(1) + row[place][1].index(value)
             yield at, at + len(value), label.kind
@@ -442,7 +442,7 @@ def _trimmed(text: str, start: int, word: str) -> Tuple[int, str]:
 
 
 @lru_cache(maxsize=4096)
-def is_told(value: str, tier: str, tied: bool) -> bool:
+def is_labelled_secret(value: str, tier: str, tied: bool) -> bool:
     """Tell whether a labelled value is a secret.
 
     tied: words between them tie the value to the label, so less evidence is needed.

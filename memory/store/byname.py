@@ -56,7 +56,7 @@ def by_name(text: str, places: Places, tick: Callable[[], None]) -> Iterator[Spa
     done = 0
     known: Dict[Tuple[str, str, int], Optional[Span]] = {}
     named = [(word, kind, tier) for kind, tier, words in NAMES for word in words.split()]
-    hits = [(at, word, kind, tier) for word, kind, tier in named for at in places.of(word)]
+    hits = [(at, word, kind, tier) for word, kind, tier in named for at in places.offsets(word)]
     separator = rx(SEPARATOR)
     for at, word, kind, tier in sorted(hits):
         low, high = max(0, at - LEFT), at + RIGHT
@@ -106,13 +106,13 @@ def by_sentence(text: str, lower: str) -> Iterator[Span]:
             for at in spots(lower, word) if max(word) in lower else ():
                 piece = text[at + len(word) : at + len(word) + RIGHT]
                 if (tier, piece) not in known:
-                    known[tier, piece] = _meant(piece, tier)
+                    known[tier, piece] = _sentence_value(piece, tier)
                 span = known[tier, piece]
                 if span:
                     yield at + len(word) + span[0], at + len(word) + span[1], kind
 
 
-def _meant(piece: str, tier: str) -> Optional[Tuple[int, int]]:
+def _sentence_value(piece: str, tier: str) -> Optional[Tuple[int, int]]:
     """Return the span of a value at `piece`'s start, or None.
 
     piece: the text after a name.
@@ -122,13 +122,13 @@ def _meant(piece: str, tier: str) -> Optional[Tuple[int, int]]:
         return None
     value = match["v"][: _cut(match["v"])].strip("\"'`()").rstrip(".,;")
     counts = piece[match.end("v") : match.end("v") + 1] in COUNTED
-    if not _is_meant(value, tier, bool(match["sign"]), counts):
+    if not _is_sentence_secret(value, tier, bool(match["sign"]), counts):
         return None
     start = piece.index(value, match.start("v"))
     return start, start + len(value)
 
 
-def _is_meant(value: str, tier: str, signed: bool, counts: bool) -> bool:
+def _is_sentence_secret(value: str, tier: str, signed: bool, counts: bool) -> bool:
     """Tell whether a value after a name in prose is secret.
 
     signed: a colon or the like stands between them.  counts: a unit follows.

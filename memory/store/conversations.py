@@ -36,7 +36,7 @@ def is_rewritten(record: Record) -> bool:
     return record.kind in SAID and record.meta.get(WRITTEN) != writer.body_mark(record.body)
 
 
-def edited(store: Reader, found: Iterable[Record]) -> List[Record]:
+def edited_by_person(store: Reader, found: Iterable[Record]) -> List[Record]:
     """Return the conversations and notes written or changed by a person.
 
     found: records to choose from.  Raises StoreError.
@@ -52,7 +52,7 @@ def edited(store: Reader, found: Iterable[Record]) -> List[Record]:
     ]
 
 
-def marked(before: bytes, after: bytes) -> bytes:
+def renew_mark(before: bytes, after: bytes) -> bytes:
     """Return a file's new bytes with the conversation's mark renewed.
 
     Only where the mark fitted the old bytes: what dayleaf itself takes out of a text is no change
@@ -91,7 +91,7 @@ class Told(NamedTuple):
     known: List[str]
 
 
-def told(store: Reader, start: str, archived: bool = False) -> Told:
+def session_records(store: Reader, start: str, archived: bool = False) -> Told:
     """Find the records of a session by its id or a prefix.
 
     archived: the archive's records too.
@@ -127,7 +127,7 @@ def forget(place: Place, session: str, id: str, now: float) -> None:
 
     id: of its conversation, or "".  now: seconds since the epoch.  Raises StoreError, OSError.
     """
-    root = files.real(place.private)
+    root = files.real_path(place.private)
     with writer.lock(place.home):
         files.make_folder(root + "/" + archive.FOLDER)
         archive.log(
@@ -138,7 +138,7 @@ def forget(place: Place, session: str, id: str, now: float) -> None:
 def forgotten(place: Place) -> List[str]:
     """Return the forgotten sessions whose conversations were not restored."""
     found: List[Tuple[str, str]] = []
-    for move, reason, session in archive.moves(files.real(place.private)):
+    for move, reason, session in archive.moves(files.real_path(place.private)):
         if session:
             found.append((session, move.id))
         elif reason == archive.RESTORED:

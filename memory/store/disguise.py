@@ -1,8 +1,8 @@
 """What tools wrap around a text, undone: escapes, percent signs, entities, cut lines and Base64.
 
 A finder of secrets reads a text as it stands, and then once more what is left of it without its
-disguises: `unwrapped` gives the stretches around them decoded, `encoded` what Base64 holds.  Each
-place of a decoded text leads back to the place it came from.
+disguises: `decode_disguises` gives the stretches around them decoded, `encoded` what Base64 holds.
+Each place of a decoded text leads back to the place it came from.
 """
 
 from __future__ import annotations
@@ -113,10 +113,10 @@ class Writer:
         return View("".join(self.parts), self.at, self.gone, self.wide)
 
 
-def unwrapped(text: str, runs: List[Tuple[int, str]]) -> Optional[View]:
+def decode_disguises(text: str, runs: List[Tuple[int, str]]) -> Optional[View]:
     """Return a text's disguised stretches decoded, None without any."""
     wraps = dict(_wraps(text, runs))
-    places = sorted([*wraps, *_rare(text)])
+    places = sorted([*wraps, *_rare_disguises(text)])
     if not places:
         return None
     made = Writer(text)
@@ -127,7 +127,7 @@ def unwrapped(text: str, runs: List[Tuple[int, str]]) -> Optional[View]:
     return made.view()
 
 
-def _rare(text: str) -> List[int]:
+def _rare_disguises(text: str) -> List[int]:
     """Return the places of disguises rare in ordinary text."""
     places = [
         match.start() for sign, kind in _GATES if sign in text for match in rx(kind).finditer(text)
@@ -197,7 +197,7 @@ def _decode(text: str, start: int, end: int, wraps: Dict[int, int], made: Writer
         [(at, goes_on, "") for at, goes_on in wraps.items() if start <= at < end] if wraps else []
     )
     for match in rx(_RARE + "|" + _USUAL).finditer(text, start, end):
-        edits.append((match.start(), match.end(), _meant(match.groupdict())))
+        edits.append((match.start(), match.end(), _unescape(match.groupdict())))
     for at, after, char in sorted(edits):
         if at < start:
             continue
@@ -208,7 +208,7 @@ def _decode(text: str, start: int, end: int, wraps: Dict[int, int], made: Writer
     made.copy(start, end)
 
 
-def _meant(groups: Dict[str, Optional[str]]) -> str:
+def _unescape(groups: Dict[str, Optional[str]]) -> str:
     """Return the character of an escape.
 
     "" where the escape only joins two parts.

@@ -158,19 +158,19 @@ def _append(place: Place, row: Dict[str, object]) -> None:
     files.append_line(path(place), fastjson.dump(row))
 
 
-def keep(place: Place, data: bytes) -> str:
+def save_bytes(place: Place, data: bytes) -> str:
     """Keep a copy of a file's bytes and return their SHA-256.
 
     Raises OSError.
     """
     sha256 = files.sha256(data)
     target = _before(place, sha256)
-    if kept(place, sha256) is None:
+    if saved_bytes(place, sha256) is None:
         files.replace(target, data)
     return sha256
 
 
-def kept(place: Place, sha256: str) -> Optional[bytes]:
+def saved_bytes(place: Place, sha256: str) -> Optional[bytes]:
     """Return the kept bytes with a SHA-256, or None.
 
     None where they are gone or altered.

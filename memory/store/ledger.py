@@ -243,7 +243,7 @@ def settle(ledger: Ledger, moved: bool = False) -> Fold:
         return _fold(ledger, True, moved)
 
 
-def moved(place: Place) -> None:
+def recount_after_moves(place: Place) -> None:
     """Renew the list of misleading records after moves to the archive.
 
     Or back.  Where that fails, the next reading does it.
@@ -254,7 +254,7 @@ def moved(place: Place) -> None:
                 settle(ledger, True)
 
 
-def whole(ledger: Ledger) -> Fold:
+def count_all(ledger: Ledger) -> Fold:
     """Count all lines of a ledger, ignoring its snapshot.
 
     Never raises.
@@ -262,7 +262,7 @@ def whole(ledger: Ledger) -> Fold:
     return _added(ledger.path, Fold({}))
 
 
-def followed(
+def follow_successors(
     found: Fold, successors: Mapping[str, str], stands: Callable[[str], bool] = lambda id: False
 ) -> Fold:
     """Return a fold with merged records' counts added to their successors.
@@ -285,7 +285,7 @@ def followed(
     return found._replace(rows=rows)
 
 
-def joined(
+def sum_tallies(
     tallies: Iterable[Mapping[str, Fold]], ids: Iterable[str]
 ) -> Tuple[Dict[str, int], Dict[str, Tuple[int, int]]]:
     """Return (uses, (successes, failures)) of records, by id.
@@ -332,7 +332,7 @@ def _list_misled(ledger: Ledger, found: Fold) -> None:
     ids = _misled(found)
     if ids:
         successors = archive.successors(ledger.tiers)
-        ids = ids.intersection(successors) | _misled(followed(found, successors))
+        ids = ids.intersection(successors) | _misled(follow_successors(found, successors))
     said = "".join(id + "\n" for id in sorted(ids)).encode("ascii", "replace")
     files.update(ledger.cache + "/misled", said)
 

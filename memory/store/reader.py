@@ -92,7 +92,7 @@ class Reader:
         self.place = place
         self.skipped: List[Skipped] = []
         self.duplicates: Dict[str, List[str]] = {}
-        self.roots = {letter: files.real(root) for letter, root in place.tiers()}
+        self.roots = {letter: files.real_path(root) for letter, root in place.tiers()}
         # A cloned repository whose .dayleaf points elsewhere would pass off other files as shared.
         if SHARED in self.roots and not files.inside(place.shared, place.root):
             del self.roots[SHARED]
@@ -297,7 +297,7 @@ class Reader:
         return {
             id: (letter, move)
             for letter, root in reversed(list(self.roots.items()))
-            for id, move in archive.standing(root).items()
+            for id, move in archive.archived_moves(root).items()
         }
 
     def left(self) -> Dict[str, str]:
@@ -405,7 +405,7 @@ def open_beneath(root: str, parts: List[str]) -> int:
         return files.open_read(path)
     path = root + "/" + "/".join(parts)
     if os.path.islink(path):
-        target = files.real(path)
+        target = files.real_path(path)
         if not files.inside(target, root):
             raise OSError(1, "a link out of the store")
         parts = target[len(root) + 1 :].split("/")

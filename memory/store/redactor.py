@@ -184,7 +184,7 @@ def _passes(
         plain, cuts = _plain(text)
         near = _places_in_plain(cuts, changed)
         found = _find_near(plain, near, tick) if near else _find(plain, tick)
-        spans = _clip(_spread(plain, _settle(plain, found, allow), allow), plain)
+        spans = _clip(_add_occurrences(plain, _merge_spans(plain, found, allow), allow), plain)
         if not spans:
             return Redacted(text, tuple(Found(kind, tag, n) for (kind, tag), n in counts.items()))
         parts: List[str] = []
@@ -292,7 +292,7 @@ def _find(text: str, tick: Callable[[], None], deep: int = 0) -> List[Span]:
     runs = _runs(text)
     spans = _look(text, runs, tick)
     if deep < 1:
-        view = disguise.unwrapped(text, runs)
+        view = disguise.decode_disguises(text, runs)
         if view:
             spans += [
                 (*view.origin(start, end), kind) for start, end, kind in _find(view.text, tick, 1)
@@ -388,7 +388,7 @@ def _lower(text: str) -> str:
     return text.replace("\u0130", "i").lower()
 
 
-def _settle(text: str, spans: List[Span], allow: Sequence[str]) -> List[Span]:
+def _merge_spans(text: str, spans: List[Span], allow: Sequence[str]) -> List[Span]:
     """Join overlapping spans and drop the allowed ones.
 
     The earlier finder names the kind.
@@ -411,7 +411,7 @@ def _settle(text: str, spans: List[Span], allow: Sequence[str]) -> List[Span]:
     return [(a, b, kind) for a, b, kind, _ in joined]
 
 
-def _spread(text: str, spans: List[Span], allow: Sequence[str]) -> List[Span]:
+def _add_occurrences(text: str, spans: List[Span], allow: Sequence[str]) -> List[Span]:
     """Add every other occurrence of the found secrets.
 
     As they are, percent-encoded or JSON-escaped.
@@ -435,7 +435,7 @@ def _spread(text: str, spans: List[Span], allow: Sequence[str]) -> List[Span]:
                 taken = at + length
                 extra.append((at, taken, kinds[value]))
                 break
-    return _settle(text, spans + extra, allow) if extra else spans
+    return _merge_spans(text, spans + extra, allow) if extra else spans
 
 
 def _forms(value: str, kind: str) -> Iterator[str]:
@@ -535,7 +535,9 @@ def clean_change(before: bytes, after: bytes, config: Any, salt: str) -> bytes:
     if not config["redact.enabled"]:
         return after
     allow = config["redact.allow"]
-    if not redact(_fresh(before, after).decode("utf-8", "surrogateescape"), allow, salt).found:
+    if not redact(
+        _added_lines(before, after).decode("utf-8", "surrogateescape"), allow, salt
+    ).found:
         return after  # a page that grows is not read whole for each line that it gains
     new = redact(after.decode("utf-8", "surrogateescape"), allow, salt)
     if new.found:
@@ -546,7 +548,7 @@ def clean_change(before: bytes, after: bytes, config: Any, salt: str) -> bytes:
     return after
 
 
-def _fresh(before: bytes, after: bytes) -> bytes:
+def _added_lines(before: bytes, after: bytes) -> bytes:
     """Return the lines added to a text, with AROUND lines beside.
 
     The whole text where most lines are new.

@@ -100,7 +100,7 @@ def read(
     limit: bytes of output, beyond which the status is not 0.  A git that does not start, or a
     folder outside any repository, gives status 127 with the reason.
     """
-    root, git = layout.find_git(files.real(folder))
+    root, git = layout.find_git(files.real_path(folder))
     if not git:
         return _not_run("this is not a git repository")
     try:
@@ -140,7 +140,7 @@ def identity(folder: str, env: Mapping[str, str]) -> str:
     The repository's own `user.email` comes first, as git has it: so this says whose a commit
     looks, and proves nothing.
     """
-    _, git = layout.find_git(files.real(folder))
+    _, git = layout.find_git(files.real_path(folder))
     common = layout.common_git(git) + "/config" if git else ""
     for section, name, key, value in _settings(common):
         if (section, name, key) == ("user", "", "email"):

@@ -589,7 +589,7 @@ class Places:
         self.text = text
         self._known: Dict[str, List[int]] = {}
 
-    def of(self, needle: str) -> List[int]:
+    def offsets(self, needle: str) -> List[int]:
         """Return every offset of a needle."""
         known = self._known.get(needle)
         if known is None:
@@ -601,11 +601,11 @@ class Places:
 
         The offsets of the part are looked at each time.
         """
-        seen = self.of(part)
+        seen = self.offsets(part)
         if not seen or needle == part:
             return seen
         if len(seen) > MANY:
-            return self.of(needle)
+            return self.offsets(needle)
         before = needle.index(part)
         begins = self.text.startswith
         late = seen[bisect_left(seen, before) :]

@@ -85,7 +85,7 @@ def text(body: str, one: Section) -> str:
     return "\n".join(body.split("\n")[one.start : one.end]).strip("\n") + "\n"
 
 
-def beside(found: List[Section], one: Section) -> tuple[Optional[Section], Optional[Section]]:
+def neighbours(found: List[Section], one: Section) -> tuple[Optional[Section], Optional[Section]]:
     """Return (previous section, next section outside this one)."""
     at = found.index(one)
     return found[at - 1] if at else None, next(

@@ -204,7 +204,7 @@ class Store(Reader):
             with self._writing(name):
                 try:
                     if staged:
-                        files.land(staged, path)
+                        files.move_without_replacing(staged, path)
                     else:
                         self._clear(tier, root, path.rpartition("/")[0], made)
                         files.create(path, made.data, mode(tier))
@@ -377,7 +377,7 @@ class Store(Reader):
             )
         if absent and os.path.lexists(path):
             raise StoreError("%s: another file is there; rename one of the two" % name)
-        return files.real(path)
+        return files.real_path(path)
 
     # ---- the steps of a write
 

@@ -242,7 +242,7 @@ class Tiers:
         access: the permissions.  Raises FileExistsError as well.
         """
         self._beneath(path)
-        self._put(path, data, access, mtime_ns, files.land)
+        self._put(path, data, access, mtime_ns, files.move_without_replacing)
 
     def replace(self, path: str, data: bytes, mtime_ns: int) -> None:
         """Replace a file's bytes and time in one step.

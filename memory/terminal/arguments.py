@@ -55,7 +55,7 @@ class _Parser(argparse.ArgumentParser):
         from shutil import get_terminal_size
 
         usage, columns = self.usage or "", max(40, get_terminal_size().columns)
-        self.usage = "\n".join(screen.folded("usage: " + usage, columns, len("usage: ")))[
+        self.usage = "\n".join(screen.fold_line("usage: " + usage, columns, len("usage: ")))[
             len("usage: ") :
         ]
         try:
@@ -119,7 +119,7 @@ def read_call(name: str, verb: Verb, argv: list[str], env: dict[str, str], now: 
     words += argv[at + 1 :]
     _check_repeated(verb, argv[:at])
     if options.args_from_stdin:
-        said, rest = lenient(read_stdin(), verb)
+        said, rest = split_options(read_stdin(), verb)
         rest = spellings.OPTIONS.get(name, {}).get(rest, rest)
         _check_repeated(verb, [*argv[:at], *said])
         reader.parse_known_args(said, options)
@@ -185,7 +185,7 @@ def _nearest_flag(word: str, name: str, verb: Verb) -> str:
     )
 
 
-def lenient(raw: str, verb: Verb) -> tuple[list[str], str]:
+def split_options(raw: str, verb: Verb) -> tuple[list[str], str]:
     """Separate a verb's options from text.
 
     Returns (options as an argv, the rest unchanged). Only known `--options` with a fitting value
@@ -276,14 +276,14 @@ def versions(words: str) -> str:
     return words
 
 
-def whole(word: str) -> int:
+def positive_integer(word: str) -> int:
     """Read a whole number above 0."""
     if not word.isdigit() or not 0 < int(word) < 1 << 31:
         raise argparse.ArgumentTypeError("'%s' is not a whole number above 0" % shown(word))
     return int(word)
 
 
-def real(word: str) -> float:
+def decimal_number(word: str) -> float:
     """Read a number."""
     try:
         number = float(word)
@@ -379,7 +379,7 @@ _SAID_FOR = {
 SAID_FOR = {word: verb for verb, words in _SAID_FOR.items() for word in words.split()}
 
 
-def meant(name: str, verbs: Mapping[str, Verb]) -> str:
+def suggest_verb(name: str, verbs: Mapping[str, Verb]) -> str:
     """Suggest a verb for an unknown word, by meaning or spelling.
 
     By spelling alone never `forget`.
@@ -408,7 +408,7 @@ def unknown_family_word(family: str, given: Sequence[str]) -> UsageError:
     return UsageError("%s takes one of %s" % (family, ", ".join(known)))
 
 
-def asked(verbs: Mapping[str, Verb], words: Sequence[str]) -> str:
+def help_text(verbs: Mapping[str, Verb], words: Sequence[str]) -> str:
     """Return the help for a verb, its part, or a task.
 
     The overview for none. Raises UsageError.
@@ -426,7 +426,7 @@ def asked(verbs: Mapping[str, Verb], words: Sequence[str]) -> str:
         if name.lower() in re.findall(r"\w+", task[0].lower()) and len(name) > 2
     ]
     if name and not tasks and name not in ("help", "all"):
-        raise UsageError("no help on '%s'; %s" % (shown(name), meant(name, verbs)))
+        raise UsageError("no help on '%s'; %s" % (shown(name), suggest_verb(name, verbs)))
     return "\n".join(_overview(verbs, tasks))
 
 
@@ -467,10 +467,10 @@ def _overview(verbs: Mapping[str, Verb], tasks: Sequence[tuple[str, str, str]]) 
     tasks: those asked for, each with an example; none for all.
     """
     usage = "usage: dayleaf [VERB] …; more: `dayleaf help VERB` or `dayleaf help programs`"
-    lines = [] if tasks else screen.folded(usage, _columns(), 7)
+    lines = [] if tasks else screen.fold_line(usage, _columns(), 7)
     for heading, names, example in tasks or TASKS:
         known = [name for name in names.split() if name in verbs or name in FAMILIES]
-        rows = [(_form(name, verbs), purpose(name, verbs)) for name in known]
+        rows = [(_verb_form(name, verbs), purpose(name, verbs)) for name in known]
         lines += [heading + ":", *_rows(rows)]
         lines += ["", "  $ " + example, ""] if tasks else []
     return lines[:-1] if tasks else lines
@@ -486,7 +486,9 @@ def _rows(rows: Sequence[tuple[str, str]]) -> list[str]:
     return [
         line
         for form, said in rows
-        for line in screen.folded("  " + screen.pad(form, wide) + "  " + said, _columns(), wide + 4)
+        for line in screen.fold_line(
+            "  " + screen.pad(form, wide) + "  " + said, _columns(), wide + 4
+        )
     ]
 
 
@@ -496,7 +498,7 @@ def _columns() -> int:
     return max(40, get_terminal_size().columns)
 
 
-def _form(name: str, verbs: Mapping[str, Verb]) -> str:
+def _verb_form(name: str, verbs: Mapping[str, Verb]) -> str:
     """Return a verb with its words, shortened where these are many."""
     words = verbs[name].words if name in verbs and name not in FAMILIES else ""
     return (name + " " + words if len(name + words) < FORM else name + " …").strip()
@@ -509,7 +511,7 @@ Known = Callable[[str, str], Sequence[tuple[str, str]]]
 IDS = ("ID", "FROM", "TO")
 
 
-def completed(
+def completions(
     verbs: Mapping[str, Verb], words: Sequence[str], known: Known
 ) -> list[tuple[str, str]]:
     """Return the completions of the last word, each with its description.

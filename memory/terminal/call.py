@@ -178,7 +178,7 @@ class Call:
     def settings(self) -> config.Config:
         """The settings in force."""
         if self._settings is None:
-            self._settings = config.of(self.place, self.env)
+            self._settings = config.for_place(self.place, self.env)
         return self._settings
 
     def store(self) -> Store:
@@ -375,7 +375,7 @@ def first_clause(said: str) -> str:
     return plaintext.at_word(line, TITLE)
 
 
-def written(call: Call, kept: Record, done: str) -> int:
+def report_written(call: Call, kept: Record, done: str) -> int:
     """Report a written record and its path."""
     if call.options.hook:
         from memory.hook import fence
@@ -445,7 +445,7 @@ def need_person(call: Call, of: str, typed: str) -> None:
         )
 
 
-def answered(ways: Sequence[str]) -> str:
+def ask_choice(ways: Sequence[str]) -> str:
     """Ask on the terminal until a person types a valid answer.
 
     ways: words with first letters of their own, which may be typed instead; the last one leaves, as
@@ -466,7 +466,7 @@ def answered(ways: Sequence[str]) -> str:
         )
 
 
-def at_once(call: Call, done: str, id: str, title: str) -> None:
+def print_decision(call: Call, done: str, id: str, title: str) -> None:
     """Print a decision as soon as it holds.
 
     An interrupt then leaves no doubt. With --json it goes to stderr.
@@ -478,15 +478,15 @@ def at_once(call: Call, done: str, id: str, title: str) -> None:
     )
 
 
-def told(call: Call, done: Sequence[Any], nothing: str) -> int:
-    """Finish a command whose decisions `at_once` has printed.
+def finish_decisions(call: Call, done: Sequence[Any], nothing: str) -> int:
+    """Finish a command whose decisions `print_decision` has printed.
 
     With --json prints all of them; nothing: the text where there are none.
     """
     return 0 if done and not call.options.json else call.answer(done, [nothing + " was decided on"])
 
 
-def confirmed(question: str, short: bool = False, otherwise: bool = False) -> bool:
+def ask_confirmation(question: str, short: bool = False, otherwise: bool = False) -> bool:
     """Ask on the terminal; without one the answer is no.
 
     short: accept `y` for `yes`.  otherwise: the answer that an empty line gives.

@@ -114,7 +114,7 @@ def _cell(eighths: float, some: bool, plain: bool) -> str:
     return RISING[full - 1]
 
 
-def wrapped(name: str, said: str, margin: int, columns: int) -> list[str]:
+def wrap_value(name: str, said: str, margin: int, columns: int) -> list[str]:
     """Wrap a name and its value at commas, else at blanks.
 
     columns: of a line at most. margin: column at which the value begins.
@@ -158,7 +158,7 @@ def _pairs(rows: list[list[str]], style: screen.Style) -> list[str]:
     """Write names and values, wrapped at commas."""
     margin = max(plaintext.width(row[0]) for row in rows) + 4
     return [
-        line for name, said in rows for line in wrapped("  " + name, said, margin, style.columns)
+        line for name, said in rows for line in wrap_value("  " + name, said, margin, style.columns)
     ]
 
 
@@ -231,7 +231,7 @@ def _pushed(value: dict[str, Any], style: screen.Style, plain: bool) -> list[str
     moments = [
         line
         for one in pastlines.moments(value["moments"])
-        for line in wrapped("", one, 2, style.columns)
+        for line in wrap_value("", one, 2, style.columns)
     ]
     out += ["", style.bold("Records pushed, by moment"), *moments] if moments else []
     held = [session["tokens"] for session in value["perSession"]]

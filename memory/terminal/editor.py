@@ -54,7 +54,7 @@ done.
 KINDS = tuple(_TEXTS)
 
 
-def edited(call: Call, found: Record) -> Record | None:
+def edit_record(call: Call, found: Record) -> Record | None:
     """Let the person edit a record; return it, or None if unchanged.
 
     In $VISUAL or $EDITOR. Raises UsageError where the editor does not start, StoreError where the

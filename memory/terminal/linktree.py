@@ -296,7 +296,11 @@ def overview(web: Web) -> list[str]:
         lines += ["", "Most linked", *table(rows, "  ", (0,))]
     lost = [edge for edge in web.edges if edge.dangling]
     if lost:
-        lines += ["", "Dangling", *("  " + line for line in dangling(web, lost[:MOST_LISTED]))]
+        lines += [
+            "",
+            "Dangling",
+            *("  " + line for line in dangling_lines(web, lost[:MOST_LISTED])),
+        ]
         lines += ["  … %s more; `--dangling` lists them" % format(len(lost) - MOST_LISTED, ",")] * (
             len(lost) > MOST_LISTED
         )
@@ -319,7 +323,7 @@ def _rows(rows: Sequence[Sequence[str]], noun: str) -> list[str]:
     )
 
 
-def dangling(web: Web, edges: Iterable[Edge]) -> list[str]:
+def dangling_lines(web: Web, edges: Iterable[Edge]) -> list[str]:
     """Return a line for each dangling link, with a suggestion."""
     return [
         "%s %s → %s" % (one_line(edge.source.id), one_line(edge.relation), _nowhere(edge, web))

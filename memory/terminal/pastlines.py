@@ -10,7 +10,7 @@ from typing import Any
 
 from memory.core import clock
 from memory.core.plaintext import age, clip, count, one_line, plain
-from memory.hook import named
+from memory.hook import strategy_by_name
 from memory.terminal import screen
 from memory.terminal.screen import Style
 
@@ -43,12 +43,12 @@ _QUOTED = re.compile(r"""(["'])((?:\\.|(?!\1)[^\\\n]){60})(?:\\.|(?!\1)[^\\\n]){
 # --- what reached the model
 
 
-def off(found: list[dict[str, str]], what: str = "pushes") -> list[str]:
+def switched_off_lines(found: list[dict[str, str]], what: str = "pushes") -> list[str]:
     """Write where pushes, or another feature, are off."""
     return [one_line("%s: off %s; %s" % (what, one["where"], one["remedy"])) for one in found]
 
 
-def pushed(value: dict[str, Any], now: float) -> list[str]:
+def push_lines(value: dict[str, Any], now: float) -> list[str]:
     """Write `accounts.report`: each start and prompt with its records."""
     if not value["session"]:
         return ["the model has been given nothing here yet"]
@@ -93,7 +93,7 @@ def _below(event: dict[str, Any]) -> list[str]:
     found = event.get("below")
     return (
         [
-            "%.2f %s" % (_real(item[1]), one_line(str(item[0])))
+            "%.2f %s" % (_as_float(item[1]), one_line(str(item[0])))
             for item in found
             if isinstance(item, list) and len(item) == 2
         ]
@@ -132,7 +132,7 @@ def _event(event: dict[str, Any], now: float) -> list[str]:
     head += "  LOST: it did not reach the model" if event.get("lost") else ""
     rows = [
         [
-            "%.2f" % _real(item["score"]),
+            "%.2f" % _as_float(item["score"]),
             one_line(item["id"]),
             one_line(item["title"]) or "(no longer there)",
             one_line(item["reason"]) + (", then used" if item["used"] else ""),
@@ -164,10 +164,10 @@ def _event(event: dict[str, Any], now: float) -> list[str]:
 
 
 def _int(event: dict[str, Any], key: str) -> int:
-    return int(_real(event.get(key)))
+    return int(_as_float(event.get(key)))
 
 
-def _real(value: Any) -> float:
+def _as_float(value: Any) -> float:
     return float(value) if isinstance(value, (int, float)) else 0.0
 
 
@@ -185,11 +185,11 @@ def loaded(value: dict[str, Any], explain: bool) -> list[str]:
             ", category " + value["category"] if value["category"] else "",
         )
     ]
-    out += off(value["off"])
+    out += switched_off_lines(value["off"])
     if not value["enabled"] and not value["off"]:
         out.append("pushes with a prompt are off: load.prompt is false (`dayleaf config list`)")
     given = sum(pick["reason"] == value["strategy"] for pick in value["picks"])
-    said = named(value["strategy"]).said(given, value["learnings"])
+    said = strategy_by_name(value["strategy"]).describe(given, value["learnings"])
     out += [said] if said and not value["off"] else []
     rows = [
         ["%.2f" % pick["relevance"], pick["id"], one_line(pick["title"]), pick["reason"]]
@@ -249,7 +249,7 @@ def loaded(value: dict[str, Any], explain: bool) -> list[str]:
 # --- what sessions did
 
 
-def fixed(answer: Answer, limit: int, style: Style, offset: float) -> list[str]:
+def remedy_lines(answer: Answer, limit: int, style: Style, offset: float) -> list[str]:
     """Write the earlier remedies of an error, newest first.
 
     Under the error's lines, at most `limit` occurrences.
@@ -435,7 +435,7 @@ def touched(
     out = []
     for touch in found[:limit]:
         out.append(_head(touch.at, touch.past.id, touch.past, style, offset))
-        out += _under(touch.how, [_asked(*row) for row in touch.requests[:2]])
+        out += _under(touch.how, [_turn_request(*row) for row in touch.requests[:2]])
         out += _under("decided", ["“%s”" % quote for _, quote in touch.decisions[:3]])
         out += _under("said", [touch.said])
         out += _under("commit", touch.commits[:3])
@@ -451,7 +451,7 @@ def _under(label: str, lines: Sequence[str]) -> list[str]:
     return _rows([("" if i else label, line) for i, line in enumerate(lines)])
 
 
-def _asked(ref: str, request: str) -> str:
+def _turn_request(ref: str, request: str) -> str:
     """Return the request of a turn with its number.
 
     A checkpoint does not name its turn.

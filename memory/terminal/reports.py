@@ -67,8 +67,8 @@ def state(value: dict[str, Any], style: screen.Style) -> list[str]:
     ]
     out = [
         *screen.table(rows),
-        *pastlines.off(value["off"]),
-        *pastlines.off(value["unkept"], "capture"),
+        *pastlines.switched_off_lines(value["off"]),
+        *pastlines.switched_off_lines(value["unkept"], "capture"),
         "",
         style.bold("Records"),
         *_records(value),
@@ -170,7 +170,7 @@ def verdicts(found: Sequence[Finding], style: screen.Style) -> list[str]:
     out = []
     wide = max([8, *(len(check.about) for check in found)])
     for check in found:
-        said = one_line(check.said + ("; " + check.remedy if check.remedy else ""))
+        said = one_line(check.summary + ("; " + check.remedy if check.remedy else ""))
         out.append(
             "%s  %s  %s"
             % (style.verdict(screen.pad(check.severity, 4)), screen.pad(check.about, wide), said)
@@ -230,7 +230,7 @@ def audited(found: Audited, sections: Sequence[str], here: str, style: screen.St
         if mine:
             out += [
                 "%s (%d)" % (style.bold(heading), len(mine)),
-                *(_told(one, here, style) for one in mine[:most]),
+                *(_finding_line(one, here, style) for one in mine[:most]),
                 *rest,
                 "",
             ]
@@ -241,7 +241,7 @@ def audited(found: Audited, sections: Sequence[str], here: str, style: screen.St
     ]
 
 
-def _told(one: Finding, here: str, style: screen.Style) -> str:
+def _finding_line(one: Finding, here: str, style: screen.Style) -> str:
     title = style.fit(one_line(one.title), 50)
     parts = [
         part

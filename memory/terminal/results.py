@@ -136,7 +136,7 @@ def _beneath(hit: Hit, words: str, columns: int, context: Sequence[Tag] | None) 
     """
     lines = [one_line(hit.why)] if hit.linked_from else []
     lines += [one_line(hit.origin)] if hit.origin else []
-    lines += about(hit)
+    lines += extra_facts(hit)
     why = [one_line(hit.why)] if words and not hit.linked_from else []
     told = [] if context is None or hit.linked_from else _explained(hit, context)
     news = [quote for quote in hit.quotes if one_line(quote.text) != one_line(hit.title)]
@@ -144,7 +144,7 @@ def _beneath(hit: Hit, words: str, columns: int, context: Sequence[Tag] | None) 
     return [*lines, *(line for line in said if line), *why, *told]
 
 
-def about(hit: Hit) -> list[str]:
+def extra_facts(hit: Hit) -> list[str]:
     """Return the extra facts of a rule, a learning or a resource."""
     if hit.kind == "rule":
         scope = ["in: " + one_line(", ".join(hit.scope))] if hit.scope else []
@@ -172,7 +172,7 @@ def quoted(quote: Quote, columns: int, hit: Hit) -> list[str]:
     for row in quote.text.split("\n"):
         indent = row[: len(row) - len(row.lstrip(" "))][: columns // 2]
         row = localtimes.line(hit.kind, one_line(row), hit.created)
-        out += [indent + part for part in screen.broken(row, columns - len(indent) - 2, LINES)]
+        out += [indent + part for part in screen.wrap(row, columns - len(indent) - 2, LINES)]
     return head + ["  " * bool(head) + row for row in out]
 
 
@@ -228,7 +228,7 @@ def _footer(found: Found, words: str, style: Style, some: bool) -> list[str]:
         if some
         else ["Nothing found" + (" for `%s`." % clip(one_line(words), ECHOED) if words else ".")]
     )
-    tail = left_out(found)
+    tail = left_out_line(found)
     tail += ["ranked by " + one_line(str(found.backend))] if found.backend and some else []
     notes = [one_line(note) for note in found.notes if note != NOTHING]
     # no index at all says more
@@ -249,7 +249,7 @@ def plan_line(found: Found) -> list[str]:
     return ["the active plan: %s (%s)" % (one_line(plan.title), one_line(plan.id))] if plan else []
 
 
-def left_out(found: Found) -> list[str]:
+def left_out_line(found: Found) -> list[str]:
     """Return a line with the number of hits left out, if any."""
     rest = found.left_out
     return (
@@ -281,7 +281,7 @@ def for_model(found: Found, words: str, units: int = MODEL_UNITS) -> str:
         fence.clean(line)
         for line in [
             *(str(n) for n in found.notes),
-            *left_out(found),
+            *left_out_line(found),
             *plan_line(found),
             *contributions(found),
         ]

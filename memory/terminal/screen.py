@@ -48,7 +48,7 @@ def pad(value: str, columns: int, right: bool = False) -> str:
     return space + value if right else value + space
 
 
-def folded(line: str, columns: int, indent: int) -> list[str]:
+def fold_line(line: str, columns: int, indent: int) -> list[str]:
     """Fold a line at blanks and `|` to some columns.
 
     Later lines are indented.
@@ -254,7 +254,7 @@ def difference(before: bytes, after: bytes) -> list[str]:
     return list(difflib.unified_diff(old, new, "approved", "now", lineterm=""))
 
 
-def broken(value: str, columns: int, most: int) -> list[str]:
+def wrap(value: str, columns: int, most: int) -> list[str]:
     """Wrap a text at blanks into at most `most` lines.
 
     The last one is cut where it is too long.

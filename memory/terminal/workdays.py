@@ -18,7 +18,7 @@ from memory.core.layout import Place, branch_of
 from memory.core.plaintext import age, at_word, clip, count, one_line
 from memory.core.records import Record
 from memory.hook import handoffs, indexview, signs
-from memory.hook.handoffs import repeats
+from memory.hook.handoffs import is_repetition
 from memory.knowledge import history, practice, worklog
 from memory.knowledge.worklog import Space, Strand, Told, Work
 from memory.recall import search
@@ -189,7 +189,7 @@ def _item(text: str, rows: int, style: screen.Style, markdown: bool, indent: int
     mark = " " * indent + "- "
     if markdown:
         return [mark + text]
-    wrapped = screen.broken(text, style.columns - len(mark) - 2, rows)
+    wrapped = screen.wrap(text, style.columns - len(mark) - 2, rows)
     return ["  " + (" " * len(mark) if at else mark) + row for at, row in enumerate(wrapped)]
 
 
@@ -270,10 +270,10 @@ def glance(place: Place, settings: Config, now: float, offset: float) -> Glance:
             for kind, most in wanted
         )
     sessions: dict[str, tuple[Record, str]] = {}
-    for record in (without_private(hit.record) for hit in newest if not repeats(hit.record)):
+    for record in (without_private(hit.record) for hit in newest if not is_repetition(hit.record)):
         said = checkpointoutline.sections(record.body).get("outcome")
         sessions.setdefault(
-            _said(record, "session") or record.id, (record, one_line(said[0]) if said else "")
+            _meta_text(record, "session") or record.id, (record, one_line(said[0]) if said else "")
         )
     # of short answers, which leave no checkpoint
     for record in (without_private(found.record) for found in talks):
@@ -281,7 +281,9 @@ def glance(place: Place, settings: Config, now: float, offset: float) -> Glance:
             "",
             *filter(None, (openings.plain(turn.answer, OUTCOME) for turn in turns(record))),
         ]
-        sessions.setdefault(_said(record, "session") or record.id, (record, one_line(answers[-1])))
+        sessions.setdefault(
+            _meta_text(record, "session") or record.id, (record, one_line(answers[-1]))
+        )
     latest = sorted(sessions.values(), key=lambda each: (-each[0].created, each[0].id))[:LATEST]
     return Glance(
         place.key,
@@ -305,11 +307,11 @@ def _waiting(place: Place) -> int:
 def _walls(place: Place, settings: Config, now: float) -> tuple[tuple[str, int], ...]:
     wanted = history.Wanted(lambda body: "✗" in body, since=now - WALL_DAYS * clock.DAY)
     known = practice.project_files(place)
-    found = practice.gather(history.read(place, settings, wanted, now).sessions, known)
+    found = practice.gather_walls(history.read(place, settings, wanted, now).sessions, known)
     return tuple((one_line(wall.telling), wall.sessions) for wall in found[:MOST_WALLS])
 
 
-def _said(record: Record, key: str) -> str:
+def _meta_text(record: Record, key: str) -> str:
     value = record.meta.get(key)
     return value.strip() if isinstance(value, str) else ""
 
@@ -322,8 +324,8 @@ def glance_json(seen: Glance) -> dict[str, Any]:
         "sessions": [
             {
                 **record_json(record),
-                "session": _said(record, "session") or None,
-                "branch": _said(record, "branch") or None,
+                "session": _meta_text(record, "session") or None,
+                "branch": _meta_text(record, "branch") or None,
                 "outcome": said,
             }
             for record, said in seen.sessions

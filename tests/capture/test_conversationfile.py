@@ -232,7 +232,7 @@ def test_a_session_that_was_forgotten_is_not_written_again(session, now):
     keeper = store.Store(
         session.place, config.load(session.place.home, session.project, session.env), now
     )
-    told = conversations.told(keeper, session.name)
+    told = conversations.session_records(keeper, session.name)
     for record in told.records:
         keeper.archive(record.name, "forgotten")
     conversations.forget(session.place, session.name, told.records[0].id, now)
@@ -251,7 +251,7 @@ def test_what_was_redacted_meanwhile_moves_no_seam(session):
     (path,) = session.talks()
     whole = path.read_bytes()
     path.write_bytes(
-        conversations.marked(whole, whole.replace(b"ALPHA", b"[redacted:by-hand#0123456789]"))
+        conversations.renew_mark(whole, whole.replace(b"ALPHA", b"[redacted:by-hand#0123456789]"))
     )
     work(session.ask("second")).say("The second is done as well, with its test.").fire("Stop")
     work(session.ask("third")).say("The third is done as well, with its test.").fire("SessionEnd")
@@ -281,7 +281,7 @@ def test_where_the_conversation_alone_is_forgotten_checkpoints_go_on(session, no
     )
     (talk,) = [
         record
-        for record in conversations.told(keeper, session.name).records
+        for record in conversations.session_records(keeper, session.name).records
         if record.kind == "conversation"
     ]
     keeper.archive(talk.name, "forgotten")

@@ -145,7 +145,7 @@ def test_a_page_edited_by_hand_is_read_as_far_as_it_goes():
     read = conversationpage.parse(
         "my notes\n\n## 14:03 hi\n\n- ✓ no code\n- done\n\n### deeper\n\n## not a turn\n"
     )
-    assert [(one.request, one.said()) for one in read] == [
+    assert [(one.request, one.statements()) for one in read] == [
         ("hi", ["- ✓ no code\n- done\n\n### deeper\n\n## not a turn"])
     ]
     assert conversationpage.parse("") == () == conversationpage.parse("no turn\n")

@@ -89,7 +89,7 @@ def test_a_dead_sessions_last_line_counts_without_its_end(session):
         str(session.path),
         "recovery",
     )
-    assert progress.told(session.place, session.name, session.path.stat().st_size)
+    assert progress.is_fully_captured(session.place, session.name, session.path.stat().st_size)
 
 
 # ---- wherever the transcript stands

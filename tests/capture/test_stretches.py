@@ -227,7 +227,7 @@ def test_pre_compact_and_session_end_close(session):
     (first,) = session.ask("one").edit("a.py").fire("PreCompact")
     assert "trigger: pre_compact" in first
     second = session.ask("two").edit("b.py").fire("SessionEnd")
-    assert second[0] == checkpointpage.gone_on(first) and len(second) == 2
+    assert second[0] == checkpointpage.mark_continued(first) and len(second) == 2
     assert (
         "b.py" in second[1] and "a.py" not in second[1] and "one" not in section(second[1], "Turns")
     )

@@ -22,7 +22,9 @@ def test_a_run_tells_how_it_ended_and_why():
 
 def test_what_the_model_said_is_told_in_order():
     """Other pieces are left out."""
-    assert Turn("", "x", "", [Piece(SAID, "a"), Piece(RUN, "b"), Piece(SAID, "c")]).said() == [
+    assert Turn(
+        "", "x", "", [Piece(SAID, "a"), Piece(RUN, "b"), Piece(SAID, "c")]
+    ).statements() == [
         "a",
         "c",
     ]

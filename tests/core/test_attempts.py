@@ -22,7 +22,7 @@ def test_a_capture_that_is_still_running_is_not_lost(place, now):
         and len(attempts.unfinished(place, now + 7200)) == 1
     )
     event = {}
-    assert signs.unwritten(place, event, now + 60) == [] and event == {}
+    assert signs.interrupted_captures_notice(place, event, now + 60) == [] and event == {}
 
 
 def test_the_log_of_captures_stays_small(place, now, monkeypatch):
@@ -33,7 +33,7 @@ def test_the_log_of_captures_stays_small(place, now, monkeypatch):
     attempts.begin(place, "cut", "stop", now)
     for i in range(40):
         attempts.end(place, attempts.begin(place, "s", "stop", now + 1 + i), "stop", "", now, now)
-    attempts.say(place, [], now)
+    attempts.mark_reported(place, [], now)
     assert len(log(place)) == 11 and [
         row["session"] for row in attempts.unfinished(place, now)
     ] == ["cut"]
@@ -50,4 +50,6 @@ def test_what_is_no_line_of_the_log_harms_no_start(place, now):
         '{"v":1,"do":"asked","run":"x","t":[]}\n"do":"asked" torn'
     )
     event = {}
-    assert len(signs.unwritten(place, event, now)) == 1 and event == {signs.UNWRITTEN: ["x"]}
+    assert len(signs.interrupted_captures_notice(place, event, now)) == 1 and event == {
+        signs.UNWRITTEN: ["x"]
+    }

@@ -35,8 +35,15 @@ def test_what_the_projects_settings_set_does_not_count(env, project, name):
     )
     inner = project + "/a/b"
     os.makedirs(inner)
-    assert environment.believed(given, [inner]) == {**env, "DAYLEAF_LOAD_TOP": "9", "OTHER": "x"}
-    assert environment.claims(given, [inner])["DAYLEAF_HOME"] == project + "/.claude/" + name
+    assert environment.trusted_environment(given, [inner]) == {
+        **env,
+        "DAYLEAF_LOAD_TOP": "9",
+        "OTHER": "x",
+    }
+    assert (
+        environment.repository_variables(given, [inner])["DAYLEAF_HOME"]
+        == project + "/.claude/" + name
+    )
 
 
 def test_what_the_user_set_counts(env, home, project):
@@ -45,10 +52,14 @@ def test_what_the_user_set_counts(env, home, project):
     """
     given = {**env, "DAYLEAF_HOME": "/mine"}
     settings(project, {"DAYLEAF_HOME": "/evil"})
-    assert environment.believed(given, [project]) == given
+    assert environment.trusted_environment(given, [project]) == given
     settings(project, {"DAYLEAF_HOME": "/mine"})
     settings(home, {"DAYLEAF_HOME": "/mine"})
-    assert environment.believed(given, [project]) == given == environment.believed(given, [home])
+    assert (
+        environment.trusted_environment(given, [project])
+        == given
+        == environment.trusted_environment(given, [home])
+    )
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"env": 5}', '{"env": ["DAYLEAF_HOME"]}', "\x00"])
@@ -57,7 +68,7 @@ def test_settings_that_cannot_be_read_set_nothing(env, project, text):
     given = {**env, "DAYLEAF_HOME": "/mine"}
     settings(project, {})
     Path(project, ".claude", "settings.json").write_text(text)
-    assert environment.believed(given, [project]) == given
+    assert environment.trusted_environment(given, [project]) == given
 
 
 @pytest.mark.parametrize("key", ["DAYLEAF_HOME", "DAYLEAF_HO\\u004dE"])

@@ -35,7 +35,7 @@ def ids(place, now, text="", **options):
 def ask(place, now, text="", dsn="", **options):
     """The answer to a query.  dsn: of a database that is asked too."""
     given = {key.rstrip("_").replace("_", "-"): value for key, value in options.items()}
-    query = question.options({"query": text, **given}, now, 0.0)
+    query = question.query_from_options({"query": text, **given}, now, 0.0)
     return search.recall(place, settings(place), query, now, 0.0, dsn=dsn)
 
 

@@ -64,7 +64,7 @@ def scored(candidates, question=None, **signals):
     question = question or asked()
     found = look.looks(candidates, question, Expansion())
     parts = rank.relevances(candidates, found, question, rank.is_talk(candidates, found))
-    return rank.adjusted(candidates, parts, rank.Signals(**{"now": 0.0, **signals}))
+    return rank.adjust_scores(candidates, parts, rank.Signals(**{"now": 0.0, **signals}))
 
 
 def listed(said: str) -> list[str]:

@@ -103,7 +103,7 @@ def stranger(tmp_path):
 @pytest.fixture
 def loaded(place, dsn):
     """Load the shared tier of the project: loaded() -> what was done."""
-    return lambda tiers="s": rows.bring(dsn, place, tiers)
+    return lambda tiers="s": rows.set_up_and_load(dsn, place, tiers)
 
 
 def texts(count, seed=1):

@@ -183,7 +183,7 @@ class Work:
                 if line.startswith("line")
             )
             out += [line for line, count in lines.items() if count > 1]
-            up = sum(row[1] for row in ledger.whole(ledger.ledgers(one.place)[0]).rows.values())
+            up = sum(row[1] for row in ledger.count_all(ledger.ledgers(one.place)[0]).rows.values())
             out += ["uses %d of %d" % (up, self.uses)] * (up != self.uses)
         return out
 

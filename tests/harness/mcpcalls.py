@@ -25,7 +25,7 @@ class Desk:
         self.env, self.now, self.tools = {**env, mcpserver.MARK: "mcp"}, now, tools
 
     def text(self, tool: str, /, **given: Any) -> str:
-        return mcpserver.called(tool, given, self.tools, call_of(self.env, self.now)).text()
+        return mcpserver.run_tool(tool, given, self.tools, call_of(self.env, self.now)).text()
 
     def __call__(self, tool: str, /, **given: Any) -> dict[str, Any]:
         return json.loads(

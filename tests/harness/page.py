@@ -89,7 +89,7 @@ def stored(home: str, project: str, now: float) -> layout.Place:
     with open(rule, "rb") as file:
         before = file.read()
     approvals.decide(place.home, place.key, "r-check", files.sha256(before), "approve", "alex", now)
-    approvals.keep(place.home, before)
+    approvals.save_approved_bytes(place.home, before)
     with open(rule, "wb") as file:
         file.write(before.replace(b"By hand.", b"By a script."))
     pushes.push(place, "two", now, "l-cache")

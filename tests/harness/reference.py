@@ -71,7 +71,7 @@ def _command(name: str, verb: main.Verb) -> list[str]:
 
 def _who(name: str) -> str:
     """Return who may run a command, "" for anyone."""
-    least, decided = WHO[authority.least(name)], _decided(name)
+    least, decided = WHO[authority.least_caller(name)], _decided(name)
     return "" if least == "anyone" and not decided else "  Who: %s%s." % (least, decided)
 
 

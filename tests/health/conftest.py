@@ -33,7 +33,7 @@ def examine(place, env, now):
     def run(what, **more):
         settings = config.load(place.home, place.root, env)
         return [
-            (c.severity, c.said, c.remedy)
+            (c.severity, c.summary, c.remedy)
             for c in examination.examine(place, settings, {**env, **more}, now)
             if c.about == what
         ]

@@ -267,13 +267,13 @@ def test_a_full_disk_a_wrong_clock_and_an_old_handoff(
     assert examine("disk")[0][0] == FAIL and "20 MB free" in examine("disk")[0][1]
     monkeypatch.setattr(os, "statvfs", lambda path: real)
     found = list(Store(place, config.load(place.home, place.root, env), now).each())
-    assert next(checkup.clock_of(place, found, now + 900 * clock.DAY)).severity == WARN
+    assert next(checkup.check_clock(place, found, now + 900 * clock.DAY)).severity == WARN
     ok("handoff", "go on with the parser")
-    (late,) = checkup.handed(place, clock.now() + 30 * clock.DAY)
+    (late,) = checkup.check_handoff(place, clock.now() + 30 * clock.DAY)
     assert (
         late.severity == WARN
         and "--clear" in late.remedy
-        and next(checkup.handed(place, clock.now())).severity == OK
+        and next(checkup.check_handoff(place, clock.now())).severity == OK
     )
 
 

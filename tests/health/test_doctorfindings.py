@@ -29,7 +29,7 @@ def test_three_verbs_find_one_kind_of_thing(place, env, now, planted):
     settings = config.load(place.home, place.root, env)
     every = [
         examination.examine(place, settings, env, now),
-        recordfaults.everything(Store(place, settings, now))[1],
+        recordfaults.check_all(Store(place, settings, now))[1],
         inspection.audit(place, settings, now).findings,
     ]
     for found in every:
@@ -64,5 +64,5 @@ def test_json_of_the_three_has_the_same_keys(planted, run):
 
 def test_what_is_said_stands_behind_its_place():
     """A line is named where there is one."""
-    said = [Finding(OK, "x", "what", "", *where).said for where in ((), ("a.md",), ("a.md", 3))]
+    said = [Finding(OK, "x", "what", "", *where).summary for where in ((), ("a.md",), ("a.md", 3))]
     assert said == ["what", "a.md: what", "a.md:3: what"]

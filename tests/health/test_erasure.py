@@ -101,7 +101,7 @@ def planted(ok, place, tmp_path):
     (Path(place.private) / "journal.jsonl").write_text(
         json.dumps({"v": 1, "run": "1", "do": "change", "before": kept}) + "\n"
     )
-    approvals.keep(place.home, before)
+    approvals.save_approved_bytes(place.home, before)
     approvals.decide(place.home, place.key, "r-9", kept, "approve", "tester", 1795271452.0)
     ledger.note(ledger.ledgers(place)[0], "deploy", "use", 1795271452.0)
     (Path(place.private) / "learnings" / ".dayleaf-999999-0").write_text(SECRET)

@@ -90,7 +90,7 @@ def test_a_temporary_file_of_a_process_that_was_killed_here_is_a_leftover_at_onc
 
 def test_a_check_that_fails_is_a_verdict(examine, monkeypatch):
     """One broken check does not hide the others."""
-    monkeypatch.setattr(checkup, "index", lambda place, walked: 1 / 0)
+    monkeypatch.setattr(checkup, "check_index", lambda place, walked: 1 / 0)
     assert examine("index")[0][:2] == (
         WARN,
         "this check failed (ZeroDivisionError: division by zero)",
@@ -137,7 +137,7 @@ def test_a_capture_that_was_cut_short(examine, record, place, now):
         WARN,
         "the capture of %s (session cut) was cut short" % clock.iso(now),
     )
-    attempts.say(place, ["99999999.1"], now)
+    attempts.mark_reported(place, ["99999999.1"], now)
     assert worst(examine("captures")) == OK
 
 

@@ -242,7 +242,9 @@ def test_the_worker_finds_out_ahead_what_an_audit_would(ok, planted, env, now, m
 
     def look(days):
         looked.clear(), found_at.clear()
-        job = worker.Job({}, env, time.time() + days * 86400, planted, config.of(planted, env), [])
+        job = worker.Job(
+            {}, env, time.time() + days * 86400, planted, config.for_place(planted, env), []
+        )
         dict(worker.AFTER_START)["look ahead"](job)
         return len(looked)
 

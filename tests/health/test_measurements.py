@@ -266,14 +266,16 @@ def test_what_moved_is_told_losses_first():
             "queries": {query: ["d", {"id": rank}] for query, rank in ranks.items()},
         }
 
-    found = measurements.moved(run_of(a=2, b=1, c=0, d=5), run_of(a=7, b=0, c=3, d=5))
+    found = measurements.changed_ranks(run_of(a=2, b=1, c=0, d=5), run_of(a=7, b=0, c=3, d=5))
     assert [(one["query"], one["before"], one["after"]) for one in found] == [
         ("b", 1, 0),
         ("a", 2, 7),
         ("c", 0, 3),
     ]
-    assert measurements.moved({**run_of(a=2), "main": "lexical"}, run_of(a=7)) == []
-    assert measurements.present([Golden("q", Query("x"), ("a", "b"))], {"c"}, {"a": "c"}) == (
+    assert measurements.changed_ranks({**run_of(a=2), "main": "lexical"}, run_of(a=7)) == []
+    assert measurements.present_queries(
+        [Golden("q", Query("x"), ("a", "b"))], {"c"}, {"a": "c"}
+    ) == (
         (Golden("q", Query("x"), ("c",)),),
         {"q": ("b",)},
     )

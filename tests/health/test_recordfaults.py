@@ -29,7 +29,7 @@ def look(place, now):
             path = Path(place.path("s/" + name.replace("__", "/") + ".md"))
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(text if isinstance(text, bytes) else text.encode())
-        _, faults = recordfaults.everything(Store(place, vault.settings(), now))
+        _, faults = recordfaults.check_all(Store(place, vault.settings(), now))
         assert all(fault.remedy for fault in faults)
         return [
             (fault.place[len(place.shared) + 1 : -3], fault.line, fault.is_error, fault.what)

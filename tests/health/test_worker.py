@@ -59,7 +59,7 @@ def test_a_step_that_fails_is_noted_by_its_name_and_the_others_run(event, failin
 
     worker.run(event, tuple(watched(*row) for row in EVENTS[event]), todo)
     assert done == [name for name, _ in EVENTS[event] if name != failing]
-    assert [(row["where"], row["error"]) for row in signs.unsaid(todo.place.home)] == [
+    assert [(row["where"], row["error"]) for row in signs.unreported_failures(todo.place.home)] == [
         (event + " " + failing, "OSError")
     ]
 
@@ -70,7 +70,7 @@ def test_a_session_without_a_checkpoint_is_still_indexed_and_counted(todo, monke
     """
     monkeypatch.setattr("memory.capture.stretches.capture", broken)
     worker.work(todo.event, todo.env, todo.now)
-    assert [row["where"] for row in signs.unsaid(todo.place.home)] == [
+    assert [row["where"] for row in signs.unreported_failures(todo.place.home)] == [
         "session_end capture"
     ] and todo.written == []
 
@@ -189,9 +189,9 @@ def test_a_step_that_never_ends_is_ended_said_once_and_the_next_capture_goes_on(
     assert not Path(session.place.home, "after").exists(), (
         "what comes after waits for the next start"
     )
-    assert [(row["where"], row["error"]) for row in signs.unsaid(session.place.home)] == [
-        ("session_end slow", "Spent")
-    ]
+    assert [
+        (row["where"], row["error"]) for row in signs.unreported_failures(session.place.home)
+    ] == [("session_end slow", "Spent")]
     assert not [
         path for path in Path(session.place.home).rglob("*") if path.name.startswith(files.TEMP)
     ]

@@ -46,4 +46,4 @@ def test_a_subagent_is_told_nothing(place, env):
 def test_a_file_that_went_is_not_remembered(place):
     """As when a writer removed it."""
     announcements.remember_file(place, place.path("s/learnings/gone.md"))
-    assert announcements.seen(place) == set()
+    assert announcements.known_digests(place) == set()

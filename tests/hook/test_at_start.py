@@ -711,7 +711,7 @@ def test_a_capture_that_ended_or_failed_is_none_of_them(
 
     monkeypatch.setattr(stretches, "capture", fail)
     worker.work(event, env, now)
-    assert [(row["where"], row["detail"]) for row in signs.unsaid(place.home)] == [
+    assert [(row["where"], row["detail"]) for row in signs.unreported_failures(place.home)] == [
         ("session_end capture", "No space left on device")
     ]
     assert [row["do"] for row in log(place)][2:] == ["asked", "done"] and attempts.unfinished(
@@ -815,7 +815,7 @@ def test_a_block_that_did_not_arrive_is_noted_once(talk, place):
     assert talk.settle() == ["p2"] and talk.settle() == []
     state = receipts.session(place.receipts(SESSION))
     assert "kafka" not in state.shown and "jwt" in state.shown
-    said = "\n".join(pastlines.pushed(accounts.report(place, SESSION, ""), talk.at))
+    said = "\n".join(pastlines.push_lines(accounts.report(place, SESSION, ""), talk.at))
     assert (
         said.count("LOST: it did not reach the model") == 1
         and "prompt p2" in said.split("LOST")[0].splitlines()[-1]

@@ -356,7 +356,7 @@ def test_an_approved_rule_with_an_unsure_line_is_not_in_force(place, ok, now):
         approvals.decide(
             place.home, place.key, id, approvals.files.sha256(content), "approve", "alex", now
         )
-    found = at_prompt.opened(place)
+    found = at_prompt.open_or_build_index(place)
     assert [rule.id for rule in context.approved_rules(found, found.listed("rules"))] == ["r-2"]
     assert states(ok) == {
         "r-1": ("pending", "line 9 can be read in two ways"),
@@ -518,7 +518,7 @@ def arranged(place, case: Case) -> tuple[str, str, set[str]]:
     """Put the place into a case's context; returns (prompt, mode, records shown)."""
     others = [PLAIN[tag] for tag in TAGS if tag != case.tag][:4]
     own = PLAIN.get(case.tag, "")
-    context.keep(
+    context.cache_manifest_tags(
         place,
         dict.fromkeys([*others, *([own] if "project" in case.ways else [])], "pyproject.toml"),
     )

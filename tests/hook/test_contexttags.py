@@ -48,7 +48,10 @@ def test_a_weight_that_is_no_number_is_refused(said):
 
 def test_go_on_is_not_about_go():
     """The language's name is a word of every second prompt."""
-    assert context.needs("Go") == ("golang",) and context.needs("go-redis") == ("go", "redi")
+    assert context.required_terms("Go") == ("golang",) and context.required_terms("go-redis") == (
+        "go",
+        "redi",
+    )
 
 
 @pytest.mark.parametrize(
@@ -106,7 +109,7 @@ def test_the_worker_keeps_what_the_manifests_say(place, env, project, now):
     put(project, pyproject_dot_toml=PYPROJECT)
     event, quiet = {"session_id": "s1", "cwd": project}, {**env, "DAYLEAF_RUNTIME_AUTO": "0"}
     worker.after_start(event, quiet, now)
-    assert context.kept(place)["django"] == "pyproject.toml"
+    assert context.cached_manifest_tags(place)["django"] == "pyproject.toml"
     before = os.stat(context.path_of(place))
     worker.after_start(event, quiet, now)
     assert (
@@ -114,23 +117,25 @@ def test_the_worker_keeps_what_the_manifests_say(place, env, project, now):
     )
     put(project, pyproject_dot_toml="[project]\ndependencies = ['flask']\n")
     worker.after_start(event, quiet, now)
-    assert "flask" in context.kept(place) and "django" not in context.kept(place)
+    assert "flask" in context.cached_manifest_tags(
+        place
+    ) and "django" not in context.cached_manifest_tags(place)
 
 
 def test_a_kept_file_that_is_damaged_counts_as_none(place):
     """Every cut and every flipped byte of it; the next write mends it."""
-    context.keep(place, {"python": "pyproject.toml", "버튼": "a b/c"})
+    context.cache_manifest_tags(place, {"python": "pyproject.toml", "버튼": "a b/c"})
     path = Path(context.path_of(place))
     whole = path.read_bytes()
-    assert context.kept(place) == {"python": "pyproject.toml", "버튼": "a b/c"}
+    assert context.cached_manifest_tags(place) == {"python": "pyproject.toml", "버튼": "a b/c"}
     for at in range(len(whole)):
         for data in (whole[:at], whole[:at] + bytes((whole[at] ^ 1,)) + whole[at + 1 :]):
             path.write_bytes(data)
-            assert context.kept(place) == {}
-    context.keep(place, {"go": "go.mod"})
-    assert context.kept(place) == {"go": "go.mod"}
+            assert context.cached_manifest_tags(place) == {}
+    context.cache_manifest_tags(place, {"go": "go.mod"})
+    assert context.cached_manifest_tags(place) == {"go": "go.mod"}
     path.unlink()
-    assert context.kept(place) == {}
+    assert context.cached_manifest_tags(place) == {}
 
 
 # ---- rules

@@ -66,10 +66,10 @@ def test_counts_follow_the_delta(place, now):
     from memory.hook import indexview as index
 
     opened = index.open_index(place)
-    assert hook.suited(opened.learnings, opened.learning_tokens).name == "index_filter"
+    assert hook.choose_strategy(opened.learnings, opened.learning_tokens).name == "index_filter"
     os.unlink(path)
     opened = index.open_index(place)
-    assert hook.suited(opened.learnings, opened.learning_tokens).name == "load_all"
+    assert hook.choose_strategy(opened.learnings, opened.learning_tokens).name == "load_all"
     assert opened.doc(0).flags & segment.ACCEPTED
 
 

@@ -258,5 +258,5 @@ def test_what_was_not_looked_at_is_in_the_receipt(handled, place, now, monkeypat
     assert "gamma019" not in said(handled, "what is gamma019?")
     assert [row["unread"] for row in receipts.read(place.receipts("s"))] == [120, 120]
     assert "120 files not searched, because there is no index" in "\n".join(
-        pastlines.pushed(accounts.report(place, "s", "s"), now)
+        pastlines.push_lines(accounts.report(place, "s", "s"), now)
     )

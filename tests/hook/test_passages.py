@@ -238,7 +238,7 @@ def test_the_same_message_pasted_again_gets_what_it_meant(told, asked):
         "If you need specific details from before exiting plan mode, read the full transcript at: "
         "/x/parseLedgerRow.jsonl"
     )
-    assert "parseLedgerRow" not in loader.heard(paste)
+    assert "parseLedgerRow" not in loader.user_text(paste)
     block = asked("tell me again what this means\n" + paste)
     assert "two tills write to one depot" in block
 
@@ -249,7 +249,7 @@ def test_of_a_pasted_plan_only_its_heading_is_heard(told, asked):
         "Implement the following plan:\n\n# Plan: dark mode\n\n## Steps\n"
         "1. `parseLedgerRow` drops the amount's sign\n"
     )
-    assert loader.heard(plan) == "Plan: dark mode"
+    assert loader.user_text(plan) == "Plan: dark mode"
     assert asked(plan) == ""
 
 

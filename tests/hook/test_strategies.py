@@ -29,7 +29,7 @@ from memory.terminal import pastlines
 )
 def test_the_stricter_of_count_and_tokens_chooses_the_strategy(count, tokens, name):
     """The boundaries of the table: 10/11, 30/31, 5,000, 15,000."""
-    assert hook.suited(count, tokens).name == name
+    assert hook.choose_strategy(count, tokens).name == name
 
 
 def started(index):
@@ -124,7 +124,7 @@ def test_a_new_strategy_is_one_row(place, now, monkeypatch, ok):
     vault.learnings(place, 39)
     vault.put(place, "p/learnings/kafka.md", "Kafka offsets", "Commit offsets after the batch.")
     index = vault.built(place, now)
-    assert hook.suited(index.learnings, index.learning_tokens) is row
+    assert hook.choose_strategy(index.learnings, index.learning_tokens) is row
     block, shown = started(index)
     assert len(shown) == 40 and {reason for _, _, reason in shown} == {"few_in_full"}
     assert "Newest of 40" in block and block.count("\n- [") == 2 and "Topics: " not in block

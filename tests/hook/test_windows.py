@@ -65,7 +65,7 @@ def test_the_window_that_holds_most_of_a_question_is_the_best(question, text):
     other = "We renamed the table of users and moved its index.\n\n改名した。\n\n이름을 바꿨다."
     found = windows.answer(question, [Passage("a", "chore", other), Passage("b", "", text)])
     assert found.windows[0].text == text
-    assert found.tells
+    assert found.is_answered
 
 
 def test_its_turn_and_session_support_a_window():
@@ -92,10 +92,14 @@ def test_the_records_do_not_tell_where_they_hold_little_of_a_question():
         Passage("a", "", "We fixed the database of users and its migration."),
         Passage("b", "", WORDS),
     ]
-    assert not windows.answer("which terraform module creates the database subnet", passages).tells
-    assert windows.answer("how was the migration of the database of users fixed", passages).tells
-    assert windows.answer("", passages).tells
-    assert not windows.answer("terraform", []).tells
+    assert not windows.answer(
+        "which terraform module creates the database subnet", passages
+    ).is_answered
+    assert windows.answer(
+        "how was the migration of the database of users fixed", passages
+    ).is_answered
+    assert windows.answer("", passages).is_answered
+    assert not windows.answer("terraform", []).is_answered
 
 
 def test_the_order_is_the_same_whatever_is_equal():

@@ -202,4 +202,4 @@ def test_a_sessions_end_makes_candidates_only_where_a_record_gave_something_new(
     held(place, "two", "2026-11-17", OPEN, STATE)
     walls.write(place, settings, now)
     assert ends() == [1, 2]
-    assert len(walls.known(place)) == 2
+    assert len(walls.cached_failures(place)) == 2

@@ -85,7 +85,7 @@ def test_a_merge_unites_and_leads_on(place, now, ok, run, store):
     )
     assert json.loads(ok("show", "a", "--json"))["merged"] == "a"
     assert "'a' was merged into b; use that" in run("forget", "a").stderr
-    assert recordfaults.everything(store)[1] == []
+    assert recordfaults.check_all(store)[1] == []
     assert "1 → " not in ok("upkeep", "--apply") and "nothing to do" in ok("upkeep")
     assert [
         hit["id"] for hit in json.loads(ok("recall", "quote path shell", "--json"))["hits"]
@@ -267,7 +267,9 @@ def test_a_repositorys_log_says_nothing_of_what_stands_or_is_the_users_own(store
         )
     assert "gone" not in archive.merged(place)
     (book, _) = ledger.ledgers(place)
-    folds = ledger.followed(ledger.read(book), archive.merged(place), lambda id: id == "mine")
+    folds = ledger.follow_successors(
+        ledger.read(book), archive.merged(place), lambda id: id == "mine"
+    )
     assert (folds.counts("mine").up, folds.counts("evil").up) == (1, 0)
     hits = json.loads(ok("recall", "zebra crossings", "--json", "--explain"))["hits"]
     assert hits[0]["id"] == "mine"

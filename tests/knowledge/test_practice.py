@@ -21,7 +21,7 @@ def week(place):
 @pytest.fixture
 def how(place, now):
     """Ask how a tool was called."""
-    return lambda tool: practice.how(conversations.sessions(place, now), tool, now)
+    return lambda tool: practice.working_invocations(conversations.sessions(place, now), tool, now)
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def walls(place, now):
 
     def call():
         known = practice.project_files(place)
-        found = practice.gather(conversations.sessions(place, now), known)
+        found = practice.gather_walls(conversations.sessions(place, now), known)
         return [(wall, practice.proposal(place, wall, known)) for wall in found]
 
     return call

@@ -81,9 +81,9 @@ def contents(place) -> dict[str, bytes]:
 def suggested(place, now) -> list[list[str]]:
     store = Store(place, vault.settings(), now)
     return [
-        suggestions.command(record)
+        suggestions.suggested_command(record)
         for record in store.each(("learning",))
-        if suggestions.command(record)
+        if suggestions.suggested_command(record)
     ]
 
 
@@ -279,4 +279,4 @@ def test_a_repository_suggests_nothing(place, now):
         suggests="[feedback, x, down]",
     )
     [record] = list(Store(place, vault.settings(), now).each(("learning",)))
-    assert record.tier == layout.SHARED and suggestions.command(record) == []
+    assert record.tier == layout.SHARED and suggestions.suggested_command(record) == []

@@ -456,7 +456,7 @@ def test_what_misled_takes_no_place_of_another(twins, ok):
     did not mislead.
     """
     ok("feedback", "a", "down")
-    found = at_prompt.opened(twins)
+    found = at_prompt.open_or_build_index(twins)
     picks = loader.choose(found, "kafka rebalance", "", vault.settings(load_top=1), set()).picks
     assert [found.doc(pick.number).id for pick in picks] == ["b"]
 

@@ -143,7 +143,7 @@ def test_an_answer_that_is_none_is_said_once_and_paused(session, tmp_path, said,
     noted.allow(session, noted.model(tmp_path, said))
     noted.spoken(session).end()
     assert session.files() and not noted.notes(session)
-    (row,) = signs.unsaid(session.place.home)
+    (row,) = signs.unreported_failures(session.place.home)
     assert (
         row["where"] == "session_end notes"
         and why in row["detail"]
@@ -170,7 +170,7 @@ def test_a_model_that_is_slow_or_fails_is_ended(session, tmp_path, monkeypatch):
         pause.read(session.place.home).why == "exit 7"
         and pause.read(session.place.home).failures == 2
     )
-    assert not any("acme" in row["detail"] for row in signs.unsaid(session.place.home))
+    assert not any("acme" in row["detail"] for row in signs.unreported_failures(session.place.home))
 
 
 def test_the_cap_of_a_day_ends_it_without_a_word(session, tmp_path):
@@ -180,7 +180,7 @@ def test_the_cap_of_a_day_ends_it_without_a_word(session, tmp_path):
     noted.spoken(session).end()
     other = noted.spoken(Ending(session.env, session.project, session.now + 50, "sess-2"))
     other.end()
-    assert len(noted.notes(session)) == 1 and signs.unsaid(session.place.home) == []
+    assert len(noted.notes(session)) == 1 and signs.unreported_failures(session.place.home) == []
 
 
 def test_a_start_writes_the_note_that_an_end_did_not(session, tmp_path, world):

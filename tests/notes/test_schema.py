@@ -17,8 +17,8 @@ def test_a_note_is_read_whatever_stands_around_it():
         note = schema.from_answer(around % json.dumps(noted.ANSWER))
         assert note.title == noted.ANSWER["title"] and len(note.items) == 6
         assert (
-            note.of(schema.DECISIONS)[0].mark == "agent"
-            and note.of(schema.LESSONS)[0].mark == "pitfall"
+            note.items_of(schema.DECISIONS)[0].mark == "agent"
+            and note.items_of(schema.LESSONS)[0].mark == "pitfall"
         )
 
 
@@ -28,8 +28,8 @@ def test_of_each_list_so_many_items_are_kept():
     note = schema.from_answer(
         json.dumps({**noted.ANSWER, "next": many, "open": "none", "lessons": [3, {"text": 4}]})
     )
-    assert len(note.of(schema.NEXT)) == schema.PARTS[schema.NEXT][1]
-    assert note.of(schema.OPEN) == note.of(schema.LESSONS) == []
+    assert len(note.items_of(schema.NEXT)) == schema.PARTS[schema.NEXT][1]
+    assert note.items_of(schema.OPEN) == note.items_of(schema.LESSONS) == []
 
 
 @pytest.mark.parametrize("answer", ["", "no", "[]", '{"title": "Only a title"}', "{", "NONE"])

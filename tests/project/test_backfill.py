@@ -754,7 +754,8 @@ def test_what_a_hook_captured_keeps_its_stretches_and_what_it_knew(past, took, p
     one, two, three = checkpoints(place).values()
     assert (found["updated"], len(found["checkpoints"])) == (1, 3)
     assert (
-        [checkpointpage.gone_on(page.body) for page in first.values()] == [one.body, two.body]
+        [checkpointpage.mark_continued(page.body) for page in first.values()]
+        == [one.body, two.body]
         and "three.py" in three.body
         and "two.py" not in three.body
     )
@@ -911,9 +912,9 @@ def test_the_start_of_a_session_takes_what_an_earlier_version_told_for_told(past
     """Only an import reads all of it again."""
     path = past.session("a", 3)
     took()
-    assert progress.told(place, "a", path.stat().st_size)
+    assert progress.is_fully_captured(place, "a", path.stat().st_size)
     aged(place)
-    assert progress.told(place, "a", path.stat().st_size) and not progress.told(
-        place, "a", path.stat().st_size + 1
-    )
+    assert progress.is_fully_captured(
+        place, "a", path.stat().st_size
+    ) and not progress.is_fully_captured(place, "a", path.stat().st_size + 1)
     assert took()["updated"] == 0

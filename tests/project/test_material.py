@@ -643,7 +643,7 @@ def test_a_check_names_what_is_wrong_in_a_resource(place, project, now):
     )
     said = [
         fault.what + fault.remedy
-        for fault in recordfaults.everything(
+        for fault in recordfaults.check_all(
             Store(place, config.load(place.home, place.root, {}), now)
         )[1]
     ]

@@ -67,7 +67,7 @@ def test_brackets_around_a_path_are_no_part_of_it_and_those_in_it_are():
 )
 def test_symbols_are_named_in_backticks_or_behind_a_path(text, found):
     """Words of prose are none; with a file any word is."""
-    assert mentions.named(text) == found
+    assert mentions.named_symbols(text) == found
 
 
 @pytest.mark.parametrize(
@@ -177,7 +177,7 @@ def test_a_run_of_any_sign_is_read_in_time_that_grows_with_its_length(sign):
     failure = shell.Run("000001", "pytest x", "pytest", "exit 1", body)
     readings = {
         "claims": lambda: claims.check(one, "/", ""),
-        "symbols": lambda: mentions.named("`a`%s`a`" % body),
+        "symbols": lambda: mentions.named_symbols("`a`%s`a`" % body),
         "commits": lambda: mentions.hashes(body),
         "uses": lambda: usage.words_of(body),
         "contradictions": lambda: contradictions.pairs([one, other]),

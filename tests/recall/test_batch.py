@@ -70,7 +70,7 @@ def test_a_base_query_holds_for_every_line(store, now):
         json.dumps({"id": 1, "query": "jwt"}),
         json.dumps({"id": 2, "query": "jwt", "kind": "learning"}),
     ]
-    base = question.options({"kind": "checkpoint"}, now, 0.0)
+    base = question.query_from_options({"kind": "checkpoint"}, now, 0.0)
     answers = batch.batch(lines, store, settings(store), now, 0.0, base)
     out = [[hit["id"] for hit in json.loads(line)["hits"]] for line in answers]
     assert out == [["c-today"], ["l-jwt"]]

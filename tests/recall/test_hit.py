@@ -127,7 +127,7 @@ def test_a_hit_is_of_its_record_and_filled_in_where_it_is_shown(place, now):
     """Age, group and claims are those of the moment."""
     vault.put(place, "g/learnings/a.md", "Kafka", "See `src/gone.py`.", created="2026-11-20")
     found = search.recall(place, vault.settings(), Query("kafka"), now, 0.0).hits[0]
-    bare = hit.of(found.record, place.key, found.path)
+    bare = hit.from_record(found.record, place.key, found.path)
     assert (bare.group, bare.age, bare.score, bare.workspace, bare.tier) == (
         "",
         0.0,
@@ -135,9 +135,9 @@ def test_a_hit_is_of_its_record_and_filled_in_where_it_is_shown(place, now):
         "global",
         "global",
     )
-    assert hit.shown([bare], place, approvals.decisions(place.home), now)[0] == found._replace(
-        score=0.0, parts=(), why="", quotes=()
-    )
+    assert hit.for_display([bare], place, approvals.decisions(place.home), now)[
+        0
+    ] == found._replace(score=0.0, parts=(), why="", quotes=())
     assert found.claims == () and found.freshness == "UNKNOWN" and found.age == now - found.created
 
 

@@ -86,7 +86,7 @@ def test_gaps_name_the_words_that_no_record_holds(store, now):
 def test_a_malformed_option_is_refused(given, now):
     """One line, exit 2."""
     with pytest.raises(UsageError):
-        question.options(given, now, 0.0)
+        question.query_from_options(given, now, 0.0)
 
 
 @pytest.mark.parametrize(("asked", "held", "fit"), FITS)
@@ -271,7 +271,7 @@ def test_what_a_machine_wrote_says_nothing_of_time(place, now):
         "ERROR: latest migration of yesterday failed\n"
         '  File "/app/today.py", line 3, in recent\nwhy does kafka fail'
     )
-    said = question.sense(question.Query(log), now, 0.0)
+    said = question.interpret(question.Query(log), now, 0.0)
     assert (said.query.text, said.narrowed, said.latest, said.about) == (
         log,
         False,
@@ -284,14 +284,14 @@ def test_what_a_machine_wrote_says_nothing_of_time(place, now):
         "the kafka error: what happened yesterday",
         "at work yesterday",
     ):
-        assert question.sense(question.Query(said), now, 0.0).narrowed
+        assert question.interpret(question.Query(said), now, 0.0).narrowed
     for said in (
         "npm ERR! notsup latest version",
         "app.py:3: ValueError: latest",
         "panic: no latest node",
         "    return latest",
     ):
-        assert not question.sense(question.Query(said), now, 0.0).latest
+        assert not question.interpret(question.Query(said), now, 0.0).latest
 
 
 @pytest.mark.parametrize(
@@ -307,8 +307,11 @@ def test_a_kind_s_name_alone_lists_it(store, now, query, expected):
     """In the plural; beside other words it is a word like any other."""
     found = ids(store, now, query, limit=50)
     assert expected is None or set(found) == expected
-    assert question.sense(question.Query("plan the checkpoints of jwt"), now, 0.0).query.kinds == ()
-    assert question.sense(question.Query("plan"), now, 0.0).query.kinds == ()
+    assert (
+        question.interpret(question.Query("plan the checkpoints of jwt"), now, 0.0).query.kinds
+        == ()
+    )
+    assert question.interpret(question.Query("plan"), now, 0.0).query.kinds == ()
 
 
 @pytest.mark.parametrize(

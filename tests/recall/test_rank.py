@@ -100,7 +100,7 @@ def test_words_weigh_65_and_vectors_35_of_a_hundred():
     its own stays.
     """
     words = [(("bm25", 6.0), ("window", 4.0)), (("bm25", 5.0), ("author", 2.0))]
-    first, second = rank.fused(words, [0.0, 1.0])
+    first, second = rank.fuse_vectors(words, [0.0, 1.0])
     assert first == (("bm25", pytest.approx(3.9)), ("window", pytest.approx(2.6)), ("vector", 0.0))
     assert second == (
         ("bm25", pytest.approx(3.25)),
@@ -262,16 +262,16 @@ def test_the_author_that_a_query_names_is_preferred():
 
 def test_equal_scores_are_ordered_by_id():
     """Same input, same order, whatever the order of the candidates."""
-    hits = [hit.of(candidate(name, id=name).record, "here", "/" + name) for name in "cab"]
-    assert [one.id for one in rank.order(hits)] == ["a", "b", "c"]
-    assert rank.order(hits) == rank.order(hits[::-1])
+    hits = [hit.from_record(candidate(name, id=name).record, "here", "/" + name) for name in "cab"]
+    assert [one.id for one in rank.sort_hits(hits)] == ["a", "b", "c"]
+    assert rank.sort_hits(hits) == rank.sort_hits(hits[::-1])
 
 
 def test_the_reason_names_the_words_and_where_they_stand():
     """Words of the query, not their stems."""
     question = asked("tokens expired")._replace(surface={"token": "tokens", "expir": "expired"})
     seen = look.looks([candidate(title="Tokens", body="they expired")], question, Expansion())[0]
-    assert rank.why(seen, question) == "tokens in the title or tags; expired in the text"
+    assert rank.explain_match(seen, question) == "tokens in the title or tags; expired in the text"
 
 
 @pytest.mark.parametrize(("asked", "held", "fit"), FITS)
@@ -291,27 +291,27 @@ def test_versions_meet_by_the_table_in_any_order(asked, held, fit):
 def of(id, score, kind="checkpoint", session="s-1", turn=0):
     """A hit of a session."""
     record = candidate(id, id=id, kind=kind, session=session, source="auto").record
-    return hit.of(record, "here", "/" + id)._replace(
+    return hit.from_record(record, "here", "/" + id)._replace(
         score=score, turn=turn, told=record if turn else None, parts=(("bm25", score),)
     )
 
 
 def test_a_session_scores_by_its_better_half_and_a_share_of_the_other():
     """Checkpoint and turn are two witnesses; a second checkpoint is none."""
-    both = rank.by_session(
+    both = rank.merge_sessions(
         [of("c1", 4.0), of("c2", 3.0), of("v1", 5.0, "conversation", turn=2)], {"/v1": 1}
     )
     (one,) = both
     assert one.id == "c1" and one.turn == 2 and one.conversation == "v1" and one.others == ("c2",)
     assert one.score == pytest.approx(5.0 + rank.SUPPORT * 4.0)
-    notes = rank.by_session([of("c1", 4.0), of("c2", 3.0), of("c3", 2.0, session="s-2")], {})
+    notes = rank.merge_sessions([of("c1", 4.0), of("c2", 3.0), of("c3", 2.0, session="s-2")], {})
     assert [(each.id, each.score, each.others) for each in notes] == [
         ("c1", 4.0, ("c2",)),
         ("c3", 2.0, ()),
     ]
-    assert [each.id for each in rank.by_session([of("v1", 5.0, "conversation", turn=2)], {})] == [
-        "v1"
-    ]
+    assert [
+        each.id for each in rank.merge_sessions([of("v1", 5.0, "conversation", turn=2)], {})
+    ] == ["v1"]
 
 
 def test_a_session_of_many_turns_counts_less_than_one_of_few():
@@ -322,10 +322,10 @@ def test_a_session_of_many_turns_counts_less_than_one_of_few():
         [of("c", 4.0, session=name), of("v", 5.0, "conversation", name, turn=1)]
         for name in ("s-1", "s-2")
     )
-    (many,), (few,) = rank.by_session(long, {"/v": 50}), rank.by_session(short, {"/v": 2})
+    (many,), (few,) = rank.merge_sessions(long, {"/v": 50}), rank.merge_sessions(short, {"/v": 2})
     assert many.score < few.score < 5.0 + rank.SUPPORT * 4.0
     assert dict(many.parts)["turns"] == pytest.approx(1 / (1 + rank.CROWD * log(50)))
-    (alone,) = rank.by_session(long[1:], {"/v": 50})
+    (alone,) = rank.merge_sessions(long[1:], {"/v": 50})
     assert alone.score == pytest.approx(5.0 * dict(alone.parts)["turns"])
 
 

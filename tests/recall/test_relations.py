@@ -97,7 +97,7 @@ def test_check_names_wrong_ends_twins_and_the_nearest_record(place, shop, now):
         id="l-bad",
         links="[proves: l-jwt]",
     )
-    _, found = recordfaults.everything(Store(place, vault.settings(), now))
+    _, found = recordfaults.check_all(Store(place, vault.settings(), now))
     said = [
         (fault.is_error, fault.what, fault.remedy)
         for fault in found

@@ -15,6 +15,6 @@ def test_the_maths():
         {"a": {"y": 1.0, "q": 1.0}, "b": {"z": 1.0}},
     )
     assert (found["r@1"], found["r@5"], found["mrr"]) == (0, 0.5, 0.5)
-    assert scoring.word_count(
+    assert scoring.rank_by_word_count(
         [("a", "Kafka kafka"), ("b", "kafka"), ("c", "x")], [("q", "the kafka")]
     ) == {"q": ["a", "b"]}

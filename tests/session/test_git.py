@@ -140,7 +140,7 @@ HOME = "/home/dev/shop"
 )
 def test_a_commit_of_another_repository_is_none_of_this_one(command, cwd):
     """A scratch folder, one that the command itself makes, another project."""
-    assert git.elsewhere(command, cwd, (HOME,))
+    assert git.is_in_other_repository(command, cwd, (HOME,))
     assert git.commits(command, "[main 1a2b3c4] a", cwd, (HOME,)) == []
 
 
@@ -162,7 +162,7 @@ def test_a_commit_of_another_repository_is_none_of_this_one(command, cwd):
 )
 def test_a_commit_of_this_repository_counts(command, cwd):
     """In its root, below it, from elsewhere back in it, and where nothing is known."""
-    assert not git.elsewhere(command, cwd, (HOME,))
+    assert not git.is_in_other_repository(command, cwd, (HOME,))
     assert git.commits(command, "[main 1a2b3c4] a", cwd, (HOME,)) == [("1a2b3c4", "a")]
 
 
@@ -308,7 +308,7 @@ def test_a_message_from_standard_input_is_read():
 )
 def test_what_a_command_throws_away_is_told(command, paths):
     """Files, or all uncommitted work; a branch is none, nor is the index."""
-    assert git.undone(command) == paths
+    assert git.discarded_paths(command) == paths
 
 
 @pytest.mark.parametrize(

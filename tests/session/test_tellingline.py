@@ -368,7 +368,7 @@ ERROR: failed to solve: process "/bin/sh -c npm ci" did not complete successfull
 )
 def test_each_runner_says_what_is_wrong_in_its_own_way(command, output, first):
     """The telling line comes first, with its place before it and the test or rule behind it."""
-    assert tellingline.tell(output, command).lines[0] == first
+    assert tellingline.pick_telling_lines(output, command).lines[0] == first
 
 
 @pytest.mark.parametrize(
@@ -386,10 +386,10 @@ def test_each_runner_says_what_is_wrong_in_its_own_way(command, output, first):
 )
 def test_a_runners_last_words_are_told_only_where_nothing_else_stands(trailer):
     """`exit status 1` says nothing beside the error; alone it is all there is."""
-    assert tellingline.tell("the cart could not be read\n" + trailer).lines[
+    assert tellingline.pick_telling_lines("the cart could not be read\n" + trailer).lines[
         0
     ] != trailer.strip() or trailer.startswith("FAIL\t")
-    assert tellingline.tell(trailer).lines[0].split() == trailer.split()
+    assert tellingline.pick_telling_lines(trailer).lines[0].split() == trailer.split()
 
 
 def test_what_a_test_logs_is_not_taken_for_what_failed():
@@ -398,20 +398,20 @@ def test_what_a_test_logs_is_not_taken_for_what_failed():
         "--- FAIL: TestA (0.0s)\n    a_test.go:3: opened the door\n"
         "    a_test.go:9: closed the door\nFAIL"
     )
-    assert tellingline.tell(log).lines == ("a_test.go:9: closed the door (TestA)",)
+    assert tellingline.pick_telling_lines(log).lines == ("a_test.go:9: closed the door (TestA)",)
 
 
 def test_it_is_told_what_failed_and_where():
     """The kind of the runner that spoke, and the failing tests or the files with findings."""
-    assert tellingline.tell(GO_TEST)[1:] == ("test", ("TestTotals",))
-    assert tellingline.tell(GOLANGCI)[1:] == ("lint", ("cmd/app/run.go",))
-    assert tellingline.tell("bash: line 1: jqq: command not found").kind == "use"
+    assert tellingline.pick_telling_lines(GO_TEST)[1:] == ("test", ("TestTotals",))
+    assert tellingline.pick_telling_lines(GOLANGCI)[1:] == ("lint", ("cmd/app/run.go",))
+    assert tellingline.pick_telling_lines("bash: line 1: jqq: command not found").kind == "use"
 
 
 def test_a_large_output_is_read_at_both_ends():
     """What stands in the last lines of a megabyte is found, in little time."""
     assert (
-        tellingline.tell("x" * 80 + "\n" + "noise\n" * 200000 + GO_TEST)
+        tellingline.pick_telling_lines("x" * 80 + "\n" + "noise\n" * 200000 + GO_TEST)
         .lines[0]
         .startswith("totals_test.go:31")
     )
@@ -435,7 +435,7 @@ def test_a_large_output_is_read_at_both_ends():
 def test_an_output_of_any_shape_is_read_in_little_time(piece):
     """No pattern goes over it twice."""
     began = time.process_time()
-    tellingline.tell(
+    tellingline.pick_telling_lines(
         "FAIL\n" + piece * (60000 // len(piece)) + "FAIL\n", "docker npm git gh go cargo yarn"
     )
     assert time.process_time() - began < 1.5

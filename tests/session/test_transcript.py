@@ -322,8 +322,15 @@ def test_what_is_listed_is_followed_to_a_file_of_ones_own(projects, tmp_path):
         ("d.jsonl", tmp_path / "secret"),
     ):
         (projects / name).symlink_to(target)
-    assert transcript.own(str(path)) == transcript.own(str(projects / "a.jsonl")) == str(path)
-    assert [transcript.own(str(projects / name)) for name in ("b.jsonl", "c.jsonl", "d.jsonl")] == [
+    assert (
+        transcript.own_transcript(str(path))
+        == transcript.own_transcript(str(projects / "a.jsonl"))
+        == str(path)
+    )
+    assert [
+        transcript.own_transcript(str(projects / name))
+        for name in ("b.jsonl", "c.jsonl", "d.jsonl")
+    ] == [
         "",
         "",
         "",

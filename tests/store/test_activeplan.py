@@ -224,9 +224,9 @@ def test_a_session_serves_the_plan_that_it_finished(place, now):
     )
     vault.put(place, "p/plans/b.md", "B", created=clock.iso(now - 2 * day), status="active")
     store = Store(place, vault.settings(), now)
-    assert activeplan.served(store, now - 6 * day, now - 5 * day) == "a"
-    assert activeplan.served(store, now - 4 * day, now - 3 * day) == ""
-    assert activeplan.served(store, now - day, now) == "b"
+    assert activeplan.plan_between(store, now - 6 * day, now - 5 * day) == "a"
+    assert activeplan.plan_between(store, now - 4 * day, now - 3 * day) == ""
+    assert activeplan.plan_between(store, now - day, now) == "b"
 
 
 def meta(path):

@@ -9,7 +9,7 @@ import pytest
 from memory.cli.main import VERBS
 from memory.core import boundary, config, spellings
 from memory.store import authority
-from memory.store.authority import PERSON, SESSION, TYPED, least, refusal
+from memory.store.authority import PERSON, SESSION, TYPED, least_caller, refusal
 
 DECLARED = {
     (verb, flag) for verb, row in VERBS.items() for option in row.options for flag in option.flags
@@ -41,7 +41,7 @@ def test_no_option_stands_in_two_lists_of_a_row():
 
 
 def test_what_has_no_row_is_a_persons():
-    assert least("unheard") == least("recall", option="--unheard") == PERSON
+    assert least_caller("unheard") == least_caller("recall", option="--unheard") == PERSON
     assert refusal(SESSION, "unheard", [], {}, bool) and not refusal(
         PERSON, "unheard", [], {}, bool
     )
@@ -154,4 +154,4 @@ def test_what_is_held_are_settings():
 def test_the_column_of_mcp_names_verbs_of_the_table():
     """And only what is a session's own."""
     for name, (verb, *words) in authority.TOOLS.items():
-        assert verb in VERBS and least(verb, "".join(words)) == SESSION, name
+        assert verb in VERBS and least_caller(verb, "".join(words)) == SESSION, name

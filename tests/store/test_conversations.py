@@ -43,7 +43,7 @@ def test_a_secret_that_is_taken_out_at_the_first_write_is_no_change_by_hand(stor
         source="auto",
         session="s-1",
     )
-    assert key not in record.body and conversations.edited(store, [record]) == []
+    assert key not in record.body and conversations.edited_by_person(store, [record]) == []
 
 
 def test_those_that_a_person_changed_are_found_among_others(store, place):
@@ -56,7 +56,7 @@ def test_those_that_a_person_changed_are_found_among_others(store, place):
         talks.put(place, long, id="c-7a1c0004", written=False),
     ]
     put(place, "p/learnings/x.md", "X")
-    changed = conversations.edited(store, list(store.each()))
+    changed = conversations.edited_by_person(store, list(store.each()))
     assert sorted(record.name for record in changed) == sorted([names[1], names[3]])
 
 
@@ -68,15 +68,18 @@ def test_what_tells_of_a_session_is_found_by_the_start_of_its_id(store, place):
     put(place, "p/checkpoints/2026-01-23/150000-x.md", "Fixed resume", session=talks.SESSION)
     put(place, "p/learnings/l.md", "Markers", session=talks.SESSION)
     put(place, "p/checkpoints/2026-01-23/160000-y.md", "Other", session="5e551099")
-    found = conversations.told(store, talks.SESSION[:8])
+    found = conversations.session_records(store, talks.SESSION[:8])
     assert (found.session, {one.name for one in found.records}) == (
         talks.SESSION,
         {talk, "p/checkpoints/2026-01-23/150000-x.md"},
     )
     assert [one.id for one in found.others] == ["l"]
-    several = conversations.told(store, "5e5510")
+    several = conversations.session_records(store, "5e5510")
     assert several.session == "" and several.records == [] and len(several.ids) == 2
-    assert conversations.told(store, "").ids == [] and conversations.of_session(store, "") == []
+    assert (
+        conversations.session_records(store, "").ids == []
+        and conversations.of_session(store, "") == []
+    )
     assert len(conversations.of_session(store, talks.SESSION)) == 2
 
 
@@ -122,7 +125,7 @@ def test_a_read_only_store_tells_what_it_knows(store, place, now):
     os.chmod(place.private, 0o500)
     try:
         assert len(
-            conversations.edited(store, list(store.each()))
+            conversations.edited_by_person(store, list(store.each()))
         ) == 1 and not conversations.was_forgotten(place, "s-1")
         with pytest.raises(OSError):
             conversations.forget(place, "s-1", "", now)

@@ -72,7 +72,7 @@ def test_a_place_in_a_decoded_text_leads_back():
     it.
     """
     text = "one \\u0041\\u0042c two%20three \\\n four &quot;five&quot;"
-    view = disguise.unwrapped(text, [])
+    view = disguise.decode_disguises(text, [])
     assert view is not None and view.text == 'one ABc two three four "five"'
     for word, source in (
         ("ABc", "\\u0041\\u0042c"),
@@ -83,4 +83,4 @@ def test_a_place_in_a_decoded_text_leads_back():
         start = view.text.index(word)
         low, high = view.origin(start, start + len(word))
         assert text[low:high] == source
-    assert disguise.unwrapped("nothing here", []) is None
+    assert disguise.decode_disguises("nothing here", []) is None

@@ -42,10 +42,16 @@ def test_foreign_lines_count_as_none_and_newer_ones_stop(place, now):
 
 def test_the_bytes_from_before_are_believed_by_their_hash_alone(place):
     """Changed, gone, or under a name that leads elsewhere, they are none."""
-    sha256 = journal.keep(place, b"as it was")
-    assert journal.kept(place, sha256) == b"as it was"
+    sha256 = journal.save_bytes(place, b"as it was")
+    assert journal.saved_bytes(place, sha256) == b"as it was"
     path = Path(place.private, "archive/before", sha256 + ".md")
     path.write_bytes(b"something else")
-    assert journal.kept(place, sha256) is None and journal.keep(place, b"as it was") == sha256
-    assert journal.kept(place, sha256) == b"as it was"
-    assert journal.kept(place, "../" * 21 + "x") is None and journal.kept(place, "0" * 64) is None
+    assert (
+        journal.saved_bytes(place, sha256) is None
+        and journal.save_bytes(place, b"as it was") == sha256
+    )
+    assert journal.saved_bytes(place, sha256) == b"as it was"
+    assert (
+        journal.saved_bytes(place, "../" * 21 + "x") is None
+        and journal.saved_bytes(place, "0" * 64) is None
+    )

@@ -86,7 +86,7 @@ def test_eight_processes_lose_and_tear_nothing(book):
         for n in range(8)
     ]
     assert [writer.wait(60) for writer in writers] == [0] * 8
-    found = ledger.whole(book)
+    found = ledger.count_all(book)
     assert (len(lines(book)), uses(book), found.torn, found.passed) == (4000, 4000, 0, 0)
     assert all(ledger.read(book).counts("l-%08x" % i).uses == 8 for i in range(500))
 
@@ -99,7 +99,7 @@ def test_a_writer_that_is_killed_takes_no_other_line_along(book):
         writer.send_signal(signal.SIGKILL)
         writer.wait()
     ledger.note(book, "l-after", "use", 0.0)
-    assert ledger.read(book).counts("l-after").uses == 1 and ledger.whole(book).torn == 0
+    assert ledger.read(book).counts("l-after").uses == 1 and ledger.count_all(book).torn == 0
 
 
 def test_a_truncated_last_line_costs_that_line_alone(book, now):
@@ -167,7 +167,7 @@ def test_a_snapshot_is_what_its_lines_are(book, now):
     ledger.note(book, "l-1", "up", now, "a")
     ledger.note(book, "l-2", "use", now)
     after = ledger.read(book)
-    assert after.offset > first.offset and after == ledger.whole(book)
+    assert after.offset > first.offset and after == ledger.count_all(book)
     assert after.counts("l-1").up == 1 and uses(book) == 2001
     snapshot.unlink()
     assert ledger.read(book) == after

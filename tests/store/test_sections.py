@@ -31,6 +31,6 @@ def test_a_section_holds_its_subsections_and_has_neighbours():
     found = sections.outline(BODY)
     setup = sections.find(found, "Setup")
     assert sections.text(BODY, setup) == "# Setup\nOne.\n## Docker\nTwo.\n## Podman\nThree.\n"
-    before, after = sections.beside(found, setup)
+    before, after = sections.neighbours(found, setup)
     assert (sections.name(before), sections.name(after)) == (sections.BEGINNING, "Use")
-    assert sections.beside(found, found[-1])[1] is None
+    assert sections.neighbours(found, found[-1])[1] is None

@@ -77,7 +77,7 @@ RAW = [
 )
 def test_options_are_taken_out_of_typed_text(verb, raw, options, rest):
     """Known options with a fitting value are options; everything else stays as it was typed."""
-    assert arguments.lenient(raw, main.VERBS[verb]) == (options, rest)
+    assert arguments.split_options(raw, main.VERBS[verb]) == (options, rest)
 
 
 COMPLETED = [

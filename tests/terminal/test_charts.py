@@ -25,7 +25,7 @@ def test_no_chart_is_wider_than_its_terminal(columns, plain):
     drawn = [
         *charts.bars(rows, columns, plain),
         *charts.over_time(list(range(300)), columns, plain),
-        *charts.wrapped(
+        *charts.wrap_value(
             "  topics",
             "배포와 운영 (12), auth (3), a topic of very many words in one (1)",
             12,
@@ -121,11 +121,11 @@ def test_blocks_only_where_they_can_show(env, plain):
 
 def test_a_value_is_broken_at_its_commas():
     """And at blanks where a part alone is too long; nothing is cut."""
-    assert charts.wrapped("  in", "one (1), two (2), three (3)", 6, 24) == [
+    assert charts.wrap_value("  in", "one (1), two (2), three (3)", 6, 24) == [
         "  in  one (1), two (2),",
         "      three (3)",
     ]
-    said = charts.wrapped("  in", "a part that is longer than the line", 6, 20)
+    said = charts.wrap_value("  in", "a part that is longer than the line", 6, 20)
     assert " ".join(line[6:] for line in said) == "a part that is longer than the line"
 
 

@@ -202,5 +202,5 @@ def test_thousands_of_links_take_a_moment(place):
     web = relations.web(found)
     assert len(web.edges) == 20_000 and len(linktree.overview(web)) < 60
     lost = [edge for edge in web.edges if edge.dangling]
-    assert len(lost) == len(linktree.dangling(web, lost)) == 500
+    assert len(lost) == len(linktree.dangling_lines(web, lost)) == 500
     assert time.process_time() - start < 6.0

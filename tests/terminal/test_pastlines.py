@@ -22,7 +22,7 @@ def past(place, now):
 
 
 def test_an_occurrence_says_what_failed_and_what_then_passed(past):
-    lines = pastlines.fixed(
+    lines = pastlines.remedy_lines(
         remedies.fix(past, "return value of 'fclose' ignored (unused-result)"), 2, STYLE, 0.0
     )
     assert lines == [
@@ -48,7 +48,7 @@ def test_an_occurrence_says_what_failed_and_what_then_passed(past):
 def test_each_line_of_an_error_has_its_turn(past):
     """The room is shared: no line's many occurrences push out another line's one."""
     said = "\n".join(
-        pastlines.fixed(
+        pastlines.remedy_lines(
             remedies.fix(
                 past, "unknown flag: --open\nreturn value of 'fclose' ignored (unused-result)"
             ),
@@ -63,20 +63,22 @@ def test_each_line_of_an_error_has_its_turn(past):
 def test_times_are_local_and_another_workspace_is_named(past):
     there = [one._replace(workspace="other-0123abcd") for one in past]
     said = "\n".join(
-        pastlines.fixed(remedies.fix(there, "unknown flag: --open"), 5, STYLE, 9 * 3600.0)
+        pastlines.remedy_lines(remedies.fix(there, "unknown flag: --open"), 5, STYLE, 9 * 3600.0)
     )
     assert "2026-11-18 18:00  k-three#1  Work of three  (main, other-0123abcd)" in said
     assert "worked    `acme issue list --state open`" in said
 
 
 def test_nothing_like_it_is_said(past):
-    assert pastlines.fixed(
+    assert pastlines.remedy_lines(
         remedies.fix(past, "unheard catastrophe of module seventeen"), 5, STYLE, 0.0
     ) == ["nothing here has failed like that before"]
 
 
 def test_an_invocation_is_one_line_and_what_failed_before_it_another(past, now):
-    lines = pastlines.invocations(practice.how(past, "acme", now), "acme", 10, STYLE, now)
+    lines = pastlines.invocations(
+        practice.working_invocations(past, "acme", now), "acme", 10, STYLE, now
+    )
     assert lines == [
         "acme issue list --state open  ×2 in 1 session, last 3d ago in k-three#1",
         "    after `acme issue list --open` failed: unknown flag: --open",
@@ -117,7 +119,9 @@ def test_a_session_that_touched_a_file_is_told_with_request_decision_and_commit(
 
 
 def test_a_wall_is_told_with_its_remedy_and_a_proposal(past, place):
-    met = [(wall, practice.proposal(place, wall, frozenset())) for wall in practice.gather(past)]
+    met = [
+        (wall, practice.proposal(place, wall, frozenset())) for wall in practice.gather_walls(past)
+    ]
     lines = pastlines.walls(met, 10, STYLE, 0.0)
     assert lines == [
         "src/cache.c:40:3: return value of 'fclose' ignored (unused-result)",
@@ -138,8 +142,8 @@ def test_what_moves_a_cursor_is_not_printed(place, now):
     )
     found = conversations.sessions(place, now)
     said = [
-        *pastlines.fixed(remedies.fix(found, "unknown flag: --bad"), 5, STYLE, 0.0),
-        *pastlines.invocations(practice.how(found, "x", now), "x", 5, STYLE, now),
+        *pastlines.remedy_lines(remedies.fix(found, "unknown flag: --bad"), 5, STYLE, 0.0),
+        *pastlines.invocations(practice.working_invocations(found, "x", now), "x", 5, STYLE, now),
     ]
     assert len(said) > 3 and all(line.isprintable() for line in said)
 
@@ -288,7 +292,7 @@ def test_a_push_is_told_with_its_records_and_what_became_of_it(now):
         ],
         "moments": [],
     }
-    said = pastlines.pushed(value, now)
+    said = pastlines.push_lines(value, now)
     assert (
         said[0] == "session s-1"
         and said[-1] == "1 prompt got nothing"

@@ -84,7 +84,7 @@ def test_every_allowed_prefix_is_a_verb_with_a_row(prefix):
     verb, words = named(prefix)
     assert (
         verb in VERBS
-        and authority.least(verb, words[0] if words and words[0][0] != "-" else "")
+        and authority.least_caller(verb, words[0] if words and words[0][0] != "-" else "")
         == authority.SESSION
     )
 

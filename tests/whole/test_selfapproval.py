@@ -169,7 +169,7 @@ def _(place):
 @variant("kept content that nobody approved")
 def _(place):
     plant(place, rule())
-    approvals.keep(place.home, rule())
+    approvals.save_approved_bytes(place.home, rule())
 
 
 @variant("the id of an approved rule")
@@ -559,7 +559,7 @@ def _(place):
 @tried("kept content that nobody approved")
 def _(place):
     script(place)
-    approvals.keep(place.home, BAD)
+    approvals.save_approved_bytes(place.home, BAD)
 
 
 @tried("the id of an approved script")

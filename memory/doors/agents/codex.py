@@ -67,7 +67,7 @@ class Codex:
             if kind == "response_item":
                 _item(made, payload)
             elif kind == "event_msg" and not roles & {"user", "assistant"}:
-                _said(
+                _add_message(
                     made,
                     {"user_message": "user", "agent_message": "assistant"}.get(
                         str(payload.get("type")), ""
@@ -90,7 +90,7 @@ def _payload(line: dict[str, Any]) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _said(made: Maker, role: str, text: str) -> None:
+def _add_message(made: Maker, role: str, text: str) -> None:
     if role == "user" and text.strip() and not _OWN.match(text):
         made.asked(text)
     elif role == "assistant" and text.strip():
@@ -100,7 +100,7 @@ def _said(made: Maker, role: str, text: str) -> None:
 def _item(made: Maker, payload: dict[str, Any]) -> None:
     kind, call = payload.get("type"), str(payload.get("call_id") or "")
     if payload.get("role"):
-        _said(made, str(payload["role"]), text_of(payload.get("content")))
+        _add_message(made, str(payload["role"]), text_of(payload.get("content")))
     elif kind == "function_call":
         _called(
             made,

@@ -126,7 +126,7 @@ def found(agent: Agent, env: dict[str, str]) -> Iterator[Found]:
 
 
 def _read(agent: Agent, path: str, env: dict[str, str]) -> Found:
-    real = files.real(path)
+    real = files.real_path(path)
     try:
         if hasattr(os, "getuid") and os.stat(real).st_uid != os.getuid():
             return Found(path, None, why="not a file of your own")

@@ -21,7 +21,7 @@ from memory import __version__
 from memory.core import DayleafError, PersonsRecord, UsageError, boundary, clock, files, layout
 from memory.core.plaintext import one_line
 from memory.doors.mcp import mcptools, requests
-from memory.doors.mcp.mcptools import Given, Told, sound
+from memory.doors.mcp.mcptools import Given, Told, without_surrogates
 from memory.hook import fence
 from memory.store import authority
 from memory.terminal.call import Call, nearest, shown
@@ -61,7 +61,7 @@ class Tool(NamedTuple):
     reads: bool = True
 
 
-def checked(tool: Tool, name: str, given: Any) -> dict[str, Any]:
+def read_arguments(tool: Tool, name: str, given: Any) -> dict[str, Any]:
     """Check and read the arguments of a call.
 
     Raises UsageError for an argument that is missing, unknown, too long or of another type.
@@ -126,7 +126,11 @@ def _read(name: str, arg: Arg, value: Any) -> Any:
         )
     if any("\0" in one for one in ([value] if isinstance(value, str) else value)):
         raise UsageError("%s: '%s' holds a NUL character" % (name, arg.name))
-    return sound(value) if isinstance(value, str) else list(map(sound, value))
+    return (
+        without_surrogates(value)
+        if isinstance(value, str)
+        else list(map(without_surrogates, value))
+    )
 
 
 def _is_weight(tag: Any, weight: Any) -> bool:
@@ -259,7 +263,7 @@ ALIASES = {
 }
 
 
-def called(name: str, given: Any, tools: Mapping[str, Tool], call: Call) -> Told:
+def run_tool(name: str, given: Any, tools: Mapping[str, Tool], call: Call) -> Told:
     """Run a tool for a model.
 
     call: its environment and instant. Raises DayleafError with the message for the model.
@@ -270,7 +274,7 @@ def called(name: str, given: Any, tools: Mapping[str, Tool], call: Call) -> Told
             "no tool '%s'; %s"
             % (shown(name), nearest(name[:80], tools, "there are " + ", ".join(tools)))
         )
-    values = checked(tool, name, given or {})
+    values = read_arguments(tool, name, given or {})
     if name == "remember" and values.get("kind") == "checkpoint" and values.get("version"):
         raise UsageError("remember: a checkpoint takes no 'version'")
     options = {
@@ -327,7 +331,7 @@ def brief(call: Call, said: str = "") -> str:
     """Return the first block of a new session."""
     from memory.hook import at_prompt, at_start, handoffs
 
-    found = at_prompt.opened(call.place)
+    found = at_prompt.open_or_build_index(call.place)
     try:
         block, _ = at_start.brief(found, handoffs.current(call.place), call.now)
     finally:
@@ -390,7 +394,7 @@ PROMPTS: dict[str, Page] = {
 SCHEME = "dayleaf://"
 
 
-def made(name: str, pages: Mapping[str, Page], given: Mapping[str, str], call: Call) -> str:
+def page_text(name: str, pages: Mapping[str, Page], given: Mapping[str, str], call: Call) -> str:
     """Return the text of a resource or prompt; raises DayleafError."""
     page = pages.get(name)
     if page is None:
@@ -404,7 +408,7 @@ def made(name: str, pages: Mapping[str, Page], given: Mapping[str, str], call: C
     refused = authority.refusal(authority.SESSION, verb, words, {}, lambda path: False)
     if refused:
         raise UsageError(refused)
-    return sound(page.make(call, said))
+    return without_surrogates(page.make(call, said))
 
 
 # ---- serving
@@ -455,7 +459,7 @@ def _server(env: dict[str, str], read_only: bool) -> Any:
 
     async def work(function: Callable[[Call], Any]) -> Any:
         return await anyio.to_thread.run_sync(
-            guarded, function, env, limiter=turn, abandon_on_cancel=True
+            call_or_error, function, env, limiter=turn, abandon_on_cancel=True
         )
 
     async def listed(ctx: Any, params: Any) -> types.ListToolsResult:
@@ -474,7 +478,7 @@ def _server(env: dict[str, str], read_only: bool) -> Any:
         )
 
     async def call_tool(ctx: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
-        told = await work(partial(called, params.name, params.arguments, tools))
+        told = await work(partial(run_tool, params.name, params.arguments, tools))
         if isinstance(told, str):
             return types.CallToolResult(
                 content=[types.TextContent(type="text", text=told)], is_error=True
@@ -482,14 +486,14 @@ def _server(env: dict[str, str], read_only: bool) -> Any:
         # No structured content: Claude Code shows that to the model in place of the text, and so
         # without the fence.
         return types.CallToolResult(
-            content=[types.TextContent(type="text", text=sound(told.text()))]
+            content=[types.TextContent(type="text", text=without_surrogates(told.text()))]
         )
 
     async def text_of(name: str, pages: Mapping[str, Page], given: Mapping[str, str]) -> str:
-        text = await work(lambda call: (made(name, pages, given, call),))
+        text = await work(lambda call: (page_text(name, pages, given, call),))
         if isinstance(text, str):
             raise MCPError(types.INVALID_PARAMS, text)
-        return sound(str(text[0]))
+        return without_surrogates(str(text[0]))
 
     async def resources(ctx: Any, params: Any) -> types.ListResourcesResult:
         return types.ListResourcesResult(
@@ -544,7 +548,7 @@ def _server(env: dict[str, str], read_only: bool) -> Any:
     )
 
 
-def guarded(function: Callable[[Call], Any], env: dict[str, str]) -> Any:
+def call_or_error(function: Callable[[Call], Any], env: dict[str, str]) -> Any:
     """Return a call's result, or its error on one line.
 
     A bug of dayleaf's own is noted for the next start.
@@ -554,7 +558,7 @@ def guarded(function: Callable[[Call], Any], env: dict[str, str]) -> Any:
         with _TURN:
             return function(call)
     except DayleafError as error:
-        return sound(one_line(str(error)))
+        return without_surrogates(one_line(str(error)))
     except Exception as error:
         boundary.note(env, "mcp", error)
         return (

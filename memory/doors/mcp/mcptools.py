@@ -67,7 +67,7 @@ class Told(NamedTuple):
         return self.block or fence.block(self.part, [to_json(self.value)], self.rules)
 
 
-def sound(text: str) -> str:
+def without_surrogates(text: str) -> str:
     """Return text without lone surrogates.
 
     One of them would end the server.
@@ -75,20 +75,20 @@ def sound(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def plain(value: Any) -> Any:
+def clean_for_model(value: Any) -> Any:
     """Return plain data cleaned for the model.
 
     Without empty values and explanations.
     """
     if isinstance(value, str):
-        return sound(fence.clean(value))
+        return without_surrogates(fence.clean(value))
     if isinstance(value, dict):
         return {
-            key: plain(item)
+            key: clean_for_model(item)
             for key, item in value.items()
             if key not in LEFT_OUT and item not in (None, "", [], (), {})
         }
-    return [plain(item) for item in value] if isinstance(value, (list, tuple)) else value
+    return [clean_for_model(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 # ---- finding
@@ -102,7 +102,7 @@ def _query(call: Call, given: Given, words: str, **more: Any) -> question.Query:
     }
     taken = {**taken, **more}
     limit = {"limit": min(taken["limit"], MOST_HITS)} if taken.get("limit") else {}
-    return question.options(
+    return question.query_from_options(
         {"query": words, **taken, **limit}, call.now, clock.local_offset(call.now)
     )
 
@@ -112,7 +112,7 @@ def _found(call: Call, query: question.Query, links: bool = False) -> Found:
         call.place, call.settings, semantic(call.settings, "", call.env), dsn=_dsn(call)
     )
     with suppress(UsageError):  # of a workspace that a database alone may know
-        KEPT.keep(lookup.searched(call.place, call.settings, query.workspace, []), call.now)
+        KEPT.keep(lookup.searched_places(call.place, call.settings, query.workspace, []), call.now)
     if len(EXPANSION) > MOST_WORDS:
         EXPANSION.clear()
     searcher.shelves, searcher.expansion = KEPT, EXPANSION
@@ -145,7 +145,7 @@ def search_resources(call: Call, given: Given) -> Told:
 
 
 def _hits(found: Found, words: str) -> Told:
-    value = plain(hit.found_json(found, words))
+    value = clean_for_model(hit.found_json(found, words))
     value.setdefault("hits", [])
     rows = [
         (row, each)
@@ -200,9 +200,9 @@ def distill(call: Call, given: Given) -> Told:
         "tokensIn": digest.tokens_in,
         "tokensOut": digest.tokens_out,
         "notes": list(digest.notes),
-        "answer": "" if digest.bullets else digests.nothing(digest),
+        "answer": "" if digest.bullets else digests.no_answer(digest),
     }
-    return Told("distill", plain(value))
+    return Told("distill", clean_for_model(value))
 
 
 def fix(call: Call, given: Given) -> Told:
@@ -224,20 +224,20 @@ def fix(call: Call, given: Given) -> Told:
         )["hits"]
         nearest = "; `records` are the nearest notes" if value["records"] else ""
         value["notes"] = [*past.notes, "nothing has failed like this here before" + nearest]
-    return Told("fix", plain(value))
+    return Told("fix", clean_for_model(value))
 
 
 def how(call: Call, given: Given) -> Told:
     from memory.knowledge import history, practice
 
     tool = given["tool"].strip()
-    wanted = history.Wanted(history.holds_words(practice.asked(tool)), tool, True)
+    wanted = history.Wanted(history.holds_words(practice.tool_key(tool)), tool, True)
     past = history.read(call.place, call.settings, wanted, call.now)
-    found = practice.how(past.sessions, tool, call.now)
+    found = practice.working_invocations(past.sessions, tool, call.now)
     notes = [*past.notes, *([] if found else ["no session here has run it successfully"])]
     return Told(
         "how",
-        plain(
+        clean_for_model(
             {
                 "tool": tool,
                 "forms": [practice.shape_json(shape) for shape in found[: 2 * PAST]],
@@ -253,8 +253,10 @@ def how(call: Call, given: Given) -> Told:
 
 def _about(call: Call, record: Record, place: Place) -> dict[str, Any]:
     """Return a record as plain data, in its present state."""
-    one = hit.of(record, place.key, place.path(record.name))
-    return hit.about_json(hit.shown([one], place, approvals.decisions(place.home), call.now)[0])
+    one = hit.from_record(record, place.key, place.path(record.name))
+    return hit.about_json(
+        hit.for_display([one], place, approvals.decisions(place.home), call.now)[0]
+    )
 
 
 def get_record(call: Call, given: Given) -> Told:
@@ -271,14 +273,16 @@ def get_record(call: Call, given: Given) -> Told:
         return _record(call, distant, call.place, given)
     if given.get("turn"):
         return _turn(call, found, place, given["turn"])
-    return _record(call, hit.of(found, place.key, place.path(found.name)), place, given, merged)
+    return _record(
+        call, hit.from_record(found, place.key, place.path(found.name)), place, given, merged
+    )
 
 
 def _record(call: Call, found: Hit, place: Place, given: Given, merged: str = "") -> Told:
-    one = hit.shown([found], place, approvals.decisions(place.home), call.now)[0]
+    one = hit.for_display([found], place, approvals.decisions(place.home), call.now)[0]
     return Told(
         "record",
-        plain(
+        clean_for_model(
             {
                 **hit.about_json(one),
                 "merged": merged,
@@ -297,10 +301,10 @@ def _turn(call: Call, found: Record, place: Place, number: int) -> Told:
     if talk is None:
         raise StoreError("the session of %s has no conversation; leave `turn` out" % found.id)
     turns = hit.turns(talk)
-    one = excerpt.turn(talk, turns, str(number))
+    one = excerpt.find_turn(talk, turns, str(number))
     return Told(
         "record",
-        plain(
+        clean_for_model(
             {
                 "id": talk.id,
                 "title": talk.title,
@@ -356,7 +360,7 @@ def get_resource(call: Call, given: Given) -> Told:
     state = material.state(found, place)
     return Told(
         "resource",
-        plain(
+        clean_for_model(
             {
                 **_about(call, found, place),
                 "type": material.type_of(found),
@@ -386,7 +390,8 @@ def index_status(call: Call, given: Given) -> Told:
         )
     }
     return Told(
-        "status", plain({**told, "database": backend.state(call.place, call.settings, call.env)})
+        "status",
+        clean_for_model({**told, "database": backend.state(call.place, call.settings, call.env)}),
     )
 
 
@@ -399,7 +404,7 @@ def prompt_context(call: Call, given: Given) -> Told:
 
     value = accounts.load(call.place, call.settings, given["prompt"].strip(), "")
     block = str(value["block"])
-    told = plain(
+    told = clean_for_model(
         {key: value[key] for key in ("strategy", "candidates", "picks", "characters", "enabled")}
     )
     return Told("load", told, (), block or "Nothing would come with this prompt.")
@@ -408,11 +413,11 @@ def prompt_context(call: Call, given: Given) -> Told:
 # ---- writing: candidates, which a person decides on
 
 
-def _kept(call: Call, store: Store, record: Record, said: str) -> Told:
+def _written_answer(call: Call, store: Store, record: Record, said: str) -> Told:
     """Report a written record, and refresh an existing index."""
     if files.exists(indexview.segment_path(store.place)):
         call.indexed()
-    return Told("kept", plain({"done": said, **_about(call, record, store.place)}))
+    return Told("kept", clean_for_model({"done": said, **_about(call, record, store.place)}))
 
 
 def _session(call: Call) -> str:
@@ -444,11 +449,13 @@ def remember(call: Call, given: Given) -> Told:
         kept = byhand.note(
             store, call.place, words, _labels(given, "tags"), _session(call), call.now, "agent"
         )
-        return _kept(call, store, kept, "written")
+        return _written_answer(call, store, kept, "written")
     title = one_line(strip_private(given.get("title", ""))) or first_clause(said)
     there = _there(call, title, said)
     if there:
-        return Told("kept", plain({"done": "already there", **_about(call, there, call.place)}))
+        return Told(
+            "kept", clean_for_model({"done": "already there", **_about(call, there, call.place)})
+        )
     versions = _labels(given, "version")
     kept = store.add(
         "learning",
@@ -459,7 +466,7 @@ def remember(call: Call, given: Given) -> Told:
         session=_session(call),
         extra={"accepted": False, **({"versions": versions} if versions else {})},
     )
-    return _kept(
+    return _written_answer(
         call, store, kept, "a candidate: the user can accept it with `dayleaf review` in a terminal"
     )
 
@@ -474,7 +481,7 @@ def _note(call: Call, store: Store, said: str) -> Told:
     made, changed = notekeeping.of_session(store, session, said)
     call.changed += changed
     dropped = "; ".join(one_line(one.text) for one in made.dropped)
-    return _kept(
+    return _written_answer(
         call, store, made.record, "written" + ("; left out: " + dropped if dropped else "")
     )
 
@@ -485,13 +492,13 @@ def _there(call: Call, title: str, said: str) -> Record | None:
 
     words, near = (
         duplicates.words(said),
-        duplicates.near(call.place, call.settings, call.now, title, said),
+        duplicates.similar_learnings(call.place, call.settings, call.now, title, said),
     )
     return next(
         (
             one
             for one in near
-            if duplicates.alike(duplicates.words(one.body), words) > duplicates.SAME
+            if duplicates.learning_similarity(duplicates.words(one.body), words) > duplicates.SAME
         ),
         None,
     )
@@ -523,7 +530,7 @@ def suggest_rule(call: Call, given: Given) -> Told:
             **({"links": links} if links else {}),
         },
     )
-    return _kept(
+    return _written_answer(
         call,
         store,
         kept,
@@ -538,12 +545,14 @@ def add_resource(call: Call, given: Given) -> Told:
     from memory.project import material
 
     place, store = call.place, call.store()
-    path = files.real(os.path.abspath(os.path.join(place.root, given["path"])))
+    path = files.real_path(os.path.abspath(os.path.join(place.root, given["path"])))
     material.allowed(path, layout.PRIVATE, place, True)
     source = material.read(path)
-    there = material.there(store, source.path, layout.PRIVATE)
+    there = material.find_resource(store, source.path, layout.PRIVATE)
     if there:
-        return Told("kept", plain({"done": "already there", **_about(call, there, place)}))
+        return Told(
+            "kept", clean_for_model({"done": "already there", **_about(call, there, place)})
+        )
     versions = _labels(given, "version")
     kept = material.add(
         store,
@@ -559,7 +568,7 @@ def add_resource(call: Call, given: Given) -> Told:
         if material.type_of(kept) == "script"
         else ""
     )
-    return _kept(call, store, kept, "kept" + waits)
+    return _written_answer(call, store, kept, "kept" + waits)
 
 
 def feedback(call: Call, given: Given) -> Told:
@@ -571,10 +580,12 @@ def feedback(call: Call, given: Given) -> Told:
         call.store_of(place).check(found.name)
     book = ledger.holding(place, found.name)
     ledger.note(book, found.id, given["verdict"], call.now, _session(call))
-    counts = lookup.followed(place, ledger.settle(book)).counts(found.id)
+    counts = lookup.fold_merged(place, ledger.settle(book)).counts(found.id)
     return Told(
         "feedback",
-        plain({"id": found.id, "title": found.title, "up": counts.up, "down": counts.down}),
+        clean_for_model(
+            {"id": found.id, "title": found.title, "up": counts.up, "down": counts.down}
+        ),
     )
 
 
@@ -586,7 +597,7 @@ def suggested(call: Call, refused: PersonsRecord, words: Sequence[str]) -> Told:
     from memory.knowledge import suggestions
 
     kept = suggestions.keep(call.store(), refused, words, _session(call))
-    return _kept(
+    return _written_answer(
         call,
         call.store(),
         kept,
@@ -624,7 +635,7 @@ def run_script(call: Call, given: Given) -> Told:
     return Told(
         "script",
         {
-            **plain({"id": told.id, "script": told.path, "stdout": out, "stderr": err}),
+            **clean_for_model({"id": told.id, "script": told.path, "stdout": out, "stderr": err}),
             "status": status,
             "in_time": in_time,
         },

@@ -72,7 +72,7 @@ def command(env: dict[str, str]) -> str:
     link = env.get("HOME", "") + "/.local/bin/dayleaf"
     return (
         link
-        if files.is_link(link) and files.real(link) == files.real(checkup.program())
+        if files.is_link(link) and files.real_path(link) == files.real_path(checkup.program())
         else checkup.program()
     )
 

@@ -167,7 +167,7 @@ class Pages:
         groups: dict[str, list[Record]] = {}
         for each in found.hits:
             groups.setdefault(_session_of(each.record), []).append(each.record)
-        told = sorted(map(_told, groups.values()), key=lambda one: -one["at"])
+        told = sorted(map(_session_summary, groups.values()), key=lambda one: -one["at"])
         shown, rest = told[:SESSIONS], told[SESSIONS:]
         last = min((one["began"] for one in shown), default=0.0) if rest or found.left_out else 0.0
         offset = clock.local_offset(self.now)
@@ -177,7 +177,7 @@ class Pages:
                 clock.day(one["at"] + offset) if by == "day" else one["branch"], []
             ).append(one)
         with self._lock:
-            plan = None if before else alongside.plan_of(self._shelf())
+            plan = None if before else alongside.active_plan(self._shelf())
         return self._sheet(
             "timeline",
             "Sessions",
@@ -196,7 +196,7 @@ class Pages:
 
         A running session may have only pushes.
         """
-        with closing(at_prompt.opened(self.place)) as found:
+        with closing(at_prompt.open_or_build_index(self.place)) as found:
             names = dict.fromkeys(
                 found.doc(n).name for n in found.holding(segment.session_term(id))
             )
@@ -232,7 +232,7 @@ class Pages:
             id=id,
             talk=talk,
             note=next((r for r in read if r.kind == "note"), None),
-            what=_told(read) if read else {"branch": "", "began": began or self.now},
+            what=_session_summary(read) if read else {"branch": "", "began": began or self.now},
             checkpoints=checkpoints,
             others=[record for record in read if record.kind not in DATED],
             turns=hit.turns(talk) if talk else [],
@@ -284,7 +284,7 @@ class Pages:
             "lexical": live or None,
             **given,
         }
-        query = question.options(given, now, clock.local_offset(now))
+        query = question.query_from_options(given, now, clock.local_offset(now))
         idle = live and not any(tokeniser.expand(raw) for raw in tokeniser.split(asked))
         found = None if idle else self._found(query, live, "" if live else self._dsn)
         rows = [_row(one) for one in (found.hits if found else ())]
@@ -325,13 +325,13 @@ class Pages:
         """Show a record: text, links, claims, history and pushes."""
         try:
             found, place, merged = lookup.find_kept(self.place, self.settings, id)
-            of_record = hit.of(found, place.key, place.path(found.name))
+            of_record = hit.from_record(found, place.key, place.path(found.name))
         except StoreError as missing:
             of_record = lookup.find_distant(self.place, id, self._dsn, missing)
             found, merged = of_record.record, ""
             place = Place(self.place.home, of_record.workspace, "", "", "", "")
-        one = hit.shown([of_record], self.place, approvals.decisions(place.home), self.now)[0]
-        counts = lookup.followed(place, ledger.read(ledger.holding(place, found.name))).counts(
+        one = hit.for_display([of_record], self.place, approvals.decisions(place.home), self.now)[0]
+        counts = lookup.fold_merged(place, ledger.read(ledger.holding(place, found.name))).counts(
             found.id
         )
         reasons = found.meta.get("feedback")
@@ -347,14 +347,14 @@ class Pages:
                 (
                     link.relation,
                     link.target,
-                    alongside.resolved(shelf, link.target) if here else None,
+                    alongside.resolve_target(shelf, link.target) if here else None,
                 )
                 for link in found.links
             ]
             inward = (
                 [
                     (relations.inverse(link.relation), source)
-                    for link, source in alongside.inward(shelf, found)
+                    for link, source in alongside.incoming_links(shelf, found)
                 ]
                 if here
                 else []
@@ -387,7 +387,7 @@ class Pages:
             self.place, self.settings, history.Wanted(lambda body: "✗" in body), self.now
         )
         known = practice.project_files(self.place)
-        walls = practice.gather(past.sessions, known)
+        walls = practice.gather_walls(past.sessions, known)
         proposed = [(wall, practice.proposal(self.place, wall, known)) for wall in walls[:WALLS]]
         return self._sheet(
             "walls",
@@ -446,7 +446,7 @@ class Pages:
         last = approvals.latest(
             approvals.decisions(home), scope(record.name, self.place.key), record.id
         )
-        before = approvals.kept(home, last) if last else None
+        before = approvals.approved_bytes(home, last) if last else None
         return {
             **told,
             "text": visible(data.decode("utf-8", "backslashreplace")),
@@ -472,7 +472,7 @@ class Pages:
         """Draw the links around one record, else the largest groups."""
         store = self._store()
         web = relations.web(
-            list(store.each()), relations.called_away(store.left()), "", store.successors()
+            list(store.each()), relations.archived_names(store.left()), "", store.successors()
         )
         if id:
             start = next((one for one in web.nodes if one.id == id), None) or next(
@@ -492,7 +492,7 @@ class Pages:
 
     def topics(self) -> Sheet:
         """List the index's topics of the learnings."""
-        with closing(at_prompt.opened(self.place)) as found:
+        with closing(at_prompt.open_or_build_index(self.place)) as found:
             rows = [(str(row[0]), int(row[1])) for row in found.lists("brief").get("topics", ())]
         return self._sheet(
             "topics", "Topics", rows=rows, most=max((count for _, count in rows), default=1)
@@ -519,7 +519,7 @@ class Pages:
         for record in kept:
             if record.kind in DATED:
                 groups.setdefault(_session_of(record), []).append(record)
-        told = sorted(map(_told, groups.values()), key=lambda one: -one["at"])
+        told = sorted(map(_session_summary, groups.values()), key=lambda one: -one["at"])
         now = self.now
         return {
             "workspace": self.place.key,
@@ -554,10 +554,10 @@ def _session_of(record: Record) -> str:
     return said if isinstance(said, str) and said else record.id
 
 
-def _told(group: Sequence[Record]) -> dict[str, Any]:
+def _session_summary(group: Sequence[Record]) -> dict[str, Any]:
     """Describe a session in a few lines, by its newest checkpoint."""
     every = [r for r in group if r.kind == "checkpoint"]
-    checkpoints = [r for r in every if not handoffs.repeats(r)] or every
+    checkpoints = [r for r in every if not handoffs.is_repetition(r)] or every
     newest = max(checkpoints or group, key=lambda r: (r.created, r.id))
     until = [
         clock.parse(said) or 0.0

@@ -316,7 +316,7 @@ def _pulls(count: int, pairs: Sequence[tuple[int, int]]) -> Iterator[tuple[int, 
 # ---- one file
 
 
-def whole(values: dict[str, Any]) -> str:
+def export_page(values: dict[str, Any]) -> str:
     """Return the export as one self-contained HTML file.
 
     Style and script are inside, and its own policy lets no others run.
@@ -346,7 +346,7 @@ def whole(values: dict[str, Any]) -> str:
     )
 
 
-def free(path: str) -> None:
+def require_free_path(path: str) -> None:
     """Check that a new file may be written at a path.
 
     Raises StoreError where a file exists, or no folder for it.
@@ -366,11 +366,11 @@ def save(path: str, values: dict[str, Any]) -> int:
 
     Raises StoreError.
     """
-    text = whole(values).encode("utf-8", "replace")
+    text = export_page(values).encode("utf-8", "replace")
     try:
         files.create(path, text)
     except FileExistsError:
-        free(path)
+        require_free_path(path)
         raise
     except OSError as error:
         raise StoreError(

@@ -80,7 +80,7 @@ def _exported(call: Call, made: Pages) -> int:
             "%s lies in the git work tree %s, where a commit would give your memories away; "
             "name a FILE elsewhere" % (options.export, tree)
         )
-    sheets.free(options.export)
+    sheets.require_free_path(options.export)
     with call.spinner("reading the records"):
         values = made.export(options.private, options.secrets)
     size = sheets.save(options.export, values)

@@ -194,7 +194,7 @@ def application(pages: Pages, base: Callable[[], str]) -> Starlette:
         def answer(request: Request) -> Response:
             live = "live" in request.query_params
             try:
-                sheet, status = _made(pages, lambda: make(request))
+                sheet, status = _page_or_fault(pages, lambda: make(request))
                 body = rendered(sheet, base(), live)
             except Exception as error:  # a bug ends no server
                 return _faulted(error)
@@ -203,20 +203,22 @@ def application(pages: Pages, base: Callable[[], str]) -> Starlette:
 
         return answer
 
-    def asked(name: str) -> Callable[[Request], str]:
+    def parameter(name: str) -> Callable[[Request], str]:
         return lambda request: str(
             request.path_params.get(name) or request.query_params.get(name) or ""
         )
 
-    id, query = asked("id"), asked("q")
+    id, query = parameter("id"), parameter("q")
     made: dict[str, Callable[[Request], Sheet]] = {
-        "/": lambda r: pages.timeline(asked("before")(r), asked("by")(r), asked("branch")(r)),
+        "/": lambda r: pages.timeline(
+            parameter("before")(r), parameter("by")(r), parameter("branch")(r)
+        ),
         "/search": lambda r: pages.search(
             query(r),
-            asked("kind")(r),
-            asked("topic")(r),
-            asked("since")(r),
-            asked("in")(r),
+            parameter("kind")(r),
+            parameter("topic")(r),
+            parameter("since")(r),
+            parameter("in")(r),
             "live" in r.query_params,
         ),
         "/session/{id}": lambda r: pages.session(id(r)),
@@ -241,7 +243,7 @@ def _nothing(request: Request, error: Exception) -> Response:
     return PlainTextResponse("there is nothing here", 404)
 
 
-def _made(pages: Pages, make: Callable[[], Sheet]) -> tuple[Sheet, int]:
+def _page_or_fault(pages: Pages, make: Callable[[], Sheet]) -> tuple[Sheet, int]:
     """Return a page and its status; an error becomes a page too."""
     try:
         return make(), 200

@@ -15,7 +15,7 @@ from memory.terminal.call import Call
 
 def dsn_of(settings: Config, home: str, env: Mapping[str, str]) -> str:
     """Return the connection string of recall's database, or ""."""
-    return named(settings, home, env) or ownserver.dsn(home)
+    return configured_dsn(settings, home, env) or ownserver.dsn(home)
 
 
 def state(place: Place, settings: Config, env: Mapping[str, str]) -> Optional[Dict[str, Any]]:
@@ -38,7 +38,7 @@ def state(place: Place, settings: Config, env: Mapping[str, str]) -> Optional[Di
     }
 
 
-def named(settings: Config, home: str, env: Mapping[str, str]) -> str:
+def configured_dsn(settings: Config, home: str, env: Mapping[str, str]) -> str:
     """Return the configured connection string, or "".
 
     The first of: DAYLEAF_DSN (not in a session, whose environment a repository may fill); the file
@@ -69,14 +69,17 @@ def choose(call: Call, given: str, private: bool, before: List[str]) -> int:
 
     home = call.place.home
     path = home + "/config.json"
-    said = given or named(call.settings, home, call.env)
+    said = given or configured_dsn(call.settings, home, call.env)
     with call.spinner("setting up the database") as spinner:
 
-        def told(done: int, of: int) -> None:
+        def show_progress(done: int, of: int) -> None:
             spinner.step = "loading: %d of %d" % (done, of)
 
-        done = rows.bring(
-            said or ownserver.start(home), call.place, "psg" if private or not said else "s", told
+        done = rows.set_up_and_load(
+            said or ownserver.start(home),
+            call.place,
+            "psg" if private or not said else "s",
+            show_progress,
         )
     for key, value in (
         ("index.backend", "postgres"),

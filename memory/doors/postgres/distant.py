@@ -25,7 +25,7 @@ def shelves(
     knows.
     """
     try:
-        here = lookup.searched(place, settings, name, notes)
+        here = lookup.searched_places(place, settings, name, notes)
         unknown = None
     except UsageError as error:
         here, unknown = [], error
@@ -150,7 +150,7 @@ class Distant(Shelf):
             self._records[name] = records.from_bytes(held.name, held.data, held.mtime)
         record = self._records[name]
         made = self._cut_out(record, name, row.ordinal, number, row.checksum, held.workspace)
-        return made._replace(origin=origin(held))
+        return made._replace(origin=describe_origin(held))
 
     def _is_served(self, number: int) -> bool:
         """Tell whether a row is used because no local file replaces it."""
@@ -185,7 +185,7 @@ class Distant(Shelf):
         return None
 
 
-def origin(held: Held) -> str:
+def describe_origin(held: Held) -> str:
     """Describe the source of a text without a file on this machine."""
     return "not on this machine: from the database%s" % (
         ", as of commit " + held.commit if held.commit else ""
@@ -209,4 +209,4 @@ def record(place: Place, id: str, dsn: str, missing: StoreError) -> Hit:
         raise StoreError("%s (%s)" % (missing, fault)) from None
     if found is None:
         raise missing
-    return hit.of(found.record, found.workspace, found.path, found.origin)
+    return hit.from_record(found.record, found.workspace, found.path, found.origin)

@@ -23,7 +23,7 @@ def driver() -> Any:
     return psycopg
 
 
-def said(error: BaseException) -> str:
+def database_error(error: BaseException) -> str:
     """Return the database's error message on one line.
 
     At most 200 characters, without the statement.

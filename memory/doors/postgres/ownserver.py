@@ -229,4 +229,4 @@ def _create(place: str) -> None:
             ):
                 connection.execute("CREATE DATABASE dayleaf")
     except psycopg.Error as error:
-        raise StoreError(driver.said(error)) from None
+        raise StoreError(driver.database_error(error)) from None

@@ -23,7 +23,7 @@ from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Se
 from memory.core import IndexFault, tokeniser
 from memory.doors import registry
 from memory.doors.postgres import migrations, rows
-from memory.doors.postgres.driver import driver, said
+from memory.doors.postgres.driver import database_error, driver
 from memory.hook import loader, segment
 from memory.hook.segment import Doc
 from memory.index.backend import Sieve, Unreachable
@@ -155,7 +155,7 @@ class Database:
         except self._psycopg.errors.QueryCanceled:
             raise Unreachable("the database took longer than %d s" % SECONDS) from None
         except self._psycopg.Error as error:
-            raise Unreachable(said(error)) from None
+            raise Unreachable(database_error(error)) from None
 
     def counts(self, spaces: Optional[Tuple[int, ...]]) -> Dict[str, int]:
         """Return the cached document frequencies of some workspaces.

@@ -178,7 +178,7 @@ def lexemes(counts: Dict[str, int], length: int, mean: float) -> Dict[str, str]:
 # ---- one workspace
 
 
-def bring(
+def set_up_and_load(
     dsn: str, place: Place, tiers: str, progress: Optional[Callable[[int, int], None]] = None
 ) -> Loaded:
     """Load a workspace into a database, set up if necessary.
@@ -201,10 +201,10 @@ def bring(
     except psycopg.errors.InsufficientPrivilege as error:
         raise StoreError(
             "%s; loading needs the role that owns the schema dayleaf, or CREATE on the database"
-            % (driver.said(error))
+            % (driver.database_error(error))
         ) from None
     except psycopg.Error as error:
-        raise StoreError(driver.said(error)) from None
+        raise StoreError(driver.database_error(error)) from None
 
 
 def load(
@@ -414,17 +414,17 @@ def _vectors(connection: Any, space: int, place: Place) -> int:
     """
     sidecar = registry.optional("vectors", "sidecar")
     if sidecar is None:
-        return _counted(connection, space)
+        return _count_vectors(connection, space)
     try:
         side = sidecar(place)
     except IndexFault:
-        return _counted(connection, space)
+        return _count_vectors(connection, space)
     try:
         if not side.is_intact() or not side.records:
-            return _counted(connection, space)
+            return _count_vectors(connection, space)
         model = (side.meta.get("label", ""), side.dims)
         with connection.transaction():
-            armed = _armed(connection, side.dims)
+            armed = _enable_pgvector(connection, side.dims)
             if (
                 connection.execute(
                     "SELECT label, dims FROM dayleaf.workspace WHERE id = %s", (space,)
@@ -437,18 +437,18 @@ def _vectors(connection: Any, space: int, place: Place) -> int:
                     (*model, space),
                 )
             sent = _send(connection, space, side, armed)
-            _counted(connection, space)
+            _count_vectors(connection, space)
         return sent
     finally:
         side.close()
 
 
-def _armed(connection: Any, dims: int) -> bool:
+def _enable_pgvector(connection: Any, dims: int) -> bool:
     """Set pgvector up; return whether the server has it."""
     return bool(connection.execute("SELECT dayleaf.arm(%s)", (dims,)).fetchone()[0])
 
 
-def _counted(connection: Any, space: int) -> int:
+def _count_vectors(connection: Any, space: int) -> int:
     """Update the count of a workspace's vectors; return 0."""
     connection.execute(
         "UPDATE dayleaf.workspace SET chunks = held FROM (SELECT count(*) AS held FROM "

@@ -173,7 +173,7 @@ class Heard(NamedTuple):
     logs: list[tuple[str, list[str]]]
 
 
-def hear(root: str, state: State, key: Any, notes: list[str]) -> list[Heard]:
+def read_news(root: str, state: State, key: Any, notes: list[str]) -> list[Heard]:
     """Read the new files of other machines.
 
     Raises StoreError where the key does not open them.
@@ -187,7 +187,7 @@ def hear(root: str, state: State, key: Any, notes: list[str]) -> list[Heard]:
         for number in numbers:
             path = "%s/%s/%s" % (root, machine, every[number])
             try:
-                _take_in(
+                _add_to_news(
                     packs.unsealed(files.read(path, WHOLE, follow=False), machine, number, key),
                     heard,
                 )
@@ -213,7 +213,7 @@ def hear(root: str, state: State, key: Any, notes: list[str]) -> list[Heard]:
     return out
 
 
-def _take_in(lines: list[dict[str, Any]], heard: Heard) -> None:
+def _add_to_news(lines: list[dict[str, Any]], heard: Heard) -> None:
     """Add a file's lines to a machine's news.
 
     Raises LookupError, TypeError or ValueError for unknown lines.
@@ -236,7 +236,7 @@ def _take_in(lines: list[dict[str, Any]], heard: Heard) -> None:
         heard.rows[line["name"]] = News(row, data, max(0, min(int(line.get("mtime", 0)), 1 << 62)))
 
 
-def told(state: State, names: Iterable[str]) -> tuple[list[dict[str, Any]], list[str]]:
+def lines_to_send(state: State, names: Iterable[str]) -> tuple[list[dict[str, Any]], list[str]]:
     """Return (the lines to send for some files, these files' names).
 
     A file that is being changed is left out.
@@ -284,19 +284,19 @@ def sync(
         carrier.fetch()
         anew = _settle_own(state, carrier, notes) or anew
         problems = syncing.scan(state, gone)
-        heard = hear(carrier.root, state, key, notes)
+        heard = read_news(carrier.root, state, key, notes)
         state.keep()
         merge, added = Merge(state, tiers), dict[str, set[str]]()
         with tiers:
             for one in heard:
-                _bring_in(merge, one, added, problems)
+                _apply_news(merge, one, added, problems)
         state.keep()
         sent = _send(state, carrier, key, added, anew or bool(state.value["purge"]))
         state.keep()
     return Report(sent, merge.taken, merge.removed, conflicts(state), notes + merge.notes, problems)
 
 
-def _bring_in(merge: Merge, heard: Heard, added: Added, problems: list[str]) -> None:
+def _apply_news(merge: Merge, heard: Heard, added: Added, problems: list[str]) -> None:
     """Apply a machine's news, new files first and removals last.
 
     A text so always exists somewhere.
@@ -375,7 +375,7 @@ def _send(state: State, carrier: Carrier, key: Any, added: Added, anew: bool) ->
     anew = anew or len(mine) >= MOST_PACKS
     logs, sizes = _new_lines(state, added, anew)
     number = max(state.value["number"], *mine, 0) + 1
-    lines, done = told(state, list(state.rows) if anew else state.dirty)
+    lines, done = lines_to_send(state, list(state.rows) if anew else state.dirty)
     lines += [{"log": name, "lines": rows} for name, rows in logs.items()]
     sealed, sent = (
         packs.sealed(lines, state.machine, number, key),
@@ -441,7 +441,7 @@ def _join(state: State, tiers: Tiers, name: str, told: list[str], added: Added) 
     if lines:
         files.make_folder(path.rpartition("/")[0])
         _append(tiers, path, lines, bool(data) and not data.endswith(b"\n"))
-        again = _astray(path, lines) if name.endswith(LOGS[1]) else []
+        again = _stray_lines(path, lines) if name.endswith(LOGS[1]) else []
         _append(tiers, path, again)
         added.setdefault(name, set()).update(lines, again)
 
@@ -453,7 +453,7 @@ def _append(tiers: Tiers, path: str, lines: list[str], torn: bool = False) -> No
         )
 
 
-def _astray(path: str, lines: list[str]) -> list[str]:
+def _stray_lines(path: str, lines: list[str]) -> list[str]:
     """Return an archive log's lines to repeat for moved records.
 
     Where two machines moved a record, its last line may name a place where it is not. lines: those
@@ -474,7 +474,9 @@ def _astray(path: str, lines: list[str]) -> list[str]:
 # ---- what a person decides
 
 
-def decide(state: State, tiers: Tiers, word: str, take: bool, now: float) -> tuple[str, str]:
+def settle_conflict(
+    state: State, tiers: Tiers, word: str, take: bool, now: float
+) -> tuple[str, str]:
     """Settle a conflict by keeping or dropping its copy.
 
     The other file goes to the archive.
@@ -535,7 +537,7 @@ def setup(home: str, where: str, identity: str, env: Mapping[str, str], host: st
         packs.new_key(path)
     key = agefile.identities(identity or path)[0]
     state = State(home, syncing.blank(machine_name(host), where))
-    hear(carrier.root, state, key, [])
+    read_news(carrier.root, state, key, [])
     if identity:
         files.replace(path, files.read(identity, agefile.KEY_BYTES))
     state.keep()

@@ -211,7 +211,7 @@ def scan(state: State, gone: bool = False) -> List[str]:
     at, state.value["at"] = state.value["at"], os.stat(clock).st_ctime_ns
     found: Dict[str, str] = {}
     unread: List[str] = []
-    for name, path, stat in walk.below(home, _entered):
+    for name, path, stat in walk.entries_below(home, _entered):
         if isinstance(stat, OSError) and not isinstance(stat, FileNotFoundError):
             unread.append(name)
             problems.append(

@@ -45,7 +45,9 @@ def sync(call: Call) -> int:
 def _set_up(call: Call) -> int:
     where, identity = call.words[1], call.options.identity
     where = (
-        where if machines.is_git(where) else files.real(os.path.abspath(os.path.expanduser(where)))
+        where
+        if machines.is_git(where)
+        else files.real_path(os.path.abspath(os.path.expanduser(where)))
     )
     with suppress(StoreError):
         known = syncing.load(call.place.home)
@@ -105,9 +107,9 @@ def _synced(call: Call) -> int:
             bool(call.options.anew),
         )
         if done.removed:
-            _unlearn(call)
+            _delete_derived(call)
     call.indexed()
-    ledger.moved(call.place)
+    ledger.recount_after_moves(call.place)
     for problem in done.problems:
         warn(problem)
     value = {"machine": state.machine, **done._asdict()}
@@ -123,13 +125,13 @@ def _synced(call: Call) -> int:
     return 1 if done.problems else 0
 
 
-def _unlearn(call: Call) -> None:
+def _delete_derived(call: Call) -> None:
     """Delete files derived from records removed on another machine.
 
     In every workspace.
     """
     folder = call.place.home + "/cache"
-    for name, path, stat in walk.below(folder):
+    for name, path, stat in walk.entries_below(folder):
         if walk.is_folder(stat) and name and "/" not in name:
             cache.prune(cache.folder_of(path), None)
         elif walk.is_regular(stat) and name.endswith(erasure.DERIVED_ENDS):
@@ -206,7 +208,7 @@ def _decided(call: Call) -> int:
 
     take = call.words[0] == "take"
     state = syncing.load(call.place.home)
-    copy, name = machines.decide(
+    copy, name = machines.settle_conflict(
         state, Tiers(call.place, call.changed.append), call.words[1], take, call.now
     )
     call.indexed()

@@ -191,7 +191,7 @@ def _program(command: str, env: Mapping[str, str]) -> str:
             if os.path.dirname(command)
             else " is not on PATH"
         )
-        raise ProviderError("command not found: %s%s" % (said(command), absolute))
+        raise ProviderError("command not found: %s%s" % (printable_line(command), absolute))
     return found
 
 
@@ -213,7 +213,8 @@ def _run(
         done = process.run(argv, stdin, seconds, env, "", limit)
     except (OSError, ValueError) as error:
         raise ProviderError(
-            "%s does not start: %s" % (said(argv[0]), getattr(error, "strerror", None) or error)
+            "%s does not start: %s"
+            % (printable_line(argv[0]), getattr(error, "strerror", None) or error)
         ) from None
     if done.full:
         raise ProviderError("over %d KB of output for %d bytes of text" % (limit >> 10, len(stdin)))
@@ -222,7 +223,8 @@ def _run(
     if done.rc:
         lines = [line for line in done.err.decode("utf-8", "replace").splitlines() if line.strip()]
         raise ProviderError(
-            "%s: %s" % (_status(done.rc), said(lines[0]) if lines else "nothing on stderr")
+            "%s: %s"
+            % (_status(done.rc), printable_line(lines[0]) if lines else "nothing on stderr")
         )
     return done.out
 
@@ -231,7 +233,7 @@ def _status(code: int) -> str:
     return "exit status %d" % code if code > 0 else "killed by signal %d" % -code
 
 
-def said(value: str) -> str:
+def printable_line(value: str) -> str:
     """Return foreign text as one short line of printable characters."""
     line = " ".join(value.split())[:160]
     return "".join(c if c.isprintable() else "?" for c in line)
@@ -261,9 +263,11 @@ def _checked(out: bytes, ids: Sequence[str]) -> Dict[str, Vector]:
     wanted, dims = set(ids), 0
     for ident, values in _rows(out):
         if ident not in wanted:
-            raise ProviderError("a vector for an id that was not asked for: '%s'" % said(ident))
+            raise ProviderError(
+                "a vector for an id that was not asked for: '%s'" % printable_line(ident)
+            )
         if ident in found:
-            raise ProviderError("two vectors for the id '%s'" % said(ident))
+            raise ProviderError("two vectors for the id '%s'" % printable_line(ident))
         dims = dims or len(values)
         if len(values) != dims:
             raise ProviderError("vector of %d numbers among %d" % (len(values), dims))

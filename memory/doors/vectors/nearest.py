@@ -45,7 +45,11 @@ def search(
                 "made by another model (%s, %d numbers)" % (side.meta.get("label", ""), side.dims),
             )
         rows = side.rows + sum(len(stored.ordinals) for stored in side.log.values() if stored)
-        found = _compared(side, vector) if rows <= PLAIN else _searched(side, vector, limit, exact)
+        found = (
+            _all_similarities(side, vector)
+            if rows <= PLAIN
+            else _searched(side, vector, limit, exact)
+        )
     finally:
         side.close()
     best: Dict[Tuple[str, int], float] = {}
@@ -56,7 +60,7 @@ def search(
     return [(name, ordinal, value) for (name, ordinal), value in order[:limit]]
 
 
-def _compared(side: Sidecar, vector: Sequence[float]) -> List[Tuple[str, int, float]]:
+def _all_similarities(side: Sidecar, vector: Sequence[float]) -> List[Tuple[str, int, float]]:
     """Return the similarity of every row, without NumPy.
 
     For few rows this costs less than loading NumPy.
@@ -96,7 +100,7 @@ def _base(side: Sidecar, query: Any, limit: int, exact: bool) -> Tuple[Any, Any]
             raise vectorfile.fault(side.path, "damaged")
         chosen = np.flatnonzero(live)
     else:
-        chosen = _near(side.codes(), live, query, max(CANDIDATES * limit, LEAST))
+        chosen = _nearest_codes(side.codes(), live, query, max(CANDIDATES * limit, LEAST))
         if next(side.damaged(chosen.tolist()), None) is not None:
             raise vectorfile.fault(side.path, "damaged vectors")
     numbers, similar = side.numbers(), np.empty(len(chosen), np.float32)
@@ -114,7 +118,7 @@ def rounded(similar: Any) -> Any:
     return np.clip(similar.astype(np.float64), -1.0, 1.0).round(6)
 
 
-def _near(codes: Any, live: Any, query: Any, count: int) -> Any:
+def _nearest_codes(codes: Any, live: Any, query: Any, count: int) -> Any:
     """Return the `count` live rows with the nearest codes.
 
     By Hamming distance to the query's; of equal rows the first.

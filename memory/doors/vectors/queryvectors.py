@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from memory.core import IndexFault, ProviderError, UsageError, files
-from memory.recall.semantic import fell_back
+from memory.recall.semantic import fallback_note
 
 if TYPE_CHECKING:
     from memory.core.config import Config
@@ -67,11 +67,11 @@ class QueryVectors:
         """
         self.prepare(place, [text], now)
         if self._fault:
-            notes.append(fell_back(self._fault))
+            notes.append(fallback_note(self._fault))
             return None
         if text not in self._vectors:
             notes.append(
-                fell_back(
+                fallback_note(
                     "%s knows only the Latin script"
                     % (self._provider.label if self._provider else "")
                 )
@@ -91,7 +91,7 @@ class QueryVectors:
         assert self._provider is not None
         label, missing = self._provider.label, []
         for text in dict.fromkeys(texts):
-            if text in self._vectors or not covers(self._provider.scripts, text):
+            if text in self._vectors or not covers_script(self._provider.scripts, text):
                 continue
             known = embedder.cached_query(place, label, text, now)
             if known is None:
@@ -149,7 +149,7 @@ class QueryVectors:
             there = shelf.near(self._provider.label, vector, limit)
             if there is None:
                 notes.append(
-                    fell_back(
+                    fallback_note(
                         "the database holds no vectors of " + self._provider.label,
                         "`dayleaf index --backend postgres --embeddings` loads them",
                     )
@@ -159,7 +159,7 @@ class QueryVectors:
         place = shelf.place
         if not files.exists(vectorfile.path_of(place)):
             notes.append(
-                fell_back(
+                fallback_note(
                     "%s: no vectors yet" % place.key,
                     "`dayleaf index build --embeddings` makes them",
                 )
@@ -169,7 +169,7 @@ class QueryVectors:
             found = nearest.search(place, vector, limit, self._provider.label)
         except IndexFault as fault:
             notes.append(
-                fell_back(
+                fallback_note(
                     str(fault).partition(";")[0], "`dayleaf index build --embeddings` mends it"
                 )
             )
@@ -178,7 +178,7 @@ class QueryVectors:
         return found
 
 
-def covers(scripts: str, text: str) -> bool:
+def covers_script(scripts: str, text: str) -> bool:
     """Tell whether a model knows the script of a text.
 
     scripts: `latin` or `all`.

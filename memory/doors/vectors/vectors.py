@@ -212,7 +212,7 @@ class _Work:
         listed, _ = walk(self.place)
         if self.side is None:
             return sorted(listed), []
-        damaged = _mend(self.side)
+        damaged = _drop_damaged(self.side)
         self.merge = self.merge or damaged
         known, changed = _heads(self.side), []
         racy = int(self.side.built * 1e9) - RACY
@@ -325,13 +325,13 @@ class _Work:
         files.replace(
             vectorfile.path_of(self.place), vectorfile.encode(meta, dims, self.now, stored)
         )
-        _sweep(self.place)
+        _delete_logs(self.place)
         self.close()
         self.side = Sidecar(self.place)
         self.frames, self.merge = 0, False
 
 
-def _sweep(place: Place) -> None:
+def _delete_logs(place: Place) -> None:
     """Delete the logs of all generations.
 
     The file just written holds their content.
@@ -341,7 +341,7 @@ def _sweep(place: Place) -> None:
             files.remove(item.path)
 
 
-def _mend(side: Sidecar) -> bool:
+def _drop_damaged(side: Sidecar) -> bool:
     """Mark records with a damaged row as unknown.
 
     Returns False where all rows are intact.

@@ -130,7 +130,7 @@ def test_the_gate_is_asked(desk, monkeypatch):
 )
 def test_what_is_off_is_said_in_one_line(desk, tool, given, said):
     with pytest.raises(UsageError) as refused:
-        mcpserver.called(tool, given, TOOLS, mcpcalls.call_of(desk.env, desk.now))
+        mcpserver.run_tool(tool, given, TOOLS, mcpcalls.call_of(desk.env, desk.now))
     assert (
         said in str(refused.value)
         and "\n" not in str(refused.value)
@@ -204,16 +204,16 @@ def test_a_thousand_fuzzed_calls_are_answered(desk, place):
     seed, kinds = random.Random(20261122), {str: 0, tuple: 0}
     for _ in range(1000):
         name, given = fuzzed(seed)
-        told = mcpserver.guarded(
+        told = mcpserver.call_or_error(
             partial(
-                lambda call, name, given: (mcpserver.called(name, given, TOOLS, call).text(),),
+                lambda call, name, given: (mcpserver.run_tool(name, given, TOOLS, call).text(),),
                 name=name,
                 given=given,
             ),
             desk.env,
         )
         kinds[type(told)] += 1
-        text = mcpserver.sound(told if isinstance(told, str) else told[0])
+        text = mcpserver.without_surrogates(told if isinstance(told, str) else told[0])
         assert "fault of dayleaf" not in text, (name, given)
         assert isinstance(told, tuple) or "\n" not in text
         text.encode("utf-8")

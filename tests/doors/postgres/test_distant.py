@@ -40,7 +40,7 @@ def test_a_record_that_only_the_database_holds_is_shown(place, dsn, ok, run, tmp
         id="l-x",
         title="X",
     )
-    rows.bring(dsn, other, "s")
+    rows.set_up_and_load(dsn, other, "s")
     mine = write(place, "s/learnings/y.md", "Mine.", id="l-y", title="Y")
     ok("index", "--backend", "postgres", "--dsn", dsn)
     mine.unlink()
@@ -77,7 +77,7 @@ def test_what_was_shared_but_not_pulled_is_found(store, dsn, now, project, env):
     path = write(store, "s/learnings/new.md", "The zeppelin landed.", id="l-new", title="Zeppelin")
     for words in (("add", "-A"), ("commit", "-qm", "one")):
         subprocess.run(["git", "-C", project, *words], env=env, check=True)
-    rows.bring(dsn, store, "s")
+    rows.set_up_and_load(dsn, store, "s")
     path.unlink()
     assert [hit.id for hit in ask(store, now, "zeppelin", dsn).hits] == []
     connected(

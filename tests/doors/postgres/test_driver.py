@@ -17,7 +17,7 @@ def test_without_the_driver_one_line_says_what_brings_it(monkeypatch):
 
 
 def test_what_the_database_says_is_one_short_line():
-    told = driver.said(RuntimeError("connection failed: FATAL: no such role\nDETAIL: x"))
+    told = driver.database_error(RuntimeError("connection failed: FATAL: no such role\nDETAIL: x"))
     assert told == "the database says: no such role"
-    assert len(driver.said(RuntimeError("x" * 999))) < 230
-    assert driver.said(RuntimeError("")) == "the database says: RuntimeError"
+    assert len(driver.database_error(RuntimeError("x" * 999))) < 230
+    assert driver.database_error(RuntimeError("")) == "the database says: RuntimeError"

@@ -53,7 +53,7 @@ def test_filters_and_listings_are_answered_too(store, stranger, dsn, now):
         tags="[ops]",
         created="2026-11-20",
     )
-    rows.bring(dsn, store, "s")
+    rows.set_up_and_load(dsn, store, "s")
     found = lambda text="", **more: [  # noqa: E731
         hit.id for hit in ask(stranger, now, text, dsn, workspace=store.key, **more).hits
     ]
@@ -75,10 +75,10 @@ def test_a_word_of_one_record_is_found_over_all_workspaces(store, stranger, dsn,
         str(tmp_path / "o" / ".dayleaf"),
     )
     path = write(other, "s/learnings/x.md", "The zeppelin broker.", id="l-x", title="X")
-    rows.bring(dsn, other, "s")
+    rows.set_up_and_load(dsn, other, "s")
     assert [hit.id for hit in ask(stranger, now, "zeppelin", dsn, workspace="all").hits] == ["l-x"]
     path.unlink()
-    rows.bring(dsn, other, "s")
+    rows.set_up_and_load(dsn, other, "s")
     assert (
         connected(
             dsn,
@@ -99,7 +99,7 @@ def test_a_role_reads_the_workspaces_it_is_admitted_to(store, dsn, now, tmp_path
         str(tmp_path / "o" / ".dayleaf"),
     )
     write(other, "s/learnings/x.md", "The secret zeppelin broker.", id="l-x", title="X")
-    rows.bring(dsn, other, "s")
+    rows.set_up_and_load(dsn, other, "s")
     role = "reader" + dsn.rpartition("=")[2]
 
     def prepare(connection):

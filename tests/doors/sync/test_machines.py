@@ -88,7 +88,7 @@ def test_two_texts_of_one_record_both_stay(two, now):
     both = desk.text(name) + Path(desk.place.home, copy).read_text()
     assert "of the desk" in both and "of the lap" in both
     kept = Path(desk.place.home, copy).read_text()
-    machines.decide(
+    machines.settle_conflict(
         syncing.load(desk.place.home), machines.Tiers(desk.place), copy[-11:-3], True, now
     )
     quiet([*two])
@@ -98,7 +98,7 @@ def test_two_texts_of_one_record_both_stay(two, now):
         and not agree([*two])
     )
     with pytest.raises(UsageError, match="no copies match"):
-        machines.decide(
+        machines.settle_conflict(
             syncing.load(desk.place.home), machines.Tiers(desk.place), "00000000", False, now
         )
 
@@ -184,7 +184,10 @@ def test_ledgers_are_joined_and_nothing_else_travels(two, now):
         ledger.note(ledger.ledgers(one.place)[0], found.id, "up", now, one.name)
     quiet([*two])
     quiet([*two])
-    assert [ledger.whole(ledger.ledgers(one.place)[0]).counts(found.id).up for one in two] == [2, 2]
+    assert [ledger.count_all(ledger.ledgers(one.place)[0]).counts(found.id).up for one in two] == [
+        2,
+        2,
+    ]
     assert not [
         name
         for name in ("trust.jsonl", "config.json", "cache/x.md", "log")

@@ -75,8 +75,8 @@ def test_vectors_of_the_database_rank_as_the_local_ones_do(
             assert [(hit.id, round(hit.score, 3)) for hit in found.hits] == here[text]
             assert found.backend == "lexical + postgres + vectors (meanings)" and not found.notes
 
-    assert rows.bring(dsn, store, "s").vectors == 152
-    assert rows.bring(dsn, store, "s").vectors == 0
+    assert rows.set_up_and_load(dsn, store, "s").vectors == 152
+    assert rows.set_up_and_load(dsn, store, "s").vectors == 0
     there()
     monkeypatch.setattr(nearest, "EXACT", 0)
     there(dsn + " options='-c enable_seqscan=off'")
@@ -92,13 +92,13 @@ def test_vectors_of_the_database_rank_as_the_local_ones_do(
     )
     connected(dsn, lambda c: c.execute("DROP EXTENSION vector CASCADE"))
     there()
-    monkeypatch.setattr(rows, "_armed", lambda connection, dims: False)
+    monkeypatch.setattr(rows, "_enable_pgvector", lambda connection, dims: False)
     connected(dsn, lambda c: c.execute("DELETE FROM dayleaf.chunk"))
-    assert rows.bring(dsn, store, "s").vectors == 152
+    assert rows.set_up_and_load(dsn, store, "s").vectors == 152
     there()
     monkeypatch.undo()
     write(store, "s/learnings/car.md", "The bread wants salt.", id="l-car", title="Bread")
-    rows.bring(dsn, store, "s")
+    rows.set_up_and_load(dsn, store, "s")
     assert connected(
         dsn, lambda c: c.execute("SELECT count(embedding), count(*) FROM dayleaf.chunk").fetchone()
     ) == (151, 151)
@@ -106,7 +106,7 @@ def test_vectors_of_the_database_rank_as_the_local_ones_do(
 
 def test_vectors_of_another_model_leave_the_words(store, stranger, dsn, meaning):
     """And a note that says so; the records of this machine are not asked for in the database."""
-    rows.bring(dsn, store, "s")
+    rows.set_up_and_load(dsn, store, "s")
     found = meaning(stranger, "kafka broker", dsn, "another")
     assert found.hits and found.backend == "lexical + postgres"
     assert [note for note in found.notes if "the database holds no vectors of another" in note]

@@ -40,7 +40,7 @@ def test_the_server_and_the_page_ask_the_database_too(
         str(tmp_path / "o" / ".dayleaf"),
     )
     write(other, "s/learnings/x.md", "# Broker\n\nThe zeppelin broker.", id="l-x", title="X")
-    rows.bring(dsn, other, "s")
+    rows.set_up_and_load(dsn, other, "s")
     ok("index", "--backend", "postgres", "--dsn", dsn)
     desk = mcpcalls.desk(env, project, now, monkeypatch)
     found = desk("recall", query="zeppelin broker", workspace="all")["hits"][0]

@@ -14,7 +14,7 @@ from harness.hook import ROOT
 
 from memory.core import config
 from memory.doors.vectors import embedder, nearest, queryvectors, vectorfile, vectors
-from memory.doors.vectors.queryvectors import QueryVectors, covers
+from memory.doors.vectors.queryvectors import QueryVectors, covers_script
 from memory.health import goldens, measurements, worker
 from memory.index import builder
 from memory.recall import batch, search
@@ -234,7 +234,7 @@ def test_vectors_of_another_model_are_not_mixed(place, armed, env, now):
 )
 def test_a_latin_model_is_not_asked_about_other_scripts(text, known):
     """It knows no word of them, and its guess would push the right ones down."""
-    assert covers("latin", text) == known and covers("all", text)
+    assert covers_script("latin", text) == known and covers_script("all", text)
 
 
 def test_a_query_in_another_script_is_ranked_by_words(place, armed, env, now, command, monkeypatch):
