@@ -1,7 +1,7 @@
 #!/bin/sh
 # Sets dayleaf up, or removes it.  You can run it again at any time.
 #
-#   ./install.sh               runtime, command and plugin; then a demonstration in a scratch project
+#   ./install.sh               runtime, command and plugin; offers your past sessions, else shows a demonstration
 #   ./install.sh --runtime     only the runtime (the hooks run this in the background if it is missing)
 #   ./install.sh --embeddings  the runtime, and a model that makes vectors on this machine (90 MB)
 #   ./install.sh --mcp         the runtime, and what `dayleaf mcp` needs; Claude Code starts it in each session
@@ -397,15 +397,32 @@ offer_notes() {
   [ -t 0 ] && [ -t 1 ] || return 0
   [ -e "$home/log/notes.asked" ] && return 0
   step 'dayleaf: notes by a model'
-  say "A model can write a note of each session that ended: what came of it, decisions, lessons, what is next."
-  say "Some 5,000 tokens a session go, without secrets, to Claude as you are logged in; \`dayleaf notes off\` ends it at any time."
-  printf '  let it? [y/N] '
+  say "Claude can write a note of each finished session: its outcome, decisions, lessons and next steps."
+  say "That sends some 5,000 tokens a session, without secrets, to your own account; \`dayleaf notes off\` ends it at any time."
+  printf 'Let it write them? [y/N] '
   read -r reply || reply=
   case $reply in
     y | Y | yes | YES) notes on ;;
     *) notes off ;;
   esac
 }
+
+# Offers the import of the client's past sessions: asks on a terminal, elsewhere says the command.  Ctrl-C ends the import alone.
+offer_past() {
+  past() { (cd / && "$home/runtime/bin/python" -I "$root/memory" store import transcripts --all --ask); }
+  [ -n "$(find "${CLAUDE_CONFIG_DIR:-${HOME:-}/.claude}/projects" -name '*.jsonl' 2>/dev/null | head -n 1)" ] || return 0
+  step 'dayleaf: your past sessions'
+  if [ -t 0 ] && [ -t 1 ]; then
+    trap : INT
+    past || :
+    trap 'exit 130' INT
+  else
+    past 2>/dev/null || say "In your own terminal, \`dayleaf store import transcripts --all\` imports them."
+  fi
+}
+
+# Tells whether the memory holds sessions of the user's.
+has_sessions() { [ -n "$(find "$home/workspaces" -path '*/checkpoints/*' -name '*.md' 2>/dev/null | head -n 1)" ]; }
 
 set_status_line() {
   answer=$(status_line set 2>&1) || die "$answer"
@@ -511,10 +528,13 @@ install() {
   register
   offer_status_line
   offer_notes
-  if [ -e "$root/$TRANSCRIPT" ]; then demo; fi
+  offer_past
+  if [ -e "$root/$TRANSCRIPT" ] && ! has_sessions; then demo; fi
+  typed=dayleaf
+  command -v dayleaf >/dev/null || typed="$root/bin/dayleaf"
   step 'Done.'
-  say "Open Claude Code in a project and work as usual; \`dayleaf store status\` or /dayleaf:status shows what it holds."
-  say "Before you commit a project's .dayleaf, let its pre-commit hook run \`dayleaf store check --staged\`, which stops secrets; \`dayleaf doctor\` says how."
+  say "Open Claude Code in a project and work as usual; \`$typed store status\` or /dayleaf:status shows what it holds."
+  say "Before you commit a project's .dayleaf, let its pre-commit hook run \`dayleaf store check --staged\`, which stops secrets; \`$typed doctor\` says how."
 }
 
 uninstall() {

@@ -130,7 +130,7 @@ def keep(keeper: Store, turns: Iterable[Turn], session: str) -> list[str]:
         day = clock.day(clock.parse(at) or keeper.now)
         there = keeper.same("rule", title, "")
         if there:
-            _count(keeper, there, day)
+            _count(keeper, there, at, day)
         if there or is_gone(keeper, title):
             continue
         extra = {**head(day), "created": at}
@@ -151,13 +151,18 @@ def is_waiting(keeper: Store, rule: Record) -> bool:
     return key not in approvals.decisions(keeper.place.home, [rule.checksum])
 
 
-def _count(keeper: Store, rule: Record, day: str) -> None:
-    """Count a wish repeated on a later day."""
-    said = str(rule.meta.get(SAID) or "")
-    if said < day and is_waiting(keeper, rule):
-        times = str(rule.meta.get(TIMES) or "1")
-        number = int(times) if times.isdigit() else 1
-        keeper.edit(rule.name, {**head(day), TIMES: number + 1}, True)
+def _count(keeper: Store, rule: Record, at: str, day: str) -> None:
+    """Count a wish repeated on another day, later or earlier.
+
+    An import reads the newest sessions first.  at: when it was said; day: the day of that.
+    """
+    last, first = str(rule.meta.get(SAID) or ""), clock.day(rule.created)
+    if first <= day <= last or not is_waiting(keeper, rule):
+        return
+    times = str(rule.meta.get(TIMES) or "1")
+    number = int(times) if times.isdigit() else 1
+    moved: dict[str, object] = dict(head(day)) if day > last else {"created": at}
+    keeper.edit(rule.name, {**moved, TIMES: number + 1}, True)
 
 
 def is_gone(keeper: Store, title: str) -> bool:

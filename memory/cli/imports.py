@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -18,10 +19,24 @@ from memory.recall import timewords
 from memory.session import transcript
 from memory.store import activeplan
 from memory.store.store import Store
-from memory.terminal import screen
-from memory.terminal.call import Call, author, indexed, tier_of, unknown_word, warn
+from memory.terminal import offers, screen
+from memory.terminal.call import (
+    Call,
+    ask_confirmation,
+    author,
+    indexed,
+    tier_of,
+    unknown_word,
+    warn,
+)
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from memory.knowledge.discoveries import Discovery
+
+STOPPED = 130  # exit status after Ctrl-C
 SHOWN = 12  # lines of skipped or vanished sources
+SELDOM = 20.0  # seconds between two lines about an import that nobody watches
 # records up to which the index is told one by one; of more a comparison of all files is cheaper
 # than a line each
 FEW = 16
@@ -372,18 +387,23 @@ def _first(rows: list[Any], line: Callable[[Any], str]) -> list[str]:
 class Pace:
     """The progress of reading transcripts and the time left.
 
-    Shown by a spinner on a terminal.
+    Shown by a spinner on a terminal, elsewhere in a line now and then.
     """
 
     def __init__(
-        self, spinner: screen.Spinner, of: int, tick: Callable[[], float] = time.monotonic
+        self,
+        spinner: screen.Spinner,
+        of: int,
+        tick: Callable[[], float] = time.monotonic,
+        every: float = SELDOM,
     ):
         """Begin.
 
-        of: bytes in all. tick: seconds of a clock that only goes on.
+        of: bytes in all.  tick: seconds of a clock that only goes on.  every: seconds between two
+        lines where no spinner turns, 0 for no line.
         """
-        self.spinner, self.of, self.tick = spinner, of, tick
-        self.began = tick()
+        self.spinner, self.of, self.tick, self.every = spinner, of, tick, every
+        self.began = self.last = tick()
 
     def done(self, size: int, read: int) -> None:
         """Show the progress.
@@ -402,6 +422,10 @@ class Pace:
             self.of >> 20,
             left,
         )
+        now = self.began + took
+        if self.every and not self.spinner.enabled and now - self.last >= self.every:
+            self.last = now
+            warn(self.spinner.step)
 
     @property
     def took(self) -> float:
@@ -437,6 +461,13 @@ def _transcripts(call: Call) -> int:
         call.env,
         since,
     )
+    later: list[str] = []
+    if call.options.ask:
+        plan = _asked(call, wanted)
+        if plan is None:
+            return 0
+        wanted = list(plan.sessions)
+        later = [offers.later(plan.later, offers.command(call.env))] if plan.later else []
     with contextlib.ExitStack() as stack:
         if not call.options.dry_run and not stack.enter_context(
             files.Lock(call.place.home + "/cache/transcripts.lock")
@@ -444,19 +475,55 @@ def _transcripts(call: Call) -> int:
             raise StoreError("another import of transcripts is running; wait until it has finished")
         spinner = stack.enter_context(call.spinner("reading transcripts"))
         told: list[backfill.Told] = []
-        pace = Pace(spinner, sum(session.size for session in wanted))
+        every = 0.0 if call.options.json else SELDOM
+        pace = Pace(spinner, sum(session.size for session in wanted), every=every)
+        stopped = False
         try:
             told.extend(
                 backfill.import_sessions(
                     wanted, call.env, call.now, call.options.dry_run, pace.done
                 )
             )
-        finally:
-            took, spinner.step = pace.took, "indexing"
-            _index_told(call, told)
+        except KeyboardInterrupt:
+            stopped = True
+        took, spinner.step = pace.took, "indexing"
+        discoveries = _index_told(call, told)
     if not call.options.all:  # those of no known directory may be of this one
         unread = [one for one in unread if one.reason == backfill.NO_DIRECTORY]
-    return _answer_told(call, told, unread, took)
+    if stopped:
+        unread = []
+        later = [
+            "stopped after %d of %s; `%s store %s` goes on from there"
+            % (
+                len(told),
+                plaintext.count(len(wanted), "session"),
+                offers.command(call.env),
+                " ".join(word for word in call.argv if word != "--ask"),
+            )
+        ]
+    _answer_told(call, told, unread, took, discoveries, later)
+    return STOPPED if stopped else 0
+
+
+def _asked(call: Call, wanted: list[backfill.Session]) -> offers.Plan | None:
+    """Show the plan of an import and ask; return it after yes."""
+    if not call.options.all or call.options.dry_run or call.options.json:
+        raise UsageError("--ask goes with --all, and without --dry-run and --json")
+    with call.spinner("looking for past sessions"):
+        looked = backfill.untold(wanted, call.env, call.now)
+    plan, command = offers.plan(looked), offers.command(call.env)
+    lines = offers.planned(plan, command, clock.local_offset(call.now), span(plan.seconds))
+    print("\n".join(lines), flush=True)
+    if not plan.sessions:
+        return None
+    try:
+        yes = ask_confirmation("Import them now? [Y/n] ", short=True, otherwise=True)
+    except KeyboardInterrupt:
+        print(file=sys.stderr)
+        yes = False
+    if not yes:
+        print("Nothing was imported; `%s %s` does it at any time." % (command, offers.ALL))
+    return plan if yes else None
 
 
 def _known(call: Call) -> list[str]:
@@ -468,31 +535,47 @@ def _known(call: Call) -> list[str]:
     return [*adoption.known_paths(call.place.home), *filter(None, here)]
 
 
-def _index_told(call: Call, told: Iterable[backfill.Told]) -> None:
+def _index_told(call: Call, told: Iterable[backfill.Told]) -> list[Discovery]:
+    """Index what was written and return the discoveries in it."""
+    from memory.knowledge import discoveries, lessons, walls
+
     changed: dict[str, tuple[layout.Place, list[str]]] = {}
     for one in told:
         if one.place is not None:
             changed.setdefault(one.place.key, (one.place, []))[1].extend(one.written)
+    found: list[Discovery] = []
     for place, names in changed.values():
-        indexed(place, call.now, names, FEW)
-        if names:
-            from memory.knowledge import walls
+        if not names:
+            continue
+        store = Store(place, call.settings, call.now)
+        dropped = any("/rules/" in name for name in names) and lessons.drop_contrary(store)
+        indexed(place, call.now, names, 0 if dropped else FEW)
+        rows = walls.write(place, call.settings, call.now)
+        found += discoveries.gather(store, names, rows)
+    return discoveries.best(found)
 
-            walls.write(place, call.settings, call.now)
 
-
-def _answer_told(call: Call, told: list[backfill.Told], unread: list[Skip], took: float) -> int:
+def _answer_told(
+    call: Call,
+    told: list[backfill.Told],
+    unread: list[Skip],
+    took: float,
+    found: list[Discovery],
+    later: list[str],
+) -> int:
     """Summarise the import of sessions.
 
-    unread: transcripts that could not be read. took: seconds.
+    unread: transcripts that could not be read. took: seconds.  found: what was found in them.
+    later: lines about the sessions that are left.
     """
     dry, skipped = call.options.dry_run, [one.skip for one in told if one.skip] + unread
-    records = [name for one in told for name in one.written]
-    made = [name for name in records if "/conversations/" not in name]
+    records = sorted(name for one in told for name in one.written)
+    made = [name for name in records if "/checkpoints/" in name]
+    talks = [name for name in records if "/conversations/" in name]
     plan = (
         backfill.Plan(*(sum(one.plan[at] for one in told) for at in (0, 1)))
         if dry
-        else backfill.Plan(len(made), len(records) - len(made))
+        else backfill.Plan(len(made), len(talks))
     )
     live = [one for one in told if not (one.before or one.skip)]
     old, new = (
@@ -520,15 +603,25 @@ def _answer_told(call: Call, told: list[backfill.Told], unread: list[Skip], took
             else transcript.host(call.env) + "/projects"
         )
         lines.append(
-            "%s holds no session of this workspace; --all takes those of every workspace"
-            % (plaintext.one_line(where))
+            plaintext.one_line(where)
+            + (
+                " holds no session"
+                if call.options.all
+                else " holds no session of this workspace; --all takes those of every workspace"
+            )
+        )
+    lines += later
+    if made and not dry:
+        lines += offers.found_lines(
+            found, offers.command(call.env), clock.local_offset(call.now), call.style()
         )
     value = {
         "dry_run": dry,
         "sessions": len(told) + len(unread),
         **counts,
         "checkpoints": made,
-        "conversations": [name for name in records if name not in made],
+        "conversations": talks,
+        "discoveries": [{**one._asdict(), "at": clock.iso(one.at)} for one in found],
         "records": plan._asdict(),
         "seconds": round(took, 1),
         "skipped": [skip._asdict() for skip in skipped],
@@ -617,5 +710,6 @@ OPTIONS = {
     "kind": ("dir",),
     "all": ("claude-memory", "transcripts"),
     "since": ("transcripts",),
+    "ask": ("transcripts",),
     "agent": ("transcripts",),
 }

@@ -724,6 +724,7 @@ VERBS: dict[str, Verb] = {
                 type=choice(AGENTS),
                 help="transcripts: from %s (default: Claude Code)" % " or ".join(AGENTS),
             ),
+            flag("--ask", help="transcripts: with --all: show a plan and ask first"),
         ),
     ),
     "edit": Verb("learn", "ID", "change a record in $EDITOR; a copy is checked before it is saved"),

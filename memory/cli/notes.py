@@ -88,7 +88,7 @@ def _off(call: Call) -> int:
     notekeeping.answer(call.place.home)
     return call.answer(
         {"provider": config.OFF, "config": path},
-        ["no model writes notes%s; those that are there stay" % where],
+        ["no model writes notes%s; existing ones stay" % where],
     )
 
 

@@ -59,9 +59,17 @@ def recall(call: Call) -> int:
     else:
         call.answer(
             hit.found_json(found, words),
-            results.hits(
-                found, words, call.place.key, call.style(), call.options.explain, call.options.group
-            ),
+            [
+                *results.hits(
+                    found,
+                    words,
+                    call.place.key,
+                    call.style(),
+                    call.options.explain,
+                    call.options.group,
+                ),
+                *_elsewhere(call, found),
+            ],
         )
     freshen(call, found.stale or found.rescan)
     reread(
@@ -71,6 +79,15 @@ def recall(call: Call) -> int:
         }.values(),
     )
     return 0
+
+
+def _elsewhere(call: Call, found: Found) -> list[str]:
+    """Return the line that names other projects where nothing was found."""
+    from memory.recall import lookup
+
+    if found.hits or call.options.workspace or len(lookup.workspaces(call.place, "all")) < 2:
+        return []
+    return ["only this project was searched; `--workspace all` searches every project"]
 
 
 def found_by(call: Call, words: str, limit: int | None, links: bool = False) -> Found:

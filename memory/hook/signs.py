@@ -55,7 +55,11 @@ def greeting(found: Index, last: Any, branch: str, now: float) -> str:
     if not waits:
         return "dayleaf: " + said
     verb = "waits" if waits == 1 else "wait"
-    return "dayleaf: %s; %s %s for review" % (said, announcements.many(waits, "note"), verb)
+    return "dayleaf: %s; %s %s for review" % (
+        said.rstrip("."),
+        announcements.many(waits, "note"),
+        verb,
+    )
 
 
 def ago(seconds: float) -> str:
@@ -208,7 +212,8 @@ def runtime_notice(place: Place, settings: Config, event: Event) -> List[str]:
         event[READY] = True
         return [
             "the runtime is ready (it took %s s); for `dayleaf` in your terminal: "
-            "ln -sf '%s/bin/dayleaf' ~/.local/bin/dayleaf" % (seconds, root)
+            "mkdir -p ~/.local/bin; ln -sf '%s/bin/dayleaf' ~/.local/bin/dayleaf" % (seconds, root),
+            "there, `dayleaf store import transcripts --all --ask` offers your past sessions",
         ]
     if not settings["runtime.auto"]:
         return []

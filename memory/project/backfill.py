@@ -1,7 +1,7 @@
 """Checkpoints of sessions that ended before dayleaf was there, from the transcripts that the host
 still has.
 
-Each session goes through the capture of the hooks, in order of time: a checkpoint for each stretch
+Each session goes through the capture of the hooks, the newest first: a checkpoint for each stretch
 up to a compaction or to work on another branch, under the name and with the time that a live
 capture would have given.  What a session's state or its checkpoints tell already is not told again,
 so a run that was killed goes on where it was.
@@ -35,6 +35,7 @@ from memory.session.transcript import Stop
 HEAD = 1 << 14  # bytes of a checkpoint that hold its frontmatter
 SLACK = 2.0  # seconds: a state is saved just after its checkpoint, and file systems round
 RECORD = 0.006  # seconds that a record takes to be written and indexed; bench/README.md
+PACE = 6e6  # bytes of transcripts that are imported in a second; bench/README.md
 ALSO = "conversation"  # key of a checkpoint that names the record of what was said
 _OF = re.compile(rb"^session: *['\"]?([^'\"\r\n]+)", re.M)
 NO_DIRECTORY = "no directory is known of it"  # why a session is passed over
@@ -213,7 +214,9 @@ def _session(path: str, name: str) -> Session | Skip:
 def chosen(
     found: list[Session], place: layout.Place | None, env: dict[str, str], since: float
 ) -> list[Session]:
-    """Return the sessions to import, in order of time.
+    """Return the sessions to import, the newest first.
+
+    A fork and a copy take history along, so they follow the session that they are of.
 
     Of the same session under two names its own first.
     place: only sessions of its workspace; None for all.
@@ -226,7 +229,43 @@ def chosen(
     wanted = [
         s for s in found if s.ended >= since and (place is None or keys[s.directory] == place.key)
     ]
-    return sorted(wanted, key=lambda s: (s.began, s.ended, s.id != progress.identity(s.id), s.id))
+    wanted.sort(key=lambda s: (s.began, s.ended, s.id != progress.identity(s.id), s.id))
+    groups = sorted(families(wanted), key=lambda group: -max(s.ended for s in group))
+    return [session for group in groups for session in group]
+
+
+def families(wanted: list[Session]) -> list[list[Session]]:
+    """Return groups of sessions that may share history, in their order."""
+    of: dict[str, list[Session]] = {}
+    groups: list[list[Session]] = []
+    for session in wanted:
+        kin = _kin(session)
+        known = [of[key] for key in kin if key in of]
+        group = known[0] if known else []
+        if not known:
+            groups.append(group)
+        group.append(session)
+        of.update(dict.fromkeys(kin, group))
+    return groups
+
+
+def _kin(session: Session) -> tuple[str, str]:
+    """Return what a session shares with its forks and copies."""
+    try:
+        first = _first(session)
+    except OSError:
+        first = session.path
+    return progress.identity(session.id), "first " + first
+
+
+def untold(wanted: list[Session], env: dict[str, str], now: float) -> list[Told]:
+    """Return what an import would do with sessions, without reading any."""
+    spaces: dict[str, Workspace] = {}
+    return [
+        _passed_over(session, spaces, env, now, dry=True)
+        or Told(session, spaces[session.directory].place)
+        for session in wanted
+    ]
 
 
 def import_sessions(
@@ -256,6 +295,27 @@ def import_sessions(
 def _import_session(
     session: Session, places: dict[str, Workspace], env: dict[str, str], now: float, dry: bool
 ) -> Told:
+    passed = _passed_over(session, places, env, now, dry)
+    if passed:
+        return passed
+    space = places[session.directory]
+    # of other agents this version is the first
+    old = earlier_capture(space, session) if session.source is transcript else None
+    try:
+        return (rehearse if dry else write)(space, env, now, session, old)
+    except (OSError, DayleafError) as error:
+        return _skipped(
+            session, space.place, str(error).partition("; ")[0], "mend that, then import again"
+        )
+
+
+def _passed_over(
+    session: Session, places: dict[str, Workspace], env: dict[str, str], now: float, dry: bool
+) -> Told | None:
+    """Return why a session is not read; None where it is.
+
+    Its workspace is known then.
+    """
     if not files.is_folder(session.directory):
         return _skipped(
             session, None, "its directory is gone", "make it again, even empty"
@@ -279,13 +339,13 @@ def _import_session(
         )
     try:
         fresh = now - min(session.ended, os.stat(session.path).st_mtime) < recovery.QUIET
-        if session.id == env.get("CLAUDE_CODE_SESSION_ID") or fresh:
-            return _skipped(session, place, "the session is running", "it is captured when it ends")
-        return (rehearse if dry else write)(space, env, now, session, old)
-    except (OSError, DayleafError) as error:
+    except OSError as error:
         return _skipped(
             session, place, str(error).partition("; ")[0], "mend that, then import again"
         )
+    if session.id == env.get("CLAUDE_CODE_SESSION_ID") or fresh:
+        return _skipped(session, place, "the session is running", "it is captured when it ends")
+    return None
 
 
 def _skipped(session: Session, place: layout.Place | None, reason: str, remedy: str) -> Told:

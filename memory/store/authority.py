@@ -136,7 +136,7 @@ VERBS: dict[str, Row] = {
         SESSION,
         "--dry-run --shared --kind --since",
         typed="--global",
-        person="--all --agent",
+        person="--all --agent --ask",
         inside="WORDS",
         words={"claude-memory": PERSON, "transcripts": PERSON},
     ),

@@ -486,13 +486,16 @@ def finish_decisions(call: Call, done: Sequence[Any], nothing: str) -> int:
     return 0 if done and not call.options.json else call.answer(done, [nothing + " was decided on"])
 
 
-def ask_confirmation(question: str, short: bool = False) -> bool:
+def ask_confirmation(question: str, short: bool = False, otherwise: bool = False) -> bool:
     """Ask on the terminal; without one the answer is no.
 
-    short: accept `y` for `yes`.
+    short: accept `y` for `yes`.  otherwise: the answer that an empty line gives.
     """
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return False
     sys.stderr.write(question)
     sys.stderr.flush()
-    return sys.stdin.readline().strip().lower() in (("y", "yes") if short else ("yes",))
+    reply = sys.stdin.readline()
+    if reply.strip() == "":
+        return otherwise and reply != ""
+    return reply.strip().lower() in (("y", "yes") if short else ("yes",))

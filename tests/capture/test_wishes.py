@@ -246,6 +246,20 @@ def test_what_is_said_again_on_another_day_comes_first(env, project, now, handle
     assert block.index(SIX["en"][0]) < block.index(SIX["en"][2])
 
 
+def test_a_wish_that_past_sessions_said_is_counted_whichever_is_read_first(
+    env, project, now, handled
+):
+    """One rule, said on three days, from the first to the last of them."""
+    for at in (5, 9, 9, 1):
+        Ending(env, project, now - at * clock.DAY, "sess-%d" % at).ask(SIX["en"][0]).say(
+            "Understood."
+        ).end()
+    (rule,) = rules_of(layout.locate(env, project))
+    assert rule.meta["times"] == "3"
+    assert rule.meta["said"] == clock.day(now - 1 * clock.DAY)
+    assert clock.day(rule.created) == clock.day(now - 9 * clock.DAY)
+
+
 def test_the_contrary_takes_the_place_of_what_was_said_before(env, project, now):
     """A wish that a person kept stays, whatever is said later."""
     for at, said in enumerate(

@@ -68,6 +68,7 @@ def test_trouble_in_the_frontmatter_of_a_source_is_told_line_by_line(ok, project
             ".dayleaf is part of the memory already; give a directory outside it",
         ),
         (["tree", "empty", "--since", "3d"], "--since is for import transcripts"),
+        (["transcripts", "--ask"], "--ask goes with --all"),
         (["transcripts", "--shared"], "--shared is for import tree and dir"),
         (["claude-memory", "x"], "import claude-memory takes no more words; leave 'x' out"),
         (["dir", "empty", "--kind", "lesson"], "unknown value 'lesson'"),
@@ -121,13 +122,13 @@ def test_without_transcripts_it_says_where_it_looked(ok):
     assert "holds no session of this workspace" in ok("import", "transcripts")
 
 
-def test_the_reading_of_transcripts_says_how_far_it_is_and_how_long_it_takes():
+def test_the_reading_of_transcripts_says_how_far_it_is_and_how_long_it_takes(capsys):
     """By what was read, not by what was told already; nothing before the first second, nor at the
-    end.
+    end.  Where no spinner turns, a line after each ten seconds.
     """
     clock = iter([0.0, 0.5, 4.0, 10.0, 12.0])
     spinner = screen.Spinner("", False)
-    pace = imports.Pace(spinner, 371 << 20, lambda: next(clock))
+    pace = imports.Pace(spinner, 371 << 20, lambda: next(clock), 10.0)
     said = []
     for size, read in ((10, 10), (120, 60), (200, 120), (371, 200)):
         pace.done(size << 20, read << 20)
@@ -141,6 +142,7 @@ def test_the_reading_of_transcripts_says_how_far_it_is_and_how_long_it_takes():
             (371, ""),
         )
     ]
+    assert capsys.readouterr().err == "dayleaf: %s\n" % " ".join(said[2].split())
     assert [imports.span(seconds) for seconds in (0, 1.4, 89, 90, 600)] == [
         "1 s",
         "1 s",

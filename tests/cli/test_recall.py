@@ -33,6 +33,18 @@ def test_nothing_found_is_no_failure(ok):
     assert "nothing about `kafka`, `partition`: `dayleaf learn" in said
 
 
+def test_where_another_project_may_know_it_recall_says_how_to_ask_that(ok, tmp_path):
+    """Not where it was asked, and not where there is none."""
+    hint = "only this project was searched; `--workspace all` searches every project"
+    assert hint not in ok("recall", "jwt")
+    other = tmp_path / "other"
+    other.mkdir()
+    ok("learn", TEXT, cwd=str(other))
+    assert hint in ok("recall", "jwt")
+    assert hint not in ok("recall", "zebra", "--workspace", "all")
+    assert "JWT" in ok("recall", "jwt", "--workspace", "all")
+
+
 def test_explaining_a_recall_prints_every_part(ok):
     """--explain shows the parts of a score, also in JSON."""
     ok("learn", TEXT)

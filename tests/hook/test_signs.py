@@ -84,10 +84,11 @@ def test_a_runtime_that_was_set_up_is_said_once_with_the_line_for_the_terminal(p
     event = {}
     assert heard(place, env, now, event) == [
         (
-            "dayleaf: the runtime is ready (it took 12 s); for `dayleaf` in your terminal: ln -sf "
-            "'%s/bin/dayleaf' ~/.local/bin/dayleaf"
+            "dayleaf: the runtime is ready (it took 12 s); for `dayleaf` in your terminal: "
+            "mkdir -p ~/.local/bin; ln -sf '%s/bin/dayleaf' ~/.local/bin/dayleaf"
         )
-        % ROOT
+        % ROOT,
+        "dayleaf: there, `dayleaf store import transcripts --all --ask` offers your past sessions",
     ]
     worker.AFTER_START[0][1](
         worker.Job(event, env, now, place, config.load(place.home, place.root, env), [])

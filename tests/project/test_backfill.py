@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -118,7 +119,7 @@ def checkpoints(place):
     }
 
 
-def test_past_sessions_become_checkpoints_in_order_of_time(past, took, place, now):
+def test_past_sessions_become_checkpoints_of_their_time(past, took, place, now):
     """Named, dated and told as of then; a stretch ends at a compaction; the index knows them."""
     past.session("late", 2, ("cache", "retry"))
     past.session("early", 9)
@@ -366,6 +367,33 @@ def test_an_import_that_was_killed_goes_on(past, took, env, project, place):
         and {told.count(name) for name in told} == {2}
         and found["new"] >= (240 - there) // 2
     )
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_ctrl_c_keeps_the_newest_sessions_and_says_how_to_go_on(past, took, env, project, place):
+    """The newest are read first, and what was read is found at once."""
+    for number in range(120):
+        past.session(f"s{number:03d}", 130 - number, ("one", "two"))
+    process = subprocess.Popen(
+        [sys.executable, "-m", "memory", "import", "transcripts"],
+        cwd=project,
+        env={**env, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    end = time.monotonic() + 30
+    while time.monotonic() < end and len(checkpoints(place)) < 20:
+        time.sleep(0.002)
+    os.kill(process.pid, signal.SIGINT)
+    shown = process.communicate()[0]
+    many = int(
+        re.search(r"stopped after (\d+) of 120 sessions; `\S+ store import transcripts`", shown)[1]
+    )
+    kept = {page.meta["session"] for page in checkpoints(place).values()}
+    assert process.returncode == 130
+    assert {f"s{number:03d}" for number in range(120 - many, 120)} <= kept
+    assert len(kept) <= many + 1 < 120
+    assert took()["sessions"] == 120 and len(checkpoints(place)) == 240
 
 
 def test_subagents_belong_to_the_stretch_they_worked_in(past, took, place):

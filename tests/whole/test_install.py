@@ -423,14 +423,14 @@ def at_terminal(home: Path, reply: str) -> str:
 @pytest.mark.parametrize(("reply", "provider"), [("y\n", "claude"), ("\n", "off")])
 def test_on_a_terminal_it_asks_once_whether_a_model_may_write_notes(ready, reply, provider):
     """Nothing is on before somebody said so."""
-    assert "let it? [y/N]" in at_terminal(ready, reply)
+    assert "Let it write them? [y/N]" in at_terminal(ready, reply)
     assert (
         json.loads((ready / ".dayleaf" / "config.json").read_text(encoding="utf-8"))[
             "notes.provider"
         ]
         == provider
     )
-    assert "let it?" not in at_terminal(ready, "y\n")
+    assert "Let it write them?" not in at_terminal(ready, "y\n")
 
 
 def test_the_status_line_is_set_where_there_is_none_and_taken_away_again(spaced):

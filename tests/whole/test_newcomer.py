@@ -8,12 +8,12 @@ import json
 import re
 import shlex
 import subprocess
-import sys
 from pathlib import Path
 
 from harness.client import claude_bin  # noqa: F401  (a fixture)
 from harness.fake_anthropic import sent, tool
 from harness.lab import PATH, PLUGIN, Lab, until
+from harness.newcomer import runtime
 
 README = Path(PLUGIN, "README.md").read_text(encoding="utf-8")
 SHOWN = [
@@ -32,23 +32,6 @@ def shown(*starts: str) -> list[list[str]]:
         shlex.split(next(line for line in SHOWN if line == start or line.startswith(start + " ")))
         for start in starts
     ]
-
-
-def runtime(home: Path) -> None:
-    """Give a HOME the runtime that ./install.sh would make: the packages of this process."""
-    made = home / ".dayleaf" / "runtime"
-    made.mkdir(parents=True, mode=0o700)
-    for name in ("bin", "lib", "pyvenv.cfg"):
-        (made / name).symlink_to(Path(sys.prefix, name))
-    project = Path(PLUGIN, "pyproject.toml").read_text(encoding="utf-8")
-    (made / "requirements.txt").write_text(
-        "".join(
-            line.strip(' ",') + "\n"
-            for line in project.partition("\ndependencies = [\n")[2]
-            .partition("\n]")[0]
-            .splitlines()
-        )
-    )
 
 
 def registered(env: dict[str, str], wanted: list[str]) -> None:

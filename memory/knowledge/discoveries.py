@@ -1,0 +1,162 @@
+"""Discoveries: what past sessions hold, shown to whoever has just imported them.
+
+Each is what a record states as such, word for word: a decision under `Decisions`, a call that
+failed in two sessions and the other call that worked after it, a wish that waits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from memory.capture import checkpointoutline, wishes
+from memory.core import StoreError, clock
+from memory.core.layout import Place
+from memory.core.plaintext import one_line
+from memory.knowledge import walls
+from memory.store.redactor import without_private
+from memory.store.store import Store
+
+DECISION, FAILURE, WISH = KINDS = ("decision", "failure", "wish")
+MOST = 3  # discoveries that are shown
+READ = 400  # checkpoints that are read for a decision, the newest first
+TELLING = 2  # worth of a discovery that may stand beside another of its kind
+WORDS = 5  # of a quoted sentence that says something by itself
+
+Row = dict[str, Any]
+
+
+class Discovery(NamedTuple):
+    """Something that past sessions hold.
+
+    project: the workspace's name.  at: seconds since the epoch.  id: what `dayleaf show` takes.
+    text: one sentence; more: what it answers, "" for nothing.  worth: how much it tells, from 1.
+    """
+
+    kind: str
+    project: str
+    at: float
+    id: str
+    text: str
+    more: str = ""
+    worth: int = TELLING
+
+
+def gather(store: Store, names: Iterable[str], rows: Sequence[Row]) -> list[Discovery]:
+    """Return the discoveries in records that were just written.
+
+    names: of these records.  rows: what `walls.write` returned.
+    """
+    new = sorted(set(names), key=lambda name: name.partition("/")[2], reverse=True)
+    checkpoints = [name for name in new if name[1:].startswith("/checkpoints/")]
+    rules = [name for name in new if name[1:].startswith("/rules/")]
+    return [
+        *_decisions(store, checkpoints[:READ]),
+        *_failures(store.place, set(new), rows),
+        *_wishes(store, rules),
+    ]
+
+
+def best(found: Iterable[Discovery]) -> list[Discovery]:
+    """Return the discoveries to show, the best of each kind first."""
+    ordered = sorted(found, key=lambda one: (-one.worth, -one.at, one.id))
+    first = {one.kind: one for one in reversed(ordered)}
+    shown = [first[kind] for kind in KINDS if kind in first]
+    known = {one.text for one in shown}
+    for one in ordered:
+        if len(shown) < MOST and one.worth >= TELLING and one.text not in known:
+            shown.append(one)
+            known.add(one.text)
+    return shown
+
+
+def project(key: str) -> str:
+    """Return the name of a workspace without the digits of its key."""
+    return key.rpartition("-")[0] or key
+
+
+def _decisions(store: Store, names: Sequence[str]) -> list[Discovery]:
+    """Return decisions of checkpoints, newest first, until enough tell much."""
+    found: list[Discovery] = []
+    for name in names:
+        try:
+            record = without_private(store.read(name))
+        except StoreError:
+            continue
+        for line in reversed(checkpointoutline.sections(record.body).get("decisions", [])):
+            text, more, worth = _decision(line)
+            found.append(
+                Discovery(
+                    DECISION, project(store.place.key), record.created, record.id, text, more, worth
+                )
+            )
+        if sum(one.worth > TELLING for one in found) >= MOST:
+            break
+    return found
+
+
+def _decision(line: str) -> tuple[str, str, int]:
+    """Return (sentence, what it answers, worth) of a decision's line."""
+    made = one_line(line).partition(" ")[2]
+    if made.startswith('"'):
+        own, _, answered = made.partition('" to: ')
+        text = own.rstrip('"') + '"'
+        before = "in answer to: " + answered if answered else ""
+        return "you decided: " + text, before, TELLING + 1 if _tells(text) else 1
+    if made.startswith("approved the plan: "):
+        return "you " + made, "", TELLING + 1
+    return "you " + made, "", TELLING if made.startswith("refused ") and _tells(made) else 1
+
+
+def _tells(text: str) -> bool:
+    """Tell whether a quoted sentence says something by itself, and asks nothing."""
+    own = text.partition('"')[2].rstrip('"')
+    return len(own.split()) >= WORDS and not own.endswith("?")
+
+
+def _failures(place: Place, new: set[str], rows: Sequence[Row]) -> list[Discovery]:
+    """Return calls that failed in several sessions, and what then worked.
+
+    One of the sessions is new.
+    """
+    found: list[Discovery] = []
+    for key, pairs in walls.grouped(rows).items():
+        sessions = {row["session"] for row, _ in pairs}
+        mended = [(row, failure) for row, failure in pairs if failure["then"]]
+        if not key.startswith("x|") or len(sessions) < 2 or not mended:
+            continue
+        if not any(row["name"] in new for row, _ in pairs):
+            continue
+        failure = max(mended, key=lambda pair: float(pair[1]["at"]))[1]
+        agreed = len({row["session"] for row, _ in mended}) == len(sessions)
+        found.append(
+            Discovery(
+                FAILURE,
+                project(place.key),
+                failure["at"],
+                failure["where"],
+                "this failed in %d sessions: `%s` (%s)"
+                % (len(sessions), one_line(failure["ran"]), one_line(failure["telling"])),
+                "and this worked: `%s`" % one_line(failure["then"]),
+                TELLING + agreed,
+            )
+        )
+    return found
+
+
+def _wishes(store: Store, names: Iterable[str]) -> list[Discovery]:
+    """Return the wishes among some rules that nobody decided on."""
+    found: list[Discovery] = []
+    for name in names:
+        try:
+            rule = store.read(name)
+        except StoreError:
+            continue
+        if not wishes.is_waiting(store, rule):
+            continue
+        times = str(rule.meta.get(wishes.TIMES) or "1")
+        at = max(rule.created, clock.parse(str(rule.meta[wishes.SAID])) or 0.0)
+        text = 'you asked for: "%s"' % one_line(rule.title)
+        worth = TELLING + (int(times) if times.isdigit() else 1) - 1
+        found.append(Discovery(WISH, project(store.place.key), at, rule.id, text, "", worth))
+    return found
