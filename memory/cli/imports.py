@@ -536,7 +536,7 @@ def _known(call: Call) -> list[str]:
 
 
 def _index_told(call: Call, told: Iterable[backfill.Told]) -> list[Discovery]:
-    """Index what was written and return the discoveries in it."""
+    """Index the new records and return their discoveries."""
     from memory.knowledge import discoveries, lessons, walls
 
     changed: dict[str, tuple[layout.Place, list[str]]] = {}

@@ -82,7 +82,7 @@ def recall(call: Call) -> int:
 
 
 def _elsewhere(call: Call, found: Found) -> list[str]:
-    """Return the line that names other projects where nothing was found."""
+    """Name the other projects after an empty answer."""
     from memory.recall import lookup
 
     if found.hits or call.options.workspace or len(lookup.workspaces(call.place, "all")) < 2:

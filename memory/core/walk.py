@@ -204,7 +204,10 @@ def is_regular(stat: Any) -> bool:
 
 
 def is_folder(stat: Any) -> bool:
-    """Tell whether an entry of `entries_below` is a directory, not a link."""
+    """Tell whether an entry is a directory and no link.
+
+    stat: of `entries_below`.
+    """
     return not isinstance(stat, OSError) and stat.st_mode & TYPE == _FOLDER
 
 

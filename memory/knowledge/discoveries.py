@@ -96,7 +96,7 @@ def _decisions(store: Store, names: Sequence[str]) -> list[Discovery]:
 
 
 def _decision(line: str) -> tuple[str, str, int]:
-    """Return (sentence, what it answers, worth) of a decision's line."""
+    """Return (sentence, its question, worth) of a decision's line."""
     made = one_line(line).partition(" ")[2]
     if made.startswith('"'):
         own, _, answered = made.partition('" to: ')
@@ -115,7 +115,7 @@ def _tells(text: str) -> bool:
 
 
 def _failures(place: Place, new: set[str], rows: Sequence[Row]) -> list[Discovery]:
-    """Return calls that failed in several sessions, and what then worked.
+    """Return calls that failed in several sessions, with remedies.
 
     One of the sessions is new.
     """

@@ -312,9 +312,9 @@ def _import_session(
 def _passed_over(
     session: Session, places: dict[str, Workspace], env: dict[str, str], now: float, dry: bool
 ) -> Told | None:
-    """Return why a session is not read; None where it is.
+    """Return the reason to skip a session, or None.
 
-    Its workspace is known then.
+    With None its workspace is known.
     """
     if not files.is_folder(session.directory):
         return _skipped(

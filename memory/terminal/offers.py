@@ -163,7 +163,7 @@ def found_lines(
 
 
 def megabytes(size: int) -> str:
-    """Write a number of bytes in MB, as the bar of the import counts them."""
+    """Return a size in MB, as the progress bar counts."""
     return f"{size >> 20:,} MB" if size >> 20 else "less than 1 MB"
 
 
@@ -172,7 +172,7 @@ def _day(at: float, offset: float) -> str:
 
 
 def command(env: dict[str, str]) -> str:
-    """Return dayleaf's command, with its path where PATH lacks it."""
+    """Return dayleaf's command, with its path if PATH lacks it."""
     if process.which("dayleaf", env):
         return "dayleaf"
     link, own = env.get("HOME", "") + LINK, checkup.program()
