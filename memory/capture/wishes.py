@@ -159,5 +159,9 @@ def is_gone(keeper: Store, title: str) -> bool:
     """Tell whether a rule with a title was forgotten or archived."""
     from memory.store import archive, writer
 
-    stem = "/" + writer.slug("rule", title, "") + "-"
-    return any(stem in "/" + move.home for move in archive.standing(keeper.place.private).values())
+    stem, *older = ["/%s-" % slug for slug in writer.slugs("rule", title, "")]
+    moves = archive.standing(keeper.place.private).values()
+    if any(stem in "/" + move.home for move in moves):
+        return True
+    # a name that lost its letters is that of many titles
+    return bool(older) and any(rule.title == title for rule in keeper.archived("rule", title))

@@ -504,7 +504,7 @@ def normalise_remote(url: str) -> str:
 
 def slug(text: str, most: int = 40) -> str:
     """Reduce text to `[a-z0-9-]`, at most `most` characters: all that ever comes from outside into
-    a path.
+    a path, the file name of a record apart.
     """
     out = []
     for c in text.lower():
@@ -513,6 +513,27 @@ def slug(text: str, most: int = 40) -> str:
         elif out and out[-1] != "-":
             out.append("-")
     return "".join(out)[:most].strip("-")
+
+
+def file_slug(title: str, most: int = 40) -> str:
+    """Reduce a title to letters and digits of any script and `-`: what a record's file is named by.
+
+    Small and composed (NFC), so that every file system keeps it as it is.
+    """
+    if title.isascii():
+        return slug(title, most)
+    from unicodedata import category, normalize
+
+    out = ""
+    for c in normalize("NFC", title.lower()):
+        # a vowel sign belongs to its letter; what picks the look of a letter or an emoji does not
+        if c.isalnum() or (
+            out[-1:].strip("-") and category(c) in ("Mn", "Mc") and not "\ufe00" <= c <= "\ufe0f"
+        ):
+            out += c
+        elif out[-1:] not in ("", "-"):
+            out += "-"
+    return out[:most].strip("-")
 
 
 def safe_id(text: object) -> str:

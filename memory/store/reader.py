@@ -261,13 +261,10 @@ class Reader:
             if kind in DATED
             else {folder for folder in FOLDERS.values() if folder not in dated}
         )
-        stem = (
-            FOLDERS[kind] + "/" + writer.slug(kind, writer.title_line(title), "") + "-"
-            if title
-            else ""
-        )
+        slugs = writer.slugs(kind, writer.title_line(title), "") if title else ()
+        stems = tuple("%s/%s-" % (FOLDERS[kind], slug) for slug in slugs) or ("",)
         for letter, move in self.away().values():
-            if not move.home.startswith(stem) or move.home.partition("/")[0] not in wanted:
+            if not move.home.startswith(stems) or move.home.partition("/")[0] not in wanted:
                 continue
             with contextlib.suppress(StoreError):
                 record = self.read(letter + "/" + move.away)

@@ -99,7 +99,15 @@ def composed(
 
 def slug(kind: str, title: str, body: str) -> str:
     """Return what a title becomes in a file's name, never empty."""
-    return layout.slug(title or body[:80]) or kind
+    return layout.file_slug(title or body[:80]) or kind
+
+
+def slugs(kind: str, title: str, body: str) -> Tuple[str, ...]:
+    """Return what a title becomes in a file's name, and what it became while only ASCII stood
+    there.
+    """
+    named = slug(kind, title, body)
+    return (named,) if named.isascii() else (named, layout.slug(title or body[:80]) or kind)
 
 
 def stem(kind: str, title: str, body: str, created: float) -> str:

@@ -151,6 +151,15 @@ def test_a_wish_said_twice_is_one_and_one_that_was_dropped_stays_away(session, o
     assert rules(session) == []
 
 
+def test_a_dropped_wish_keeps_no_other_away(session, ok):
+    """Of two without a Latin letter, whose file once had one name."""
+    dropped, other = SIX["ko"][2], SIX["ko"][3]
+    session.ask(dropped).say("네.").end()
+    ok("forget", rules(session)[0].id)
+    session.ask(other).ask(dropped).say("네.").end()
+    assert [rule.title for rule in rules(session)] == [other]
+
+
 @pytest.mark.parametrize("tier", ["s", "g"])
 def test_nobody_else_says_what_the_user_said(place, handled, tier):
     """A repository's file that claims it, and one that stands in all projects, are no wishes of
