@@ -74,12 +74,21 @@ def plugin() -> str:
     return __file__.replace("\\", "/").rpartition("/memory/")[0]
 
 
-def is_record(name: str) -> bool:
+# how the files of notes end in folders that other tools keep; a record of dayleaf's ends in `.md`
+NOTES = (".md", ".markdown", ".mdc")
+
+
+def endings(name: str) -> Tuple[str, ...]:
+    """Return how files may end where a name in the index stands."""
+    return NOTES if name[:1] == ADDED else (".md",)
+
+
+def is_record(name: str, ends: Tuple[str, ...] = (".md",)) -> bool:
     """Tell whether a file's name is a record's: markdown, not hidden, no editor's or synchroniser's
-    copy.
+    copy.  ends: how it may end.
     """
     return (
-        name.endswith(".md")
+        name.endswith(ends)
         and name[0] not in ".#"
         and not ("onflict" in name and any(mark in name for mark in _COPIES))
     )
@@ -177,7 +186,7 @@ class Place:
         lies elsewhere, and where its name is no record's, however that came into an index.
         """
         path = self.path(name)
-        if not is_record(name[name.rfind("/") + 1 :]):
+        if not is_record(name[name.rfind("/") + 1 :], endings(name)):
             raise OSError(1, "not a record's name", path)
         if name[:1] != SHARED:
             try:

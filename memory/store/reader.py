@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Dict, List, NamedTuple, Optional, Protocol, Tuple, TypeVar
 
 from memory.core import StoreError, files, frontmatter, records
-from memory.core.layout import ADDED, DATED, FOLDERS, SHARED, Place, is_allowed
+from memory.core.layout import ADDED, DATED, FOLDERS, SHARED, Place, endings, is_allowed
 from memory.core.records import KINDS, READ_LIMIT, Record
 from memory.core.walk import PRIVATE_ONLY, Listing
 from memory.store import writer
@@ -335,7 +335,7 @@ class Reader:
             len(parts) < 3
             or parts[0] not in self.roots
             or not (added or _is_folder(parts[1]))
-            or not name.endswith(".md")
+            or not name.endswith(endings(name))
             or any(not part or part[0] == "." for part in parts)
             or "\0" in name
             or "\\" in name
