@@ -16,9 +16,9 @@ _MANY = ('"""', "'''", "{")  # what begins a value that is passed over
 
 
 def fences(data: bytes, at: int) -> Tuple[int, int, int]:
-    """Return (start of the head, its end, start of the body), (-1, -1, at) where there is none.
+    """Return (start of the head, its end, start of the body).
 
-    at: where the text begins.
+    (-1, -1, at) without a head.  at: where the text begins.
     """
     first = data.find(b"\n", at)
     if not data.startswith(FENCE, at) or data[at + 3 : first].strip() or first < 0:
@@ -52,7 +52,10 @@ def read(text: str) -> Dict[str, Any]:
 
 
 def _values(text: str, at: int) -> Tuple[List[str], int]:
-    """Return (the values from `at` to the end of the line or of the list, where they end)."""
+    """Return (the values of a line or list, their end).
+
+    at: where the first value begins.
+    """
     items: List[str] = []
     depth = 0
     while at < len(text):
@@ -77,7 +80,10 @@ def _values(text: str, at: int) -> Tuple[List[str], int]:
 
 
 def _quoted(text: str, at: int) -> Tuple[str, int]:
-    """Return (the string whose quote stands at `at`, where it ends); it ends with its line."""
+    """Return (a quoted string, its end).
+
+    at: of its opening quote; an unclosed string ends with its line.
+    """
     quote, out = text[at], ""
     at += 1
     while at < len(text) and text[at] not in (quote, "\n"):
@@ -91,6 +97,6 @@ def _quoted(text: str, at: int) -> Tuple[str, int]:
 
 
 def _found(text: str, mark: str, at: int) -> int:
-    """Return where a mark stands from `at` on, the text's end where it does not."""
+    """Return the next place of a mark, else the text's end."""
     found = text.find(mark, at)
     return len(text) if found < 0 else found

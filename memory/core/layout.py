@@ -542,9 +542,9 @@ def slug(text: str, most: int = 40) -> str:
 
 
 def file_slug(title: str, most: int = 40) -> str:
-    """Reduce a title to letters and digits of any script and `-`: what a record's file is named by.
+    """Reduce a title to letters and digits of any script.
 
-    Small and composed (NFC), so that every file system keeps it as it is.
+    It names a record's file: small and composed (NFC), so that every file system keeps it as it is.
     """
     if title.isascii():
         return slug(title, most)

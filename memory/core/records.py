@@ -504,12 +504,18 @@ def _title(name: str, meta: Dict[str, Any], body: str) -> str:
 
 
 def is_template(text: str) -> bool:
-    """Tell whether a text holds what a program fills in: `{{title}}`, `<% tp.date.now() %>`."""
+    """Tell whether a text has fields for a program to fill.
+
+    Such as `{{title}}` or `<% tp.date.now() %>`.
+    """
     return "<%" in text or ("{{" in text and "}}" in text)
 
 
 def _is_post(stem: str) -> bool:
-    """Tell whether a file is named as Jekyll's are: `2026-11-20-a-day-out`."""
+    """Tell whether a file is named like a Jekyll post.
+
+    Such as `2026-11-20-a-day-out`.
+    """
     day = stem[:11].split("-")
     return (
         [len(part) for part in day] == [4, 2, 2, 0]

@@ -309,8 +309,9 @@ def _cjk(run: str) -> Terms:
 
 
 def _ending(run: str) -> float:
-    """Return the weight of a CJK run: little where all of it is hiragana, which inflects and
-    joins.
+    """Return the weight of a CJK run, little for hiragana.
+
+    Hiragana inflects and joins.
     """
     return ENDING if all("\u3041" <= char <= "\u309f" for char in run) else 1.0
 

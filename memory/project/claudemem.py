@@ -38,7 +38,7 @@ def is_export(path: str) -> bool:
 
 
 def pieces(source: Source, path: str, data: bytes, now: float) -> Iterator[Piece]:
-    """Yield what each observation and each summary says; nothing where the file is no export.
+    """Yield a note for each observation and summary of an export.
 
     path: how a record names the source.  now: seconds since the epoch; later dates count as now.
     """
@@ -100,7 +100,7 @@ def _text(row: Dict[str, Any], key: str) -> str:
 
 
 def _listed(row: Dict[str, Any], key: str) -> List[str]:
-    """Return a list that stands as one, or as JSON in a text."""
+    """Return a list, also one written as JSON text."""
     value = row.get(key)
     if isinstance(value, str):
         try:

@@ -77,7 +77,7 @@ def roots(path: str) -> Tuple[List[Root], List[Skip]]:
 
 
 def wanted(name: str) -> bool:
-    """Tell whether a file's name is that of a text, or may be an export's."""
+    """Tell whether a file may hold text or an export."""
     return name.lower().endswith((*ENDS, claudemem.ENDING))
 
 
@@ -217,7 +217,10 @@ def _extra(
 
 
 def _level(said: Any) -> str:
-    """Return a confidence in dayleaf's words: of 1 to 5, of a share, or as it is; "" for none."""
+    """Translate a confidence into dayleaf's words, or "".
+
+    said: 1 to 5, a share of 1, or a word.
+    """
     text = str(said or "").strip().lower()
     if text in records.CONFIDENCES:
         return text

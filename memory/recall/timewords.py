@@ -334,7 +334,7 @@ def _open_ended(handler: Handler) -> Handler:
 
 
 def _onward(handler: Handler) -> Handler:
-    """Turn a period into "since its start" where the group `onward` says so."""
+    """Open a period's end if its group `onward` matched."""
 
     def span(match: Match, now: float, offset: float) -> Optional[Span]:
         found = handler(match, now, offset)
@@ -364,8 +364,9 @@ def _is_year(match: Match) -> bool:
 
 
 def _rules(query: str) -> List[Rule]:
-    """Return the rules for a query, in their order: those of Korean, Japanese and Chinese only
-    where it has a character of theirs.
+    """Return the rules for a query, in their order.
+
+    Those of Korean, Japanese and Chinese come only with a character of these scripts.
     """
     found: List[Rule] = []
 

@@ -104,7 +104,7 @@ def slug(kind: str, title: str, body: str) -> str:
 
 
 def slugs(kind: str, title: str, body: str) -> Tuple[str, ...]:
-    """Return a title's forms in file names: now, and with ASCII alone."""
+    """Return a title's file names, now and in ASCII."""
     named = slug(kind, title, body)
     return (named,) if named.isascii() else (named, layout.slug(title or body[:80]) or kind)
 
