@@ -394,10 +394,10 @@ def test_feedback_says_what_it_changes_and_no_more(place, twins, ok):
     nothing, a rule is never last.
     """
     for session in "123":
-        assert "ranks" not in ok("feedback", "a", "up", "--session", session)
-    said = ok("feedback", "a", "down", "--session", "1")
+        assert "ranks" not in ok("feedback", "a", "up", CLAUDE_CODE_SESSION_ID=session)
+    said = ok("feedback", "a", "down", CLAUDE_CODE_SESSION_ID="1")
     assert "it ranks lower than before" in said and "misleading" not in said
-    again = ok("feedback", "a", "down", "--session", "1")
+    again = ok("feedback", "a", "down", CLAUDE_CODE_SESSION_ID="1")
     assert "this session has said so before; nothing changes" in again and "ranks" not in again
     vault.put(place, "p/rules/r.md", "Ask first", rationale="once")
     said = ok("feedback", "r", "down")

@@ -675,7 +675,7 @@ def test_a_failed_answer_still_leaves_its_work_to_the_child(hook, event, world, 
     """What the child does may mend the cause; a session's start still says what failed."""
     place = fill(world, 12)
     with (plugin / "memory" / "hook" / "__init__.py").open("a") as source:
-        source.write("\ndef suited(*_):\n    raise KeyError('x')\n")
+        source.write("\ndef choose_strategy(*_):\n    raise KeyError('x')\n")
     answer = harmless(fire(hook, event, world, plugin=plugin))
     assert answer.context == "" and answer.settled
     assert [(row["where"], row["error"]) for row in failures(world)] == [(hook, "KeyError")]
