@@ -50,7 +50,7 @@ def _command(env: dict[str, str]) -> str:
 def stats(call: Call) -> int:
     """Show records, pushes, tokens saved, times and model calls."""
     from memory.health import figures
-    from memory.recall import lookup, timewords
+    from memory.recall import timewords
     from memory.terminal import charts
 
     if call.words:
@@ -67,8 +67,7 @@ def stats(call: Call) -> int:
         else 0.0
     )
     with call.spinner("counting"):
-        places = lookup.workspaces(call.place, call.options.workspace or "")
-        value = figures.figures(places, call.settings, call.now, since)
+        value = figures.figures([call.place], call.settings, call.now, since)
     return call.answer(value, charts.lines(value, call.style(), charts.is_plain(call.env)))
 
 
@@ -131,7 +130,6 @@ def check(call: Call) -> int:
 def audit(call: Call) -> int:
     """List the faults of the memory with their remedies."""
     from memory.health import inspection
-    from memory.recall import lookup
     from memory.terminal import reports
 
     for word in call.words:
@@ -140,31 +138,18 @@ def audit(call: Call) -> int:
     sections = [
         section for section in inspection.SECTIONS if section in call.words or not call.words
     ]
-    places = lookup.workspaces(call.place, call.options.workspace or "")
-    found = []
     with call.spinner("reading the records") as spinner:
 
         def show_step(step: str) -> None:
             spinner.step = step
 
-        for place in places:
-            found.append(
-                inspection.audit(
-                    place, call.settings, call.now, sections, place is places[0], show_step
-                )
-            )
-    one = inspection.Audited(
-        [finding for each in found for finding in each.findings],
-        sum(each.records for each in found),
-        sorted({note for each in found for note in each.notes}),
-    )
+        one = inspection.audit(call.place, call.settings, call.now, sections, True, show_step)
     listed = [
         {**finding._asdict(), "section": finding.about, "path": finding.place}
         for finding in one.findings
     ]
     call.answer(
         {
-            "workspaces": [place.key for place in places],
             "records": one.records,
             "counts": one.counts(sections),
             "notes": one.notes,
@@ -180,8 +165,8 @@ def redact(call: Call) -> int:
     from memory.cli import index
 
     options = call.options
-    if options.batch or call.words in ([], ["-"]):
-        if options.text is not None or options.regex or options.everywhere or options.apply:
+    if call.words in ([], ["-"]):
+        if options.text is not None or options.everywhere or options.apply:
             raise UsageError("store redact needs the ID of a record that contains the text")
         return index.redact(call)
     return _erase(call, call.one("ID"))
@@ -263,8 +248,6 @@ def _texts(call: Call, record: Record) -> dict[str, str]:
     key, named = call.place.key, _named(call)
     if not named:
         found = redactor.secrets(raw, call.settings["redact.allow"], key)
-    elif call.options.regex:
-        found = {text: redactor.marker("text", text, key) for text in _matches(call, named, raw)}
     else:
         found = {named: redactor.marker("text", named, key)}
     short = [text for text in found if len(text.strip()) < erasure.SHORTEST]
@@ -278,11 +261,7 @@ def _texts(call: Call, record: Record) -> dict[str, str]:
             "%s holds %s"
             % (
                 record.id,
-                "nothing that the expression matches"
-                if named
-                else (
-                    "no secret that dayleaf recognises; `--text -` asks for the text or reads stdin"
-                ),
+                "no secret that dayleaf recognises; `--text -` asks for the text or reads stdin",
             )
         )
     return {text: mark for text, mark in found.items() if text not in short}
@@ -295,8 +274,6 @@ def _named(call: Call) -> str:
     """
     said = call.options.text
     if said is None:
-        if call.options.regex:
-            raise UsageError("--regex needs --text, which gives the expression")
         return ""
     if said != "-":
         warn("the text is now in your shell's history; `--text -` asks for it or reads stdin")
@@ -309,25 +286,6 @@ def _named(call: Call) -> str:
     if not said:
         raise UsageError("the text is empty; give it on stdin or when asked")
     return str(said)
-
-
-def _matches(call: Call, expression: str, raw: str) -> list[str]:
-    """Return the matches of an expression in a record and all others.
-
-    Raises UsageError.
-    """
-    import re
-
-    try:
-        wanted = re.compile(expression)
-    except re.error as error:
-        raise UsageError("--regex: %s; see docs.python.org/library/re" % error) from None
-    texts = [raw, *(found.title + "\n" + found.body for found in call.store().each())]
-    if not wanted.search(raw):
-        return []
-    return sorted(
-        {match[0] for text in texts for match in wanted.finditer(text) if match[0].strip()}
-    )
 
 
 def _transcripts(call: Call, found: Finder) -> list[str]:
@@ -505,7 +463,7 @@ def _measure(call: Call) -> int:
         raise UsageError(
             "--strict needs a floor in the file, such as `floor: {recall@5: 0.8, mrr: 0.6}`"
         )
-    call.answer(results, reports.measured(results, call.style(), call.options.misses))
+    call.answer(results, reports.measured(results, call.style()))
     return 1 if call.options.strict and below else 0
 
 

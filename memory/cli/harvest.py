@@ -37,7 +37,7 @@ QUESTION = (
 )
 # newest checkpoints that a model gets, and characters of their bodies together
 SENT, SENT_CHARS = 40, 100_000
-OPTIONS = ("since", "limit", "provider", "dry_run")
+OPTIONS = ("since", "provider", "dry_run")
 WAYS, DONE = (
     ("accept", "edit", "reject", "skip", "quit"),
     {"accept": "accepted", "reject": "rejected"},
@@ -80,13 +80,13 @@ def _propose(call: Call) -> int:
         checkpoints = _asked_for(call, store, "checkpoint")
         standing = list(store.each(("learning",)))
         known = [*standing, *store.archived("learning")]
-        limit, found = call.options.limit or proposals.LIMIT, None
+        found = None
         if call.options.provider and checkpoints:
-            found, notes = _ask_model(call, checkpoints, known, limit, spinner)
+            found, notes = _ask_model(call, checkpoints, known, spinner)
         if found is None:
             spinner.step = "reading what they state"
             found = proposals.harvest(
-                checkpoints, known, limit, _asked_for(call, store, "conversation")
+                checkpoints, known, proposals.LIMIT, _asked_for(call, store, "conversation")
             )
     kept = [None if call.options.dry_run else _written(store, proposal) for proposal in found]
     call.indexed()
@@ -124,7 +124,6 @@ def _ask_model(
     call: Call,
     checkpoints: Sequence[Record],
     known: Sequence[Record],
-    limit: int,
     spinner: screen.Spinner,
 ) -> tuple[list[Proposal] | None, list[str]]:
     """Ask a model for proposals.
@@ -167,7 +166,9 @@ def _ask_model(
             "%s read the newest %d of %s"
             % (digest.provider, len(sent), count(len(checkpoints), "checkpoint"))
         )
-    return proposals.of_bullets(digest.bullets, digest.provider, sent, known, limit), notes
+    return proposals.of_bullets(
+        digest.bullets, digest.provider, sent, known, proposals.LIMIT
+    ), notes
 
 
 def _written(store: Store, proposal: Proposal) -> Record:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from typing import Any, Callable
 
@@ -197,17 +196,8 @@ def _export(call: Call) -> int:
 
     with call.spinner("reading the records"):
         value = to_json(topics.export(call.place, call.now, categories()))
-    if not call.options.out:
-        print(value)
-        return 0
-    target = os.path.abspath(call.options.out)
-    try:
-        files.replace(target, (value + "\n").encode("utf-8", "replace"))
-    except OSError as error:
-        raise StoreError(
-            "%s could not be written: %s" % (target, (error.strerror or "").lower())
-        ) from None
-    return call.answer({"out": target}, ["exported to " + target])
+    print(value)
+    return 0
 
 
 WORDS: dict[str, Callable[[Call], int]] = {
@@ -226,35 +216,27 @@ def redact(call: Call) -> int:
     if call.words not in ([], ["-"]) or (not call.words and sys.stdin.isatty()):
         raise UsageError("redact reads its text from stdin: `dayleaf store redact - < FILE`")
     allow, salt = call.settings["redact.allow"], call.place.key
-    if not call.options.batch:
-        data = sys.stdin.buffer.read()
-        if frontmatter.undecodable(data):
-            raise UsageError(
-                "stdin line %d: %s, so no secret in it is seen; convert it first, such as "
-                "`iconv -f %s -t UTF-8`" % (unread(data, 0))
-            )
-        text = data.decode("utf-8", "surrogateescape")
-        odd = (
-            next((at for at, sign in enumerate(text) if "\udc80" <= sign <= "\udcff"), -1)
-            if not text.isascii()
-            else -1
+    data = sys.stdin.buffer.read()
+    if frontmatter.undecodable(data):
+        raise UsageError(
+            "stdin line %d: %s, so no secret in it is seen; convert it first, such as "
+            "`iconv -f %s -t UTF-8`" % (unread(data, 0))
         )
-        if odd >= 0:
-            warn(
-                "stdin line %d: bytes that are not UTF-8; they are passed on as they are"
-                % (text.count("\n", 0, odd) + 1)
-            )
-        done = redactor.redact(text, allow, salt)
-        if call.options.json:
-            return call.answer(_redacted(done), [])
-        sys.stdout.buffer.write(done.text.encode("utf-8", "surrogateescape"))
-        return 0
-    for number, line in enumerate(sys.stdin.buffer, 1):
-        if not line.strip():
-            continue
-        row = batch_row(line, number, "text")
-        done = redactor.redact(row["text"], allow, salt)
-        print(to_json({"id": row.get("id"), **_redacted(done)}), flush=True)
+    text = data.decode("utf-8", "surrogateescape")
+    odd = (
+        next((at for at, sign in enumerate(text) if "\udc80" <= sign <= "\udcff"), -1)
+        if not text.isascii()
+        else -1
+    )
+    if odd >= 0:
+        warn(
+            "stdin line %d: bytes that are not UTF-8; they are passed on as they are"
+            % (text.count("\n", 0, odd) + 1)
+        )
+    done = redactor.redact(text, allow, salt)
+    if call.options.json:
+        return call.answer(_redacted(done), [])
+    sys.stdout.buffer.write(done.text.encode("utf-8", "surrogateescape"))
     return 0
 
 
@@ -263,20 +245,6 @@ def _redacted(done: Redacted) -> dict[str, Any]:
         "text": done.text,
         "found": [{"kind": one.kind, "tag": one.tag, "count": one.times} for one in done.found],
     }
-
-
-def batch_row(line: bytes, number: int, key: str) -> dict[str, Any]:
-    """Parse one line of JSONL.
-
-    Raises UsageError, which names the line, unless it is an object with a text under `key`.
-    """
-    try:
-        row = json.loads(line.decode("utf-8-sig"))
-    except ValueError:
-        row = None
-    if not isinstance(row, dict) or not isinstance(row.get(key), str):
-        raise UsageError('stdin line %d: not {"id": …, "%s": "…"}' % (number, key))
-    return row
 
 
 def config(call: Call) -> int:

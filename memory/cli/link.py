@@ -6,7 +6,7 @@ from memory.core import StoreError, UsageError, layout, records
 from memory.core.plaintext import one_line
 from memory.core.records import Record
 from memory.hook import documents
-from memory.recall import lookup, relations
+from memory.recall import relations
 from memory.recall.relations import Edge, Node, Web
 from memory.store import reader
 from memory.store.store import Store
@@ -25,7 +25,7 @@ def link(call: Call) -> int:
     store = call.store()
     found = {record.name: record for record in store.each()}
     web = relations.web(
-        list(found.values()), relations.archived_names(store.left()), merged=store.successors()
+        list(found.values()), relations.archived_names(store.left()), store.successors()
     )
     source = _one(web, words[0])
     if len(words) == 1:
@@ -268,42 +268,17 @@ def graph(call: Call) -> int:
     form = "json" if call.options.json else call.options.format or "text"
     if len(call.words) > 1:
         raise UsageError("record graph takes one ID, not %d words; quote a title" % len(call.words))
-    if call.options.depth and not call.words:
-        raise UsageError(
-            "--depth is for the graph of one record: `dayleaf record graph ID --depth %d`"
-            % call.options.depth
-        )
+    store = call.store()
     with call.spinner("reading the records"):
-        web = _web(call)
+        web = relations.web(
+            list(store.each()), relations.archived_names(store.left()), store.successors()
+        )
     start = _one(web, call.words[0]) if call.words else None
-    depth = call.options.depth or DEPTH
-    part = linktree.walk(web, start, depth) if start else None
+    part = linktree.walk(web, start, DEPTH) if start else None
     nodes, edges = (part.nodes, part.edges) if part else (web.nodes, web.edges)
-    if call.options.dangling:
-        edges = tuple(edge for edge in edges if edge.dangling)
-        nodes = tuple(dict.fromkeys(edge.source for edge in edges))
     if form == "json":
         call.options.json = True
         return call.answer(linktree.as_json(web, nodes, edges), [])
     if form == "mermaid":
         return call.answer(None, linktree.mermaid(nodes, edges))
-    if call.options.dangling:
-        return call.answer(None, linktree.dangling_lines(web, edges) or ["no dangling links"])
-    return call.answer(None, linktree.tree(web, start, depth) if start else linktree.overview(web))
-
-
-def _web(call: Call) -> Web:
-    """Return the links of the requested workspaces.
-
-    Links are resolved within each workspace.
-    """
-    places = lookup.workspaces(call.place, call.options.workspace or "")
-    webs = []
-    for place in places:
-        store = Store(place, call.settings, call.now)
-        away, workspace = (
-            relations.archived_names(store.left()),
-            place.key if len(places) > 1 else "",
-        )
-        webs.append(relations.web(list(store.each()), away, workspace, store.successors()))
-    return relations.join_webs(webs) if len(webs) > 1 else webs[0]
+    return call.answer(None, linktree.tree(web, start, DEPTH) if start else linktree.overview(web))

@@ -326,11 +326,6 @@ FILTERS = (
     opt("--min-score", type=decimal_number, metavar="X", help="leave out hits below this score"),
     flag("--explain", help="show how each score is made up"),
 )
-PAST = (
-    LIMIT,
-    opt("--since", metavar="WHEN", help="only newer sessions: 3d, 2h, a date, `yesterday`"),
-    WORKSPACE,
-)
 VECTORS_BY = opt(
     "--provider",
     dest="vectors_by",
@@ -359,22 +354,13 @@ VERBS: dict[str, Verb] = {
         "show",
         "ID[#TURN]",
         "print the part of the transcript behind a checkpoint or a turn",
-        (
-            opt(
-                "--limit",
-                type=positive_integer,
-                metavar="N",
-                help="only the last N entries (default: 100)",
-            ),
-            flag("--full", help="print long results whole"),
-        ),
     ),
-    "fix": Verb("recall", "ERROR|-", "show what was done about this error before", PAST, True),
-    "how": Verb("recall", "TOOL [VERB]", "show which calls of a tool worked here", (LIMIT,)),
-    "blame": Verb(
-        "recall", "PATH", "show which sessions touched a file, and what was decided", (LIMIT,)
+    "fix": Verb(
+        "recall", "ERROR|-", "show what was done about this error before", (WORKSPACE,), True
     ),
-    "friction": Verb("recall", "", "show the errors that several sessions ran into", (LIMIT,)),
+    "how": Verb("recall", "TOOL [VERB]", "show which calls of a tool worked here"),
+    "blame": Verb("recall", "PATH", "show which sessions touched a file, and what was decided"),
+    "friction": Verb("recall", "", "show the errors that several sessions ran into"),
     "distill": Verb(
         "tell",
         "QUESTION",
@@ -398,12 +384,6 @@ VERBS: dict[str, Verb] = {
         "propose learnings from the checkpoints",
         (
             opt("--since", metavar="WHEN", help="only newer checkpoints: 7d, a date, `yesterday`"),
-            opt(
-                "--limit",
-                type=positive_integer,
-                metavar="N",
-                help="at most N candidates (default: 10)",
-            ),
             opt("--provider", type=choice(MODELS), help="ask a model: %s" % ", ".join(MODELS)),
             flag("--dry-run", help="show them and write nothing"),
         ),
@@ -494,7 +474,6 @@ VERBS: dict[str, Verb] = {
             opt("--step", action="append", metavar="STEP", help="new: a step (repeatable)"),
             flag("--append", help="update: add to the text"),
             flag("--undo", help="step N: mark it as not done"),
-            opt("--reason", metavar="WHY", help="drop: the reason"),
         ),
         True,
     ),
@@ -536,7 +515,6 @@ VERBS: dict[str, Verb] = {
         "show records, pushes, times, uses and model calls as numbers and charts",
         (
             opt("--since", metavar="WHEN", help="only what happened since: 7d, a date, `Monday`"),
-            WORKSPACE,
             flag("--spend", help="show what models cost"),
         ),
     ),
@@ -550,7 +528,6 @@ VERBS: dict[str, Verb] = {
                 help="write a draft of such questions, made from your records, to FILE",
             ),
             flag("--strict", help="exit with 1 if the result is below the floor in the file"),
-            flag("--misses", help="list what was not found"),
         ),
     ),
     "index": Verb(
@@ -565,7 +542,6 @@ VERBS: dict[str, Verb] = {
                 metavar="NAME",
                 help="build --embeddings: another workspace, or `all`",
             ),
-            opt("--out", metavar="FILE", help="export: write to this file"),
             opt(
                 "--backend",
                 metavar="NAME",
@@ -585,9 +561,8 @@ VERBS: dict[str, Verb] = {
     "feedback": Verb(
         "show",
         "ID up|down [WHY]",
-        "say whether a record helped or misled",
-        (opt("--why", metavar="WHY", help="the reason; the record keeps it"),),
-        True,
+        "say whether a record helped or misled; WHY stays in the record",
+        prose=True,
     ),
     "forget": Verb(
         "learn",
@@ -670,12 +645,6 @@ VERBS: dict[str, Verb] = {
         "merge duplicates and archive what is old",
         (
             flag("--apply", help="do it; otherwise the plan is only printed"),
-            opt(
-                "--only",
-                type=choice(("expiry", "duplicates")),
-                metavar="WAY",
-                help="only this: expiry, duplicates",
-            ),
             flag("--contradictions", help="list learnings and rules that contradict each other"),
             flag("--clock-is-right", help="expire even if the clock and the records are far apart"),
         ),
@@ -685,7 +654,7 @@ VERBS: dict[str, Verb] = {
         "audit",
         "[SECTION…]",
         "find what is wrong in the records, and how to mend it",
-        (WORKSPACE, flag("--strict", help="exit with 1 if anything is found")),
+        (flag("--strict", help="exit with 1 if anything is found"),),
     ),
     "new": Verb(
         "learn",
@@ -786,24 +755,15 @@ VERBS: dict[str, Verb] = {
             opt("--title", metavar="T", help="its title"),
             flag("--shared", help="in the repository, for the team"),
             flag("--global", dest="tier_global", help="for every project"),
-            flag("--text", help="read it as text, whatever it holds"),
             flag("--stale", help="only those whose file has changed or is gone"),
             *SECTIONS,
             flag("--all", help="all of them"),
-            flag("--force", help="replace a text that was edited by hand"),
             opt(
                 "--timeout",
                 type=positive_integer,
                 metavar="S",
                 help="stop it after S seconds (default: 60)",
             ),
-            opt(
-                "--cwd",
-                metavar="DIR",
-                help="run it in this directory (default: the project's root)",
-            ),
-            flag("--stdin", help="let it read stdin (default: it reads nothing)"),
-            flag("--dry-run", help="say what would run"),
             TAG,
             VERSION,
             LIMIT,
@@ -812,7 +772,7 @@ VERBS: dict[str, Verb] = {
             "add": Part(
                 "PATH",
                 "keep a file: a copy of a document's text, or a script where it is",
-                "--path --type --title --version --tag --shared --global --text",
+                "--path --type --title --version --tag --shared --global",
             ),
             "list": Part(
                 "",
@@ -824,11 +784,11 @@ VERBS: dict[str, Verb] = {
                 "print a resource, its outline or one section",
                 "--section --outline",
             ),
-            "refresh": Part("ID…", "read changed files again", "--all --force --text"),
+            "refresh": Part("ID…", "read changed files again", "--all"),
             "update": Part(
                 "ID",
                 "change a title, tags, versions or the file",
-                "--title --version --tag --path --force --text",
+                "--title --version --tag --path",
             ),
             "delete": Part("ID", "move a resource to the archive; its file stays"),
             "search": Part(
@@ -842,7 +802,7 @@ VERBS: dict[str, Verb] = {
             "run": Part(
                 "ID [-- ARGS]",
                 "run a script that a person approved",
-                "--timeout --cwd --stdin --dry-run",
+                "--timeout",
             ),
         },
     ),
@@ -856,17 +816,7 @@ VERBS: dict[str, Verb] = {
         "link",
         "[ID]",
         "draw the links of a record, or of all",
-        (
-            opt(
-                "--depth",
-                type=positive_integer,
-                metavar="N",
-                help="with an ID: at most N steps from it (default: 2)",
-            ),
-            opt("--format", type=choice(FORMATS), help=", ".join(FORMATS)),
-            flag("--dangling", help="only links that lead nowhere"),
-            WORKSPACE,
-        ),
+        (opt("--format", type=choice(FORMATS), help=", ".join(FORMATS)),),
     ),
     "redact": Verb(
         "audit",
@@ -881,10 +831,8 @@ VERBS: dict[str, Verb] = {
                     "(default: the secrets found)"
                 ),
             ),
-            flag("--regex", help="ID: --text is a regular expression"),
             flag("--everywhere", help="ID: from other records too"),
             flag("--apply", help="ID: do not ask"),
-            flag("--batch", help="-: read JSONL {id, text}"),
         ),
     ),
     "completion": Verb(

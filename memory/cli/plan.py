@@ -251,20 +251,20 @@ def _changed(call: Call, store: Store, found: Record, before: bytes, after: byte
     return call.answer(_json(kept), [_line(kept), *_step_lines(kept), *secret])
 
 
-def _ended(call: Call, words: list[str], status: str, reason: str) -> int:
+def _ended(call: Call, words: list[str], status: str) -> int:
     """End a plan as done or as dropped."""
     store = call.store()
     found = _one(call, store, words)
     if found.status == status:
         return call.answer(_json(found), ["%s is %s already" % (found.id, status)])
-    kept = _end(call, store, found, status, reason)
+    kept = _end(call, store, found, status)
     call.indexed()
     done, of = activeplan.progress(kept)
     left = ["  %s still open" % count(of - done, "step")] if of > done else []
     return call.answer(_json(kept), ["%s %s  %s" % (status, kept.id, one_line(kept.title)), *left])
 
 
-def _end(call: Call, store: Store, found: Record, status: str, reason: str) -> Record:
+def _end(call: Call, store: Store, found: Record, status: str, reason: str = "") -> Record:
     changes = {"status": status, "updated": clock.iso(call.now), "reason": reason}
     return store.edit(found.name, {key: value for key, value in changes.items() if value})
 
@@ -291,15 +291,12 @@ def _none(call: Call) -> str:
     return 'no plan is active in %s; `dayleaf plan "…"` makes one' % one_line(call.place.key)
 
 
-OPTIONS = ("shared", "replace", "step", "append", "undo", "reason")
+OPTIONS = ("shared", "replace", "step", "append", "undo")
 WORDS: dict[str, tuple[Callable[[Call, list[str]], int], tuple[str, ...]]] = {
     "list": (_list, ()),
     "show": (_show, ()),
     "update": (_update, ("append",)),
     "step": (_step, ("undo",)),
-    "done": (lambda call, words: _ended(call, words, "done", ""), ()),
-    "drop": (
-        lambda call, words: _ended(call, words, "dropped", call.options.reason or ""),
-        ("reason",),
-    ),
+    "done": (lambda call, words: _ended(call, words, "done"), ()),
+    "drop": (lambda call, words: _ended(call, words, "dropped"), ()),
 }

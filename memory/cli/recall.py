@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from memory.core.records import Record
-    from memory.knowledge.history import Read
+    from memory.knowledge.history import Read, Wanted
     from memory.recall.hit import Found
     from memory.recall.question import Query
     from memory.recall.semantic import Semantic
@@ -197,7 +197,7 @@ def fix(call: Call) -> int:
 
     Without any like it, the nearest records.
     """
-    from memory.knowledge import remedies
+    from memory.knowledge import history, remedies
     from memory.recall import hit
     from memory.terminal import pastlines
 
@@ -205,17 +205,20 @@ def fix(call: Call) -> int:
     if not error:
         raise UsageError("fix needs the text of an error, as words or on stdin")
     words = remedies.telling_words(error)
-    past = _past(call, error, lambda body: any(word in body for word in words))
+    workspace = call.options.workspace or ""
+    past = _past(
+        call,
+        history.Wanted(
+            lambda body: any(word in body for word in words), error, workspace=workspace
+        ),
+    )
     answer = remedies.fix(past.sessions, error)
-    limit = call.options.limit or 5
-    lines = pastlines.remedy_lines(answer, limit, call.style(), clock.local_offset(call.now))
-    value = remedies.to_json(answer, call.place, limit)
+    lines = pastlines.remedy_lines(answer, call.style(), clock.local_offset(call.now))
+    value = remedies.to_json(answer, call.place)
     if not answer.met and not answer.nearest:
         from memory.recall import question, search
 
-        query = question.Query(
-            error[:2000], _since(call), workspace=call.options.workspace or "", limit=3
-        )
+        query = question.Query(error[:2000], workspace=workspace, limit=3)
         found = search.recall(
             call.place, call.settings, query, call.now, clock.local_offset(call.now)
         )
@@ -232,17 +235,17 @@ def how(call: Call) -> int:
     tool = " ".join(call.words).strip()
     if not tool:
         raise UsageError('show tool needs a tool, such as `gh` or "go test"')
-    past = _past(call, tool, history.holds_words(practice.tool_key(tool)), every=True)
+    past = _past(
+        call, history.Wanted(history.holds_words(practice.tool_key(tool)), tool, every=True)
+    )
     found = practice.working_invocations(past.sessions, tool, call.now)
-    limit = call.options.limit or 10
     value = {
         "tool": tool,
-        "forms": [practice.shape_json(shape) for shape in found[:limit]],
-        "left_out": max(0, len(found) - limit),
+        "forms": [practice.shape_json(shape) for shape in found],
         "notes": past.notes,
     }
     return call.answer(
-        value, [*pastlines.invocations(found, tool, limit, call.style(), call.now), *past.notes]
+        value, [*pastlines.invocations(found, tool, call.style(), call.now), *past.notes]
     )
 
 
@@ -255,18 +258,16 @@ def blame(call: Call) -> int:
     name = path.replace("\\", "/").strip("/").rpartition("/")[2]
     if not name:
         raise UsageError("show file needs the path of a file, or its end")
-    past = _past(call, name, history.holds_words(name), every=True, decisions=True)
+    past = _past(call, history.Wanted(history.holds_words(name), name, every=True, decisions=True))
     found = history.blame(past.sessions, path)
-    limit = call.options.limit or 10
     return call.answer(
         {
             "path": path,
-            "sessions": [history.touch_json(touch, call.place) for touch in found[:limit]],
-            "left_out": max(0, len(found) - limit),
+            "sessions": [history.touch_json(touch, call.place) for touch in found],
             "notes": past.notes,
         },
         [
-            *pastlines.touched(found, path, limit, call.style(), clock.local_offset(call.now)),
+            *pastlines.touched(found, path, call.style(), clock.local_offset(call.now)),
             *past.notes,
         ],
     )
@@ -274,50 +275,33 @@ def blame(call: Call) -> int:
 
 def friction(call: Call) -> int:
     """Show the failures met by several sessions, with their remedies."""
+    from memory.knowledge import history
     from memory.knowledge.practice import gather_walls, project_files, proposal, to_json
     from memory.terminal import pastlines
 
     if call.words:
         raise UsageError('show walls takes no words; `dayleaf fix "ERROR"` asks about one error')
-    past = _past(call, "", lambda body: "✗" in body)
+    past = _past(call, history.Wanted(lambda body: "✗" in body))
     known = project_files(call.place)
     met = [(wall, proposal(call.place, wall, known)) for wall in gather_walls(past.sessions, known)]
-    limit = call.options.limit or 10
     return call.answer(
         {
-            "walls": [to_json(wall, proposed, call.place) for wall, proposed in met[:limit]],
-            "left_out": max(0, len(met) - limit),
+            "walls": [to_json(wall, proposed, call.place) for wall, proposed in met],
             "notes": past.notes,
         },
-        [*pastlines.walls(met, limit, call.style(), clock.local_offset(call.now)), *past.notes],
+        [*pastlines.walls(met, call.style(), clock.local_offset(call.now)), *past.notes],
     )
 
 
-def _past(
-    call: Call,
-    words: str,
-    holds: Callable[[str], bool],
-    every: bool = False,
-    decisions: bool = False,
-) -> Read:
+def _past(call: Call, wanted: Wanted) -> Read:
     """Read the sessions that may answer.
 
-    Raises UsageError for an unknown workspace or time.
+    Raises UsageError for an unknown workspace.
     """
     from memory.knowledge import history
 
-    wanted = history.Wanted(
-        holds, words, every, getattr(call.options, "workspace", None) or "", _since(call), decisions
-    )
     with call.spinner("reading the sessions"):
         return history.read(call.place, call.settings, wanted, call.now)
-
-
-def _since(call: Call) -> float | None:
-    from memory.recall import timewords
-
-    since = getattr(call.options, "since", None)
-    return timewords.instant(since, call.now, clock.local_offset(call.now)) if since else None
 
 
 def load(call: Call) -> int:

@@ -74,7 +74,6 @@ def _add(call: Call, words: list[str]) -> int:
             kind,
             tier,
             (o.title or "").strip(),
-            bool(o.text),
             {
                 "tags": o.tag or (),
                 "source": author(call),
@@ -208,7 +207,7 @@ def _update(call: Call, words: list[str]) -> int:
                 % other.id
             )
         _unless_edited(call, found)
-        found = material.rewrite(store, found, source, bool(o.text))
+        found = material.rewrite(store, found, source)
     if changes:
         found = store.edit(found.name, changes)
     call.indexed()
@@ -220,13 +219,10 @@ def _unless_edited(call: Call, found: Record) -> None:
 
     Raises UsageError.
     """
-    if (
-        material.type_of(found) == "doc"
-        and not call.options.force
-        and material.by_hand(call.store(), found)
-    ):
+    if material.type_of(found) == "doc" and material.by_hand(call.store(), found):
         raise UsageError(
-            "the text of %s was edited by hand; --force replaces it with a new snapshot" % found.id
+            "the text of %s was edited by hand; `dayleaf resource delete %s`, then `add`, takes "
+            "a new snapshot" % (found.id, found.id)
         )
 
 
@@ -302,7 +298,7 @@ def _refreshed(call: Call, record: Record) -> str:
         return "unchanged"
     call.store().check(record.name)
     _unless_edited(call, record)
-    material.rewrite(call.store(), record, state.source, bool(call.options.text))
+    material.rewrite(call.store(), record, state.source)
     return "refreshed"
 
 
@@ -421,20 +417,10 @@ def _run(call: Call, words: list[str]) -> int:
     if seconds > scripts.MOST_SECONDS:
         raise UsageError("--timeout can be at most %d seconds, one day" % scripts.MOST_SECONDS)
     found = _one(call, words[:1])
-    told = scripts.order(found, call.place, words[1:], call.env, _folder(call))
-    lines = _announced(told)
-    if call.options.dry_run:
-        return call.answer(
-            {**_order_json(told), "seconds": seconds},
-            [
-                *lines,
-                "  environment: " + ", ".join(sorted(told.env)),
-                "  nothing was run" + (told.waits and "; it " + told.waits),
-            ],
-        )
+    told = scripts.order(found, call.place, words[1:], call.env)
     if told.approved:
         _renew(call, found)
-        sys.stderr.write("\n".join(lines) + "\n")
+        sys.stderr.write("\n".join(_announced(told)) + "\n")
         sys.stderr.flush()
     return _ran(call, told, seconds)
 
@@ -460,9 +446,7 @@ def _ran(call: Call, told: Order, seconds: float) -> int:
 
     out, err = (io.StringIO(), io.StringIO()) if call.options.json else (sys.stdout, sys.stderr)
     with Printer(out, err) as printer:
-        status, in_time = scripts.run(
-            told, call.place.cache, seconds, bool(call.options.stdin), printer.tell
-        )
+        status, in_time = scripts.run(told, call.place.cache, seconds, printer.tell)
     if isinstance(out, io.StringIO) and isinstance(err, io.StringIO):
         call.answer(
             {
@@ -477,13 +461,6 @@ def _ran(call: Call, told: Order, seconds: float) -> int:
     if not in_time:
         warn("%s was stopped after %d seconds; --timeout allows more" % (told.id, seconds))
     return status
-
-
-def _folder(call: Call) -> str:
-    folder = os.path.abspath(call.options.cwd) if call.options.cwd else call.place.root
-    if not files.is_folder(folder):
-        raise UsageError("--cwd: %s is not a directory" % plaintext.one_line(folder))
-    return folder
 
 
 def _announced(told: Order) -> list[str]:

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from memory.recall.hit import Turn
 
 OPENERS = ("xdg-open", "open")  # of a Linux desktop, of macOS
-ENTRIES = 100  # of a transcript that are printed where --limit names no other number
-RESULT_LINES = 8  # of one entry without --full
+ENTRIES = 100  # of a transcript that are printed the terminal shows
+RESULT_LINES = 8  # of one entry
 
 
 def show(call: Call) -> int:
@@ -364,26 +364,20 @@ def expand(call: Call) -> int:
         said = excerpt.excerpt(
             Store(place, call.settings, call.now), found, call.env, turns, int(number or 0)
         )
-    shown_ = said[-(call.options.limit or ENTRIES) :]
+    shown_ = said[-ENTRIES:]
     lines = [
         "%s  %s%s" % (plaintext.one_line(found.title), found.id, "#" + number if number else "")
     ]
     if len(said) > len(shown_):
-        lines.append(
-            "the last %d of %d entries; `--limit %d` shows all"
-            % (len(shown_), len(said), len(said))
-        )
+        lines.append("the last %d of %d entries; `--json` has all" % (len(shown_), len(said)))
     offset = clock.local_offset(found.created)
     for one in shown_:
-        lines += screen.entry(
-            one.at, one.who, one.text, offset, 0 if call.options.full else RESULT_LINES
-        )
+        lines += screen.entry(one.at, one.who, one.text, offset, RESULT_LINES)
     return call.answer(
         {
             "id": found.id,
             "turn": int(number or 0),
-            "entries": [one._asdict() for one in shown_],
-            "of": len(said),
+            "entries": [one._asdict() for one in said],
         },
         lines,
     )
@@ -541,11 +535,8 @@ def _words(call: Call) -> tuple[str, str, str]:
         )
     if word not in WORDS:
         raise unknown_word("feedback", word, WORDS)
-    given = call.options.why if call.options.why is not None else rest
-    why = plaintext.one_line(given.strip().removeprefix("--why").strip())
+    why = plaintext.one_line(rest.strip())
     why = why[1:-1].strip() if len(why) > 1 and why[0] == why[-1] and why[0] in "'\"" else why
-    if call.options.why is not None and not why:
-        raise UsageError("the reason is empty; leave --why out")
     return id, word, plaintext.at_word(why, REASON)
 
 

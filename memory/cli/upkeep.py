@@ -30,21 +30,18 @@ def upkeep(call: Call) -> int:
 
     options = call.options
     if call.words:
-        raise UsageError(
-            "store upkeep takes no words, only --apply, --only %s, --contradictions"
-            % "|".join(housekeeping.WAYS)
-        )
+        raise UsageError("store upkeep takes no words, only --apply, --contradictions")
     if options.contradictions:
-        if options.apply or options.only:
-            raise UsageError("--contradictions only lists them, so leave --apply and --only out")
+        if options.apply:
+            raise UsageError("--contradictions only lists them, so leave --apply out")
         return _contradictions(call)
     if options.apply:
         return _apply(call)
     with call.spinner("reading the records"):
         found = housekeeping.plan(
-            call.store(), _successes(call), options.only or "", options.clock_is_right
+            call.store(), _successes(call), clock_is_right=options.clock_is_right
         )
-        if not (options.only or options.clock_is_right):
+        if not options.clock_is_right:
             figures.keep_outlook(call.store(), found)
     lines = [
         *_rows([*found.changes]),
@@ -68,7 +65,6 @@ def _apply(call: Call) -> int:
         did = housekeeping.apply(
             call.store(),
             _successes(call),
-            call.options.only or "",
             call.options.clock_is_right,
             show_progress,
         )

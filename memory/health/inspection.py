@@ -437,7 +437,7 @@ def _duplicates(read: _Read) -> Iterator[Finding]:
                 change.record,
                 1,
                 "says the same as " + change.kept.id,
-                "`dayleaf store upkeep --only duplicates --apply`",
+                "`dayleaf store upkeep --apply`",
             )
 
 

@@ -227,7 +227,6 @@ def _busy() -> StoreError:
 def apply(
     store: Store,
     successes: Mapping[str, int],
-    only: str = "",
     clock_is_right: bool = False,
     told: Told = lambda done, of: None,
 ) -> Applied:
@@ -239,7 +238,7 @@ def apply(
     with _lock(store) as held:
         if not held:
             raise _busy()
-        found = plan(store, successes, only, clock_is_right)
+        found = plan(store, successes, clock_is_right=clock_is_right)
         if not found.changes:
             cut = journal.cut(store.place)
             if cut:

@@ -621,7 +621,7 @@ def met_json(met: Met, place: Place) -> dict[str, Any]:
     }
 
 
-def to_json(answer: Answer, place: Place, limit: int) -> dict[str, Any]:
+def to_json(answer: Answer, place: Place, limit: int | None = None) -> dict[str, Any]:
     """Return an answer with at most `limit` occurrences of each line."""
     return {
         "lines": [

@@ -76,12 +76,10 @@ class Order(NamedTuple):
         return [*self.program, script, *self.args]
 
 
-def order(
-    record: Record, place: Place, args: Sequence[str], env: Mapping[str, str], cwd: str = ""
-) -> Order:
+def order(record: Record, place: Place, args: Sequence[str], env: Mapping[str, str]) -> Order:
     """Read a script once and prepare its run.
 
-    env: of this process. cwd: the working folder, "" for the project's root. Raises StoreError for
+    env: of this process. Raises StoreError for
         a script that cannot run.
     """
     if record.kind != "resource" or material.type_of(record) != "script":
@@ -105,7 +103,7 @@ def order(
         source.checksum,
         runs,
         tuple(args),
-        cwd or place.root,
+        place.root,
         passed,
         decided.get(key) == "approve",
         waits,
@@ -222,13 +220,12 @@ def run(
     told: Order,
     cache: str,
     seconds: float,
-    stdin: bool,
     tell: Callable[[int, bytes], None],
     stopped: threading.Event | None = None,
 ) -> tuple[int, bool]:
     """Run a script and return (its status, whether it ended in time).
 
-    cache: the directory of the copy. seconds: its deadline. stdin: whether it gets this process's.
+    cache: the directory of the copy. seconds: its deadline. It reads no stdin.
         tell: called with 1 (stdout) or 2 (stderr) and the output, as it comes. stopped: ends it
         where no signal does. The status is its own, 128 + a signal that ended it, or TIMED_OUT.
         Raises StoreError where it is not approved or does not start.
@@ -240,16 +237,18 @@ def run(
         )
     try:
         with _ending() as (stop, caught), private_copy(cache, told.path, told.data) as copy:
-            source = 0 if stdin else subprocess.DEVNULL
             done = process.stream(
-                told.argv(copy), source, seconds, told.env, told.cwd, tell, stopped or stop
+                told.argv(copy),
+                subprocess.DEVNULL,
+                seconds,
+                told.env,
+                told.cwd,
+                tell,
+                stopped or stop,
             )
     except (OSError, ValueError) as error:
         why = (getattr(error, "strerror", "") or str(error)).lower()
-        raise StoreError(
-            "%s could not be started: %s; `dayleaf resource run %s --dry-run` "
-            "shows what it would run" % (told.id, why, told.id)
-        ) from None
+        raise StoreError("%s could not be started: %s" % (told.id, why)) from None
     if caught:
         raise SystemExit(128 + caught[0])
     return (

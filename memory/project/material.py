@@ -245,7 +245,7 @@ def text_of(source: Source, anyway: bool = False) -> str:
     except UnicodeError:
         if not anyway:
             raise StoreError(
-                "%s is not UTF-8 text; save it as UTF-8, or use --text" % source.path
+                "%s is not UTF-8 text; convert it first, such as with `iconv`" % source.path
             ) from None
     wide = source.data.startswith((b"\xff\xfe", b"\xfe\xff"))
     return source.data.decode("utf-16" if wide else "utf-8", "replace").replace("\0", "")
@@ -368,15 +368,14 @@ def add(
     kind: str,
     tier: str,
     title: str,
-    anyway: bool,
     more: Dict[str, Any],
 ) -> Record:
     """Write a new resource and return it as read back.
 
-    kind: `doc` or `script`.  title: "" for the one it gives itself.  anyway: see `text_of`.  more:
+    kind: `doc` or `script`.  title: "" for the one it gives itself.  more:
     keyword arguments of Store.add, and under `extra` more frontmatter.  Raises StoreError.
     """
-    said = said_of(source, kind, text_of(source, anyway))
+    said = said_of(source, kind, text_of(source, kind == "script"))
     body = _redacted(store, said.body)
     extra = {
         "type": kind,
@@ -433,11 +432,10 @@ def by_hand(store: Store, record: Record) -> bool:
     return bool(body.strip()) and record.meta.get("snapshot") != print_of(body)
 
 
-def rewrite(store: Store, record: Record, source: Source, anyway: bool = False) -> Record:
+def rewrite(store: Store, record: Record, source: Source) -> Record:
     """Write a source's present content into its resource.
 
     Returns the resource as read back.
-    anyway: see `text_of`.
     Above a script's heading SCRIPT a person's text stays.  Raises StoreError.
     """
     from memory.core import frontmatter
@@ -446,7 +444,7 @@ def rewrite(store: Store, record: Record, source: Source, anyway: bool = False) 
     kind = type_of(record)
     before = store.raw(record.name)
     page = frontmatter.parse(before)
-    body = _redacted(store, said_of(source, kind, text_of(source, anyway or kind == "script")).body)
+    body = _redacted(store, said_of(source, kind, text_of(source, kind == "script")).body)
     if kind == "script" and by_hand(store, record):
         own = "\n" + page.body
         at = own.find("\n" + SCRIPT + "\n")

@@ -12,7 +12,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import Any, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
 
-from memory.core.layout import GLOBAL, slug
+from memory.core.layout import slug
 from memory.core.records import Record, written_links
 from memory.hook import documents
 from memory.store import reader, writer
@@ -56,7 +56,6 @@ class Node(NamedTuple):
     title: str
     end: str
     created: float
-    workspace: str = ""
     aliases: Tuple[str, ...] = ()
 
 
@@ -84,7 +83,7 @@ class Edge(NamedTuple):
 class Web(NamedTuple):
     """Records and the links among them, in a fixed order.
 
-    Sorted by workspace and name, links as written. away: from `archived_names`.
+    Sorted by name, links as written. away: from `archived_names`.
     """
 
     nodes: Tuple[Node, ...]
@@ -121,18 +120,14 @@ def wrong_ends(relation: str, source: str, target: str) -> str:
     )
 
 
-def node(record: Record, workspace: str = "") -> Node:
-    """Return a record as an end of links.
-
-    workspace: a place's key, where there are several.
-    """
+def node(record: Record) -> Node:
+    """Return a record as an end of links."""
     return Node(
         record.name,
         record.id,
         record.title,
         record.end,
         record.created,
-        "global" if workspace and record.tier == GLOBAL else workspace,
         record.aliases,
     )
 
@@ -305,15 +300,13 @@ def archived_id(target: str, away: Mapping[str, str]) -> str:
 def web(
     found: Sequence[Record],
     away: Mapping[str, str] = MappingProxyType({}),
-    workspace: str = "",
     merged: Mapping[str, str] = MappingProxyType({}),
 ) -> Web:
     """Resolve all links of all records.
 
-    away: of `archived_names`.  workspace: a place's key, where there are several.  merged: see
-    `Names`.
+    away: of `archived_names`. merged: see `Names`.
     """
-    nodes = {record.name: node(record, workspace) for record in found}
+    nodes = {record.name: node(record) for record in found}
     names = Names(nodes.values(), merged)
     edges = [
         edge(nodes[record.name], link.relation, link.target, names, away)
@@ -346,21 +339,6 @@ def edge(
         found[0],
         tuple(found[1:]),
         wrong or wrong_ends(relation, source.end, found[0].end),
-    )
-
-
-def join_webs(webs: Sequence[Web]) -> Web:
-    """Join the webs of several workspaces.
-
-    Records of the global tier appear once.
-    """
-    nodes = {one: None for each in webs for one in each.nodes}
-    edges = {one: None for each in webs for one in each.edges}
-    return Web(
-        tuple(sorted(nodes, key=lambda one: (one.workspace, one.name))),
-        tuple(edges),
-        Names(nodes, {key: id for each in webs for key, id in each.names.merged.items()}),
-        {key: id for each in webs for key, id in each.away.items()},
     )
 
 

@@ -68,16 +68,15 @@ FILTERS = (
     "--since --days --from --to --kind --tag --topic --file --branch --session --version "
     "--workspace --context-tags --semantic --lexical --limit --min-score --explain"
 )
-PAST = "--limit --since --workspace"
 SECTIONS = "--section --outline"
 VERBS: dict[str, Row] = {
     "recall": Row(SESSION, FILTERS + " --type --group --batch", person="--provider"),
     "show": Row(SESSION, SECTIONS),
-    "expand": Row(SESSION, "--limit --full"),
-    "fix": Row(SESSION, PAST),
-    "how": Row(SESSION, "--limit"),
-    "blame": Row(SESSION, "--limit"),
-    "friction": Row(SESSION, "--limit"),
+    "expand": Row(SESSION),
+    "fix": Row(SESSION, "--workspace"),
+    "how": Row(SESSION),
+    "blame": Row(SESSION),
+    "friction": Row(SESSION),
     "distill": Row(
         SESSION,
         FILTERS + " --max-tokens --provider=extract --provider=none --save --no-cache",
@@ -85,7 +84,7 @@ VERBS: dict[str, Row] = {
     ),
     "harvest": Row(
         SESSION,
-        "--since --limit --dry-run",
+        "--since --dry-run",
         typed="--provider",
         words={"accept": PERSON, "reject": PERSON, "review": PERSON},
     ),
@@ -103,7 +102,7 @@ VERBS: dict[str, Row] = {
     ),
     "handoff": Row(SESSION, "--show --clear --session", typed="--transcript"),
     "standup": Row(SESSION, "--since --until --markdown --workspace"),
-    "plan": Row(SESSION, "--shared --replace --step --append --undo --reason"),
+    "plan": Row(SESSION, "--shared --replace --step --append --undo"),
     "load": Row(SESSION, "--explain"),
     "why": Row(SESSION),
     "on": Row(SESSION, "--session", words={"project": PERSON, "mine": PERSON}),
@@ -113,14 +112,14 @@ VERBS: dict[str, Row] = {
     "statusline": Row(SESSION),
     "doctor": Row(SESSION, person="--fix"),
     "check": Row(SESSION, "--staged", inside="WORDS"),
-    "stats": Row(SESSION, "--since --workspace --spend"),
-    "eval": Row(SESSION, "--strict --misses", person="--template", inside="WORDS"),
+    "stats": Row(SESSION, "--since --spend"),
+    "eval": Row(SESSION, "--strict", person="--template", inside="WORDS"),
     "index": Row(
         SESSION,
         "--embeddings --workspace",
-        person="--provider --out --backend --dsn --private",
+        person="--provider --backend --dsn --private",
     ),
-    "feedback": Row(SESSION, "--why"),
+    "feedback": Row(SESSION),
     "forget": Row(TYPED, "--hard --yes --session --day --file --mentions"),
     "restore": Row(PERSON, "--into --merge --replace --trust --identity --dry-run"),
     "backup": Row(PERSON, "--workspace --shared --here --age"),
@@ -128,9 +127,9 @@ VERBS: dict[str, Row] = {
     "unshare": Row(TYPED),
     "shared": Row(SESSION),
     "sync": Row(PERSON, "--identity --gone --anew"),
-    "upkeep": Row(SESSION, "--only --contradictions", person="--apply --clock-is-right"),
+    "upkeep": Row(SESSION, "--contradictions", person="--apply --clock-is-right"),
     "undo": Row(PERSON),
-    "audit": Row(SESSION, "--workspace --strict"),
+    "audit": Row(SESSION, "--strict"),
     "new": Row(PERSON, "--shared --global --replace --from"),
     "import": Row(
         SESSION,
@@ -152,17 +151,14 @@ VERBS: dict[str, Row] = {
     "keep": Row(TYPED, "--tag"),
     "resource": Row(
         SESSION,
-        SECTIONS
-        + " --tag --version --limit --type --title --shared --text --stale --all --timeout --stdin "
-        "--dry-run",
+        SECTIONS + " --tag --version --limit --type --title --shared --stale --all --timeout",
         typed="--global",
-        person="--force",
-        inside="--path --cwd",
+        inside="--path",
         words={"approve": PERSON, "reject": PERSON, "delete": PERSON},
     ),
     "link": Row(SESSION, "--remove"),
-    "graph": Row(SESSION, "--depth --format --dangling --workspace"),
-    "redact": Row(PERSON, "--text --regex --everywhere --apply --batch"),
+    "graph": Row(SESSION, "--format"),
+    "redact": Row(PERSON, "--text --everywhere --apply"),
     "completion": Row(SESSION),
     "config": Row(SESSION, words={"set": PERSON, "unset": PERSON}),
     "view": Row(PERSON, "--port --idle --export --private --secrets"),

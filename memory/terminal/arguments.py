@@ -37,7 +37,6 @@ SHORT = {
     "-k": "--kind",
     "-t": "--tag",
     "-s": "--since",
-    "-o": "--out",
     "-y": "--yes",
     "-v": "--version",
 }

@@ -168,7 +168,6 @@ def node_json(node: Node) -> dict[str, Any]:
         "name": node.name,
         "title": node.title,
         "end": node.end,
-        "workspace": node.workspace,
     }
 
 
@@ -197,7 +196,7 @@ def tree(web: Web, start: Node, depth: int) -> list[str]:
         if new and step.to is not None:
             stack.append((step.to, indent + ("   " if last else "│  "), 0))
     if stack:
-        lines.append("… cut at %d lines; `--format json` has all, `--depth 1` less" % MOST_LINES)
+        lines.append("… cut at %d lines; `--json` has all" % MOST_LINES)
     return lines if part.below else [*lines, "└─ no links"]
 
 
@@ -301,7 +300,7 @@ def overview(web: Web) -> list[str]:
             "Dangling",
             *("  " + line for line in dangling_lines(web, lost[:MOST_LISTED])),
         ]
-        lines += ["  … %s more; `--dangling` lists them" % format(len(lost) - MOST_LISTED, ",")] * (
+        lines += ["  … %s more; `--json` has all" % format(len(lost) - MOST_LISTED, ",")] * (
             len(lost) > MOST_LISTED
         )
     if wrong:

@@ -37,6 +37,8 @@ LABEL = 12  # columns before a line's text
 # characters of a line that is a command or a quote: more columns than a terminal has, since it is
 # to be copied
 LONG = 320
+REMEDIES = 5  # occurrences of an error
+LISTED = 10  # invocations, sessions or walls
 _QUOTED = re.compile(r"""(["'])((?:\\.|(?!\1)[^\\\n]){60})(?:\\.|(?!\1)[^\\\n]){0,400}\1""")
 
 
@@ -249,10 +251,10 @@ def loaded(value: dict[str, Any], explain: bool) -> list[str]:
 # --- what sessions did
 
 
-def remedy_lines(answer: Answer, limit: int, style: Style, offset: float) -> list[str]:
+def remedy_lines(answer: Answer, style: Style, offset: float) -> list[str]:
     """Write the earlier remedies of an error, newest first.
 
-    Under the error's lines, at most `limit` occurrences.
+    Under the error's lines, at most REMEDIES occurrences.
     """
     if not answer.met:
         near = [line for met in answer.nearest for line in _met(met, style, offset)]
@@ -263,7 +265,7 @@ def remedy_lines(answer: Answer, limit: int, style: Style, offset: float) -> lis
     shown = spread(
         [met for _, found in answer.met for met in found],
         [len(found) for _, found in answer.met],
-        limit,
+        REMEDIES,
     )
     out: list[str] = []
     left = 0
@@ -278,16 +280,11 @@ def remedy_lines(answer: Answer, limit: int, style: Style, offset: float) -> lis
                 + style.dim("  " + count(sessions, "session"))
             )
             out += [row for met in here for row in _met(met, style, offset)]
-    return out + (
-        [
-            "",
-            style.dim(
-                "%s; `--limit %d` shows them" % (count(left, "more occurrence"), left + limit)
-            ),
-        ]
-        if left
-        else []
-    )
+    return out + (["", style.dim(_more(left, "occurrence"))] if left else [])
+
+
+def _more(rest: int, noun: str) -> str:
+    return "%s; `--json` has all" % count(rest, "more " + noun)
 
 
 def spread(met: Sequence[Met], sizes: Sequence[int], limit: int) -> set[int]:
@@ -392,9 +389,7 @@ def _several(files: Sequence[str]) -> str:
     return ", ".join(files[:4]) + (" and %d more" % (len(files) - 4) if len(files) > 4 else "")
 
 
-def invocations(
-    found: Sequence[Shape], tool: str, limit: int, style: Style, now: float
-) -> list[str]:
+def invocations(found: Sequence[Shape], tool: str, style: Style, now: float) -> list[str]:
     """Write the invocations of a tool, one per line.
 
     Below each the call that failed before.
@@ -402,7 +397,7 @@ def invocations(
     if not found:
         return ["no session here has a call of `%s` that worked" % one_line(tool)]
     out = []
-    for shape in found[:limit]:
+    for shape in found[:LISTED]:
         ago = age(max(0.0, now - shape.last))
         told = "  ×%d in %s, last %s in %s" % (
             shape.times,
@@ -418,33 +413,23 @@ def invocations(
                     % (brief(shape.failed, 120), one_line(shape.why, 120))
                 )
             )
-    rest = len(found) - limit
-    return out + (
-        [style.dim("%s; `--limit %d` shows them" % (count(rest, "more form"), len(found)))]
-        if rest > 0
-        else []
-    )
+    rest = len(found) - LISTED
+    return out + ([style.dim(_more(rest, "form"))] if rest > 0 else [])
 
 
-def touched(
-    found: Sequence[Touch], path: str, limit: int, style: Style, offset: float
-) -> list[str]:
+def touched(found: Sequence[Touch], path: str, style: Style, offset: float) -> list[str]:
     """Write the sessions that touched or discussed a file."""
     if not found:
         return ["no session here touched or discussed `%s`" % one_line(path)]
     out = []
-    for touch in found[:limit]:
+    for touch in found[:LISTED]:
         out.append(_head(touch.at, touch.past.id, touch.past, style, offset))
         out += _under(touch.how, [_turn_request(*row) for row in touch.requests[:2]])
         out += _under("decided", ["“%s”" % quote for _, quote in touch.decisions[:3]])
         out += _under("said", [touch.said])
         out += _under("commit", touch.commits[:3])
-    rest = len(found) - limit
-    return out + (
-        [style.dim("%s; `--limit %d` shows them" % (count(rest, "more session"), len(found)))]
-        if rest > 0
-        else []
-    )
+    rest = len(found) - LISTED
+    return out + ([style.dim(_more(rest, "session"))] if rest > 0 else [])
 
 
 def _under(label: str, lines: Sequence[str]) -> list[str]:
@@ -461,14 +446,12 @@ def _turn_request(ref: str, request: str) -> str:
     )
 
 
-def walls(
-    met: Sequence[tuple[Wall, Proposal]], limit: int, style: Style, offset: float
-) -> list[str]:
+def walls(met: Sequence[tuple[Wall, Proposal]], style: Style, offset: float) -> list[str]:
     """Write walls: line, tools, sessions, remedy and proposal."""
     if not met:
         return ["no error here was met by several sessions"]
     out: list[str] = []
-    for wall, proposed in met[:limit]:
+    for wall, proposed in met[:LISTED]:
         tools = ", ".join(wall.tools[:3]) + (" " + wall.given if wall.given else "")
         out += [""] * bool(out) + [style.bold(one_line(wall.telling, LONG))]
         out.append(
@@ -496,9 +479,5 @@ def walls(
                 ("learning", proposed.learning if not proposed.line else ""),
             )
         )
-    rest = len(met) - limit
-    return out + (
-        ["", style.dim("%s; `--limit %d` shows them" % (count(rest, "more wall"), len(met)))]
-        if rest > 0
-        else []
-    )
+    rest = len(met) - LISTED
+    return out + (["", style.dim(_more(rest, "wall"))] if rest > 0 else [])

@@ -275,19 +275,16 @@ def account(digest: Digest) -> list[list[str]]:
     ]
 
 
-def measured(results: Sequence[dict[str, Any]], style: screen.Style, misses: bool) -> list[str]:
-    """Write the measurements of eval, file by file.
-
-    misses: name the expected records that were not found.
-    """
+def measured(results: Sequence[dict[str, Any]], style: screen.Style) -> list[str]:
+    """Write the measurements of eval, file by file."""
     return [
         line
         for at, one in enumerate(results)
-        for line in ([""] if at else []) + _measured(one, style, misses)
+        for line in ([""] if at else []) + _measured(one, style)
     ]
 
 
-def _measured(one: dict[str, Any], style: screen.Style, misses: bool) -> list[str]:
+def _measured(one: dict[str, Any], style: screen.Style) -> list[str]:
     asked = "%d quer%s" % (one["queries"], "y" if one["queries"] == 1 else "ies")
     out = [style.bold("%s of %s" % (asked, one_line(one["path"])))]
     gone = sorted({id for ids in one["gone"].values() for id in ids})
@@ -307,7 +304,7 @@ def _measured(one: dict[str, Any], style: screen.Style, misses: bool) -> list[st
             + ", ".join(map(one_line, one["leftOut"]))
         )
     out += ["", *_rankers(one["rankers"], one["main"]), *one["notes"], *_history(one)]
-    out += _misses(one) if misses else []
+    out += _misses(one)
     out += [
         "! %s is %.2f with %s, below the floor of %.2f"
         % (fault["measure"], fault["reached"], one["main"], fault["floor"])
@@ -376,7 +373,7 @@ def _history(one: dict[str, Any]) -> list[str]:
 
 def _misses(one: dict[str, Any]) -> list[str]:
     if not one["misses"]:
-        return ["", "the first ten hits hold all that was expected"]
+        return []
     rows = [
         [one_line(miss["query"]), ", ".join(map(one_line, miss["missed"])), one_line(miss["text"])]
         for miss in one["misses"]

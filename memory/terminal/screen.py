@@ -227,8 +227,7 @@ def record(
 def entry(at: str, who: str, said: str, offset: float, most: int) -> list[str]:
     """Write a transcript's entry: time, author and text.
 
-    at: ISO 8601. offset: seconds that local time is ahead of UTC. most: lines of the text, 0 for
-        all.
+    at: ISO 8601. offset: seconds that local time is ahead of UTC. most: lines of the text.
     """
     instant = clock.parse(at)
     head = "%s  %s  " % (
@@ -236,8 +235,8 @@ def entry(at: str, who: str, said: str, offset: float, most: int) -> list[str]:
         pad(who, 6),
     )
     lines = [line.rstrip() for line in plain(said).strip("\n").split("\n")]
-    rest = len(lines) - most if most and len(lines) > most + 1 else 0
-    lines = [*lines[:most], "… %s; --full shows them" % count(rest, "more line")] if rest else lines
+    rest = len(lines) - most if len(lines) > most + 1 else 0
+    lines = [*lines[:most], "… %s; --json has them" % count(rest, "more line")] if rest else lines
     return [(head if number == 0 else " " * len(head)) + line for number, line in enumerate(lines)]
 
 

@@ -25,19 +25,20 @@ def test_json_has_every_node_and_edge(ok, chain):
         ("b.md", "has_script", "p/resources/s.md"),
         ("c.md", "related_to", "p/learnings/a.md"),
     ]
-    assert [
-        node["id"] for node in json.loads(ok("graph", "s-1", "--depth", "1", "--json"))["nodes"]
-    ] == ["s-1", "l-b"]
+    assert [node["id"] for node in json.loads(ok("graph", "s-1", "--json"))["nodes"]] == [
+        "s-1",
+        "l-b",
+        "l-a",
+        "l-c",
+    ]
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         (["graph", "l-a", "l-b"], "quote a title"),
-        (["graph", "--depth", "2"], "--depth is for the graph of one record"),
         (["graph", "--format", "dot"], "unknown value 'dot'; use one of text, mermaid, json"),
-        (["graph", "--workspace", "nope"], "no workspace 'nope'"),
-        (["graph", "l-a", "--depth", "0"], "not a whole number above 0"),
+        (["graph", "--dangling"], "unknown option '--dangling'"),
     ],
 )
 def test_wrong_words_are_one_line(run, chain, words, said):
@@ -53,19 +54,3 @@ def test_an_unknown_record_offers_the_nearest(run, chain):
         1,
         "dayleaf: no record 'l-lonee'; did you mean l-lone 'Lone'?\n",
     )
-
-
-def test_workspaces_are_drawn_apart_and_the_global_tier_once(ok, chain, env, tmp_path):
-    """A link is resolved within its own workspace and the global tier."""
-    from memory.core import layout
-
-    (tmp_path / "other").mkdir()
-    other = layout.locate(env, str(tmp_path / "other"))
-    vault.put(other, "p/learnings/a.md", "Alpha", "[[Everywhere]]", id="l-a")
-    vault.put(chain, "g/learnings/g.md", "Everywhere", "x", id="l-g")
-    found = json.loads(ok("graph", "--workspace", "all", "--json"))
-    assert sorted(
-        (node["id"], node["workspace"]) for node in found["nodes"] if node["id"] in ("l-a", "l-g")
-    ) == sorted([("l-a", chain.key), ("l-a", other.key), ("l-g", "global")])
-    assert [edge["to"] for edge in found["edges"]].count("g/learnings/g.md") == 1
-    assert len(json.loads(ok("graph", "--workspace", other.key, "--json"))["nodes"]) == 2

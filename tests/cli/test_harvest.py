@@ -133,14 +133,15 @@ def test_a_review_goes_through_them_one_by_one(ok, env, project, place, notes):
 
 def test_what_changed_while_it_was_read_is_shown_again(ok, env, project, place, notes):
     """Nobody accepts what they have not seen."""
-    ok("harvest", "--limit", "1")
+    ok("harvest")
 
     def accept():
-        with kept(place)[0].open("a", encoding="utf-8") as file:
-            file.write("Obey me.\n")
+        for path in kept(place):
+            with path.open("a", encoding="utf-8") as file:
+                file.write("Obey me.\n")
         return "a"
 
-    status, shown = on_terminal(["harvest", "review"], env, project, [accept, "s"])
+    status, shown = on_terminal(["harvest", "review"], env, project, [accept, "q"])
     assert status == 0 and "changed meanwhile" in shown and shown.count("Obey me.") == 1
     assert "accepted: true" not in kept(place)[0].read_text(encoding="utf-8")
 

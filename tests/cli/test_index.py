@@ -32,11 +32,6 @@ def test_the_export_lists_every_learning(ok, tmp_path):
         "topics",
         "categories",
     }
-    ok("index", "export", "--out", str(tmp_path / "index.json"))
-    assert (
-        json.loads((tmp_path / "index.json").read_text(encoding="utf-8"))["learnings"]
-        == value["learnings"]
-    )
 
 
 def test_settings_are_set_in_the_users_file(ok, home):
@@ -75,34 +70,12 @@ def test_a_broken_settings_file_is_not_overwritten(run, home):
 
 
 def test_redact_is_a_filter(ok):
-    """Text goes through, secrets do not; --batch keeps the lines apart and counts."""
+    """Text goes through, secrets do not; JSON counts them."""
     secret = "AK" + "IA" + "Q7RSTUVW2X3Y4Z5A"
     said = ok("redact", "-", stdin="key %s\nkeep\n" % secret)
     assert secret not in said and said.endswith("keep\n") and "[redacted:" in said
-    rows = [
-        json.loads(row)
-        for row in ok(
-            "redact",
-            "--batch",
-            stdin="\n".join(
-                json.dumps(row)
-                for row in ({"id": "a", "text": "key " + secret}, {"id": "b", "text": "plain"})
-            ),
-        ).splitlines()
-    ]
-    assert [row["id"] for row in rows] == ["a", "b"] and rows[1] == {
-        "id": "b",
-        "text": "plain",
-        "found": [],
-    }
-    assert secret not in rows[0]["text"] and rows[0]["found"][0]["count"] == 1
-
-
-def test_a_batch_line_that_is_none_is_named(run):
-    """The line's number is in the message."""
-    assert "stdin line 2" in one_line_error(
-        run("redact", "--batch", stdin='{"id":1,"text":"x"}\n[]\n'), 2
-    )
+    value = json.loads(ok("redact", "-", "--json", stdin="key %s\n" % secret))
+    assert secret not in value["text"] and value["found"][0]["count"] == 1
 
 
 def test_a_setting_goes_back_to_its_default(ok, run):

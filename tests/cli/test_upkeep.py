@@ -80,7 +80,6 @@ def test_wrong_words_change_nothing(place, now, run):
     twins(place, now)
     for words in (
         ("upkeep", "now"),
-        ("upkeep", "--only", "dups"),
         ("upkeep", "--aply"),
         ("undo", "b0"),
     ):

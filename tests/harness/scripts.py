@@ -24,7 +24,7 @@ def keeper(place, project, now):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(text if isinstance(text, bytes) else text.encode())
         records = store.Store(place, vault.settings(), now)
-        found = material.add(records, material.read(str(path)), "script", tier, "", True, {})
+        found = material.add(records, material.read(str(path)), "script", tier, "", {})
         if approve:
             allow(place, found, path.read_bytes(), now)
         return found

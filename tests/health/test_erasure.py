@@ -199,17 +199,6 @@ def test_the_plan_asks_on_a_terminal(ok, env, project, place):
     assert status == 0 and holders(place, WORD) == []
 
 
-def test_a_regular_expression_names_several(ok, run, place):
-    """What it matches goes, each with its own mark; a broken one is one line."""
-    path = Path(
-        put(place, "p/learnings/a.md", "A", "hosts kestrel-17.corp and osprey-22.corp, not corp")
-    )
-    ok("redact", "a", "--text", "-", "--regex", "--apply", stdin=r"\b\w+-\d+\.corp")
-    assert path.read_text().count("[redacted:text#") == 2 and "not corp" in path.read_text()
-    done = run("redact", "a", "--text", "-", "--regex", stdin="(")
-    assert done.returncode == 2 and done.stderr.count("\n") == 1
-
-
 def test_what_the_formats_are_made_of_stays(run, ok, place):
     """A text that would break every file is refused, a short one too, and where no secret is found
     the way is said.

@@ -7,7 +7,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from harness.command import dayleaf
 from harness.pushes import push
 from harness.vault import put, settings
 
@@ -247,11 +246,6 @@ def test_every_workspace_together(place, now, tmp_path, env):
         and found["sessions"] == 2
         and found["workspaces"] == [place.key, other.key]
     )
-    run = dayleaf(env, place.project)
-    assert json.loads(run("stats", "--workspace", "all", "--json").stdout)["records"] == {
-        "learning": 3
-    }
-    assert run("stats", "--workspace", "nowhere").returncode == 2
 
 
 def test_what_was_merged_counts_for_what_stands_for_it(place, now):

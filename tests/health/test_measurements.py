@@ -112,11 +112,10 @@ def test_options_of_recall_stand_beside_a_query(store, ok, tmp_path):
     ] == 0.5
 
 
-def test_misses_are_listed_on_request(store, ok, tmp_path):
+def test_misses_are_listed(store, ok, tmp_path):
     """With the words and the ids."""
     path = golden(tmp_path / "g.yaml", ("kafka rebalance", "l00"), ("kafka rebalance", "l01"))
-    assert "Missed" not in ok("eval", path)
-    assert "  q02  l01  kafka rebalance" in ok("eval", path, "--misses")
+    assert "  q02  l01  kafka rebalance" in ok("eval", path)
 
 
 # ---- the floor

@@ -180,7 +180,7 @@ COMMANDS = (
     "index refresh",
     "index verify",
     "index status",
-    "index export --out out.jsonl",
+    "index export",
     "eval --template golden.yaml",
     "learn A_new_note",
     "checkpoint A_note",

@@ -92,7 +92,7 @@ CALLS = [
     ["link", "ask", "related_to", MINE],
     ["feedback", MINE, "down"],
     ["feedback", "team", "up", "it", "helped"],
-    ["feedback", "accepted", "down", "--why", "it is wrong"],
+    ["feedback", "accepted", "down", "it is wrong"],
     ["plan", "drop"],
     ["plan", "done", "work"],
     ["plan", "step", "1"],

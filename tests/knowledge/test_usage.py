@@ -539,7 +539,7 @@ def test_a_reason_stands_in_the_record_without_its_secrets(twins, ok):
     """In the frontmatter, the newest ten; the body stays as it was, the ledger holds none of it."""
     token = "ghp_" + "x7Kd92LmQp4RtVw81ZbNc53FyHs06JgUaEe2"
     body = Path(twins.path("p/learnings/a.md")).read_text().partition("\n---\n")[2]
-    ok("feedback", "a", "down", "--why", "틀렸다: it needs " + token + " <private>mine</private>")
+    ok("feedback", "a", "down", "틀렸다: it needs " + token + " <private>mine</private>")
     for number in range(11):
         ok("feedback", "a", "down", "reason", str(number))
     raw = Path(twins.path("p/learnings/a.md")).read_text()
@@ -563,7 +563,7 @@ def test_a_reason_never_touches_what_a_person_approved(place, run, ok):
         tags="[db]",
     )
     before = Path(place.path("p/rules/r.md")).read_bytes()
-    refused = run("feedback", "r", "down", "--why", "wrong")
+    refused = run("feedback", "r", "down", "wrong")
     assert refused.returncode == 2 and "undo its approval" in refused.stderr
     ok("feedback", "r", "down")
     assert Path(place.path("p/rules/r.md")).read_bytes() == before
@@ -577,8 +577,7 @@ def test_a_reason_never_touches_what_a_person_approved(place, run, ok):
         (("feedback", "a", "dwn"), "did you mean 'down'?"),
         (("feedback", "up", "a"), "the id comes first: `dayleaf record feedback a up`"),
         (("feedback", "nosuch", "up"), "no record 'nosuch'"),
-        (("feedback", "a", "up", "--why", " "), "the reason is empty"),
-        (("feedback", "a", "up", "--whi", "x"), "did you mean '--why'?"),
+        (("feedback", "a", "up", "--why", "x"), "unknown option '--why' of record feedback"),
     ],
 )
 def test_words_that_are_off_get_one_line(twins, run, words, said):
@@ -603,7 +602,7 @@ def test_the_slash_command_is_answered_without_a_model(twins, env, project):
         "UserPromptExpansion",
         cwd=project,
         command_name="dayleaf:feedback",
-        command_args='a down --why it\'s "wrong"',
+        command_args='a down it\'s "wrong"',
     )
     answer = fire("expansion", event, {**env, "CLAUDE_PROJECT_DIR": project})
     assert answer.json["decision"] == "block" and "noted: a is down" in answer.json["reason"]

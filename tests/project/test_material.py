@@ -174,13 +174,13 @@ def test_a_file_elsewhere_is_named_whole(ok, tmp_path):
     )
 
 
-def test_other_encodings_are_taken_when_asked(ok, run, project):
+def test_other_encodings_are_refused_with_a_remedy(ok, run, project):
     """UTF-16 with its mark, and what is no UTF-8."""
     Path(project, "wide.md").write_bytes("# Breite\n\nGröße\n".encode("utf-16"))
     Path(project, "old.md").write_bytes("# Alt\n\nGröße\n".encode("latin-1"))
-    for name, said in (("wide.md", "Größe"), ("old.md", "Gr\ufffd\ufffde")):
-        assert run("resource", "add", name).returncode == 1
-        assert said in read(ok("add", name, "--text")).body
+    for name in ("wide.md", "old.md"):
+        done = run("resource", "add", name)
+        assert done.returncode == 1 and "iconv" in done.stderr
     Path(project, "mark.md").write_bytes(b"\xef\xbb\xbf# Mark\n")
     assert ok("add", "mark.md")["title"] == "Mark"
 
@@ -328,7 +328,7 @@ def test_a_question_does_not_change_the_repository(ok, run, script, place):
 
 
 def test_what_a_person_wrote_stays(ok, run, guide, script):
-    """A doc edited by hand wants --force; above a script's text their words stay through every
+    """A doc edited by hand is not read again; above a script's text their words stay through every
     reading.
     """
     doc, tool = ok("add", str(guide)), ok("add", str(script))
@@ -340,12 +340,8 @@ def test_what_a_person_wrote_stays(ok, run, guide, script):
         path.write_text(path.read_text().replace(old, new, 1))
     guide.write_text(GUIDE + "More.\n")
     done = run("resource", "refresh", doc["id"])
-    assert done.returncode == 2 and "--force" in done.stderr and "says Kim" in read(doc).body
+    assert done.returncode == 2 and "edited by hand" in done.stderr and "says Kim" in read(doc).body
     assert run("resource", "refresh", "--all").returncode == 1 and "says Kim" in read(doc).body
-    assert (
-        run("resource", "refresh", doc["id"], "--force").returncode == 0
-        and "More." in read(doc).body
-    )
     for count in (1, 2):
         script.write_text(SCRIPT + f"echo {count}\n")
         ok("list")
@@ -574,8 +570,8 @@ def test_a_script_that_changes_while_it_is_shown_stays_pending(ok, env, project,
 
 def test_what_hides_in_a_script_is_shown(ok, decide, script):
     """Escapes, marks and bytes that are no text."""
+    id = ok("add", str(script))["id"]
     script.write_bytes(b"#!/bin/sh\n# \x1b[2J \xff " + "\u202e".encode() + b"\n")
-    id = ok("add", str(script), "--text")["id"]
     shown = decide("resource", "approve", id, answers=["no"], status=2)
     assert "\\u{1b}[2J \\xff \\u{202e}" in shown and "\x1b" not in shown
 

@@ -52,7 +52,6 @@ def test_what_has_no_row_is_a_persons():
     [
         ("recall", ["x"], {"--provider": "/tmp/x"}),
         ("index", ["build"], {"--provider": "/tmp/x"}),
-        ("index", ["export"], {"--out": "/tmp/x"}),
         ("learn", ["x"], {"--source": "human"}),
         ("learn", ["x"], {"--global": ""}),
         ("learn", ["x"], {"--confidence": "high"}),
@@ -119,7 +118,6 @@ def test_what_a_session_may(verb, words, given):
     ("verb", "words", "given"),
     [
         ("resource", ["add"], {"--path": "/etc/passwd"}),
-        ("resource", ["run", "x"], {"--cwd": "/"}),
         ("check", ["/etc/passwd"], {}),
         ("import", ["dir", "/etc"], {}),
         ("eval", ["/etc/passwd"], {}),

@@ -21,9 +21,10 @@ def past(place, now):
     return conversations.sessions(place, now)
 
 
-def test_an_occurrence_says_what_failed_and_what_then_passed(past):
+def test_an_occurrence_says_what_failed_and_what_then_passed(past, monkeypatch):
+    monkeypatch.setattr(pastlines, "REMEDIES", 2)
     lines = pastlines.remedy_lines(
-        remedies.fix(past, "return value of 'fclose' ignored (unused-result)"), 2, STYLE, 0.0
+        remedies.fix(past, "return value of 'fclose' ignored (unused-result)"), STYLE, 0.0
     )
     assert lines == [
         "return value of 'fclose' ignored (unused-result)  3 sessions",
@@ -41,18 +42,18 @@ def test_an_occurrence_says_what_failed_and_what_then_passed(past):
         "    passed    the same call after editing src/server.c",
         "    commit    1a2b3c4 Look at what fclose returns",
         "",
-        "1 more occurrence; `--limit 3` shows them",
+        "1 more occurrence; `--json` has all",
     ]
 
 
-def test_each_line_of_an_error_has_its_turn(past):
+def test_each_line_of_an_error_has_its_turn(past, monkeypatch):
     """The room is shared: no line's many occurrences push out another line's one."""
+    monkeypatch.setattr(pastlines, "REMEDIES", 2)
     said = "\n".join(
         pastlines.remedy_lines(
             remedies.fix(
                 past, "unknown flag: --open\nreturn value of 'fclose' ignored (unused-result)"
             ),
-            2,
             STYLE,
             0.0,
         )
@@ -63,7 +64,7 @@ def test_each_line_of_an_error_has_its_turn(past):
 def test_times_are_local_and_another_workspace_is_named(past):
     there = [one._replace(workspace="other-0123abcd") for one in past]
     said = "\n".join(
-        pastlines.remedy_lines(remedies.fix(there, "unknown flag: --open"), 5, STYLE, 9 * 3600.0)
+        pastlines.remedy_lines(remedies.fix(there, "unknown flag: --open"), STYLE, 9 * 3600.0)
     )
     assert "2026-11-18 18:00  k-three#1  Work of three  (main, other-0123abcd)" in said
     assert "worked    `acme issue list --state open`" in said
@@ -71,19 +72,19 @@ def test_times_are_local_and_another_workspace_is_named(past):
 
 def test_nothing_like_it_is_said(past):
     assert pastlines.remedy_lines(
-        remedies.fix(past, "unheard catastrophe of module seventeen"), 5, STYLE, 0.0
+        remedies.fix(past, "unheard catastrophe of module seventeen"), STYLE, 0.0
     ) == ["nothing here has failed like that before"]
 
 
 def test_an_invocation_is_one_line_and_what_failed_before_it_another(past, now):
     lines = pastlines.invocations(
-        practice.working_invocations(past, "acme", now), "acme", 10, STYLE, now
+        practice.working_invocations(past, "acme", now), "acme", STYLE, now
     )
     assert lines == [
         "acme issue list --state open  ×2 in 1 session, last 3d ago in k-three#1",
         "    after `acme issue list --open` failed: unknown flag: --open",
     ]
-    assert pastlines.invocations([], "zig", 10, STYLE, now) == [
+    assert pastlines.invocations([], "zig", STYLE, now) == [
         "no session here has a call of `zig` that worked"
     ]
 
@@ -96,14 +97,15 @@ def test_long_quotes_in_a_command_are_cut():
     assert len(pastlines.brief("x" * 900)) == 200
 
 
-def test_a_session_that_touched_a_file_is_told_with_request_decision_and_commit(past):
+def test_a_session_that_touched_a_file_is_told_with_request_decision_and_commit(past, monkeypatch):
+    monkeypatch.setattr(pastlines, "LISTED", 1)
     past = [
         one._replace(decisions=(("c-two", "a ring in `src/cache.c`"),))
         if one.id == "k-two"
         else one
         for one in past
     ]
-    assert pastlines.touched(history.blame(past, "cache.c"), "cache.c", 1, STYLE, 0.0) == [
+    assert pastlines.touched(history.blame(past, "cache.c"), "cache.c", STYLE, 0.0) == [
         "  2026-11-17 09:00  k-two  Work of two  (main)",
         "    created   #1 add a cache",
         "    decided   “a ring in `src/cache.c`”",
@@ -111,9 +113,9 @@ def test_a_session_that_touched_a_file_is_told_with_request_decision_and_commit(
             "    said      The cache stands in `src/cache.c`; we chose a ring "
             "because it needs no lock."
         ),
-        "1 more session; `--limit 2` shows them",
+        "1 more session; `--json` has all",
     ]
-    assert pastlines.touched([], "a.c", 9, STYLE, 0.0) == [
+    assert pastlines.touched([], "a.c", STYLE, 0.0) == [
         "no session here touched or discussed `a.c`"
     ]
 
@@ -122,13 +124,13 @@ def test_a_wall_is_told_with_its_remedy_and_a_proposal(past, place):
     met = [
         (wall, practice.proposal(place, wall, frozenset())) for wall in practice.gather_walls(past)
     ]
-    lines = pastlines.walls(met, 10, STYLE, 0.0)
+    lines = pastlines.walls(met, STYLE, 0.0)
     assert lines == [
         "src/cache.c:40:3: return value of 'fclose' ignored (unused-result)",
         "  make lint  3 sessions, 3 times, last 2026-11-18 in k-three#2",
         "    worked    the same call after editing src/cache.c (k-two#1)",
     ]
-    assert pastlines.walls([], 10, STYLE, 0.0) == ["no error here was met by several sessions"]
+    assert pastlines.walls([], STYLE, 0.0) == ["no error here was met by several sessions"]
 
 
 def test_what_moves_a_cursor_is_not_printed(place, now):
@@ -142,8 +144,8 @@ def test_what_moves_a_cursor_is_not_printed(place, now):
     )
     found = conversations.sessions(place, now)
     said = [
-        *pastlines.remedy_lines(remedies.fix(found, "unknown flag: --bad"), 5, STYLE, 0.0),
-        *pastlines.invocations(practice.working_invocations(found, "x", now), "x", 5, STYLE, now),
+        *pastlines.remedy_lines(remedies.fix(found, "unknown flag: --bad"), STYLE, 0.0),
+        *pastlines.invocations(practice.working_invocations(found, "x", now), "x", STYLE, now),
     ]
     assert len(said) > 3 and all(line.isprintable() for line in said)
 

@@ -112,7 +112,6 @@ CALLS = [
     ("resource update", ["resource", "update", "{resource add}", "--title", "The guide"]),
     ("resource search", ["resource", "search", "guide"]),
     ("resource reindex", ["resource", "reindex"]),
-    ("resource run", ["resource", "run", "{resource add:script}", "--dry-run"]),
     ("resource delete", ["resource", "delete", "{resource add}"]),
     ("link", ["link", "{learn}", "related_to", "{learn:redis}"]),
     ("link list", ["link", "{learn}"]),
@@ -166,8 +165,8 @@ CALLS = [
     ("check", ["check", "broken.md"]),
     ("audit", ["audit"]),
     ("eval --template", ["eval", "--template"]),
-    ("eval", ["eval", "golden.yaml", "--misses"]),
-    ("eval", ["eval", "golden.yaml", "--misses"]),
+    ("eval", ["eval", "golden.yaml"]),
+    ("eval", ["eval", "golden.yaml"]),
     ("feedback", ["feedback", "{learn}", "up", "it", "helped"]),
     ("harvest", ["harvest"]),
     ("harvest list", ["harvest", "list"]),
@@ -216,6 +215,7 @@ CALLS = [
 DECIDED = [
     ("rule approve", ["rule", "approve", "{rule suggest}"]),
     ("resource approve", ["resource", "approve", "{resource add:script}"]),
+    ("resource run", ["resource", "run", "{resource add:script}"]),
     ("review", ["review"]),
     ("harvest review", ["harvest", "review"]),
 ]

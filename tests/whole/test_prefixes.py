@@ -36,8 +36,6 @@ def refused(outside: str, program: str) -> list[str]:
     values = {
         "--provider": program,
         "--path": outside,
-        "--out": outside + ".out",
-        "--cwd": "/",
         "--transcript": outside,
         "--source": "human",
         "--confidence": "high",

@@ -560,7 +560,6 @@ def add_resource(call: Call, given: Given) -> Told:
         given.get("type") or material.guessed(source),
         layout.PRIVATE,
         one_line(given.get("title", "")),
-        False,
         {"source": "agent", "extra": {"versions": versions} if versions else {}},
     )
     waits = (
@@ -629,7 +628,7 @@ def run_script(call: Call, given: Given) -> Told:
         del said[number][: -4 * OUTPUT_CHARS]
 
     status, in_time = scripts.run(
-        told, call.place.cache, given.get("timeout", scripts.SECONDS), False, tell, ENDING
+        told, call.place.cache, given.get("timeout", scripts.SECONDS), tell, ENDING
     )
     out, err = (bytes(said[number]).decode("utf-8", "replace")[-OUTPUT_CHARS:] for number in (1, 2))
     return Told(

@@ -472,7 +472,7 @@ class Pages:
         """Draw the links around one record, else the largest groups."""
         store = self._store()
         web = relations.web(
-            list(store.each()), relations.archived_names(store.left()), "", store.successors()
+            list(store.each()), relations.archived_names(store.left()), store.successors()
         )
         if id:
             start = next((one for one in web.nodes if one.id == id), None) or next(
