@@ -46,9 +46,9 @@ def _served(call: Call, made: Pages) -> int:
     from memory.doors.page import web
 
     idle = call.options.idle if call.options.idle is not None else IDLE
-    site = web.Site(made, web.listen(call.options.port or 0), 60.0 * idle, time.monotonic)
-    with call.spinner("opening the index"):
-        made.renew()
+    site = web.Site(made, web.listen(call.options.port or 0), 60.0 * idle, time.monotonic, call.env)
+    with call.spinner("reading the records"):
+        made.catalogue.look()
     address = site.gate.address()
     told = (
         "dayleaf view: open this address once; it stops with Ctrl-C, or after %s without a visit"
@@ -61,6 +61,7 @@ def _served(call: Call, made: Pages) -> int:
             warn("stopped: no visit for %s" % count(idle, "minute"))
     except KeyboardInterrupt:
         pass
+    made.catalogue.save()
     return 0
 
 
