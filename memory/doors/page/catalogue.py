@@ -31,7 +31,8 @@ from memory.store import ledger
 from memory.store.store import Store
 
 FRESH = 1.0  # seconds for which the files of a project are not looked at again
-MANY = 20_000  # files above which they are looked at behind an answer, and not before it
+# files above which they are looked at behind an answer, and not before it, after so many seconds
+MANY, LATE = 20_000, 30.0
 SETTLED = 2_000_000_000  # ns: a file that changed within them may change again and look the same
 OTHERS = "a teammate"  # who wrote a shared record of which git knows nothing
 
@@ -97,7 +98,7 @@ class Catalogue:
         self._kept: Kept | None = None
         self._looked = float("-inf")
         self._writers: dict[str, str] | None = None
-        self._made: dict[str, tuple[int, Any]] = {}
+        self._made: dict[str, tuple[tuple[object, ...], Any]] = {}
         self.generation = 0
 
     # ---- what there is
@@ -131,14 +132,32 @@ class Catalogue:
                 groups.setdefault(card.key, []).append(card)
         return groups
 
-    def derived(self, name: str, make: Callable[[], Any]) -> Any:
-        """Return what is made of the cards, made once for each generation.  name: of that."""
+    def derived(self, name: str, make: Callable[[], Any], *more: object) -> Any:
+        """Return what is made of the cards, made once for each generation.
+
+        name: of that.  more: what it follows from beside the cards.
+        """
         with self._lock:
             self._look()
+            stamp = (self.generation, *more)
             found = self._made.get(name)
-            if found is None or found[0] != self.generation:
-                found = self._made[name] = (self.generation, make())
+            if found is None or found[0] != stamp:
+                found = self._made[name] = (stamp, make())
             return found[1]
+
+    def fact(self, name: str, identity: str, make: Callable[[], Any]) -> Any:
+        """Return what takes long to make, kept between two runs.
+
+        name: of that.  identity: what it follows from.  make: gives it as JSON gives it back.
+        """
+        self.cards()
+        found = self._kept.get(name, identity, "made") if self._kept else None
+        if found is None:
+            found = make()
+            if self._kept:
+                self._kept.put(name, identity, "made", found)
+                self.save()
+        return found
 
     def holding(self, words: str) -> set[str]:
         """Return the names of the records that hold each of some words, as the index knows them."""
@@ -155,7 +174,7 @@ class Catalogue:
     @property
     def is_due(self) -> bool:
         """Tell whether the files are to be looked at behind the answer that is being given."""
-        return len(self._cards) > MANY and self._now() - self._looked > 5 * FRESH
+        return len(self._cards) > MANY and self._now() - self._looked > LATE
 
     def _look(self) -> None:
         """Look at the files where the last look is too long ago."""

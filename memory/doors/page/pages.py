@@ -50,7 +50,7 @@ SHOWN = 30  # entries that a list shows at once; the rest comes as one scrolls
 HITS, LIVE = 30, 12  # hits of a search, and of one that is still being typed
 # seconds after which the index is opened anew, and while a query is being typed
 OLD, TYPED = 5.0, 20.0
-WALLS, PUSHES, WAITING, HAPPENED = 40, 20, 100, 40  # that one page shows
+FAILURES, MET, PUSHES, HAPPENED = 40, 6, 20, 40  # that one page shows
 SESSIONS = Filter()  # what the timeline shows first
 BRANCHES = 12  # that stand beside the timeline
 
@@ -106,7 +106,7 @@ class Pages:
             dsn,
         )
         self.catalogue = catalogue.Catalogue(place, settings, clock)
-        self._lock = threading.RLock()
+        self._lock, self._finding = threading.RLock(), threading.Lock()
         self._searcher: search.Searcher | None = None
         self._opened = 0.0
 
@@ -143,6 +143,7 @@ class Pages:
             self.renew()
         if self.catalogue.is_due:
             self.catalogue.look()
+        self._failures()
 
     def _found(self, query: Query, live: bool = False, dsn: str = "") -> hit.Found:
         """Answer a query.
@@ -510,30 +511,47 @@ class Pages:
         """Show the failures that several sessions met, with what then worked and what would keep
         the next one away.
         """
-        walls, sessions = self.catalogue.derived("failures", self._failures)
+        found = self._failures()
         return self._sheet(
             "failures",
             "Failures met before",
-            walls=walls[:WALLS],
-            left_out=max(0, len(walls) - WALLS),
-            sessions=sessions,
+            failures=found[:FAILURES],
+            left_out=max(0, len(found) - FAILURES),
+            sessions=len(self.catalogue.sessions()),
         )
 
-    def _failures(self) -> tuple[list[Any], int]:
-        """Return failures with what would keep them away, and of how many sessions."""
-        names = []
-        for cards in self.catalogue.sessions().values():
-            talks = [card for card in cards if card.kind == "conversation"]
-            told = talks or [c for c in cards if c.kind == "checkpoint" and not c.again]
-            names += [card for card in told if card.failed]
-        names.sort(key=lambda card: -card.created)
-        read = _read(self._store(), (card.name for card in names[: history.MOST]))
-        past = [history.past_of(without_private(record)) for record in read]
+    def _failures(self) -> list[dict[str, Any]]:
+        """Return the failures as rows, found once for the sessions that there are and the day."""
+        cards: list[Card] = []
+        for group in self.catalogue.sessions().values():
+            talks = [card for card in group if card.kind == "conversation"]
+            told = talks or [c for c in group if c.kind == "checkpoint" and not c.again]
+            cards += [card for card in told if card.failed]
+        cards.sort(key=lambda card: (-card.created, card.name))
+        cards = cards[: history.MOST]
+        stamp = repr([clock.day(self.now), *((c.name, c.created, c.tokens) for c in cards)])
+        with self._finding:
+            rows: list[dict[str, Any]] = self.catalogue.fact(
+                "failures",
+                files.sha256(stamp.encode("utf-8", "backslashreplace")),
+                lambda: self._found_failures([card.name for card in cards]),
+            )
+        return rows
+
+    def _found_failures(self, names: Iterable[str]) -> list[dict[str, Any]]:
+        past = [history.past_of(without_private(each)) for each in _read(self._store(), names)]
         known = practice.project_files(self.place)
-        walls = practice.gather(past, known)
-        return [(w, practice.proposal(self.place, w, known)) for w in walls], len(
-            self.catalogue.sessions()
-        )
+        return [
+            {
+                **wall._asdict(),
+                **practice.proposal(self.place, wall, known)._asdict(),
+                "met": [[one.at, one.where] for one in wall.met[:MET]],
+                "passed": wall.best.passed if wall.best else "",
+                "edits": wall.best.edits if wall.best else [],
+                "best": None,
+            }
+            for wall in practice.gather(past, known)
+        ]
 
     def review(self) -> Sheet:
         """Show what waits for a person, with its difference, its checksum and the command that
@@ -602,7 +620,13 @@ class Pages:
     def stats(self) -> Sheet:
         """Draw the figures."""
         now = self.now
-        made = plots.figures(self.catalogue, self.place, now, clock.local_offset(now))
+        offset = clock.local_offset(now)
+        made = self.catalogue.derived(
+            "charts",
+            lambda: plots.figures(self.catalogue, self.place, now, offset),
+            clock.day(now + offset),
+            *(ledger.size(book) for book in ledger.ledgers(self.place)),
+        )
         return self._sheet("charts", "Charts", **made)
 
     # ---- one file

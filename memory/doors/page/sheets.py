@@ -139,6 +139,12 @@ def environment() -> Environment:
     return made
 
 
+def prepare() -> None:
+    """Make the templates ready, so that the first page need not."""
+    for path in FOLDER.glob("*.html"):
+        environment().get_template(path.name)
+
+
 # ---- markdown
 
 

@@ -129,6 +129,8 @@ async function refine() {
     const answer = await fetch(filters.action + "?" + where + "&live=1", { signal: refining.signal });
     if (!answer.ok) return;
     document.getElementById("list").outerHTML = await answer.text();
+    const clear = filters.querySelector(".clear");
+    if (clear) clear.hidden = ![...where.keys()].some((name) => name !== "kind");
     history.replaceState(null, "", filters.action + "?" + where);
     watch();
   } catch (error) {
