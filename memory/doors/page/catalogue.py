@@ -132,6 +132,18 @@ class Catalogue:
                 groups.setdefault(card.key, []).append(card)
         return groups
 
+    def names_of(self, session: str) -> list[str]:
+        """Return the names of all records of a session."""
+        groups: dict[str, list[str]] = self.derived("names", self._named)
+        return list(groups.get(session, ()))
+
+    def _named(self) -> dict[str, list[str]]:
+        groups: dict[str, list[str]] = {}
+        for card in self.cards():
+            if card.session:
+                groups.setdefault(card.session, []).append(card.name)
+        return groups
+
     def derived(self, name: str, make: Callable[[], Any], *more: object) -> Any:
         """Return what is made of the cards, made once for each generation.
 

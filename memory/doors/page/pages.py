@@ -248,9 +248,7 @@ class Pages:
 
         One that still runs may have only the last of these.
         """
-        names = dict.fromkeys(
-            card.name for card in self.catalogue.cards() if id in (card.session, card.id)
-        )
+        names = self.catalogue.names_of(id)
         read = [
             record for record in _read(self._store(), names) if record.meta.get("session") == id
         ]
@@ -646,13 +644,13 @@ class Pages:
             if record.kind in DATED:
                 groups.setdefault(_session_of(record), []).append(record)
         told = sorted(map(_told_of, groups.values()), key=lambda one: -one["at"])
-        now = self.now
+        now, branches = self.now, {one["branch"] for one in told}
         return {
             "workspace": self.place.key,
             "now": now,
             "offset": clock.local_offset(now),
             "sessions": told,
-            "hues": {},
+            "hues": {b: n % timeline.HUES for n, b in enumerate(sorted(branches))},
             "records": sorted(kept, key=lambda r: (r.kind, -r.created, r.id)),
             "left_out": len(found) - len(kept),
             "private": private,

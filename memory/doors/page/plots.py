@@ -230,7 +230,7 @@ def _tokens(over: Periods, given: Sequence[Given], offset: float) -> Chart:
         round(statistics.median(groups[number])) if number in groups else 0
         for number in range(len(over.starts))
     ]
-    return chart("Tokens given in a session (median)", ("tokens",), over, [values], offset)
+    return chart("Tokens given in a session, median", ("tokens",), over, [values], offset)
 
 
 def _topics(over: Periods, cards: Sequence[Card], offset: float) -> list[Topic]:

@@ -375,6 +375,16 @@ def test_a_command_is_copied_and_shown(scrolled):
     assert tab.faults == []
 
 
+def test_it_works_without_a_script(opened):
+    """A filter is sent by its button, a link leads to what is older, the menu is one of HTML."""
+    tab = opened(java_script_enabled=False)
+    tab.fill("input[name=text]", "hundred answers")
+    tab.click("text=filter")
+    assert tab.locator(".session").count() == 1 and "text=hundred" in tab.url
+    tab.goto(tab.base + "/knowledge?section=rule")
+    assert "Check the migration" in tab.text_content("#list") and tab.faults == []
+
+
 @pytest.mark.parametrize("width", [400, 800, 1600, 2000])
 def test_every_width_shows_the_whole_page(opened, width):
     """Nothing sticks out to the side."""

@@ -394,7 +394,7 @@ def test_charts_draw_all_that_is_kept_and_say_their_numbers(own):
     assert {one.unit for one in charts.values()} == {"day"}
     assert charts["Sessions"].total == [4]
     assert charts["Records given to the model, and used in its answer"].total == [3, 1]
-    assert sum(c.values[0] for c in charts["Tokens given in a session (median)"].columns) == 400
+    assert sum(c.values[0] for c in charts["Tokens given in a session, median"].columns) == 400
     assert tuple(values["rows"][0]) == ("l-cache", "Docker cache", 2, 1)
     said = own.html("stats")
     assert "build over time" in said and "<title>day 2026-11-19: 1 sessions</title>" in said

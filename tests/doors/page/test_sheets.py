@@ -124,6 +124,7 @@ def test_one_file_needs_nothing_else(pages):
     assert "default-src 'none'" in policy and not re.findall(r"\s(?:src|action)=", text)
     assert all(target.startswith("#") for target in re.findall(r"<a[^>]* href=\"([^\"]*)\"", text))
     assert page.SECRET in text and "alert(1)" in text and "<script>alert" not in text
+    assert "<h2>Thursday, 19 November 2026</h2>" in text
 
 
 def test_one_file_holds_what_its_writer_chose(pages):
