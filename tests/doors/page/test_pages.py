@@ -10,7 +10,6 @@ import pytest
 from harness import conversations, page, pushes, vault
 
 from memory.core import StoreError, UsageError, approvals, files, layout
-from memory.doors.page import plots, sheets
 from memory.doors.page.pages import Pages
 from memory.doors.page.timeline import Filter
 from memory.recall import search
@@ -18,36 +17,18 @@ from memory.recall.question import Query
 from memory.store import archive, ledger
 
 NOW = 1795271452.0  # 2026-11-21T14:30:52Z
-DAY = "2026-11-20T09:00:00Z"
-
-
-class Book:
-    """Pages of a store, as HTML; time passes as a test says."""
-
-    def __init__(self, place):
-        self.place, self.now = place, NOW
-        self.pages = Pages(place, vault.settings(), lambda: self.now)
-
-    def html(self, name: str, *words, **more) -> str:
-        return sheets.rendered(
-            getattr(self.pages, name)(*words, **more), "/x", bool(more.get("live"))
-        )
 
 
 @pytest.fixture(scope="module")
 def book(tmp_path_factory):
     """Read only: what writes takes `own`."""
     top = tmp_path_factory.mktemp("pages")
-    return Book(page.stored(str(top / "home"), str(top / "project"), NOW))
+    return page.Book(page.stored(str(top / "home"), str(top / "project"), NOW), NOW)
 
 
 @pytest.fixture
 def own(tmp_path):
-    return Book(page.stored(str(tmp_path / "h"), str(tmp_path / "p"), NOW))
-
-
-def ids(sheet) -> list[str]:
-    return [one["id"] for each in sheet.values["days"].values() for one in each]
+    return page.Book(page.stored(str(tmp_path / "h"), str(tmp_path / "p"), NOW), NOW)
 
 
 def test_the_timeline_tells_sessions_by_day_with_their_outcomes(book):
@@ -63,49 +44,6 @@ def test_the_timeline_tells_sessions_by_day_with_their_outcomes(book):
     )
     assert "Move the cache" in said and said.count('class="item session') == 4
     assert said.index('?branch=main"') < said.index('?branch=cache"')
-
-
-def test_the_timeline_is_filtered_by_kind_branch_author_words_and_date(own):
-    """Each alone, and together; words are found in a conversation's text too."""
-    vault.put(
-        own.place, "s/learnings/theirs.md", "Theirs", "x", id="l-theirs", author="sam", created=DAY
-    )
-    own.now += 9
-
-    def shown(**wanted):
-        return ids(own.pages.timeline(Filter(**wanted)))
-
-    assert shown() == ["four", "three", "two", "one"]
-    assert shown(branch="cache") == ["two"]
-    assert shown(words="hundred answers") == ["four"] and shown(words="okapi") == []
-    assert shown(since="2026-11-17", until="2026-11-18") == ["three", "two"]
-    assert shown(branch="main", until="2026-11-16") == ["one"]
-    assert "l-zebra" in shown(kind="learning") and "r-check" in shown(kind="rule")
-    assert shown(kind="learning", author="sam") == ["l-theirs"]
-    assert {"four", "l-zebra"} <= set(shown(kind="all"))
-    with pytest.raises(UsageError, match="'zebra' is no day"):
-        shown(since="zebra")
-
-
-def test_the_timeline_goes_on_where_it_ended(own, monkeypatch):
-    """A part of it names the entry behind which the next one begins, though all are of one
-    instant; the filter goes along.
-    """
-    monkeypatch.setattr("memory.doors.page.pages.SHOWN", 2)
-    for name in "vwxyz":
-        conversations.noted(own.place, name, "2026-11-20", page.OUTCOME, branch="same")
-    own.now += 9
-    seen, after = [], ""
-    while True:
-        sheet = own.pages.timeline(Filter(branch="same"), after)
-        seen.append(ids(sheet))
-        after = sheet.values["part_of"].older
-        if not after:
-            break
-        assert "branch=same&amp;after=" in sheets.rendered(sheet, "/x")
-    assert seen == [["v", "w"], ["x", "y"], ["z"]]
-    with pytest.raises(UsageError, match="no place in the timeline"):
-        own.pages.timeline(after="zebra")
 
 
 def test_each_column_of_the_strip_leads_to_its_time(book):
@@ -141,29 +79,6 @@ def test_a_session_is_a_conversation_with_its_note_beside_it(own):
     assert "1a2b3c4 Look at what fclose returns" in own.html("session", "one")
     with pytest.raises(StoreError, match="no record is about session 'zebra'"):
         own.pages.session("zebra")
-
-
-def test_a_turn_that_says_markup_says_it_as_text(own):
-    """What was asked and what ran are no markdown, and nothing of them becomes an element."""
-    conversations.held(
-        own.place,
-        "evil",
-        "2026-11-20",
-        "## 09:00 <img src=x onerror=alert(1)>\n\n> <script>alert(2)</script>\n\n"
-        "- ✗ `<u>x</u>` → exit 1: <i>no</i>\n- ✓ `ls`\n\n<iframe src=//evil.example>\n",
-        branch="<svg/onload=alert(3)>",
-        title="'<script>alert(4)</script> `<u>`'",
-    )
-    own.now += 9
-    for said in (
-        own.html("session", "evil"),
-        own.html("timeline"),
-        own.html("record", "k-evil"),
-        own.html("timeline", Filter(kind="session", words='"><script>alert(5)</script>')),
-        own.html("knowledge", "learning", '"><script>alert(5)</script>'),
-    ):
-        assert not re.search(r"<(script(?! src=\")|iframe|u|i|img(?! src=\"/x))[ >/]", said)
-        assert "<svg/" not in said
 
 
 def test_learnings_rules_and_wishes_stand_with_the_commands_that_decide(own):
@@ -382,47 +297,9 @@ def test_failures_are_told_with_what_worked(book):
     assert "after a change of src/cache.c" in said
 
 
-def test_charts_draw_all_that_is_kept_and_say_their_numbers(own):
-    """Sessions, what was given and used, tokens and topics; by months where the first record is
-    years old.
-    """
-    pushes.push(own.place, "two", NOW, "l-cache", "l-zebra", prompt="p9", tokens=300)
-    book = ledger.holding(own.place, "p/learnings/cache.md")
-    ledger.note(book, "l-cache", "use", NOW, "two", "p9")
-    values = own.pages.stats().values
-    charts = {one.title: one for one in values["charts"]}
-    assert {one.unit for one in charts.values()} == {"day"}
-    assert charts["Sessions"].total == [4]
-    assert charts["Records given to the model, and used in its answer"].total == [3, 1]
-    assert sum(c.values[0] for c in charts["Tokens given in a session, median"].columns) == 400
-    assert tuple(values["rows"][0]) == ("l-cache", "Docker cache", 2, 1)
-    said = own.html("stats")
-    assert "build over time" in said and "<title>day 2026-11-19: 1 sessions</title>" in said
-    vault.put(own.place, "p/learnings/old.md", "Old", "x", created="2021-03-04", tags="[build]")
-    own.now += 9
-    old = own.pages.stats().values
-    assert old["charts"][0].unit == "month" and old["charts"][0].columns[0].label == "2021-03"
-    (topic,) = [one for one in old["topics"] if one.name == "build"]
-    assert topic.cells[0] == ("2021-03", 1, 1.0) and topic.total == 2
-
-
-@pytest.mark.parametrize(
-    ("days", "unit"),
-    [(0, "day"), (1, "day"), (35, "day"), (36, "week"), (560, "week"), (561, "month")],
-)
-def test_time_is_cut_into_stretches_of_which_there_are_not_too_many(days, unit):
-    """The first one holds the first instant, the last one now."""
-    for offset in (0.0, 32400.0, -18000.0):
-        over = plots.periods(NOW - days * 86400, NOW, offset)
-        assert over.unit == unit and len(over.starts) <= 81
-        assert over.starts[0] <= NOW - days * 86400 and over.starts[-1] <= NOW < over.end
-        assert over.counted([NOW, NOW - days * 86400])[-1] >= 1
-        assert list(over.starts) == sorted(set(over.starts))
-
-
 def test_an_empty_store_says_what_to_do(tmp_path):
     """On each page, and none fails."""
-    empty = Book(layout.locate({"HOME": str(tmp_path)}, str(tmp_path)))
+    empty = page.Book(layout.locate({"HOME": str(tmp_path)}, str(tmp_path)), NOW)
     assert "dayleaf import transcripts" in empty.html("timeline")
     for name in ("knowledge", "failures", "review", "stats", "keys"):
         assert "<h1>" in empty.html(name) and "<svg" not in empty.html(name)
