@@ -34,7 +34,6 @@ FRESH = 1.0  # seconds for which the files of a project are not looked at again
 # files above which they are looked at behind an answer, and not before it, after so many seconds
 MANY, LATE = 20_000, 30.0
 SETTLED = 2_000_000_000  # ns: a file that changed within them may change again and look the same
-OTHERS = "a teammate"  # who wrote a shared record of which git knows nothing
 
 
 class Card(NamedTuple):
@@ -284,7 +283,7 @@ class Catalogue:
         if card.author:
             return card.author
         if card.name[:1] == SHARED:
-            return self._writer(card.name) or OTHERS
+            return self._writer(card.name) or "you"
         if card.kind in DATED:
             return "you"
         return {"agent": "the model", "auto": "dayleaf"}.get(card.source, "you")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
 from harness import conversations, page, pushes, vault
 
+from memory.core import layout
 from memory.doors.page.catalogue import Catalogue
 from memory.store.store import Store
 
@@ -87,3 +89,28 @@ def test_a_cache_that_anybody_wrote_is_read_anew(place, catalogue):
     for path in Path(place.cache).glob("*.page"):
         path.write_bytes(b"zebra" + path.read_bytes())
     assert "Zebra" in titles(catalogue())
+
+
+def test_a_shared_record_is_of_who_first_committed_it(tmp_path):
+    """By git's authorship; the user is `you`, also of what is not committed yet."""
+    root, env = tmp_path / "repo", {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
+    root.mkdir()
+
+    def git(*words, name="kim"):
+        who = ("-c", "user.name=" + name, "-c", "user.email=%s@example.org" % name)
+        subprocess.run(["git", *who, *words], cwd=root, env=env, check=True, capture_output=True)
+
+    git("init", "-q")
+    git("config", "user.email", "kim@example.org")
+    place = layout.locate({"HOME": str(tmp_path)}, str(root))
+    for name in ("sam", "kim"):
+        vault.put(place, "s/learnings/%s.md" % name, "Of " + name, "x", id=name)
+        git("add", "-A")
+        git("commit", "-qm", "one", name=name)
+    vault.put(place, "s/learnings/new.md", "New", "x", id="new")
+    vault.put(place, "p/learnings/own.md", "Own", "x", id="own")
+    found = Catalogue(place, vault.settings(), lambda: NOW)
+    assert {card.id: found.author(card) for card in found.cards()} == {
+        **{"sam": "sam", "kim": "you"},
+        **{"new": "you", "own": "you"},
+    }
