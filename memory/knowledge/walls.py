@@ -63,7 +63,7 @@ _GIVEN = Late(r"""(["'])(?:\\.|(?!\1).)*(?:\1|…|\Z)|\d+|[0-9a-f]{7,}""", re.S)
 # where a conversation tells it
 _SILENT: dict[str, Any] = {"failures": [], "ruled": {}, "gone": {}, "paths": []}
 
-DERIVED = (".walls", ".met", ".turned", ".facts", ".claims", ".heads", ".checked")
+DERIVED = (".walls", ".met", ".turned", ".facts", ".claims", ".heads", ".checked", ".page")
 Row = dict[str, Any]
 Groups = dict[str, list[tuple[Row, Row]]]  # (a record, a failure in it) by key
 

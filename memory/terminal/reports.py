@@ -276,7 +276,10 @@ def account(digest: Digest) -> list[list[str]]:
 
 
 def measured(results: Sequence[dict[str, Any]], style: screen.Style) -> list[str]:
-    """Write the measurements of eval, file by file."""
+    """Write the measurements of eval, file by file.
+
+    misses: name the expected records that were not found.
+    """
     return [
         line
         for at, one in enumerate(results)

@@ -227,7 +227,8 @@ def record(
 def entry(at: str, who: str, said: str, offset: float, most: int) -> list[str]:
     """Write a transcript's entry: time, author and text.
 
-    at: ISO 8601. offset: seconds that local time is ahead of UTC. most: lines of the text.
+    at: ISO 8601. offset: seconds that local time is ahead of UTC. most: lines of the text, 0 for
+        all.
     """
     instant = clock.parse(at)
     head = "%s  %s  " % (

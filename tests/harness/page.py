@@ -15,7 +15,7 @@ from typing import Any
 
 from harness import conversations, pushes, vault
 from memory.core import approvals, files, layout
-from memory.doors.page import pages, web
+from memory.doors.page import pages, sheets, web
 from memory.index import builder
 
 SECRET = "the zebra deploys on Tuesdays"
@@ -130,6 +130,20 @@ def rest(link: socket.socket) -> bytes:
         if not piece:
             return said
         said += piece
+
+
+class Book:
+    """Pages of a store, as HTML; time passes as a test says."""
+
+    def __init__(self, place: layout.Place, now: float):
+        self.place, self.now = place, now
+        self.pages = pages.Pages(place, vault.settings(), lambda: self.now)
+
+    def html(self, name: str, *words: Any, **more: Any) -> str:
+        """Return a page by the name of its method."""
+        return sheets.rendered(
+            getattr(self.pages, name)(*words, **more), "/x", bool(more.get("live"))
+        )
 
 
 class Browser:

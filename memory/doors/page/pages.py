@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import closing, suppress
+from contextlib import suppress
 from typing import Any
 
-from memory.capture import checkpointoutline, conversationpage
+from memory.capture import checkpointoutline, conversationpage, wishes
 from memory.capture.checkpointpage import FAILS
 from memory.capture.turns import COMMIT, FILE, LINK
 from memory.core import (
@@ -28,11 +28,13 @@ from memory.core.config import Config
 from memory.core.layout import DATED, SHARED, Place
 from memory.core.plaintext import one_line, visible
 from memory.core.records import Record
-from memory.doors.page import sheets
+from memory.doors.page import catalogue, plots, talk, timeline
+from memory.doors.page.catalogue import Card
 from memory.doors.page.sheets import Sheet
-from memory.health import accounts, figures
-from memory.hook import at_prompt, handoffs, segment
-from memory.knowledge import approvalstate, history, housekeeping, practice
+from memory.doors.page.timeline import Entry, Filter
+from memory.health import accounts
+from memory.hook import handoffs
+from memory.knowledge import approvalstate, history, practice
 from memory.project import material
 from memory.recall import alongside, hit, lookup, question, relations, search
 from memory.recall.hit import Hit
@@ -42,20 +44,43 @@ from memory.recall.shelf import Shelf
 from memory.store import ledger, redactor
 from memory.store.redactor import without_private
 from memory.store.store import Store
-from memory.terminal import linktree, localtimes, screen
+from memory.terminal import localtimes, screen
 
-LISTED, SESSIONS = 200, 40  # records that a timeline looks at, and sessions that it shows
+SHOWN = 30  # entries that a list shows at once; the rest comes as one scrolls
 HITS, LIVE = 30, 12  # hits of a search, and of one that is still being typed
 # seconds after which the index is opened anew, and while a query is being typed
 OLD, TYPED = 5.0, 20.0
-WALLS, PUSHES, WAITING, HAPPENED = 40, 20, 100, 40  # that one page shows
+FAILURES, MET, PUSHES, HAPPENED = 40, 6, 20, 40  # that one page shows
+SESSIONS = Filter()  # what the timeline shows first
+BRANCHES = 12  # that stand beside the timeline
+
 GROUPS = {
     "pending": "rule, waits",
     "waiting": "script, waits",
     "past": "past plan",
     "rejected": "rule, rejected",
     "refused": "script, rejected",
+    "candidate": "suggested",
 }  # what is not called as it is
+# what a person types to keep, drop or change a record, by what it is
+COMMANDS = {
+    "learning": {"drop": "dayleaf record forget %s", "edit": "dayleaf record edit %s"},
+    "suggested": {
+        "keep": "dayleaf notes harvest accept %s",
+        "drop": "dayleaf notes harvest reject %s",
+        "edit": "dayleaf record edit %s",
+    },
+    "rule": {"drop": "dayleaf record forget %s", "edit": "dayleaf rule edit %s"},
+    "waiting rule": {
+        "keep": "dayleaf rule approve %s",
+        "drop": "dayleaf rule reject %s",
+        "edit": "dayleaf rule edit %s",
+    },
+    "rejected rule": {"keep": "dayleaf rule approve %s", "drop": "dayleaf record forget %s"},
+    "script": {"keep": "dayleaf resource approve %s", "drop": "dayleaf resource reject %s"},
+    "record": {"drop": "dayleaf record forget %s", "edit": "dayleaf record edit %s"},
+}
+SECTIONS = {"learning": "Learnings", "rule": "Rules", "wish": "Wishes"}
 
 
 class Pages:
@@ -80,9 +105,14 @@ class Pages:
             semantic,
             dsn,
         )
-        self._lock = threading.RLock()
+        self.catalogue = catalogue.Catalogue(place, settings, clock)
+        self._lock, self._finding = threading.RLock(), threading.Lock()
         self._searcher: search.Searcher | None = None
         self._opened = 0.0
+
+    def of(self, place: Place, settings: Config) -> Pages:
+        """Return the pages of another project."""
+        return Pages(place, settings, self._clock, self._semantic, self._dsn)
 
     @property
     def now(self) -> float:
@@ -107,6 +137,14 @@ class Pages:
             before, self._searcher, self._opened = self._searcher, fresh, now
             if before is not None:
                 before.__exit__()
+
+    def catch_up(self, live: bool = False) -> None:
+        """Bring up to date, behind an answer, what is too old.  live: a query is being typed."""
+        if self._searcher is None or live and self.is_old(live):
+            self.renew()
+        if self.catalogue.is_due:
+            self.catalogue.look()
+        self._failures()
 
     def _found(self, query: Query, live: bool = False, dsn: str = "") -> hit.Found:
         """Answer a query.
@@ -141,6 +179,7 @@ class Pages:
                 "now": now,
                 "offset": clock.local_offset(now),
                 "words": "",
+                "hues": timeline.hues(self.catalogue),
                 **values,
             },
         )
@@ -155,66 +194,85 @@ class Pages:
 
     # ---- sessions
 
-    def timeline(self, before: str = "", by: str = "", branch: str = "") -> Sheet:
+    def timeline(self, wanted: Filter = SESSIONS, after: str = "") -> Sheet:
         """Show the newest sessions by branch or by day.
 
         before: an instant, for older sessions.
         """
-        until = clock.parse(before) if before else None
-        found = self._found(
-            Query(kinds=("checkpoint", "conversation"), until=until, branch=branch, limit=LISTED)
-        )
-        groups: dict[str, list[Record]] = {}
-        for each in found.hits:
-            groups.setdefault(_session_of(each.record), []).append(each.record)
-        told = sorted(map(_session_summary, groups.values()), key=lambda one: -one["at"])
-        shown, rest = told[:SESSIONS], told[SESSIONS:]
-        last = min((one["began"] for one in shown), default=0.0) if rest or found.left_out else 0.0
-        offset = clock.local_offset(self.now)
-        parts: dict[str, list[dict[str, Any]]] = {}
-        for one in shown:
-            parts.setdefault(
-                clock.day(one["at"] + offset) if by == "day" else one["branch"], []
-            ).append(one)
-        with self._lock:
-            plan = None if before else alongside.active_plan(self._shelf())
+        now = self.now
+        offset = clock.local_offset(now)
+        found = timeline.chosen(self.catalogue, wanted, offset)
+        part = timeline.stretch(found, after, SHOWN)
+        days: dict[str, list[dict[str, Any]]] = {}
+        store = self._store()
+        for entry in part.entries:
+            told = self._entry(store, entry)
+            if told:
+                days.setdefault(clock.day(entry.at + offset), []).append(told)
+        undated = wanted._replace(since="", until="")
+        every = found if undated == wanted else timeline.chosen(self.catalogue, undated, offset)
+        over = plots.periods(min((e.began for e in every), default=now), now, offset)
+        strip = plots.chart("", ("",), over, [over.counted(e.began for e in every)], offset)
         return self._sheet(
             "timeline",
-            "Sessions",
-            parts=parts,
-            by=by or "branch",
-            branch=branch,
-            plan=plan,
-            handoff=handoffs.current(self.place) if not before else None,
-            notes=found.notes,
-            older=clock.iso(last) if last else "",
-            before=before,
+            "Timeline",
+            days=days,
+            part_of=part,
+            wanted=wanted,
+            address=_address(wanted),
+            undated=_address(undated),
+            more=bool(after),
+            today=clock.day(now + offset),
+            plan=self._plan(store),
+            handoff=handoffs.current(self.place),
+            branches=timeline.branches(self.catalogue)[:BRANCHES],
+            every_branch=[each.name for each in timeline.branches(self.catalogue)],
+            authors=timeline.authors(self.catalogue),
+            kinds=timeline.KINDS,
+            strip=strip if len(every) > 1 else None,
+            empty=not self.catalogue.cards(),
         )
+
+    def _plan(self, store: Store) -> Record | None:
+        """Return the newest active plan, as its file is now."""
+        plans = [c for c in self.catalogue.cards() if c.kind == "plan" and c.active]
+        read = _read(store, (c.name for c in sorted(plans, key=lambda c: -c.created)[:3]))
+        return next((record for record in read if record.active), None)
+
+    def _entry(self, store: Store, entry: Entry) -> dict[str, Any] | None:
+        """Return an entry as it is told, None for one whose file is gone."""
+        card = timeline.telling(entry.cards) if entry.kind == timeline.SESSION else entry.cards[0]
+        read = _read(store, [card.name])
+        if not read:
+            return None
+        return {
+            **_session_summary(entry.cards, read[0]),
+            "kind": entry.kind,
+            "author": entry.author,
+        }
 
     def session(self, id: str) -> Sheet:
         """Show a session: checkpoints, conversation and pushes.
 
         A running session may have only pushes.
         """
-        with closing(at_prompt.open_or_build_index(self.place)) as found:
-            names = dict.fromkeys(
-                found.doc(n).name for n in found.holding(segment.session_term(id))
-            )
+        names = self.catalogue.names_of(id)
         read = [
             record for record in _read(self._store(), names) if record.meta.get("session") == id
         ]
         checkpoints = sorted((r for r in read if r.kind == "checkpoint"), key=lambda r: -r.created)
-        talk = next((r for r in read if r.kind == "conversation"), None)
+        telling = [r for r in checkpoints if not handoffs.is_repetition(r)] or checkpoints
+        talked = next((r for r in read if r.kind == "conversation"), None)
         events = self._pushed(id)
         if not read and not events:
             raise StoreError("no record is about session '%s'" % one_line(id, 80))
         pieces = (
             [
                 piece
-                for turn in conversationpage.parse(talk.body, clock.day(talk.created))
+                for turn in conversationpage.parse(talked.body, clock.day(talked.created))
                 for piece in turn.pieces
             ]
-            if talk
+            if talked
             else []
         )
         outlines = [checkpointoutline.outline(without_private(record)) for record in checkpoints]
@@ -224,18 +282,21 @@ class Pages:
         touched = dict.fromkeys(
             [p.text for p in pieces if p.kind == FILE] + [f for one in outlines for f in one.files]
         )
-        newest = checkpoints[0] if checkpoints else talk
+        newest = telling[0] if telling else talked
+        cards = [catalogue.card_of(record) for record in read if record.kind in DATED]
         began = clock.parse(str(events[0].get("t"))) if events else None
         return self._sheet(
             "session",
             one_line(newest.title) if newest else "A session without a checkpoint",
             id=id,
-            talk=talk,
+            talk=talked,
             note=next((r for r in read if r.kind == "note"), None),
-            what=_session_summary(read) if read else {"branch": "", "began": began or self.now},
-            checkpoints=checkpoints,
+            what=_session_summary(cards, newest)
+            if newest
+            else {"branch": "", "began": began or self.now, "at": began or self.now},
+            checkpoints=telling,
             others=[record for record in read if record.kind not in DATED],
-            turns=hit.turns(talk) if talk else [],
+            exchanges=talk.exchanges(talked) if talked else [],
             commits=list(dict.fromkeys(commits)),
             files=list(touched),
             addresses=list(dict.fromkeys(p.text for p in pieces if p.kind == LINK)),
@@ -376,51 +437,148 @@ class Pages:
             pushes=accounts.pushes_of(place, found.id, PUSHES),
             waits=self._waiting(found) if here else None,
             session=_session_of(found) if found.meta.get("session") else "",
-            turns=hit.turns(found) if found.kind == "conversation" else [],
+            exchanges=talk.exchanges(found) if found.kind == "conversation" else [],
+            commands=self._commands(found),
         )
 
-    # ---- walls, and what waits
+    # ---- what is known
 
-    def walls(self) -> Sheet:
-        """Show the walls with their remedies and proposals."""
-        past = history.read(
-            self.place, self.settings, history.Wanted(lambda body: "✗" in body), self.now
-        )
-        known = practice.project_files(self.place)
-        walls = practice.gather_walls(past.sessions, known)
-        proposed = [(wall, practice.proposal(self.place, wall, known)) for wall in walls[:WALLS]]
+    def knowledge(
+        self, section: str = "learning", words: str = "", state: str = "", after: str = ""
+    ) -> Sheet:
+        """Show learnings, rules and wishes, newest first, each with the commands that keep, drop
+        and change it.
+
+        section: one of SECTIONS.  state: `kept` or `suggested` for learnings, "" for both.
+        """
+        if section not in SECTIONS:
+            raise UsageError("'%s' is none of %s" % (section[:40], ", ".join(SECTIONS)))
+        groups: dict[str, list[Card]] = {name: [] for name in SECTIONS}
+        for card in self.catalogue.cards():
+            if card.kind in ("learning", "rule"):
+                groups["wish" if card.said else card.kind].append(card)
+        names = self.catalogue.holding(words) if words else set()
+        found = [
+            Entry(card.created, card.created, card.id, card.kind, "", "", (card,))
+            for card in groups[section]
+            if (not words or catalogue.fits(card, words, names))
+            and (not state or card.accepted == (state == "kept"))
+        ]
+        part = timeline.stretch(sorted(found, key=lambda e: (-e.at, e.key)), after, SHOWN)
         return self._sheet(
-            "walls",
-            "Walls",
-            walls=proposed,
-            left_out=max(0, len(walls) - WALLS),
-            notes=past.notes,
-            sessions=len(past.sessions),
+            "knowledge",
+            "Learnings, rules and wishes",
+            section=section,
+            sections={name: (SECTIONS[name], len(group)) for name, group in groups.items()},
+            sought=words,
+            state=state,
+            items=self._items([entry.cards[0].name for entry in part.entries]),
+            part_of=part,
+            more=bool(after),
         )
 
-    def review(self, duplicates: bool = False) -> Sheet:
+    def _items(self, names: Iterable[str]) -> list[dict[str, Any]]:
+        """Return learnings and rules with their state, their uses and their commands."""
+        read = _read(self._store(), names)
+        folds = {
+            book.path: lookup.fold_merged(self.place, ledger.read(book))
+            for book in ledger.ledgers(self.place)
+        }
+        return [
+            {
+                "record": record,
+                "state": self._state(record),
+                "uses": folds[ledger.holding(self.place, record.name).path].counts(record.id).uses,
+                "commands": self._commands(record),
+                "said": record.meta.get(wishes.SAID) if record.kind == "rule" else "",
+            }
+            for record in read
+        ]
+
+    def _state(self, record: Record) -> str:
+        """Say how a learning or a rule stands: `kept`, `suggested`, `waiting` or `rejected`."""
+        if record.kind != "rule":
+            return "kept" if record.accepted else "suggested"
+        (standing,) = approvalstate.standings([record], self.place)
+        return {"approved": "kept", "pending": "waiting"}.get(standing.state, standing.state)
+
+    def _commands(self, record: Record) -> list[tuple[str, str]]:
+        """Return what a person types to keep, drop and change a record, by these words."""
+        what = "record"
+        if record.kind == "learning":
+            what = "learning" if record.accepted else "suggested"
+        elif record.kind == "rule":
+            state = self._state(record)
+            what = {"kept": "rule", "waiting": "waiting rule"}.get(state, "rejected rule")
+        return [(word, line % record.id) for word, line in COMMANDS[what].items()]
+
+    # ---- failures, and what waits
+
+    def failures(self) -> Sheet:
+        """Show the failures that several sessions met, with what then worked and what would keep
+        the next one away.
+        """
+        found = self._failures()
+        return self._sheet(
+            "failures",
+            "Failures met before",
+            failures=found[:FAILURES],
+            left_out=max(0, len(found) - FAILURES),
+            sessions=len(self.catalogue.sessions()),
+        )
+
+    def _failures(self) -> list[dict[str, Any]]:
+        """Return the failures as rows, found once for the sessions that there are and the day."""
+        cards: list[Card] = []
+        for group in self.catalogue.sessions().values():
+            talks = [card for card in group if card.kind == "conversation"]
+            told = talks or [c for c in group if c.kind == "checkpoint" and not c.again]
+            cards += [card for card in told if card.failed]
+        cards.sort(key=lambda card: (-card.created, card.name))
+        cards = cards[: history.MOST]
+        stamp = repr([clock.day(self.now), *((c.name, c.created, c.tokens) for c in cards)])
+        with self._finding:
+            rows: list[dict[str, Any]] = self.catalogue.fact(
+                "failures",
+                files.sha256(stamp.encode("utf-8", "backslashreplace")),
+                lambda: self._found_failures([card.name for card in cards]),
+            )
+        return rows
+
+    def _found_failures(self, names: Iterable[str]) -> list[dict[str, Any]]:
+        past = [history.past_of(without_private(each)) for each in _read(self._store(), names)]
+        known = practice.project_files(self.place)
+        return [
+            {
+                **wall._asdict(),
+                **practice.proposal(self.place, wall, known)._asdict(),
+                "met": [[one.at, one.where] for one in wall.met[:MET]],
+                "passed": wall.best.passed if wall.best else "",
+                "edits": wall.best.edits if wall.best else [],
+                "best": None,
+            }
+            for wall in practice.gather_walls(past, known)
+        ]
+
+    def review(self) -> Sheet:
         """Show the records that wait for a decision.
 
         With difference, checksum and the command that decides.
         """
+        cards = self.catalogue.cards()
         store = self._store()
-        found = list(store.each(None if duplicates else ("rule", "resource", "learning")))
-        waiting = [made for made in map(self._waiting, found) if made]
+        deciding = _read(store, (c.name for c in cards if "rule" in c.kind or c.end == "script"))
+        waiting = [made for made in map(self._waiting, deciding) if made]
         candidates = sorted(
-            (r for r in found if r.kind == "learning" and not r.accepted),
-            key=lambda r: (r.created, r.id),
-        )
-        changes = (
-            housekeeping.plan(store, {}, "duplicates", read=found).changes if duplicates else []
+            (c for c in cards if c.kind == "learning" and not c.accepted),
+            key=lambda c: (-c.created, c.id),
         )
         return self._sheet(
-            "review",
-            "Review",
+            "waiting",
+            "Waiting for you",
             waiting=waiting,
-            candidates=candidates[:WAITING],
-            duplicates=duplicates,
-            left_out=max(0, len(candidates) - WAITING),
-            changes=changes,
+            candidates=self._items(card.name for card in candidates[:SHOWN]),
+            left_out=max(0, len(candidates) - SHOWN),
         )
 
     def _waiting(self, record: Record) -> dict[str, Any] | None:
@@ -466,42 +624,19 @@ class Pages:
         source = material.source_of(record, self.place)
         return source.data, approvalstate.script_hindrance(source)
 
-    # ---- the whole
-
-    def graph(self, id: str = "") -> Sheet:
-        """Draw the links around one record, else the largest groups."""
-        store = self._store()
-        web = relations.web(
-            list(store.each()), relations.archived_names(store.left()), store.successors()
-        )
-        if id:
-            start = next((one for one in web.nodes if one.id == id), None) or next(
-                iter(web.names.find(id)), None
-            )
-            if start is None:
-                raise StoreError("no record '%s'; `dayleaf recall` lists them" % one_line(id, 80))
-            part = linktree.walk(web, start, 2)
-            groups = [(start.title, sheets.drawing(part.nodes, part.edges))]
-        else:
-            groups = [
-                ("%d records" % len(group), sheets.drawing(group, web.edges))
-                for group in linktree.groups(web)[:6]
-            ]
-        dangling = [edge for edge in web.edges if edge.dangling]
-        return self._sheet("graph", "Links", groups=groups, id=id, dangling=dangling[:WAITING])
-
-    def topics(self) -> Sheet:
-        """List the index's topics of the learnings."""
-        with closing(at_prompt.open_or_build_index(self.place)) as found:
-            rows = [(str(row[0]), int(row[1])) for row in found.lists("brief").get("topics", ())]
-        return self._sheet(
-            "topics", "Topics", rows=rows, most=max((count for _, count in rows), default=1)
-        )
+    # ---- figures
 
     def stats(self) -> Sheet:
         """Draw the figures."""
-        value = figures.figures([self.place], self.settings, self.now)
-        return self._sheet("stats", "Figures", figures=value, state=figures.index_state(self.place))
+        now = self.now
+        offset = clock.local_offset(now)
+        made = self.catalogue.derived(
+            "charts",
+            lambda: plots.figures(self.catalogue, self.place, now, offset),
+            clock.day(now + offset),
+            *(ledger.size(book) for book in ledger.ledgers(self.place)),
+        )
+        return self._sheet("charts", "Charts", **made)
 
     # ---- one file
 
@@ -519,13 +654,14 @@ class Pages:
         for record in kept:
             if record.kind in DATED:
                 groups.setdefault(_session_of(record), []).append(record)
-        told = sorted(map(_session_summary, groups.values()), key=lambda one: -one["at"])
-        now = self.now
+        told = sorted(map(_told_of, groups.values()), key=lambda one: -one["at"])
+        now, branches = self.now, {one["branch"] for one in told}
         return {
             "workspace": self.place.key,
             "now": now,
             "offset": clock.local_offset(now),
             "sessions": told,
+            "hues": {b: n % timeline.HUES for n, b in enumerate(sorted(branches))},
             "records": sorted(kept, key=lambda r: (r.kind, -r.created, r.id)),
             "left_out": len(found) - len(kept),
             "private": private,
@@ -554,30 +690,46 @@ def _session_of(record: Record) -> str:
     return said if isinstance(said, str) and said else record.id
 
 
-def _session_summary(group: Sequence[Record]) -> dict[str, Any]:
-    """Describe a session in a few lines, by its newest checkpoint."""
-    every = [r for r in group if r.kind == "checkpoint"]
-    checkpoints = [r for r in every if not handoffs.is_repetition(r)] or every
-    newest = max(checkpoints or group, key=lambda r: (r.created, r.id))
-    until = [
-        clock.parse(said) or 0.0
-        for said in (r.meta.get("until") for r in group)
-        if isinstance(said, str)
-    ]
-    branch = newest.meta.get("branch")
-    told = {
-        "id": _session_of(newest),
-        "record": newest.id,
-        "by_hand": not newest.meta.get("session"),
-        "title": one_line(newest.title),
-        "branch": branch if isinstance(branch, str) else "",
-        "at": max([newest.created, *until]),
-        "began": min(r.created for r in group),
-        "checkpoints": len(checkpoints),
+def _told_of(group: Sequence[Record]) -> dict[str, Any]:
+    """Tell a session of which all records were read."""
+    cards = {record.name: catalogue.card_of(record) for record in group}
+    newest = timeline.telling(list(cards.values()))
+    record = next(record for record in group if record.name == newest.name)
+    return {
+        **_session_summary(list(cards.values()), record),
+        "kind": timeline.SESSION,
+        "author": "you",
     }
-    if not checkpoints:
-        return {**told, "outcome": (), "next": (), "open": (), "failing": (), "commits": 0}
-    outline = checkpointoutline.outline(without_private(newest))
+
+
+def _session_summary(cards: Sequence[Card], record: Record) -> dict[str, Any]:
+    """Tell a session, or a record that is of none, on a few lines.  record: what tells of it."""
+    branch, session = record.meta.get("branch"), record.meta.get("session")
+    told = {
+        "id": session if isinstance(session, str) and session else record.id,
+        "record": record.id,
+        "by_hand": not session or record.kind not in DATED,
+        "title": one_line(record.title),
+        "branch": branch if isinstance(branch, str) else "",
+        "at": max(card.until for card in cards),
+        "began": min(card.created for card in cards),
+        "checkpoints": sum(card.kind == "checkpoint" and not card.again for card in cards),
+        "noted": any(card.kind == "note" for card in cards),
+        "text": "",
+    }
+    if record.kind != "checkpoint":
+        text = "" if record.kind in DATED else one_line(without_private(record).body, 400)
+        nothing: tuple[str, ...] = ()
+        return {
+            **told,
+            "text": text,
+            "outcome": nothing,
+            "next": nothing,
+            "open": nothing,
+            "failing": nothing,
+            "commits": 0,
+        }
+    outline = checkpointoutline.outline(without_private(record))
     return {
         **told,
         "outcome": (outline.outcome or outline.said)[:2],
@@ -586,6 +738,12 @@ def _session_summary(group: Sequence[Record]) -> dict[str, Any]:
         "failing": tuple(line for line in outline.open if FAILS in line),
         "commits": len(outline.commits),
     }
+
+
+def _address(wanted: Filter) -> list[tuple[str, str]]:
+    """Return what a page's address says of a filter."""
+    named = {**wanted._asdict(), "text": wanted.words}
+    return [(name, value) for name, value in named.items() if value and name != "words"]
 
 
 def _row(one: Hit) -> dict[str, Any]:

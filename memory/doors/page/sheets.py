@@ -1,5 +1,5 @@
-"""HTML of what is shown: templates that escape, a record's markdown made safe, drawings, and one
-file that holds it all.
+"""HTML of what is shown: templates that escape, a record's markdown made safe, and one file that
+holds it all.
 
 The templates, the style and the script are files of the folder `page`; a name from outside leads to
 none of them.
@@ -10,11 +10,10 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
-from math import cos, pi, sin, sqrt
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
 import nh3
@@ -27,8 +26,10 @@ from markupsafe import Markup
 
 from memory.core import StoreError, clock, files, plaintext
 from memory.core.records import Record
-from memory.recall.relations import Edge, Node
 from memory.terminal import localtimes, screen
+
+if TYPE_CHECKING:
+    from memory.doors.page.projects import Project
 
 FOLDER = Path(__file__).parent / "templates"
 MOST_LINE = 2000  # characters of one line
@@ -46,9 +47,12 @@ ATTRIBUTES = {
     "th": {"align"},
     "td": {"align"},
 }
-SIDE = 640.0  # units of a drawing's side
-DRAWN = 40  # records of a drawing
-STEPS = 120  # of the forces that lay a drawing out
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+UNITS = {"y": "year", "mo": "month", "d": "day", "h": "hour", "m": "minute"}
+WEEKDAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
+MONTHS = (
+    "January February March April May June July August September October November December"
+).split()
 
 
 class Sheet(NamedTuple):
@@ -62,7 +66,13 @@ class Sheet(NamedTuple):
     values: dict[str, Any]
 
 
-def rendered(sheet: Sheet, base: str, part: bool = False) -> str:
+def rendered(
+    sheet: Sheet,
+    base: str,
+    part: bool = False,
+    root: str = "",
+    projects: Sequence[Project] = (),
+) -> str:
     """Return the HTML of a sheet.
 
     base: the folder for links. part: its content alone, without the frame.
@@ -88,6 +98,8 @@ def rendered(sheet: Sheet, base: str, part: bool = False) -> str:
                 "page": sheet.name,
                 "base": base,
                 "part": part,
+                "root": root or base,
+                "projects": projects,
                 "to_record": to_record,
                 "to_session": to_session,
             }
@@ -125,8 +137,17 @@ def environment() -> Environment:
         count=plaintext.count,
         minute=localtimes.minute,
         localised=_localised,
+        ago=_ago,
+        hour=_hour,
+        dayname=_dayname,
     )
     return made
+
+
+def prepare() -> None:
+    """Make the templates ready, so that the first page need not."""
+    for path in FOLDER.glob("*.html"):
+        environment().get_template(path.name)
 
 
 # ---- markdown
@@ -135,6 +156,30 @@ def environment() -> Environment:
 def _localised(record: Record) -> str:
     """Return the text of a record with local times."""
     return localtimes.body(record, record.body)
+
+
+def _hour(instant: float) -> str:
+    """Return the hour and minute of an instant."""
+    return clock.iso(instant)[11:16]
+
+
+def _dayname(day: str, today: str) -> str:
+    """Return how people call a day: `Today`, `Friday, 20 November`, with the year of another
+    one.
+    """
+    at, now = clock.parse(day) or 0.0, clock.parse(today) or 0.0
+    said = "%s, %d %s" % (WEEKDAYS[clock.weekday(at)], int(day[8:]), MONTHS[int(day[5:7]) - 1])
+    near = {0.0: "Today · ", clock.DAY: "Yesterday · "}.get(now - at, "")
+    return near + said + ("" if day[:4] == today[:4] else " " + day[:4])
+
+
+def _ago(seconds: float) -> str:
+    """Return how long ago something was: `3 hours ago`, `just now`."""
+    said = plaintext.age(seconds)
+    number = said.rstrip(LETTERS)
+    if not number:
+        return "just now"
+    return plaintext.count(int(number), UNITS[said[len(number) :]]) + " ago"
 
 
 @pass_context
@@ -211,115 +256,12 @@ def _below(state: StateCore) -> None:
             token.tag = "h%d" % min(int(token.tag[1]) + 1, 6)
 
 
-# ---- drawings
-
-
-class Dot(NamedTuple):
-    """A record in a drawing.
-
-    x, y: its place. degree: number of its links.
-    """
-
-    node: Node
-    x: float
-    y: float
-    degree: int
-
-
-class Line(NamedTuple):
-    """A link in a drawing."""
-
-    label: str
-    x1: float
-    y1: float
-    x2: float
-    y2: float
-
-
-class Drawing(NamedTuple):
-    """Records and their links, laid out on SIDE by SIDE.
-
-    left_out: number of records not drawn.
-    """
-
-    dots: Sequence[Dot]
-    lines: Sequence[Line]
-    left_out: int
-    side: float = SIDE
-
-
-def drawing(nodes: Sequence[Node], edges: Sequence[Edge]) -> Drawing:
-    """Lay records out with linked ones near each other.
-
-    The same records always get the same places.
-    """
-    shown = list(nodes[:DRAWN])
-    at = {one: number for number, one in enumerate(shown)}
-    pairs = [
-        (at[edge.source], at[edge.to], edge.relation)
-        for edge in edges
-        if edge.to is not None and edge.source in at and edge.to in at and edge.to != edge.source
-    ]
-    places = _laid(len(shown), [pair[:2] for pair in pairs])
-    degree = [sum(number in pair[:2] for pair in pairs) for number in range(len(shown))]
-    return Drawing(
-        [Dot(one, *places[number], degree[number]) for one, number in at.items()],
-        [Line(relation, *places[a], *places[b]) for a, b, relation in pairs],
-        len(nodes) - len(shown),
-    )
-
-
-def _laid(count: int, pairs: Sequence[tuple[int, int]]) -> list[tuple[float, float]]:
-    """Return the places of a force-directed layout.
-
-    Springs between linked records, a push between all of them, from a circle on. pairs: linked
-    numbers.
-    """
-    here = [
-        [cos(2 * pi * n / max(count, 1)), sin(2 * pi * n / max(count, 1))] for n in range(count)
-    ]
-    reach = 1.6 / sqrt(max(count, 1))
-    for step in range(STEPS):
-        force = [[0.0, 0.0] for _ in here]
-        for a, b, pull in _pulls(count, pairs):
-            dx, dy = here[a][0] - here[b][0], here[a][1] - here[b][1]
-            far = max(sqrt(dx * dx + dy * dy), 0.01)
-            size = -far / reach if pull else (reach / far) ** 2
-            for axis, part in enumerate((dx, dy)):
-                force[a][axis] += part / far * size
-                force[b][axis] -= part / far * size
-        most = 0.1 * (1 - step / STEPS)
-        for place, (fx, fy) in zip(here, force):
-            size = max(sqrt(fx * fx + fy * fy), 1e-9)
-            place[0] += fx / size * min(size, most)
-            place[1] += fy / size * min(size, most)
-    spans = [(min(axis), max(axis)) for axis in zip(*here)]
-    x, y = (
-        (
-            [
-                round(60 + (SIDE - 120) * (place[axis] - low) / max(high - low, 1e-9), 1)
-                for place in here
-            ]
-            for axis, (low, high) in enumerate(spans)
-        )
-        if here
-        else ([], [])
-    )
-    return list(zip(x, y))
-
-
-def _pulls(count: int, pairs: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int, bool]]:
-    yield from ((a, b, False) for a in range(count) for b in range(a))
-    yield from ((a, b, True) for a, b in pairs)
-
-
 # ---- one file
 
 
 def export_page(values: dict[str, Any]) -> str:
-    """Return the export as one self-contained HTML file.
-
-    Style and script are inside, and its own policy lets no others run.
+    """Return one HTML file that needs nothing else: style and script stand in it, and its own
+    policy lets no others run.
     """
     style, script = raw("page.css"), raw("export.js")
     hashes = {
@@ -347,9 +289,8 @@ def export_page(values: dict[str, Any]) -> str:
 
 
 def require_free_path(path: str) -> None:
-    """Check that a new file may be written at a path.
-
-    Raises StoreError where a file exists, or no folder for it.
+    """Check that a new file may stand at a path; raises StoreError where something is there, or no
+    folder to hold it.
     """
     said, folder = plaintext.one_line(path), os.path.dirname(os.path.abspath(path))
     if os.path.lexists(path):

@@ -43,12 +43,14 @@ def view(call: Call) -> int:
 
 
 def _served(call: Call, made: Pages) -> int:
-    from memory.doors.page import web
+    from memory.doors.page import sheets, web
 
     idle = call.options.idle if call.options.idle is not None else IDLE
-    site = web.Site(made, web.listen(call.options.port or 0), 60.0 * idle, time.monotonic)
-    with call.spinner("opening the index"):
-        made.renew()
+    site = web.Site(made, web.listen(call.options.port or 0), 60.0 * idle, time.monotonic, call.env)
+    with call.spinner("reading the records"):
+        sheets.prepare()
+        made.timeline()
+        made.catch_up()
     address = site.gate.address()
     told = (
         "dayleaf store view: open this address once; it stops with Ctrl-C, or after %s without a "
@@ -61,6 +63,7 @@ def _served(call: Call, made: Pages) -> int:
             warn("stopped: no visit for %s" % count(idle, "minute"))
     except KeyboardInterrupt:
         pass
+    made.catalogue.save()
     return 0
 
 

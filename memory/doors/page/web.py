@@ -5,8 +5,8 @@ request pass that names this host, comes from this page or from nowhere, lies be
 a random name, and carries a key.  The key is a cookie of that folder, so that no other server of
 this machine is ever sent it, and a browser gets it for a one-time address.
 
-An address is a name: of a page, of a file in FILES, of a record or a session by its id.  None
-becomes a path.
+An address is a name: of a page, of a file in FILES, of a project, a record or a session by its id.
+None becomes a path.
 """
 
 from __future__ import annotations
@@ -17,9 +17,11 @@ import hmac
 import os
 import secrets
 import socket
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from http.cookies import CookieError, SimpleCookie
+from types import MappingProxyType
 from typing import Any
+from urllib.parse import quote
 
 from starlette.applications import Starlette
 from starlette.background import BackgroundTask
@@ -31,7 +33,9 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from memory.core import DayleafError, UsageError
 from memory.doors.page.pages import Pages
+from memory.doors.page.projects import Projects
 from memory.doors.page.sheets import Sheet, raw, rendered
+from memory.doors.page.timeline import SESSION, Filter
 from memory.terminal.call import warn
 
 Message = MutableMapping[str, Any]
@@ -57,9 +61,8 @@ HEADERS = {
     "Connection": "close",
 }
 SPENT = (
-    "this address has been used or is too old; for a new one, press Enter where `dayleaf "
-    "store view` "
-    "runs, or start it again"
+    "this address has been used or is too old; for a new one, press Enter where `dayleaf store "
+    "view` runs, or start it again"
 )
 
 
@@ -184,55 +187,86 @@ class Gate:
 # ---- what each address shows
 
 
-def application(pages: Pages, base: Callable[[], str]) -> Starlette:
+class Asked:
+    """What a request asks for: the pages of which project, and words by their names."""
+
+    def __init__(self, request: Request, projects: Projects, root: str):
+        """root: the folder that the page lies in."""
+        self._request, self.live = request, "live" in request.query_params
+        key = request.path_params.get("project")
+        self.projects, self.root = projects, root
+        self.base = root + ("/in/" + quote(key, safe="") if key else "")
+        self.key = str(key or projects.first.place.key)
+
+    @property
+    def pages(self) -> Pages:
+        """The pages of the project; raises StoreError where it is not there."""
+        return self.projects.pages(self.key)
+
+    def word(self, name: str) -> str:
+        """Return a word of the address, "" where it is not there."""
+        request = self._request
+        return str(request.path_params.get(name) or request.query_params.get(name) or "")
+
+    def filter(self) -> Filter:
+        """Return what the timeline is to show."""
+        said = {name: self.word(name).strip() for name in Filter._fields if name != "words"}
+        return Filter(**{**said, "kind": said["kind"] or SESSION, "words": self.word("text")})
+
+
+PAGES: dict[str, Callable[[Asked], Sheet]] = {
+    "/": lambda asked: asked.pages.timeline(asked.filter(), asked.word("after")),
+    "/search": lambda asked: asked.pages.search(
+        asked.word("q"),
+        asked.word("kind"),
+        asked.word("topic"),
+        asked.word("since"),
+        asked.word("in"),
+        asked.live,
+    ),
+    "/session/{id}": lambda asked: asked.pages.session(asked.word("id")),
+    "/record/{id:path}": lambda asked: asked.pages.record(asked.word("id")),
+    "/knowledge": lambda asked: asked.pages.knowledge(
+        asked.word("section") or "learning",
+        *(asked.word(name) for name in ("text", "state", "after")),
+    ),
+    "/failures": lambda asked: asked.pages.failures(),
+    "/waiting": lambda asked: asked.pages.review(),
+    "/charts": lambda asked: asked.pages.stats(),
+    "/keys": lambda asked: asked.pages.keys(),
+}
+
+
+def application(projects: Projects, root: Callable[[], str]) -> Starlette:
     """Return the application behind the gate.
 
     base: returns the page's folder.
     """
 
-    def shown(make: Callable[[Request], Sheet]) -> Callable[[Request], Response]:
+    def shown(make: Callable[[Asked], Sheet]) -> Callable[[Request], Response]:
         def answer(request: Request) -> Response:
-            live = "live" in request.query_params
+            asked = Asked(request, projects, root())
             try:
-                sheet, status = _page_or_fault(pages, lambda: make(request))
-                body = rendered(sheet, base(), live)
+                sheet, status = _page_or_fault(asked, make)
+                body = rendered(sheet, asked.base, asked.live, asked.root, projects.listed())
             except Exception as error:  # a bug ends no server
                 return _faulted(error)
-            later = BackgroundTask(pages.renew) if pages.is_old(live) else None
-            return Response(body, status, media_type="text/html", background=later)
+            return Response(body, status, media_type="text/html", background=_later(asked, status))
 
         return answer
 
-    def parameter(name: str) -> Callable[[Request], str]:
-        return lambda request: str(
-            request.path_params.get(name) or request.query_params.get(name) or ""
-        )
-
-    id, query = parameter("id"), parameter("q")
-    made: dict[str, Callable[[Request], Sheet]] = {
-        "/": lambda r: pages.timeline(
-            parameter("before")(r), parameter("by")(r), parameter("branch")(r)
-        ),
-        "/search": lambda r: pages.search(
-            query(r),
-            parameter("kind")(r),
-            parameter("topic")(r),
-            parameter("since")(r),
-            parameter("in")(r),
-            "live" in r.query_params,
-        ),
-        "/session/{id}": lambda r: pages.session(id(r)),
-        "/record/{id:path}": lambda r: pages.record(id(r)),
-        "/walls": lambda r: pages.walls(),
-        "/review": lambda r: pages.review("duplicates" in r.query_params),
-        "/graph": lambda r: pages.graph(id(r)),
-        "/topics": lambda r: pages.topics(),
-        "/stats": lambda r: pages.stats(),
-        "/keys": lambda r: pages.keys(),
-    }
-    routes = [Route(path, shown(make)) for path, make in made.items()]
+    routes = [
+        Route(start + path, shown(make))
+        for start in ("", "/in/{project}")
+        for path, make in PAGES.items()
+    ]
     routes += [Route("/" + name, _file(name, kind)) for name, kind in FILES.items()]
     return Starlette(routes=routes, exception_handlers={404: _nothing})
+
+
+def _later(asked: Asked, status: int) -> BackgroundTask | None:
+    """Return what is brought up to date behind an answer."""
+    return BackgroundTask(asked.pages.catch_up, asked.live) if status == 200 else None
 
 
 def _file(name: str, kind: str) -> Callable[[Request], Response]:
@@ -243,14 +277,19 @@ def _nothing(request: Request, error: Exception) -> Response:
     return PlainTextResponse("there is nothing here", 404)
 
 
-def _page_or_fault(pages: Pages, make: Callable[[], Sheet]) -> tuple[Sheet, int]:
-    """Return a page and its status; an error becomes a page too."""
+def _page_or_fault(asked: Asked, make: Callable[[Asked], Sheet]) -> tuple[Sheet, int]:
+    """Return a page and its status; what cannot be shown is a page that says why."""
     try:
-        return make(), 200
+        return make(asked), 200
     except UsageError as error:
-        return pages.fault(str(error)), 400
+        fault, status = str(error), 400
     except DayleafError as error:
-        return pages.fault(str(error)), 404
+        fault, status = str(error), 404
+    try:
+        return asked.pages.fault(fault), status
+    except DayleafError:  # there is no such project
+        asked.base = asked.root
+        return asked.projects.first.fault(fault), status
 
 
 def _faulted(error: Exception) -> Response:
@@ -310,8 +349,17 @@ class Site:
     idle: seconds without a request after which `run` ends.
     """
 
-    def __init__(self, pages: Pages, end: socket.socket, idle: float, clock: Callable[[], float]):
-        self.gate = Gate(application(pages, lambda: self.gate.folder), end.getsockname()[1], clock)
+    def __init__(
+        self,
+        pages: Pages,
+        end: socket.socket,
+        idle: float,
+        clock: Callable[[], float],
+        env: Mapping[str, str] = MappingProxyType({}),
+    ):
+        projects = Projects(pages, env)
+        inner = application(projects, lambda: self.gate.folder)
+        self.gate = Gate(inner, end.getsockname()[1], clock)
         self._end, self._idle, self._clock = end, idle, clock
         self._server = Server(
             Config(

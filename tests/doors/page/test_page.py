@@ -12,8 +12,9 @@ import subprocess
 import threading
 
 import pytest
-from harness import client, page, vault
+from harness import client, conversations, page, vault
 
+from memory.core import layout
 from memory.doors.page.pages import Pages
 
 NOW = 1795271452.0  # 2026-11-21T14:30:52Z
@@ -31,12 +32,11 @@ PATHS = (
     "/",
     "/session/two",
     "/record/l-cache",
-    "/review",
+    "/waiting",
     "/search?q=cache",
-    "/walls",
-    "/graph",
-    "/topics",
-    "/stats",
+    "/knowledge",
+    "/failures",
+    "/charts",
     "/keys",
 )
 AXE = "axe-core@4.14.1"
@@ -110,12 +110,12 @@ def test_a_person_finds_an_answer_without_a_mouse(opened):
     tab.keyboard.press("/")
     tab.keyboard.type("docker cac", delay=15)
     tab.wait_for_selector(".hit h2:has-text('Docker cache')")
-    assert "1 hit" in tab.text_content("#said") or "hits" in tab.text_content("#said")
+    assert "result" in tab.text_content("#said")
     tab.keyboard.press("ArrowDown")
     tab.keyboard.press("Enter")
     tab.wait_for_url("**/record/l-cache")
     assert tab.text_content("h1") == "Docker cache"
-    for keys, ending in (("u", "/"), ("gr", "/review"), ("gs", "/")):
+    for keys, ending in (("u", "/"), ("gw", "/waiting"), ("gk", "/knowledge"), ("gt", "/")):
         for key in keys:
             tab.keyboard.press(key)
         tab.wait_for_url(tab.base + ending)
@@ -154,7 +154,7 @@ def test_colours_follow_the_system_until_the_reader_says_otherwise(opened):
     by_day, by_night = light.evaluate(paper), dark.evaluate(paper)
     assert by_day != by_night
     dark.keyboard.press("d")
-    dark.goto(dark.base + "/walls")
+    dark.goto(dark.base + "/failures")
     assert dark.evaluate(paper) == by_day
 
 
@@ -282,3 +282,115 @@ def test_a_page_that_has_ended_says_so(chromium, tmp_path):
     tab.fill("#q", "zebra")
     tab.wait_for_selector("#gone:visible")
     window.close()
+
+
+@pytest.fixture(scope="module")
+def long(tmp_path_factory):
+    """A project of 70 sessions on two branches, and another one to switch to."""
+    top = tmp_path_factory.mktemp("long")
+    place = page.stored(str(top / "home"), str(top / "project"), NOW)
+    for number in range(70):
+        day = "2026-%02d-%02d" % (1 + number // 7, 1 + number % 7)
+        conversations.noted(
+            place, "s%02d" % number, day, page.OUTCOME, branch="odd" if number % 2 else "even"
+        )
+    (top / "other").mkdir()
+    other = layout.locate({"HOME": str(top / "home")}, str(top / "other"))
+    vault.put(other, "p/learnings/okapi.md", "Okapi", "It eats leaves.", id="l-okapi")
+    with page.served(Pages(place, vault.settings(), lambda: NOW)) as served:
+        yield served
+
+
+@pytest.fixture
+def scrolled(chromium, long):
+    """The timeline of the long project in a window of its own."""
+    window = chromium.new_context(viewport={"width": 1280, "height": 800})
+    window.grant_permissions(["clipboard-read", "clipboard-write"])
+    tab = window.new_page()
+    tab.faults = []
+    tab.on("console", lambda said: tab.faults.append(said.text) if said.type == "error" else None)
+    address = long.gate.address()
+    tab.goto(address)
+    tab.base = address.partition("/open/")[0]
+    yield tab
+    window.close()
+
+
+def test_the_timeline_goes_on_as_one_scrolls(scrolled):
+    """Down to the first session; each one once, each day under one heading."""
+    tab, count = scrolled, ".session h3"
+    assert tab.locator(count).count() < 74
+    for _ in range(40):
+        tab.keyboard.press("End")
+        tab.wait_for_timeout(100)
+        if not tab.locator("a[rel=next]").count():
+            break
+    addresses = tab.eval_on_selector_all(".session .go", "all => all.map(one => one.href)")
+    days = tab.eval_on_selector_all(".day", "all => all.map(one => one.dataset.day)")
+    assert len(addresses) == len(set(addresses)) == 74
+    assert days == sorted(set(days), reverse=True) and tab.faults == []
+
+
+def test_filters_work_as_one_types_and_chooses(scrolled):
+    """The address says what is shown, so that a reload shows it again; back takes it off."""
+    tab = scrolled
+    tab.select_option("select[name=branch]", "odd")
+    tab.wait_for_url("**branch=odd")
+    assert set(tab.eval_on_selector_all("#list .branch", "all => all.map(o => o.textContent)")) == {
+        "odd"
+    }
+    tab.fill("input[name=text]", "okapi")
+    tab.wait_for_selector("text=Nothing fits")
+    tab.reload()
+    assert tab.input_value("input[name=text]") == "okapi"
+    tab.click("text=show all")
+    tab.wait_for_selector(".session")
+    tab.fill("input[name=until]", "2026-03-04")
+    tab.wait_for_selector("#list > .day[data-day='2026-03-04']:first-child")
+    assert tab.faults == []
+
+
+def test_a_project_is_switched_to_by_keys(scrolled):
+    """The menu opens, its first line has the focus, and the other project's page comes."""
+    tab = scrolled
+    tab.keyboard.press("p")
+    assert tab.evaluate("document.activeElement.closest('.projects') !== null")
+    tab.click(".projects a:has-text('other')")
+    tab.wait_for_url("**/in/other-*/")
+    assert tab.text_content(".projects summary") == "other"
+    for key in "gk":
+        tab.keyboard.press(key)
+    tab.wait_for_url("**/in/other-*/knowledge")
+    assert "Okapi" in tab.text_content("#list") and tab.faults == []
+
+
+def test_a_command_is_copied_and_shown(scrolled):
+    """What stands on the clipboard is what the page says."""
+    tab = scrolled
+    tab.goto(tab.base + "/knowledge")
+    tab.click("[data-copy='dayleaf record forget l-cache']")
+    tab.wait_for_selector("#said.shown")
+    assert tab.text_content("#said") == "Copied: dayleaf record forget l-cache"
+    assert tab.evaluate("navigator.clipboard.readText()") == "dayleaf record forget l-cache"
+    assert tab.faults == []
+
+
+def test_it_works_without_a_script(opened):
+    """A filter is sent by its button, a link leads to what is older, the menu is one of HTML."""
+    tab = opened(java_script_enabled=False)
+    tab.fill("input[name=text]", "hundred answers")
+    tab.click("text=filter")
+    assert tab.locator(".session").count() == 1 and "text=hundred" in tab.url
+    tab.goto(tab.base + "/knowledge?section=rule")
+    assert "Check the migration" in tab.text_content("#list") and tab.faults == []
+
+
+@pytest.mark.parametrize("width", [400, 800, 1600, 2000])
+def test_every_width_shows_the_whole_page(opened, width):
+    """Nothing sticks out to the side."""
+    tab = opened(width=width)
+    wide = []
+    for path in PATHS:
+        tab.goto(tab.base + path)
+        wide += [path] * (tab.evaluate("document.documentElement.scrollWidth") > width)
+    assert wide == []

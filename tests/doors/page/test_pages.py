@@ -10,8 +10,8 @@ import pytest
 from harness import conversations, page, pushes, vault
 
 from memory.core import StoreError, UsageError, approvals, files, layout
-from memory.doors.page import sheets
 from memory.doors.page.pages import Pages
+from memory.doors.page.timeline import Filter
 from memory.recall import search
 from memory.recall.question import Query
 from memory.store import archive, ledger
@@ -19,76 +19,98 @@ from memory.store import archive, ledger
 NOW = 1795271452.0  # 2026-11-21T14:30:52Z
 
 
-class Book:
-    """Pages of a store, as HTML; time passes as a test says."""
-
-    def __init__(self, place):
-        self.place, self.now = place, NOW
-        self.pages = Pages(place, vault.settings(), lambda: self.now)
-
-    def html(self, name: str, *words, **more) -> str:
-        return sheets.rendered(
-            getattr(self.pages, name)(*words, **more), "/x", bool(more.get("live"))
-        )
-
-
 @pytest.fixture(scope="module")
 def book(tmp_path_factory):
     """Read only: what writes takes `own`."""
     top = tmp_path_factory.mktemp("pages")
-    return Book(page.stored(str(top / "home"), str(top / "project"), NOW))
+    return page.Book(page.stored(str(top / "home"), str(top / "project"), NOW), NOW)
 
 
 @pytest.fixture
 def own(tmp_path):
-    return Book(page.stored(str(tmp_path / "h"), str(tmp_path / "p"), NOW))
+    return page.Book(page.stored(str(tmp_path / "h"), str(tmp_path / "p"), NOW), NOW)
 
 
-def test_the_timeline_tells_sessions_by_branch_with_their_outcomes(book):
-    """Newest branch first; each session with what came of it and what is next, the plan above them
-    all.
+def test_the_timeline_tells_sessions_by_day_with_their_outcomes(book):
+    """Newest day first; each session with its branch, what came of it and what is next, the plan
+    beside them.
     """
     said = book.html("timeline")
-    assert said.index("?branch=main") < said.index("?branch=cache")
+    assert said.index("19 November") < said.index("17 November")
     assert (
         "The cache keeps <code>100</code> answers." in said
         and "<b>next</b> Measure it." in said
         and "1 commit" in said
     )
-    assert "Move the cache" in said and said.count('class="item session"') == 4
-    days = book.html("timeline", by="day")
-    assert days.index(">2026-11-19 ") < days.index(">2026-11-17 ")
-    assert "The cache keeps" not in book.html("timeline", branch="main")
+    assert "Move the cache" in said and said.count('class="item session') == 4
+    assert said.index('?branch=main"') < said.index('?branch=cache"')
 
 
-def test_the_timeline_goes_on_where_it_ended(own, monkeypatch):
-    """A page of sessions names the instant before which the next one begins."""
-    monkeypatch.setattr("memory.doors.page.pages.SESSIONS", 2)
-    first = own.pages.timeline().values
-    seen = [one["id"] for each in first["parts"].values() for one in each]
-    rest = own.pages.timeline(before=first["older"]).values
-    assert seen == ["four", "three"] and [
-        one["id"] for each in rest["parts"].values() for one in each
-    ] == ["two", "one"]
-    assert rest["older"] == ""
+def test_each_column_of_the_strip_leads_to_its_time(book):
+    """As an address that the keyboard reaches, with the filter in it."""
+    strip = book.html("timeline", Filter(branch="main")).partition('class="strip"')[2]
+    assert re.search(r'href="/x/\?kind=session&amp;branch=main&amp;until=2026-11-16"', strip)
 
 
-def test_a_session_is_told_whole(book):
-    """Its checkpoint, its turns, its files and commits, and what was pushed into it and why."""
-    said = book.html("session", "two")
-    assert (
-        "c-two" in said and 'id="t1"' in said and "we chose a ring because it needs no lock" in said
+def test_a_session_is_a_conversation_with_its_note_beside_it(own):
+    """Who said what, the calls in between folded into a line, the note, files, commits, and what
+    the model was given and why.
+    """
+    vault.put(
+        own.place,
+        "p/notes/2026-11-17/two.md",
+        "A ring",
+        "## Decisions\n\n- A ring.",
+        id="n-two",
+        kind="note",
+        by="claude",
+        session="two",
+        created="2026-11-17T10:00:00Z",
     )
-    assert (
-        "<code>src/cache.c</code>" in said
-        and "at a prompt" in said
-        and "Docker cache" in said
-        and "· 1.0" in said
-        and "why" in said
-    )
-    assert "1a2b3c4 Look at what fclose returns" in book.html("session", "one")
+    own.now += 9
+    said = own.html("session", "two")
+    talked, _, beside = said.partition('class="facts"')
+    assert '<div class="asked">add a cache</div>' in talked and 'id="t1"' in talked
+    assert "we chose a ring because it needs no lock" in talked
+    assert "2 calls, 1 failed · 2 files" in talked.replace("1 file", "2 files")
+    assert "A ring." in beside and "by claude" in beside and "What came of it" in beside
+    assert "<code>src/cache.c</code>" in beside and "What the model was given" in beside
+    assert "at a prompt" in beside and "Docker cache" in beside and "why" in beside
+    assert "1a2b3c4 Look at what fclose returns" in own.html("session", "one")
     with pytest.raises(StoreError, match="no record is about session 'zebra'"):
-        book.pages.session("zebra")
+        own.pages.session("zebra")
+
+
+def test_learnings_rules_and_wishes_stand_with_the_commands_that_decide(own):
+    """A suggested learning can be kept, a waiting rule approved, a wish dropped; nothing here does
+    any of it.
+    """
+    vault.put(
+        own.place,
+        "p/rules/wish.md",
+        "From now on ring the bell",
+        "",
+        id="r-wish",
+        kind="rule",
+        rationale="You said so on 2026-11-20.",
+        suggested_by="you",
+        said="2026-11-20",
+    )
+    own.now += 9
+    said = own.html("knowledge")
+    assert "dayleaf record forget l-cache" in said and "dayleaf record edit l-cache" in said
+    assert (
+        "dayleaf notes harvest accept l-maybe" in said
+        and "dayleaf notes harvest reject l-maybe" in said
+    )
+    assert "Docker cache" not in own.html("knowledge", "learning", "zebra")
+    assert "Zebra" not in own.html("knowledge", "learning", "", "suggested")
+    rules, wishes = own.html("knowledge", "rule"), own.html("knowledge", "wish")
+    assert "dayleaf rule approve r-check" in rules and "ring the bell" not in rules
+    assert "you said so on 2026-11-20" in wishes and "dayleaf rule reject r-wish" in wishes
+    assert "method=" not in said + rules + wishes
+    with pytest.raises(UsageError, match="'zebra' is none of learning, rule, wish"):
+        own.pages.knowledge("zebra")
 
 
 def test_a_search_ranks_as_recall_does_and_gives_its_reasons(book):
@@ -135,7 +157,7 @@ def test_a_record_is_told_with_its_links_its_claims_and_who_got_it(book):
     its bytes.
     """
     said = book.html("record", "l-cache")
-    assert "/x/record/l-zebra" in said and "/x/session/two#pushed" in said
+    assert "/x/record/l-zebra" in said and "/x/session/two#given" in said
     assert files.sha256(Path(book.place.path("p/learnings/cache.md")).read_bytes()) in said
     told = book.html("record", "l-zebra")
     assert (
@@ -203,20 +225,20 @@ def test_what_became_of_a_record_stands_by_date(own):
 
 
 def test_what_a_running_session_got_is_told_before_it_has_a_record(own):
-    """Each row of `Put before the model` leads to a page; one of a session that nothing tells of
+    """Each row of what the model was given leads to a page; one of a session that nothing tells of
     stays an error.
     """
     pushes.push(own.place, "still-running", NOW + 5, "l-cache")
     with page.served(own.pages) as site:
         browser = page.Browser(site)
         rows = re.findall(
-            r'href="/[^/"]+(/session/[^"#]+)#pushed"', browser.get("/record/l-cache")[2]
+            r'href="/[^/"]+(/session/[^"#]+)#given"', browser.get("/record/l-cache")[2]
         )
         assert set(rows) == {"/session/two", "/session/still-running"}
         assert [browser.get(row)[0] for row in rows] == [200, 200]
         said = browser.get("/session/still-running")[2]
         assert (
-            "No checkpoint or conversation tells of it" in said
+            "Nothing is written of it yet" in said
             and "Docker cache" in said
             and "at a prompt" in said
         )
@@ -265,40 +287,25 @@ def test_the_review_shows_what_a_person_decides_on_and_decides_nothing(book):
     )
     assert "dayleaf notes harvest accept l-maybe" in said and "method=" not in said
     assert said.count("<button") == said.count('class="copy"') + 1 and said.count("<form") == 1
-    assert "No two records say the same." in book.html("review", duplicates=True)
 
 
-def test_walls_are_told_with_what_worked(book):
-    said = book.html("walls")
+def test_failures_are_told_with_what_worked(book):
+    said = book.html("failures")
     assert (
         "unused-result" in said
         and "what worked" in said
         and "3 sessions" in said
         and "/x/record/k-two#t1" in said
     )
-    assert "after editing src/cache.c" in said
-
-
-def test_links_topics_and_figures_are_drawn(book):
-    """As pictures that say their numbers too."""
-    assert (
-        "/x/record/l-zebra" in book.html("graph")
-        and "<svg" in book.html("graph", "l-cache")
-        and "gone" in book.html("graph")
-    )
-    with pytest.raises(StoreError, match="no record 'none'"):
-        book.pages.graph("none")
-    assert "<svg" in book.html("topics") and "build" in book.html("topics")
-    said = book.html("stats")
-    assert '<tr><th scope="row">conversation</th><td>4</td>' in said and "records by week" in said
+    assert "after a change of src/cache.c" in said
 
 
 def test_an_empty_store_says_what_to_do(tmp_path):
     """On each page, and none fails."""
-    empty = Book(layout.locate({"HOME": str(tmp_path)}, str(tmp_path)))
+    empty = page.Book(layout.locate({"HOME": str(tmp_path)}, str(tmp_path)), NOW)
     assert "dayleaf store import transcripts" in empty.html("timeline")
-    for name in ("walls", "review", "graph", "topics", "stats", "keys"):
-        assert "<h1>" in empty.html(name)
+    for name in ("knowledge", "failures", "review", "stats", "keys"):
+        assert "<h1>" in empty.html(name) and "<svg" not in empty.html(name)
     assert "Nothing found" in empty.html("search", "zebra")
 
 
@@ -312,6 +319,7 @@ def test_names_in_every_script_lead_to_their_records(own):
         id="note/한#1",
     )
     conversations.noted(own.place, "s/1 ä?", "2026-11-20", page.OUTCOME, branch="fix/ä&b")
+    own.now += 9
     assert "/x/record/note%2F%ED%95%9C%231" in own.html("search", "버튼")
     assert "/x/session/s%2F1%20%C3%A4%3F" in own.html(
         "timeline"

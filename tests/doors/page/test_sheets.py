@@ -1,4 +1,4 @@
-"""HTML of what is shown: markdown that anybody may have written, drawings, and the one file."""
+"""HTML of what is shown: markdown that anybody may have written, and the one file."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from harness import page, vault
 
 from memory.doors.page import sheets
 from memory.doors.page.pages import Pages
-from memory.recall.relations import Edge, Node
 
 NOW = 1795271452.0
 
@@ -94,37 +93,12 @@ def test_one_line_keeps_its_code_and_nothing_else():
     )
 
 
-def test_a_drawing_is_the_same_each_time_and_holds_its_records():
-    """Linked ones stand nearer to each other than others do; what is too many is left out and
-    counted.
-    """
-    nodes = [
-        Node("p/learnings/%d.md" % n, "l-%d" % n, "Note %d" % n, "learning", float(n))
-        for n in range(50)
-    ]
-    edges = [
-        Edge(nodes[0], "related_to", "l-1", nodes[1]),
-        Edge(nodes[2], "related_to", "gone", None),
-        Edge(nodes[3], "related_to", "x", nodes[3]),
-    ]
-    one, again = sheets.drawing(nodes, edges), sheets.drawing(nodes, edges)
-    assert (
-        one == again
-        and len(one.dots) == sheets.DRAWN
-        and one.left_out == 10
-        and len(one.lines) == 1
-    )
-    assert all(0 <= dot.x <= one.side and 0 <= dot.y <= one.side for dot in one.dots)
-    far = sorted(
-        (one.dots[0].x - dot.x) ** 2 + (one.dots[0].y - dot.y) ** 2 for dot in one.dots[2:]
-    )
-    assert (one.dots[0].x - one.dots[1].x) ** 2 + (one.dots[0].y - one.dots[1].y) ** 2 < far[
-        len(far) // 2
-    ]
-    assert (
-        sheets.drawing([], []) == sheets.Drawing([], [], 0)
-        and len(sheets.drawing(nodes[:1], []).dots) == 1
-    )
+def test_days_and_ages_read_as_people_say_them():
+    """Today and yesterday by name, a year only where it is another one."""
+    say = sheets.environment().from_string("{{ day|dayname('2026-11-21') }}, {{ age|ago }}").render
+    assert say(day="2026-11-21", age=7260) == "Today · Saturday, 21 November, 2 hours ago"
+    assert say(day="2026-11-20", age=86400) == "Yesterday · Friday, 20 November, 1 day ago"
+    assert say(day="2025-12-31", age=1) == "Wednesday, 31 December 2025, just now"
 
 
 @pytest.fixture(scope="module")
@@ -150,6 +124,7 @@ def test_one_file_needs_nothing_else(pages):
     assert "default-src 'none'" in policy and not re.findall(r"\s(?:src|action)=", text)
     assert all(target.startswith("#") for target in re.findall(r"<a[^>]* href=\"([^\"]*)\"", text))
     assert page.SECRET in text and "alert(1)" in text and "<script>alert" not in text
+    assert "<h2>Thursday, 19 November 2026</h2>" in text
 
 
 def test_one_file_holds_what_its_writer_chose(pages):

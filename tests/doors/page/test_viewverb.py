@@ -1,4 +1,4 @@
-"""`dayleaf view`: what it refuses, serves and writes."""
+"""`dayleaf store view`: what it refuses, serves and writes."""
 
 from __future__ import annotations
 

@@ -117,6 +117,9 @@ HOSTILE = {
     "it as a record": ("GET /record/../../../../etc/passwd", {}),
     "it as a record, escaped": ("GET /record/..%2f..%2f..%2fetc%2fpasswd", {}),
     "it as a session": ("GET /session/..%2f..%2fetc%2fpasswd", {}),
+    "it as a project": ("GET /in/..%2f..%2f..%2fetc%2fpasswd/", {}),
+    "it as a project, bare": ("GET /in/../../../etc/passwd", {}),
+    "a project that is none": ("GET /in/none-00000000/record/l-zebra", {}),
     "it with a NUL": ("GET /record/%00/etc/passwd", {}),
     "a module of ours": ("GET /web.py", {}),
     "a template": ("GET /layout.html", {}),
@@ -218,11 +221,12 @@ def test_an_address_that_nobody_opened_holds_ten_minutes(made):
         "/search?q=cache",
         "/record/l-zebra",
         "/session/two",
-        "/walls",
-        "/review",
-        "/graph",
-        "/topics",
-        "/stats",
+        "/knowledge",
+        "/knowledge?section=wish&live=1",
+        "/failures",
+        "/waiting",
+        "/charts",
+        "/?kind=all&text=cache&live=1",
         "/keys",
         "/record/none",
         "/page.css",
@@ -294,10 +298,10 @@ def test_it_ends_when_nobody_looks(made):
 def test_a_fault_is_said_and_the_page_goes_on(place, capsys):
     """In the browser by its kind alone, in the terminal with its place."""
     broken = Pages(place, vault.settings(), lambda: NOW)
-    broken.topics = lambda: {}["zebra"]
+    broken.stats = lambda: {}["zebra"]
     with page.served(broken) as served:
         browser = page.Browser(served)
-        status, _, body = browser.get("/topics")
+        status, _, body = browser.get("/charts")
         assert (status, body) == (500, "a bug in dayleaf (KeyError)")
         assert browser.get("/keys")[0] == 200
     assert "please report it" in capsys.readouterr().err

@@ -1,0 +1,255 @@
+"""What people look at: counts by day, week or month over all that is kept, as rows that a template
+draws.
+"""
+
+from __future__ import annotations
+
+import statistics
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from memory.core import clock
+from memory.core.layout import DATED, Place
+from memory.doors.page.catalogue import Card, Catalogue, Given
+from memory.store import ledger
+
+DAYS, WEEKS = 35, 80  # up to which a plot counts by days, and by weeks; beyond it by months
+MONTHS = 240  # that are drawn at most; what is older counts in the first
+TOPICS, RECORDS = 10, 8  # that are drawn, and listed
+
+
+class Periods(NamedTuple):
+    """Stretches of time of one length, the oldest first.  unit: `day`, `week` or `month`."""
+
+    unit: str
+    starts: Sequence[float]
+    end: float
+
+    def at(self, instant: float) -> int:
+        """Return which period holds an instant; the first for one before them all."""
+        return max(0, bisect_right(self.starts, instant) - 1)
+
+    def counted(self, instants: Iterable[float]) -> list[int]:
+        """Count instants by period."""
+        held = Counter(map(self.at, instants))
+        return [held[number] for number in range(len(self.starts))]
+
+    def label(self, number: int, offset: float) -> str:
+        """Return how a period is called: `2026-11-16`, `2026-11`."""
+        day = clock.day(self.starts[number] + offset)
+        return day[:7] if self.unit == "month" else day
+
+    def last_day(self, number: int, offset: float) -> str:
+        """Return the last day of a period."""
+        after = self.starts[number + 1] if number + 1 < len(self.starts) else self.end
+        return clock.day(after + offset - 1)
+
+
+def periods(first: float, now: float, offset: float) -> Periods:
+    """Cut the time from an instant until now into days, weeks or months, whichever is not too many.
+
+    offset: seconds of local time ahead of UTC.
+    """
+    today = clock.midnight(now, offset)
+    end, first = today + clock.DAY, min(first, now)
+    if now - first <= DAYS * clock.DAY:
+        day = min(clock.midnight(first, offset), today - 13 * clock.DAY)
+        return Periods("day", _steps(day, end, clock.DAY), end)
+    if now - first <= WEEKS * 7 * clock.DAY:
+        start = clock.midnight(first, offset)
+        start -= clock.weekday(first, offset) * clock.DAY
+        return Periods("week", _steps(start, end, 7 * clock.DAY), end)
+    year, number = clock.year_month(now, offset)
+    back = clock.year_month(first, offset)
+    months = min(12 * (year - back[0]) + number - back[1], MONTHS - 1)
+    starts = [clock.month(year, number - ago, offset) for ago in range(months, -1, -1)]
+    return Periods("month", starts, end)
+
+
+def _steps(start: float, end: float, step: float) -> list[float]:
+    return [start + step * number for number in range(int((end - start - 1) // step) + 1)]
+
+
+class Column(NamedTuple):
+    """One period of a chart: how it is called, its last day, and a value of each series."""
+
+    label: str
+    last_day: str
+    values: Sequence[float]
+
+
+class Chart(NamedTuple):
+    """A chart of columns.  names: of its series; the first holds the others.  top: of its scale."""
+
+    title: str
+    names: Sequence[str]
+    unit: str
+    columns: Sequence[Column]
+    top: float
+    total: Sequence[float]
+
+
+def chart(
+    title: str,
+    names: Sequence[str],
+    over: Periods,
+    series: Sequence[Sequence[float]],
+    offset: float,
+) -> Chart:
+    """Return a chart of some series, each with a value for every period."""
+    columns = [
+        Column(over.label(number, offset), over.last_day(number, offset), values)
+        for number, values in enumerate(zip(*series))
+    ]
+    most = max((max(values) for values in series), default=0)
+    return Chart(title, names, over.unit, columns, _top(most), [sum(values) for values in series])
+
+
+def _top(most: float) -> float:
+    """Return a round number that is not below the greatest value."""
+    size = 1.0
+    while size * 10 < most:
+        size *= 10
+    return next((size * step for step in (1, 2, 4, 6, 8, 10) if size * step >= most), most)
+
+
+class Topic(NamedTuple):
+    """A topic over time: of each period how many records bear it, and what share of its most."""
+
+    name: str
+    total: int
+    cells: Sequence[tuple[str, int, float]]
+
+
+class Row(NamedTuple):
+    """A record with how often it was given to the model, and how often it was then used."""
+
+    id: str
+    title: str
+    given: int
+    used: int
+
+
+def figures(catalogue: Catalogue, place: Place, now: float, offset: float) -> dict[str, Any]:
+    """Return what the page of figures draws."""
+    cards, given = catalogue.cards(), [one for one in catalogue.given() if one.began]
+    instants = [c.created for c in cards] + [g.began for g in given]
+    over = periods(min(instants, default=now), now, offset)
+    begun = [min(card.created for card in group) for group in catalogue.sessions().values()]
+    uses = {
+        (str(row.get("session") or ""), str(row.get("prompt") or ""), str(row.get("id")))
+        for book in ledger.ledgers(place)
+        for row in ledger.uses(book)
+    }
+    pushed, used = _by_record(given, uses)
+    titles = {card.id: card.title for card in cards}
+    tokens = [g.tokens for g in given if g.tokens]
+    return {
+        "empty": not cards and not given,
+        "tiles": _tiles(begun, cards, pushed, used, tokens),
+        "charts": [
+            chart("Sessions", ("sessions",), over, [over.counted(begun)], offset),
+            _times(over, given, offset),
+            _used(over, given, uses, offset),
+            _tokens(over, given, offset),
+        ],
+        "topics": _topics(over, cards, offset),
+        "kinds": Counter(card.kind for card in cards).most_common(),
+        "rows": [
+            Row(id, titles.get(id, id), number, used[id])
+            for id, number in sorted(pushed.items(), key=lambda p: (-p[1], -used[p[0]], p[0]))
+        ][:RECORDS],
+        "known_ids": titles.keys(),
+    }
+
+
+def _by_record(
+    given: Sequence[Given], uses: set[tuple[str, str, str]]
+) -> tuple[Counter[str], Counter[str]]:
+    pushed: Counter[str] = Counter()
+    used: Counter[str] = Counter()
+    for one in given:
+        short = ledger.short(one.session)
+        pushed.update(id for _, id in one.items)
+        used.update(id for prompt, id in one.items if (short, prompt, id) in uses)
+    return pushed, used
+
+
+def _tiles(
+    begun: Sequence[float],
+    cards: Sequence[Card],
+    pushed: Counter[str],
+    used: Counter[str],
+    tokens: Sequence[int],
+) -> list[tuple[str, str]]:
+    given = sum(pushed.values())
+    learnt = sum(card.kind == "learning" and card.accepted for card in cards)
+    rows = [
+        ("sessions", "{:,}".format(len(begun))),
+        ("learnings", "{:,}".format(learnt)),
+        ("times a record was given to the model", "{:,}".format(given)),
+        (
+            "of these used in the answer",
+            "%.0f %%" % (100 * sum(used.values()) / given) if given else "–",
+        ),
+        (
+            "tokens a session, typically",
+            "{:,.0f}".format(statistics.median(tokens)) if tokens else "–",
+        ),
+    ]
+    return rows
+
+
+def _times(over: Periods, given: Sequence[Given], offset: float) -> Chart:
+    counts = [0] * len(over.starts)
+    for one in given:
+        counts[over.at(one.began)] += one.times
+    return chart("Times the model was given something", ("times",), over, [counts], offset)
+
+
+def _used(
+    over: Periods, given: Sequence[Given], uses: set[tuple[str, str, str]], offset: float
+) -> Chart:
+    counts, used = [0] * len(over.starts), [0] * len(over.starts)
+    for one in given:
+        short, at = ledger.short(one.session), over.at(one.began)
+        counts[at] += len(one.items)
+        used[at] += sum((short, prompt, id) in uses for prompt, id in one.items)
+    title = "Records given to the model, and used in its answer"
+    return chart(title, ("given", "used"), over, [counts, used], offset)
+
+
+def _tokens(over: Periods, given: Sequence[Given], offset: float) -> Chart:
+    groups: dict[int, list[int]] = {}
+    for one in given:
+        if one.tokens:
+            groups.setdefault(over.at(one.began), []).append(one.tokens)
+    values = [
+        round(statistics.median(groups[number])) if number in groups else 0
+        for number in range(len(over.starts))
+    ]
+    return chart("Tokens given in a session, median", ("tokens",), over, [values], offset)
+
+
+def _topics(over: Periods, cards: Sequence[Card], offset: float) -> list[Topic]:
+    """Return the topics that most records bear, each with its records by period."""
+    counts: dict[str, Counter[int]] = {}
+    for card in cards:
+        if card.kind not in DATED:
+            for label in card.labels:
+                counts.setdefault(label, Counter())[over.at(card.created)] += 1
+    totals = sorted(((sum(c.values()), name) for name, c in counts.items()), reverse=True)
+    most = max((max(counts[name].values()) for _, name in totals[:TOPICS]), default=1)
+    return [
+        Topic(
+            name,
+            total,
+            [
+                (over.label(n, offset), counts[name][n], round((counts[name][n] / most) ** 0.6, 2))
+                for n in range(len(over.starts))
+            ],
+        )
+        for total, name in totals[:TOPICS]
+    ]

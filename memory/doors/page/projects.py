@@ -1,0 +1,89 @@
+"""The projects of this machine, and the pages of each."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import NamedTuple
+
+from memory.core import StoreError, UsageError, config, fastjson, files, layout
+from memory.core.layout import Place
+from memory.doors.page.pages import Pages
+from memory.recall import lookup
+
+DATED = ("checkpoints", "conversations", "learnings")  # folders that change as one works
+
+
+class Project(NamedTuple):
+    """A project.
+
+    name: of its key, without its digits.  path: where it was seen last, "" where nobody knows.  at:
+    when a folder of its records changed last.
+    """
+
+    key: str
+    name: str
+    path: str
+    at: float
+
+
+class Projects:
+    """The pages of all projects of a home, each made when it is first looked at."""
+
+    def __init__(self, pages: Pages, env: Mapping[str, str]):
+        """pages: those of the project that the page was opened in.  env: DAYLEAF settings."""
+        self.first, self._env = pages, dict(env)
+        self._made = {pages.place.key: pages}
+
+    def listed(self) -> list[Project]:
+        """Return the projects, the one that was worked in last first."""
+        paths = self._paths()
+        found = [
+            Project(
+                place.key,
+                place.key.rpartition("-")[0] or place.key,
+                place.root or paths.get(place.key, ""),
+                _changed(place.private),
+            )
+            for place in lookup.workspaces(self.first.place, "all")
+        ]
+        return sorted(found, key=lambda project: (-project.at, project.key))
+
+    def pages(self, key: str) -> Pages:
+        """Return the pages of a project; raises StoreError for one that is not there."""
+        if key not in self._made:
+            place = next(
+                (one for one in lookup.workspaces(self.first.place, "all") if one.key == key), None
+            )
+            if place is None:
+                raise StoreError("there is no project '%s' here" % key[:60])
+            self._made[key] = self.first.of(*self._settled(place))
+        return self._made[key]
+
+    def _settled(self, place: Place) -> tuple[Place, config.Config]:
+        """Return a place with the folder it was seen in last, where that is still its, and its
+        settings.
+        """
+        path = self._paths().get(place.key, "")
+        if path and files.is_folder(path):
+            with suppress(UsageError, OSError):
+                found = layout.locate({**self._env, "DAYLEAF_HOME": place.home}, path)
+                place = found if found.key == place.key else place
+        return place, config.for_place(place, self._env)
+
+    def _paths(self) -> dict[str, str]:
+        """Return the folder that each project was seen in last."""
+        with suppress(OSError):
+            data = files.read(self.first.place.home + layout.PLACES, layout.PLACES_LIMIT)
+            return {str(row.get("key")): str(row.get("path")) for row in fastjson.rows(data)}
+        return {}
+
+
+def _changed(folder: str) -> float:
+    """Return when something in a project's folder changed last, 0 where nothing is there."""
+    times = [0.0]
+    for name in DATED:
+        with suppress(OSError):
+            times.append(os.stat(folder + "/" + name).st_mtime)
+    return max(times)

@@ -1,0 +1,65 @@
+"""The timeline: what a filter lets pass, and where a part of it begins."""
+
+from __future__ import annotations
+
+import pytest
+from harness import conversations, page, vault
+
+from memory.core import UsageError
+from memory.doors.page import sheets
+from memory.doors.page.timeline import Filter
+
+NOW = 1795271452.0  # 2026-11-21T14:30:52Z
+DAY = "2026-11-20T09:00:00Z"
+
+
+@pytest.fixture
+def own(tmp_path):
+    return page.Book(page.stored(str(tmp_path / "h"), str(tmp_path / "p"), NOW), NOW)
+
+
+def ids(sheet) -> list[str]:
+    return [one["id"] for each in sheet.values["days"].values() for one in each]
+
+
+def test_the_timeline_is_filtered_by_kind_branch_author_words_and_date(own):
+    """Each alone, and together; words are found in a conversation's text too."""
+    vault.put(
+        own.place, "s/learnings/theirs.md", "Theirs", "x", id="l-theirs", author="sam", created=DAY
+    )
+    own.now += 9
+
+    def shown(**wanted):
+        return ids(own.pages.timeline(Filter(**wanted)))
+
+    assert shown() == ["four", "three", "two", "one"]
+    assert shown(branch="cache") == ["two"]
+    assert shown(words="hundred answers") == ["four"] and shown(words="okapi") == []
+    assert shown(since="2026-11-17", until="2026-11-18") == ["three", "two"]
+    assert shown(branch="main", until="2026-11-16") == ["one"]
+    assert "l-zebra" in shown(kind="learning") and "r-check" in shown(kind="rule")
+    assert shown(kind="learning", author="sam") == ["l-theirs"]
+    assert {"four", "l-zebra"} <= set(shown(kind="all"))
+    with pytest.raises(UsageError, match="'zebra' is no day"):
+        shown(since="zebra")
+
+
+def test_the_timeline_goes_on_where_it_ended(own, monkeypatch):
+    """A part of it names the entry behind which the next one begins, though all are of one
+    instant; the filter goes along.
+    """
+    monkeypatch.setattr("memory.doors.page.pages.SHOWN", 2)
+    for name in "vwxyz":
+        conversations.noted(own.place, name, "2026-11-20", page.OUTCOME, branch="same")
+    own.now += 9
+    seen, after = [], ""
+    while True:
+        sheet = own.pages.timeline(Filter(branch="same"), after)
+        seen.append(ids(sheet))
+        after = sheet.values["part_of"].older
+        if not after:
+            break
+        assert "branch=same&amp;after=" in sheets.rendered(sheet, "/x")
+    assert seen == [["v", "w"], ["x", "y"], ["z"]]
+    with pytest.raises(UsageError, match="no place in the timeline"):
+        own.pages.timeline(after="zebra")
