@@ -18,7 +18,7 @@ from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Tuple, Union
 
 from memory.core import UsageError, files, frontmatter, layout, plaintext, walk
 from memory.core.config import Config
-from memory.core.layout import ADDED, NOTES, Place
+from memory.core.layout import ADDED, Place
 
 ORIGIN = "origin"  # the key of a record that names what it was imported from (imports.py)
 MOST_BYTES = 5 << 20  # of a source
@@ -109,7 +109,7 @@ class Added(Place):
         left += [
             (name, "no text", "save it as UTF-8") for name, path, *_ in found if _is_binary(path)
         ]
-        others = {} if self.fault else left_out(self.top, lambda name: name.endswith(NOTES))
+        others = {} if self.fault else left_out(self.top, lambda name: name.endswith(".md"))
         return {
             "name": self.key,
             "folder": self.top,

@@ -227,14 +227,14 @@ def test_a_folder_names_what_it_leaves_out(run, tmp_path):
     """By ending, with the way to take it in; and the note that is no text."""
     root = tmp_path / "rules"
     root.mkdir()
-    for name in ("a.mdx", "b.mdx", "c.txt"):
+    for name in ("a.mdc", "b.mdc", "c.markdown"):
         (root / name).write_text("Use gibbon imports.\n", encoding="utf-8")
     (root / "d.md").write_text("Use gibbon too.\n", encoding="utf-8")
     (root / "e.md").write_bytes("Use gibbon as well.\n".encode("utf-16"))
     said = run("tier", "add", str(root)).stdout
     assert (
-        "left out 3 files by their endings: .mdx (2), .txt (1); `dayleaf store import dir` takes"
-        in said
+        "left out 3 files by their endings: .mdc (2), .markdown (1); `dayleaf store import "
+        "dir` takes" in said
     )
     assert "left out %s: no text" % (root / "e.md") in said
 
