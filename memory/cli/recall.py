@@ -85,7 +85,9 @@ def _elsewhere(call: Call, found: Found) -> list[str]:
     """Name the other projects after an empty answer."""
     from memory.recall import lookup
 
-    if found.hits or call.options.workspace or len(lookup.workspaces(call.place, "all")) < 2:
+    if call.verb != "recall" or found.hits or call.options.workspace:
+        return []
+    if len(lookup.workspaces(call.place, "all")) < 2:
         return []
     return ["only this project was searched; `--workspace all` searches every project"]
 

@@ -895,7 +895,7 @@ def ran(place, env, name: str) -> str:
     try:
         told = scripts.order(store.Store(place, vault.settings(), 0.0).read(name), place, (), env)
         with Printer(out, out) as printer:
-            scripts.run(told, place.cache, 20.0, False, printer.tell)
+            scripts.run(told, place.cache, 20.0, printer.tell)
     except StoreError:
         return ""
     return out.getvalue()
