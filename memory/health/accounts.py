@@ -486,7 +486,8 @@ def load(place: layout.Place, settings: config.Config, prompt: str, mode: str) -
                 if item[2].startswith("rule: ")
             ]
         state.shown.update(item[0] for item in shown_before)
-        choice = at_prompt.choose(found, prompt, mode, settings, state)
+        wanted = at_prompt.wants_passages(prompt, settings, state)
+        choice = at_prompt.choose(found, prompt, mode, settings, state, wanted)
         block, shown = at_prompt.with_prompt(found, choice, prompt, state, mode)
         block, shown = "\n".join(part for part in (start, block) if part), shown_before + shown
         candidates = [] if choice.strategy.whole else _candidates(found, prompt, choice, settings)

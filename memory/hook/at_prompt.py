@@ -130,10 +130,10 @@ def _answered(
     turned = name == "prompt" and (
         is_new_subject(words, state) or state.compacted and not state.prompts
     )
-    wanted = turned or _wants_passages(said, settings, _is_first(state))
+    wanted = wants_passages(said, settings, state)
 
     def work(found: Index) -> Tuple[loader.Choice, str, Chosen, List[str]]:
-        choice = choose(found, said, mode, settings, state, own, turned)
+        choice = choose(found, said, mode, settings, state, wanted, own, turned)
         units = PROMPT_UNITS if name == "prompt" else AGENT_UNITS
         block, shown = with_prompt(found, choice, said, state, mode, units)
         fitted = {item[0] for item in shown}
@@ -145,7 +145,7 @@ def _answered(
         )
 
     found, (choice, block, shown, unfit) = consult(
-        place, event, env, name + " index", work, said, indexview.TALKS if wanted else 0
+        place, event, env, name + " index", work, said, indexview.TALKS if turned or wanted else 0
     )
     # whoever wrote the prompt has given the block on
     if block and 'tag="%s"' % receipts.tag_in(block) in prompt:
@@ -197,13 +197,14 @@ def choose(
     mode: str,
     settings: Config,
     state: receipts.Session,
+    wanted: bool,
     own: str = "",
     turned: bool = False,
 ) -> loader.Choice:
     """Choose the learnings and the passages for a prompt.
 
-    prompt: what `loader.user_text` returned.  mode: the host's permission mode.  own: the
-        session's id.
+    prompt: what `loader.user_text` returned.  mode: the host's permission mode.
+    wanted: from `wants_passages`.  own: the session's id.
     turned: whether the prompt changes the session's subject.
     """
     from memory.hook import loader
@@ -212,7 +213,6 @@ def choose(
     base = found.segment
     # there is more than learnings
     told = found.delta.docs or (base is not None and base.docs > base.pushable)
-    wanted = _wants_passages(prompt, settings, _is_first(state))
     if told and (wanted or turned and settings["load.push"] != "off"):
         from memory.hook import passages  # most prompts ask nothing, and each would pay for it
 
@@ -254,13 +254,13 @@ def _is_first(state: receipts.Session) -> bool:
     return not state.prompts and not state.compacted
 
 
-def _wants_passages(prompt: str, settings: Config, is_first: bool) -> bool:
+def wants_passages(prompt: str, settings: Config, state: receipts.Session) -> bool:
     """Tell whether a prompt may get passages.
 
     The session's first prompt, a question, or a prompt that names a ticket may.
     """
     return settings["load.push"] != "off" and bool(
-        is_first
+        _is_first(state)
         or is_asking(prompt)
         or is_inquiring(prompt)
         or any(map(is_ticket, handles(prompt)))
