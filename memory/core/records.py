@@ -325,6 +325,12 @@ def is_true(value: Any) -> bool:
     return isinstance(value, str) and value.strip().lower() in _TRUE
 
 
+def meta_text(record: Record, key: str) -> str:
+    """Return a text of a record's head, "" for any other value."""
+    value = record.meta.get(key)
+    return value.strip() if isinstance(value, str) else ""
+
+
 def labels(value: Any) -> Tuple[str, ...]:
     """Read labels, in order, each once.
 

@@ -12,7 +12,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from memory.core import StoreError, UsageError, files, frontmatter, layout, plaintext, records
 from memory.core.config import Config
@@ -400,7 +400,7 @@ def line_of(target: str, text: str, start: int) -> int:
 
 
 def _resource(record: Record, lines: dict[str, int], place: Place) -> list[Row]:
-    kind, path = _meta_text(record, "type"), _meta_text(record, "path")
+    kind, path = records.meta_text(record, "type"), records.meta_text(record, "path")
     rows: list[Row] = []
     if kind and kind.lower() not in TYPES:
         rows.append(
@@ -444,11 +444,6 @@ def _resource(record: Record, lines: dict[str, int], place: Place) -> list[Row]:
             )
         )
     return rows
-
-
-def _meta_text(record: Record, key: str) -> str:
-    value: Any = record.meta.get(key)
-    return value.strip() if isinstance(value, str) else ""
 
 
 def _active(place: Place, found: Iterable[Record]) -> list[Finding]:

@@ -12,7 +12,7 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from memory.capture import checkpointoutline, openings
-from memory.core import IndexFault, clock
+from memory.core import IndexFault, clock, records
 from memory.core.config import Config
 from memory.core.layout import Place, branch_of
 from memory.core.plaintext import age, at_word, clip, count, one_line
@@ -273,7 +273,8 @@ def glance(place: Place, settings: Config, now: float, offset: float) -> Glance:
     for record in (without_private(hit.record) for hit in newest if not is_repetition(hit.record)):
         said = checkpointoutline.sections(record.body).get("outcome")
         sessions.setdefault(
-            _meta_text(record, "session") or record.id, (record, one_line(said[0]) if said else "")
+            records.meta_text(record, "session") or record.id,
+            (record, one_line(said[0]) if said else ""),
         )
     # of short answers, which leave no checkpoint
     for record in (without_private(found.record) for found in talks):
@@ -282,7 +283,7 @@ def glance(place: Place, settings: Config, now: float, offset: float) -> Glance:
             *filter(None, (openings.plain(turn.answer, OUTCOME) for turn in turns(record))),
         ]
         sessions.setdefault(
-            _meta_text(record, "session") or record.id, (record, one_line(answers[-1]))
+            records.meta_text(record, "session") or record.id, (record, one_line(answers[-1]))
         )
     latest = sorted(sessions.values(), key=lambda each: (-each[0].created, each[0].id))[:LATEST]
     return Glance(
@@ -311,11 +312,6 @@ def _walls(place: Place, settings: Config, now: float) -> tuple[tuple[str, int],
     return tuple((one_line(wall.telling), wall.sessions) for wall in found[:MOST_WALLS])
 
 
-def _meta_text(record: Record, key: str) -> str:
-    value = record.meta.get(key)
-    return value.strip() if isinstance(value, str) else ""
-
-
 def glance_json(seen: Glance) -> dict[str, Any]:
     """Return a glance as plain data."""
     return {
@@ -324,8 +320,8 @@ def glance_json(seen: Glance) -> dict[str, Any]:
         "sessions": [
             {
                 **record_json(record),
-                "session": _meta_text(record, "session") or None,
-                "branch": _meta_text(record, "branch") or None,
+                "session": records.meta_text(record, "session") or None,
+                "branch": records.meta_text(record, "branch") or None,
                 "outcome": said,
             }
             for record, said in seen.sessions
