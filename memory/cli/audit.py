@@ -143,7 +143,7 @@ def audit(call: Call) -> int:
         def show_step(step: str) -> None:
             spinner.step = step
 
-        one = inspection.audit(call.place, call.settings, call.now, sections, True, show_step)
+        one = inspection.audit(call.place, call.settings, call.now, sections, show_step)
     listed = [
         {**finding._asdict(), "section": finding.about, "path": finding.place}
         for finding in one.findings

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from memory.core import DayleafError, StoreError, clock, fastjson, files, plaintext, records
 from memory.core.config import Config
-from memory.core.layout import DATED, GLOBAL, Place
+from memory.core.layout import DATED, Place
 from memory.core.records import Record
 from memory.health import FAIL, WARN, Finding, accounts
 from memory.hook import receipts
@@ -105,20 +105,18 @@ def audit(
     settings: Config,
     now: float,
     sections: Sequence[str] = tuple(SECTIONS),
-    world: bool = True,
     told: Told = lambda step: None,
 ) -> Audited:
     """Check every record of a place, its archive, settings and logs.
 
-    now: seconds since the epoch. sections: keys of SECTIONS. world: with the global tier, the
-        home's settings and logs, which several places share. told: called with the present step.
+    now: seconds since the epoch. sections: keys of SECTIONS. told: called with the present step.
     """
     store, (kept, claimed) = Store(place, settings, now), _facts(place, settings)
     by_text = {"secrets", "suspicious"} & set(sections)
 
     def read_whole(name: str) -> Record:
         record, data = store.read_both(name)
-        if by_text and (world or record.tier != GLOBAL) and len(data) == record.size:
+        if by_text and len(data) == record.size:
             text_facts(kept, record, data, settings, place)  # now that its bytes are at hand
         return record
 
@@ -126,12 +124,12 @@ def audit(
     for number, record in enumerate(store.each_by(read_whole, store.names())):
         if not number % 100:
             told("reading the records: %d" % number)
-        every += [record] if world or record.tier != GLOBAL else []
+        every.append(record)
     read = _Read(place, store, settings, every, now, kept, claimed)
     found: list[Finding] = []
     notes: list[str] = []
     if {"secrets", "suspicious", "oversize"} & set(sections):
-        found += _texts(read, sections, world)
+        found += _texts(read, sections)
     steps: dict[str, Callable[[], Iterable[Finding]]] = {
         "stale": lambda: _stale(read),
         "unused": lambda: _unused(read, notes),
@@ -148,7 +146,7 @@ def audit(
     kept.save()
     claimed.save()
     result = Audited(found, len(read.records), notes)
-    if set(sections) == set(SECTIONS) and world:
+    if set(sections) == set(SECTIONS):
         _keep(place, result, now)
     return result
 
@@ -156,7 +154,7 @@ def audit(
 # ---- texts
 
 
-def _texts(read: _Read, sections: Sequence[str], world: bool) -> Iterator[Finding]:
+def _texts(read: _Read, sections: Sequence[str]) -> Iterator[Finding]:
     """Check the bytes of every record, then settings and logs.
 
     Archived records are checked for secrets.
@@ -183,18 +181,15 @@ def _texts(read: _Read, sections: Sequence[str], world: bool) -> Iterator[Findin
                     "%s: `dayleaf record edit %s`" % (remedy, record.id),
                     FAIL if error else WARN,
                 )
-    yield from _elsewhere(read, world) if "secrets" in sections else ()
+    yield from _elsewhere(read) if "secrets" in sections else ()
 
 
-def _elsewhere(read: _Read, world: bool) -> Iterator[Finding]:
+def _elsewhere(read: _Read) -> Iterator[Finding]:
     """Find secrets in the archive, settings and logs."""
     for letter, move in sorted(read.store.away().values()):
-        if letter != GLOBAL or world:
-            with suppress(StoreError):
-                yield from _told_by_text(
-                    read, read.store.read(letter + "/" + move.away), ("secrets",)
-                )
-    yield from _loose(read) if world else ()
+        with suppress(StoreError):
+            yield from _told_by_text(read, read.store.read(letter + "/" + move.away), ("secrets",))
+    yield from _loose(read)
 
 
 def _told_by_text(read: _Read, record: Record, sections: Sequence[str]) -> Iterator[Finding]:

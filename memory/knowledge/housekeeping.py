@@ -37,7 +37,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory.index.kept import Head, Kept
 
-WAYS = ("expiry", "duplicates")
 WORTH = 10  # changes from which a run is suggested
 LOOK = "`dayleaf store upkeep` shows it"
 # a clock that is further ahead of the records than this has jumped, or nobody worked for a year

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from memory.capture import fixes, openings
 from memory.capture.turns import FILE, MET, REMOVED, RUN, SAID, SUMMARY, USER, Piece
-from memory.core import clock, tokeniser
+from memory.core import clock
 from memory.core.layout import Place
 from memory.core.plaintext import at_word, one_line
 from memory.knowledge.history import (
@@ -208,15 +208,6 @@ def telling_words(error: str) -> list[str]:
         word.lower() for line in lines_of(error) for word in WORD.findall(line) if len(word) > 3
     }
     return sorted(words - EMPTY, key=lambda word: (-len(word), word))[:24]
-
-
-def shares_word(change: str, telling: str) -> bool:
-    """Tell whether a change shares a word with a failure's line.
-
-    The place in the line does not count.
-    """
-    words, told = (frozenset(tokeniser.tokens(text)) for text in (change, PLACE.sub("", telling)))
-    return bool((words | {"error"} if "err" in words else words) & told - tokeniser.STOP)
 
 
 # --- what came of a failure

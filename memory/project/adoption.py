@@ -22,14 +22,6 @@ FEW, MOST_WORKSPACES = 20, 500
 _COMMIT = re.compile(rb"^commit: ['\"]?([0-9a-f]{7,40})\b", re.M)
 
 
-def at(env: dict[str, str], directory: str, now: float) -> Place:
-    """Find the workspace of a directory and adopt it.
-
-    As `layout.locate` and `adopt` do.
-    """
-    return adopt(layout.locate(env, directory), now)
-
-
 def adopt(place: Place, now: float) -> Place:
     """Give a directory its due or proved workspace; return the place.
 

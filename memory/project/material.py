@@ -35,7 +35,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory.store.store import Store
 
-TYPES = ("doc", "script")
 LIMIT = 63 << 20  # bytes of a source: its record stays below 64 MiB
 SCRIPT = "## Script"
 FRESH, STALE, GONE = "fresh", "stale", "gone"

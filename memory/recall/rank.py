@@ -54,17 +54,6 @@ MOST_FACTOR, RECENCY_DAYS, LATEST, DAMPED = 0.10, 30.0, 0.5, 0.15
 DATE, ROUGHLY = 2.0, 0.5
 SHARES = (("recency", 0.5), ("frequency", 0.25), ("context", 0.25))
 WEIGHTED = (0.6, 0.2, 0.1, 0.1)
-ADJUSTMENTS = (
-    "recency",
-    "frequency",
-    "context",
-    "outcomes",
-    "version",
-    "tags",
-    "latest",
-    "date",
-    "source",
-)
 # Whose a record is, from the least to the most; what a repository says of itself counts least of
 # what somebody wrote.
 SOURCE = {"auto": 1.0, "repository": 1.005, "agent": 1.01, "human": 1.02}

@@ -21,7 +21,7 @@ def test_notes_of_before_a_remote_stay_the_workspace_s(env, now, project):
         file.write('[remote "origin"]\n\turl = git@example.org:team/widget.git\n')
     read = layout.locate(env, project)
     assert (read.key, bool(read.due)) == (before.key, True)
-    moved = adoption.at(env, project, now)
+    moved = adoption.adopt(layout.locate(env, project), now)
     assert moved.key == read.due == layout.locate(env, project).key and moved.key.startswith(
         "widget-"
     )
