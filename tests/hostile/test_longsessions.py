@@ -41,6 +41,7 @@ def cost(env, project, shape: str, turns: int, tried: int) -> float:
     return spent
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("shape", longsessions.SHAPES)
 def test_twice_the_turns_take_twice_the_work(env, project, shape, tmp_path):
     """CPU time, the least of some runs, each in a home of its own."""
