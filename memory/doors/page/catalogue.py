@@ -66,13 +66,16 @@ class Card(NamedTuple):
 
     @property
     def key(self) -> str:
-        """What it is grouped by: its session, else itself."""
+        """The card's session, else its own id."""
         return self.session or self.id
 
 
 class Given(NamedTuple):
-    """What one session was given: its first instant, the times that it was, tokens, and of each
-    record the prompt, in 8 hex digits, and its id.
+    """The records that one session was given.
+
+    began: its first instant.  times, tokens: how often and how much.  items: per record (prompt in
+        8
+        hex digits, id).
     """
 
     session: str
@@ -103,7 +106,10 @@ class Catalogue:
     # ---- what there is
 
     def cards(self) -> list[Card]:
-        """Return the cards of all records, in the order of their names; a double id once."""
+        """Return the cards of all records by name.
+
+        A double id comes once.
+        """
         return list(self.derived("cards", self._unique))
 
     def _unique(self) -> list[Card]:
@@ -171,7 +177,10 @@ class Catalogue:
         return found
 
     def holding(self, words: str) -> set[str]:
-        """Return the names of the records that hold each of some words, as the index knows them."""
+        """Return the names of the records with all words.
+
+        The index decides.
+        """
         sought = [[t for t, _ in tokeniser.expand(raw)] for raw in tokeniser.split(words)[:16]]
         left: set[str] | None = None
         with suppress(IndexFault), closing(at_prompt.open_or_build_index(self._place)) as found:
@@ -184,7 +193,7 @@ class Catalogue:
 
     @property
     def is_due(self) -> bool:
-        """Tell whether the files are to be looked at behind the answer that is being given."""
+        """Tell whether to compare the files after this answer."""
         return len(self._cards) > MANY and self._now() - self._looked > LATE
 
     def _look(self) -> None:
@@ -230,7 +239,7 @@ class Catalogue:
         return changed + len(gone)
 
     def _card(self, store: Store, name: str, stamp: str, settled: bool) -> Card | None:
-        """Return the card of a file, None where it holds no record."""
+        """Return the card of a file, None without a record."""
         assert self._kept is not None
         found = self._kept.get(name, stamp, "card")
         if found is not None:
@@ -277,8 +286,10 @@ class Catalogue:
     # ---- who
 
     def author(self, card: Card) -> str:
-        """Say who wrote a record: what it says itself, who first committed a shared one, else the
-        user, or for the user the model or dayleaf.
+        """Return a record's author.
+
+        The name in the record, the first committer of a shared one, else the user, the model or
+        dayleaf.
         """
         if card.author:
             return card.author
@@ -289,7 +300,10 @@ class Catalogue:
         return {"agent": "the model", "auto": "dayleaf"}.get(card.source, "you")
 
     def _writer(self, name: str) -> str:
-        """Return who first committed a shared record, "you" for the user, "" for nobody."""
+        """Return the first committer of a shared record, or "".
+
+        "you" stands for the user.
+        """
         if self._writers is None:
             self._writers = {}
             with suppress(OSError, StoreError):
@@ -355,8 +369,9 @@ def given_of(session: str, rows: Iterable[dict[str, Any]]) -> Given:
 
 
 def _tokens(row: dict[str, Any]) -> int:
-    """Return the tokens of what was given; older receipts have its characters alone, four to a
-    token.
+    """Return the tokens of a receipt.
+
+    Older receipts have characters alone, four to a token.
     """
     said, chars = row.get("tokens"), row.get("chars")
     if isinstance(said, (int, float)) and said - said == 0:
@@ -365,6 +380,9 @@ def _tokens(row: dict[str, Any]) -> int:
 
 
 def fits(card: Card, words: str, names: set[str]) -> bool:
-    """Tell whether a card holds some words itself, or its record is one of those that do."""
+    """Tell whether a card matches some words.
+
+    names: of the records with these words in their text.
+    """
     text = " ".join((card.title, *card.labels)).lower()
     return card.name in names or all(word in text for word in words.lower().split())

@@ -240,7 +240,7 @@ class Pages:
         return next((record for record in read if record.active), None)
 
     def _entry(self, store: Store, entry: Entry) -> dict[str, Any] | None:
-        """Return an entry as it is told, None for one whose file is gone."""
+        """Return an entry for the timeline, None without its file."""
         card = timeline.telling(entry.cards) if entry.kind == timeline.SESSION else entry.cards[0]
         read = _read(store, [card.name])
         if not read:
@@ -446,10 +446,11 @@ class Pages:
     def knowledge(
         self, section: str = "learning", words: str = "", state: str = "", after: str = ""
     ) -> Sheet:
-        """Show learnings, rules and wishes, newest first, each with the commands that keep, drop
-        and change it.
+        """Show learnings, rules or wishes, newest first.
 
-        section: one of SECTIONS.  state: `kept` or `suggested` for learnings, "" for both.
+        Each comes with the commands to keep, drop and change it.  section: one of SECTIONS.  state:
+        `kept`
+        or `suggested` for learnings, "" for both.
         """
         if section not in SECTIONS:
             raise UsageError("'%s' is none of %s" % (section[:40], ", ".join(SECTIONS)))
@@ -496,14 +497,17 @@ class Pages:
         ]
 
     def _state(self, record: Record) -> str:
-        """Say how a learning or a rule stands: `kept`, `suggested`, `waiting` or `rejected`."""
+        """Return the state of a learning or rule.
+
+        `kept`, `suggested`, `waiting` or `rejected`.
+        """
         if record.kind != "rule":
             return "kept" if record.accepted else "suggested"
         (standing,) = approvalstate.standings([record], self.place)
         return {"approved": "kept", "pending": "waiting"}.get(standing.state, standing.state)
 
     def _commands(self, record: Record) -> list[tuple[str, str]]:
-        """Return what a person types to keep, drop and change a record, by these words."""
+        """Return the commands to keep, drop and change a record."""
         what = "record"
         if record.kind == "learning":
             what = "learning" if record.accepted else "suggested"
@@ -515,8 +519,9 @@ class Pages:
     # ---- failures, and what waits
 
     def failures(self) -> Sheet:
-        """Show the failures that several sessions met, with what then worked and what would keep
-        the next one away.
+        """Show the failures of several sessions.
+
+        Each with its remedy, and with the rule that would keep the next session away from it.
         """
         found = self._failures()
         return self._sheet(
@@ -528,7 +533,7 @@ class Pages:
         )
 
     def _failures(self) -> list[dict[str, Any]]:
-        """Return the failures as rows, found once for the sessions that there are and the day."""
+        """Return the failures as rows, cached for the day's sessions."""
         cards: list[Card] = []
         for group in self.catalogue.sessions().values():
             talks = [card for card in group if card.kind == "conversation"]
@@ -703,7 +708,10 @@ def _told_of(group: Sequence[Record]) -> dict[str, Any]:
 
 
 def _session_summary(cards: Sequence[Card], record: Record) -> dict[str, Any]:
-    """Tell a session, or a record that is of none, on a few lines.  record: what tells of it."""
+    """Return a summary of a session or a lone record.
+
+    record: the one to summarise it by.
+    """
     branch, session = record.meta.get("branch"), record.meta.get("session")
     told = {
         "id": session if isinstance(session, str) and session else record.id,

@@ -28,7 +28,10 @@ class Periods(NamedTuple):
     end: float
 
     def at(self, instant: float) -> int:
-        """Return which period holds an instant; the first for one before them all."""
+        """Return the number of an instant's period.
+
+        The first for an earlier instant.
+        """
         return max(0, bisect_right(self.starts, instant) - 1)
 
     def counted(self, instants: Iterable[float]) -> list[int]:
@@ -48,9 +51,9 @@ class Periods(NamedTuple):
 
 
 def periods(first: float, now: float, offset: float) -> Periods:
-    """Cut the time from an instant until now into days, weeks or months, whichever is not too many.
+    """Cut the time until now into days, weeks or months.
 
-    offset: seconds of local time ahead of UTC.
+    The shortest of them with few enough periods.  offset: seconds of local time ahead of UTC.
     """
     today = clock.midnight(now, offset)
     end, first = today + clock.DAY, min(first, now)
@@ -73,7 +76,10 @@ def _steps(start: float, end: float, step: float) -> list[float]:
 
 
 class Column(NamedTuple):
-    """One period of a chart: how it is called, its last day, and a value of each series."""
+    """One period of a chart.
+
+    label: its name.  values: one of each series.
+    """
 
     label: str
     last_day: str
@@ -98,7 +104,10 @@ def chart(
     series: Sequence[Sequence[float]],
     offset: float,
 ) -> Chart:
-    """Return a chart of some series, each with a value for every period."""
+    """Return a chart of some series.
+
+    series: a value for every period.
+    """
     columns = [
         Column(over.label(number, offset), over.last_day(number, offset), values)
         for number, values in enumerate(zip(*series))
@@ -116,7 +125,10 @@ def _top(most: float) -> float:
 
 
 class Topic(NamedTuple):
-    """A topic over time: of each period how many records bear it, and what share of its most."""
+    """A topic over time.
+
+    cells: per period (label, records with the topic, their share of the greatest number).
+    """
 
     name: str
     total: int
@@ -124,7 +136,7 @@ class Topic(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A record with how often it was given to the model, and how often it was then used."""
+    """A record with the numbers of its gifts and uses."""
 
     id: str
     title: str
@@ -234,7 +246,7 @@ def _tokens(over: Periods, given: Sequence[Given], offset: float) -> Chart:
 
 
 def _topics(over: Periods, cards: Sequence[Card], offset: float) -> list[Topic]:
-    """Return the topics that most records bear, each with its records by period."""
+    """Return the most frequent topics with their records by period."""
     counts: dict[str, Counter[int]] = {}
     for card in cards:
         if card.kind not in DATED:

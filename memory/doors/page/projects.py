@@ -29,15 +29,18 @@ class Project(NamedTuple):
 
 
 class Projects:
-    """The pages of all projects of a home, each made when it is first looked at."""
+    """The pages of all projects, each made at its first visit."""
 
     def __init__(self, pages: Pages, env: Mapping[str, str]):
-        """pages: those of the project that the page was opened in.  env: DAYLEAF settings."""
+        """Begin with the pages of one project.
+
+        env: DAYLEAF settings.
+        """
         self.first, self._env = pages, dict(env)
         self._made = {pages.place.key: pages}
 
     def listed(self) -> list[Project]:
-        """Return the projects, the one that was worked in last first."""
+        """Return the projects, the most recently changed first."""
         paths = self._paths()
         found = [
             Project(
@@ -51,7 +54,10 @@ class Projects:
         return sorted(found, key=lambda project: (-project.at, project.key))
 
     def pages(self, key: str) -> Pages:
-        """Return the pages of a project; raises StoreError for one that is not there."""
+        """Return the pages of a project.
+
+        Raises StoreError for an unknown one.
+        """
         if key not in self._made:
             place = next(
                 (one for one in lookup.workspaces(self.first.place, "all") if one.key == key), None
@@ -62,8 +68,9 @@ class Projects:
         return self._made[key]
 
     def _settled(self, place: Place) -> tuple[Place, config.Config]:
-        """Return a place with the folder it was seen in last, where that is still its, and its
-        settings.
+        """Return (place, settings) of a project.
+
+        The place has its last known folder, unless another project has this now.
         """
         path = self._paths().get(place.key, "")
         if path and files.is_folder(path):
@@ -81,7 +88,7 @@ class Projects:
 
 
 def _changed(folder: str) -> float:
-    """Return when something in a project's folder changed last, 0 where nothing is there."""
+    """Return the time of a project's last change, or 0."""
     times = [0.0]
     for name in DATED:
         with suppress(OSError):

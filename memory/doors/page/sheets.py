@@ -164,8 +164,9 @@ def _hour(instant: float) -> str:
 
 
 def _dayname(day: str, today: str) -> str:
-    """Return how people call a day: `Today`, `Friday, 20 November`, with the year of another
-    one.
+    """Return a day in words.
+
+    `Today`, `Friday, 20 November`, with the year of another year.
     """
     at, now = clock.parse(day) or 0.0, clock.parse(today) or 0.0
     said = "%s, %d %s" % (WEEKDAYS[clock.weekday(at)], int(day[8:]), MONTHS[int(day[5:7]) - 1])
@@ -260,8 +261,9 @@ def _below(state: StateCore) -> None:
 
 
 def export_page(values: dict[str, Any]) -> str:
-    """Return one HTML file that needs nothing else: style and script stand in it, and its own
-    policy lets no others run.
+    """Return one HTML file with its own style and script.
+
+    Its policy allows no others.
     """
     style, script = raw("page.css"), raw("export.js")
     hashes = {
@@ -289,8 +291,9 @@ def export_page(values: dict[str, Any]) -> str:
 
 
 def require_free_path(path: str) -> None:
-    """Check that a new file may stand at a path; raises StoreError where something is there, or no
-    folder to hold it.
+    """Check that a new file may stand at a path.
+
+    Raises StoreError over an existing file, and without a folder.
     """
     said, folder = plaintext.one_line(path), os.path.dirname(os.path.abspath(path))
     if os.path.lexists(path):

@@ -39,7 +39,7 @@ class Step(NamedTuple):
 
 
 class Part(NamedTuple):
-    """A part of a turn: what somebody said, or steps in a row.
+    """A part of a turn: a statement, or steps in a row.
 
     who: `model`, `you` or `steps`.  text: markdown, or the steps in a few words.
     """
@@ -56,10 +56,11 @@ class Part(NamedTuple):
 
 
 class Exchange(NamedTuple):
-    """A turn: what was asked, and the parts that followed.
+    """A turn: the request and the parts after it.
 
-    note: how it was asked where not by typing.  rest: text of a page that has no parts, edited by
-    hand for one.
+    note: the way of asking, unless typed.  rest: text of a page without parts, such as one edited
+        by
+        hand.
     """
 
     number: int
@@ -104,7 +105,7 @@ def _parts(pieces: Sequence[Piece]) -> Iterator[Part]:
 
 
 def _speaker(piece: Piece) -> str:
-    """Return SAID or USER for what somebody said, "" for what was done."""
+    """Return SAID or USER for a statement, "" for a step."""
     return piece.kind if piece.kind in (SAID, USER) else ""
 
 

@@ -60,7 +60,7 @@ class Entry(NamedTuple):
 
     @property
     def mark(self) -> str:
-        """What the address of the next page names it by."""
+        """The entry's name in the address of the next page."""
         return "%.3f/%s" % (self.at, self.key)
 
 
@@ -108,8 +108,9 @@ def _session(catalogue: Catalogue, key: str, cards: Sequence[Card]) -> Entry:
 
 
 def telling(cards: Sequence[Card]) -> Card:
-    """Return the card of a session that tells most of it: its newest checkpoint that does not
-    repeat, else its newest.
+    """Return the most telling card of a session.
+
+    Its newest checkpoint without repetition, else its newest card.
     """
     every = [card for card in cards if card.kind == "checkpoint"]
     some = [card for card in every if not card.again] or every or cards
@@ -117,8 +118,9 @@ def telling(cards: Sequence[Card]) -> Card:
 
 
 def chosen(catalogue: Catalogue, wanted: Filter, offset: float) -> list[Entry]:
-    """Return the entries that a filter lets pass, newest first; raises UsageError for a day that is
-    none.  offset: seconds of local time ahead of UTC.
+    """Return the entries of a filter, newest first.
+
+    offset: seconds of local time ahead of UTC.  Raises UsageError for a malformed day.
     """
     since, until = _day(wanted.since), _day(wanted.until)
     names = catalogue.holding(wanted.words) if wanted.words else set()
@@ -158,7 +160,10 @@ def stretch(found: Sequence[Entry], after: str, most: int) -> Stretch:
 
 
 class Branch(NamedTuple):
-    """A branch with its sessions: how many, and when the last one was."""
+    """A branch with the number of its sessions.
+
+    at: the last one's instant.
+    """
 
     name: str
     sessions: int
@@ -178,7 +183,10 @@ def branches(catalogue: Catalogue) -> list[Branch]:
 
 
 def hues(catalogue: Catalogue) -> dict[str, int]:
-    """Return the number of the colour of each branch, which it keeps as others come."""
+    """Return the colour's number of each branch.
+
+    A branch keeps its colour when others come.
+    """
     return dict(catalogue.derived("hues", lambda: _hues(catalogue)))
 
 

@@ -188,7 +188,7 @@ class Gate:
 
 
 class Asked:
-    """What a request asks for: the pages of which project, and words by their names."""
+    """A request: its project's pages, and its words by name."""
 
     def __init__(self, request: Request, projects: Projects, root: str):
         """root: the folder that the page lies in."""
@@ -200,11 +200,14 @@ class Asked:
 
     @property
     def pages(self) -> Pages:
-        """The pages of the project; raises StoreError where it is not there."""
+        """The pages of the project.
+
+        Raises StoreError for an unknown one.
+        """
         return self.projects.pages(self.key)
 
     def word(self, name: str) -> str:
-        """Return a word of the address, "" where it is not there."""
+        """Return a word of the address, or ""."""
         request = self._request
         return str(request.path_params.get(name) or request.query_params.get(name) or "")
 
@@ -278,7 +281,7 @@ def _nothing(request: Request, error: Exception) -> Response:
 
 
 def _page_or_fault(asked: Asked, make: Callable[[Asked], Sheet]) -> tuple[Sheet, int]:
-    """Return a page and its status; what cannot be shown is a page that says why."""
+    """Return (page, status); a fault becomes a page with its reason."""
     try:
         return make(asked), 200
     except UsageError as error:
