@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 
-from memory.core import files
+from memory.core import clock, files
 from memory.core.layout import ADDED, FOLDERS, SHARED, is_allowed, is_record
 
 TYPE_CHECKING = False
@@ -52,6 +52,16 @@ class Listing:
     def __init__(self, place: Place, kinds: Iterable[str] = FOLDERS):
         self.left: List[Skip] = []
         self.found, self.folders = walk(place, kinds, self.left, sys.maxsize)
+
+
+def written_at(found: Found) -> float:
+    """Return the instant of a record: the date in its path, else its file's mtime.
+
+    Seconds since the epoch.  An import writes the newest session first, so its files' times say
+    nothing of what is new.
+    """
+    told = clock.date_in_path(found[0])
+    return found[2] / 1e9 if told is None else told
 
 
 def walk(

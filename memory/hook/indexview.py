@@ -425,7 +425,11 @@ def from_files(place: Place, most: int, prompt: str = "", talks: bool = True) ->
         [kind for kind, folder in FOLDERS.items() if talks or not UNWATCHED.endswith("/" + folder)],
     )
     listed.sort(
-        key=lambda f: (not f[0][2:].startswith(("learnings/", "rules/", "plans/")), -f[2], f[0])
+        key=lambda f: (
+            not f[0][2:].startswith(("learnings/", "rules/", "plans/")),
+            -walk.written_at(f),
+            f[0],
+        )
     )
     chosen, found.unread = documents.choose_files(place, listed, most, prompt)
     found.delta = delta.Delta(b"".join(documents.frame(found, f[0]) for f in chosen))

@@ -119,7 +119,7 @@ def _listed(place: Place) -> List[Listed]:
 
     Its shared tier is among them.
     """
-    listed = sorted(walk.walk(place)[0], key=lambda row: (-row[2], row[0]))
+    listed = sorted(walk.walk(place)[0], key=lambda row: (-walk.written_at(row), row[0]))
     listed = [row for row in listed if row[0][0] != GLOBAL and row[0][1:15] != "/conversations"]
     notes = [row for row in listed if row[0][1:13] == "/checkpoints"][:CHECKPOINTS]
     others = [row for row in listed if row[0][1:13] != "/checkpoints"][:OTHERS]

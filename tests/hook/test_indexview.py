@@ -88,3 +88,13 @@ def test_a_hook_reads_of_conversations_what_it_asks_for_and_compares_none(place,
         opened = indexview.open_index(place, talks=talk)
         assert list(opened.delta.names) == names and not opened.stale
         opened.close()
+
+
+def test_without_an_index_the_newest_day_is_read_first_whenever_its_file_was_written(place):
+    """An import writes the newest session first."""
+    days = ["2026-11-%02d" % day for day in range(1, 11)]
+    for age, day in enumerate(days):
+        vault.put(place, "p/checkpoints/%s/100000-work.md" % day, "Work of " + day, "text")
+        os.utime(place.path("p/checkpoints/%s/100000-work.md" % day), (1e9 - age, 1e9 - age))
+    found = indexview.from_files(place, 3)
+    assert sorted(name[14:24] for name in found.delta.names) == days[-3:]
