@@ -115,7 +115,7 @@ def _parts(statement: str) -> list[tuple[str, str]]:
 def _joined(parts: Sequence[tuple[str, str]]) -> str:
     out: list[str] = []
     for kind, text in parts:
-        if kind == ITEM and out and not out[-1].endswith((":", ".", ";", "!", "?", ",")):
+        if kind == ITEM and out and not out[-1].endswith(tuple(":：.;!?,")):
             out[-1] += ";"
         out.append(text)
     return one_line(" ".join(out))
@@ -214,7 +214,7 @@ def _first_list(parts: Sequence[tuple[str, str]]) -> str:
     """Return the first list with its lead, else everything."""
     kinds = [kind for kind, _ in parts]
     if ITEM not in kinds:
-        return _joined(parts).rstrip(":")
+        return _joined(parts).rstrip(":：")
     begin = kinds.index(ITEM)
     listed = [text for _, text in takewhile(lambda part: part[0] == ITEM, parts[begin:])]
     lead = sentences(parts[begin - 1][1])[-1:] if begin and kinds[begin - 1] == PROSE else []

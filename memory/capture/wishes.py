@@ -42,32 +42,58 @@ _EN = (
     r"my (?:\w{2,20} ){1,3}is [\w@]"
 )
 _DE = (
-    r"(?:ab (?:jetzt|sofort)|von (?:jetzt|nun) an|künftig|in zukunft)\b|(?:immer|nie|niemals) \w"
-    r"|wir \w{2,20} (?:immer|nie|niemals|grundsätzlich)\b|(?!ich |das |es |der |die |er |sie |da "
-    r"|warum )\w{2,20} [^?]{2,120}\b(?:nie|niemals|nie wieder)\b|(?:merk dir|denk daran"
-    r"|vergiss nicht)\b|ich (?:bevorzuge|mag lieber|hätte lieber)\b|hör auf\b|(?:verwende|benutze"
-    r"|nutze|schreib\w{0,3}) [^?]{2,60} (?:in|für|statt) [^?]{2,60}\Z"
+    r"(?:ab (?:jetzt|sofort)|von (?:jetzt|nun) an)\b|(?:künftig|in zukunft)\b(?! (?:k[aöo]nn"
+    r"|w[iüä]r|werden))|(?:immer|nie|niemals) (?!noch\b|wieder\b|mehr\b|wenn\b|d(?:er|ie|as)"
+    r"|ge\w+(?:t|en)\b|\w+iert\b)\w"
+    r"|wir (?!bekommen|landen|haben|hatten|sehen|kriegen|sind|waren|wissen"
+    r"|k[oö]nn)\w{2,20} (?:immer|nie"
+    r"|niemals|grundsätzlich)\b|(?:fass|rühr|änder|lösch|schreib|mach|nutz|benutz|verwend|commit"
+    r"|push|füg|entfern|start|führ|setz|leg|nimm|lass)\w{0,3} [^?]{2,120}\b(?:nie|niemals"
+    r"|nie wieder)\b|(?:merk dir|denk daran|vergiss nicht)\b|ich (?:bevorzuge|mag lieber"
+    r"|hätte lieber)\b(?! dies)|hör auf\b|(?:verwende|benutze|nutze|schreib\w{0,3}) (?!dies|das\b"
+    r"|den\b|die\b|es\b|hier\b)[^?]{2,60} (?:in|für|statt) (?!dies|den\b|dem\b|das\b)[^?]{2,60}\Z"
 )
+_ORDER_RU = r"\w{2,20}(?:й|йте|ите|(?<!л)и)\b"
 _RU = (
-    r"(?:с этого момента|отныне|впредь|с сегодняшнего дня)\b|(?:мы )?(?:всегда|никогда) \w|"
-    r"(?:запомни|не забывай)\b|я предпочитаю\b|(?:перестань|прекрати|хватит)\b|"
-    r"не [^?]{3,120}\bникогда\b|(?:используй|пиши) [^?]{2,60} (?:в|для|вместо) [^?]{2,60}\Z"
+    r"(?:с этого момента|отныне|впредь|с сегодняшнего дня)\b|(?:всегда|никогда не) "
+    + _ORDER_RU
+    + r"|мы (?:всегда|никогда не) (?!получа|вид|име|попада|теря)\w{3,20}[еи]м\b|"
+    r"(?:запомни(?:те)?|не забывай(?:те)?)\b|я предпочитаю\b(?! эт)|(?:перестань|прекрати)\b|"
+    r"хватит \w+ть\b|не " + _ORDER_RU + r"[^?]{3,120}\bникогда\b|"
+    r"используй (?!эт|е[ёг]|здесь|тут)[^?]{2,60} (?:в|для|вместо) (?!эт)[^?]{2,60}\Z"
+)
+_ORDER_KO = (
+    r"(?:줘|줘요|주세요|세요|십시오|마|마라|말아|말아요|말자|하자|합시다|할 것|말 것)[.!]?\Z"
 )
 _KO = (
-    r"(?:앞으로|이제부터|지금부터)|(?:우리는? )?[^?]{0,20}(?:항상|언제나|절대로?) |"
-    r"기억해|[^?]{2,60}(?:선호해|선호합니다|선호한다|더 좋아)|[^?]{2,60}(?:그만|더 이상)[^?]{0,30}"
-    r"|[^?]{1,30}(?:에는|에서는|에선) [^?]{1,40}(?:써 ?줘|써\b|쓰세요|사용해|사용하)"
+    r"(?:앞으로|이제부터|지금부터)[^?]{2,120}"
+    + _ORDER_KO
+    + r"|우리는? [^?]{0,20}(?:항상|언제나|절대로?) [^?]{2,60}"
+    r"(?:않아|않는다|않습니다|안 써|해|한다|합니다)[.!]?\Z"
+    r"|[^?]{0,20}(?:항상|언제나|절대로?) [^?]{2,120}"
+    + _ORDER_KO
+    + r"|기억해(?! ?[나내])|[^?]{2,60}(?:선호해|선호합니다|선호한다|더 좋아해|더 좋아합니다)"
+    r"|[^?]{2,60}(?:그만|더 이상) [^?]{0,30}"
+    + _ORDER_KO
+    + r"|(?![이그저] |여기)[^?]{1,30}(?:에는|에서는|에선) [^?]{1,40}"
+    r"(?:써 ?줘|써|쓰세요|사용해 ?줘|사용하세요)[.!]?\Z"
 )
+_ORDER_JA = r"(?:て|てください|て下さい|ること|ないで|ないでください|ましょう|ように)[。！.!]?\Z"
 _JA = (
-    r"(?:今後|これから|以後|今から)|[^?？]{0,30}(?:必ず|常に|いつも|毎回|絶対に|決して)|覚えて|"
-    r"[^?？]{2,60}(?:好みます|好みです|好きです|方がいいです|ほうがいいです)|"
-    r"[^?？]{2,60}(?:のをやめて|のはやめて|ないでください)|"
-    r"[^?？]{1,30}(?:では|には)[^?？]{1,40}(?:使って|使用して|書いて)"
+    r"(?:今後は?|これからは|以後)[^?？]{2,120}"
+    + _ORDER_JA
+    + r"|[^?？]{0,30}(?:必ず|常に|いつも|毎回|絶対に)[^?？]{2,120}"
+    + _ORDER_JA
+    + r"|[^?？]{0,30}決して[^?？]{2,60}ない|覚えて(?:おいて|ください|くれ)|"
+    r"(?![こそあ](?:れ|の|っち|ちら)|以前|前の)[^?？]{2,60}(?:好みます|好みです|好きです|方がいいです|ほうがいいです)|"
+    r"[^?？]{2,60}(?:のをやめて|のはやめて)|"
+    r"(?![こそあ](?:れ|の|こ))[^?？]{1,30}(?:では|には)[^?？]{1,40}(?:使って|使用して|書いて)(?:ください)?[。！]?\Z"
 )
 _ZH = (
-    r"(?:从现在开始|从现在起|从今以后|以后|今后)|(?:我们)?[^?？]{0,20}(?:总是|始终|务必|永远不要"
-    r"|绝不|从不|千万不要|绝对不要)|记住|我(?:更)?(?:喜欢|偏好|倾向)|(?:不要再|别再|停止)"
-    r"|[^?？]{0,20}(?:中|里)(?:请)?(?:使用|用)[^?？]{1,40}"
+    r"(?:从现在开始|从现在起|从今以后)|(?:以后|今后)(?!再|的|可能)|(?:请|要|必须)[^?？]{0,20}(?:总是|始终)"
+    r"|我们[^?？]{0,20}(?:从不|绝不|总是使用|始终使用|总是先)|[^?？]{0,20}(?:永远不要|千万不要|绝对不要)"
+    r"|记住(?:[,，]|要|不要|别|每次|以后|总是|先|我们)|我(?:更)?(?:喜欢|偏好|倾向)(?!于?[这那])"
+    r"|(?:不要再|别再)(?!次|[^，,。]*了)|(?![^?？]{0,4}[这那此该])[^?？]{1,20}(?:中|里)请?(?:使用|用)(?![到户了来于的不])[^?？了]{1,40}\Z"
 )
 _FORM = Late("(?i)" + _LEAD + "(?P<wish>" + "|".join((_EN, _DE, _RU, _KO, _JA, _ZH)) + ")")
 _STOP = Late(r"(?<=[.!?])\s+(?=\S)|(?<=[。！？])|\s[–—]\s|;\s")
@@ -169,7 +195,9 @@ def is_gone(keeper: Store, title: str) -> bool:
     """Tell whether a rule with a title was forgotten or archived."""
     from memory.store import archive, writer
 
-    stem = "/" + writer.slug("rule", title, "") + "-"
-    return any(
-        stem in "/" + move.home for move in archive.archived_moves(keeper.place.private).values()
-    )
+    stem, *older = ["/%s-" % slug for slug in writer.slugs("rule", title, "")]
+    moves = archive.archived_moves(keeper.place.private).values()
+    if any(stem in "/" + move.home for move in moves):
+        return True
+    # a name that lost its letters is that of many titles
+    return bool(older) and any(rule.title == title for rule in keeper.archived("rule", title))

@@ -159,6 +159,7 @@ def _dir(call: Call) -> int:
     batches.append(Batch(othernotes.FROM, tier, len(linked), iter(linked), lambda path: False))
     for root in roots:
         found, skipped = otherfiles.split(otherfiles.below(root.path, othernotes.wanted))
+        found = othernotes.readable(found)
         batches.append(
             Batch(
                 othernotes.FROM,

@@ -552,6 +552,11 @@ def _tier_add(call: Call, said: str) -> int:
             )
             % one.key,
             *(
+                ["  read " + otherfiles.endings_line(state["read"])]
+                if set(state["read"]) - {".md"}
+                else []
+            ),
+            *(
                 [
                     "  %s; `dayleaf store import dir` takes %s"
                     % (otherfiles.left_out_line(state["endings"]), ", ".join(othernotes.ENDS))

@@ -133,7 +133,12 @@ def _page(data: bytes, settle: bool) -> Page:
         page.problems.append("line 1: not UTF-8 text; save it as UTF-8")
         return page
     start, end, offset = _fences(data)
-    if end > start or offset > 3:
+    if start < 0 and data.startswith(b"+++", offset):
+        from memory.core import headtoml  # a Hugo site's
+
+        start, end, offset = headtoml.fences(data, offset)
+        page.meta = headtoml.read(_decode(data[start:end][:HEAD_LIMIT], page)) if start >= 0 else {}
+    elif end > start or offset > 3:
         if not _read_head(data[start:end], page, data.count(b"\n", 0, start), settle):
             start, offset = -1, start_of(data)
             page.problems.clear()

@@ -78,13 +78,22 @@ def plugin() -> str:
     return __file__.replace("\\", "/").rpartition("/memory/")[0]
 
 
-def is_record(name: str) -> bool:
+# how the files of notes end in folders that other tools keep; a record of dayleaf's ends in `.md`
+NOTES = (".md", ".markdown", ".mdc")
+
+
+def endings(name: str) -> Tuple[str, ...]:
+    """Return the possible endings of an indexed file's name."""
+    return NOTES if name[:1] == ADDED else (".md",)
+
+
+def is_record(name: str, ends: Tuple[str, ...] = (".md",)) -> bool:
     """Tell whether a file's name is a record's.
 
-    Markdown, not hidden, no copy made by an editor or synchroniser.
+    Markdown, not hidden, no copy made by an editor or synchroniser.  ends: its possible endings.
     """
     return (
-        name.endswith(".md")
+        name.endswith(ends)
         and name[0] not in ".#"
         and not ("onflict" in name and any(mark in name for mark in _COPIES))
     )
@@ -189,7 +198,7 @@ class Place:
         however the name came into an index.
         """
         path = self.path(name)
-        if not is_record(name[name.rfind("/") + 1 :]):
+        if not is_record(name[name.rfind("/") + 1 :], endings(name)):
             raise OSError(1, "not a record's name", path)
         if name[:1] != SHARED:
             try:
@@ -521,7 +530,7 @@ def normalise_remote(url: str) -> str:
 def slug(text: str, most: int = 40) -> str:
     """Reduce text to `[a-z0-9-]`, at most `most` characters.
 
-    Nothing else from outside ever enters a path.
+    Nothing else from outside ever enters a path, a record's file name apart.
     """
     out = []
     for c in text.lower():
@@ -530,6 +539,27 @@ def slug(text: str, most: int = 40) -> str:
         elif out and out[-1] != "-":
             out.append("-")
     return "".join(out)[:most].strip("-")
+
+
+def file_slug(title: str, most: int = 40) -> str:
+    """Reduce a title to letters and digits of any script.
+
+    It names a record's file: small and composed (NFC), so that every file system keeps it as it is.
+    """
+    if title.isascii():
+        return slug(title, most)
+    from unicodedata import category, normalize
+
+    out = ""
+    for c in normalize("NFC", title.lower()):
+        # a vowel sign belongs to its letter; what picks the look of a letter or an emoji does not
+        if c.isalnum() or (
+            out[-1:].strip("-") and category(c) in ("Mn", "Mc") and not "\ufe00" <= c <= "\ufe0f"
+        ):
+            out += c
+        elif out[-1:] not in ("", "-"):
+            out += "-"
+    return out[:most].strip("-")
 
 
 def safe_id(text: object) -> str:

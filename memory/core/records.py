@@ -267,9 +267,11 @@ def skim(name: str, data: bytes, mtime: float) -> Record:
 def _record(name: str, data: bytes, mtime: float, page: frontmatter.Page) -> Record:
     meta, problems = page.meta, page.problems
     kind = _kind(name, meta, problems)
-    source = _choice(meta, "source", SOURCES, "auto" if kind in DATED else "human", problems)
+    # in a folder that another tool keeps these keys say what it means by them
+    ours = [] if name[:1] == ADDED else problems
+    source = _choice(meta, "source", SOURCES, "auto" if kind in DATED else "human", ours)
     confidence = _choice(
-        meta, "confidence", CONFIDENCES, "low" if source == "auto" else "medium", problems
+        meta, "confidence", CONFIDENCES, "low" if source == "auto" else "medium", ours
     )
     if kind == "rule" and not _text(meta.get("rationale")):
         problems.append("line 1: a rule needs a rationale; add a line `rationale: ...`")
@@ -491,9 +493,11 @@ def _title(name: str, meta: Dict[str, Any], body: str) -> str:
     said = _text(meta.get("title"))
     if said:
         return said
-    heading = _heading(body) or (note_name(name) if name[:1] == ADDED else "")
-    if heading:
-        return heading
+    first = heading(body)
+    if name[:1] == ADDED and (not first or is_template(first)):
+        first = note_name(name)
+    if first:
+        return first
     at = 0
     while at < len(body):
         end = body.find("\n", at)
@@ -505,6 +509,28 @@ def _title(name: str, meta: Dict[str, Any], body: str) -> str:
     return name.rpartition("/")[2].rpartition(".")[0] or name
 
 
+def is_template(text: str) -> bool:
+    """Tell whether a text has fields for a program to fill.
+
+    Such as `{{title}}` or `<% tp.date.now() %>`.
+    """
+    return "<%" in text or ("{{" in text and "}}" in text)
+
+
+def _is_post(stem: str) -> bool:
+    """Tell whether a file is named like a Jekyll post.
+
+    Such as `2026-11-20-a-day-out`.
+    """
+    day = stem[:11].split("-")
+    return (
+        [len(part) for part in day] == [4, 2, 2, 0]
+        and "".join(day).isdigit()
+        and " " not in stem
+        and any(map(str.isalpha, stem[11:]))
+    )
+
+
 def note_name(path: str) -> str:
     """Return a note's name from its file's name.
 
@@ -512,6 +538,8 @@ def note_name(path: str) -> str:
     """
     stem = path[path.rfind("/") + 1 :]
     stem = stem.rpartition(".")[0] or stem
+    if _is_post(stem):
+        stem = stem[11:]
     if "_" in stem or "-" in stem and " " not in stem:
         stem = " ".join(stem.replace("_", " ").replace("-", " ").split())
     letters = [c for c in stem if c.isalpha()]
@@ -524,7 +552,7 @@ def note_name(path: str) -> str:
     )
 
 
-def _heading(body: str) -> str:
+def heading(body: str) -> str:
     """Return the first level-one heading outside fenced code, or ""."""
     at = 0 if body.startswith("# ") else body.find("\n# ") + 1
     while at or body.startswith("# "):

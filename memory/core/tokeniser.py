@@ -15,12 +15,13 @@ and not per word.
     버튼을                          버튼을 + 버튼, 튼을 + 버, 튼, 을     (so that 버튼, 버튼을 and
                                                             버튼이 meet)
     Größe, Café, TNFα              diacritics folded: gross, cafe; tnfα + tnf
+    сервиса                        сервиса + серви     (so that сервис, сервиса and сервисом meet)
 
 Beside it what they share in reading markdown: which lines are code, which are headings.
 
 Weights are those of a query: 1 for words and identifiers, PART for the parts of an identifier, a
-file's name and single CJK characters, JOINED for a word that hyphens make (evals/README.md has the
-ablation).
+file's name and single syllables of Hangul, LONE for other single CJK characters, ENDING for
+hiragana, JOINED for a word that hyphens make (evals/README.md has the ablation).
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
     Terms = Tuple[Tuple[str, float], ...]
 
-VERSION = 6  # stands in every index: a change of what comes out here makes old indexes stale
+VERSION = 7  # stands in every index: a change of what comes out here makes old indexes stale
 
 STOP = frozenset(
     "a an the and or but of at by for with about into to from in on again further is am are was "
@@ -67,10 +68,11 @@ COMMON = frozenset(
     "over against off out".split()
 )
 
-PART, JOINED = 0.5, 0.1
+PART, JOINED, LONE, ENDING = 0.5, 0.1, 0.25, 0.1
 # characters of a term: longer ones are base64, minified code, hashes of hashes, or paths, found by
 # their parts
 LONGEST = 64
+BEGINNING = 5  # letters of a word in a script with no stemmer here, by which its forms meet
 _EDGE = "-./_"
 _JOINTS = dict.fromkeys(map(ord, "-./"), " ")
 _SHAPES = {
@@ -299,11 +301,19 @@ def is_cjk(char: str) -> bool:
 def _cjk(run: str) -> Terms:
     if len(run) == 1:
         return ((run, 1.0),)
-    found = [(run[i : i + 2], 1.0) for i in range(len(run) - 1)]
+    found = [(pair, _ending(pair)) for pair in map("".join, zip(run, run[1:]))]
     if 2 < len(run) <= 8:
-        found.append((run, 1.0))
-    found.extend((char, PART) for char in run)
+        found.append((run, _ending(run)))
+    found.extend((char, (PART if is_hangul(char) else LONE) * _ending(char)) for char in run)
     return tuple(found)
+
+
+def _ending(run: str) -> float:
+    """Return the weight of a CJK run, little for hiragana.
+
+    Hiragana inflects and joins.
+    """
+    return ENDING if all("\u3041" <= char <= "\u309f" for char in run) else 1.0
 
 
 def _folded(run: str, stop: FrozenSet[str], stems: Callable[[str], str]) -> Terms:
@@ -318,6 +328,8 @@ def _folded(run: str, stop: FrozenSet[str], stems: Callable[[str], str]) -> Term
         return expand(plain, stop, stems)
     low = normalize("NFC", plain).lower().strip(_EDGE)
     found = {low: 1.0} if low and len(low) <= LONGEST else {}
+    if len(low) > BEGINNING and low.isalpha() and not any(map(str.isascii, low)):
+        found[low[:BEGINNING]] = PART
     for piece in "".join(c if c.isascii() else " " for c in plain).split():
         for term, weight in expand(piece, stop, stems):
             found.setdefault(term, weight * PART)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 
 from memory.core import clock, files
-from memory.core.layout import ADDED, FOLDERS, SHARED, is_allowed, is_record
+from memory.core.layout import ADDED, FOLDERS, SHARED, endings, is_allowed, is_record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,9 +55,9 @@ class Listing:
 
 
 def written_at(found: Found) -> float:
-    """Return the instant of a record: the date in its path, else its file's mtime.
+    """Return a record's instant by its path, else by its file.
 
-    Seconds since the epoch.  An import writes the newest session first, so its files' times say
+    Seconds since the epoch: the date in the path, else the mtime.  An import writes the newest session first, so its files' times say
     nothing of what is new.
     """
     told = clock.date_in_path(found[0])
@@ -134,10 +134,11 @@ def _folder(
         return
     folders.append((name, mtime_ns))
     base, prefix = path + "/", name + "/"
+    ends = endings(name)
     for entry in entries:
         file = entry.name
         try:
-            if file[-3:] == ".md" and is_record(file):
+            if file.endswith(ends) and is_record(file, ends):
                 # recall compares every file: a call less each is 5 ms at 10,000
                 stat = entry.stat(follow_symlinks=False)
                 if stat.st_mode & TYPE == _LINK:
@@ -170,13 +171,13 @@ def _folder(
                     LINKED
                     if entry.is_symlink() and entry.is_dir()
                     else COPY
-                    if file[-3:] == ".md"
+                    if file.endswith(ends)
                     else ()
                 )
                 if reason:
                     skipped.append((prefix + file, *reason))
         except OSError as error:
-            if skipped is not None and is_record(file):
+            if skipped is not None and is_record(file, ends):
                 skipped.append((prefix + file, *_fault(error, entry.is_symlink())))
 
 

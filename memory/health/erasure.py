@@ -197,8 +197,9 @@ def _spellings(text: str) -> List[str]:
     same += [
         line.strip() for line in text.split("\n") if "\n" in text and len(line.strip()) >= LONG_LINE
     ]
-    slug = layout.slug(text, len(text))
-    same += [slug, slug[:40].strip("-")] if len(slug) >= TERM and len(slug) * 2 > len(text) else []
+    for slug in (layout.slug(text, len(text)), layout.file_slug(text, len(text))):
+        if len(slug) >= TERM and len(slug) * 2 > len(text):
+            same += [slug, slug[:40].strip("-")]
     return [one for one in dict.fromkeys(same) if len(one) >= SHORTEST]
 
 

@@ -120,10 +120,11 @@ _ASKING = tuple(
     "뭐였더라|무엇이었|지난번|저번에|전에 왜|왜 그렇게 했|이미 하지 않았|예전에는|벌써 세 번째|"
     "もう一度教え|もう一度説明|思い出|だっけ|でしたっけ|前回|この前|以前に|以前は|なぜ変えた|"
     "再告诉我|再解释|再说一遍|提醒我|来着|上次|之前为什么|以前为什么|我们不是已经|"
-    "是不是已经|以前可以|第三次".split("|")
+    "是不是已经|以前可以|第三次|напомни|в прошлый раз|разве мы |почему мы |"
+    "как обычно|раньше работал|уже было|во второй раз|в третий раз|как называл".split("|")
 )
-_SAYING = ("tell", "explain", "understand", "show me how", "sag", "erklär")
-_AGAIN = (" again", " once more", " nochmal", " noch mal", " noch einmal", " wieder")
+_SAYING = ("tell", "explain", "understand", "show me how", "sag", "erklär", "скажи", "объясни")
+_AGAIN = (" again", " once more", " nochmal", " noch mal", " noch einmal", " wieder", " ещё раз")
 _ASKED_CHARS = 300  # of a prompt's start, where people ask
 # How a sentence begins, or what it holds, that wants to know how something is and wants nothing
 # done.
@@ -134,11 +135,13 @@ _INQUIRES = tuple(
     "what the |whether |find where |find out |find how |figure out why |figure out how |"
     "investigate |understand how |understand why |trace how |wie funktioniert|wie wird |"
     "wie werden |wie läuft |warum |wieso |weshalb |was ist |was sind |was macht |was passiert |"
-    "wo ist |wo wird |wo steht |wo liegt |wann |welche|gibt es |erklär".split("|")
+    "wo ist |wo wird |wo steht |wo liegt |wann |welche|gibt es |erklär|почему |зачем |как работа|"
+    "как устроен|что такое |что делает |что значит |где |какой |какая |какое |какие |"
+    "есть ли |объясни".split("|")
 )
 _POLITE = tuple(
     "can you |could you |please |and |so |but |hmm |ok |okay |q: |question: |tell me |me |"
-    "kannst du |bitte |mir |and also |also |now ".split("|")
+    "kannst du |bitte |mir |and also |also |now |пожалуйста |а |и |но |можешь |скажи ".split("|")
 )
 _INQUIRING = tuple(
     "the difference between|differ from|unterschied zwischen|summary for the cases|"

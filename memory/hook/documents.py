@@ -8,7 +8,7 @@ from __future__ import annotations
 from zlib import crc32
 
 from memory.core import files, frontmatter, records, tokeniser, walk
-from memory.core.layout import ADDED, DATED, FOLDERS, is_allowed, is_record
+from memory.core.layout import ADDED, DATED, FOLDERS, endings, is_allowed, is_record
 from memory.hook import delta, segment
 from memory.hook.indexview import UNWATCHED
 
@@ -264,7 +264,7 @@ def record_keys(id: str, name: str, title: str, aliases: Iterable[str] = ()) -> 
 
     Its id, its file's name without `.md`, its title, its aliases.
     """
-    file = name[name.rfind("/") + 1 : -3]
+    file = name[name.rfind("/") + 1 : name.rfind(".")]
     said = (id, title, *aliases) if file == id else (id, file, title, *aliases)
     return tuple(dict.fromkeys(map(link_key, said)))
 
@@ -435,7 +435,7 @@ def folder_changes(
         listed = [e for e in files.posix.scandir(path) if e.name[0] != "."]
     except OSError:
         listed = []
-    entries = [e for e in listed if is_record(e.name)]
+    entries = [e for e in listed if is_record(e.name, endings(folder))]
     many = len(entries) > most
     indexed = found.segment.under(folder)
     names = []
@@ -481,6 +481,8 @@ def _new_folder(found: Index, folder: str, path: str, depth: int) -> List[str]:
     for name, below, is_dir in listed:
         if is_dir and depth < 8:
             names += _new_folder(found, folder + "/" + name, below, depth + 1)
-        elif is_record(name) and found.delta.names.get(folder + "/" + name, -1) < 0:
+        elif (
+            is_record(name, endings(folder)) and found.delta.names.get(folder + "/" + name, -1) < 0
+        ):
             names.append(folder + "/" + name)
     return names

@@ -13,12 +13,13 @@ from __future__ import annotations
 
 import os
 import stat as modes
+from collections import Counter
 from itertools import islice
 from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Tuple, Union
 
 from memory.core import UsageError, files, frontmatter, layout, plaintext, walk
 from memory.core.config import Config
-from memory.core.layout import ADDED, Place
+from memory.core.layout import ADDED, NOTES, Place
 
 ORIGIN = "origin"  # the key of a record that names what it was imported from (imports.py)
 MOST_BYTES = 5 << 20  # of a source
@@ -109,12 +110,13 @@ class Added(Place):
         left += [
             (name, "no text", "save it as UTF-8") for name, path, *_ in found if _is_binary(path)
         ]
-        others = {} if self.fault else left_out(self.top, lambda name: name.endswith(".md"))
+        others = {} if self.fault else left_out(self.top, lambda name: name.endswith(NOTES))
         return {
             "name": self.key,
             "folder": self.top,
             "fault": self.fault,
             "files": len(found),
+            "read": dict(Counter(ending(name) for name, *_ in found)),
             "endings": others,
             "skipped": [
                 {"path": self.path(name), "reason": why, "remedy": remedy}

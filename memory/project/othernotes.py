@@ -1,6 +1,7 @@
 """Markdown that people and other tools keep: any layout of directories, frontmatter of any kind.
 
     .memories/            a directory a day of checkpoints (`HHMMSS_xxxx.md`), plans in `plans/`
+                          and `briefs/`; goldfish's
     .prompts/learnings/   a learning a file
 
 Of the frontmatter everything is kept but what only dayleaf may say (who accepted or approved it,
@@ -16,13 +17,14 @@ from typing import Any, Dict, Iterator, List, NamedTuple, Tuple, Union
 
 from memory.core import clock, files, frontmatter, records
 from memory.core.layout import ADDED, PRIVATE, Place
-from memory.project import otherfiles
+from memory.project import claudemem, otherfiles
 from memory.project.intake import Draft, Piece
 from memory.project.otherfiles import LINKED, Skip, Source
 
 FROM = "dir"
 STORES = (".memories", ".prompts/learnings")  # of other tools, below a project
 ENDS = (".md", ".markdown", ".mdc", ".mdx", ".txt")
+_LEVELS = {"1": "low", "2": "low", "3": "medium", "4": "high", "5": "high"}  # goldfish's confidence
 _HOST = ("CLAUDE.md", "CLAUDE.local.md", "MEMORY.md")
 _OWN = (
     "id",
@@ -75,8 +77,17 @@ def roots(path: str) -> Tuple[List[Root], List[Skip]]:
 
 
 def wanted(name: str) -> bool:
-    """Tell whether a file's name is that of a text."""
-    return name.lower().endswith(ENDS)
+    """Tell whether a file may hold text or an export."""
+    return name.lower().endswith((*ENDS, claudemem.ENDING))
+
+
+def readable(found: List[Source]) -> List[Source]:
+    """Return the files to read: of JSON the exports alone."""
+    return [
+        one
+        for one in found
+        if not one.name.lower().endswith(claudemem.ENDING) or claudemem.is_export(one.path)
+    ]
 
 
 def pieces(
@@ -111,6 +122,9 @@ def pieces(
             yield data
             continue
         path = otherfiles.known_as(source.path, place, tier)
+        if file.lower().endswith(claudemem.ENDING):
+            yield from claudemem.pieces(source, path, data, now)
+            continue
         draft = partial(_draft, root, source, path, data, kind, author, active, now)
         yield Piece((path, ""), source.name, files.sha256(data), draft)
 
@@ -128,6 +142,8 @@ def _draft(
     page = frontmatter.parse(data)
     meta = page.meta
     said = str(meta.get("kind") or meta.get("type") or "").strip().lower()
+    if said == "note" and not meta.get("kind"):  # basic-memory's word for every text
+        said = ""
     if said == "conversation":
         return Skip(
             source.name,
@@ -135,6 +151,9 @@ def _draft(
             "copy what is worth keeping into a note",
         )
     kind = said if said in records.KINDS else kind or _kind(root, source)
+    heading = records.heading(page.body)
+    if records.is_template(heading + "".join(map(str, meta.values()))):
+        return Skip(source.name, "a template that a program fills in", "import what is made of it")
     if not page.body.strip():
         return Skip(source.name, "no text below its frontmatter", "write something into it")
     if kind == "rule" and not meta.get("rationale"):
@@ -150,6 +169,9 @@ def _draft(
         active[path] = source.name
     extra = _extra(source, path, meta, kind, data, now)
     read = records.from_bytes("p/x/" + source.name.rpartition("/")[2], data, 0.0)
+    # a source is theirs, and a confidence may be read in another measure
+    quiet = ("line 1: source ", "line 1: confidence ")[: 1 + bool(extra.get("confidence"))]
+    problems = tuple(one for one in read.problems if not one.startswith(quiet))
     agent = (
         author == "agent"
         or kind == "checkpoint"
@@ -161,9 +183,7 @@ def _draft(
     )
     if named and named != title:  # it is found, and linked to, by its file's name too
         extra["aliases"] = list(dict.fromkeys([*records.labels(meta.get("aliases")), named]))
-    return Draft(
-        kind, title, page.body, read.tags, "agent" if agent else "human", extra, read.problems
-    )
+    return Draft(kind, title, page.body, read.tags, "agent" if agent else "human", extra, problems)
 
 
 def _extra(
@@ -180,12 +200,37 @@ def _extra(
         }
     if kind == "learning" and str(meta.get("accepted", "")).lower() in ("false", "no"):
         extra["accepted"] = False
+    level = _level(meta.get("confidence"))
+    extra.pop("confidence", None)
+    if level:
+        extra["confidence"] = level
+    git = extra.get("git")
+    if isinstance(git, dict) and kind == "checkpoint":  # goldfish's
+        extra.update((key, git[key]) for key in ("branch", "commit", "files") if git.get(key))
+        del extra["git"]
     extra["created"] = _created(source, meta, now)
     if (clock.parse(str(extra.get("updated") or "")) or 0.0) > now:
         del extra["updated"]
     if isinstance(meta.get("id"), str):
         extra["origin"] = {"id": meta["id"]}
     return extra
+
+
+def _level(said: Any) -> str:
+    """Translate a confidence into dayleaf's words, or "".
+
+    said: 1 to 5, a share of 1, or a word.
+    """
+    text = str(said or "").strip().lower()
+    if text in records.CONFIDENCES:
+        return text
+    try:
+        share = float(text)
+    except ValueError:
+        return ""
+    if text in _LEVELS:
+        return _LEVELS[text]
+    return ("low" if share < 0.4 else "medium" if share < 0.75 else "high") if share <= 1 else ""
 
 
 def _title(meta: Dict[str, Any], body: str, source: Source, store: str) -> str:
@@ -195,7 +240,10 @@ def _title(meta: Dict[str, Any], body: str, source: Source, store: str) -> str:
     """
     if source.name.endswith(".txt") and not meta:
         return re.sub(r"[-_]+", " ", source.name.rpartition("/")[2][:-4]).strip()
-    said = meta.get("title") or meta.get("name")
+    said = meta.get("title") or meta.get("name") or (meta.get("summary") if store else "")
+    if store and isinstance(said, str) and said.isupper():  # goldfish's first heading, `WHAT`
+        body = "\n".join(line for line in body.split("\n") if line[:1] != "#")
+        said = ""
     # stores of other tools name their files after an instant
     named = "%s/x/%s" % (PRIVATE if store else ADDED, source.name)
     return (
@@ -211,7 +259,7 @@ def _kind(root: Root, source: Source) -> str:
     The place in another tool's store.
     """
     if root.store == ".memories":
-        if source.name.startswith("plans/"):
+        if source.name.startswith(("plans/", "briefs/")):
             return "plan"
         return "checkpoint" if _DAY.search(source.name) else "learning"
     return "learning"

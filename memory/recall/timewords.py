@@ -1,5 +1,5 @@
-"""Time words: what a query or an option says about when, in English, Korean, Japanese, Chinese and
-German.
+"""Time words: what a query or an option says about when, in English, German, Russian, Korean,
+Japanese and Chinese.
 
 Days, weeks (from Monday), months and years are those of local time, given as the seconds it is
 ahead of UTC.  "last week" is the calendar week before this one, "the last week" and "past week" are
@@ -16,7 +16,7 @@ import re
 from operator import not_
 from typing import Callable, Dict, List, NamedTuple, Optional, Pattern, Tuple
 
-from memory.core import UsageError, clock
+from memory.core import UsageError, clock, tokeniser
 from memory.core.clock import DAY
 
 HOUR, WEEK = 3600.0, 7 * DAY
@@ -58,13 +58,13 @@ _DAYS = {
     name: number
     for number, names in enumerate(
         (
-            "monday mon montag",
-            "tuesday tue tues dienstag",
-            "wednesday wed mittwoch",
-            "thursday thu thurs donnerstag",
-            "friday fri freitag",
-            "saturday sat samstag sonnabend",
-            "sunday sun sonntag",
+            "monday mon montag понедельник понедельника 월요일 月曜 周一 星期一",
+            "tuesday tue tues dienstag вторник вторника 화요일 火曜 周二 星期二",
+            "wednesday wed mittwoch среду 수요일 水曜 周三 星期三",
+            "thursday thu thurs donnerstag четверг четверга 목요일 木曜 周四 星期四",
+            "friday fri freitag пятницу пятницы 금요일 金曜 周五 星期五",
+            "saturday sat samstag sonnabend субботу субботы 토요일 土曜 周六 星期六",
+            "sunday sun sonntag воскресенье воскресенья 일요일 日曜 周日 周天 星期日 星期天",
         )
     )
     for name in names.split()
@@ -73,18 +73,18 @@ _MONTHS = {
     name: number
     for number, names in enumerate(
         (
-            "january jan januar",
-            "february feb februar",
-            "march mar märz maerz",
-            "april apr",
-            "may mai",
-            "june jun juni",
-            "july jul juli",
-            "august aug",
-            "september sep sept",
-            "october oct oktober okt",
-            "november nov",
-            "december dec dezember dez",
+            "january jan januar января январе",
+            "february feb februar февраля феврале",
+            "march mar märz maerz марта марте",
+            "april apr апреля апреле",
+            "may mai мая мае",
+            "june jun juni июня июне",
+            "july jul juli июля июле",
+            "august aug августа августе",
+            "september sep sept сентября сентябре",
+            "october oct oktober okt октября октябре",
+            "november nov ноября ноябре",
+            "december dec dezember dez декабря декабре",
         ),
         1,
     )
@@ -94,16 +94,16 @@ _COUNTS = {
     word: number
     for number, words in enumerate(
         (
-            "a an one ein einem einer eine",
-            "two couple zwei",
-            "three few drei",
-            "four vier",
-            "five fünf",
-            "six sechs",
-            "seven sieben",
-            "eight acht",
-            "nine neun",
-            "ten zehn",
+            "a an one ein einem einer eine один одну",
+            "two couple zwei два две пару",
+            "three few drei три несколько",
+            "four vier четыре",
+            "five fünf пять",
+            "six sechs шесть",
+            "seven sieben семь",
+            "eight acht восемь",
+            "nine neun девять",
+            "ten zehn десять",
         ),
         1,
     )
@@ -140,12 +140,23 @@ _LENGTHS = (
 _UNITS = {
     name: unit
     for unit, names in (
-        ("minute", "minute minutes min mins minuten 분 分 分钟 分鐘 分間"),
-        ("hour", "hour hours hr hrs stunde stunden 시간 時間 小时 小時 个小时 個小時"),
-        ("day", "day days tag tage tagen 일 日 天 日間"),
-        ("week", "week weeks woche wochen 주 주일 주간 週 週間 周 星期 个星期 個星期"),
-        ("month", "month months monat monate monaten 달 개월 か月 ヶ月 ヵ月 个月 個月 月"),
-        ("year", "year years jahr jahre jahren 년 年"),
+        ("minute", "minute minutes min mins minuten минуту минуты минут 분 分 分钟 分鐘 分間"),
+        (
+            "hour",
+            "hour hours hr hrs stunde stunden час часа часов 시간 時間 小时 小時 个小时 個小時",
+        ),
+        ("day", "day days tag tage tagen день дня дней сутки 일 日 天 日間"),
+        (
+            "week",
+            "week weeks woche wochen неделя неделю недели неделе недель 주 주일 주간 週 週間 周"
+            " 星期 个星期 個星期",
+        ),
+        (
+            "month",
+            "month months monat monate monaten месяц месяца месяце месяцев 달 개월 か月 ヶ月 ヵ月"
+            " 个月 個月 月",
+        ),
+        ("year", "year years jahr jahre jahren год года году лет 년 年"),
     )
     for name in names.split()
 }
@@ -161,9 +172,12 @@ def _units(script: Callable[[str], bool]) -> str:
 
 
 _N = r"(?P<n>\d{1,4}|%s)" % _any(_COUNTS)
-_U = r"(?P<u>%s)" % _units(lambda n: n.isascii())
-_WIDE = r"(?P<u>%s)" % _units(lambda n: not n.isascii())
+_U = r"(?P<u>%s)" % _units(lambda n: not tokeniser.is_cjk(n[0]))
+_WIDE = r"(?P<u>%s)" % _units(lambda n: tokeniser.is_cjk(n[0]))
 _D = r"(?P<d>%s)" % "|".join(sorted((d for d in _DAYS if len(d) > 5), key=lambda n: (-len(n), n)))
+_WIDE_D = r"(?P<d>%s)日?(?![个個次年定起些样直下志常期报程进])" % "|".join(
+    day for day in _DAYS if tokeniser.is_cjk(day[0])
+)
 _SHORT = r"(?P<d>%s)" % _any(_DAYS)
 _ISO = r"(?P<iso>\d{4}-\d{1,2}-\d{1,2}|\d{4}/\d{1,2}/\d{1,2})"
 _M = r"(?P<m>%s)" % _any(_MONTHS)
@@ -171,8 +185,8 @@ _PLAIN = r"(?P<m>%s)" % _any(
     {name: n for name, n in _MONTHS.items() if name not in ("may", "march", "mar", "mai", "sep")}
 )
 _FROM = (
-    r"(?:(?:from|in|during|within|over|on|of|at|aus|von|vom|im|am|während) (?:(?:the|der|den"
-    r"|dem) )?|(?:die|der|den|dem) )?"
+    r"(?:(?:from|in|during|within|over|on|of|at|aus|von|vom|im|am|während|за|на|в|во)"
+    r" (?:(?:the|der|den|dem) )?|(?:die|der|den|dem) )?"
 )
 
 
@@ -188,7 +202,7 @@ def _start_of_span(unit: str, count: int, now: float, offset: float) -> float:
 
 
 def _count(match: Match) -> int:
-    said = match.group("n")
+    said = match.groupdict().get("n") or "1"
     return int(said) if said.isdigit() else _COUNTS.get(said.lower()) or _SPOKEN[said]
 
 
@@ -197,9 +211,7 @@ def _unit(match: Match) -> str:
 
 
 def _last_units(match: Match, now: float, offset: float) -> Optional[Span]:
-    return _start_of_span(
-        _unit(match), _count(match) if match.groupdict().get("n") else 1, now, offset
-    ), None
+    return _start_of_span(_unit(match), _count(match), now, offset), None
 
 
 def _lately(unit: str, count: int) -> Handler:
@@ -236,6 +248,12 @@ def _weekday(today: int) -> Handler:
     return span
 
 
+def _day_of_last_week(match: Match, now: float, offset: float) -> Optional[Span]:
+    start = clock.midnight(now, offset) - (clock.weekday(now, offset) + 7) * DAY
+    start += _DAYS[match.group("d")] * DAY
+    return start, start + DAY
+
+
 def _iso(match: Match, now: float, offset: float) -> Optional[Span]:
     start = clock.parse(match.group("iso"))
     return None if start is None else (start - offset, start - offset + DAY)
@@ -251,14 +269,20 @@ def _month_of(match: Match, month: int, now: float, offset: float) -> Tuple[floa
 
 def _named_month(match: Match, now: float, offset: float) -> Optional[Span]:
     """Return the period of a month, or of its named day."""
-    start, end = _month_of(match, _MONTHS[match.group("m").lower()], now, offset)
+    return _day_of(match, _month_of(match, _MONTHS[match.group("m").lower()], now, offset))
+
+
+def _day_of(match: Match, month: Tuple[float, float]) -> Span:
+    """Return the named day of a month, else the month."""
     day = int(match.groupdict().get("dom") or 0)
-    return (start + (day - 1) * DAY, start + day * DAY) if 1 <= day <= 31 else (start, end)
+    return (month[0] + (day - 1) * DAY, month[0] + day * DAY) if 1 <= day <= 31 else month
 
 
 def _numbered_month(match: Match, now: float, offset: float) -> Optional[Span]:
     month = int(match.group("mm"))
-    return _month_of(match, month, now, offset) if 1 <= month <= 12 else None
+    if not 1 <= month <= 12:
+        return None
+    return _day_of(match, _month_of(match, month, now, offset))
 
 
 def _whole_year(match: Match, now: float, offset: float) -> Optional[Span]:
@@ -281,9 +305,9 @@ def _hours(start: float, end: float, back: int = 0) -> Handler:
 
 
 _SIDES = {
-    "since": "since seit",
-    "after": "after nach",
-    "before": "before vor",
+    "since": "since seit с со",
+    "after": "after nach после",
+    "before": "before vor до",
     "until": "until till bis",
 }
 _SIDE_OF = {word: side for side, words in _SIDES.items() for word in words.split()}
@@ -309,6 +333,16 @@ def _open_ended(handler: Handler) -> Handler:
     return span
 
 
+def _onward(handler: Handler) -> Handler:
+    """Open a period's end if its group `onward` matched."""
+
+    def span(match: Match, now: float, offset: float) -> Optional[Span]:
+        found = handler(match, now, offset)
+        return (found[0], None) if found and match.group("onward") else found
+
+    return span
+
+
 def _is_far(match: Match) -> bool:
     """Tell whether a time ago is only a guess.
 
@@ -320,6 +354,8 @@ def _is_far(match: Match) -> bool:
         "couple",
         "drei",
         "zwei",
+        "пару",
+        "несколько",
     )
 
 
@@ -327,7 +363,11 @@ def _is_year(match: Match) -> bool:
     return _unit(match) == "year"
 
 
-def _rules() -> List[Rule]:
+def _rules(query: str) -> List[Rule]:
+    """Return the rules for a query, in their order.
+
+    Those of Korean, Japanese and Chinese come only with a character of these scripts.
+    """
     found: List[Rule] = []
 
     def word(pattern: str, handler: Handler, weighs: Callable[[Match], bool] = NARROWS) -> None:
@@ -340,20 +380,25 @@ def _rules() -> List[Rule]:
         )
 
     def wide(pattern: str, handler: Handler, weighs: Callable[[Match], bool] = NARROWS) -> None:
-        tail = r"(?:에서|부터|까지|동안|에|의|の|的|に|から|以来|以內|以内|里|内)?"
-        found.append((re.compile(r"(?<!\w)(?:%s)%s" % (pattern, tail)), handler, weighs))
+        tail = (
+            r"(?:(?P<onward>부터|から|以来|以來|开始|起)[의の的]?|(?:에는|에도|은|는|도|엔)(?!\w)"
+            r"|에서|까지|동안|에|의|の|的|に|以內|以内|里|内)?"
+        )
+        # where no blank stands between words, a person or a particle may stand before
+        head = r"(?:(?<!\w)|(?<=[我你他她们們在从從自到于是はがでにをのも]))"
+        found.append((re.compile(head + "(?:%s)" % pattern + tail), _onward(handler), weighs))
 
     points = [  # what "since", "before" and the rest may stand before
         (_ISO, _iso),
-        (r"(?:last |letzten |vergangenen )" + _SHORT, _weekday(7)),
+        (r"(?:last |letzten |vergangenen |прошлого |прошлой )" + _SHORT, _weekday(7)),
         (_D, _weekday(0)),
         (_M + r"(?: (?P<dom>\d{1,2})(?:st|nd|rd|th)?,?)? (?P<y>(?:19|20)\d\d)", _named_month),
         (r"(?P<dom>\d{1,2})\.? " + _M + r",? (?P<y>(?:19|20)\d\d)", _named_month),
         (_PLAIN, _named_month),
-        (r"(?:yesterday|gestern)", _unit_back("day", 1)),
-        (r"(?:today|heute)", _unit_back("day", 0)),
-        (r"(?:last|letzter|letzte|letzten|letztem) " + _U, _calendar(1)),
-        (r"(?P<y>(?:19|20)\d\d)", _whole_year),
+        (r"(?:yesterday|gestern|вчера(?:шнего дня)?)", _unit_back("day", 1)),
+        (r"(?:today|heute|сегодня)", _unit_back("day", 0)),
+        (r"(?:last|letzter|letzte|letzten|letztem|прошло[йгм]о?) " + _U, _calendar(1)),
+        (r"(?P<y>(?:19|20)\d\d)(?:(?<=[a-z] \d{4})| года?)", _whole_year),
     ]
     word(
         r"(?:from|between|von|zwischen) %s (?:to|and|until|bis|und) (?P<to>\d{4}-\d{1,2}-\d{1,2})"
@@ -368,34 +413,42 @@ def _rules() -> List[Rule]:
     word(r"since %s %s ago" % (_N, _U), _last_units)
     word(
         _FROM
-        + r"(?:the )?(?:last|past|previous|letzten|letzte|vergangenen) %s(?: of)? %s" % (_N, _U),
+        + r"(?:the )?(?:last|past|previous|letzten|letzte|vergangenen|последни[ех]) %s(?: of)? %s"
+        % (_N, _U),
         _last_units,
     )
     word(r"(?:(?:from|in|during|within|over) )?the (?:last|past) " + _U, _last_units)
+    word(_FROM + r"последн(?:ий|юю|ие|ее|яя) " + _U, _last_units)
     word(_FROM + r"(?:past |(?:last|letzte|letzten) (?=hour|minute|stunde|day))" + _U, _last_units)
     word(r"(?:from |about |in )?%s %s ago" % (_N, _U), _ago, _is_far)
     word(r"vor %s %s" % (_N, _U), _ago, _is_far)
+    word(r"(?:%s )?%s (?:тому )?назад" % (_N, _U), _ago, _is_far)
     word(
         _FROM
-        + r"(?:last|previous|letzter|letzte|letzten|letztem|vorige|vorigen|vergangene|vergangenen) "
-        + _U,
+        + r"(?:last|previous|letzter|letzte|letzten|letztem|vorige|vorigen|vergangene|vergangenen"
+        r"|прошл(?:ый|ая|ую|ой|ом|ого)) " + _U,
         _calendar(1),
         _is_year,
     )
+    word(_FROM + r"vorletzte[rmn]? (?!minute|stunde)" + _U, _calendar(2), _is_year)
     word(
-        _FROM + r"(?:this|current|diese|diesen|dieser|diesem|dieses) (?!minute|hour)" + _U,
+        _FROM + r"(?:this|current|diese|diesen|dieser|diesem|dieses|эт(?:ой|ом|от|у))"
+        r" (?!minute|hour|минут|час|д|сут)" + _U,
         _calendar(0),
         _is_year,
     )
-    word(_FROM + r"(?:the day before yesterday|vorgestern)", _unit_back("day", 2))
-    word(_FROM + r"(?:last night)", _hours(18, 30, 1))
-    word(_FROM + r"(?:this morning|heute morgen|heute früh)", _hours(0, 12))
-    word(_FROM + r"(?:this afternoon|heute nachmittag)", _hours(12, 18))
-    word(_FROM + r"(?:tonight|this evening|heute abend)", _hours(18, 30))
-    word(_FROM + r"(?:yesterday|gestern)", _unit_back("day", 1))
-    word(_FROM + r"(?:today|heute)", _unit_back("day", 0))
-    word(r"(?:on|from|of|am|vom) " + _SHORT, _weekday(0))
-    word(r"(?:from |on )?(?:last|letzten|vergangenen) " + _SHORT, _weekday(7))
+    word(_FROM + r"(?:the day before yesterday|vorgestern|позавчера)", _unit_back("day", 2))
+    word(_FROM + r"(?:last night|gestern abend|вчера вечером|прошлой ночью)", _hours(18, 30, 1))
+    word(_FROM + r"(?:this morning|heute morgen|heute früh|сегодня утром)", _hours(0, 12))
+    word(_FROM + r"(?:this afternoon|heute nachmittag|сегодня днём)", _hours(12, 18))
+    word(_FROM + r"(?:tonight|this evening|heute abend|сегодня вечером)", _hours(18, 30))
+    word(_FROM + r"(?:yesterday|gestern|вчера(?:шн\w{2,3})?)", _unit_back("day", 1))
+    word(_FROM + r"(?:today|heute|сегодня)", _unit_back("day", 0))
+    word(r"(?:on|from|of|am|vom|в|во) " + _SHORT, _weekday(0))
+    word(
+        r"(?:from |on |в |во )?(?:last|letzten|vergangenen|прошл(?:ый|ую|ое)) " + _SHORT,
+        _weekday(7),
+    )
     word(r"(?:on|from|of|at|am|vom) " + _ISO, _iso, WEIGHS)
     word(r"(?<![\d.])" + _ISO, _iso, WEIGHS)
     word(
@@ -410,11 +463,14 @@ def _rules() -> List[Rule]:
         WEIGHS,
     )
     word(r"(?:on|from|am|vom) %s (?P<dom>\d{1,2})(?:st|nd|rd|th)?" % _M, _named_month, WEIGHS)
-    word(r"(?:(?:in|from|during|im|vom) )?%s (?P<y>(?:19|20)\d\d)" % _M, _named_month, WEIGHS)
-    word(r"(?:in|from|during|im|vom) (?:last |letzten )?" + _M, _named_month, WEIGHS)
+    word(r"(?:(?:in|from|during|im|vom|в) )?%s (?P<y>(?:19|20)\d\d)" % _M, _named_month, WEIGHS)
+    word(r"(?:in|from|during|im|vom|в) (?:last |letzten |прошлом )?" + _M, _named_month, WEIGHS)
     word(r"last " + _PLAIN, _named_month, WEIGHS)
     word(r"(?:in|from|during) (?P<y>(?:19|20)\d\d)-(?P<mm>\d\d)", _numbered_month, WEIGHS)
     word(r"(?:in|from|during|im jahr) (?P<y>20\d\d)", _whole_year, WEIGHS)
+    word(r"в (?P<y>20\d\d) году", _whole_year, WEIGHS)
+    if not any(map(tokeniser.is_cjk, query)):
+        return found
     spoken = _any({word: n for word, n in _SPOKEN.items() if word != "일"})
     number = r"(?P<n>\d{1,4}|(?:%s)(?!\s?일(?!주))|일(?=\s?주))" % spoken  # `한 일` is a deed
     lately = r"(?:지난|최근|过去|過去|最近の?|近|直近の?|ここ|この)\s?"
@@ -422,6 +478,12 @@ def _rules() -> List[Rule]:
     for words, unit, count in _LENGTHS:
         wide(lately + "(?:%s)" % words, _lately(unit, count))
     wide(r"%s\s?%s\s?(?:전|前)" % (number, _WIDE), _ago, _is_far)
+    wide(r"어젯밤|昨夜|昨晚|昨天晚上", _hours(18, 30, 1))
+    wide(r"오늘\s?아침|今朝|今早|今天早上|今天上午", _hours(0, 12))
+    wide(r"오늘\s?저녁|今夜|今晩|今晚|今天晚上", _hours(18, 30))
+    wide(r"(?:지난\s?주\s?|先週の?|上个?|上週の?)" + _WIDE_D, _day_of_last_week)
+    wide(r"지난\s?" + _WIDE_D, _weekday(7))
+    wide(_WIDE_D, _weekday(0))
     wide(r"그저께|그제|엊그제|一昨日|おととい|前天", _unit_back("day", 2))
     wide(r"어제|昨日|きのう|昨天", _unit_back("day", 1))
     wide(r"오늘(?!날)|今日|きょう|今天", _unit_back("day", 0))
@@ -440,7 +502,11 @@ def _rules() -> List[Rule]:
     ):
         wide(last, _unit_back(unit, 1), WEIGHS if unit == "year" else NARROWS)
         wide(this, _unit_back(unit, 0), WEIGHS if unit == "year" else NARROWS)
-    wide(r"(?:(?P<y>20\d\d)\s?[년年]\s?)(?P<mm>\d{1,2})\s?[월月]", _numbered_month, WEIGHS)
+    wide(
+        r"(?:(?P<y>20\d\d)\s?[년年]\s?)?(?P<mm>\d{1,2})\s?[월月](?:\s?(?P<dom>\d{1,2})\s?[일日号])?",
+        _numbered_month,
+        WEIGHS,
+    )
     return found
 
 
@@ -449,17 +515,19 @@ def _rules() -> List[Rule]:
 _TRIGGER = re.compile(
     r"\b(?:last|past|previous|this|current|ago|yesterday|today|tonight|since|after|before|until"
     r"|till|between|from|in|on|of|am|im|vom|vor|seit|bis|nach|zwischen|heute|gestern|vorgestern"
-    r"|letzte\w*|diese\w*|vergangene\w*|vorige\w*)\b|\d{4}|[年月日주달년월일]"
-    r"|[昨今前先上本这這週周近过過直]|ここ|この|어제|그제|오늘|작년|올해|지난|최근|분|시간"
-    r"|きのう|きょう|おととい",
+    r"|(?:vor)?letzte\w*|diese\w*|vergangene\w*|vorige\w*)\b|\d{4}|[年月日주달년월일]"
+    r"|[昨今前先上本这這週周近过過直曜星]|ここ|この|어제|어젯밤|그제|그저께|오늘|작년|올해|지난|최근|분"
+    r"|시간|きのう|きょう|おととい"
+    r"|\b(?:вчера|сегодня|прошл|последн|эт(?:ой|ом|от|у)\b)|\b(?:назад|позавчера|[сво]|со|до|во|на"
+    r"|за|после)\b",
     re.I,
 )
 # Not in a path, a tag, a file's name or code: `image:latest`, `/releases/latest`, `latest.log`,
 # `latest=true`.
 _LATEST = re.compile(
     r"(?<![\w./'’:@=#$`\"-])(?:(?:the |my |our |die |der |das )?(?:latest|newest|most recent"
-    r"|neuesten|neueste|neuester|neuestes|jüngste|jüngsten)|recently|recent|kürzlich|neulich"
-    r"|zuletzt)(?![\w/'’=(`\"-]|[.:@]\w)",
+    r"|neuesten|neueste|neuester|neuestes|jüngste|jüngsten|последние|недавние)|recently"
+    r"|recent|kürzlich|neulich|zuletzt|недавно)(?![\w/'’=(`\"-]|[.:@]\w)",
     re.I,
 )
 _LATEST_WIDE = re.compile(
@@ -482,7 +550,7 @@ def read(query: str, now: float, offset: float) -> Reading:
     """Read a query as `parse` does, split by narrowing and weighing."""
     rest = kept = query
     whole, only, about = OPEN, OPEN, OPEN
-    for pattern, handler, weighs in _rules() if _TRIGGER.search(query) else ():
+    for pattern, handler, weighs in _rules(query) if _TRIGGER.search(query) else ():
         at = 0
         while True:
             match = pattern.search(rest, at)

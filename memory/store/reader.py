@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Dict, List, NamedTuple, Optional, Protocol, Tuple, TypeVar
 
 from memory.core import StoreError, files, frontmatter, records
-from memory.core.layout import ADDED, DATED, FOLDERS, SHARED, Place, is_allowed
+from memory.core.layout import ADDED, DATED, FOLDERS, SHARED, Place, endings, is_allowed
 from memory.core.records import KINDS, READ_LIMIT, Record
 from memory.core.walk import PRIVATE_ONLY, Listing
 from memory.store import writer
@@ -269,13 +269,10 @@ class Reader:
             if kind in DATED
             else {folder for folder in FOLDERS.values() if folder not in dated}
         )
-        stem = (
-            FOLDERS[kind] + "/" + writer.slug(kind, writer.title_line(title), "") + "-"
-            if title
-            else ""
-        )
+        slugs = writer.slugs(kind, writer.title_line(title), "") if title else ()
+        stems = tuple("%s/%s-" % (FOLDERS[kind], slug) for slug in slugs) or ("",)
         for letter, move in self.away().values():
-            if not move.home.startswith(stem) or move.home.partition("/")[0] not in wanted:
+            if not move.home.startswith(stems) or move.home.partition("/")[0] not in wanted:
                 continue
             with contextlib.suppress(StoreError):
                 record = self.read(letter + "/" + move.away)
@@ -351,7 +348,7 @@ class Reader:
             len(parts) < 3
             or parts[0] not in self.roots
             or not (added or _is_folder(parts[1]))
-            or not name.endswith(".md")
+            or not name.endswith(endings(name))
             or any(not part or part[0] == "." for part in parts)
             or "\0" in name
             or "\\" in name

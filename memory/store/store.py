@@ -77,13 +77,13 @@ class Store(Reader):
         """
         title, body = self.cleaned([title, body])
         title = writer.title_line(title)
-        stem = writer.slug(kind, title, body) + "-"
+        stems = tuple(slug + "-" for slug in writer.slugs(kind, title, body))
         try:
             listed = sorted(os.listdir(self._root(tier) + "/" + FOLDERS[kind]))
         except OSError:
             return None
         for file in listed:
-            if file.startswith(stem) and is_record(file):
+            if file.startswith(stems) and is_record(file):
                 with contextlib.suppress(StoreError):
                     record = self.read("%s/%s/%s" % (tier, FOLDERS[kind], file))
                     if (record.kind, record.title, record.body.strip()) == (

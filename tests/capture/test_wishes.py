@@ -73,6 +73,66 @@ def test_what_can_mean_little_else_is_a_wish(language):
         assert wishes.wishes("\n".join(("```", said, "```", said))) == [said], said
 
 
+ONCE = {
+    "de": (
+        "Immer noch kaputt.",
+        "Immer wenn ich klicke, stürzt es ab.",
+        "Nie getestet.",
+        "Wir bekommen immer einen Timeout.",
+        "Tests laufen nie durch.",
+        "In Zukunft könnte das zu groß werden.",
+        "Verwende diese Funktion in der Anmeldung.",
+        "Der Server antwortet nie.",
+    ),
+    "ko": (
+        "이 테스트는 항상 실패해요.",
+        "버튼이 더 이상 작동하지 않아요.",
+        "앞으로 가기 버튼이 안 보여요.",
+        "이 함수에서는 캐시를 써 줘.",
+        "이게 더 좋아 보여요.",
+        "절대 경로로 바꿨어요.",
+        "항상 같은 오류가 나요.",
+        "기억해 내지 못했어요.",
+    ),
+    "ja": (
+        "このテストはいつも失敗します。",
+        "これからデプロイします。",
+        "今からテストを実行して。",
+        "こっちの方がいいです。",
+        "まだコミットしないでください。",
+        "この関数ではキャッシュを使って。",
+        "理由を覚えていません。",
+        "毎回エラーになります。",
+    ),
+    "zh": (
+        "这个测试总是失败。",
+        "以后再说。",
+        "停止服务器。",
+        "始终报同样的错。",
+        "记住密码的功能坏了。",
+        "在这个函数里使用缓存。",
+        "我喜欢这个方案。",
+        "页面里用户看不到按钮。",
+    ),
+    "ru": (
+        "Всегда падает на сборке.",
+        "Никогда не работало.",
+        "Мы всегда получаем ошибку.",
+        "Хватит одного потока.",
+        "Используй это в обработчике.",
+        "Всегда одна и та же ошибка.",
+        "Запомнить пароль не получается.",
+        "Не работали тесты никогда.",
+    ),
+}
+
+
+@pytest.mark.parametrize("language", ONCE)
+def test_a_report_and_an_order_of_the_moment_are_none(language):
+    """However much `always` and `never` stand in it."""
+    assert [said for said in ONCE[language] if wishes.wishes(said)] == []
+
+
 @pytest.mark.parametrize(
     "said",
     [
@@ -149,6 +209,15 @@ def test_a_wish_said_twice_is_one_and_one_that_was_dropped_stays_away(session, o
     ok("forget", rule.id)
     session.ask(said).say("Again.").end()
     assert rules(session) == []
+
+
+def test_a_dropped_wish_keeps_no_other_away(session, ok):
+    """Of two without a Latin letter, whose file once had one name."""
+    dropped, other = SIX["ko"][2], SIX["ko"][3]
+    session.ask(dropped).say("네.").end()
+    ok("forget", rules(session)[0].id)
+    session.ask(other).ask(dropped).say("네.").end()
+    assert [rule.title for rule in rules(session)] == [other]
 
 
 @pytest.mark.parametrize("tier", ["s", "g"])

@@ -227,16 +227,27 @@ def test_a_folder_names_what_it_leaves_out(run, tmp_path):
     """By ending, with the way to take it in; and the note that is no text."""
     root = tmp_path / "rules"
     root.mkdir()
-    for name in ("a.mdc", "b.mdc", "c.markdown"):
+    for name in ("a.mdx", "b.mdx", "c.txt"):
         (root / name).write_text("Use gibbon imports.\n", encoding="utf-8")
     (root / "d.md").write_text("Use gibbon too.\n", encoding="utf-8")
     (root / "e.md").write_bytes("Use gibbon as well.\n".encode("utf-16"))
     said = run("tier", "add", str(root)).stdout
     assert (
-        "left out 3 files by their endings: .mdc (2), .markdown (1); `dayleaf store import "
-        "dir` takes" in said
+        "left out 3 files by their endings: .mdx (2), .txt (1); `dayleaf store import dir` takes"
+        in said
     )
     assert "left out %s: no text" % (root / "e.md") in said
+
+
+def test_a_folder_names_the_endings_that_are_read(run, tmp_path):
+    """Where there are others than `.md`."""
+    root = tmp_path / "rules"
+    root.mkdir()
+    (root / "d.md").write_text("Use gibbon too.\n", encoding="utf-8")
+    assert "  read " not in run("tier", "add", str(root)).stdout
+    for name in ("a.mdc", "b.mdc", "c.markdown"):
+        (root / name).write_text("Use gibbon imports.\n", encoding="utf-8")
+    assert "  read .mdc (2), .markdown (1), .md (1)\n" in run("tier", "add", str(root)).stdout
 
 
 def test_a_note_of_a_folder_is_found_and_shown_by_its_files_name(run, tmp_path):

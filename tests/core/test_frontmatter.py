@@ -65,7 +65,7 @@ MESS = [
         "---\n\nJust some words.\n\n---\nmore\n",
         "",
     ),
-    ("TOML", b"+++\ntitle = 'x'\n+++\nb\n", {}, "+++\ntitle = 'x'\n+++\nb\n", ""),
+    ("TOML", b"+++\ntitle = 'x'\n+++\nb\n", {"title": "x"}, "b\n", ""),
     (
         "bare words stay",
         (

@@ -48,6 +48,7 @@ def test_a_word_gives_its_terms(word, terms):
         ("ＪＷＴ", "jwt"),
         ("検索", "全文検索の設定"),
         ("缓存", "清除缓存文件"),
+        ("платёжного сервиса", "Платёжный сервис отвечает"),
     ],
 )
 def test_what_people_write_meets_what_is_written(query, body):
@@ -61,6 +62,13 @@ def test_decomposed_and_composed_forms_give_the_same_terms():
 
     for word in ("버튼", "Größe", "ガイド"):
         assert tokeniser.tokens(normalize("NFD", word)) == tokeniser.tokens(word)
+
+
+def test_what_only_joins_and_inflects_weighs_little_in_a_query():
+    """Hiragana, and a single character of a word in Han or kana."""
+    weights = dict(tokeniser.terms("支払いました"))
+    assert weights["支払"] == weights["払い"] == 1.0 and weights["まし"] == tokeniser.ENDING
+    assert weights["支"] == tokeniser.LONE and weights["た"] < tokeniser.ENDING
 
 
 def test_stop_words_count_only_where_nothing_else_is_left():

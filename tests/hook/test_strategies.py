@@ -82,6 +82,8 @@ def test_each_strategy_shows_what_its_row_says(place, now, count, whole, topics,
         "もう一度教えてください",
         "再告诉我一次为什么要先写标记",
         "那个配置文件叫什么来着",
+        "напомни, какой порт у прокси",
+        "объясни ещё раз, зачем нужен маркер",
     ],
 )
 def test_a_prompt_that_asks_the_memory_is_known(prompt):
@@ -101,6 +103,8 @@ def test_a_prompt_that_asks_the_memory_is_known(prompt):
         "테스트를 실행해 줘",
         "テストを実行して",
         "再跑一次测试",
+        "запусти тесты ещё раз",
+        "добавь напоминание, так как мы забываем",
         "add a test",
     ],
 )

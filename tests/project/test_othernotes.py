@@ -117,10 +117,10 @@ def test_the_stores_of_other_tools_are_recognised(project, ok, took, place):
         and ".prompts/learnings: a store of another tool, 1 file" in said
     )
     fixed = kept(place, "checkpoints")["Fixed"].meta
-    assert (fixed["created"], fixed["source"], fixed["git"]) == (
+    assert (fixed["created"], fixed["source"], fixed["branch"]) == (
         "2026-01-02T14:30:52Z",
         "agent",
-        {"branch": "main"},
+        "main",
     )
     assert kept(place, "checkpoints")["Plain words."].meta["created"] == "2026-01-03T08:00:00Z"
     assert set(kept(place, "plans")) == {"Move"} and set(kept(place, "learnings")) == {"Build"}

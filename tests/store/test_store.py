@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from unicodedata import normalize
 
 import pytest
 from harness import talks
@@ -94,11 +95,11 @@ def test_what_is_added_reads_back(store, place):
 
 
 def test_a_checkpoint_is_filed_by_day_and_time(store, place):
-    """Checkpoints stand in a folder per UTC day; a title without Latin letters leaves the kind's
-    word.
-    """
+    """Checkpoints stand in a folder per UTC day; a title without letters leaves the kind's word."""
     record = store.add("checkpoint", "버튼을 고침", "text", tier="p", source="auto")
-    assert record.name == "p/checkpoints/2026-11-21/143052-checkpoint-%s.md" % record.id[2:6]
+    assert record.name == "p/checkpoints/2026-11-21/143052-버튼을-고침-%s.md" % record.id[2:6]
+    unnamed = store.add("checkpoint", "👍", "text", source="auto")
+    assert unnamed.name == "p/checkpoints/2026-11-21/143052-checkpoint-%s.md" % unnamed.id[2:6]
     other = store.add("checkpoint", "x", "text", extra={"created": "2026-01-02T03:04:05Z"})
     assert (
         other.name.startswith("p/checkpoints/2026-01-02/030405-x-")
@@ -172,16 +173,51 @@ def test_a_taken_name_of_other_content_is_passed_over(store, place):
         "#",
         "---",
         "[[x]]",
+        "ｅ．．／ｘ",
+        "𠀀" * 90,
+        "\ud800 half",
     ],
 )
 def test_a_title_reaches_a_path_only_as_a_slug(store, place, title):
-    """Whatever the title, the file is `[a-z0-9-]`, in its folder, and the record reads back."""
+    """Whatever the title, the file is letters, digits and `-`, in its folder, and the record reads
+    back.
+    """
     record = store.add("learning", title, "body of it")
     file = record.name.rpartition("/")[2]
-    assert record.name.startswith("p/learnings/") and file.endswith(".md") and len(file) < 64
-    assert set(file[:-3]) <= set("abcdefghijklmnopqrstuvwxyz0123456789-") and file[0] != "-"
+    assert record.name.startswith("p/learnings/") and file.endswith(".md")
+    assert len(file.encode()) <= 200 and len(file) < 64
+    assert file[:-3].replace("-", "").isalnum() and file[0] != "-"
     assert "\n" not in record.title and record.problems == () and record.body == "body of it\n"
     assert os.listdir(place.private) == ["learnings"]
+
+
+@pytest.mark.parametrize(
+    ("title", "stem"),
+    [
+        ("결제 버튼이 두 번 눌림", "결제-버튼이-두-번-눌림"),
+        (normalize("NFD", "결제 버튼: Größe"), "결제-버튼-größe"),
+        ("支払いボタンを、直す", "支払いボタンを-直す"),
+        ("支付按钮（两次）", "支付按钮-两次"),
+        ("Кнопка оплаты", "кнопка-оплаты"),
+        ("हिन्दी में", "हिन्दी-में"),
+        ("✔️ done 1️⃣", "done-1"),
+    ],
+)
+def test_a_files_name_is_the_titles_own_letters_composed(store, title, stem):
+    """Of any script; an emoji and what only picks a look are none."""
+    name = store.add("learning", title, "text").name
+    assert name.startswith("p/learnings/%s-" % stem)
+
+
+def test_a_record_named_before_names_held_all_letters_is_found_again(store, place):
+    """By its title: the file keeps the name that it has."""
+    record = store.add("rule", "앞으로 항상 확인", "", extra={"rationale": "r"})
+    folder = Path(place.private, "rules")
+    (file,) = folder.iterdir()
+    file.rename(folder / ("rule-%s.md" % record.id[2:6]))
+    found = store.same("rule", "앞으로 항상 확인", "")
+    assert found is not None and found.id == record.id
+    assert store.same("rule", "앞으로 항상 검토", "") is None
 
 
 NAMES = [

@@ -71,7 +71,7 @@ class Card(NamedTuple):
 
 
 class Given(NamedTuple):
-    """The records that one session was given.
+    """The records given to one session.
 
     began: its first instant.  times, tokens: how often and how much.  items: per record (prompt in
         8
