@@ -57,8 +57,8 @@ class Listing:
 def written_at(found: Found) -> float:
     """Return a record's instant by its path, else by its file.
 
-    Seconds since the epoch: the date in the path, else the mtime.  An import writes the newest session first, so its files' times say
-    nothing of what is new.
+    Seconds since the epoch: the date in the path, else the mtime.  An import writes the newest
+    session first, so its files' times say nothing of what is new.
     """
     told = clock.date_in_path(found[0])
     return found[2] / 1e9 if told is None else told
