@@ -9,6 +9,8 @@ Schema, version 1, of a file of golden queries, YAML:
       - id: q01                           any word, each once; by its place where it is missing
         query: token expiry               and any option of recall by its name: kind, tag, since, …
         expect: [l-1a2b3c4d]              ids of the records that should be found
+        ranker: lexical                   of grep, lexical, fuzzy and semantic; what recall uses
+                                          where it is missing
 """
 
 from __future__ import annotations
@@ -34,16 +36,21 @@ MOST_WORDS = 12  # of a drafted query
 FEW = 5  # records that one drafted query may expect
 LIMIT = 1 << 20  # bytes of a file
 MEASURES = ("recall@1", "recall@5", "recall@10", "mrr")
+RANKERS = GREP, LEXICAL, FUZZY, SEMANTIC = "grep", "lexical", "fuzzy", "semantic"
 NAME = "golden.yaml"
-_OWN = ("id", "query", "expect", "expected")
+_OWN = ("id", "query", "expect", "expected", "ranker")
 
 
 class Golden(NamedTuple):
-    """A query with the ids it should find."""
+    """A query with the ids it should find.
+
+    ranker: of RANKERS, by which it is measured; "" for what recall uses.
+    """
 
     id: str
     query: Query
     expect: tuple[str, ...]
+    ranker: str = ""
 
 
 class Set(NamedTuple):
@@ -136,7 +143,13 @@ def _golden(path: str, at: int, row: Any, now: float, offset: float) -> Golden:
         )
     except UsageError as error:
         raise StoreError("%s: %s" % (where, error)) from None
-    return Golden(id, asked, tuple(dict.fromkeys(ids)))
+    ranker = str(row.get("ranker") or "").strip().lower()
+    if ranker and ranker not in RANKERS:
+        raise StoreError(
+            "%s: '%s' is no ranker; use one of %s"
+            % (where, plaintext.one_line(ranker)[:40], ", ".join(RANKERS))
+        )
+    return Golden(id, asked, tuple(dict.fromkeys(ids)), ranker)
 
 
 def _floor(path: str, said: Any) -> dict[str, float]:

@@ -18,13 +18,12 @@ from typing import Any, NamedTuple
 
 from memory.core import StoreError, clock, config, fastjson, files, layout
 from memory.core.records import Record
-from memory.health.goldens import MEASURES, Golden, Set
+from memory.health.goldens import FUZZY, GREP, LEXICAL, MEASURES, SEMANTIC, Golden, Set
 from memory.recall import fuzzy, scoring
 from memory.recall.hit import Hit
 from memory.recall.search import WITHOUT, Searcher
 from memory.recall.semantic import Semantic, semantic
 
-GREP, LEXICAL, FUZZY, SEMANTIC = "grep", "lexical", "fuzzy", "semantic"
 _SCORED = dict(zip(MEASURES, ("r@1", "r@5", "r@10", "mrr")))
 _RANKING = ("recall.", "context.", "embeddings.")  # settings that move a rank
 LOG_LIMIT, KEPT = 4 << 20, 200  # bytes that are read, runs that are kept
@@ -87,6 +86,7 @@ def measure(
 ) -> Measured:
     """Ask every golden query of every available ranker.
 
+    A query that names a ranker counts with that ranker's answer in what recall uses.
     env: the environment of a provider of vectors. now: seconds since the epoch. offset: seconds
         that local time is ahead of UTC. told: called with the present ranker. Raises StoreError
         where no query is left to ask.
@@ -98,6 +98,16 @@ def measure(
             "queries from those that do" % golden.path
         )
     answers, notes = _answers_by_ranker(place, settings, env, asked, records, now, offset, told)
+    main = (
+        SEMANTIC
+        if SEMANTIC in answers and settings["recall.semantic"]
+        else FUZZY
+        if FUZZY in answers
+        else LEXICAL
+    )
+    answers[main] = {
+        one.id: answers[one.ranker if one.ranker in answers else main][one.id] for one in asked
+    }
     wanted = {one.id: dict.fromkeys(one.expect, 1.0) for one in asked}
     sums = {
         name: scoring.score(found, [{"id": one.id} for one in asked], wanted)
@@ -107,13 +117,6 @@ def measure(
         name: {said: round(each[key] / len(asked), 4) for said, key in _SCORED.items()}
         for name, each in sums.items()
     }
-    main = (
-        SEMANTIC
-        if SEMANTIC in answers and settings["recall.semantic"]
-        else FUZZY
-        if FUZZY in answers
-        else LEXICAL
-    )
     ranks = {
         one.id: {
             id: answers[main][one.id].index(id) + 1 if id in answers[main][one.id] else 0
@@ -257,7 +260,10 @@ def row(
         "store": _short(held),
         "main": found.main,
         "measures": found.measures,
-        "queries": {one.id: [_short(repr(one.query)), found.ranks[one.id]] for one in found.golden},
+        "queries": {
+            one.id: [_short(repr(one.query) + one.ranker), found.ranks[one.id]]
+            for one in found.golden
+        },
     }
 
 
