@@ -164,6 +164,7 @@ def _index_status(call: Call) -> int:
     from memory.index import backend
 
     database = backend.state(call.place, call.settings, call.env)
+    built = builder.last_build(call.place)
     said = (
         []
         if database is None
@@ -183,10 +184,12 @@ def _index_status(call: Call) -> int:
     return call.answer(
         {
             **{key: value[key] for key in ("workspace", "index", "vectors", "records", "skipped")},
+            "audit": value["audit"] or None,
+            "lastBuild": built or None,
             "backend": call.settings["index.backend"],
             "database": database,
         },
-        [*reports.index(value), *said],
+        [*reports.index(value), *said, *reports.last_work(built, value["audit"])],
     )
 
 

@@ -230,11 +230,30 @@ class Index:
         return found
 
     def lists(self, which: str) -> Dict[str, Any]:
-        """Return the segment's lists, parsed once; {} without a segment."""
+        """Return the segment's lists, parsed once.
+
+        Without a segment {}, but for the topics of the files that were read.
+        """
         if which not in self._lists:
-            self._lists[which] = self.segment.lists(which) if self.segment else {}
+            without = {"topics": self._file_topics()} if which == "brief" else {}
+            self._lists[which] = self.segment.lists(which) if self.segment else without
         found: Dict[str, Any] = self._lists[which]
         return found
+
+    def _file_topics(self) -> List[List[Any]]:
+        """Return [topic, learnings, records] of the files read, as the segment has it."""
+        counts: Dict[str, List[int]] = {}
+        for doc, pushable in zip(self.delta.docs, self.delta.pushable):
+            for topic in doc.topics:
+                both = counts.setdefault(topic, [0, 0])
+                both[0] += pushable
+                both[1] += 1
+        return [
+            [name, *both]
+            for name, both in sorted(
+                counts.items(), key=lambda row: (-row[1][0], -row[1][1], row[0])
+            )
+        ]
 
     def by_id(self, id: str) -> Optional[segment.Doc]:
         """Return the first document of a record by its id."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 from contextlib import closing, suppress
 from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 
-from memory.core import IndexFault, files
+from memory.core import IndexFault, clock, fastjson, files
 from memory.core.layout import Place
 from memory.core.walk import MOST, walk
 from memory.hook import delta, documents, indexview, segment
@@ -27,6 +27,7 @@ GLANCED_FROM = 10_000  # records from which recall looks at folders instead of a
 GLANCED = 8_000  # of the files in folders where people write, that are compared even then
 WRITTEN_IN = ("rules", "plans", "learnings", "resources")  # these folders, those that bind first
 MERGE_AT = 256  # frames of the delta, or a twentieth of the records where that is fewer (but 16)
+LOGGED = 64 << 10  # bytes of the log of builds; beyond, its older half goes
 # ns: an mtime this close to the build proves nothing (git calls it racy); the checksum decides
 RACY = 2 * 10**9
 
@@ -56,6 +57,7 @@ def build(place: Place, now: float, progress: Progress = None) -> Summary:
 
 
 def _build(place: Place, now: float, progress: Progress = None) -> Summary:
+    began = clock.now()
     files.collect_temps(place.cache, now)
     from memory.index import assembly, kept
 
@@ -71,24 +73,63 @@ def _build(place: Place, now: float, progress: Progress = None) -> Summary:
     generation = segment.HEADER.unpack_from(data)[1].decode("ascii")
     for old in {before, generation} - {""}:
         files.remove(indexview.delta_path(place, old))
-    _stamp(place, folders)
+    with closing(segment.Segment(path)) as base:
+        _stamp(place, base, folders)
+        _log_build(place, now, count, base.tokens, clock.elapsed_ms(began))
     return Summary(count, count, 0, 0, True, False, skipped)
 
 
-def _stamp(place: Place, folders: Sequence[Tuple[str, int]]) -> None:
+def _stamp(place: Place, base: segment.Segment, folders: Sequence[Tuple[str, int]]) -> None:
     """Log the times of folders that the segment does not watch.
 
     Readers then know every folder.
     """
-    with closing(segment.Segment(indexview.segment_path(place))) as base:
-        found = indexview.Index(place, base, delta.Delta(b""))
-        frames = [
-            delta.stamp(name, mtime)
-            for name, mtime in folders
-            if mtime and _unstamped(found, name, mtime)
-        ]
-        if frames:
-            files.append(indexview.delta_path(place, base.generation), b"".join(frames))
+    found = indexview.Index(place, base, delta.Delta(b""))
+    frames = [
+        delta.stamp(name, mtime)
+        for name, mtime in folders
+        if mtime and _unstamped(found, name, mtime)
+    ]
+    if frames:
+        files.append(indexview.delta_path(place, base.generation), b"".join(frames))
+
+
+def _log_build(place: Place, now: float, records: int, tokens: int, ms: int) -> None:
+    """Append a line on a build to the log; a failure loses nothing.
+
+    ms: milliseconds that the build took.
+    """
+    line = {
+        "v": 1,
+        "t": clock.iso(now),
+        "workspace": place.key,
+        "records": records,
+        "tokens": tokens,
+        "ms": ms,
+    }
+    path = _log_path(place)
+    with suppress(OSError):
+        if files.exists(path) and files.posix.stat(path).st_size > LOGGED:
+            lines = files.read(path, 2 * LOGGED).splitlines(True)
+            files.replace(path, b"".join(lines[len(lines) // 2 :]), synced=False)
+        files.append(path, (fastjson.dump(line) + "\n").encode("ascii"))
+
+
+def _log_path(place: Place) -> str:
+    return place.home + "/log/index.jsonl"
+
+
+def last_build(place: Place) -> Dict[str, object]:
+    """Return the time, records, tokens and milliseconds of a place's last build.
+
+    {} where the log has none.
+    """
+    try:
+        rows = fastjson.rows(files.read(_log_path(place), 2 * LOGGED))
+    except OSError:
+        return {}
+    mine = [row for row in rows if row.get("v") == 1 and row.get("workspace") == place.key]
+    return {key: mine[-1].get(key) for key in ("t", "records", "tokens", "ms")} if mine else {}
 
 
 def _note_scan(place: Place) -> None:

@@ -202,6 +202,19 @@ def faults(found: Sequence[Finding], looked: int, here: str) -> list[str]:
     ]
 
 
+def last_work(built: Mapping[str, Any], audited: Mapping[str, Any]) -> list[str]:
+    """Write when the index was built and the store audited.
+
+    built: from `builder.last_build`. audited: from `inspection.last`.
+    """
+    said = (
+        ["last build: %(t)s, %(records)s records, %(tokens)s tokens, in %(ms)s ms" % built]
+        if built
+        else []
+    )
+    return [*said, "last audit: " + _last_audit(audited)]
+
+
 def _last_audit(found: Mapping[str, Any]) -> str:
     """Write `inspection.last`."""
     if not found:

@@ -88,6 +88,19 @@ def test_the_brief_holds_plan_checkpoint_and_topics(session, place, now):
     assert block.index("Ship the importer") < 2000
 
 
+def test_a_first_start_without_an_index_shows_the_map_of_topics(session, place):
+    """Of the files that it read."""
+    for i in range(35):
+        vault.put(
+            place,
+            f"p/learnings/l{i}.md",
+            f"Title {i}",
+            f"Secretbody{i}",
+            tags="[auth]" if i % 2 else "[build]",
+        )
+    assert "Topics: build (18), auth (17)" in session("start", source="startup")
+
+
 def test_a_prompt_gets_a_learning_once_until_compaction(session, place, now):
     """Shown once; after /compact, where the host drops its context, it may come again."""
     vault.learnings(place, 12)

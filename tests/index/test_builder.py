@@ -286,3 +286,31 @@ def test_a_log_that_grew_long_becomes_part_of_the_segment(place, now):
     assert builder.refresh(place, now).built and builder.verify(place, now) == []
     # when which folder was last seen, no record
     assert len(indexview.open_index(place, watch=False).delta.data) < 2000
+
+
+# ---- the log of builds
+
+
+def test_a_build_leaves_a_line_in_the_log(store, now):
+    """What it read, and how long that took; the last one of this workspace counts."""
+    assert builder.last_build(store) == {}
+    builder.build(store, now - 60)
+    done = builder.build(store, now)
+    last = builder.last_build(store)
+    assert last["records"] == done.records and last["tokens"] > 0 and last["ms"] >= 0
+    log = os.path.join(store.home, "log", "index.jsonl")
+    with open(log, encoding="ascii") as file:
+        assert file.read().count("\n") == 2
+
+
+def test_the_log_of_builds_does_not_grow_for_ever(store, now):
+    """Its older half goes once it is over the limit."""
+    builder.build(store, now)
+    log = os.path.join(store.home, "log", "index.jsonl")
+    with open(log, "rb") as file:
+        line = file.read()
+    with open(log, "wb") as file:
+        file.write(line * (builder.LOGGED // len(line) + 1))
+    builder.build(store, now + 60)
+    assert os.path.getsize(log) < 0.6 * builder.LOGGED
+    assert builder.last_build(store)["records"]
