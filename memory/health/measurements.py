@@ -13,7 +13,6 @@ among the first ten.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 from memory.core import StoreError, clock, config, fastjson, files, layout
@@ -183,7 +182,7 @@ def _answers(
     with Searcher(place, settings, vectors, bare=True) as searcher:
         found = {}
         for one in golden:
-            asked = replace(one.query, limit=scoring.DEPTH, semantic=vectors is not None)
+            asked = one.query._replace(limit=scoring.DEPTH, semantic=vectors is not None)
             found[one.id] = [
                 id
                 for hit in searcher.answer(asked, now, offset).hits

@@ -5,7 +5,6 @@ indexes hold.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 from math import log
 from typing import (
     Any,
@@ -77,8 +76,7 @@ _MACHINE = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class Query:
+class Query(NamedTuple):
     """A query: its text, its filters and its ranking options.
 
     since, until: seconds since the epoch, from `since` on and before `until`. kinds: any of them.
@@ -369,18 +367,18 @@ def interpret(query: Query, now: float, offset: float) -> Sense:
         and (timed or times.latest or any(word.endswith("s") for word in words))
     ):
         query, words = (
-            replace(
-                query, text="", kinds=tuple(dict.fromkeys(_KIND_WORDS[word] for word in words))
+            query._replace(
+                text="", kinds=tuple(dict.fromkeys(_KIND_WORDS[word] for word in words))
             ),
             [],
         )
     if timed and not words:
-        query = replace(query, text="", since=times.since, until=times.until)
+        query = query._replace(text="", since=times.since, until=times.until)
     elif times.latest and not words:
-        query = replace(query, text="")
+        query = query._replace(text="")
     elif words and (only != timewords.OPEN or times.latest) and not given:
         timed = only != timewords.OPEN
-        query = replace(query, text=" ".join((kept, *pasted)), since=only[0], until=only[1])
+        query = query._replace(text=" ".join((kept, *pasted)), since=only[0], until=only[1])
     else:
         timed = False
     return Sense(query, timed, times.latest, about if words else timewords.OPEN)
@@ -460,7 +458,7 @@ def query_from_options(
             "recall has no option '%s'; use one of %s"
             % (unknown[0][:40], ", ".join(sorted(_OPTIONS)))
         )
-    return replace(base or Query(), **changes)
+    return (base or Query())._replace(**changes)
 
 
 def option_text(key: str, value: Any) -> str:

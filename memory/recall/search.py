@@ -9,7 +9,6 @@ looked for as misspellings (fuzzy.py).
 from __future__ import annotations
 
 import struct
-from dataclasses import replace
 from typing import Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
 
 from memory.core import IndexFault, UsageError, approvals, tokeniser
@@ -251,7 +250,7 @@ class _Task:
         # What the text itself says of time is said of the hits alone; what it says of kinds holds
         # for all.
         beside = (
-            alongside.linked_hits(found.hits, self.shelves, replace(asked, kinds=self.query.kinds))
+            alongside.linked_hits(found.hits, self.shelves, asked._replace(kinds=self.query.kinds))
             if links
             else []
         )

@@ -7,6 +7,7 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Callable, NoReturn
 
 from memory.core import UsageError, layout, spellings
@@ -23,6 +24,7 @@ from memory.terminal.call import (
     unknown_word,
 )
 
+COLUMNS = 80  # of help where no terminal says how many it has
 KINDS = tuple(layout.FOLDERS)
 TYPES = ("doc", "script", "both")
 SHELLS = ("bash", "zsh", "fish")
@@ -57,6 +59,7 @@ class _Parser(argparse.ArgumentParser):
         self.usage = "\n".join(screen.fold_line("usage: " + usage, columns, len("usage: ")))[
             len("usage: ") :
         ]
+        self.formatter_class = partial(argparse.HelpFormatter, width=columns - 2)
         try:
             return super().format_help()
         finally:
@@ -80,7 +83,15 @@ def parser(name: str, verb: Verb, word: str = "") -> _Parser:
             ),
         )
     )
-    parser = _Parser(spellings.typed(name), usage, purpose, add_help=False, allow_abbrev=False)
+    parser = _Parser(
+        spellings.typed(name),
+        usage,
+        purpose,
+        add_help=False,
+        allow_abbrev=False,
+        # without a width each option would import shutil, and with it bz2 and lzma
+        formatter_class=partial(argparse.HelpFormatter, width=COLUMNS),
+    )
     for option in (*_options(verb, part), JSON, *HIDDEN):
         parser.add_argument(*option.flags, **option.rest)
     return parser
