@@ -36,7 +36,7 @@ REQUEST = 110  # UTF-16 units of a request that stand before its answer
 GATES = {"careful": (3.75, 1.15, 1.45), "full": (3.15, 0.9, 1.1)}
 # the least telling of a later prompt that only changes the subject
 TURNED = {"careful": 6.5, "full": 5.0}
-_OF_THE_DAY = ("Next", "Open")  # sections of a checkpoint
+_OF_THE_DAY = ("Next", "Open")  # sections of a checkpoint that later work overtakes
 
 
 class Passage:
@@ -98,16 +98,24 @@ def choose(
     if tickets:
         named = [one for one in parts if any(name in one.whole.lower() for name in tickets)]
         parts, least = named or parts, 0.0 if named else least
-    passages = [windows.Passage(one.session, one.asked, one.text) for one in parts]
-    answered = windows.answer(prompt, passages, Expansion())
+    answered = _answer(prompt, parts)
     if not answered.windows:
         return [], None
     if answered.telling < least:
         return [], (parts[answered.windows[0].passage].doc.id, answered.telling)
+    unclipped = [_without_turns(found, part) for part in parts]
+    quotable = _answer(prompt, unclipped)
+    if quotable.windows:
+        answered, parts = quotable, unclipped
     reason = "it is about what the prompt says"
     if tickets or asks:
         reason = "it tells of the ticket" if tickets else "it answers the question"
     return _picked(found, answered, parts, reason), None
+
+
+def _answer(prompt: str, parts: Sequence[_Part]) -> windows.Answered:
+    passages = [windows.Passage(one.session, one.asked, one.text) for one in parts]
+    return windows.answer(prompt, passages, Expansion())
 
 
 def _parts(
@@ -170,7 +178,7 @@ def _part(doc: Any, record: Any, session: str, sought: Sequence[str]) -> _Part:
         body = markup.without_private(body)
     if doc.kind != "conversation":
         at = max(0, body.find(doc.section.rpartition(" > ")[2]))
-        text = _lasting(around(body, sought, at, TOLD_CHARS))
+        text = _without_sections(around(body, sought, at, TOLD_CHARS), _OF_THE_DAY)
         return _Part(doc, record, session, fence.field(record, "title"), text)
     text = around(fence.turn_of(body, doc.section), sought, 0, TOLD_CHARS)
     heading = text.partition("\n")[0][3:].partition(" ")[2]
@@ -180,17 +188,30 @@ def _part(doc: Any, record: Any, session: str, sought: Sequence[str]) -> _Part:
     return _Part(doc, record, session, asked, windows.without_runs(answer))
 
 
-def _lasting(body: str) -> str:
-    """Return a checkpoint's body without its next steps and open questions.
+def _without_turns(found: Index, part: _Part) -> _Part:
+    """Return a checkpoint's part without its turns where the conversation is kept.
 
-    They were of its day.
+    The turns help to find the session; the conversation has them whole.
     """
+    from memory.hook import fence
+
+    if part.doc.kind != "checkpoint":
+        return part
+    conversation = fence.field(part.record, "conversation")
+    if not conversation or found.by_id(conversation) is None:
+        return part
+    text = _without_sections(part.text, ("Turns",))
+    return _Part(part.doc, part.record, part.session, part.asked, text)
+
+
+def _without_sections(body: str, names: Sequence[str]) -> str:
+    """Return a body without the sections of some headings."""
     held: List[str] = []
-    of_the_day = False
+    is_out = False
     for row in body.split("\n"):
         if row[:3] == "## ":
-            of_the_day = row[3:].strip() in _OF_THE_DAY
-        if not of_the_day:
+            is_out = row[3:].strip() in names
+        if not is_out:
             held.append(row)
     return "\n".join(held)
 

@@ -392,6 +392,29 @@ def test_a_checkpoint_and_the_conversation_of_one_session_share_the_room(told, a
     )
 
 
+@pytest.mark.parametrize("kept", [True, False])
+def test_a_turn_is_told_whole_where_its_conversation_is_kept(told, asked, now, kept):
+    """Not by its clipped line in the checkpoint, which stands in only where there is no other."""
+    vault.put(
+        told,
+        "p/checkpoints/2026-11-10/101200-a.md",
+        "Importer skips rows",
+        "## Turns\n\n- 10:12 why does the importer skip rows? → `parseLedgerRow` drops a row whose "
+        "amount has a blank before…\n",
+        id="c-00000009",
+        kind="checkpoint",
+        session=OTHER % 1,
+        created="2026-11-10T10:20:00Z",
+        conversation="c-00000001",
+    )
+    if not kept:
+        (Path(told.private) / "conversations/2026-11-10/100000-importer.md").unlink()
+    builder.build(told, now)
+    block = asked("where does parseLedgerRow read the amount?")
+    assert ("the bank's export pads amounts below ten" in block) == kept
+    assert ("- 10:12 why does the importer" in block) != kept
+
+
 def test_what_was_edited_or_deleted_since_is_never_told(told, asked):
     """The file decides at that moment, whatever the index says."""
     path = Path(told.path("p/conversations/2026-11-10/100000-importer.md"))
