@@ -21,6 +21,7 @@ from memory.core.plaintext import at_word, one_line, short
 from memory.session import commandline, git, shell
 
 BODY, LAST = 6000, 600  # characters of the page, of the last outcome
+BETWEEN = 110  # characters of a message while the model worked
 SUBSTANCE = 120  # characters of an answer that is worth a checkpoint
 WITHDRAWN = 8  # turns
 LEAST_LINE = 110  # characters to which the line of a turn is shortened
@@ -273,20 +274,22 @@ def _turns(facts: Facts, room: int) -> list[str]:
         told = [told[0], *told[1 - most :]]
     last = openings.closing(facts.turns)
     work = _work_before(facts, last) if last and openings.is_finished(last) else None
-    between = sum(min(len(line), LEAST_LINE) for turn in told for line in _between(turn))
-    each = max(LEAST_LINE, (room - between) // max(1, len(told)) - 14)
+    between = [_between(turn) for turn in told]
+    each = max(LEAST_LINE, (room - sum(map(len, between))) // max(1, len(told)) - 14)
     lines = list[str]()
-    for turn in told:
+    for turn, said in zip(told, between):
         lines.append(_turn_line(turn, each, turn is last or turn is work, len(told) == 1))
-        lines += [at_word(line, each) for line in _between(turn)]
+        lines += [said] * bool(said)
     return lines
 
 
-def _between(turn: Turn) -> list[str]:
-    """Return a line for each of the user's messages while the model worked."""
+def _between(turn: Turn) -> str:
+    """Return a line of what the user said while the model worked, or ""."""
     said = [p for p in turn.pieces if p.kind == turns.USER and p.name == turns.WORKING]
-    lines = ["%s (%s) %s" % (turn.at[11:16], p.name, one_line(p.text)) for p in said]
-    return [at_word(line, REQUEST) for line in lines]
+    telling = [at_word(one_line(p.text), BETWEEN) for p in said if openings.says_something(p.text)]
+    if not telling:
+        return ""
+    return "%s (%s) %s" % (turn.at[11:16], turns.WORKING, at_word("; ".join(telling), OUTCOME))
 
 
 def _turn_line(turn: Turn, most: int, in_outcome: bool, alone: bool) -> str:
@@ -411,7 +414,7 @@ def _commands(facts: Facts, mended: list[Fix]) -> list[str]:
             ),
             None,
         )
-        why = at_word(one_line(run.detail.partition("\n")[0]), 140)
+        why = one_line(run.detail.partition("\n")[0], 140)
         lines.append(
             "✗ %s → %s%s%s"
             % (
@@ -439,7 +442,7 @@ def _fix(fix: Fix) -> str:
 
     The failure's telling line, and what was edited or run until it passed.
     """
-    why = at_word(one_line(fix.failure.detail.partition("\n")[0]), 160)
+    why = one_line(fix.failure.detail.partition("\n")[0], 160)
     by = ", ".join(map(code, fix.files[:4])) or " and ".join(map(quoted, fix.commands))
     other = (
         ""
@@ -463,6 +466,6 @@ def _failing_at_end(facts: Facts) -> list[str]:
         (run, run.detail.partition("\n")[0] or run.summary or run.outcome) for run in failing
     ]
     return [
-        "%s still fails: %s" % (quoted(run.command), at_word(one_line(reason), 160))
+        "%s still fails: %s" % (quoted(run.command), one_line(reason, 160))
         for run, reason in reasons
     ]
