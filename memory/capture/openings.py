@@ -222,10 +222,10 @@ def opening(statements: Iterable[str], most: int, about: str = "") -> str:
     first sentence of all, "" for none.
     most: characters.
     """
-    sought, first = words(about), ""
+    sought, first = _words(about), ""
     for statement in statements:
         found = _opening_sentences(statement)
-        shared = [len(words(one) & sought) for one in found]
+        shared = [len(_words(one) & sought) for one in found]
         if any(shared):
             return at_word(found[shared.index(max(shared))], most)
         first = first or next(iter(found), "")
@@ -260,6 +260,5 @@ def _is_telling(sentence: str) -> bool:
     return long and not sentence.endswith((":", "：", "?", "？"))
 
 
-def words(text: str) -> set[str]:
-    """Return the words of a text that tell something."""
+def _words(text: str) -> set[str]:
     return set(tokeniser.tokens(text)) - tokeniser.STOP - tokeniser.COMMON

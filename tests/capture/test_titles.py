@@ -1,4 +1,4 @@
-"""Work is called by its plan, the client's title, its greatest commit, or a request that
+"""Work is called by its plan, the client's title, its greatest commit, or its first request that
 says something.
 """
 
@@ -34,20 +34,6 @@ def test_what_nobody_typed_names_nothing():
         turn("", asked=turns.SUMMARY),
     ]
     assert titles.titles(held, "", []) == [] and titles.first_request(held) == ""
-
-
-def test_a_request_whose_words_recur_in_what_was_done_names_it():
-    """Where those of the first one do not."""
-    done = [Piece(turns.FILE, "queue.py"), Piece(turns.SAID, "The retries stay in the queue until the lock is free.")]
-    held = [
-        turn("can you look at what came back of it"),
-        turn("keep the retries in the queue until the lock is free", *done),
-        turn("and the docs of it", *done),
-    ]
-    assert titles.titles(held, "", [])[0] == held[1].request
-    assert titles.titles(held, "", ["Wait"])[0] == "Wait"
-    held[0].request = "the queue does not keep its retries"
-    assert titles.titles(held, "", [])[0] == held[0].request
 
 
 def test_only_the_first_requests_are_looked_at():
