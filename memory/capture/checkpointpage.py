@@ -12,20 +12,22 @@ from collections.abc import Callable
 
 from memory.capture import conversationpage, decisions, fixes, next_steps, openings, titles, turns
 from memory.capture.conversationpage import code
-from memory.capture.facts import Facts
+from memory.capture.facts import Facts, reversed_paths
 from memory.capture.fixes import Fix
 from memory.capture.openings import OUTCOME, REQUEST, TITLE
 from memory.capture.turns import Turn
 from memory.core import tokeniser
 from memory.core.plaintext import at_word, one_line, short
-from memory.session import commandline, shell
+from memory.session import commandline, git, shell
 
 BODY, LAST = 6000, 600  # characters of the page, of the last outcome
+BETWEEN = 110  # characters of a message while the model worked
 SUBSTANCE = 120  # characters of an answer that is worth a checkpoint
 WITHDRAWN = 8  # turns
 LEAST_LINE = 110  # characters to which the line of a turn is shortened
 MOST_FIXED, MOST_COMMANDS, MOST_COMMITS, MOST_FILES, MOST_REPORTS, MOST_OPEN = 4, 6, 12, 14, 2, 4
 LEFT = "in progress, not finished: "  # before the request of a turn that has not ended
+ASKED_LAST = "asked after it: "  # before a side question that followed the work
 STOPPED = "stopped by the user: "  # before that of a turn that the user interrupted
 # in its place once a later checkpoint of the session tells more
 WENT_ON = "went on later in this session: "
@@ -77,7 +79,9 @@ def paths_of(facts: Facts) -> tuple[list[str], list[str]]:
     Each once.
     """
     made = {edit.path for edit in facts.edits if edit.made}
-    every = list(dict.fromkeys(edit.path for edit in facts.edits if not edit.undone))
+    back = reversed_paths(facts)
+    every = [edit.path for edit in facts.edits if not edit.undone and edit.path not in back]
+    every = list(dict.fromkeys(every))
     return [path for path in every if path in made], [path for path in every if path not in made]
 
 
@@ -89,7 +93,7 @@ def title_and_request(
     The title has at most 70 characters.
     taken: tells whether another checkpoint of the day has a name.
     """
-    found = titles.titles(facts.turns, facts.title, [subject for _, subject, _ in facts.commits])
+    found = titles.titles(facts.turns, facts.title, _subjects(facts))
     earlier = openings.topic(facts.earlier) if facts.earlier else ""
     found = [*found, *filter(None, [earlier])] or [_title_from_work(facts)]
     title = next((name for name in found if not taken(name)), "")
@@ -98,6 +102,21 @@ def title_and_request(
         title = openings.clause(found[0], TITLE - len(when)) + when
     asked = titles.first_request(facts.turns)
     return title, [asked] if asked not in ("", title) else []
+
+
+def _subjects(facts: Facts) -> list[str]:
+    """Return the subjects of the commits, of the most edits first.
+
+    Of as many the newest first; git's own merges last.
+    """
+    weighed, since = list[tuple[int, str]](), ""
+    for _, subject, at in facts.commits:
+        edits = [edit for edit in facts.edits if since < edit.at <= at]
+        changes = sum(len(edit.ways) for edit in edits)
+        weighed.append((-1 if git.is_merge(subject) else changes, subject))
+        since = at
+    weighed.reverse()
+    return [subject for _, subject in sorted(weighed, key=lambda row: -row[0])]
 
 
 def _title_from_work(facts: Facts) -> str:
@@ -223,11 +242,13 @@ def _last(facts: Facts) -> list[str]:
     came = openings.outcome(turn)
     if openings.is_finished(turn):
         asked = openings.questions(facts.turns)
-        return (
-            [openings.plain(openings.without_questions(came) if asked else came, LAST)]
-            if came
-            else []
-        )
+        last = openings.plain(openings.without_questions(came) if asked else came, LAST)
+        work = _work_before(facts, turn)
+        if not work:
+            return [last] if last else []
+        asked_last = ASKED_LAST + at_word(_request(turn), REQUEST)
+        asked_last += " → " + at_word(last, LAST // 2) if last else ""
+        return [openings.plain(openings.outcome(work), LAST), asked_last]
     mark = STOPPED if turn.end == turns.INTERRUPTED else LEFT
     lines = [mark + at_word(_request(turn), REQUEST)]
     lines += ["said on the way: " + openings.plain(came, LAST // 2)] if came else []
@@ -235,25 +256,46 @@ def _last(facts: Facts) -> list[str]:
     return lines + (["done last: " + done] if done else [])
 
 
-def _turns(facts: Facts, room: int) -> list[str]:
-    """Return a line for each turn, in about `room` characters.
+def _work_before(facts: Facts, closing: Turn) -> Turn | None:
+    """Return the turn whose work a last side question followed, or None."""
+    work = openings.delivering(facts.turns)
+    return work if work and work is not closing and openings.outcome(work) else None
 
-    Its request and the opening of its outcome.  Where not all fit, each gets less; where that does
-    not do, the oldest are left out, but the first.
+
+def _turns(facts: Facts, room: int) -> list[str]:
+    """Return the lines of the turns, in about `room` characters.
+
+    The request and the opening of its outcome, then what the user said in between.  Where not all
+    fit, each gets less; where that does not do, the oldest are left out, but the first.
     """
     told = [turn for turn in facts.turns if turn.asked != turns.SUMMARY]
     most = max(2, room // LEAST_LINE)
     if len(told) > most:
         told = [told[0], *told[1 - most :]]
     last = openings.closing(facts.turns)
-    each = max(LEAST_LINE, room // max(1, len(told)) - 14)
-    return [_turn_line(turn, each, turn is last, len(told) == 1) for turn in told]
+    work = _work_before(facts, last) if last and openings.is_finished(last) else None
+    between = [_between(turn) for turn in told]
+    each = max(LEAST_LINE, (room - sum(map(len, between))) // max(1, len(told)) - 14)
+    lines = list[str]()
+    for turn, said in zip(told, between):
+        lines.append(_turn_line(turn, each, turn is last or turn is work, len(told) == 1))
+        lines += [said] * bool(said)
+    return lines
 
 
-def _turn_line(turn: Turn, most: int, is_last: bool, alone: bool) -> str:
+def _between(turn: Turn) -> str:
+    """Return a line of what the user said while the model worked, or ""."""
+    said = [p for p in turn.pieces if p.kind == turns.USER and p.name == turns.WORKING]
+    telling = [at_word(one_line(p.text), BETWEEN) for p in said if openings.says_something(p.text)]
+    if not telling:
+        return ""
+    return "%s (%s) %s" % (turn.at[11:16], turns.WORKING, at_word("; ".join(telling), OUTCOME))
+
+
+def _turn_line(turn: Turn, most: int, in_outcome: bool, alone: bool) -> str:
     asked = min(REQUEST, max(LEAST_LINE // 2, most // 3))
     request = ("(goes on) " if turn.asked == turns.GOES_ON else "") + at_word(_request(turn), asked)
-    if is_last:
+    if in_outcome:
         came = "" if alone else "see Outcome"
     else:
         room = max(60, min(OUTCOME, most - len(request)))
@@ -301,11 +343,11 @@ def _done(facts: Facts) -> list[str]:
         dict.fromkeys(
             edit.path
             for edit in facts.edits
-            if edit.undone and edit.path not in made + changed + removed
+            if edit.path not in made + changed + removed
         )
     )
     lines = [
-        ("commit " + h).rstrip() + ": " + one_line(s, 120)
+        ("commit " + h).rstrip() + ": " + at_word(one_line(s), 120)
         for h, s, _ in facts.commits[-MOST_COMMITS:]
     ]
     lines += list(
@@ -356,9 +398,12 @@ def _commands(facts: Facts, mended: list[Fix]) -> list[str]:
     Checks are in other sections.
     """
     told = {fix.failure.command for fix in mended}
+    passed = {run.command: run.last for run in facts.runs if run.outcome == shell.OK}
     lines = []
     for at, run in enumerate(facts.runs):
         if not run.bad or run.is_gate or run.command in told or commandline.is_noise(run.key):
+            continue
+        if passed.get(run.command, "") > run.last:
             continue
         told.add(run.command)
         then = next(

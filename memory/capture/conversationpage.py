@@ -53,7 +53,7 @@ from memory.capture.turns import (
     Turn,
 )
 from memory.core import tokeniser
-from memory.core.plaintext import at_word, one_line
+from memory.core.plaintext import at_word, one_line, unbold
 from memory.session import shell
 
 TYPE_CHECKING = False
@@ -245,7 +245,7 @@ def without_headings(text: str) -> str:
         if length > CODE and fence:
             out += ["…"] if length == CODE + 1 else []
             continue
-        out.append("**%s**" % title.replace("**", "") if level and title else "" if level else line)
+        out.append("**%s**" % unbold(title) if level and title else "" if level else line)
     return "\n".join([*out, fence] if fence else out)
 
 

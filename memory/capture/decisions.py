@@ -10,7 +10,17 @@ import re
 from collections.abc import Iterator, Sequence
 
 from memory.capture import openings
-from memory.capture.turns import ANSWER, APPROVED, REFUSED, SLASH, USER, Piece, Turn
+from memory.capture.turns import (
+    ANSWER,
+    APPROVED,
+    REFUSED,
+    SAID,
+    SLASH,
+    USER,
+    WORKING,
+    Piece,
+    Turn,
+)
 from memory.core.plaintext import at_word, one_line
 
 MOST = 12
@@ -34,17 +44,22 @@ def _of_turn(held: Sequence[Turn], number: int) -> Iterator[str]:
         proposed = openings.plain(openings.outcome(held[number - 1]), PROPOSED)
         if proposed:
             yield '%s "%s" to: %s' % (turn.at[11:16], _clip_decision(turn.request), proposed)
+    proposed = ""
     for piece in turn.pieces:
-        line = _line(piece) if piece.kind == USER else ""
+        if piece.kind == SAID:
+            proposed = openings.plain(piece.text, PROPOSED)
+        line = _line(piece, proposed) if piece.kind == USER else ""
         if line:
             yield "%s %s" % (turn.at[11:16], line)
 
 
-def _line(piece: Piece) -> str:
+def _line(piece: Piece, proposed: str) -> str:
     if piece.name == ANSWER:
         return "answered: " + _clip_decision(piece.text)
     if piece.name == APPROVED:
         return "approved the plan: " + at_word(openings.heading_of(piece.text), DECISION)
+    if piece.name == WORKING and proposed and _NO.match(piece.text):
+        return '"%s" to: %s' % (_clip_decision(piece.text), proposed)
     if piece.name.startswith(REFUSED) and piece.text:
         return '%s: "%s"' % (piece.name, _clip_decision(piece.text))
     return ""

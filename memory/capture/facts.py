@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from memory.capture import openings, turns
 from memory.capture.turns import Piece, Turn, relative
-from memory.core import layout
+from memory.core import files, layout
 from memory.core.plaintext import one_line
 from memory.session import git, shell, tellingline, transcript
 from memory.session.shell import Run
@@ -45,6 +45,7 @@ _TOLD = {
     "WebSearch": "query",
     "LS": "path",
 }
+_CHANGED = ("old_string", "new_string")
 _EDITS = ("Edit", "Write", "MultiEdit", "NotebookEdit")
 _MOST = {"runs": 120, "edits": 400, "commits": 60, "pending": 64, "reports": 24, "todos": 40}
 _PLANNED = re.compile(r"(?<!\s)\s*implement the following plan:\s*", re.I)
@@ -55,12 +56,14 @@ class Edit:
     """A file made or changed.
 
     at: the last time.  made: whether it was made.  undone: whether git threw it away.
+    ways: marks of the text before and after each change (`old:new`), "" where unknown.
     """
 
     at: str
     path: str
     made: bool
     undone: bool = False
+    ways: list[str] = field(default_factory=lambda: [""])
 
 
 @dataclass
@@ -161,6 +164,10 @@ def absorb(facts: Facts, entry: Entry, roots: tuple[str, ...] = (), agent: str =
     if kind in (transcript.ENDED, transcript.INTERRUPTED):
         if not agent and facts.turns:
             facts.turns[-1].end = kind
+            _mark_last_statement(facts)
+        return 0
+    if kind == transcript.NOTIFIED:
+        _mark_last_statement(facts)
         return 0
     if kind == transcript.TEXT:
         if agent:
@@ -169,6 +176,8 @@ def absorb(facts: Facts, entry: Entry, roots: tuple[str, ...] = (), agent: str =
         else:
             _add_statement(facts, entry)
     elif kind == transcript.USE:
+        if not agent:
+            _mark_last_statement(facts, turns.CALLED)
         _add_call(facts, entry)
     elif kind == transcript.RESULT:
         return _add_result(facts, entry, roots, agent)
@@ -251,6 +260,23 @@ def _add(facts: Facts, at: str, piece: Piece) -> None:
         facts.turns.append(Turn(at, facts.earlier, turns.GOES_ON))
     facts.turns[-1].pieces.append(piece)
     facts.turns[-1].end = ""
+
+
+def _mark_last_statement(facts: Facts, result: str = turns.ENDED) -> None:
+    """Mark the statement that a call or the end of a turn follows.
+
+    A later turn of the host under the same request is an aside where it did nothing.
+    """
+    pieces = facts.turns[-1].pieces if facts.turns else []
+    last = pieces[-1] if pieces else None
+    if last is None or last.kind != turns.SAID or last.result:
+        return
+    if result == turns.ENDED:
+        ends = [at for at, piece in enumerate(pieces) if piece.result == turns.ENDED]
+        since = pieces[ends[-1] + 1 :] if ends else []
+        if since and all(piece.kind == turns.SAID and not piece.result for piece in since):
+            result = turns.ASIDE
+    pieces[-1] = last._replace(result=result)
 
 
 def _add_note(facts: Facts, entry: Entry, roots: tuple[str, ...]) -> None:
@@ -348,9 +374,44 @@ def _add_call(facts: Facts, entry: Entry) -> None:
     facts.pending[entry.id] = [
         entry.name,
         clip(transcript.clean(given), _LONG) if isinstance(given, str) else "",
+        *_ways(entry),
     ]
     while len(facts.pending) > _MOST["pending"]:
         del facts.pending[next(iter(facts.pending))]
+
+
+def _ways(entry: Entry) -> list[str]:
+    """Return the marks of the changes that an edit asks for."""
+    if entry.name not in ("Edit", "MultiEdit"):
+        return []
+    edits = entry.data.get("edits") if entry.name == "MultiEdit" else [entry.data]
+    marks = [
+        [files.sha256(str(edit.get(key)).encode("utf-8", "replace"))[:8] for key in _CHANGED]
+        for edit in (edits if isinstance(edits, list) else ())
+        if isinstance(edit, dict)
+    ]
+    return [":".join(pair) for pair in marks]
+
+
+def reversed_paths(facts: Facts) -> set[str]:
+    """Return the files whose changes reverse each other, so that none is left.
+
+    Changes with a commit in between do not.
+    """
+    commits = [at for *_, at in facts.commits]
+    left: dict[tuple[str, int], list[str]] = {}
+    for edit in facts.edits:
+        done = left.setdefault((edit.path, sum(at < edit.at for at in commits)), [])
+        for way in edit.ways:
+            old, _, new = way.partition(":")
+            met = [at for at, one in enumerate(done) if way and one.endswith(":" + old)]
+            if not met:
+                done.append(way)
+                continue
+            first = done.pop(met[-1]).partition(":")[0]
+            done += [first + ":" + new] if first != new else []
+    standing = {path for (path, _), done in left.items() if done}
+    return {edit.path for edit in facts.edits} - standing
 
 
 def _add_result(facts: Facts, entry: Entry, roots: tuple[str, ...], agent: str) -> int:
@@ -391,7 +452,8 @@ def _add_result(facts: Facts, entry: Entry, roots: tuple[str, ...], agent: str) 
             if isinstance(entry.data, dict) and "type" in entry.data
             else entry.text.startswith("File created")
         )
-        done = _edited(facts, Edit(entry.at, given, made), roots, agent)
+        edit = Edit(entry.at, given, made, ways=row[2:] or [""])
+        done = _edited(facts, edit, roots, agent)
         if facts.findings and not agent and isinstance(entry.data, dict):
             _add_finding_answers(facts, entry, relative(given, (*roots, facts.cwd)))
         return done
@@ -510,6 +572,7 @@ def _ran(facts: Facts, judged: Run | None, output: str, where: Where) -> int:
     committed = False
     if judged.outcome in (shell.OK, shell.BY_HAND, shell.UNKNOWN) and "git" in judged.command:
         _taken_back(facts, judged.command)
+        _reset(facts, judged.command, where)
         committed = _committed(facts, judged, output, where)
     if judged.bad and judged.kind in (tellingline.LINT, tellingline.BUILD) and not where.agent:
         from memory.capture import findings
@@ -559,9 +622,14 @@ def _committed(facts: Facts, judged: Run, output: str, where: Where) -> bool:
         and facts.commits
         and not (kept and facts.commits[-1][1] != made[0][1])
     ):
-        name, subject, _ = facts.commits.pop()
-        _forget(facts, (turns.COMMIT, subject, name))
+        _drop(facts, facts.commits[-1])
     made = made[-1:] if anew else made
+    subjects = {subject for _, subject, _ in made}
+    for commit in [one for one in facts.commits if one[1] in subjects]:
+        _drop(facts, commit)  # made anew, by a rebase or after a reset
+    if "Successfully rebased" in output:
+        for commit in facts.commits:
+            commit[0] = ""
     facts.commits.extend(made)
     for name, subject, _ in made if not where.agent else ():
         _add(facts, where.at, Piece(turns.COMMIT, subject, name))
@@ -572,16 +640,32 @@ def _committed(facts: Facts, judged: Run, output: str, where: Where) -> bool:
     return bool(made)
 
 
-def _forget(facts: Facts, said: tuple[str, str, str]) -> None:
-    """Remove a piece from the last turn containing the piece.
-
-    said: its kind, text and name.
-    """
+def _drop(facts: Facts, commit: list[str]) -> None:
+    """Remove a commit that is no longer there, from its turn too."""
+    facts.commits.remove(commit)
     for turn in reversed(facts.turns):
-        kept = [piece for piece in turn.pieces if piece[:3] != said]
+        kept = [piece for piece in turn.pieces if piece[:2] != (turns.COMMIT, commit[1])]
         if len(kept) < len(turn.pieces):
             turn.pieces[:] = kept
             return
+
+
+def _reset(facts: Facts, command: str, where: Where) -> None:
+    """Remove the commits that a `git reset` took off the branch.
+
+    None where a branch was made or changed since, which may hold them.
+    """
+    number, name = git.reset(command, where.cwd, (*where.roots, facts.cwd))
+    held = [at for at, commit in enumerate(facts.commits) if name and commit[0].startswith(name)]
+    gone = facts.commits[held[-1] + 1 :] if held else facts.commits[len(facts.commits) - number :]
+    since = min((at for *_, at in gone), default="~")
+    if number > len(facts.commits) or any(
+        run.last >= since and run.key in ("git checkout", "git switch", "git branch")
+        for run in facts.runs
+    ):
+        return
+    for commit in gone:
+        _drop(facts, commit)
 
 
 def _merged(facts: Facts, command: str, entry: Entry, where: Where) -> None:
@@ -676,6 +760,7 @@ def _edited(facts: Facts, edit: Edit, roots: tuple[str, ...], agent: str) -> int
         and last.at >= max([turn.at, *(run.last for run in facts.runs[-_NEAR:])])
     ):
         last.at, last.made = edit.at, last.made or edit.made
+        last.ways += edit.ways
     else:
         facts.edits.append(edit)
     del facts.edits[: -_MOST["edits"]]

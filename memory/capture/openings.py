@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from itertools import takewhile
+from itertools import groupby, takewhile
 
 from memory.capture import turns
+from memory.capture.conversationpage import code
 from memory.capture.turns import SUMMARY, Turn
 from memory.core import tokeniser
-from memory.core.plaintext import at_word, one_line, sentences
+from memory.core.plaintext import at_word, code_spans, one_line, sentences, unbold
 
-PROSE, ITEM, HEADING = "prose", "item", "heading"  # kinds of lines
+PROSE, ITEM, HEADING, CODE = "prose", "item", "heading", "code"  # kinds of lines
 TITLE, REQUEST, OUTCOME = 70, 140, 330  # characters
 _SUBSTANCE = 80  # characters of a statement that says something though its turn went on
 _TELLING = 2  # different words of a request that says something
@@ -25,6 +26,8 @@ _WORDS, _WIDE = 4, 10  # that a telling sentence has: words, else characters wit
 _JOINTS = (". ", "! ", "? ", "。", "！", "？", "; ", ": ", " – ", " — ", ", ", " ")
 _PLAN = re.compile(r"(?:implementation )?plan ?[:–-] ?", re.I)  # before what a plan is about
 _LEAST_ITEM = 75  # characters to which an item of a list is shortened
+_SHOWN = 80  # characters of code that a statement leads on to
+_WORK = (turns.RUN, turns.FILE, turns.COMMIT, turns.LINK, turns.MERGED)
 # what says nothing of a turn's end
 _BESIDE = (turns.COMMIT, turns.LINK, turns.MERGED, turns.REPORT)
 
@@ -34,18 +37,22 @@ def is_finished(turn: Turn) -> bool:
     if turn.end:
         return turn.end == turns.ENDED
     told = [piece for piece in turn.pieces if piece.kind not in _BESIDE]
-    return bool(told) and told[-1].kind == turns.SAID
+    return bool(told) and told[-1].kind == turns.SAID and told[-1].result != turns.CALLED
 
 
 def outcome(turn: Turn) -> str:
     """Return the final statement of a turn, else its last long statement.
 
+    What leads on to a call, or only answers a notice of the host's, is not final where another is.
     "" for none.
     """
-    said = turn.statements()
-    if said and is_finished(turn):
-        return said[-1]
-    return next((text for text in reversed(said) if len(text) >= _SUBSTANCE), "")
+    said = [piece for piece in turn.pieces if piece.kind == turns.SAID]
+    final = [piece.text for piece in said if piece.result == turns.ENDED]
+    if not is_finished(turn):
+        long = [piece.text for piece in said if len(piece.text) >= _SUBSTANCE]
+        return (final or long or [""])[-1]
+    last = [piece.text for piece in said if piece.result not in (turns.CALLED, turns.ASIDE)]
+    return (last or turn.statements() or [""])[-1]
 
 
 def closing(held: Sequence[Turn]) -> Turn | None:
@@ -56,6 +63,18 @@ def closing(held: Sequence[Turn]) -> Turn | None:
     asked = [turn for turn in held if turn.asked != SUMMARY]
     telling = [turn for turn in asked if turn.pieces or says_something(turn.request)]
     return next(reversed(telling or asked), None)
+
+
+def delivering(held: Sequence[Turn]) -> Turn | None:
+    """Return the last turn with work where some turn committed, or None.
+
+    What is asked afterwards without any work is not what the work came to.
+    """
+    pieces = [piece.kind for turn in held for piece in turn.pieces]
+    if turns.COMMIT not in pieces and turns.LINK not in pieces:
+        return None
+    worked = [turn for turn in held if any(piece.kind in _WORK for piece in turn.pieces)]
+    return worked[-1]
 
 
 def questions(held: Sequence[Turn]) -> list[str]:
@@ -101,14 +120,27 @@ def plain(statement: str, most: int = 0) -> str:
 
 
 def _parts(statement: str) -> list[tuple[str, str]]:
-    """Return (PROSE, ITEM or HEADING; text) of each line outside code."""
-    found = []
-    for line in prose(statement):
-        if not set(line) <= set("|-=:*_ "):
-            level, head = tokeniser.heading(line)
-            kind = HEADING if level else ITEM if _LISTED.match(line) else PROSE
-            text = head + ":" if level else bare(line)
-            found.append((kind, text.strip("| ")))
+    """Return (PROSE, ITEM, HEADING or CODE; text) of each line outside code.
+
+    Code that the last line leads on to, or that stands alone, is told by its beginning.
+    """
+    found = list[tuple[str, str]]()
+    shown = ""
+    marked = tokeniser.coded(statement.split("\n"))
+    for is_code, rows in groupby(marked, lambda row: row[1]):
+        lines = [line.strip() for line, _ in rows]
+        if is_code:
+            shown = shown or one_line(" ".join(lines[1:]).rstrip("`~"))
+            continue
+        for line in lines:
+            if any(map(str.isalnum, line)):
+                level, head = tokeniser.heading(line)
+                kind = HEADING if level else ITEM if _LISTED.match(line) else PROSE
+                text = head + ":" if level else bare(line)
+                found.append((kind, text.strip("| ")))
+                shown = ""
+    if shown and (not found or found[-1][1].endswith((":", "："))):
+        found.append((CODE, code(at_word(shown, _SHOWN))))
     return found
 
 
@@ -134,8 +166,7 @@ def listed(line: str) -> bool:
 
 def bare(line: str) -> str:
     """Return a line without its list mark and its marks of emphasis."""
-    text = _LISTED.sub("", line, count=1).replace("**", "").replace("__", "")
-    return one_line(text)
+    return one_line(unbold(_LISTED.sub("", line, count=1)))
 
 
 def clause(text: str, most: int = TITLE) -> str:
@@ -143,14 +174,16 @@ def clause(text: str, most: int = TITLE) -> str:
 
     At most `most` characters.
     """
-    line = one_line(text).strip(" #*_`\"'").rstrip(".;:,。")
+    line = unbold(one_line(text)).strip(" #*\"'").rstrip(".;:,。")
     if len(line) <= most:
         return line
     head = line[: most + 1]
+    for start, end in code_spans(line):
+        head = head[:start] + "\0" * len(head[start:end]) + head[end:]
     for joint in _JOINTS:
         at = head.rfind(joint)
         if at >= most // 2:
-            return head[:at].rstrip(" .;:,–—")
+            return line[:at].rstrip(" .;:,–—")
     return at_word(line, most)
 
 
@@ -158,7 +191,7 @@ def heading_of(text: str) -> str:
     """Return the first heading of a text, else its first line."""
     lines = prose(text)
     heads = [head for level, head in map(tokeniser.heading, lines) if level]
-    head = one_line((heads or lines or [""])[0].replace("**", "").replace("`", ""))
+    head = one_line(unbold((heads or lines or [""])[0]))
     return _PLAN.sub("", head, count=1) or head
 
 

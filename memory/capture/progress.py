@@ -182,7 +182,7 @@ def plain(facts: Facts) -> dict[str, Any]:
             [t.at, t.request, t.asked, [list(piece) for piece in t.pieces], t.end]
             for t in value[key]
         ]
-    value["edits"] = [[e.at, e.path, e.made, e.undone] for e in facts.edits]
+    value["edits"] = [list(vars(edit).values()) for edit in facts.edits]
     return value
 
 

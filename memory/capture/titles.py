@@ -1,4 +1,4 @@
-"""What a session's work is called: its plan, the client's title, its last commit, its first
+"""What a session's work is called: its plan, the client's title, its greatest commit, its first
 request.
 """
 
@@ -18,7 +18,7 @@ MOST_REQUESTS = 8  # that may name the work
 def titles(held: Sequence[Turn], by_client: str, commits: Sequence[str]) -> list[str]:
     """Return titles for the work of some turns, best first.
 
-    by_client: the title that the client gave the session.  commits: subjects, oldest first.
+    by_client: the title that the client gave the session.  commits: subjects, best first.
     """
     plans = [
         openings.heading_of(piece.text)
@@ -26,7 +26,7 @@ def titles(held: Sequence[Turn], by_client: str, commits: Sequence[str]) -> list
         for piece in turn.pieces
         if piece.name == APPROVED
     ]
-    found = [*plans, by_client, *reversed(commits), *islice(_requests(held), MOST_REQUESTS)]
+    found = [*plans, by_client, *commits, *islice(_requests(held), MOST_REQUESTS)]
     named = (openings.clause(one_line(one)) for one in found)
     return [one for one in dict.fromkeys(named) if len(one) >= _LEAST]
 

@@ -30,6 +30,7 @@ SLASH, BANG, SUMMARY, GOES_ON, WITHDRAWN, TEAM = (
     "team",
 )
 ENDED, INTERRUPTED = "ended", "interrupted"
+CALLED, ASIDE = "called", "aside"
 CREATED, EDITED, REMOVED = "created", "edited", "removed"
 WORKING, ANSWER, REFUSED, APPROVED = "while working", "answer", "refused", "approved the plan"
 
@@ -38,7 +39,11 @@ class Piece(NamedTuple):
     """One event inside a turn.
 
         kind    text                            name                        result
-        SAID    the model's words
+        SAID    the model's words                                           CALLED (a call follows),
+                                                                            ENDED (they end a turn
+                                                                            of the host), ASIDE (the
+                                                                            same, in answer to a
+                                                                            notice and without work)
         USER    the user's words in between     WORKING, ANSWER, `refused Edit …`, APPROVED (then it
                                                 is the plan)
         RUN     a command, or a tool's input    the tool, "" for Bash       shell's outcome, then

@@ -141,12 +141,31 @@ def clip(value: str, columns: int) -> str:
 def at_word(line: str, most: int) -> str:
     """Clip a line at the last word before `most` characters.
 
-    With an ellipsis.  Cuts within a word where no word ends in the second half.
+    With an ellipsis.  Cuts within a word where no word ends in the second half.  Code between
+    backticks that would be cut is left out, or closed where it fills the line.
     """
     if len(line) <= most:
         return line
-    cut = line[: most - 1]
-    return (cut[: cut.rfind(" ")] if cut.rfind(" ") > most // 2 else cut).rstrip(" ,:;") + "…"
+    end, close = most - 1, ""
+    for start, after in code_spans(line) if "`" in line else ():
+        if start < end < after and start > most // 2:
+            end = start
+        elif start < end < after:
+            ticks = len(line[start:after]) - len(line[start:after].lstrip("`"))
+            end, close = end - ticks, "`" * ticks
+    cut = line[:end]
+    if not close and end < most - 1:
+        return cut.rstrip(" ,:;(") + "…"
+    cut = cut[: cut.rfind(" ")] if cut.rfind(" ") > most // 2 else cut
+    return cut.rstrip(" ,:;") + "…" + close
+
+
+def code_spans(text: str) -> list[tuple[int, int]]:
+    """Return (start, end) of each piece of code between backticks."""
+    import re
+
+    code = re.finditer(r"(?<!`)(`{1,20})(?!`)[^\n]*?[^`\n]\1(?!`)", text)
+    return [found.span() for found in code]
 
 
 def visible(value: str) -> str:
@@ -170,11 +189,45 @@ def visible(value: str) -> str:
     return "".join(map(shown, value))
 
 
+def unbold(line: str) -> str:
+    """Return a line without its marks of bold; code stays as it is."""
+    if "**" not in line:
+        return line
+    import re
+
+    spans = code_spans(line)
+    marks = [
+        found
+        for found in re.finditer(r"(?<!\*)\*\*(?!\*)", line)
+        if not any(start < found.start() < end for start, end in spans)
+    ]
+    drop, opened = list[int](), -1
+    for mark in marks:
+        at, after = mark.span()
+        if opened >= 0 and not line[at - 1].isspace():
+            drop += [opened, at]
+            opened = -1
+        elif line[after : after + 1].strip() and not re.match(r"[\w)\]]", line[at - 1 : at], re.A):
+            opened = at
+    for at in reversed(drop):
+        line = line[:at] + line[at + 2 :]
+    return line
+
+
 def sentences(line: str) -> list[str]:
-    """Cut one line of prose at the ends of its sentences."""
+    """Cut one line of prose at the ends of its sentences, none in code."""
+    parts, at = [], 0
+    for start, end in code_spans(line) if "`" in line else ():
+        parts += [_broken(line[at:start]), line[start:end]]
+        at = end
+    whole = "".join([*parts, _broken(line[at:])])
+    return [one for one in map(str.strip, whole.split("\n")) if one]
+
+
+def _broken(prose: str) -> str:
     for end in (". ", "? ", "! ", "。", "！", "？"):
-        line = line.replace(end, end.rstrip() + "\n")
-    return [one for one in map(str.strip, line.split("\n")) if one]
+        prose = prose.replace(end, end.rstrip() + "\n")
+    return prose
 
 
 def around(text: str, sought: Sequence[str], start: int, most: int) -> str:

@@ -38,6 +38,7 @@ The format is the host's own and changes between its versions.  Which line carri
     COMPACT              system; subtype compact_boundary        the same
     ENDED                system; subtype turn_duration,          the same
                          stop_hook_summary
+    NOTIFIED             user; `<task-notification>`             the same
     TEAM                 user; `<teammate-message …>`            the same, `teamName`
 
 Left out: machine talk, lines of subagents in their parent's file, API errors, command bodies, and
@@ -75,6 +76,7 @@ STEER, PLAN, TODOS, SUMMARY, TITLE, REPORT, LINK = (
     "link",
 )
 REWIND, ENDED, INTERRUPTED, TEAM = "rewind", "ended", "interrupted", "team"
+NOTIFIED = "notified"
 # characters of a text kept until secrets are out of it; it is shortened only afterwards
 CLIP = 2000
 
@@ -206,6 +208,7 @@ class Entry:
         REWIND   all since the instant `text` was taken back, before the prompt that follows
         ENDED    the host noted that the turn came to its end
         INTERRUPTED  the user stopped the turn
+        NOTIFIED  the host told of a task; what the model says then answers no request
         TEAM     a message of another agent of the session's team; name: whose
     uuid: the line's id (a fork keeps it).
     at: ISO 8601 UTC.
@@ -572,7 +575,8 @@ def _user_line_entries(record: dict[str, Any], raw: str) -> list[Entry]:
         or record.get("isSidechain") is True
     )
     if start.startswith(_NOTED):
-        return _notified(record, raw)
+        told = [] if record.get("isSidechain") is True else [Entry(NOTIFIED, record)]
+        return told + _notified(record, raw)
     if start.startswith("[Request interrupted"):
         return [Entry(INTERRUPTED, record)]
     if start.startswith(_TEAM):

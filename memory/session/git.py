@@ -51,6 +51,7 @@ _HOST_FLAGS = (
 _REFUSED = re.compile(r"(?im)^(?:x|!|graphql|failed|error|could not)\b|not mergeable")
 _MERGES = re.compile(r"^(?:Fast-forward|Merge made by)", re.M)
 _MOST_MERGED = 10  # of one log, the newest: what stands further down was merged long ago
+_BACK = r"(?:HEAD|@)(?:~(\d{1,3})|(\^{1,9})|~)|([0-9a-f]{7,40})"
 _FAILED = (
     r"(?m)^(?:nothing (?:added )?to commit|no changes added to commit|error: "
     r"|fatal: |Aborting commit)"
@@ -149,12 +150,36 @@ def commits(
     return [(next((name for name, said in logged(output) if said == subject), ""), subject)]
 
 
+def is_merge(subject: str) -> bool:
+    """Tell whether git itself worded a commit's subject, for a merge."""
+    return subject.startswith(("Merge branch '", "Merge remote-tracking b", "Merge pull request #"))
+
+
 def amends(command: str) -> bool:
     """Tell whether a command amends the previous commit."""
     return any(
         key == "git commit" and "--amend" in re.findall(_WORDS, part)
         for key, part, _ in _gits(command, "")
     )
+
+
+def reset(command: str, cwd: str = "", roots: Iterable[str] = ()) -> tuple[int, str]:
+    """Return (number of commits, hash) that a command resets the branch by or to.
+
+    (0, "") for none, and where the command makes or changes branches too.
+    cwd, roots: see `is_in_other_repository`.
+    """
+    every = list(_gits(command, cwd)) if "reset" in command else []
+    keys = {key for key, *_ in every}
+    if keys & {"git checkout", "git switch", "git branch", "git cherry-pick"}:
+        return 0, ""
+    for key, part, _ in every:
+        words = part.partition(" reset ")[2].split() if key == "git reset" else []
+        named = [word for word in words if word[0] != "-"]
+        found = re.fullmatch(_BACK, named[0]) if len(named) == 1 and "--" not in words else None
+        if found and not is_in_other_repository(command, cwd, roots):
+            return int(found[1] or 0) or len(found[2] or "") or int(not found[3]), found[3] or ""
+    return 0, ""
 
 
 def logged(output: str) -> list[tuple[str, str]]:

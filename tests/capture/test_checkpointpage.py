@@ -129,3 +129,76 @@ LINT = (
 
 
 BARE = "- ✗ `make lint` → exit 1: cart.py:3: unused"
+
+
+# --- what came of it
+
+
+def ended(session):
+    return session.line("system", "", subtype="turn_duration")
+
+
+def test_what_leads_on_to_a_call_is_no_outcome(session):
+    """The last statement is one only where the turn ends with it."""
+    session.ask("why is it slow?").edit("a.py")
+    session.say("The index is missing on the second column, so that each read scans the table.")
+    session.tool("Read", {"file_path": "/b.py"}, "text")
+    session.say("Let me read how the table is made, and by which of the two migrations it is.")
+    session.tool("Read", {"file_path": "/c.py"}, "text")
+    (text,) = session.fire("SessionEnd")
+    assert section(text, "Outcome").startswith("- in progress, not finished: why is it slow?\n")
+
+
+def test_what_was_typed_while_the_model_worked_stands_among_the_turns(session):
+    session.ask("move the cache to disk").edit("a.py")
+    session.line("attachment", "", attachment={"type": "queued_command", "prompt": "keep the TTL"})
+    (text,) = session.say("Moved, and the TTL is kept.").fire("SessionEnd")
+    assert [line[8:] for line in section(text, "Turns").split("\n")[:2]] == [
+        "move the cache to disk",
+        "(while working) keep the TTL",
+    ]
+
+
+def test_an_answer_to_a_notice_is_no_outcome(session):
+    """Unless something was done in it."""
+    notice = "<task-notification><status>completed</status></task-notification>"
+    session.ask("measure it").edit("a.py").say("Reads take half the time now.")
+    ended(session).line("user", notice)
+    (text,) = ended(session.say("That was the server of before.")).fire("SessionEnd")
+    assert section(text, "Outcome").strip() == "- Reads take half the time now."
+    session.line("user", notice).edit("b.py").say("The report is written.")
+    assert "- The report is written." in ended(session).fire("SessionEnd")[-1]
+
+
+def test_a_side_question_after_a_commit_is_not_what_the_work_came_to(session):
+    session.ask("fix the login").edit("a.py")
+    session.bash("git commit -am 'Fix login'", "[main 1a2b3c4] Fix login\n 1 file changed")
+    session.say("The login keeps its return address now.")
+    (text,) = session.ask("what is a nonce?").say("A number used once.").fire("SessionEnd")
+    assert section(text, "Outcome").strip() == (
+        "- The login keeps its return address now.\n"
+        "- asked after it: what is a nonce? → A number used once."
+    )
+    session.ask("and the logout?").edit("b.py").say("The logout does too.")
+    assert section(session.fire("SessionEnd")[-1], "Outcome").strip() == "- The logout does too."
+
+
+def test_a_statement_that_leads_on_to_code_ends_with_it(session):
+    session.ask("how do I call it?").edit("a.py")
+    (text,) = session.say("Call it so:\n\n```sh\nmake all\n\nmake test\n```").fire("SessionEnd")
+    assert section(text, "Outcome").strip() == "- Call it so: `make all make test`"
+
+
+def test_the_commit_of_most_edits_names_the_work(session):
+    """Neither a note after it, nor a merge."""
+    session.ask("go")
+    for number in range(4):
+        session.change("a%d.py" % number, "one", "two").bash("pytest -q", "1 passed in 0.1s")
+    session.bash("git commit -am 'Cache by branch'", "[main 1a2b3c4] Cache by branch\n 4 files")
+    session.change("notes.md", "one", "two")
+    session.bash("git commit -am 'Update notes'", "[main 2b3c4d5] Update notes\n 1 file")
+    for number in range(9):
+        session.change("b%d.py" % number, "one", "two").bash("pytest -q", "1 passed in 0.1s")
+    session.bash("git commit -am x", "[main 3c4d5e6] Merge branch 'other' into main\n 9 files")
+    (text,) = session.say("All is in.").fire("SessionEnd")
+    assert frontmatter.parse(text.encode()).meta["title"] == "Cache by branch"

@@ -72,6 +72,16 @@ def test_markdown_becomes_one_line_without_code():
     assert len(line) <= 260 and all("item %d" % number in line for number in range(3))
 
 
+def test_code_comes_out_as_it_was_written():
+    """In titles, openings, lists and headings alike."""
+    code = "`**kwargs` of `__init__`"
+    assert openings.plain("**Done**: " + code) == "Done: " + code
+    assert openings.bare("- " + code) == openings.clause(code) == openings.topic(code) == code
+    assert openings.heading_of("# Plan: drop " + code) == "drop " + code
+    long = "move the retry of `the, worker, that, waits` into a queue"
+    assert openings.clause(long, 34) == "move the retry of"
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

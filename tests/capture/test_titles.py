@@ -1,5 +1,5 @@
-"""Work is called by its plan, the client's title, its last commit, or its first request that says
-something.
+"""Work is called by its plan, the client's title, its greatest commit, or its first request that
+says something.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ PLAN = Piece(turns.USER, "# Plan: Move the cache\n", turns.APPROVED)
 
 def test_the_best_name_stands_first():
     held = [turn("ok"), turn("fix the cache key", PLAN)]
-    assert titles.titles(held, "Cache keys", ["Add a test", "Fix the key"]) == [
+    assert titles.titles(held, "Cache keys", ["Fix the key", "Add a test"]) == [
         "Move the cache",
         "Cache keys",
         "Fix the key",

@@ -93,6 +93,46 @@ def test_a_cap_cuts_with_an_ellipsis():
     )
 
 
+@pytest.mark.parametrize(
+    ("most", "cut"),
+    [
+        (25, "The queue waits for…"),
+        (44, "The queue waits for `hand over()`, and a…"),
+    ],
+)
+def test_no_cut_falls_into_code(most, cut):
+    """Code that would be cut is left out as a whole."""
+    line = "The queue waits for `hand over()`, and a worker (`the last one`) takes it."
+    assert plaintext.at_word(line, most) == cut
+    assert plaintext.at_word(line, 55) == "The queue waits for `hand over()`, and a worker…"
+
+
+def test_code_that_fills_a_line_is_closed():
+    line = plaintext.at_word("Run `make " + "x" * 40 + "` now.", 30)
+    assert line.startswith("Run `make xxx") and line.endswith("…`") and len(line) <= 30
+
+
+@pytest.mark.parametrize(
+    ("line", "bare"),
+    [
+        ("**Fixed** the `**kwargs` and `__init__` of `a**b`", None),
+        ("**`**kwargs` is gone**: done", "`**kwargs` is gone: done"),
+        ("2**3 is 8, **kwargs stay", "2**3 is 8, **kwargs stay"),
+        ("**one** and **two**", "one and two"),
+        ("이것은 **굵게**는", "이것은 굵게는"),
+    ],
+)
+def test_marks_of_bold_go_and_code_stays(line, bare):
+    assert plaintext.unbold(line) == (bare or line.replace("**Fixed**", "Fixed"))
+
+
+def test_no_sentence_ends_in_code():
+    assert plaintext.sentences("Call `a? b. c` now. Then stop.") == [
+        "Call `a? b. c` now.",
+        "Then stop.",
+    ]
+
+
 def test_a_line_is_cut_at_the_ends_of_its_sentences():
     """In scripts without spaces as well; not within a name."""
     assert plaintext.sentences("One is `a.b`. Two! Three? 네。はい。") == [
