@@ -8,6 +8,8 @@ that the host noted.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
+from collections import Counter
 from collections.abc import Callable
 
 from memory.capture import conversationpage, decisions, fixes, next_steps, openings, titles, turns
@@ -109,14 +111,15 @@ def _subjects(facts: Facts) -> list[str]:
 
     Of as many the newest first; git's own merges last.
     """
-    weighed, since = list[tuple[int, str]](), ""
-    for _, subject, at in facts.commits:
-        edits = [edit for edit in facts.edits if since < edit.at <= at]
-        changes = sum(len(edit.ways) for edit in edits)
-        weighed.append((-1 if git.is_merge(subject) else changes, subject))
-        since = at
-    weighed.reverse()
-    return [subject for _, subject in sorted(weighed, key=lambda row: -row[0])]
+    times = [at for *_, at in facts.commits]
+    changes = Counter[int]()
+    for edit in facts.edits:
+        changes[bisect_left(times, edit.at)] += len(edit.ways)
+    weighed = [
+        (-1 if git.is_merge(subject) else changes[number], number, subject)
+        for number, (_, subject, _) in enumerate(facts.commits)
+    ]
+    return [subject for *_, subject in sorted(weighed, reverse=True)]
 
 
 def _title_from_work(facts: Facts) -> str:
@@ -341,9 +344,7 @@ def _done(facts: Facts) -> list[str]:
     ]
     gone = list(
         dict.fromkeys(
-            edit.path
-            for edit in facts.edits
-            if edit.path not in made + changed + removed
+            edit.path for edit in facts.edits if edit.path not in made + changed + removed
         )
     )
     lines = [

@@ -5,6 +5,7 @@ ran and changed in them.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -272,9 +273,8 @@ def _mark_last_statement(facts: Facts, result: str = turns.ENDED) -> None:
     if last is None or last.kind != turns.SAID or last.result:
         return
     if result == turns.ENDED:
-        ends = [at for at, piece in enumerate(pieces) if piece.result == turns.ENDED]
-        since = pieces[ends[-1] + 1 :] if ends else []
-        if since and all(piece.kind == turns.SAID and not piece.result for piece in since):
+        before = (p for p in reversed(pieces) if p.kind != turns.SAID or p.result)
+        if next(before, last).result == turns.ENDED:
             result = turns.ASIDE
     pieces[-1] = last._replace(result=result)
 
@@ -398,19 +398,17 @@ def reversed_paths(facts: Facts) -> set[str]:
 
     Changes with a commit in between do not.
     """
-    commits = [at for *_, at in facts.commits]
-    left: dict[tuple[str, int], list[str]] = {}
+    commits = sorted(at for *_, at in facts.commits)
+    # by file and commit: the text that a change left -> the texts that it replaced, newest last
+    left: dict[tuple[str, int], dict[str, list[str]]] = {}
     for edit in facts.edits:
-        done = left.setdefault((edit.path, sum(at < edit.at for at in commits)), [])
+        done = left.setdefault((edit.path, bisect_left(commits, edit.at)), {})
         for way in edit.ways:
             old, _, new = way.partition(":")
-            met = [at for at, one in enumerate(done) if way and one.endswith(":" + old)]
-            if not met:
-                done.append(way)
-                continue
-            first = done.pop(met[-1]).partition(":")[0]
-            done += [first + ":" + new] if first != new else []
-    standing = {path for (path, _), done in left.items() if done}
+            first = done[old].pop() if way and done.get(old) else old
+            if first != new or not way:
+                done.setdefault(new, []).append(first)
+    standing = {path for (path, _), done in left.items() if any(done.values())}
     return {edit.path for edit in facts.edits} - standing
 
 

@@ -97,9 +97,7 @@ def fixes(facts: Facts) -> list[Fix]:
     return list(found.values())
 
 
-def _fix(
-    failure: Run, success: Run, runs: Sequence[Run], standing: Sequence[Edit]
-) -> Fix | None:
+def _fix(failure: Run, success: Run, runs: Sequence[Run], standing: Sequence[Edit]) -> Fix | None:
     """Return the edits, else runs, between a failure and its pass.
 
     None where there are none.

@@ -14,7 +14,7 @@ from memory.capture import turns
 from memory.capture.conversationpage import code
 from memory.capture.turns import SUMMARY, Turn
 from memory.core import tokeniser
-from memory.core.plaintext import at_word, code_spans, one_line, sentences, unbold
+from memory.core.plaintext import at_word, mask_code, one_line, sentences, unbold
 
 PROSE, ITEM, HEADING, CODE = "prose", "item", "heading", "code"  # kinds of lines
 TITLE, REQUEST, OUTCOME = 70, 140, 330  # characters
@@ -177,9 +177,7 @@ def clause(text: str, most: int = TITLE) -> str:
     line = unbold(one_line(text)).strip(" #*\"'").rstrip(".;:,。")
     if len(line) <= most:
         return line
-    head = line[: most + 1]
-    for start, end in code_spans(line):
-        head = head[:start] + "\0" * len(head[start:end]) + head[end:]
+    head = mask_code(line)[: most + 1]
     for joint in _JOINTS:
         at = head.rfind(joint)
         if at >= most // 2:

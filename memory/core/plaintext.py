@@ -189,29 +189,31 @@ def visible(value: str) -> str:
     return "".join(map(shown, value))
 
 
+def mask_code(text: str) -> str:
+    """Return a text with NUL for each character of code between backticks."""
+    parts, at = [], 0
+    for start, end in code_spans(text) if "`" in text else ():
+        parts += [text[at:start], "\0" * (end - start)]
+        at = end
+    return "".join([*parts, text[at:]])
+
+
 def unbold(line: str) -> str:
     """Return a line without its marks of bold; code stays as it is."""
     if "**" not in line:
         return line
     import re
 
-    spans = code_spans(line)
-    marks = [
-        found
-        for found in re.finditer(r"(?<!\*)\*\*(?!\*)", line)
-        if not any(start < found.start() < end for start, end in spans)
-    ]
     drop, opened = list[int](), -1
-    for mark in marks:
+    for mark in re.finditer(r"(?<!\*)\*\*(?!\*)", mask_code(line)):
         at, after = mark.span()
         if opened >= 0 and not line[at - 1].isspace():
             drop += [opened, at]
             opened = -1
         elif line[after : after + 1].strip() and not re.match(r"[\w)\]]", line[at - 1 : at], re.A):
             opened = at
-    for at in reversed(drop):
-        line = line[:at] + line[at + 2 :]
-    return line
+    starts = [0, *(at + 2 for at in drop)]
+    return "".join(line[start:end] for start, end in zip(starts, [*drop, len(line)]))
 
 
 def sentences(line: str) -> list[str]:

@@ -33,9 +33,7 @@ def test_answers_approvals_and_refusals_are_told_with_their_instant():
 def test_a_no_typed_while_the_model_works_answers_what_it_said_last():
     said = Piece(turns.SAID, "I will poll the table every minute.")
     held = [turn("go", said, Piece(turns.USER, "no, use the queue", turns.WORKING))]
-    assert decisions(held) == [
-        '10:05 "no, use the queue" to: I will poll the table every minute.'
-    ]
+    assert decisions(held) == ['10:05 "no, use the queue" to: I will poll the table every minute.']
     assert decisions([turn("go", Piece(turns.USER, "also the docs", turns.WORKING))]) == []
 
 
