@@ -76,7 +76,8 @@ STEMS_BEYOND_ASCII: Tuple[str, ...] = (
 LABEL = (
     r"(?:(?P<password>pass(?:words?|wds?|phrases?|codes?|w[oö]rt(?:er|e|s)?|e\b|[ \-](?:words?"
     r"|phrases?|codes?))|pwd|pw|kennw[oö]rt\w{0,2}|contraseñas?|senhas?|wachtwoord|parola"
-    r"|kata sandi|sandi|hasło|şifren?|lösenord(?:et)?|mật khẩu|парол(?:ями|ей|ем|ям|ях|[ьяеюи])|비밀 ?번호|암호"
+    r"|kata sandi|sandi|hasło|şifren?|lösenord(?:et)?|mật khẩu|парол(?:ями|ей|ем|ям|ях|[ьяеюи])"
+    r"|비밀 ?번호|암호"
     r"|패스워드|비번|パスワード|パスコード|パスフレーズ|暗証番号|合言葉|密[码碼]|口令|clave"
     r"|zugangs\w{2,5}|geheim\w{1,5}|секрет[а-я]{0,2}|시크릿|비밀키|シークレット"
     r"|secrets?(?:[ _\-](?:access[ _\-])?keys?)?)|(?P<token>tokens?|토큰|인증키|トークン"
