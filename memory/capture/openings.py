@@ -88,15 +88,19 @@ def questions(held: Sequence[Turn]) -> list[str]:
 def without_questions(statement: str) -> str:
     """Return a statement without the questions at its end."""
     lines = statement.rstrip().split("\n")
-    while lines and (not lines[-1].strip() or _is_question(lines[-1])):
-        rest = sentences(lines.pop())[:-1]
-        lines += [" ".join(rest)] if rest else []
+    while lines:
+        said = sentences(lines[-1])
+        rest = len(said)
+        while rest and said[rest - 1].rstrip("*_ ").endswith(("?", "？")):
+            rest -= 1
+        if rest:
+            lines[-1:] = [" ".join(said[:rest])] if rest < len(said) else lines[-1:]
+            break
+        if said or not lines[-1].strip():
+            lines.pop()
+        else:
+            break
     return "\n".join(lines) or statement
-
-
-def _is_question(line: str) -> bool:
-    said = sentences(line)
-    return bool(said) and said[-1].rstrip("*_ ").endswith(("?", "？"))
 
 
 # --- texts

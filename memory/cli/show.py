@@ -573,17 +573,17 @@ def open(call: Call) -> int:
 
     Without an id the folder of the project's notes. Prints the path.
     """
-    import shutil
     import subprocess
     from pathlib import Path
 
     from memory.recall.lookup import find_anywhere
+    from memory.store import process
 
     path = call.place.private
     if call.words:
         found, place = find_anywhere(call.place, call.settings, call.one("ID"))
         path = place.path(found.name)
-    opener = next(filter(None, map(shutil.which, OPENERS)), None)
+    opener = next(filter(None, (process.which(name, call.env) for name in OPENERS)), None)
     if opener is None or not Path(path).exists():
         raise StoreError(
             "%s: nothing here opens it (%s); use your editor" % (path, ", ".join(OPENERS))

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
 SHORT = 10  # hex digits of a commit hash in records
+_LONGEST = 1000  # characters of a folder; no path of a real `cd` is longer
 _LINKS = 5  # symbolic refs followed at most
 _HASH = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?\Z")
 _MADE = re.compile(
@@ -332,7 +333,9 @@ def _into(folder: str, target: str, made: set[str], values: dict[str, str]) -> s
         return folder
     if target.startswith(("/", "~", "$")):
         return posixpath.normpath(target)
-    return folder if folder == "?" else posixpath.normpath(posixpath.join(folder, target))
+    if folder == "?" or len(folder) + len(target) > _LONGEST:
+        return "?"
+    return posixpath.normpath(posixpath.join(folder, target))
 
 
 def discarded_paths(command: str) -> tuple[str, ...]:

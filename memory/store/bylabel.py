@@ -51,6 +51,8 @@ from memory.store.secretshapes import (
 )
 from memory.store.secrettokens import COUNTERS
 
+# a word with a sign in it, on its own, in brackets or in quotes
+SPOKEN_NEAR = r"(?<![^\s(\"'`“「])[\w!#$%^&?~]{8,64}(?=[)\"'`”」]?[.,;:]?(?:\s|\Z))"
 REACH = 110  # characters of a line in which a value is looked for
 BEFORE, AFTER = 120, 640  # characters around a label that decide what it is about
 ROWS = 200  # of a table
@@ -210,7 +212,7 @@ def _tier(text: str, lower: str, match: re.Match[str], low: int) -> str:
     if match.lastgroup in ("password", "pass"):
         return "strong"
     left = lower[max(low, start - 24) : start]
-    if rx(VETO_HEAD + r"[ ]?\Z").search(left) or lower.startswith("----", end):
+    if rx(r"(?<![a-z])" + VETO_HEAD + r"[ ]?\Z").search(left) or lower.startswith("----", end):
         return ""
     if match.lastgroup == "token":
         return "medium"
@@ -223,7 +225,7 @@ def _after(text: str, label: Label) -> Iterator[Span]:
     "the password for the database is X", "password (root) -> X", "with password X".
     """
     stop = min(label.high, label.end + REACH)
-    if label.kind == "pass":
+    if label.kind == "pass" and not rx(r"[ ](?:for|of|on)[ ]").match(text, label.end):
         stop = label.end
     for link in rx(LINK + r"(?=(?P<v>[\x21-\x7e]{2,256}))").finditer(text, label.end, stop):
         middle = rx(r"\([^()]{0,60}\)").sub("", text[label.end : link.start()])
@@ -238,14 +240,18 @@ def _after(text: str, label: Label) -> Iterator[Span]:
             start, value = _trimmed(text, pair.start("v"), pair["v"])
             if is_labelled_secret(value, "strong", True):
                 yield start, start + len(value), "credential"
-    beside = rx(r"[ \t]{1,3}(?P<o>[\"'`“(]{0,2})(?P<v>[\x21-\x7e]{4,256})").match(text, label.end)
+    beside = rx(
+        r"[ \t]{1,3}(?P<of>(?:[^\x00-\x7f]{1,20}[ ]){0,2})"
+        r"(?P<o>[\"'`“(]{0,2})(?P<v>[\x21-\x7e]{4,256})"
+    ).match(text, label.end)
     if beside:
         start, value = _trimmed(text, beside.start("v"), beside["v"])
         words = text[max(label.low, label.start - 40) : label.start].lower().split()
-        sure = any(word in WITH for word in words[-3:])
+        sure = not beside["of"] and any(word in WITH for word in words[-3:])
         if not sure and label.kind != "pass":
             long = label.tier == "medium" and len(value) >= 24 and is_random(value, 24)
-            sure = bool(beside["o"] or long or rx(SPOKEN).fullmatch(value))
+            sure = bool((beside["o"] and not beside["of"]) or long or rx(SPOKEN).fullmatch(value))
+            sure = sure or bool(beside["of"] and is_near(value))
         if sure and is_labelled_secret(value, label.tier, bool(beside["o"])):
             yield start, start + len(value), label.kind
 
@@ -258,10 +264,13 @@ def _before(text: str, label: Label) -> Iterator[Span]:
     """
     low = max(label.low, label.start - REACH)
     left = text[low : label.start]
-    glued = rx(r"(?P<v>[\x21-\x7e]{4,256})[^\x00-\x7f\n]{1,8}[ 「」『』“”\w]{0,8}\Z").search(left)
+    glued = rx(
+        r"(?P<v>[\x21-\x7e]{4,256})(?P<apart>[ ]?)[^\x00-\x7f\n]{1,8}[ 「」『』“”\w]{0,8}"
+        r"(?P<of>[^\x00-\x7f\n]{0,8}[ ]?)\Z"
+    ).search(left)
     if glued and not text[label.start].isascii():
         start, value = _trimmed(text, low + glued.start("v"), glued["v"])
-        if is_labelled_secret(value, label.tier, True):
+        if is_labelled_secret(value, label.tier, not glued["apart"] and not glued["of"]):
             yield start, start + len(value), label.kind
             return
     words = list(rx(r"\S+").finditer(left))[-8:]
@@ -284,6 +293,10 @@ def _near(text: str, label: Label) -> Iterator[Span]:
     for match in rx(RANDOM).finditer(text, low, high):
         if not match.start() <= label.start < match.end() and is_near(match[0]):
             yield match.start(), match.end(), label.kind
+    if label.kind == "password":
+        for match in rx(SPOKEN_NEAR).finditer(text, low, high):
+            if is_spoken_near(match[0]):
+                yield match.start(), match.end(), label.kind
 
 
 def _structured(text: str, label: Label) -> Iterator[Span]:
@@ -478,6 +491,16 @@ def _is_password(value: str, tied: bool) -> bool:
     if rx(counted).fullmatch(value) and not is_random(value, 16):
         return False
     return is_secret(value, "strong", False)
+
+
+@lru_cache(maxsize=4096)
+def is_spoken_near(value: str) -> bool:
+    """Tell whether a word with signs near a label is a password beyond doubt."""
+    return (
+        rx(SPOKEN).fullmatch(value) is not None
+        and len(rx(r"\d").findall(value)) > 1
+        and is_labelled_secret(value, "strong", False)
+    )
 
 
 @lru_cache(maxsize=4096)

@@ -14,6 +14,8 @@ from memory.store.secretshapes import (
     ACCOUNTS,
     BODY,
     COMPOSED,
+    EASY,
+    EASY_HOST,
     GATES,
     GUTTER,
     HOST,
@@ -163,7 +165,15 @@ def by_userinfo(text: str, tick: Callable[[], None]) -> Iterator[Span]:
     An address, an image's tag or a package's version is left out.
     """
     for at in spots(text, "@"):
-        if text[at - 1 : at].isspace() or not rx(HOST).match(text, at + 1):
+        if text[at - 1 : at].isspace():
+            continue
+        if rx(EASY_HOST).match(text, at + 1):
+            easy = rx(EASY).search(text, max(0, at - 200), at)
+            if easy and _judge(easy["v"], "strong"):
+                yield easy.start("v"), at, "oracle-password"
+            continue
+        host = rx(HOST).match(text, at + 1)
+        if not host:
             continue
         tick()
         match = rx(USERINFO).search(text, max(0, at - 200), at)
@@ -174,7 +184,7 @@ def by_userinfo(text: str, tick: Callable[[], None]) -> Iterator[Span]:
         cased = bool(rx(r"[a-z]").search(value) and rx(r"[A-Z]").search(value))
         if (
             rx(r"\d").search(value)
-            and (special or (cased and match["u"].lower() in ACCOUNTS))
+            and (special or (cased and (host[0][-1] == "(" or match["u"].lower() in ACCOUNTS)))
             and _judge(value, "strong")
         ):
             yield match.start("v"), at, "login-password"
@@ -242,7 +252,7 @@ def _crumbs(text: str, start: int, end: int) -> Iterator[Span]:
 
     Attributes such as Path stay.
     """
-    for match in rx(r"(?<![^\s;,:=])(?P<n>[\w.\-]{1,80})=(?P<v>[^\s;,]{6,4096})").finditer(
+    for match in rx(r"(?<![^\s;,:=\"'])(?P<n>[\w.\-]{1,80})=(?P<v>[^\s;,]{6,4096})").finditer(
         text, start, end
     ):
         if match["n"].lower() in (

@@ -15,6 +15,7 @@ from memory.store.secrettokens import COUNTERS, INNER, TOKENS, UNKNOWN
 
 # What a run of token characters begins with where it follows a backslash: the rest of an escape.
 _ESCAPED = r"u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|[nrtfbv]"
+LONGEST = 512  # characters of a token that decide whether it is one; its tail goes with it
 _BASE64 = r"(?:[A-Za-z0-9+/][+/]|(?:sha\d{1,3}|h1|md5):)\Z"
 
 
@@ -148,7 +149,7 @@ def _token(text: str, at: int, row: _Row) -> Span | None:
         return None
     if len(prefix) < 4 and rx(_BASE64, re.I).search(text[max(0, at - 8) : at]):
         return None  # of a digest in Base64, where any three characters stand sooner or later
-    match = rx(row.body).match(text, at)
+    match = rx(row.body).match(text, at, at + LONGEST)
     if not match:
         return None
     value, end = match[0][len(prefix) :], match.end()
@@ -161,7 +162,11 @@ def _token(text: str, at: int, row: _Row) -> Span | None:
     ):
         return None  # an attribute of `s`
     host = rx(WEB).search(text, max(0, at - 120), at) if kind == "webhook-url" else None
-    return host.start() if host else at, end - len(value) + len(value.rstrip(".-/")), kind
+    if end == at + LONGEST:
+        end = rx(r"[\w\-+/=.%]*").match(text, end).end()  # type: ignore[union-attr]
+    else:
+        end -= len(value) - len(value.rstrip(".-/"))
+    return host.start() if host else at, end, kind
 
 
 def _marked(text: str, held: _Runs) -> Iterator[Span]:

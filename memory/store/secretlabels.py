@@ -76,12 +76,13 @@ STEMS_BEYOND_ASCII: Tuple[str, ...] = (
 LABEL = (
     r"(?:(?P<password>pass(?:words?|wds?|phrases?|codes?|w[oö]rt(?:er|e|s)?|e\b|[ \-](?:words?"
     r"|phrases?|codes?))|pwd|pw|kennw[oö]rt\w{0,2}|contraseñas?|senhas?|wachtwoord|parola"
-    r"|kata sandi|sandi|hasło|şifren?|lösenord(?:et)?|mật khẩu|парол[ьяеюи]\w{0,2}|비밀 ?번호|암호"
+    r"|kata sandi|sandi|hasło|şifren?|lösenord(?:et)?|mật khẩu|парол(?:ями|ей|ем|ям|ях|[ьяеюи])"
+    r"|비밀 ?번호|암호"
     r"|패스워드|비번|パスワード|パスコード|パスフレーズ|暗証番号|合言葉|密[码碼]|口令|clave"
-    r"|zugangs\w{2,5}|geheim\w{1,5}|секрет\w{0,2}|시크릿|비밀키|シークレット"
+    r"|zugangs\w{2,5}|geheim\w{1,5}|секрет[а-я]{0,2}|시크릿|비밀키|シークレット"
     r"|secrets?(?:[ _\-](?:access[ _\-])?keys?)?)|(?P<token>tokens?|토큰|인증키|トークン"
-    r"|токен\w{0,2}|令牌|[凭憑][证据證]|cred(?:ential)?s?|api ?키|(?:액세스|접근) ?키|(?:api"
-    r"|アクセス) ?キー|(?:api[ _\-]?)?schlüssel|密[钥鑰]|秘[钥密]鍵?|私[钥鑰]|ключ\w{0,2}|clés?)"
+    r"|токен[а-я]{0,2}|令牌|[凭憑][证据證]|cred(?:ential)?s?|api ?키|(?:액세스|접근) ?키|(?:api"
+    r"|アクセス) ?キー|(?:api[ _\-]?)?schlüssel|密[钥鑰]|秘[钥密]鍵?|私[钥鑰]|ключ[а-я]{0,2}|clés?)"
     r"|(?P<key>keys?)|(?P<pass>pass))"
 )
 # What follows a label that has its value beside it: whatever else is near belongs to something
@@ -94,7 +95,7 @@ ACCOUNT = r"user\w*|log-?in|account|e-?mail|name|host\w*|server|service|role|url
 NO_VALUE = (
     r"[+\-]?[A-Za-z_][\w.\-]{0,60}(?:=|:\S)[^=]|[^\s(]{0,100}\([^\s)]{0,100}\)?"
     r"|[^\s]{0,100}\\[swdb]|[^\s]{0,100}[\[{][^\s]{0,60}[\]}]|(?:toolu|srvtoolu|msg|req|call"
-    r"|chatcmpl)_|(?i:\S{0,20}secp\d{3})|\S{0,60}\s|[A-Z][A-Za-z]{1,60}/#?\d|\S{0,200}[\"'][,;:]"
+    r"|chatcmpl)_|(?i:1password)\b|(?i:\S{0,20}secp\d{3})|\S{0,60}\s|[A-Z][A-Za-z]{1,60}/#?\d|\S{0,200}[\"'][,;:]"
 )
 # What makes a "key" one of these: the word before it, or the word after it.
 KEYED = (
@@ -164,7 +165,7 @@ RULE = r"[\s|│┃+\-─━=:┼├┤╪╞╡╟╢┬┴┌┐└┘╔╗�
 # A word that is random by itself, wherever a label is near.
 RANDOM = (
     r"(?<![\w/.\-@:$&?=%#])(?=[^\s]{0,63}?\d)(?=[^\s]{0,63}?[A-Z])"
-    r"(?=[^\s]{0,63}?[a-z])[A-Za-z0-9_\-+/=!@#$%^&*~]{10,128}(?![\w(/.\\])"
+    r"(?=[^\s]{0,63}?[a-z])[A-Za-z0-9_\-+/=!@#$%^&*~]{10,128}(?![\w(/\\]|\.\S)"
 )
 # A value behind marks of structure: an element with attributes, a pair of elements, a value of its
 # own, a tag, a here document.

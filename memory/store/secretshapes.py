@@ -64,6 +64,13 @@ SHAPES: Tuple[Tuple[str, str, int, str, str], ...] = (
         "random",
     ),
     (
+        "cookie",
+        "curl",
+        1500,
+        r"\s(?:-b|--cookie)[= ][\"']?(?P<v>[^\r\n\"']{6,4096})",
+        "cookie",
+    ),
+    (
         "curl-password",
         "curl wget --auth -creds",
         1500,
@@ -133,7 +140,7 @@ SHAPES: Tuple[Tuple[str, str, int, str, str], ...] = (
         "piped-password",
         "echo printf",
         300,
-        r"(?:echo|printf)[ \t]+(?:-\w+[ \t]+)?(?:[\"']%s(?:\\n)?[\"'][ \t]+)?[\"']?(?:\w{1,32}:)?"
+        r"(?:echo|printf)[ \t]+(?:-\w+[ \t]+)?(?:[\"']?%s(?:\\n)?[\"']?[ \t]+)?[\"']?(?:\w{1,32}:)?"
         r"(?P<v>[^\s\"'|]{5,200})[\"']?[ \t]*\|[ \t]*(?:sudo|docker|podman|su|passwd|chpasswd|gh"
         r"|cryptsetup|openssl|kinit|vault|gpg|helm|aws|az)\b",
         "strong",
@@ -334,6 +341,9 @@ GATES = tuple(
 # the words before the ":" that tell of an account where the value alone could be a group, a branch
 # or a person.
 USERINFO = r"(?:^|[\s\"'`=(\[{,;<>|])(?P<u>[A-Za-z][\w.\-]{0,63}):(?P<v>[^\s\"'`@/<>()\\]{6,128})\Z"
+# Oracle's easy connect: the account and its password, then the host and the service.
+EASY = r"(?:^|[\s\"'`=(])[A-Za-z]\w{0,63}/(?P<v>[^\s\"'`@/]{5,128})\Z"
+EASY_HOST = r"//[\w.\-]{1,120}(?::\d{1,5})?/\w"
 HOST = (
     r"(?!sha\d|[0-9a-f]{6,40}\b(?![.\-]))(?:(?:tcp|unix)\(|localhost\b|(?:\d{1,3}\.){3}\d{1,3}\b"
     r"|\[[0-9a-fA-F:]{2,45}\]|[A-Za-z][\w\-]{1,62}(?:\.[\w\-]{1,62}){0,8}(?![\w.\-(]))"

@@ -109,7 +109,7 @@ TOKENS: Tuple[Tuple[str, str, str], ...] = (
     ("cursor-key", "crsr_", r"[A-Za-z0-9_\-]{20,}"),
     # trufflehog: elevenlabs/v2, resend; Render and Firecrawl as their own documentation shows them
     ("elevenlabs-key", "sk_", r"[a-f0-9]{48}(?![A-Za-z0-9])"),
-    ("resend-key", "re_", r"[1-9A-HJ-NP-Za-km-z]{6,12}_[1-9A-HJ-NP-Za-km-z]{20,}"),
+    ("resend-key", "re_", r"(?=\w{0,60}\d)" + MIXED + r"[A-Za-z0-9]{6,12}_[A-Za-z0-9]{20,}"),
     ("render-key", "rnd_", r"(?=[A-Za-z_]{0,30}\d)[A-Za-z0-9]{20,}"),
     ("firecrawl-key", "fc-", r"[a-f0-9]{32}(?![\w\-])"),
     # https://developer.clickup.com/docs/authentication; trufflehog: clickuppersonaltoken
@@ -133,6 +133,8 @@ TOKENS: Tuple[Tuple[str, str, str], ...] = (
         "xaat- xapt- nbp_ jsrp_ jsrt_ dbtc_ xau_ glrtr- sess- ovsxat_ ovsxp_ vtwn_ sntryi_ rwlt_",
         r"(?=[A-Za-z_\-]{0,40}\d)[\w\-]{20,}",
     ),
+    # https://api-docs.inngest.com/authentication
+    ("api-token", "signkey-", r"(?=[\w\-]{0,60}?\d)[\w\-]{32,}"),
     ("api-token", "mlsn.", r"[a-f0-9]{32,}"),
     ("api-token", "fw_", r"(?=[A-Za-z]{0,40}\d)" + MIXED + r"[A-Za-z0-9]{22,}(?!\w)"),
     (

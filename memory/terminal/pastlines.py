@@ -39,6 +39,7 @@ LABEL = 12  # columns before a line's text
 LONG = 320
 REMEDIES = 5  # occurrences of an error
 LISTED = 10  # invocations, sessions or walls
+BRIEFED = 8000  # characters of a command that are read for its short form
 _QUOTED = re.compile(r"""(["'])((?:\\.|(?!\1)[^\\\n]){60})(?:\\.|(?!\1)[^\\\n]){0,400}\1""")
 
 
@@ -381,7 +382,11 @@ def brief(command: str, most: int = 200) -> str:
     Long quoted texts in it are cut, and the whole at `most` characters.
     """
     return one_line(
-        _QUOTED.sub(lambda found: found[1] + found[2][:40].rstrip() + "…" + found[1], command), most
+        _QUOTED.sub(
+            lambda found: found[1] + found[2][:40].rstrip() + "…" + found[1],
+            command[:BRIEFED],
+        ),
+        most,
     )
 
 

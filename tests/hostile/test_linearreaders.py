@@ -16,6 +16,7 @@ from memory.hook import at_failure, documents, fence, windows
 from memory.project import manifests, mentions
 from memory.recall import sentences as quotable
 from memory.session import commandline, entries, git, shell, tellingline
+from memory.terminal import pastlines
 
 # seconds below which nothing is judged; characters of a text
 GROWTH, FLOOR, LENGTH = 2.3, 0.04, 5_000
@@ -85,6 +86,10 @@ READERS: dict[str, Callable[[str], object]] = {
     "names": mentions._named,
     "paths": mentions._paths,
     "an outcome on a line": openings.plain,
+    "an outcome without questions": openings.without_questions,
+    "code on a line": conversationpage.code,
+    "a command for reading": pastlines.brief,
+    "discarded work": lambda text: git.discarded_paths("git stash drop; " + text),
     "an opening": lambda text: openings.opening([text], 240, "the queue"),
     "sections": checkpointoutline.sections,
     "lines to quote": quotable.lines,
@@ -141,6 +146,8 @@ TEXTS = (
     "the cause is ",
     "Error: ",
     "at a (b.js:1:2)\n",
+    "? ",
+    "cd ..; ",
     "\r\n",
     "가",
 )

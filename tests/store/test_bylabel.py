@@ -26,6 +26,12 @@ VALUE = made("label", ALNUM, 16)
         "пароль от базы — {}",
         "<th>Password</th></tr><tr><td>{}</td></tr>",
         "<key>Password</key>\n<string>{}</string>",
+        "пароль администратора {}",
+        "войди с паролем {}",
+        "{} 가 관리자 비밀번호야",
+        "{} を管理者パスワードとして使って",
+        "pass for root on db1 is {}",
+        "use this key for the API: {}",
     ],
 )
 def test_a_value_goes_wherever_its_label_reaches(template):
@@ -89,3 +95,31 @@ def test_what_merely_stands_near_a_label_stays(text):
     it.
     """
     assert secrets("One.\n" + text + "\nTwo.") == {}
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "the wifi password ({} last time)",
+        "it asks for a password, type {} there",
+        "the password, `{}`, is in the wiki",
+    ],
+)
+def test_a_word_with_digits_and_signs_in_the_line_of_a_password_goes(template):
+    """Whatever words stand between, also in brackets and in quotes."""
+    said = "Violet" + "3986" + "%"
+    assert said not in redact("Before.\n" + template.format(said) + "\nAfter.").text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the password for it comes from 1password item 2",
+        "auth2.ts 파일의 비밀번호 검증",
+        "the password is checked in auth.ts#L42, see #4512",
+        "does the password test pass on python311?",
+    ],
+)
+def test_a_name_in_the_line_of_a_password_stays(text):
+    """A product, a file, a line of one, a version."""
+    assert redact("Before.\n" + text + "\nAfter.").found == ()

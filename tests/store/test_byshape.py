@@ -5,7 +5,7 @@ does.
 from __future__ import annotations
 
 import pytest
-from harness.leaks import KEY_FORMS, pem, spent
+from harness.leaks import ALNUM, KEY_FORMS, made, pem, spent
 
 from memory.store.redactor import redact
 
@@ -68,3 +68,19 @@ def test_a_long_token_that_does_not_end_is_read_once():
         "eyJaaaaaaaa." + "b" * 400_000 + "(",
     ):
         assert spent(text, 2.0, tries=3) < 2.0
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "dsn = kim:{}@tcp(127.0.0.1:3306)/app",
+        "sqlplus kim/{}@//orahost:1521/ORCL",
+        "kim/{}@//orahost:1521/ORCL",
+        "curl -b 'session={}; theme=dark' https://x.example.com",
+        "printf %s {} | docker login -u ci --password-stdin ghcr.io",
+    ],
+)
+def test_a_password_in_a_command_or_an_address_without_a_scheme_goes(template):
+    """Go's and Oracle's addresses, a cookie given to curl, a value piped without quotes."""
+    value = made("shape", ALNUM, 18)
+    assert value not in redact("before\n" + template.format(value) + "\nafter").text

@@ -5,6 +5,7 @@ token does.
 from __future__ import annotations
 
 import pytest
+from harness import leaks
 from harness.leaks import ALNUM, HEX, made
 from harness.leakset import VENDOR_CONTEXTS, vendors
 
@@ -28,6 +29,19 @@ def test_a_token_that_no_table_knows_goes_by_its_form():
     body = made("unheard", ALNUM, 32)
     assert body not in redact("we got qyx_%s today" % body).text
     assert redact("we got qyx_%s today" % body[:31]).found == ()
+
+
+def test_a_prefix_again_and_again_costs_no_more_than_its_length():
+    """Twice as many prefixes in one run take twice as long, whether or not they are filler."""
+    for part in ("sk-", "sk-exampleABCD"):
+        first, second = (leaks.spent("eyJ" + part * (n // len(part))) for n in (40_000, 80_000))
+        assert second < 0.3 or second <= 2.6 * first, part
+
+
+def test_a_token_of_any_length_goes_whole():
+    """What decides is its beginning; its tail goes with it."""
+    token = "sk-" + "ant-" + made("long", ALNUM, 3000)
+    assert made("long", ALNUM, 3000)[-20:] not in redact("use %s now" % token).text
 
 
 @pytest.mark.parametrize(
