@@ -4,7 +4,6 @@ you, statusline the client.
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import sys
 from collections.abc import Sequence
@@ -409,9 +408,11 @@ def _drafted(call: Call) -> Record:
 
 def _handoff_sources(made: Draft, checkpoints: list[Record], note: Record | None) -> list[Source]:
     """Return the facts of a drafted handoff, its note and its checkpoints."""
+    from dataclasses import replace  # a cached digest does without
+
     from memory.distill.digests import of_record
 
-    facts = dataclasses.replace(of_record(checkpoints[0], made.body), checksum="")
+    facts = replace(of_record(checkpoints[0], made.body), checksum="")
     records = [*([note] if note else []), *checkpoints]
     return [facts, *(of_record(record, record.body) for record in records)]
 
