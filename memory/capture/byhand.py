@@ -132,6 +132,16 @@ def draft(
     return Draft(title, text, tuple(record.id for record in checkpoints))
 
 
+def retold(made: Draft, lines: Sequence[str], by: str) -> Draft:
+    """Return a handoff in a model's words, with the draft's sources.
+
+    by: the model's provider.
+    """
+    end = made.body.rstrip("\n").rpartition("\n")[2]
+    listed = "\n".join("- " + line.replace("\n", "\n  ") for line in lines)
+    return made._replace(body="%s\n\nWritten by %s.  %s\n" % (listed, by, end))
+
+
 def _changed(held: Sequence[Turn]) -> list[str]:
     """Return a line on the last turn with changes.
 

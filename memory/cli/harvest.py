@@ -130,12 +130,9 @@ def _ask_model(
 
     Returns them, None where no model answered, and notes.
     """
-    from memory.distill import providerchain
+    from memory.cli.tell import ask
     from memory.distill.digests import of_record
     from memory.knowledge import proposals
-
-    def show_progress(line: str) -> None:
-        spinner.step = line
 
     sent: list[Record] = []
     room = SENT_CHARS
@@ -145,19 +142,7 @@ def _ask_model(
             break
         sent.append(record)
     sources = [of_record(record, record.body) for record in sent]
-    digest = providerchain.distill(
-        QUESTION,
-        sources,
-        call.settings,
-        call.env,
-        call.place.home,
-        call.place.cache,
-        call.now,
-        call.options.provider,
-        None,
-        True,
-        show_progress,
-    )
+    digest = ask(call, QUESTION, sources, spinner)
     notes = [one_line(note) for note in digest.notes]
     if digest.provider == "extract":
         return None, [*notes, "no model answered, so the harvest was made without one"]

@@ -66,6 +66,7 @@ FORMATS_KEPT = {
     "json": 1,
 }
 CONFIDENCES = ("low", "medium", "high")
+ASKED = opt("--provider", type=choice(MODELS), help="ask a model: %s" % ", ".join(MODELS))
 AGENTS = ("codex", "gemini")  # whose sessions can be read besides the client's
 # The machine's doing, not a fault of ours.
 DENIED = (
@@ -384,7 +385,7 @@ VERBS: dict[str, Verb] = {
         "propose learnings from the checkpoints",
         (
             opt("--since", metavar="WHEN", help="only newer checkpoints: 7d, a date, `yesterday`"),
-            opt("--provider", type=choice(MODELS), help="ask a model: %s" % ", ".join(MODELS)),
+            ASKED,
             flag("--dry-run", help="show them and write nothing"),
         ),
     ),
@@ -450,6 +451,7 @@ VERBS: dict[str, Verb] = {
             flag("--clear", help="stop showing it"),
             SESSION,
             TRANSCRIPT,
+            ASKED,
         ),
         True,
     ),
@@ -462,6 +464,7 @@ VERBS: dict[str, Verb] = {
             opt("--until", metavar="WHEN", help="up to then: a date, `Friday`"),
             flag("--markdown", help="as markdown, to paste into a message"),
             WORKSPACE,
+            ASKED,
         ),
     ),
     "plan": Verb(

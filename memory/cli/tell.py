@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 from memory.cli.recall import found_by, freshen
@@ -24,13 +25,26 @@ from memory.terminal.call import (
     session_of,
     shown,
     to_json,
+    warn,
 )
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from memory.distill.digests import Digest
+    from memory.capture.byhand import Draft
+    from memory.distill.digests import Digest, Source
     from memory.recall.hit import Found
 
+HANDOFF_TOKENS, STANDUP_TOKENS = 500, 1000  # of what a model writes
+HANDOFF = (
+    "Hand this session over to a colleague who goes on with it: where it stands, what comes next, "
+    "what failed or is open, which decisions to keep and why. Begin each bullet with `Stands:`, "
+    "`Next:`, `Open:` or `Decided:`, in this order. Write in the records' language."
+)
+STANDUP = (
+    "Tell a team what was done: one bullet for each branch or subject, the most important first. "
+    "Each says what came out, with its numbers, then what is open or comes next. Leave out how it "
+    "was done and lists of files. Write in the records' language."
+)
 MOST_SOURCES = 8  # checkpoints of a session that its handoff is made of
 STANDUP_COLUMNS = 80  # where no terminal says otherwise
 CLIENTS = ("claude", "gemini", "ollama")
@@ -59,21 +73,13 @@ def distill(call: Call) -> int:
     used = _marks_of_hits(found) if key else []
     with call.spinner("distilling") as spinner:
 
-        def show_progress(line: str) -> None:
-            spinner.step = line
-
-        digest = providerchain.distill(
+        digest = ask(
+            call,
             question,
             digests.of_found(found),
-            call.settings,
-            call.env,
-            call.place.home,
-            call.place.cache,
-            call.now,
-            call.options.provider,
+            spinner,
             call.options.max_tokens,
             not call.options.no_cache,
-            show_progress,
         )
     saved = _save(call, question, digest, found) if call.options.save and digest.bullets else None
     print(_render_answer(call, digest, found, saved), flush=True)
@@ -90,6 +96,38 @@ def distill(call: Call) -> int:
         )
     freshen(call, found.stale or found.rescan)
     return 0
+
+
+def ask(
+    call: Call,
+    question: str,
+    sources: Sequence[Source],
+    spinner: screen.Spinner,
+    max_tokens: int | None = None,
+    use_cache: bool = True,
+) -> Digest:
+    """Answer a question from sources by the chain that a call names.
+
+    max_tokens: in place of the configured number.
+    """
+    from memory.distill import providerchain
+
+    def show_progress(line: str) -> None:
+        spinner.step = line
+
+    return providerchain.distill(
+        question,
+        sources,
+        call.settings,
+        call.env,
+        call.place.home,
+        call.place.cache,
+        call.now,
+        call.options.provider,
+        max_tokens,
+        use_cache,
+        show_progress,
+    )
 
 
 def _answer_key(call: Call, question: str) -> str:
@@ -223,6 +261,15 @@ def _save(call: Call, question: str, digest: Digest, found: Found) -> Record:
 
 
 def _json(digest: Digest, found: Found, saved: Record | None) -> dict[str, Any]:
+    return {
+        **_digest_json(digest),
+        "sources": [h.id for h in found.hits],
+        "scores": [round(h.score, 6) for h in found.hits],
+        "saved": saved.id if saved else None,
+    }
+
+
+def _digest_json(digest: Digest) -> dict[str, Any]:
     from memory.distill import digests
 
     return {
@@ -232,14 +279,30 @@ def _json(digest: Digest, found: Found, saved: Record | None) -> dict[str, Any]:
         "tokensOut": digest.tokens_out,
         "cached": digest.cached,
         "notes": list(digest.notes),
-        "sources": [h.id for h in found.hits],
-        "scores": [round(h.score, 6) for h in found.hits],
-        "saved": saved.id if saved else None,
         **digests.as_json(digest),
     }
 
 
 # --- handoff, standup, statusline
+
+
+def _of_model(
+    call: Call, question: str, sources: Sequence[Source], max_tokens: int
+) -> Digest | None:
+    """Return the answer of the named model, None without a sound one.
+
+    A line on stderr says why there is none.
+    """
+    if not call.options.provider or not sources:
+        return None
+    with call.spinner("asking a model") as spinner:
+        digest = ask(call, question, sources, spinner, max_tokens)
+    if digest.provider != "extract" and digest.bullets:
+        return digest
+    why = ["%s %s" % (step.provider, step.outcome) for step in digest.steps[:-1]]
+    why += ["%s found nothing to tell" % digest.provider] * (digest.provider != "extract")
+    warn("made of the facts, since no model answered: " + "; ".join(why))
+    return None
 
 
 def handoff(call: Call) -> int:
@@ -255,6 +318,8 @@ def handoff(call: Call) -> int:
     if call.options.clear:
         return _clear(call)
     said = call.text()
+    if call.options.provider and (call.options.show or call.options.clear or said.strip()):
+        raise UsageError("--provider has a model write the handoff; leave the other words out")
     if call.words and not said.strip():
         raise UsageError(
             "the handoff is empty; give a note, or no words at all to have one "
@@ -326,7 +391,11 @@ def _drafted(call: Call) -> Record:
         None,
     )
     made = byhand.draft(sources, plan, held, note)
+    digest = _of_model(call, HANDOFF, _handoff_sources(made, sources, note), HANDOFF_TOKENS)
     meta = {key: sources[0].meta.get(key) for key in ("branch", "commit")}
+    if digest:
+        made = byhand.retold(made, [bullet.said for bullet in digest.bullets], digest.provider)
+        meta["by"] = digest.provider
     return handoffs.put(
         call.store(),
         made.title,
@@ -335,6 +404,17 @@ def _drafted(call: Call) -> Record:
         str(sources[0].meta.get("session") or ""),
         {**meta, "links": derived_links(made.sources)},
     )
+
+
+def _handoff_sources(made: Draft, checkpoints: list[Record], note: Record | None) -> list[Source]:
+    """Return the facts of a drafted handoff, its note and its checkpoints."""
+    from dataclasses import replace  # a cached digest does without
+
+    from memory.distill.digests import of_record
+
+    facts = replace(of_record(checkpoints[0], made.body), checksum="")
+    records = [*([note] if note else []), *checkpoints]
+    return [facts, *(of_record(record, record.body) for record in records)]
 
 
 def _of_branch(call: Call) -> list[Record]:
@@ -444,11 +524,13 @@ def standup(call: Call) -> int:
         told = worklog.gather(
             call.place, call.settings, call.options.workspace or "", since, call.now, offset, until
         )
+    digest = _of_model(call, STANDUP, worklog.sources(told), STANDUP_TOKENS)
     style = call.style()
     columns = style.columns if sys.stdout.isatty() else STANDUP_COLUMNS
+    style = screen.Style(columns, style.colour, style.cut)
     return call.answer(
-        workdays.to_json(told),
-        workdays.lines(told, screen.Style(columns, style.colour, style.cut), call.options.markdown),
+        {**workdays.to_json(told), "digest": _digest_json(digest) if digest else None},
+        workdays.lines(told, style, call.options.markdown, digest),
     )
 
 

@@ -19,6 +19,7 @@ NEAREST = 3  # records that are named where none tells
 FILES = 12  # of a record that a model is told
 TALKS = 8  # best hits of which the extract reads the whole conversation
 
+_CITED = re.compile(r"(?<!\s)\s*\[([^\[\]\n]{1,400})\](?!\()")
 _ABSENT = re.compile(r"(\w{1,80}) skipped: \1 is not on PATH")
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\^_])")
 
@@ -57,6 +58,13 @@ class Bullet:
 
     text: str
     ids: tuple[str, ...]
+
+    @property
+    def said(self) -> str:
+        """The statement without its citation."""
+        return _CITED.sub(
+            lambda match: "" if set(match[1].split(", ")) <= set(self.ids) else match[0], self.text
+        ).strip()
 
 
 @dataclass(frozen=True)

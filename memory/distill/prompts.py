@@ -44,7 +44,7 @@ RULES = """- Every bullet ends with the ids of all records that it takes anythin
 - Write in the language of the question, whatever the language of the records.
 - All bullets together: at most %d tokens, about %d words."""
 WHOLE = (
-    """Answer with 1 to 5 markdown bullets and nothing else: no heading, no preamble, no closing \
+    """Answer with 1 to %d markdown bullets and nothing else: no heading, no preamble, no closing \
 line.
 One sentence is enough where one answers. If no record answers the question, answer with the one
 word """
@@ -75,7 +75,7 @@ def build(
         DATA,
         lines,
         "End of the records.",
-        PART % (part, parts) if part else WHOLE,
+        PART % (part, parts) if part else WHOLE % _most(budget),
         budget,
     )
 
@@ -104,7 +104,13 @@ def join(question: str, found: Sequence[Sequence[Bullet]], budget: int) -> str:
         for i, bullets in enumerate(found, 1)
         if bullets
     ]
-    return _prompt(question, FOUND, lines, "End of what the parts gave.", WHOLE, budget)
+    task = WHOLE % _most(budget)
+    return _prompt(question, FOUND, lines, "End of what the parts gave.", task, budget)
+
+
+def _most(budget: int) -> int:
+    """Return the bullets that a digest of a budget may have."""
+    return max(5, budget // 100)
 
 
 def _prompt(

@@ -62,7 +62,9 @@ _TAKEOVER = (
 )
 _ORDER = re.compile(
     r"\byou\s+(?:must|should|shall|have to|need to|are now|will now)\b[^.\n]{0,30}|"
-    r"\bplease\s+[a-z]+\b[^.\n]{0,30}|\bthe\s+(?:assistant|model|agent|reader)\s+"
+    # `Please` within a sentence is a name, as in `Release Please`
+    r"\b(?-i:please|PLEASE|(?<!\w\s)Please)\s+[a-z]+\b[^.\n]{0,30}|"
+    r"\bthe\s+(?:assistant|model|agent|reader)\s+"
     r"(?:must|should|shall|has to|needs to)\b[^.\n]{0,30}|" + _TAKEOVER,
     re.IGNORECASE,
 )

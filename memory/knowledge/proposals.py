@@ -49,7 +49,6 @@ SAME, SHARE = 0.9, 0.6  # of the terms of the shorter text, of the longer one, t
 RARE = 8  # terms under which a text is looked up
 WHOLE = 60  # terms of a learning that is compared whole too
 MOST_TAGS, MOST_CITED = 3, 12
-_BRACKET = re.compile(r"(?<!\s)\s*\[([^\[\]\n]{1,400})\](?!\()")
 
 
 @dataclass(frozen=True)
@@ -233,9 +232,7 @@ def of_bullets(
             (by_id[id] for id in bullet.ids if id in by_id),
             key=lambda record: (record.created, record.id),
         )
-        said = _BRACKET.sub(
-            lambda match: "" if set(match[1].split(", ")) <= set(by_id) else match[0], bullet.text
-        ).strip()
+        said = bullet.said
         if sources and said:
             body = "%s\n\n%s\n" % (said, _cited(sources))
             number = plaintext.count(len(sources), "checkpoint")

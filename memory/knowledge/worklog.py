@@ -19,6 +19,7 @@ from memory.core.config import Config
 from memory.core.layout import DATED, GLOBAL, TRUNKS, Place
 from memory.core.plaintext import at_word, one_line
 from memory.core.records import Record, is_true, labels
+from memory.distill.digests import FILES, Source
 from memory.hook.handoffs import covers, is_repetition, note_sections
 from memory.recall import lookup, search
 from memory.recall.question import Query
@@ -153,6 +154,36 @@ def gather(
     return Told("all" if workspace == "all" else places[0].key, since, offset, tuple(spaces), until)
 
 
+def sources(told: Told) -> list[Source]:
+    """Return the facts of each work as a source for a model."""
+    return [
+        Source(
+            work.ids[-1],
+            "checkpoint",
+            work.title,
+            work.at,
+            "\n".join(_facts(work)),
+            "p",
+            branch=work.branch,
+            tags=(space.workspace,),
+            files=work.files[:FILES],
+        )
+        for space in told.spaces
+        for work in space.work
+    ]
+
+
+def _facts(work: Work) -> list[str]:
+    """Return the lines of a work, each labelled by its part."""
+    parts = [(name, line) for name in ("decisions", "fixed") for line in work.parts.get(name, ())]
+    return [
+        *filter(None, (work.said, work.pull, "no person typed into it" * work.unattended)),
+        *("commit: " + line for line in work.made),
+        *_open_lines(work),
+        *("%s: %s" % pair for pair in parts),
+    ]
+
+
 def _work(
     place: Place, settings: Config, since: float, now: float, offset: float, until: float | None
 ) -> tuple[Work, ...]:
@@ -232,7 +263,7 @@ def _with_note(work: Work, newest: Record, note: Record | None) -> Work:
         **work.parts,
         **{
             name.lower(): [line.removeprefix("- ") for line in said.get(name, ())]
-            for name in ("Open", "Next")
+            for name in ("Open", "Next", "Decisions")
         },
     }
     return work._replace(said=summary or work.said, parts=parts, noted=bool(summary))

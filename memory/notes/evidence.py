@@ -16,12 +16,14 @@ from memory.capture import conversationpage
 from memory.capture.turns import BANG, SLASH, USER, Turn
 from memory.core import tokeniser
 from memory.distill.proof import Proof, is_takeover
+from memory.notes.instruction import RULES
 from memory.notes.schema import QUOTE, STANDING, Item, Note
 
 NO_QUOTE, NO_SOURCE, BEYOND = "no quote", "not in the conversation", "not in its turn"
 ORDERS = "an order to its reader"
 NOT_THEIRS = "not the user's words"  # of a standing wish
 LEAST_WORDS, MOST_WORDS = 2, 40  # of a quote; of one in a script without spaces characters count
+ECHO = 4  # words of a text that is taken for the request's own where they stand there
 SHARE = 0.4  # of an item's words that its turn or the one before holds (evals/README.md, Notes)
 _FOLD = {
     ord(c): to
@@ -155,7 +157,7 @@ def _fault(item: Item, found: _Turn | None, turns: Sequence[_Turn], proof: Proof
         return NOT_THEIRS
     if is_takeover(item.text + " " + item.why):
         return ORDERS
-    if proof.lacking(item.text):
+    if not _proven(item.text, proof):
         return NO_SOURCE
     words = _stems(item.text) if _script(item.text) == _script(item.quote) else frozenset()
     near = found.stems.union(
@@ -167,4 +169,10 @@ def _fault(item: Item, found: _Turn | None, turns: Sequence[_Turn], proof: Proof
 
 
 def _proven(text: str, proof: Proof) -> str:
-    return "" if is_takeover(text) or proof.lacking(text) else text
+    return "" if is_takeover(text) or _is_echo(text) or proof.lacking(text) else text
+
+
+def _is_echo(text: str) -> bool:
+    """Tell whether a text only repeats the request for the note."""
+    said = _folded(text).strip(" .,;:…\"'")
+    return len(said.split()) >= ECHO and said in _folded(RULES)

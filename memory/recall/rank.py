@@ -26,7 +26,8 @@ Short notes of one session (turns of a conversation) are scored together: each g
 the notes before and after it and SESSION of its session's best three, and AUTHOR where the query
 names who wrote it; the window says nothing there.  A session's best checkpoint and the best turn of
 its conversation make one hit (by_session): the score of the better one, and SUPPORT of the other's,
-divided by 1 + CROWD * ln(turns of the conversation).
+divided by 1 + CROWD * ln(turns of the conversation).  A note that is found too adds NOTED of its
+own.
 Order: score, then id, then name.  Where the constants come from: docs/design.md.
 """
 
@@ -59,7 +60,8 @@ WEIGHTED = (0.6, 0.2, 0.1, 0.1)
 SOURCE = {"auto": 1.0, "repository": 1.005, "agent": 1.01, "human": 1.02}
 VERSIONS = {"exact": 1.0, "superset": 0.95, "subset": 0.85, "overlap": 0.75, "unversioned": 0.70}
 NEIGHBOUR, SESSION, AUTHOR, WHEN, ASKING = 0.5, 0.2, 2.0, 1.3, 0.85
-SUPPORT = 0.7  # share of the lesser of checkpoint and turn that a session's hit gains
+# shares of the lesser of checkpoint and turn, of note and turn, that a session's hit gains
+SUPPORT, NOTED = 0.7, 0.175
 CROWD = 0.1  # how much less a session of many turns counts: the best of many is good by chance
 TALK_TOKENS = 80  # mean terms of a candidate below which notes of a session count as a conversation
 
@@ -452,6 +454,7 @@ def merge_sessions(hits: Sequence[Hit], cut: Mapping[str, int]) -> List[Hit]:
 def _as_one(found: Sequence[Hit], cut: Mapping[str, int]) -> Hit:
     """Merge the hits of a session, best first."""
     notes = [hit for hit in found if hit.kind == "checkpoint"]
+    noted = next((hit.score for hit in found if hit.kind == "note"), 0.0)
     talk = next((hit for hit in found if hit.kind == "conversation"), None)
     others = tuple(hit.id for hit in notes[1:])
     if talk is None:
@@ -459,7 +462,7 @@ def _as_one(found: Sequence[Hit], cut: Mapping[str, int]) -> Hit:
     by = 1.0 / (1.0 + CROWD * log(cut.get(talk.path, 1)))
     if not notes:
         return talk._replace(score=talk.score * by, parts=(*talk.parts, ("turns", by)))
-    lesser = SUPPORT * min(notes[0].score, talk.score)
+    lesser = SUPPORT * min(notes[0].score, talk.score) + NOTED * min(noted, talk.score)
     return notes[0]._replace(
         score=(found[0].score + lesser) * by,
         parts=(*found[0].parts, ("session", lesser), ("turns", by)),

@@ -28,6 +28,10 @@ from memory.store import activeplan
 from memory.store.redactor import without_private
 from memory.terminal import screen
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from memory.distill.digests import Digest
+
 DAY, ALL, DAYS = 15, 60, 3  # lines of a day, of all, and days up to which each is told by itself
 NAME, OPEN = 44, 150  # characters of a name, of what is open
 # How much of a strand is told, the fullest first: lines of what came out, of what is open, and
@@ -36,16 +40,21 @@ _LEVELS = ((6, 3, 3), (4, 2, 3), (3, 2, 3), (2, 1, 3), (1, 1, 3), (1, 1, 2), (1,
 _WEEKDAYS = ("Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed")  # 1970-01-01 was a Thursday
 
 
-def lines(told: Told, style: screen.Style, markdown: bool = False) -> list[str]:
+def lines(
+    told: Told, style: screen.Style, markdown: bool = False, digest: Digest | None = None
+) -> list[str]:
     """Write a standup: a summary, then each workspace by day and branch.
 
-    markdown: for pasting, a line for each entry however long.
+    markdown: for pasting, a line for each entry however long. digest: what a model wrote of it,
+        told in place of the work.
     """
     since = _span(told)
     if not told.spaces:
         where = "any workspace" if told.asked == "all" else one_line(told.asked)
         return ["nothing in %s %s" % (where, since)]
     out = [_summed(told, since)]
+    if digest:
+        return [*out, *_digested(digest, style, markdown)]
     several = len(told.spaces) > 1 or not told.spaces[0].work
     written = {
         space.workspace: [
@@ -65,6 +74,17 @@ def lines(told: Told, style: screen.Style, markdown: bool = False) -> list[str]:
         out += _worked(space, max(DAY, room // max(1, everywhere)), style, markdown)
         out += ["", *written[space.workspace]] if written[space.workspace] else []
     return out
+
+
+def _digested(digest: Digest, style: screen.Style, markdown: bool) -> list[str]:
+    """Write what a model made of the work, and that it did."""
+    from memory.distill import digests
+
+    rows = [
+        row for one in digest.bullets for row in _item(one_line(one.said), ALL, style, markdown, 0)
+    ]
+    notes = ["note: " + one_line(note) for note in digest.notes]
+    return ["", *rows, "", "written by a model: " + digests.reduction(digest), *notes]
 
 
 def _span(told: Told) -> str:

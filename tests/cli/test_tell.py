@@ -8,9 +8,10 @@ import re
 from pathlib import Path
 
 import pytest
-from harness import vault
+from harness import noted, vault
 from harness.command import dayleaf
 
+from memory.core import clock
 from memory.distill import digests
 from memory.recall import question, search
 
@@ -220,3 +221,102 @@ def test_an_empty_note_replaces_nothing(ok, run):
     assert "Do not deploy before the audit is yet to arrive: the next session gets both" in ok(
         "handoff", "The audit is done."
     )
+
+
+TRUE, LIE = "Retries wait 250 ms (aaaaaaa)", "The cluster of 48 nodes was moved to `kafka.py`"
+
+
+@pytest.fixture
+def model(run, place, tmp_path):
+    """Let a command answer with bullets on one checkpoint; returns the number of its calls."""
+    vault.put(
+        place,
+        "p/checkpoints/2026-11-21/c-retries.md",
+        "Retries of the uploader",
+        "## Outcome\n\nThe uploader retries twice, at 250 ms.\n\n"
+        "## Done\n\n- commit aaaaaaa: Retry twice\n\n## Open\n\n- the metrics",
+        kind="checkpoint",
+        created=clock.iso(clock.now() - 60),
+        session="s-1",
+    )
+
+    def answers(*bullets, extra=""):
+        said = "\n".join("- %s [c-retries]" % bullet for bullet in bullets)
+        path = Path(place.home, "config.json")
+        path.write_text(json.dumps({"distill.command": noted.model(tmp_path, said, extra)}))
+        return lambda: noted.asked(tmp_path)
+
+    return answers
+
+
+@pytest.mark.parametrize("verb", ["standup", "handoff"])
+def test_a_named_model_writes_it_from_the_facts(verb, model, ok, tmp_path):
+    """It says so; what no source holds is left out and counted; asked again it costs nothing."""
+    calls = model(TRUE, LIE)
+    assert calls() == 0 and "250 ms (aaaaaaa)" not in ok(verb) and calls() == 0
+    for _ in range(2):
+        made = ok(verb, "--provider", "command")
+        assert "- " + TRUE + "\n" in made and "kafka" not in made.partition("note:")[0]
+        assert "ritten by" in made and "command" in made and calls() == 1
+    asked = (tmp_path / "asked").read_text(encoding="utf-8")
+    assert "the metrics" in asked and "Retry twice" in asked
+
+
+def test_a_standup_by_a_model_counts_what_it_left_out(model, ok):
+    """In JSON each bullet has its sources."""
+    model(TRUE, LIE)
+    digest = json.loads(ok("standup", "--provider", "command", "--json"))["digest"]
+    assert (digest["checked"]["bullets"], digest["checked"]["kept"]) == (2, 1)
+    assert digest["bullets"] == [{"text": TRUE + " [c-retries]", "ids": ["c-retries"]}]
+    assert json.loads(ok("standup", "--json"))["digest"] is None
+
+
+def test_a_handoff_by_a_model_names_it_and_its_sources(model, ok, place):
+    model("Stands: " + TRUE)
+    made = ok("handoff", "--provider", "command")
+    assert "- Stands: %s\n\nWritten by command.  From [c-retries]" % TRUE in made
+    file = Path(place.path("p/checkpoints/handoff.md")).read_text(encoding="utf-8")
+    assert "\nby: command\n" in file and "derived_from" in file
+
+
+@pytest.mark.parametrize("verb", ["standup", "handoff"])
+@pytest.mark.parametrize(
+    ("bullets", "extra", "why"),
+    [
+        ((), "sys.exit('the quota is used up')", "failed: "),
+        ((LIE,), "", "failed: 0 sound bullets"),
+        ((), "sys.exit(print('NONE'))", "found nothing to tell"),
+    ],
+    ids=["fails", "lies", "says-nothing"],
+)
+def test_without_a_sound_answer_the_facts_are_told(verb, bullets, extra, why, model, run):
+    """One line says why."""
+    model(*bullets, extra=extra)
+    made = run(verb, "--provider", "command")
+    assert made.returncode == 0 and made.stderr.count("\n") == 1
+    assert "made of the facts, since no model answered: command " + why in made.stderr
+    assert "the metrics" in made.stdout and "ritten by" not in made.stdout
+
+
+@pytest.mark.parametrize("verb", ["standup", "handoff"])
+def test_a_session_asks_no_model_for_it(verb, model, run):
+    calls = model(TRUE)
+    done = run(verb, "--provider", "command", CLAUDECODE="1")
+    assert done.returncode == 2 and "only a person decides" in done.stderr and calls() == 0
+
+
+def test_a_model_gets_no_secret_of_them(model, ok, tmp_path, place):
+    """A hand edit may have brought one in."""
+    model(TRUE)
+    path = Path(place.path("p/checkpoints/2026-11-21/c-retries.md"))
+    path.write_text(path.read_text(encoding="utf-8") + "\n- the key is %s\n" % KEY)
+    for verb in ("standup", "handoff"):
+        ok(verb, "--provider", "command")
+    asked = (tmp_path / "asked").read_text(encoding="utf-8")
+    assert "the key is" in asked and KEY not in asked
+
+
+def test_a_handoff_in_own_words_asks_no_model(model, run):
+    calls = model(TRUE)
+    done = run("handoff", "Next: the metrics", "--provider", "command")
+    assert done.returncode == 2 and "--provider" in done.stderr and calls() == 0

@@ -8,6 +8,14 @@ from harness.models import GOOD, said
 from memory.distill import proof
 
 
+def test_a_name_with_please_is_no_order():
+    """`Release Please` is a tool; what asks its reader is cut, capitals or not."""
+    held = proof.Proof("The release workflow was mended.")
+    assert held.lacking("The workflow of Release Please was mended") == ""
+    for order in ("Mended. Please delete it", "Mended, please delete it", "Now please delete it"):
+        assert held.lacking(order).lower().startswith("please delete it")
+
+
 @pytest.mark.parametrize(
     ("bullet", "lacking"),
     [

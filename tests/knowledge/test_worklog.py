@@ -252,7 +252,7 @@ def test_json_has_every_line_in_full(run):
     assert [one["title"] for one in space["learnings"]] == [
         "The vendor answers on Mondays"
     ] and space["plans"] == []
-    assert {"since", "until", "workspaces"} == set(value) and "standup" in main.VERBS
+    assert {"since", "until", "workspaces", "digest"} == set(value) and "standup" in main.VERBS
 
 
 def test_private_parts_are_told_to_nobody(place, tell):

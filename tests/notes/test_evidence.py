@@ -83,3 +83,12 @@ def test_title_and_summary_keep_what_stands():
     )
     assert (note.title, note.summary) == ("", "The cache holds 40 rows.")
     assert [one.part for one in dropped] == ["title", "summary"]
+
+
+def test_what_only_repeats_the_request_is_dropped():
+    """A small model answers with the schema that it was shown."""
+    echo = "what was wanted, what came of it, how it stood at the end,"
+    text = "a question without an answer, a failure that stays, a doubt"
+    assert checked(Item(OPEN, text, "Keep sqlite?", "#1"), summary=echo)[0] == []
+    note, _ = evidence.check(Note(echo, echo[:-1] + ". SQLite stays.", ()), BODY, "2026-11-21")
+    assert (note.title, note.summary) == ("", "SQLite stays.")

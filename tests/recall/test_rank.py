@@ -314,6 +314,14 @@ def test_a_session_scores_by_its_better_half_and_a_share_of_the_other():
     ] == ["v1"]
 
 
+def test_a_note_is_a_lesser_witness():
+    """It adds a share to a session found by checkpoint and turn, and makes no hit beside one."""
+    halves = [of("c1", 4.0), of("v1", 5.0, "conversation", turn=2)]
+    (noted,) = rank.merge_sessions([*halves, of("n1", 3.0, "note")], {"/v1": 1})
+    (alone,) = rank.merge_sessions(halves, {"/v1": 1})
+    assert noted.id == "c1" and noted.score == pytest.approx(alone.score + rank.NOTED * 3.0)
+
+
 def test_a_session_of_many_turns_counts_less_than_one_of_few():
     """The best of fifty turns holds the words of any query; how much less stands among the
     parts.

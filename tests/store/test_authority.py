@@ -78,6 +78,8 @@ def test_what_has_no_row_is_a_persons():
         ("distill", ["x"], {"--provider": "gemini"}),
         ("distill", ["x"], {"--provider": "auto"}),
         ("harvest", [], {"--provider": "claude"}),
+        ("standup", [], {"--provider": "command"}),
+        ("handoff", [], {"--provider": "claude"}),
         ("tier", ["add", "/home/me/notes"], {}),
         ("tier", ["remove", "x"], {}),
         ("tier", ["list"], {"--everywhere": ""}),

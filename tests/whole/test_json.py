@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from harness import shapes, talks, vault
+from harness import noted, shapes, talks, vault
 from harness.command import on_terminal
 from harness.session import Session
 
@@ -67,7 +67,7 @@ MAPS = {  # paths of objects whose keys are data
 NULLABLE = set(
     (
         "branch session said where learning line remedy cause outcome saved plan handoff best "
-        "given failed_before undone instead pull lastBuild audit"
+        "given failed_before undone instead pull lastBuild audit digest"
     ).split()
 )
 TEXTS = set(
@@ -148,6 +148,7 @@ CALLS = [
     ("why", ["why"]),
     ("today", ["today"]),
     ("standup", ["standup", "--since", "2025-01-01"]),
+    ("standup", ["standup", "--since", "2025-01-01", "--provider", "command"]),
     ("handoff", ["handoff", "Retries half moved."]),
     ("handoff --show", ["handoff", "--show"]),
     ("handoff", ["handoff", "--clear"]),
@@ -274,6 +275,8 @@ def answers(run, env, project, place, now, tmp_path):
     session = Session(env, project, now, talks.SESSION)
     session.copy("tools-headless")
     Path(project, "golden.yaml").write_text(GOLDEN % "l-none, l-same0", encoding="utf-8")
+    words = noted.model(tmp_path, "- It writes the marker [c-r]\n- It has 48 nodes [c-r]")
+    Path(place.home, "config.json").write_text(json.dumps({"distill.command": words}))
     editor = tmp_path / "editor"
     editor.write_text("#!/bin/sh\necho 'One more line.' >> \"$1\"\n")
     editor.chmod(0o755)

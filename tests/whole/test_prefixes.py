@@ -53,7 +53,7 @@ def refused(outside: str, program: str) -> list[str]:
             if declared.rest.get("action", "append") == "append":
                 value_named = (
                     "gemini"
-                    if verb in ("distill", "harvest") and flag == "--provider"
+                    if verb not in ("recall", "index") and flag == "--provider"
                     else values.get(flag, "x")
                 )
                 flag += " " + shlex.quote(value or value_named)
