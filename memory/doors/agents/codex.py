@@ -124,16 +124,15 @@ def _completed(made: Maker, item: object, calls: Collection[object]) -> None:
             made.used(call, "Bash", {"command": command})
             output = text_of(item.get("aggregated_output"))
             made.ran(call, output, status if isinstance(status, int) else None)
-    elif kind == "FileChange" and isinstance(item.get("changes"), dict):
-        if item.get("status") == "completed":
-            _change(made, call, _changes(item["changes"]))
-            _end_changes(made, _open(made, call), text_of(item.get("stdout")), False)
+    elif kind == "FileChange" and item.get("status") == "completed":
+        _change(made, call, _changes(item.get("changes")))
+        _end_changes(made, _open(made, call), text_of(item.get("stdout")), False)
 
 
-def _changes(changes: dict[str, Any]) -> list[tuple[str, str]]:
+def _changes(changes: object) -> list[tuple[str, str]]:
     """Return what was done to each path; a moved file goes from its old one."""
     done: list[tuple[str, str]] = []
-    for path, change in changes.items():
+    for path, change in changes.items() if isinstance(changes, dict) else ():
         change = change if isinstance(change, dict) else {}
         what = {"add": "Add", "delete": "Delete"}.get(str(change.get("type")), "Update")
         moved = change.get("move_path")
