@@ -22,7 +22,11 @@ def test_on_a_terminal_it_binds_at_once(env, project, brief):
     """Without a second approval, and said twice it is one."""
     for _ in range(2):
         status, shown = on_terminal(["keep", SAID], env, project)
-        assert status == 0 and shown.startswith("kept r-") and "every session here starts with it" in shown
+        assert (
+            status == 0
+            and shown.startswith("kept r-")
+            and "every session here starts with it" in shown
+        )
     block = brief()
     assert block.count(SAID) == 1 and "<dayleaf-rules" in block and "not confirmed" not in block
 
