@@ -143,7 +143,7 @@ def main() -> None:
     for _ in range(given.runs):
         began = time.perf_counter()
         page = subprocess.Popen(
-            [sys.executable, "-I", str(ROOT / "memory"), "view"],
+            [sys.executable, "-I", str(ROOT / "memory"), "store", "view"],
             cwd=project,
             env=env,
             stdout=subprocess.PIPE,

@@ -338,17 +338,18 @@ def _review(call: Call, words: list[str]) -> int:
     return _decided(call, go_through(call, store))
 
 
-def go_through(call: Call, store: Store) -> list[tuple[Record, str]]:
+def go_through(call: Call, store: Store, before: int = 0) -> list[tuple[Record, str]]:
     """Ask about every candidate; return the decided ones.
 
-    Each with `accepted` or `rejected`.
+    Each with `accepted` or `rejected`.  before: the number of records asked about before them.
     """
     waiting = candidates(store)
     doubts = _doubts(call, store) if waiting else {}
     done: list[tuple[Record, str]] = []
-    for number, record in enumerate(waiting, 1):
+    total = before + len(waiting)
+    for number, record in enumerate(waiting, before + 1):
         decision, record = _answered(
-            call, store, record, "%d of %d%s" % (number, len(waiting), doubts.get(record.name, ""))
+            call, store, record, "%d of %d%s" % (number, total, doubts.get(record.name, ""))
         )
         if decision == "quit":
             break

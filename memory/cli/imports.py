@@ -240,8 +240,8 @@ def _claude_memory(call: Call) -> int:
         _add(results, _import_batches(call, batches, place))
     if results.new and not call.options.dry_run:
         notes.append(
-            "they are candidates, because the client loads these files itself: recall finds them, "
-            "but they are pushed only once accepted (`dayleaf review`)"
+            "Claude Code loads these files itself, so they are kept as candidates: recall finds "
+            "them, prompts get them once you accept them (`dayleaf review`)"
         )
     return _answer(call, "section", results, {}, notes)
 
@@ -322,9 +322,8 @@ def _answer(call: Call, noun: str, result: Result, more: dict[str, Any], notes: 
         few = " ".join(result.private[:SHOWN]) + (" …" if len(result.private) > SHOWN else "")
         notes = [
             *notes,
-            "%s in the private tier from an earlier import and did not move: `dayleaf "
-            "record forget "
-            "--hard ID` for each, then this import again, puts them where you want them now (%s)"
+            "%s still in the private tier from an earlier import; to move them, run `dayleaf "
+            "record forget --hard ID` for each, then import again (%s)"
             % (
                 "1 record is"
                 if len(result.private) == 1

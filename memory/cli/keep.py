@@ -27,7 +27,7 @@ def keep(call: Call) -> int:
 
     said = strip_private(call.text(kept=False)).strip()
     if not said:
-        raise UsageError('keep needs what is to hold: `dayleaf rule keep "never use print in src"`')
+        raise UsageError('rule keep needs the rule: `dayleaf rule keep "never use print in src"`')
     title = one_line(said, TITLE)
     body = "" if title == said else said + "\n"
     store = call.store()
@@ -59,9 +59,9 @@ def keep(call: Call) -> int:
     approvals.decide(
         call.place.home, workspace, record.id, files.sha256(data), "approve", who, call.now
     )
-    where = "it stands at the start of every session here"
+    where = "every session here starts with it"
     if call.options.tag:
-        where = "it comes where %s is spoken of" % ", ".join(tags)
+        where = "prompts about %s get it" % ", ".join(tags)
     lines = [
         "kept %s  %s" % (record.id, one_line(record.title)),
         "  %s; `dayleaf record forget %s` drops it" % (where, record.id),

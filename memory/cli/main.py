@@ -436,10 +436,10 @@ VERBS: dict[str, Verb] = {
             opt(
                 "--since",
                 metavar="WHEN",
-                help="write: sessions since then: 30d, a date (default: 30d)",
+                help="write: sessions since this time: 30d, a date (default: 30d)",
             ),
-            flag("--dry-run", help="write: only say what it would take"),
-            flag("--yes", help="write: ask no question"),
+            flag("--dry-run", help="write: only say how many tokens it would take"),
+            flag("--yes", help="write: do not ask first"),
         ),
     ),
     "handoff": Verb(
@@ -460,8 +460,12 @@ VERBS: dict[str, Verb] = {
         "[WHEN]",
         "report what was done since a given time",
         (
-            opt("--since", metavar="WHEN", help="from then on: 2h, a date, `Friday` (default: 1d)"),
-            opt("--until", metavar="WHEN", help="up to then: a date, `Friday`"),
+            opt(
+                "--since",
+                metavar="WHEN",
+                help="since this time: 2h, a date, `Friday` (default: 1d)",
+            ),
+            opt("--until", metavar="WHEN", help="until this time: a date, `Friday`"),
             flag("--markdown", help="as markdown, to paste into a message"),
             WORKSPACE,
             ASKED,
@@ -548,7 +552,7 @@ VERBS: dict[str, Verb] = {
             opt(
                 "--backend",
                 metavar="NAME",
-                help="what recall asks, local or postgres; this workspace is loaded into it",
+                help="where recall searches, local or postgres; the records are loaded into it",
             ),
             opt(
                 "--dsn",
@@ -615,9 +619,13 @@ VERBS: dict[str, Verb] = {
     "backup": Verb(
         "upkeep",
         "[FILE]",
-        "keep everything in one file",
+        "back everything up into one file",
         (
-            opt("--workspace", metavar="NAME", help="only this workspace and its receipts"),
+            opt(
+                "--workspace",
+                metavar="NAME",
+                help="only this workspace, with its log of what the model was given",
+            ),
             flag("--shared", help="include the repository's .dayleaf"),
             flag("--here", help="allow FILE inside a git work tree"),
             opt(
@@ -649,7 +657,7 @@ VERBS: dict[str, Verb] = {
         (
             flag("--apply", help="do it; otherwise the plan is only printed"),
             flag("--contradictions", help="list learnings and rules that contradict each other"),
-            flag("--clock-is-right", help="expire even if the clock and the records are far apart"),
+            flag("--clock-is-right", help="archive what is old even if the clock seems wrong"),
         ),
     ),
     "undo": Verb("upkeep", "", "undo the last upkeep"),
@@ -714,7 +722,7 @@ VERBS: dict[str, Verb] = {
                 "--tag",
                 action="append",
                 metavar="T",
-                help="show it only where this is spoken of (repeatable)",
+                help="give it only with prompts about this (repeatable)",
             ),
         ),
     ),

@@ -106,7 +106,7 @@ def _price(call: Call) -> list[str]:
         else ""
     )
     return [
-        "  it costs some {:,} tokens in and 400 out a session, measured on {}{}".format(
+        "  a note takes some {:,} tokens in and 400 out, measured on {}{}".format(
             mean or QUESTION_TOKENS, of, paid
         )
     ]
@@ -154,13 +154,13 @@ def _status(call: Call) -> int:
         ],
         [
             "in this workspace",
-            "%s, %d edited by hand; %s dropped: not in the conversation"
+            "%s, %d edited by hand; %s dropped as not in the conversation"
             % (count(len(kept), "note"), value["edited"], count(dropped, "item")),
         ],
         ["today", "%d of %d calls" % (today.calls, most)],
         [
             "the last %d days" % MONTH,
-            "%s, %d failed; %s tokens in, %s out; %.4f US dollars known"
+            "%s, %d failed; %s tokens in, %s out; %.4f US dollars, as far as is known"
             % (
                 count(made.calls, "call"),
                 made.failed,
@@ -210,8 +210,7 @@ def _write(call: Call) -> int:
     lines = ["%s written" % count(len(written), "note")]
     if left:
         lines.append(
-            "%s left%s; the same command goes on from there"
-            % (left, ": " + failed if failed else "")
+            "%s left%s; the same command does them" % (left, ": " + failed if failed else "")
         )
     call.answer(value, lines)
     return 1 if failed and not written else 0

@@ -339,12 +339,16 @@ def go_through(call: Call, matters: Sequence[Matter], candidates: bool = False) 
     nouns = [*(matter.noun for matter in matters), *(["candidate"] if candidates else [])]
     need_person(
         call,
-        " or ".join("a " + noun for noun in nouns),
+        "%s and %ss" % (", ".join(noun + "s" for noun in nouns[:-1]), nouns[-1])
+        if nouns[1:]
+        else "%ss" % nouns[0],
         " ".join([spellings.spelled(call.verb), *call.words]),
     )
     store = call.store()
-    done, quitted = _ask_about_all(call, store, matters)
-    learnt = harvest.go_through(call, store) if candidates and not quitted else []
+    waiting = _waiting(call, store, matters)
+    more = len(harvest.candidates(store)) if candidates else 0
+    done, quitted = _ask_about_all(call, store, waiting, len(waiting) + more)
+    learnt = harvest.go_through(call, store, len(waiting)) if more and not quitted else []
     call.indexed()
     done += [
         {"id": record.id, "decision": decision, "title": one_line(record.title)}
@@ -357,24 +361,29 @@ def go_through(call: Call, matters: Sequence[Matter], candidates: bool = False) 
     return 0
 
 
-def _ask_about_all(
-    call: Call, store: Store, matters: Sequence[Matter]
-) -> tuple[list[dict[str, Any]], bool]:
-    """Ask about all waiting records of some matters.
-
-    Returns the decisions, and whether the person quit.
-    """
-    waiting = [
+def _waiting(call: Call, store: Store, matters: Sequence[Matter]) -> list[tuple[Matter, Standing]]:
+    """Return the waiting records of some matters."""
+    return [
         (matter, one)
         for matter in matters
         for one in matter.standings(store.each((matter.kind,)), call.place)
         if one.state == "pending"
     ]
+
+
+def _ask_about_all(
+    call: Call, store: Store, waiting: Sequence[tuple[Matter, Standing]], total: int
+) -> tuple[list[dict[str, Any]], bool]:
+    """Ask about waiting records.
+
+    total: the number of all that are asked about, candidates too.
+    Returns the decisions, and whether the person quit.
+    """
     done: list[dict[str, Any]] = []
     for number, (matter, one) in enumerate(waiting, 1):
         where = "%d of %d  %s  %s  (%s)" % (
             number,
-            len(waiting),
+            total,
             one_line(one.record.id),
             one_line(one.record.title),
             one.why,

@@ -78,7 +78,7 @@ class Overdue(BaseException):
 class Unwelcome(Exception):
     """The client did not pass a hook's block to the model."""
 
-    strerror = "the client ignored a block; its notes may come again"
+    strerror = "Claude Code did not take a block of notes; they may come again"
 
 
 def run(name: str = "", answer: str = "", after: str = "") -> None:

@@ -269,7 +269,8 @@ def _set(config: Config, key: str, item: Any, source: str, where: str) -> None:
         return
     if key == "notes.provider" and source in ("project", WORKSPACE) and item != OFF:
         config.problems.append(
-            "%s: '%s' may only be off here; `dayleaf notes on` is your own" % (where, key)
+            "%s: '%s' can only be switched off here; `dayleaf notes on` switches it on for you"
+            % (where, key)
         )
         return
     if not fits or (isinstance(item, (int, float)) and not 0 <= item < 1e9):

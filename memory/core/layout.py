@@ -78,6 +78,11 @@ def plugin() -> str:
     return __file__.replace("\\", "/").rpartition("/memory/")[0]
 
 
+# puts `dayleaf` of a copy on a terminal's path; to be filled with the copy's folder
+LINK_COMMAND = (
+    "mkdir -p ~/.local/bin && ln -sf '%s/bin/dayleaf' ~/.local/bin/dayleaf; if the shell still "
+    'does not find it: export PATH="$HOME/.local/bin:$PATH"'
+)
 # how the files of notes end in folders that other tools keep; a record of dayleaf's ends in `.md`
 NOTES = (".md", ".markdown", ".mdc")
 

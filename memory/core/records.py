@@ -9,7 +9,7 @@ Schema, version 1, of the frontmatter; every key may be missing, unknown keys ar
     created, updated   ISO 8601, a bare day, or seconds since the epoch; else the path's date, else
                        the file's time
     tags, topics, versions, aliases    lists, or one text with commas or `#` marks; `#tag` in the
-                                       body is one too; alias: a title
+                                       body is one too; an alias, also of `alias`, is a title
     links              list of {relation, target}, of `relation: target`, or of `[[target]]`;
                        `[[target]]` in the body is one too, but not in an automatic record: there it
                        is brackets that a command printed
@@ -67,6 +67,7 @@ UNTITLED = (
 )  # names of a note that say nothing of it
 # bytes of a file that are read and indexed; the largest of 38,987 real files has 1.08 MB
 READ_LIMIT = 1 << 20
+FIELDS = ("title", "date", "time")  # that Obsidian fills in where a note is made of a template
 _TRUE = ("true", "yes", "on", "1", "y")
 _KIND_OF = {folder: kind for kind, folder in FOLDERS.items()}
 
@@ -200,7 +201,7 @@ class Record:
     @property
     def aliases(self) -> Tuple[str, ...]:
         """Other titles of this record."""
-        return labels(self.meta.get("aliases"))
+        return labels([self.meta.get("aliases") or "", self.meta.get("alias") or ""])
 
     @property
     def rationale(self) -> str:
@@ -515,6 +516,28 @@ def is_template(text: str) -> bool:
     Such as `{{title}}` or `<% tp.date.now() %>`.
     """
     return "<%" in text or ("{{" in text and "}}" in text)
+
+
+def is_note_template(meta: Dict[str, Any], body: str) -> bool:
+    """Tell whether a note is a template.
+
+    Its heading or a value of its head has fields, or its text has those that Obsidian fills in.
+    """
+    if is_template(heading(body) + "".join(map(str, meta.values()))):
+        return True
+    if "{{" not in body and "<%" not in body:
+        return False
+    lines = [line for line, code in tokeniser.coded(body.split("\n")) if not code]
+    return any(_has_field(line) for line in lines if "`" not in line)
+
+
+def _has_field(line: str) -> bool:
+    """Tell whether a line has a field such as `{{date:YYYY-MM-DD}}` or `<% tp.file.title %>`."""
+    fields = [piece.partition("}}")[0].partition(":")[0] for piece in line.split("{{")[1:]]
+    calls = [piece.lstrip("-_*+~ ") for piece in line.split("<%")[1:]]
+    return any(field.strip() in FIELDS for field in fields) or any(
+        call.startswith("tp.") for call in calls
+    )
 
 
 def _is_post(stem: str) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 
-from memory.core import clock, files
+from memory.core import clock, fastjson, files
 from memory.core.layout import ADDED, FOLDERS, SHARED, endings, is_allowed, is_record
 
 TYPE_CHECKING = False
@@ -26,6 +26,12 @@ _ABSENT, _LOOP = 2, 62 if sys.platform == "darwin" else 40  # of errno
 MOST = 200_000  # files of a place; beyond it the rest is left out, and said
 DEPTH_LIMIT = 8  # folders below a kind's folder
 PACKAGES = "node_modules"  # passed over in silence
+# the settings of a vault that name its folder of templates, and their key
+TEMPLATES = (
+    ("/.obsidian/templates.json", "folder"),
+    ("/.obsidian/plugins/templater-obsidian/data.json", "templates_folder"),
+)
+SETTINGS_BYTES = 1 << 20
 FOREIGN = ("the shared tier is a link out of the repository", "make .dayleaf a directory")
 LINKED = ("a link to a directory is not followed", "move the directory here")
 PRIVATE_ONLY = (
@@ -92,7 +98,10 @@ def walk(
         if fault and skipped is not None:
             skipped.append((letter, *fault))
         if letter == ADDED:  # a folder of somebody's, of which every file may be a record
-            _folder(letter + "/" + place.scope, root, root, found, folders, skipped, most, 0)
+            scope = letter + "/" + place.scope
+            _folder(scope, root, root, found, folders, skipped, most, 0)
+            closed = tuple("%s/%s/" % (scope, folder) for folder in template_folders(root))
+            found = [one for one in found if not one[0].startswith(closed)]
             continue
         for kind in kinds:
             folder = FOLDERS[kind]
@@ -179,6 +188,19 @@ def _folder(
         except OSError as error:
             if skipped is not None and is_record(file, ends):
                 skipped.append((prefix + file, *_fault(error, entry.is_symlink())))
+
+
+def template_folders(root: str) -> List[str]:
+    """Return the folders in which a vault says it keeps templates."""
+    named = []
+    for file, key in TEMPLATES:
+        try:
+            settings = fastjson.parse(files.read(root + file, SETTINGS_BYTES))
+        except (OSError, ValueError):
+            continue
+        folder = settings.get(key) if isinstance(settings, dict) else None
+        named.append(folder.strip(" /") if isinstance(folder, str) else "")
+    return [folder for folder in named if folder]
 
 
 def entries_below(

@@ -266,7 +266,7 @@ class Command:
         if not self.argv or not all(
             isinstance(word, str) and "\0" not in word for word in self.argv
         ):
-            return "distill.command is not a list of words; set it to the command's argv"
+            return "set distill.command to a list: the program, then its arguments"
         return (
             ""
             if process.which(self.argv[0], env)

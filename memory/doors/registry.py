@@ -134,6 +134,6 @@ def _module(door: Door, module: str, name: str) -> Any:
 
 def _missing(name: str) -> UsageError:
     return UsageError(
-        "%s: this dayleaf has no such door (memory/doors/registry.py lists them); "
+        "%s: this dayleaf has no such part (memory/doors/registry.py lists them); "
         "install dayleaf again to have it" % name
     )

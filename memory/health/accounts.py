@@ -106,7 +106,7 @@ def report(place: layout.Place, word: str, session: str) -> dict[str, Any]:
     if len(begun) == 1:
         return _report(place, begun[0], _rows(place, begun[0]))
     raise UsageError(
-        "no receipts for session or prompt '%s'; the newest session is %s"
+        "nothing is known of a session or prompt '%s'; the newest session is %s"
         % (plaintext.one_line(word)[:60], sessions[0])
     )
 
@@ -559,7 +559,7 @@ def _candidates(
             if id in picked
             else loader.refusal(total, parts, floor, outside)
             or (
-                "below %.2f, %.1f of the best" % (loader.NEARLY * best, loader.NEARLY)
+                "below %.2f (%.1f of the best)" % (loader.NEARLY * best, loader.NEARLY)
                 if total < loader.NEARLY * best
                 else "load.top %d" % settings["load.top"]
             )

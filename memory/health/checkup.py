@@ -26,8 +26,8 @@ MOST_FILES = 20  # files named one by one
 LITTLE, NONE_LEFT = 500 << 20, 50 << 20  # bytes free on the disk of the home
 STALE_HANDOFF = 14  # days without a change
 GUESSED = (
-    "frontmatter beyond plain lines is only guessed; a guessed rule never binds, a guessed script "
-    "counts as a document"
+    "only plain lines `key: value` of frontmatter are read for sure; a rule with other lines does "
+    "not bind, a script with such lines does not run"
 )
 PACKAGES = (
     ("yaml", "PyYAML", GUESSED),
@@ -312,7 +312,7 @@ def check_python(place: layout.Place, env: dict[str, str]) -> Iterator[Finding]:
         yield Finding(
             WARN,
             "python",
-            "hooks and their children use the system's Python; if it has no PyYAML, " + GUESSED,
+            "hooks use the system's Python, too; where that has no PyYAML, " + GUESSED,
             SETUP,
         )
         versions = _versions(sys.executable, env)
@@ -502,8 +502,8 @@ def _client_of(place: layout.Place, env: dict[str, str]) -> str:
 
 def check_models(env: dict[str, str]) -> Iterator[Finding]:
     for name, otherwise in (
-        ("claude", "distill asks gemini, or quotes the records"),
-        ("gemini", "distill works without it"),
+        ("claude", "distill asks gemini if that is there, else it quotes the records"),
+        ("gemini", "distill does not need it"),
     ):
         path = process.which(name, env)
         verdict = OK if path or name == "gemini" else WARN
@@ -522,7 +522,7 @@ def check_command(env: dict[str, str]) -> Iterator[Finding]:
             WARN,
             "command",
             "dayleaf is not on PATH",
-            "%s, or link '%s' into a directory on PATH" % (SETUP, own),
+            "%s, or link '%s' into a directory that is on PATH" % (SETUP, own),
         )
     elif os.path.realpath(path) not in map(os.path.realpath, (own, program())):
         yield Finding(WARN, "command", "%s belongs to another copy, not to %s" % (path, own), SETUP)

@@ -356,7 +356,7 @@ def check_captures(place: layout.Place, env: dict[str, str], now: float) -> Iter
 
 def _captured(found: Lost) -> str:
     """Describe complete captures, and the sessions without a transcript."""
-    said = ["every session whose transcript stands has its checkpoint"]
+    said = ["every session that left a transcript has its checkpoint"]
     if found.gone:
         said.append(
             "%s that started here left no transcript, or it is gone"

@@ -377,7 +377,7 @@ def _unused(read: _Read, notes: list[str]) -> Iterator[Finding]:
     first, shown = _shown(read.place, since)
     if first > since:
         notes.append(
-            "unused records cannot be listed yet: pushes are on record %s"
+            "unused records cannot be listed yet: what the model was given is known %s"
             % ("since %s only" % clock.day(first) if first < float("inf") else "for no session")
         )
         return

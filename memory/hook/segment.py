@@ -230,7 +230,7 @@ class Segment:
     def _open(self) -> None:
         head = self._read(min(HEADER_SIZE, self._size), 0)
         if len(head) != HEADER_SIZE or head[:8] != MAGIC:
-            raise IndexFault("not a segment of this version; `dayleaf index build` makes a new one")
+            raise IndexFault("not an index of this version; `dayleaf index build` makes a new one")
         (
             _,
             generation,
@@ -254,16 +254,16 @@ class Segment:
 
         if check != header_check(head) or tokeniser != VERSION:
             raise IndexFault(
-                "a segment of another tokeniser, or damaged; `dayleaf index build` makes a new one"
+                "an index of another version, or damaged; `dayleaf index build` makes a new one"
             )
         if self._size != self._at[6] + self._lists_size():
-            raise IndexFault("a truncated segment; `dayleaf index build` makes a new one")
+            raise IndexFault("a truncated index; `dayleaf index build` makes a new one")
         self.generation = generation.decode("ascii", "replace")
 
     def _lists_size(self) -> int:
         sizes = self._read(8, self._at[6])
         if len(sizes) < 8:
-            raise IndexFault("a truncated segment; `dayleaf index build` makes a new one")
+            raise IndexFault("a truncated index; `dayleaf index build` makes a new one")
         watch, brief = PAIR.unpack(sizes)
         return int(8 + watch + brief)
 
@@ -318,14 +318,14 @@ class Segment:
         ids = self._read(4 * most, self._at[2] + 4 * offset)
         impacts = self._read(most, self._at[3] + offset)
         if len(ids) != 4 * most or len(impacts) != most:
-            raise IndexFault("truncated postings; `dayleaf index build` makes a new one")
+            raise IndexFault("truncated lists; `dayleaf index build` makes a new one")
         return memoryview(ids).cast("I"), impacts
 
     def doc(self, number: int) -> Doc:
         """Return one document."""
         if not 0 <= number < self.docs:
             raise IndexFault(
-                "postings name a document that is not there; `dayleaf index build` makes a new one"
+                "its lists name a document that is not there; `dayleaf index build` makes a new one"
             )
         row = self._read(ROW.size, self._at[4] + ROW.size * number)
         try:

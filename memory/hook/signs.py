@@ -112,9 +112,9 @@ def notices(place: Place, settings: Config, event: Event, now: float) -> str:
         lines += [environment.IGNORED % row for row in claimed.items()]
     if place.claimed and files.exists(place.cache + layout.UNPROVED):
         lines.append(
-            "this directory claims to be %s, but nothing proves it: its private memory is not "
-            "shown; if it is yours, run `dayleaf store workspace claim` in a terminal"
-            % place.claimed
+            "`.git` says that this is %s, but nothing proves it, so the private memory of %s is "
+            "not shown; if it is yours, run `dayleaf store workspace claim` in a terminal"
+            % (place.claimed, place.claimed)
         )
     lines += workspace_notice(place)
     try:
@@ -173,7 +173,7 @@ def foreign_runtime(place: Place, event: Event) -> List[str]:
     if not path or files.exists(foreign_mark(place)):
         return []
     return [
-        "%s does not run on this machine, so a system Python captures and loads; run "
+        "%s does not run on this machine, so hooks use the system's Python; run "
         "'%s/install.sh' here, or set DAYLEAF_HOME to a folder of this machine's own"
         % (path, layout.plugin())
     ]
@@ -211,8 +211,8 @@ def runtime_notice(place: Place, settings: Config, event: Event) -> List[str]:
             return []
         event[READY] = True
         return [
-            "the runtime is ready (it took %s s); for `dayleaf` in your terminal: "
-            "mkdir -p ~/.local/bin; ln -sf '%s/bin/dayleaf' ~/.local/bin/dayleaf" % (seconds, root),
+            "the runtime is ready (it took %s s); for `dayleaf` in your terminal: %s"
+            % (seconds, layout.LINK_COMMAND % root),
             "there, `dayleaf store import transcripts --all --ask` offers your past sessions",
         ]
     if not settings["runtime.auto"]:
@@ -232,10 +232,7 @@ def runtime_notice(place: Place, settings: Config, event: Event) -> List[str]:
             % (said[12:312], root)
         ]
     return [
-        (
-            "setting up the runtime in the background (recall and distill need it); capture "
-            "and load work meanwhile"
-        )
+        "recall and distill are being set up in the background; sessions are recorded meanwhile"
     ]
 
 

@@ -412,11 +412,11 @@ def verify(place: Place, now: float) -> List[str]:
         ]
         if found.segment is not None and not found.segment.is_intact():
             lines.append(
-                "the segment has changed since it was written; `dayleaf index build` replaces it"
+                "the index file has changed since it was written; `dayleaf index build` replaces it"
             )
         elif not lines and not found.delta.frames:
             lines.append(
-                "the segment's bytes differ from a rebuild; `dayleaf index build` replaces it"
+                "the index file differs from a rebuilt one; `dayleaf index build` replaces it"
             )
         return lines
     finally:

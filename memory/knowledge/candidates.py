@@ -76,7 +76,7 @@ def settle_walls(
         if not _is_captured(record) or "accepted" in record.meta:
             continue
         if key not in taught:
-            store.archive(record.name, "no record tells of that wall any more")
+            store.archive(record.name, "no record tells of that error any more")
         elif str(record.meta["wall"]) != str(len(taught[key].sessions)):
             store.edit(record.name, {"wall": len(taught[key].sessions)})
     new = [wall for key, wall in taught.items() if key not in held]

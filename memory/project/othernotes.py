@@ -151,8 +151,7 @@ def _draft(
             "copy what is worth keeping into a note",
         )
     kind = said if said in records.KINDS else kind or _kind(root, source)
-    heading = records.heading(page.body)
-    if records.is_template(heading + "".join(map(str, meta.values()))):
+    if records.is_note_template(meta, page.body):
         return Skip(source.name, "a template that a program fills in", "import what is made of it")
     if not page.body.strip():
         return Skip(source.name, "no text below its frontmatter", "write something into it")

@@ -191,7 +191,7 @@ def doubts(data: bytes) -> List[str]:
     for hit in _PASSING.finditer(text):
         found.setdefault(hit[0][:60], _line(text, hit))
     return [
-        "line %d names %s: does it stand there for the others too?" % (line, path)
+        "line %d names %s: do the others have it there too?" % (line, path)
         for path, line in found.items()
     ]
 

@@ -20,8 +20,8 @@ from typing import (
     Tuple,
 )
 
-from memory.core import UsageError, clock, tokeniser
-from memory.core.layout import FOLDERS
+from memory.core import UsageError, clock, records, tokeniser
+from memory.core.layout import ADDED, FOLDERS
 from memory.core.matches import Expansion
 from memory.core.records import Record
 from memory.hook import context, documents, loader
@@ -492,7 +492,9 @@ def _number(key: str, value: Any, least: float, most: float) -> float:
 
 
 def passes(query: Query, record: Record) -> bool:
-    """Tell whether a record passes every filter of a query."""
+    """Tell whether a record passes every filter of a query; a folder's template passes none."""
+    if record.tier == ADDED and records.is_note_template(record.meta, record.body):
+        return False
     if query.since is not None and record.created < query.since:
         return False
     if query.until is not None and record.created >= query.until:

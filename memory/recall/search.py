@@ -243,7 +243,7 @@ class _Task:
             self.query = asked
             if there:
                 self.notes.append(
-                    "nothing passes the filters; without them there %s"
+                    "nothing fits the filters; without them there %s"
                     % ("is 1 hit" if there == 1 else "are %d hits" % there)
                 )
         found = self._found(hits, gaps)

@@ -345,7 +345,7 @@ FAMILIES = {
     "show": "print one record, or what happened to a file, a tool",
     "notes": "have notes of sessions written, and learn from them",
     "record": "write, change, link, share, forget a record",
-    "rule": "keep what is to hold; suggest, list, decide on rules",
+    "rule": "keep a rule; suggest, list, decide on rules",
     "push": "what the model is given: see why, switch it off",
     "store": "see, check, back up, import, share the whole memory",
     "debug": "measure recall; try what a prompt would get",

@@ -449,14 +449,16 @@ def ask_choice(ways: Sequence[str]) -> str:
     """Ask on the terminal until a person types a valid answer.
 
     ways: words with first letters of their own, which may be typed instead; the last one leaves, as
-        does the end of input.
+        does the end of input.  Where one of them is `reject`, `no` means it, and `yes` the first.
     """
+    meant = {"yes": ways[0], "y": ways[0], "no": "reject", "n": "reject"}
     letters = " ".join("[%s]%s" % (way[0], way[1:]) for way in ways)
     while True:
         sys.stderr.write(letters + ": ")
         sys.stderr.flush()
         line = sys.stdin.readline()
         said = line.strip().lower() if line else ways[-1]
+        said = meant.get(said, said)
         for way in ways:
             if said in (way, way[0]):
                 return way

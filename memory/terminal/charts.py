@@ -205,7 +205,7 @@ def _pushed(value: dict[str, Any], style: screen.Style, plain: bool) -> list[str
     )
     out = [
         "",
-        style.bold("Pushed"),
+        style.bold("Given to the model"),
         *_pairs(
             [
                 ["sessions", given],
@@ -215,14 +215,14 @@ def _pushed(value: dict[str, Any], style: screen.Style, plain: bool) -> list[str
                     % (value["passages"], value["passagesUsed"]),
                 ],
                 [
-                    "pushed",
+                    "in all",
                     "{:,} characters, {:,} a session, {:,} tokens".format(
                         value["characters"], value["charactersPerSession"], value["tokens"]
                     ),
                 ],
                 [
                     "saved",
-                    "{:,} tokens against loading every learning".format(value["tokensSaved"]),
+                    "{:,} tokens, beside giving every learning".format(value["tokensSaved"]),
                 ],
             ],
             style,
@@ -233,13 +233,13 @@ def _pushed(value: dict[str, Any], style: screen.Style, plain: bool) -> list[str
         for one in pastlines.moments(value["moments"])
         for line in wrap_value("", one, 2, style.columns)
     ]
-    out += ["", style.bold("Records pushed, by moment"), *moments] if moments else []
+    out += ["", style.bold("Records given, by moment"), *moments] if moments else []
     held = [session["tokens"] for session in value["perSession"]]
     if any(held):
         last = value["perSession"][-1]
         out += [
             "",
-            style.bold("Tokens pushed, the last %s" % plaintext.count(len(held), "session")),
+            style.bold("Tokens given, the last %s" % plaintext.count(len(held), "session")),
             *over_time(held, style.columns, plain),
             *_pairs(
                 [
@@ -270,7 +270,7 @@ def _ranks(value: dict[str, Any], style: screen.Style, plain: bool) -> list[str]
     ]
     return [
         "",
-        style.bold("Records pushed with prompts, by rank"),
+        style.bold("Records given with prompts, by rank"),
         *bars(rows, style.columns, plain),
     ]
 

@@ -29,6 +29,12 @@ MOMENT = {
     "wall": "at failed calls",
     "agent": "with subagents' prompts",
 }
+# how a store of so many learnings gives them
+HOW = {
+    "load_all": "few enough to be given at a session's start (load_all)",
+    "index_filter": "each prompt gets the nearest of them (index_filter)",
+    "topic_filter": "each prompt gets the nearest within its topics (topic_filter)",
+}
 PROMPT = {"first": ", the session's first", "reset": ", the first after a clear or compaction"}
 PROMPTS = ("prompt", "agent")  # events of receipts that answer a prompt, a person's or a subagent's
 NEAREST = 3  # of what stayed below the threshold in a session
@@ -70,7 +76,7 @@ def push_lines(value: dict[str, Any], now: float) -> list[str]:
         )
         out += ["", "%s got nothing" % " and ".join(count(*one) for one in counts if one[0])]
         out += (
-            ["  nearest, below the threshold: " + "  ".join(sorted(near, reverse=True)[:NEAREST])]
+            ["  nearest, but not enough: " + "  ".join(sorted(near, reverse=True)[:NEAREST])]
             if near
             else []
         )
@@ -85,7 +91,7 @@ def moments(found: list[dict[str, Any]]) -> list[str]:
         used = "" if one["used"] is None else ", %d used" % one["used"]
         times = "; %d of %d got something" % (one["given"], one["times"])
         lines.append(
-            "%s: %d pushed%s%s"
+            "%s: %d given%s%s"
             % (MOMENT[one["moment"]], one["pushed"], used, "" if one["moment"] == "wall" else times)
         )
     return lines
@@ -117,28 +123,21 @@ def _event(event: dict[str, Any], now: float) -> list[str]:
         "on": "switched on",
     }.get(event["event"], str(event["event"]))
     head = "%s  %s" % (clock.zoned(instant), one_line(what))
-    if event["event"] == "wall":
-        head += "  %s, %s ms" % (count(_int(event, "chars"), "character"), _int(event, "ms"))
-    elif event["event"] not in ("start", *PROMPTS):
+    if event["event"] not in ("start", "wall", *PROMPTS):
         return [head]
-    head += (
-        ""
-        if event["event"] == "wall"
-        else "  %s, %s scored, %s, %s ms"
-        % (
-            event.get("strategy") or "no strategy",
-            count(_int(event, "candidates"), "candidate"),
-            count(_int(event, "chars"), "character"),
-            _int(event, "ms"),
-        )
+    compared = _int(event, "candidates")
+    head += "  %s%s, %s ms" % (
+        count(compared, "record") + " compared, " if compared else "",
+        count(_int(event, "chars"), "character"),
+        _int(event, "ms"),
     )
-    head += "  LOST: it did not reach the model" if event.get("lost") else ""
+    head += "; it did not reach the model" if event.get("lost") else ""
     rows = [
         [
             "%.2f" % _as_float(item["score"]),
             one_line(item["id"]),
             one_line(item["title"]) or "(no longer there)",
-            one_line(item["reason"]) + (", then used" if item["used"] else ""),
+            _reason(item["reason"]) + (", then used" if item["used"] else ""),
         ]
         for item in event["chosen"]
     ]
@@ -148,8 +147,8 @@ def _event(event: dict[str, Any], now: float) -> list[str]:
         if isinstance(unfit, list) and unfit
         else []
     )
-    left += ["  below the threshold: " + one for one in _below(event)]
-    left += ["  the index was behind the files"] if event.get("stale") is True else []
+    left += ["  not near enough: " + one for one in _below(event)]
+    left += ["  the index was older than the files"] if event.get("stale") is True else []
     unread = _int(event, "unread")
     left += (
         ["  %s not searched, because there is no index" % count(unread, "file")]
@@ -166,6 +165,11 @@ def _event(event: dict[str, Any], now: float) -> list[str]:
     ]
 
 
+def _reason(said: str) -> str:
+    """Return in words why a record was given."""
+    return "every session gets it" if said == "load_all" else one_line(said)
+
+
 def _int(event: dict[str, Any], key: str) -> int:
     return int(_as_float(event.get(key)))
 
@@ -180,27 +184,29 @@ def loaded(value: dict[str, Any], explain: bool) -> list[str]:
     explain: every candidate, and the block itself.
     """
     out = [
-        "strategy %s: %s, %s tokens%s"
+        "%s%s%s"
         % (
-            value["strategy"],
-            count(value["learnings"], "learning"),
-            "{:,}".format(value["learningTokens"]),
-            ", category " + value["category"] if value["category"] else "",
+            count(value["learnings"], "learning") if value["learnings"] else "no learnings yet",
+            ", {:,} tokens: {}".format(value["learningTokens"], HOW[value["strategy"]])
+            if value["learnings"]
+            else "",
+            "; this prompt's is %s" % value["category"] if value["category"] else "",
         )
     ]
     out += switched_off_lines(value["off"])
     if not value["enabled"] and not value["off"]:
-        out.append("pushes with a prompt are off: load.prompt is false (`dayleaf config list`)")
+        out.append("prompts get nothing: load.prompt is false (`dayleaf config list`)")
     given = sum(pick["reason"] == value["strategy"] for pick in value["picks"])
     said = strategy_by_name(value["strategy"]).describe(given, value["learnings"])
     out += [said] if said and not value["off"] else []
     rows = [
-        ["%.2f" % pick["relevance"], pick["id"], one_line(pick["title"]), pick["reason"]]
-        for pick in value["picks"]
+        ["%.2f" % one["relevance"], one["id"], one_line(one["title"]), _reason(one["reason"])]
+        for one in value["picks"]
     ]
-    head = "chosen" if value["enabled"] and not value["off"] else "would be chosen"
+    is_on = value["enabled"] and not value["off"]
+    head = "given" if is_on else "given once switched on"
     chosen = ["", "%s (%s):" % (head, count(len(rows), "record")), *screen.table(rows, "  ", (0,))]
-    out += chosen if rows else ["nothing would reach the model"]
+    out += chosen if rows else ["this prompt gets nothing: " + _why_nothing(value)]
     if value["didNotFit"]:
         out += ["", "did not fit:"] + [
             "  %s  %s" % (one["id"], one_line(one["title"])) for one in value["didNotFit"]
@@ -208,7 +214,7 @@ def loaded(value: dict[str, Any], explain: bool) -> list[str]:
     out += (
         [
             "",
-            "sessions that come near, and not near enough for load.push %s:" % value["push"],
+            "sessions that come near, but not near enough (load.push is %s):" % value["push"],
             *screen.table(
                 [
                     ["%.2f" % one["relevance"], one["id"], one_line(one["title"])]
@@ -221,11 +227,9 @@ def loaded(value: dict[str, Any], explain: bool) -> list[str]:
         if value["below"]
         else []
     )
-    out += [
-        "",
-        "%s, %s tokens; %s tokens saved against loading every learning"
-        % (count(value["characters"], "character"), value["tokens"], "{:,}".format(value["saved"])),
-    ]
+    size = "%s, %s tokens" % (count(value["characters"], "character"), value["tokens"])
+    more = "; all learnings would take {:,} more".format(value["saved"]) if value["saved"] else ""
+    out += ["", size + more] if rows else []
     if explain:
         rows = [
             [
@@ -242,11 +246,18 @@ def loaded(value: dict[str, Any], explain: bool) -> list[str]:
         if rows:
             out += [
                 "",
-                "candidates (the best %d, threshold %.2f):" % (len(rows), value["threshold"]),
+                "compared (the best %d; %.2f is near enough):" % (len(rows), value["threshold"]),
                 *screen.table(rows, "  ", (0,)),
             ]
         out += ["", plain(value["block"])] if value["block"] else []
     return out
+
+
+def _why_nothing(value: dict[str, Any]) -> str:
+    """Return why a prompt gets nothing."""
+    if not value["learnings"] and not value["below"]:
+        return 'this memory holds nothing for it; `dayleaf learn "…"` keeps what you find out'
+    return "nothing in this memory comes near enough"
 
 
 # --- what sessions did

@@ -56,8 +56,7 @@ def state(value: dict[str, Any], style: screen.Style) -> list[str]:
         [
             "command",
             value["command"]
-            or "no `dayleaf` in your terminal: ln -sf '%s/bin/dayleaf' ~/.local/bin/dayleaf"
-            % (layout.plugin()),
+            or "not in your terminal yet: %s" % layout.LINK_COMMAND % layout.plugin(),
         ],
     ]
     changed = [
@@ -120,17 +119,16 @@ def index(value: dict[str, Any]) -> list[str]:
     if "generation" in found:
         rows += [
             [
-                "segment",
-                "{:,} bytes, generation {}, built {}{}".format(
-                    found["bytes"],
-                    found["generation"],
+                "made",
+                "{}, {:,} bytes{}".format(
                     found["built"],
+                    found["bytes"],
                     ", " + count(found["terms"], "term") if found["terms"] else "",
                 ),
             ],
             [
-                "delta",
-                "{:,} bytes, {}".format(found["deltaBytes"], count(found["deltaFrames"], "frame")),
+                "since",
+                "{}, {:,} bytes".format(count(found["deltaFrames"], "change"), found["deltaBytes"]),
             ],
             ["holds", ", ".join(count(found[noun + "s"], noun) for noun in ("record", "document"))],
         ]

@@ -229,18 +229,23 @@ def _footer(found: Found, words: str, style: Style, some: bool) -> list[str]:
         else ["Nothing found" + (" for `%s`." % clip(one_line(words), ECHOED) if words else ".")]
     )
     tail = left_out_line(found)
-    tail += ["ranked by " + one_line(str(found.backend))] if found.backend and some else []
+    tail += ["ranked by " + one_line(_in_words(found.backend))] if found.backend and some else []
     notes = [one_line(note) for note in found.notes if note != NOTHING]
     # no index at all says more
     behind = found.stale and not any("were searched" in note for note in notes)
     tail += (
-        ["the index was behind the files: a refresh runs in the background"]
+        ["files have changed since the index was made; it is being refreshed in the background"]
         if behind and some
         else []
     )
     tail += notes
     lines += [""] * bool(tail and some) + [style.dim(line) for line in tail]
     return lines + plan_line(found) + contributions(found)
+
+
+def _in_words(backend: object) -> str:
+    """Return what ranked hits: `words`, or `words and vectors (MODEL)`."""
+    return str(backend).replace("lexical", "words").replace(" + ", " and ")
 
 
 def plan_line(found: Found) -> list[str]:
@@ -289,7 +294,7 @@ def for_model(found: Found, words: str, units: int = MODEL_UNITS) -> str:
     said = "Recall of `%s`: %s, ranked by %s." % (
         fence.clip(fence.clean(one_line(words)), 200),
         count(len(found.hits), "hit"),
-        found.backend,
+        _in_words(found.backend),
     )
     tail = fence.clip("\n".join(notes), units // 4) if notes else ""
     budget = fence.Budget(units - fence.overhead("recall") - tokeniser.utf16(tail) - 1)

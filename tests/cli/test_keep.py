@@ -22,7 +22,11 @@ def test_on_a_terminal_it_binds_at_once(env, project, brief):
     """Without a second approval, and said twice it is one."""
     for _ in range(2):
         status, shown = on_terminal(["keep", SAID], env, project)
-        assert status == 0 and shown.startswith("kept r-") and "start of every session" in shown
+        assert (
+            status == 0
+            and shown.startswith("kept r-")
+            and "every session here starts with it" in shown
+        )
     block = brief()
     assert block.count(SAID) == 1 and "<dayleaf-rules" in block and "not confirmed" not in block
 
@@ -73,4 +77,4 @@ def test_a_long_one_has_a_title_and_a_text(env, project, ok):
 def test_a_sessions_model_keeps_nothing(run):
     """It suggests."""
     assert "only a person" in one_line_error(run("keep", SAID, CLAUDECODE="1"), 2)
-    assert "keep needs what is to hold" in one_line_error(run("keep", stdin=""), 2)
+    assert "rule keep needs the rule" in one_line_error(run("keep", stdin=""), 2)

@@ -35,7 +35,7 @@ def test_on_says_what_it_costs_and_what_leaves_the_machine(session, run, tmp_pat
     done = run("notes", "on", "--provider", "ollama")
     assert (
         done.returncode == 0
-        and "tokens in and 400 out a session, measured on your last sessions here" in done.stdout
+        and "tokens in and 400 out, measured on your last sessions here" in done.stdout
     )
     assert "what leaves this machine" in done.stdout and "! it cannot be asked now: " in done.stdout
     assert (
@@ -73,7 +73,7 @@ def test_past_sessions_get_theirs_after_a_plan(session, run, tmp_path):
     assert run("notes", "write", "--since", "3650d").returncode == 2, "nobody said yes"
     (tmp_path / "stop").touch()
     failed = run("notes", "write", "--since", "3650d", "--yes")
-    assert failed.returncode == 1 and "2 left: exit 3; the same command goes on" in failed.stdout
+    assert failed.returncode == 1 and "2 left: exit 3; the same command does them" in failed.stdout
     (tmp_path / "stop").unlink()
     assert run("notes", "write", "--since", "3650d", "--yes").stdout.startswith("2 notes written")
     assert run("notes", "write", "--since", "3650d", "--dry-run").stdout.startswith(

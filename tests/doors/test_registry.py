@@ -59,7 +59,7 @@ def test_a_door_without_its_row_or_its_folder_is_one_line(monkeypatch):
         lambda: registry.offer("gone", "x"),
         lambda: registry.offer("other", "x"),
     ):
-        with pytest.raises(UsageError, match="has no such door"):
+        with pytest.raises(UsageError, match="has no such part"):
             asked()
 
 

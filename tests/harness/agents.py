@@ -52,6 +52,20 @@ def returned(
     return item(type=kind, call_id=call, output=output)
 
 
+def completed(kind: str, id: str, **item: Any) -> tuple[str, dict[str, Any]]:
+    """Return the event of a command or a change, as version 0.171.0 writes it."""
+    return "event_msg", {"type": "item_completed", "item": {"type": kind, "id": id, **item}}
+
+
+def script(call: str, text: str, output: str) -> list[tuple[str, dict[str, Any]]]:
+    """Return a script of code mode and its output."""
+    parts = [{"type": "input_text", "text": text} for text in ("Script completed\n", output)]
+    return [
+        item(type="custom_tool_call", name="exec", call_id=call, input=text),
+        returned(call, parts, "custom_tool_call_output"),
+    ]
+
+
 PATCH = (
     "*** Begin Patch\n*** Add File: parse/bom.py\n+x\n*** Update File: parse/main.py\n@@\n"
     "-a\n+b\n*** End Patch\n"

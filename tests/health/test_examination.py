@@ -118,7 +118,7 @@ def test_a_capture_that_was_cut_short(examine, record, place, now):
     """
     attempts.end(place, attempts.begin(place, "fine", "stop", now), "stop", "", now, now)
     assert examine("captures") == [
-        (OK, "every session whose transcript stands has its checkpoint", "")
+        (OK, "every session that left a transcript has its checkpoint", "")
     ]
     files.append_line(
         attempts.path_of(place),
@@ -187,7 +187,7 @@ def test_a_session_whose_start_no_hook_saw_is_no_ok(examine, record, place, env,
     assert examine("captures")[0][:2] == (
         OK,
         (
-            "every session whose transcript stands has its checkpoint; 1 session that started here "
+            "every session that left a transcript has its checkpoint; 1 session that started here "
             "left no transcript, or it is gone; 1 session ended before dayleaf was there: `dayleaf "
             "store import transcripts` tells them"
         ),

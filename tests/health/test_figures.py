@@ -112,7 +112,7 @@ def test_what_prompts_and_subagents_got_and_what_was_used_in_the_same_turn(place
     }
     said = " ".join("\n".join(told(place, now)).split())
     assert "2 with prompts, 1 used in the same turn" in said
-    assert "with subagents' prompts: 1 pushed; 1 of 2 got something" in said
+    assert "with subagents' prompts: 1 given; 1 of 2 got something" in said
 
 
 def test_pushes_are_told_by_moment_and_how_many_were_then_used(place, now):
@@ -157,12 +157,12 @@ def test_pushes_are_told_by_moment_and_how_many_were_then_used(place, now):
         ("wall", 1, 1, 1, None),
     ]
     lines = told(place, now)
-    assert "  at a session's first prompt: 2 pushed, 1 used; 1 of 2 got something" in lines
-    assert "  at failed calls: 1 pushed" in lines
+    assert "  at a session's first prompt: 2 given, 1 used; 1 of 2 got something" in lines
+    assert "  at failed calls: 1 given" in lines
     late = figures.figures([place], settings(), now, now - 45)["moments"]
     assert [one["moment"] for one in late] == ["first", "wall"], "only the pushes since then"
     assert (
-        "  at the first prompt after a clear or compaction: 1 pushed, 1 used; 1 of 1 got something"
+        "  at the first prompt after a clear or compaction: 1 given, 1 used; 1 of 1 got something"
         in told(place, now, since=now - 55, columns=200)
     )
 

@@ -396,8 +396,8 @@ def test_one_review_goes_through_rules_and_candidates(ok, decide, place):
         and "3 candidates wait: `dayleaf review`" in shown
         and "On kafka." not in shown
     )
-    shown = decide("review", answers=["a", "a", "r", "s"])
-    assert shown.index("[a]pprove") < shown.index("[a]ccept") and "3 of 3" in shown
+    shown = decide("review", answers=["yes", "y", "no", "s"])
+    assert shown.index("[a]pprove") < shown.index("[a]ccept") and "4 of 4" in shown
     assert (
         "approved r-1" in shown
         and "accepted kafka  Kafka" in shown

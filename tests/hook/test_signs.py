@@ -55,7 +55,7 @@ def test_a_repository_that_brings_records_is_announced(place, env, now):
 @pytest.mark.parametrize(
     "log, said",
     [
-        ("", "dayleaf: setting up the runtime in the background"),
+        ("", "dayleaf: recall and distill are being set up in the background"),
         (
             "  python3 -> runtime\ninstall.sh: no Python 3.10 or newer found; install one\n",
             (
@@ -85,7 +85,8 @@ def test_a_runtime_that_was_set_up_is_said_once_with_the_line_for_the_terminal(p
     assert heard(place, env, now, event) == [
         (
             "dayleaf: the runtime is ready (it took 12 s); for `dayleaf` in your terminal: "
-            "mkdir -p ~/.local/bin; ln -sf '%s/bin/dayleaf' ~/.local/bin/dayleaf"
+            "mkdir -p ~/.local/bin && ln -sf '%s/bin/dayleaf' ~/.local/bin/dayleaf; if the shell "
+            'still does not find it: export PATH="$HOME/.local/bin:$PATH"'
         )
         % ROOT,
         "dayleaf: there, `dayleaf store import transcripts --all --ask` offers your past sessions",

@@ -32,6 +32,7 @@ NOTES = {
     "_posts/2023-02-04-badger-queue.md": "---\nlayout: post\n---\nThey wait in line.\n",
     "rules/lynx-style.mdc": "---\ndescription: d\nglobs: '*.tsx'\n---\nUse named exports.\n",
     "Templates/Stoat daily.md": "# {{title}}\n\n<% tp.date.now() %>\n",
+    "Weasel.md": "---\nalias: mustela\n---\nIt is small.\n",
     "Marten.md": "---\naliases: [pine marten]\n---\nIt eats at night. [[heron]]\n",
 }
 # what is asked for by: the title and the day that are found first
@@ -41,8 +42,8 @@ CALLED = {
     "otter cache": ("Otter keys", "2023-02-03"),
     "badger queue": ("badger queue", "2023-02-04"),
     "lynx style": ("lynx style", ""),
-    "stoat daily": ("Stoat daily", ""),
     "pine marten": ("Marten", ""),
+    "mustela": ("Weasel", ""),
 }
 
 
@@ -79,11 +80,41 @@ def test_a_note_is_found_by_its_files_name(way, ok, tmp_path):
     vault = written(tmp_path / "vault", NOTES)
     ok("tier", "add", str(vault)) if way == "tier" else ok("import", "dir", str(vault))
     for asked, (title, day) in CALLED.items():
-        if way == "import" and asked == "stoat daily":
-            continue
         first = json.loads(ok("recall", asked, "--json"))["hits"][0]
         assert first["title"] == title, asked
         assert first["created"].startswith(day), asked
+
+
+def test_templates_of_an_added_folder_are_not_found(ok, tmp_path):
+    """By their fields outside code, or by the folder in which the vault says it keeps them."""
+    plain = {
+        "Templates/Habits.md": "- [ ] Feed the stoat\n",
+        "meta/plans/Week.md": "- [ ] Count the stoats\n",
+        "Stoat day.md": "## Log of the stoat, {{date:YYYY-MM-DD}}\n",
+        "Stoat sum.md": "Stoats: <%* tp.file.title %>\n",
+    }
+    kept = {
+        "Stoat pages.md": "A stoat writes `{{title}}` in a page of Jinja.\n",
+        "Stoat code.md": "The stoat's page:\n\n```\n<h1>{{ title }}</h1>\n```\n",
+        "Stoat fields.md": "The stoat is in {{ cookiecutter.den }}.\n",
+        "Templates.md": "How the stoat makes a note of a template.\n",
+    }
+    settings = {
+        ".obsidian/templates.json": '{"folder": "Templates"}',
+        ".obsidian/plugins/templater-obsidian/data.json": '{"templates_folder": "/meta/plans/"}',
+    }
+    ok("tier", "add", str(written(tmp_path / "vault", {**plain, **kept, **settings})))
+    for asked in ("stoat stoats", ""):
+        hits = json.loads(ok("recall", *asked.split(), "--kind", "resource", "--json"))["hits"]
+        assert sorted(hit["name"].rpartition("/")[2] for hit in hits) == sorted(kept), asked
+    assert "Feed" not in ok("recall", "feed", "--json")
+
+
+@pytest.mark.parametrize("settings", ["", "[1]", '{"folder": 7}', '{"folder": " / "}'])
+def test_broken_settings_of_a_vault_hide_nothing(ok, tmp_path, settings):
+    vault = {"Stoat.md": "A stoat.\n", ".obsidian/templates.json": settings}
+    ok("tier", "add", str(written(tmp_path / "vault", vault)))
+    assert json.loads(ok("recall", "stoat", "--json"))["hits"]
 
 
 def test_a_template_is_no_note(brought):

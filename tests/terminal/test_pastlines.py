@@ -164,7 +164,7 @@ def test_status_says_where_pushes_are_off(ok, run, env, project):
     for words in (["status"], ["doctor"], ["load", "jwt"]):
         assert "pushes: " + said in run(*words).stdout, words
     assert "off in session bbbb2222; `dayleaf push on --session bbbb2222`" in ok("status")
-    assert "would be chosen (1 record)" in ok("load", "jwt")
+    assert "given once switched on (1 record)" in ok("load", "jwt")
     for session in ("bbbb2222", "aaaa1111"):
         ok("on", "--session", session)
     assert "pushes: off" not in ok("status")
@@ -174,7 +174,7 @@ def test_status_says_where_pushes_are_off(ok, run, env, project):
             "pushes: off in this project; `dayleaf push on project` switches them on"
             in run(*words).stdout
         ), words
-    assert "\nchosen" not in ok("load", "jwt") and "would be chosen" in ok("load", "jwt")
+    assert "\ngiven (" not in ok("load", "jwt") and "given once switched on" in ok("load", "jwt")
 
 
 def test_why_tells_passages_subagents_and_what_stayed_below(ok, place, now):
@@ -217,9 +217,9 @@ def test_why_tells_passages_subagents_and_what_stayed_below(ok, place, now):
         receipts.write(place.receipts("s1"), {**base, **row})
     said = ok("why", "s1")
     assert "0.91  c-00000001  Importer skips rows  passage: names what the prompt names" in said
-    assert "subagent of prompt p1  load_all" in said
-    assert "1 prompt got nothing\n  nearest, below the threshold: 0.41 c-00000001" in said
-    assert "below the threshold: 0.41 c-00000001" in ok("why", "p2")
+    assert "subagent of prompt p1  " in said
+    assert "1 prompt got nothing\n  nearest, but not enough: 0.41 c-00000001" in said
+    assert "not near enough: 0.41 c-00000001" in ok("why", "p2")
 
 
 def test_load_shows_the_passage_and_what_stays_below(ok, place):
@@ -251,7 +251,7 @@ def test_load_shows_the_passage_and_what_stays_below(ok, place):
         "load",
         "why does the comma of parseLedgerRow not reach invoices of the other till in spring?",
     )
-    assert "not near enough for load.push careful" in said and "c-00000001" in said
+    assert "not near enough (load.push is careful)" in said and "c-00000001" in said
 
 
 def test_load_says_that_all_learnings_came_at_the_start(ok, monkeypatch):
@@ -301,8 +301,7 @@ def test_a_push_is_told_with_its_records_and_what_became_of_it(now):
         and "\x1b" not in "".join(said)
     )
     assert (
-        "prompt p-1  load_all, 2 candidates scored, 0 characters, 3 ms  LOST: it "
-        "did not reach the model"
+        "prompt p-1  2 records compared, 0 characters, 3 ms; it did not reach the model"
     ) in said[2]
     assert said[3].split() == ["1.00", "l-1", "a", "b", "match"] and said[4] == "  did not fit: l-2"
     assert said[6].endswith("  switched off")
@@ -328,4 +327,4 @@ def test_why_and_stats_tell_of_a_failed_call_that_was_answered(ok, env, project,
         and "k-three" in told
         and "wall: met in 1" in told
     )
-    assert "  at failed calls: 1 pushed\n" in ok("stats")
+    assert "  at failed calls: 1 given\n" in ok("stats")

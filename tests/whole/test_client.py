@@ -222,9 +222,8 @@ def test_what_only_shows_something_costs_no_model_request(command, lab):
     assert run.rc == 0
     assert lab.api.messages() == []
     shown = run.json["result"]
-    assert {"status": "learning", "why": "load_all", "off": "off", "on": "on"}[command] in shown, (
-        shown
-    )
+    words = {"status": "learning", "why": "every session gets it", "off": "off", "on": "on"}
+    assert words[command] in shown, shown
 
 
 def test_a_subagents_first_request_holds_what_its_prompt_asks_for(lab):
@@ -650,10 +649,10 @@ def test_the_recalling_skill_searches_in_a_context_of_its_own(lab):
     assert run.rc == 0, run
     requests = main_requests(lab)
     assert any(
-        "The fix for the parser" in text and "ranked by lexical" in text for text in requests
+        "The fix for the parser" in text and "ranked by words" in text for text in requests
     ), requests[-1][-3000:]
     assert "The records say: strip the BOM first." in requests[-1]
-    assert "ranked by lexical" not in requests[-1]
+    assert "ranked by words" not in requests[-1]
     assert not (lab.store / "spend.jsonl").exists()
 
 

@@ -632,7 +632,7 @@ def test_the_model_of_meaning_is_installed_and_finds(spaced, reachable, tmp_path
     assert last.stdout.split()[0].startswith("ttl") or "Session cookies" in "\n".join(
         first.splitlines()[:3]
     )
-    assert "ranked by lexical + vectors (all-MiniLM-L6-v2)" in last.stdout
+    assert "ranked by words and vectors (all-MiniLM-L6-v2)" in last.stdout
     again = install(spaced, "--embeddings")
     assert (again.returncode, again.stderr) == (0, "")
     weights = next(

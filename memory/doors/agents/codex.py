@@ -8,7 +8,9 @@
                      out function_call: exec_command, shell and their like (arguments: JSON with cmd
                      or command), update_plan function_call_output: output, the exit status within
                      custom_tool_call: apply_patch (input: the patch); custom_tool_call_output
-    event_msg        user_message, agent_message: the same again; older rollouts have only these
+    event_msg        user_message, agent_message: the same again; older rollouts have only these.
+                     item_completed: a command or a change of files, also of a script's calls in
+                     code mode, which no response_item holds.  thread_rolled_back: turns taken back
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ import json
 import os
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from memory.doors.agents.otheragents import Maker, Spoken, instant, text_of
@@ -30,6 +32,7 @@ _OWN = re.compile(
 )
 _STATUS = re.compile(r"(?:Process exited with code|[Ee]xit code:?|exit_code\"?:) *(-?\d{1,5})")
 _OUTPUT = re.compile(r"\A.{0,2000}?^(?:Final )?[Oo]utput:\n", re.S | re.M)
+_UNKNOWN_TOOL = re.compile(r"unsupported (?:custom tool )?call: ")  # as the client says it
 _PATCHED = re.compile(r"^\*\*\* (Add|Update|Delete) File: (.+)(?:\n\*\*\* Move to: (.+))?$", re.M)
 
 
@@ -54,18 +57,22 @@ class Codex:
         lines = [line for line in map(_line, data.split(b"\n")) if line]
         meta = next((_payload(line) for line in lines if line.get("type") == "session_meta"), {})
         id, cwd = meta.get("id") or meta.get("session_id"), meta.get("cwd")
-        if not isinstance(id, str) or not isinstance(cwd, str):
+        if not isinstance(id, str) or not isinstance(cwd, str) or _is_subagent(meta):
             return None
         made, git = Maker(id, cwd), meta.get("git")
         made.branch = str(git.get("branch") or "") if isinstance(git, dict) else ""
-        roles = {
-            _payload(line).get("role") for line in lines if line.get("type") == "response_item"
-        }
+        items = [_payload(line) for line in lines if line.get("type") == "response_item"]
+        roles = {item.get("role") for item in items}
+        calls = {item.get("call_id") for item in items}
         for line in lines:
             made.at = instant(line.get("timestamp")) or made.at
             payload, kind = _payload(line), line.get("type")
             if kind == "response_item":
                 _item(made, payload)
+            elif kind == "event_msg" and payload.get("type") == "thread_rolled_back":
+                _take_back(made, payload.get("num_turns"))
+            elif kind == "event_msg" and payload.get("type") == "item_completed":
+                _completed(made, payload.get("item"), calls)
             elif kind == "event_msg" and not roles & {"user", "assistant"}:
                 _add_message(
                     made,
@@ -90,6 +97,49 @@ def _payload(line: dict[str, Any]) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
+def _is_subagent(meta: dict[str, Any]) -> bool:
+    source = meta.get("source")
+    return isinstance(source, dict) and "subagent" in source
+
+
+def _take_back(made: Maker, turns: object) -> None:
+    """Remove the rows of the last turns, which the user rolled back."""
+    asked = [at for at, row in enumerate(made.rows) if "promptSource" in row]
+    if isinstance(turns, int) and turns > 0:
+        del made.rows[(asked[-turns:] or [0])[0] :]
+
+
+def _completed(made: Maker, item: object, calls: Collection[object]) -> None:
+    """Add a command or change of files that is no response_item's.
+
+    calls: the ids of those that are.
+    """
+    item = item if isinstance(item, dict) else {}
+    call, kind = str(item.get("id") or ""), item.get("type")
+    if not call or call in calls:
+        return
+    if kind == "CommandExecution":
+        command, status = _command(item.get("command")), item.get("exit_code")
+        if command:
+            made.used(call, "Bash", {"command": command})
+            output = text_of(item.get("aggregated_output"))
+            made.ran(call, output, status if isinstance(status, int) else None)
+    elif kind == "FileChange" and item.get("status") == "completed":
+        _change(made, call, _changes(item.get("changes")))
+        _end_changes(made, _open(made, call), text_of(item.get("stdout")), False)
+
+
+def _changes(changes: object) -> list[tuple[str, str]]:
+    """Return what was done to each path; a moved file goes from its old one."""
+    done: list[tuple[str, str]] = []
+    for path, change in changes.items() if isinstance(changes, dict) else ():
+        change = change if isinstance(change, dict) else {}
+        what = {"add": "Add", "delete": "Delete"}.get(str(change.get("type")), "Update")
+        moved = change.get("move_path")
+        done += [("Delete", path), (what, str(moved))] if moved else [(what, path)]
+    return done
+
+
 def _add_message(made: Maker, role: str, text: str) -> None:
     if role == "user" and text.strip() and not _OWN.match(text):
         made.asked(text)
@@ -100,7 +150,8 @@ def _add_message(made: Maker, role: str, text: str) -> None:
 def _item(made: Maker, payload: dict[str, Any]) -> None:
     kind, call = payload.get("type"), str(payload.get("call_id") or "")
     if payload.get("role"):
-        _add_message(made, str(payload["role"]), text_of(payload.get("content")))
+        if not _is_harness(payload):
+            _add_message(made, str(payload["role"]), text_of(payload.get("content")))
     elif kind == "function_call":
         _called(
             made,
@@ -118,14 +169,28 @@ def _item(made: Maker, payload: dict[str, Any]) -> None:
             elif use["name"] == "TodoWrite":
                 made.returned(use["id"], "", False, {"newTodos": use["input"]["todos"]})
             else:
-                what = (
-                    "delete"
-                    if use["input"].get("removed")
-                    else "create"
-                    if use["name"] == "Write"
-                    else ""
-                )
-                made.returned(use["id"], output, bool(status), {"type": what} if what else None)
+                failed = not output.startswith("Success") if status is None else bool(status)
+                _end_changes(made, [use], output, failed)
+
+
+def _is_harness(payload: dict[str, Any]) -> bool:
+    """Return whether the client says that no person wrote a message."""
+    held = payload.get("internal_chat_message_metadata_passthrough")
+    parts = held.get("content_item_metadata") if isinstance(held, dict) else None
+    sources = (
+        [part.get("provenance") for part in parts if isinstance(part, dict)]
+        if isinstance(parts, list)
+        else []
+    )
+    kinds = {source.get("type") for source in sources if isinstance(source, dict)}
+    return "harness" in kinds and "user" not in kinds
+
+
+def _end_changes(made: Maker, uses: list[dict[str, Any]], output: str, failed: bool) -> None:
+    for use in uses:
+        created = "create" if use["name"] == "Write" else ""
+        what = "delete" if use["input"].get("removed") else created
+        made.returned(use["id"], output, failed, {"type": what} if what else None)
 
 
 def _called(made: Maker, call: str, name: str, given: dict[str, Any]) -> None:
@@ -143,18 +208,18 @@ def _called(made: Maker, call: str, name: str, given: dict[str, Any]) -> None:
         if words[:1] == ["apply_patch"] and len(words) == 2:
             _patched(made, call, words[1])
             return
-        wrapped = len(words) == 3 and words[1] in ("-lc", "-c")
-        command = (
-            words[2]
-            if wrapped
-            else shlex.join(words)
-            if words
-            else said
-            if isinstance(said, str)
-            else ""
-        )
+        command = _command(said)
         if command:
             made.used(call, "Bash", {"command": command})
+
+
+def _command(said: object) -> str:
+    """Return a command as the shell was given it; a list may be the shell's own call."""
+    if not isinstance(said, list):
+        return said if isinstance(said, str) else ""
+    words = [str(word) for word in said]
+    wrapped = len(words) == 3 and words[1] in ("-lc", "-c")
+    return words[2] if wrapped else shlex.join(words)
 
 
 def _patched(made: Maker, call: str, patch: str) -> None:
@@ -162,10 +227,15 @@ def _patched(made: Maker, call: str, patch: str) -> None:
 
     A moved file counts as edited in its new place and removed from its old.
     """
-    told: list[tuple[str, str]] = []
+    done: list[tuple[str, str]] = []
     for what, path, moved in _PATCHED.findall(patch):
-        told += [("Delete", path), (what, moved)] if moved else [(what, path)]
-    for number, (what, path) in enumerate(told):
+        done += [("Delete", path), (what, moved)] if moved else [(what, path)]
+    _change(made, call, done)
+
+
+def _change(made: Maker, call: str, changes: list[tuple[str, str]]) -> None:
+    """Add an edit for each (what, path)."""
+    for number, (what, path) in enumerate(changes):
         given: dict[str, Any] = {
             "file_path": os.path.normpath(os.path.join(made.cwd, path.strip()))
         }
@@ -196,5 +266,5 @@ def _output(said: object) -> tuple[str, int | None]:
         return held["output"], code if isinstance(code, int) else None
     status = _STATUS.search(text[:2000])
     if status is None:
-        return text, None
+        return text, 1 if _UNKNOWN_TOOL.match(text) else None
     return _OUTPUT.sub("", text, count=1), int(status[1])

@@ -388,7 +388,7 @@ RESOURCES: dict[str, Page] = {
     "plan": Page("The active plan with its steps.", "", plan),
 }
 PROMPTS: dict[str, Page] = {
-    "recall": Page("Notes about a question, before it.", "query", with_notes),
+    "recall": Page("Ask a question, with what the memory knows about it.", "query", with_notes),
     "handoff": Page("Leave a note for the next session.", "", handoff),
 }
 SCHEME = "dayleaf://"

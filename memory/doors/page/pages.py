@@ -453,7 +453,7 @@ class Pages:
         or `suggested` for learnings, "" for both.
         """
         if section not in SECTIONS:
-            raise UsageError("'%s' is none of %s" % (section[:40], ", ".join(SECTIONS)))
+            raise UsageError("'%s' is not one of %s" % (section[:40], ", ".join(SECTIONS)))
         groups: dict[str, list[Card]] = {name: [] for name in SECTIONS}
         for card in self.catalogue.cards():
             if card.kind in ("learning", "rule"):

@@ -147,8 +147,8 @@ class Row(NamedTuple):
 def figures(catalogue: Catalogue, place: Place, now: float, offset: float) -> dict[str, Any]:
     """Return what the page of figures draws."""
     cards, given = catalogue.cards(), [one for one in catalogue.given() if one.began]
-    instants = [c.created for c in cards] + [g.began for g in given]
-    over = periods(min(instants, default=now), now, offset)
+    over = periods(min((card.created for card in cards), default=now), now, offset)
+    since_given = periods(min((one.began for one in given), default=now), now, offset)
     begun = [min(card.created for card in group) for group in catalogue.sessions().values()]
     uses = {
         (str(row.get("session") or ""), str(row.get("prompt") or ""), str(row.get("id")))
@@ -163,9 +163,9 @@ def figures(catalogue: Catalogue, place: Place, now: float, offset: float) -> di
         "tiles": _tiles(begun, cards, pushed, used, tokens),
         "charts": [
             chart("Sessions", ("sessions",), over, [over.counted(begun)], offset),
-            _times(over, given, offset),
-            _used(over, given, uses, offset),
-            _tokens(over, given, offset),
+            _times(since_given, given, offset),
+            _used(since_given, given, uses, offset),
+            _tokens(since_given, given, offset),
         ],
         "topics": _topics(over, cards, offset),
         "kinds": Counter(card.kind for card in cards).most_common(),
@@ -200,14 +200,14 @@ def _tiles(
     learnt = sum(card.kind == "learning" and card.accepted for card in cards)
     rows = [
         ("sessions", "{:,}".format(len(begun))),
-        ("learnings", "{:,}".format(learnt)),
-        ("times a record was given to the model", "{:,}".format(given)),
+        ("accepted learnings", "{:,}".format(learnt)),
+        ("records given to the model", "{:,}".format(given)),
         (
-            "of these used in the answer",
+            "of these, used in the answer",
             "%.0f %%" % (100 * sum(used.values()) / given) if given else "–",
         ),
         (
-            "tokens a session, typically",
+            "tokens in a typical session",
             "{:,.0f}".format(statistics.median(tokens)) if tokens else "–",
         ),
     ]
@@ -242,7 +242,7 @@ def _tokens(over: Periods, given: Sequence[Given], offset: float) -> Chart:
         round(statistics.median(groups[number])) if number in groups else 0
         for number in range(len(over.starts))
     ]
-    return chart("Tokens given in a session, median", ("tokens",), over, [values], offset)
+    return chart("Tokens given in a typical session", ("tokens",), over, [values], offset)
 
 
 def _topics(over: Periods, cards: Sequence[Card], offset: float) -> list[Topic]:

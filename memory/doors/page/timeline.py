@@ -141,7 +141,7 @@ def _day(said: str) -> float | None:
         return None
     found = clock.parse(said)
     if found is None:
-        raise UsageError("'%s' is no day; write it as 2026-11-21" % said[:40])
+        raise UsageError("'%s' is not a day; write it as 2026-11-21" % said[:40])
     return clock.midnight(found)
 
 
@@ -153,7 +153,7 @@ def stretch(found: Sequence[Entry], after: str, most: int) -> Stretch:
         try:
             start = bisect_right([_order(entry) for entry in found], (-float(said), key))
         except ValueError:
-            raise UsageError("'%s' is no place in the timeline" % after[:60]) from None
+            raise UsageError("'%s' is not a place in the timeline" % after[:60]) from None
     shown = found[start : start + most]
     more = start + most < len(found)
     return Stretch(shown, shown[-1].mark if more else "", len(found))

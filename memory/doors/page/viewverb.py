@@ -51,6 +51,7 @@ def _served(call: Call, made: Pages) -> int:
         sheets.prepare()
         made.timeline()
         made.catch_up()
+        sheets.rendered(made.timeline(), "")  # what the first visit shows, from what was caught up
     address = site.gate.address()
     told = (
         "dayleaf store view: open this address once; it stops with Ctrl-C, or after %s without a "

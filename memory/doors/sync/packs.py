@@ -140,7 +140,7 @@ def unsealed(data: bytes, machine: str, number: int, key: Any) -> list[dict[str,
         engine = zlib.decompressobj()
         proved = engine.decompress(pyrage.decrypt(data, [key]), MOST)
         if not engine.eof or not hmac.compare_digest(proved[:_MAC], _proof(proved[_MAC:], key)):
-            raise Damaged("its writer did not have the key")
+            raise Damaged("it was written with another key")
         head, *lines = map(json.loads, proved[_MAC:].decode("ascii").split("\n"))
         if head["v"] > VERSION:
             raise StoreError(

@@ -146,9 +146,8 @@ def _copies(names: list[str]) -> list[str]:
     return (
         [
             *rows,
-            "%s changed on two machines at once: both texts are kept, but no session sees the "
-            "copy; look at both, then `dayleaf store sync take %s` puts the copy in the "
-            "record's place, "
+            "%s changed on two machines at once: the other machine's text is kept as a copy, "
+            "which no session sees; `dayleaf store sync take %s` uses the copy, "
             "`sync drop %s` drops it" % (plaintext.count(len(names), "record"), digits, digits),
         ]
         if names

@@ -60,6 +60,88 @@ def test_an_older_rollout_has_only_events(project):
     ]
 
 
+def test_calls_of_a_script_are_told_by_their_events(project):
+    """In code mode no item of the model's holds the commands and files of its script."""
+    call, output = agents.script("c1", 'text(await tools.exec_command({cmd:"make"}))', "two")
+    changes = {
+        project + "/new.py": {"type": "add", "content": "x"},
+        project + "/old.py": {"type": "update", "move_path": project + "/moved.py"},
+    }
+    rows = [
+        ("session_meta", {"id": "s", "cwd": project}),
+        agents.said("user", "does it build?"),
+        call,
+        agents.completed(
+            "CommandExecution",
+            "exec-1",
+            command=["/bin/bash", "-lc", "make"],
+            aggregated_output="boom\n",
+            exit_code=2,
+        ),
+        agents.completed(
+            "FileChange", "exec-2", changes=changes, status="completed", stdout="Success."
+        ),
+        agents.completed("FileChange", "exec-3", changes=changes, status="failed"),
+        output,
+        agents.called("c2", "exec_command", cmd="ls"),
+        agents.completed("CommandExecution", "c2", command=["ls"], exit_code=0),
+        agents.returned("c2", "Process exited with code 0\nOutput:\nnew.py"),
+    ]
+    found = entries(rows, project)
+    assert [next(iter(entry.data.values())) for entry in found if entry.kind == USE] == [
+        "make",
+        project + "/new.py",
+        project + "/old.py",
+        project + "/moved.py",
+        "ls",
+    ]
+    results = [entry for entry in found if entry.kind == RESULT]
+    assert [entry.failed for entry in results] == [True, False, False, False, False]
+    assert results[0].text == "Exit code 2\nboom\n"
+
+
+@pytest.mark.parametrize(
+    "output",
+    ["apply_patch verification failed: invalid patch", "unsupported custom tool call: apply_patch"],
+)
+def test_a_patch_that_the_client_refused_changed_nothing(project, output):
+    rows = [
+        ("session_meta", {"id": "s", "cwd": project}),
+        agents.item(type="custom_tool_call", name="apply_patch", call_id="c", input=agents.PATCH),
+        agents.returned("c", output, "custom_tool_call_output"),
+    ]
+    assert {entry.failed for entry in entries(rows, project) if entry.kind == RESULT} == {True}
+
+
+def test_only_a_person_asks(project):
+    """The client says whose a message is; turns that were rolled back were not asked."""
+    marked = {
+        source: {
+            "internal_chat_message_metadata_passthrough": {
+                "content_item_metadata": [{"provenance": {"type": source}}]
+            }
+        }
+        for source in ("harness", "user")
+    }
+    rows = [
+        ("session_meta", {"id": "s", "cwd": project, "source": "exec"}),
+        ("response_item", {**agents.said("user", "A reminder.")[1], **marked["harness"]}),
+        ("response_item", {**agents.said("user", "first")[1], **marked["user"]}),
+        agents.said("user", "second"),
+        agents.said("assistant", "That went wrong."),
+        ("event_msg", {"type": "thread_rolled_back", "num_turns": 1}),
+        agents.said("user", "third"),
+    ]
+    assert [entry.text for entry in entries(rows, project)] == ["first", "third"]
+
+
+def test_a_subagent_is_no_session_of_its_own(project):
+    source = {"subagent": {"thread_spawn": {"parent_thread_id": "p", "depth": 1}}}
+    meta = {"id": "s", "cwd": project, "source": source}
+    lines = [{"timestamp": agents.stamp(0), "type": "session_meta", "payload": meta}]
+    assert codex.Codex().spoken("/x.jsonl", agents.jsonl(lines).encode(), {}) is None
+
+
 @pytest.mark.parametrize(
     "given", [{"cmd": 7}, {"command": []}, {}, {"command": ["apply_patch", 3]}, {"cmd": None}]
 )

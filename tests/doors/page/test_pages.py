@@ -109,7 +109,7 @@ def test_learnings_rules_and_wishes_stand_with_the_commands_that_decide(own):
     assert "dayleaf rule approve r-check" in rules and "ring the bell" not in rules
     assert "you said so on 2026-11-20" in wishes and "dayleaf rule reject r-wish" in wishes
     assert "method=" not in said + rules + wishes
-    with pytest.raises(UsageError, match="'zebra' is none of learning, rule, wish"):
+    with pytest.raises(UsageError, match="'zebra' is not one of learning, rule, wish"):
         own.pages.knowledge("zebra")
 
 

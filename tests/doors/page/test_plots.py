@@ -28,7 +28,7 @@ def test_charts_draw_all_that_is_kept_and_say_their_numbers(own):
     assert {one.unit for one in charts.values()} == {"day"}
     assert charts["Sessions"].total == [4]
     assert charts["Records given to the model, and used in its answer"].total == [3, 1]
-    assert sum(c.values[0] for c in charts["Tokens given in a session, median"].columns) == 400
+    assert sum(c.values[0] for c in charts["Tokens given in a typical session"].columns) == 400
     assert tuple(values["rows"][0]) == ("l-cache", "Docker cache", 2, 1)
     said = own.html("stats")
     assert "build over time" in said and "<title>day 2026-11-19: 1 sessions</title>" in said
@@ -36,6 +36,7 @@ def test_charts_draw_all_that_is_kept_and_say_their_numbers(own):
     own.now += 9
     old = own.pages.stats().values
     assert old["charts"][0].unit == "month" and old["charts"][0].columns[0].label == "2021-03"
+    assert {one.unit for one in old["charts"][1:]} == {"day"}, "the first gift is of these days"
     (topic,) = [one for one in old["topics"] if one.name == "build"]
     assert topic.cells[0] == ("2021-03", 1, 1.0) and topic.total == 2
 

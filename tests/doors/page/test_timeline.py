@@ -40,7 +40,7 @@ def test_the_timeline_is_filtered_by_kind_branch_author_words_and_date(own):
     assert "l-zebra" in shown(kind="learning") and "r-check" in shown(kind="rule")
     assert shown(kind="learning", author="sam") == ["l-theirs"]
     assert {"four", "l-zebra"} <= set(shown(kind="all"))
-    with pytest.raises(UsageError, match="'zebra' is no day"):
+    with pytest.raises(UsageError, match="'zebra' is not a day"):
         shown(since="zebra")
 
 
@@ -61,5 +61,5 @@ def test_the_timeline_goes_on_where_it_ended(own, monkeypatch):
             break
         assert "branch=same&amp;after=" in sheets.rendered(sheet, "/x")
     assert seen == [["v", "w"], ["x", "y"], ["z"]]
-    with pytest.raises(UsageError, match="no place in the timeline"):
+    with pytest.raises(UsageError, match="not a place in the timeline"):
         own.pages.timeline(after="zebra")

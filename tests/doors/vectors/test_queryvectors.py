@@ -290,7 +290,7 @@ def test_a_question_to_a_small_store_loads_no_numpy(place, env, project, command
             text=True,
             timeout=60,
         )
-        assert "ranked by lexical + vectors" in done.stdout
+        assert "ranked by words and vectors" in done.stdout
         assert "memory.doors.vectors.nearest" in done.stderr and "numpy" not in done.stderr
 
 

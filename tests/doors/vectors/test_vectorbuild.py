@@ -37,7 +37,7 @@ def test_the_command_makes_vectors_and_ranks_with_them(place, env, project, comm
     )
     assert status == 0 and "1 chunk embedded, 0 kept" in said
     status, said = run("recall", "--semantic", "--provider", " ".join(command[0]), "automobile")
-    assert status == 0 and "car " in said and "ranked by lexical + vectors" in said
+    assert status == 0 and "car " in said and "ranked by words and vectors" in said
     assert "vectors" in run("index", "status")[1] and "1 chunk" in run("status")[1]
     assert "no provider is set" in run("doctor")[1]
     for key, value in (
