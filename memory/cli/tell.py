@@ -72,7 +72,6 @@ def distill(call: Call) -> int:
     found = found_by(call, question, call.options.limit or HITS)
     used = _marks_of_hits(found) if key else []
     with call.spinner("distilling") as spinner:
-
         digest = ask(
             call,
             question,
