@@ -103,7 +103,7 @@ class State:
     retold: list[Turn] = field(default_factory=list)
 
 
-class Told(NamedTuple):
+class WrittenCheckpoint(NamedTuple):
     """A checkpoint of a session.
 
     until: the instant of its last entry.  talk: the id of the conversation.
@@ -260,15 +260,18 @@ def short_id(uuid: str) -> str:
 
 
 def checkpoints(
-    place: layout.Place, session: str, day: str, known: dict[str, Told | None] | None = None
-) -> list[Told]:
+    place: layout.Place,
+    session: str,
+    day: str,
+    known: dict[str, WrittenCheckpoint | None] | None = None,
+) -> list[WrittenCheckpoint]:
     """Return a session's checkpoints since a day, without archived ones.
 
     known: by name the checkpoints read before, None for another session's; those read now are
         added.
     """
     known = {} if known is None else known
-    root, found = place.private + "/checkpoints", list[Told | None]()
+    root, found = place.private + "/checkpoints", list[WrittenCheckpoint | None]()
     for name in [d + "/" + n for d in names(root) if d >= day for n in names(root + "/" + d)]:
         if name not in known:
             known[name] = _read_checkpoint(root, name, session)
@@ -276,7 +279,7 @@ def checkpoints(
     return [one for one in found if one is not None]
 
 
-def _read_checkpoint(root: str, name: str, session: str) -> Told | None:
+def _read_checkpoint(root: str, name: str, session: str) -> WrittenCheckpoint | None:
     """Read a session's checkpoint, or None for another session's."""
     try:
         data = files.read(root + "/" + name, 1 << 14, follow=False)
@@ -286,7 +289,9 @@ def _read_checkpoint(root: str, name: str, session: str) -> Told | None:
     if meta.get("session") != session or not isinstance(meta.get("until"), str):
         return None
     talk = meta.get("conversation")
-    return Told("p/checkpoints/" + name, meta["until"], talk if isinstance(talk, str) else "")
+    return WrittenCheckpoint(
+        "p/checkpoints/" + name, meta["until"], talk if isinstance(talk, str) else ""
+    )
 
 
 def switches(path: str, offset: int = 0, branch: str = "") -> list[Stop]:

@@ -18,7 +18,7 @@ from dataclasses import replace
 from memory.capture import checkpointpage, conversationfile, progress, wishes
 from memory.capture.checkpointpage import is_answered, is_worth_checkpoint
 from memory.capture.facts import Facts, absorb, add_early_statement, set_session_title
-from memory.capture.progress import State, Told, names
+from memory.capture.progress import State, WrittenCheckpoint, names
 from memory.core import StoreError, boundary, clock, config, files, frontmatter, layout
 from memory.session import git, transcript
 from memory.session.rewinds import Span
@@ -83,7 +83,7 @@ class Capture:
         )
         self.foreign: set[str] = set()
         self.rewound = ""  # the instant from which on what was read here was taken back
-        self._told_before: dict[str, progress.Told | None] = {}
+        self._told_before: dict[str, progress.WrittenCheckpoint | None] = {}
         self._titles: dict[str, str] = {}
         loaded = progress.load(self.folder + "/" + session + ".json")
         self.state = loaded or State(self.folder + "/" + session + ".json")
@@ -370,7 +370,7 @@ class Capture:
         rest = iter(texts)
         self.state.facts = progress.facts_of(progress.map_texts(value, lambda _: next(rest)))
 
-    def checkpoints_since(self, day: str) -> list[Told]:
+    def checkpoints_since(self, day: str) -> list[WrittenCheckpoint]:
         """Return this session's checkpoints since a day."""
         return progress.checkpoints(self.place, self.session, day, self._told_before)
 

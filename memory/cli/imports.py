@@ -474,7 +474,7 @@ def _transcripts(call: Call) -> int:
         ):
             raise StoreError("another import of transcripts is running; wait until it has finished")
         spinner = stack.enter_context(call.spinner("reading transcripts"))
-        told: list[backfill.Told] = []
+        told: list[backfill.ImportedSession] = []
         every = 0.0 if call.options.json else SELDOM
         pace = Pace(spinner, sum(session.size for session in wanted), every=every)
         stopped = False
@@ -535,7 +535,7 @@ def _known(call: Call) -> list[str]:
     return [*adoption.known_paths(call.place.home), *filter(None, here)]
 
 
-def _index_told(call: Call, told: Iterable[backfill.Told]) -> list[Discovery]:
+def _index_told(call: Call, told: Iterable[backfill.ImportedSession]) -> list[Discovery]:
     """Index the new records and return their discoveries."""
     from memory.knowledge import discoveries, lessons, walls
 
@@ -557,7 +557,7 @@ def _index_told(call: Call, told: Iterable[backfill.Told]) -> list[Discovery]:
 
 def _answer_told(
     call: Call,
-    told: list[backfill.Told],
+    told: list[backfill.ImportedSession],
     unread: list[Skip],
     took: float,
     found: list[Discovery],
@@ -659,7 +659,7 @@ def _summed(
     )
 
 
-def _cost(live: list[backfill.Told], took: float, records: int) -> list[str]:
+def _cost(live: list[backfill.ImportedSession], took: float, records: int) -> list[str]:
     """Return a line with the expected time of an import.
 
     As long as the reading took, and the writing.

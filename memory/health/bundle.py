@@ -80,7 +80,7 @@ class Backup(NamedTuple):
     vanished: int = 0
 
 
-Told = Callable[[int, int], None]
+Progress = Callable[[int, int], None]
 
 
 def write(
@@ -89,7 +89,7 @@ def write(
     now: float,
     workspace: str = "",
     shared: bool = False,
-    told: Told = lambda done, of: None,
+    told: Progress = lambda done, of: None,
     seal: Optional[Callable[[str, str], None]] = None,
 ) -> Backup:
     """Write a backup to a new file and verify it.
@@ -151,7 +151,7 @@ def _roots(place: Place, workspace: str, shared: bool) -> Iterator[Tuple[str, st
 
 
 def _written(
-    temp: str, roots: List[Tuple[str, str]], now: float, workspace: str, told: Told
+    temp: str, roots: List[Tuple[str, str]], now: float, workspace: str, told: Progress
 ) -> Backup:
     """Write the file and sync it to disk; raises OSError."""
     fd = os.open(temp, os.O_RDWR | os.O_CREAT | os.O_EXCL, files.FILE_MODE)
@@ -178,7 +178,9 @@ def _written(
     return made
 
 
-def _filled(tar: tarfile.TarFile, roots: List[Tuple[str, str]], made: Backup, told: Told) -> Backup:
+def _filled(
+    tar: tarfile.TarFile, roots: List[Tuple[str, str]], made: Backup, told: Progress
+) -> Backup:
     done: Dict[str, Kept] = {}
     gone, unread = set[str](), list[Tuple[str, str]]()
     for _ in range(WALKS):

@@ -41,7 +41,7 @@ from memory.session import transcript
 from memory.store import archive, conversations
 from memory.store.writer import WHOLE, Tiers
 
-Told = Callable[[int], None]
+Progress = Callable[[int], None]
 SHORTEST = 4  # characters of a text that is looked for
 LONG_LINE = 40  # characters from which a line of a text is looked for by itself
 TERM = 8  # characters of an index term that stands for the text
@@ -248,7 +248,7 @@ def _files(root: str, passed: Set[str]) -> Iterator[str]:
 
 
 def _traces(
-    found: Finder, every: Iterable[str], told: Told = lambda done: None
+    found: Finder, every: Iterable[str], told: Progress = lambda done: None
 ) -> Tuple[int, List[Tuple[str, int]]]:
     """Search files and return (their number, (path, hits) of holders).
 
@@ -315,7 +315,7 @@ def refusal(found: Finder, place: Place) -> str:
 
 
 def search(
-    place: Place, found: Finder, own: FrozenSet[str], told: Told = lambda done: None
+    place: Place, found: Finder, own: FrozenSet[str], told: Progress = lambda done: None
 ) -> Tuple[int, List[Holder]]:
     """Search the home and the shared tier for texts.
 
@@ -374,7 +374,7 @@ def apply(
     own: FrozenSet[str],
     everywhere: bool,
     now: float,
-    told: Told = lambda done: None,
+    told: Progress = lambda done: None,
 ) -> Erased:
     """Remove texts from files, delete derived files, and search again.
 

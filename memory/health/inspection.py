@@ -46,7 +46,7 @@ SECTIONS = {
 UNUSED = 90 * clock.DAY
 UNREAD = "a secret (unread)"  # of a text that took too long: the next run may be faster
 LOG_LIMIT = 8 << 20  # bytes of a log or of settings that are read
-Told = Callable[[str], None]
+Progress = Callable[[str], None]
 PATHS = ":(top,glob)**/.dayleaf/**"
 LINKED = "160000"  # the mode of another repository's commit
 REFUSED = "%s: git could not list what is staged; check that git runs here, then commit again"
@@ -105,7 +105,7 @@ def audit(
     settings: Config,
     now: float,
     sections: Sequence[str] = tuple(SECTIONS),
-    told: Told = lambda step: None,
+    told: Progress = lambda step: None,
 ) -> Audited:
     """Check every record of a place, its archive, settings and logs.
 

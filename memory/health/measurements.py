@@ -26,7 +26,7 @@ from memory.recall.semantic import Semantic, semantic
 _SCORED = dict(zip(MEASURES, ("r@1", "r@5", "r@10", "mrr")))
 _RANKING = ("recall.", "context.", "embeddings.")  # settings that move a rank
 LOG_LIMIT, KEPT = 4 << 20, 200  # bytes that are read, runs that are kept
-Told = Callable[[str], None]
+Progress = Callable[[str], None]
 
 
 class Measured(NamedTuple):
@@ -81,7 +81,7 @@ def measure(
     successors: Mapping[str, str],
     now: float,
     offset: float,
-    told: Told,
+    told: Progress,
 ) -> Measured:
     """Ask every golden query of every available ranker.
 
@@ -134,7 +134,7 @@ def _answers_by_ranker(
     records: Sequence[Record],
     now: float,
     offset: float,
-    told: Told,
+    told: Progress,
 ) -> tuple[dict[str, dict[str, list[str]]], list[str]]:
     """Return answers by ranker and query, and notes on missing rankers.
 

@@ -43,7 +43,7 @@ LOOK = "`dayleaf store upkeep` shows it"
 GAP = 400 * clock.DAY
 AHEAD = clock.DAY  # records this far in the future: the clock went back
 FEW, SHARE = 10, 20  # records, or one in so many, that may be dated wrongly without hiding a jump
-Told = Callable[[int, int], None]
+Progress = Callable[[int, int], None]
 
 
 class Change(NamedTuple):
@@ -227,7 +227,7 @@ def apply(
     store: Store,
     successes: Mapping[str, int],
     clock_is_right: bool = False,
-    told: Told = lambda done, of: None,
+    told: Progress = lambda done, of: None,
 ) -> Applied:
     """Plan the upkeep and carry it out.
 
@@ -303,7 +303,7 @@ def _take_over(store: Store, run: str, kept: Record, other: Record, ours: dict[s
 # ---- the way back
 
 
-def undo(store: Store, told: Told = lambda done, of: None) -> Undone | None:
+def undo(store: Store, told: Progress = lambda done, of: None) -> Undone | None:
     """Undo the newest apply not yet undone, None without one.
 
     Raises StoreError where another process is at it, or the journal is of a newer version; OSError.

@@ -29,7 +29,7 @@ from memory.knowledge.remedies import (
     PLACE,
     REDIRECTED,
     Failure,
-    Met,
+    MetFailure,
     command_and_key,
     episodes,
     key_of,
@@ -273,8 +273,8 @@ class Wall(NamedTuple):
     sessions: int
     times: int
     last: float
-    met: tuple[Met, ...]
-    best: Met | None
+    met: tuple[MetFailure, ...]
+    best: MetFailure | None
 
 
 class Proposal(NamedTuple):
@@ -384,7 +384,7 @@ def is_of_client(telling: str) -> bool:
     return any(mark in low for mark in at_failure.OWN)
 
 
-def _is_silent(met: Met) -> bool:
+def _is_silent(met: MetFailure) -> bool:
     return bool(_SILENCED.search("%s %s" % (met.passed, met.outcome)))
 
 
@@ -510,7 +510,7 @@ def proposal(place: Place, wall: Wall, known: frozenset[str]) -> Proposal:
     )
 
 
-def learning(met: Met) -> str:
+def learning(met: MetFailure) -> str:
     """Write a failure and its remedy as a self-contained learning.
 
     "" where no other call is known, or where the check was silenced.

@@ -55,7 +55,7 @@ PLACE = Late(r"^(?:[\w./-]+:\d+(?::\d+)?:\s+|- )")
 _PATH = Late(r"(?<![\w./-])[\w./-]{0,80}/[\w.-]{1,80}|[\w-]{1,80}\.\w{1,5}\b")
 
 
-class Met(NamedTuple):
+class MetFailure(NamedTuple):
     """A failure in a session and its aftermath.
 
     at: seconds since the epoch. where: the turn. how: `same`, `near` or `said`. tool: "" for a
@@ -100,8 +100,8 @@ class Answer(NamedTuple):
         failures where none is equal.
     """
 
-    met: tuple[tuple[str, tuple[Met, ...]], ...]
-    nearest: tuple[Met, ...]
+    met: tuple[tuple[str, tuple[MetFailure, ...]], ...]
+    nearest: tuple[MetFailure, ...]
 
 
 class Failure(NamedTuple):
@@ -122,7 +122,7 @@ class Failure(NamedTuple):
 
 
 # a turn: what user and model said, as it is and in small letters
-Heard = tuple[Past, int, list[str], list[str]]
+TurnStatements = tuple[Past, int, list[str], list[str]]
 
 
 # --- lines of an error
@@ -225,7 +225,7 @@ def _reach(failed: Failure) -> list[tuple[int, Piece]]:
     return [(n, p) for n, p in after if n <= number + TURNS]
 
 
-def aftermath(failed: Failure, how: str, ended: bool = True) -> Met:
+def aftermath(failed: Failure, how: str, ended: bool = True) -> MetFailure:
     """Return a failed run with its aftermath.
 
     ended: include how its turn ended, and its commit.
@@ -238,7 +238,7 @@ def aftermath(failed: Failure, how: str, ended: bool = True) -> Met:
     last = reach[end][0] if passed else number
     spoken = [p.text for p in between if p.kind in (SAID, USER)]
     edits = _edits(piece, between, _near(failed) if passed else [])
-    return Met(
+    return MetFailure(
         past,
         past.at(number),
         past.ref(number),
@@ -441,8 +441,8 @@ def fix(sessions: Sequence[Past], error: str) -> Answer:
     lines = sorted(
         ((line, key_of(line)) for line in lines_of(error)), key=lambda pair: -rarity(pair[1])
     )[:MOST_LINES]
-    met: list[tuple[str, tuple[Met, ...]]] = []
-    heard: list[Heard] = []
+    met: list[tuple[str, tuple[MetFailure, ...]]] = []
+    heard: list[TurnStatements] = []
     taken: set[tuple[str, int]] = set()
     for line, key in lines:
         same = [f for f in failures if f.key == key or _begins(f.key, key)]
@@ -501,13 +501,15 @@ def _rarity(keys: Sequence[str]) -> Callable[[str], float]:
     )
 
 
-def episodes(failures: Iterable[Failure], how: str, taken: set[tuple[str, int]]) -> list[Met]:
+def episodes(
+    failures: Iterable[Failure], how: str, taken: set[tuple[str, int]]
+) -> list[MetFailure]:
     """Return failures with their aftermath, telling ones first, then newest.
 
     Failures of a session that the same success ended count once, by the last. taken: (record,
     place) already returned.
     """
-    found: dict[tuple[str, str, str], Met] = {}
+    found: dict[tuple[str, str, str], MetFailure] = {}
     for failure in failures:
         if (failure.past.id, failure.at) not in taken:
             taken.add((failure.past.id, failure.at))
@@ -516,7 +518,7 @@ def episodes(failures: Iterable[Failure], how: str, taken: set[tuple[str, int]])
     return sorted(found.values(), key=lambda met: (not met.worth, -met.at))
 
 
-def _statements_by_turn(sessions: Iterable[Past]) -> list[Heard]:
+def _statements_by_turn(sessions: Iterable[Past]) -> list[TurnStatements]:
     """Return the statements of every turn."""
     return [
         (past, number, texts, [text.lower() for text in texts])
@@ -528,8 +530,8 @@ def _statements_by_turn(sessions: Iterable[Past]) -> list[Heard]:
 
 
 def _turns_mentioning(
-    heard: Iterable[Heard], line: str, key: str, taken: set[tuple[str, int]]
-) -> list[Met]:
+    heard: Iterable[TurnStatements], line: str, key: str, taken: set[tuple[str, int]]
+) -> list[MetFailure]:
     """Return the turns that quote or discuss an error, newest first."""
     mark = mark_of(line)
     rare = mark or max(words_of(key), key=len, default="")
@@ -545,7 +547,7 @@ def _turns_mentioning(
         taken.add((past.id, -number))
         turn = past.turns[number - 1]
         found.append(
-            Met(
+            MetFailure(
                 past,
                 past.at(number),
                 past.ref(number),
@@ -591,7 +593,7 @@ def _mentions_error(text: str, key: str, mark: str, rare: str) -> bool:
 # --- for --json
 
 
-def met_json(met: Met, place: Place) -> dict[str, Any]:
+def met_json(met: MetFailure, place: Place) -> dict[str, Any]:
     """Return a failure and its aftermath as plain data."""
     return {
         **source(met.past, place),

@@ -96,7 +96,7 @@ class Space(NamedTuple):
     written: dict[str, tuple[tuple[str, str], ...]]
 
 
-class Told(NamedTuple):
+class WorkReport(NamedTuple):
     """A standup.
 
     asked: the workspace's name, or `all`. since, until: seconds since the epoch, None where it goes
@@ -126,7 +126,7 @@ def gather(
     now: float,
     offset: float,
     until: float | None = None,
-) -> Told:
+) -> WorkReport:
     """Find the work done in a period.
 
     Workspaces without any are left out. workspace: "" for the present one, a name, or `all`. since,
@@ -151,10 +151,12 @@ def gather(
         }
         if work or records:
             spaces.append(Space(key, work, kinds))
-    return Told("all" if workspace == "all" else places[0].key, since, offset, tuple(spaces), until)
+    return WorkReport(
+        "all" if workspace == "all" else places[0].key, since, offset, tuple(spaces), until
+    )
 
 
-def sources(told: Told) -> list[Source]:
+def sources(told: WorkReport) -> list[Source]:
     """Return the facts of each work as a source for a model."""
     return [
         Source(

@@ -64,7 +64,7 @@ class Plan(NamedTuple):
     conversations: int = 0
 
 
-class Told(NamedTuple):
+class ImportedSession(NamedTuple):
     """The result of a session's import.
 
     written: the names of its records that were written.
@@ -258,12 +258,12 @@ def _kin(session: Session) -> tuple[str, str]:
     return progress.identity(session.id), "first " + first
 
 
-def untold(wanted: list[Session], env: dict[str, str], now: float) -> list[Told]:
+def untold(wanted: list[Session], env: dict[str, str], now: float) -> list[ImportedSession]:
     """Return what an import would do with sessions, without reading any."""
     spaces: dict[str, Workspace] = {}
     return [
         _passed_over(session, spaces, env, now, dry=True)
-        or Told(session, spaces[session.directory].place)
+        or ImportedSession(session, spaces[session.directory].place)
         for session in wanted
     ]
 
@@ -274,7 +274,7 @@ def import_sessions(
     now: float,
     dry: bool = False,
     done: Callable[[int, int], None] | None = None,
-) -> Iterator[Told]:
+) -> Iterator[ImportedSession]:
     """Write the checkpoints of sessions; yield the result of each.
 
     now: seconds since the epoch.
@@ -294,7 +294,7 @@ def import_sessions(
 
 def _import_session(
     session: Session, places: dict[str, Workspace], env: dict[str, str], now: float, dry: bool
-) -> Told:
+) -> ImportedSession:
     passed = _passed_over(session, places, env, now, dry)
     if passed:
         return passed
@@ -311,7 +311,7 @@ def _import_session(
 
 def _passed_over(
     session: Session, places: dict[str, Workspace], env: dict[str, str], now: float, dry: bool
-) -> Told | None:
+) -> ImportedSession | None:
     """Return the reason to skip a session, or None.
 
     With None its workspace is known.
@@ -332,7 +332,7 @@ def _passed_over(
     # of other agents this version is the first
     old = earlier_capture(space, session) if session.source is transcript else None
     if old is None and progress.is_fully_captured(place, session.id, session.size):
-        return Told(session, place, before=True)
+        return ImportedSession(session, place, before=True)
     if not space.settings["capture.enabled"]:
         return _skipped(
             session, place, "capture is off there", "`dayleaf config set capture.enabled true`"
@@ -348,8 +348,10 @@ def _passed_over(
     return None
 
 
-def _skipped(session: Session, place: layout.Place | None, reason: str, remedy: str) -> Told:
-    return Told(session, place, skip=Skip(session.id, reason, remedy))
+def _skipped(
+    session: Session, place: layout.Place | None, reason: str, remedy: str
+) -> ImportedSession:
+    return ImportedSession(session, place, skip=Skip(session.id, reason, remedy))
 
 
 def earlier_capture(space: Workspace, session: Session) -> Old | None:
@@ -373,7 +375,7 @@ def earlier_capture(space: Workspace, session: Session) -> Old | None:
 
 def write(
     space: Workspace, env: dict[str, str], now: float, session: Session, old: Old | None = None
-) -> Told:
+) -> ImportedSession:
     """Write the checkpoints of a session, one for each stretch.
 
     old: an earlier version's capture, which is brought up to date first.
@@ -406,7 +408,7 @@ def write(
             known = known or bool(capture.state.since or (not number and capture.state.spans))
             if stop is None or stop.offset >= capture.state.spans.get("", [0])[0]:
                 capture.run("recovery")
-    return Told(
+    return ImportedSession(
         session, place, tuple(written), before=known and not written, old=bool(old and written)
     )
 
@@ -515,7 +517,7 @@ def _instant(line: bytes) -> str:
 
 def rehearse(
     space: Workspace, env: dict[str, str], now: float, session: Session, old: Old | None = None
-) -> Told:
+) -> ImportedSession:
     """Return the result of `write` without writing.
 
     Raises OSError.
@@ -557,7 +559,7 @@ def rehearse(
     for key in kin:
         space.read.setdefault(key, set()).update(capture.state.seen)
     nothing = not (checkpoints or spoken)
-    return Told(
+    return ImportedSession(
         session,
         space.place,
         before=known and nothing and not old,

@@ -91,7 +91,7 @@ class Source(NamedTuple):
         return files.sha256(self.data)
 
 
-class Said(NamedTuple):
+class Description(NamedTuple):
     """A resource's description of its file.
 
     tags: given by the file itself.
@@ -250,7 +250,7 @@ def text_of(source: Source, anyway: bool = False) -> str:
     return source.data.decode("utf-16" if wide else "utf-8", "replace").replace("\0", "")
 
 
-def said_of(source: Source, kind: str, text: str) -> Said:
+def said_of(source: Source, kind: str, text: str) -> Description:
     """Return a file's title, body and tags for its resource.
 
     kind: `doc` or `script`.  text: of the file, as `text_of` returns it.
@@ -259,7 +259,7 @@ def said_of(source: Source, kind: str, text: str) -> Said:
     if kind == "script":
         text = text.replace("\r\n", "\n").replace("\r", "\n")
         said = described(text)
-        return Said(_script_title(name, said), _script_body(source, said, text), ())
+        return Description(_script_title(name, said), _script_body(source, said, text), ())
     from memory.core import frontmatter
 
     page = frontmatter.parse(text.encode("utf-8"))
@@ -271,7 +271,7 @@ def said_of(source: Source, kind: str, text: str) -> Said:
         ),
         "",
     )
-    return Said(
+    return Description(
         str(page.meta.get("title") or line or name),
         page.body,
         records.labels(page.meta.get("tags")),

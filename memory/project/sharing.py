@@ -100,7 +100,7 @@ class Held(NamedTuple):
     fresh: bool
 
 
-class Gone(NamedTuple):
+class RemovedRecord(NamedTuple):
     """A record removed from the shared tier by somebody else.
 
     by: as git names them, "" where unknown.  back: the command that brings it back.
@@ -124,7 +124,7 @@ class Status(NamedTuple):
     """
 
     records: List[Held]
-    removed: List[Gone]
+    removed: List[RemovedRecord]
     conflicts: List[Tuple[str, str]]
     ahead: int
     behind: int
@@ -567,7 +567,7 @@ def _apart(asked: Repository) -> Tuple[int, int]:
 
 def _removed(
     asked: Repository, store: Store, since: str, me: str, names: Sequence[str]
-) -> List[Gone]:
+) -> List[RemovedRecord]:
     """Return the records removed by others since a commit.
 
     names: of the records in the shared tier now.
@@ -577,7 +577,7 @@ def _removed(
     ]
     if not missing:
         return []
-    deletions, found = asked.deletions(since), list[Gone]()
+    deletions, found = asked.deletions(since), list[RemovedRecord]()
     here, archived = _ids(store, names), archive.archived_moves(store.place.shared)
     for path in missing:
         by, address, commit = deletions.get(path, ("", "", ""))
@@ -589,7 +589,7 @@ def _removed(
                 if record.id in archived
                 else "git checkout %s -- %s" % (before, shlex.quote(":/" + path))
             )
-            found.append(Gone(name, record.id, record.title, by, back))
+            found.append(RemovedRecord(name, record.id, record.title, by, back))
     return found
 
 

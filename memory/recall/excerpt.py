@@ -32,7 +32,7 @@ LIMIT = 64 << 10  # characters of one entry
 CALLS = ("command", "file_path", "pattern", "url", "description", "prompt")
 
 
-class Said(NamedTuple):
+class Utterance(NamedTuple):
     """An entry of a transcript.
 
     at: the instant as the host wrote it. who: `you`, `Claude`, `result` or `host`.
@@ -96,7 +96,7 @@ def find_turn(record: Record, turns: Sequence[Turn], said: str) -> Turn:
 
 def excerpt(
     store: Store, record: Record, env: Dict[str, str], turns: Sequence[Turn] = (), number: int = 0
-) -> List[Said]:
+) -> List[Utterance]:
     """Return the transcript's entries behind a checkpoint or a turn.
 
     Oldest first, secrets redacted, subagents' entries among the others. The stretch begins after
@@ -134,7 +134,7 @@ def excerpt(
         if start <= _instant(entry.at) < end
     ]
     said = [
-        Said(entry.at, SAID_BY.get(entry.kind, "you"), _text(entry))
+        Utterance(entry.at, SAID_BY.get(entry.kind, "you"), _text(entry))
         for entry in sorted(found, key=lambda one: one.at)
     ]
     texts = redactor.clean([one.text for one in said], store.config, store.place.key)

@@ -265,7 +265,7 @@ def run(
 
 
 def _failing_step(
-    others: list[tuple[int, str]], told: tellingline.Told, first: tuple[int, str], text: str
+    others: list[tuple[int, str]], told: tellingline.TellingLines, first: tuple[int, str], text: str
 ) -> tuple[int, str]:
     """Return the failed command among several.
 

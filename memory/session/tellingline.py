@@ -25,7 +25,7 @@ _END, _ENDS, _WIDE = 600, 3, 160  # of an output: characters and lines of its en
 _MOST_PRINTED, _OTHERS = 100, 2  # lines that are known; programs that printed one
 
 
-class Told(NamedTuple):
+class TellingLines(NamedTuple):
     """The telling lines of a failure's output.
 
     lines: the most telling first.
@@ -492,7 +492,7 @@ RUNNERS: tuple[Runner, ...] = (  # the first that finds something is believed
 )
 
 
-def pick_telling_lines(text: str, command: str = "", most: int = 3) -> Told:
+def pick_telling_lines(text: str, command: str = "", most: int = 3) -> TellingLines:
     """Return the lines with the cause of a command's failure.
 
     text: its output.  command: as typed.  most: lines at most.
@@ -518,12 +518,12 @@ def pick_telling_lines(text: str, command: str = "", most: int = 3) -> Told:
                 name if runner.kind == TEST else re.sub(r"[:(]\d.*", "", place)
                 for place, _, name in found
             ]
-            return Told(
+            return TellingLines(
                 tuple(dict.fromkeys(told))[:most],
                 runner.kind,
                 tuple(dict.fromkeys(filter(None, names)))[:MOST_NAMES],
             )
-    return Told(tuple(_plain(text, most)), OTHER, ())
+    return TellingLines(tuple(_plain(text, most)), OTHER, ())
 
 
 # --- what runs print whether they pass or fail, such as a shell's warning at its start

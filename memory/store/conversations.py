@@ -74,7 +74,7 @@ def of_session(store: Reader, session: str) -> List[Record]:
     ]
 
 
-class Told(NamedTuple):
+class SessionRecords(NamedTuple):
     """The store's records of a session.
 
     session: its id, "" where none or several match.
@@ -91,7 +91,7 @@ class Told(NamedTuple):
     known: List[str]
 
 
-def session_records(store: Reader, start: str, archived: bool = False) -> Told:
+def session_records(store: Reader, start: str, archived: bool = False) -> SessionRecords:
     """Find the records of a session by its id or a prefix.
 
     archived: the archive's records too.
@@ -110,7 +110,7 @@ def session_records(store: Reader, start: str, archived: bool = False) -> Told:
     ids = begun(start.strip(), known)
     session = ids[0] if len(ids) == 1 else ""
     rows = by.get(session, [])
-    return Told(
+    return SessionRecords(
         session,
         [r for r in rows if r.kind in DATED],
         [r for r in rows if r.kind not in DATED],

@@ -33,7 +33,7 @@ class Plan(NamedTuple):
 
     sessions: tuple[backfill.Session, ...]
     later: int
-    passed: tuple[backfill.Told, ...]
+    passed: tuple[backfill.ImportedSession, ...]
     projects: tuple[tuple[str, int, int, float], ...]
 
     @property
@@ -52,7 +52,7 @@ def took(size: int, sessions: int) -> float:
     return size / backfill.PACE + sessions * 2 * backfill.RECORD
 
 
-def plan(looked: Sequence[backfill.Told], most: float = MOST_SECONDS) -> Plan:
+def plan(looked: Sequence[backfill.ImportedSession], most: float = MOST_SECONDS) -> Plan:
     """Return the plan of an import, of what `backfill.untold` returned."""
     fresh = [one for one in looked if not (one.before or one.skip)]
     number = size = 0
@@ -119,9 +119,9 @@ def later(many: int, dayleaf: str) -> str:
     return "%s can follow at any time: `%s %s`" % (count(many, "older session"), dayleaf, ALL)
 
 
-def left_out(passed: Sequence[backfill.Told]) -> list[str]:
+def left_out(passed: Sequence[backfill.ImportedSession]) -> list[str]:
     """Write which sessions stay out, and why, a line for each reason."""
-    reasons: dict[str, list[backfill.Told]] = {}
+    reasons: dict[str, list[backfill.ImportedSession]] = {}
     for one in passed:
         if one.skip:
             reasons.setdefault(one.skip.reason, []).append(one)

@@ -18,7 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory.knowledge.history import Past, Touch
     from memory.knowledge.practice import Proposal, Shape, Wall
-    from memory.knowledge.remedies import Answer, Met
+    from memory.knowledge.remedies import Answer, MetFailure
     from memory.recall.hit import Hit
 
 MOMENT = {
@@ -299,12 +299,12 @@ def _more(rest: int, noun: str) -> str:
     return "%s; `--json` has all" % count(rest, "more " + noun)
 
 
-def spread(met: Sequence[Met], sizes: Sequence[int], limit: int) -> set[int]:
+def spread(met: Sequence[MetFailure], sizes: Sequence[int], limit: int) -> set[int]:
     """Choose `limit` occurrences, one of each line in turn.
 
     Returns their identities.
     """
-    chosen: list[Met] = []
+    chosen: list[MetFailure] = []
     starts = [sum(sizes[:i]) for i in range(len(sizes))]
     for row in range(max(sizes, default=0)):
         chosen += [met[start + row] for start, size in zip(starts, sizes) if row < size]
@@ -339,7 +339,7 @@ def _rows(pairs: Iterable[tuple[str, str]]) -> list[str]:
     ]
 
 
-def _met(met: Met, style: Style, offset: float) -> list[str]:
+def _met(met: MetFailure, style: Style, offset: float) -> list[str]:
     """Write one occurrence: the failure, the attempts, the success."""
     said = met.how == "said"
     what = (
@@ -377,7 +377,7 @@ def _met(met: Met, style: Style, offset: float) -> list[str]:
     ]
 
 
-def _passed(met: Met) -> str:
+def _passed(met: MetFailure) -> str:
     return (
         "the same call"
         if met.passed == met.ran

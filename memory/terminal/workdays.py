@@ -20,7 +20,7 @@ from memory.core.records import Record
 from memory.hook import handoffs, indexview, signs
 from memory.hook.handoffs import is_repetition
 from memory.knowledge import history, practice, worklog
-from memory.knowledge.worklog import Space, Strand, Told, Work
+from memory.knowledge.worklog import Space, Strand, Work, WorkReport
 from memory.recall import search
 from memory.recall.hit import record_json, turns
 from memory.recall.question import Query
@@ -41,7 +41,7 @@ _WEEKDAYS = ("Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed")  # 1970-01-01 was 
 
 
 def lines(
-    told: Told, style: screen.Style, markdown: bool = False, digest: Digest | None = None
+    told: WorkReport, style: screen.Style, markdown: bool = False, digest: Digest | None = None
 ) -> list[str]:
     """Write a standup: a summary, then each workspace by day and branch.
 
@@ -87,7 +87,7 @@ def _digested(digest: Digest, style: screen.Style, markdown: bool) -> list[str]:
     return ["", *rows, "", "written by a model: " + digests.reduction(digest), *notes]
 
 
-def _span(told: Told) -> str:
+def _span(told: WorkReport) -> str:
     """Write the period of a standup.
 
     A period that ends with a day names that day.
@@ -120,7 +120,7 @@ def _dated(day: str) -> str:
     return "%s %s" % (_WEEKDAYS[int((clock.parse(day) or 0.0) // clock.DAY) % 7], day)
 
 
-def _summed(told: Told, since: str) -> str:
+def _summed(told: WorkReport, since: str) -> str:
     every = [(space.workspace, work) for space in told.spaces for work in space.work]
     sessions = {(key, work.session) for key, work in every if work.session}
     notes = sum(not work.session for _, work in every)
@@ -239,7 +239,7 @@ def _work_json(work: Work) -> dict[str, Any]:
     }
 
 
-def to_json(told: Told) -> dict[str, Any]:
+def to_json(told: WorkReport) -> dict[str, Any]:
     """Return a standup for --json, with every line in full."""
     spaces = []
     for space in told.spaces:

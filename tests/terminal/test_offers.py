@@ -13,14 +13,14 @@ from memory.terminal import offers, screen
 MB = 1 << 20
 
 
-def told(number: int, size: int = MB, project: str = "shop", **more) -> backfill.Told:
+def told(number: int, size: int = MB, project: str = "shop", **more) -> backfill.ImportedSession:
     """A session that an import would read, the newer the smaller its number."""
     place = layout.Place("/h", project + "-00000000", "", "", "", "")
     session = backfill.Session("s%d" % number, "/t", size, "/w/" + project, 0.0, 1e9 - number)
-    return backfill.Told(session, place, **more)
+    return backfill.ImportedSession(session, place, **more)
 
 
-def skipped(number: int, reason: str, gone: bool = False) -> backfill.Told:
+def skipped(number: int, reason: str, gone: bool = False) -> backfill.ImportedSession:
     return told(number, skip=Skip("s", reason, "mend it"), gone=gone)
 
 

@@ -21,7 +21,7 @@ from memory import __version__
 from memory.core import DayleafError, PersonsRecord, UsageError, boundary, clock, files, layout
 from memory.core.plaintext import one_line
 from memory.doors.mcp import mcptools, requests
-from memory.doors.mcp.mcptools import Given, Told, without_surrogates
+from memory.doors.mcp.mcptools import Given, ToolAnswer, without_surrogates
 from memory.hook import fence
 from memory.store import authority
 from memory.terminal.call import Call, nearest, shown
@@ -57,7 +57,7 @@ class Tool(NamedTuple):
 
     says: str
     args: tuple[Arg, ...]
-    run: Callable[[Call, Given], Told]
+    run: Callable[[Call, Given], ToolAnswer]
     reads: bool = True
 
 
@@ -263,7 +263,7 @@ ALIASES = {
 }
 
 
-def run_tool(name: str, given: Any, tools: Mapping[str, Tool], call: Call) -> Told:
+def run_tool(name: str, given: Any, tools: Mapping[str, Tool], call: Call) -> ToolAnswer:
     """Run a tool for a model.
 
     call: its environment and instant. Raises DayleafError with the message for the model.

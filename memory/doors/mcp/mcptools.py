@@ -50,7 +50,7 @@ KEPT, EXPANSION = Shelves(), Expansion()
 MOST_WORDS = 1 << 18
 
 
-class Told(NamedTuple):
+class ToolAnswer(NamedTuple):
     """An answer of a tool.
 
     part: its name in the fence. value: plain data. rules: approved rules as lines. block: the
@@ -130,7 +130,7 @@ def _dsn(call: Call) -> str:
     return backend.dsn_of(call.settings, call.place.home, call.env)
 
 
-def recall(call: Call, given: Given) -> Told:
+def recall(call: Call, given: Given) -> ToolAnswer:
     """Search, and return hits with the best of their texts.
 
     As room allows.
@@ -139,12 +139,12 @@ def recall(call: Call, given: Given) -> Told:
     return _hits(_found(call, _query(call, given, words), links=True), words)
 
 
-def search_resources(call: Call, given: Given) -> Told:
+def search_resources(call: Call, given: Given) -> ToolAnswer:
     words = given["query"]
     return _hits(_found(call, _query(call, given, words, type=given.get("type", "both"))), words)
 
 
-def _hits(found: Found, words: str) -> Told:
+def _hits(found: Found, words: str) -> ToolAnswer:
     value = clean_for_model(hit.found_json(found, words))
     value.setdefault("hits", [])
     rows = [
@@ -163,7 +163,9 @@ def _hits(found: Found, words: str) -> Told:
         if body:
             row["body"] = body
             left -= utf16(to_json(body)) + 8
-    return Told("recall", value, [_ruling(each) for each in found.hits if each.group == "rule"])
+    return ToolAnswer(
+        "recall", value, [_ruling(each) for each in found.hits if each.group == "rule"]
+    )
 
 
 def _ruling(found: Hit) -> str:
@@ -174,7 +176,7 @@ def _ruling(found: Hit) -> str:
     )
 
 
-def distill(call: Call, given: Given) -> Told:
+def distill(call: Call, given: Given) -> ToolAnswer:
     """Answer a question with the user's provider chain."""
     from memory.distill import digests, providerchain
 
@@ -202,10 +204,10 @@ def distill(call: Call, given: Given) -> Told:
         "notes": list(digest.notes),
         "answer": "" if digest.bullets else digests.no_answer(digest),
     }
-    return Told("distill", clean_for_model(value))
+    return ToolAnswer("distill", clean_for_model(value))
 
 
-def fix(call: Call, given: Given) -> Told:
+def fix(call: Call, given: Given) -> ToolAnswer:
     from memory.knowledge import history, remedies
 
     error = given["error"]
@@ -224,10 +226,10 @@ def fix(call: Call, given: Given) -> Told:
         )["hits"]
         nearest = "; `records` are the nearest notes" if value["records"] else ""
         value["notes"] = [*past.notes, "nothing has failed like this here before" + nearest]
-    return Told("fix", clean_for_model(value))
+    return ToolAnswer("fix", clean_for_model(value))
 
 
-def how(call: Call, given: Given) -> Told:
+def how(call: Call, given: Given) -> ToolAnswer:
     from memory.knowledge import history, practice
 
     tool = given["tool"].strip()
@@ -235,7 +237,7 @@ def how(call: Call, given: Given) -> Told:
     past = history.read(call.place, call.settings, wanted, call.now)
     found = practice.working_invocations(past.sessions, tool, call.now)
     notes = [*past.notes, *([] if found else ["no session here has run it successfully"])]
-    return Told(
+    return ToolAnswer(
         "how",
         clean_for_model(
             {
@@ -259,7 +261,7 @@ def _about(call: Call, record: Record, place: Place) -> dict[str, Any]:
     )
 
 
-def get_record(call: Call, given: Given) -> Told:
+def get_record(call: Call, given: Given) -> ToolAnswer:
     """Return a record, a section or a turn."""
     try:
         found, place, merged = lookup.find_kept(call.place, call.settings, given["id"])
@@ -278,9 +280,9 @@ def get_record(call: Call, given: Given) -> Told:
     )
 
 
-def _record(call: Call, found: Hit, place: Place, given: Given, merged: str = "") -> Told:
+def _record(call: Call, found: Hit, place: Place, given: Given, merged: str = "") -> ToolAnswer:
     one = hit.for_display([found], place, approvals.decisions(place.home), call.now)[0]
-    return Told(
+    return ToolAnswer(
         "record",
         clean_for_model(
             {
@@ -293,7 +295,7 @@ def _record(call: Call, found: Hit, place: Place, given: Given, merged: str = ""
     )
 
 
-def _turn(call: Call, found: Record, place: Place, number: int) -> Told:
+def _turn(call: Call, found: Record, place: Place, number: int) -> ToolAnswer:
     from memory.recall import excerpt
     from memory.store.store import Store
 
@@ -302,7 +304,7 @@ def _turn(call: Call, found: Record, place: Place, number: int) -> Told:
         raise StoreError("the session of %s has no conversation; leave `turn` out" % found.id)
     turns = hit.turns(talk)
     one = excerpt.find_turn(talk, turns, str(number))
-    return Told(
+    return ToolAnswer(
         "record",
         clean_for_model(
             {
@@ -347,7 +349,7 @@ def _body(found: Record, wanted: str) -> dict[str, Any]:
     }
 
 
-def get_resource(call: Call, given: Given) -> Told:
+def get_resource(call: Call, given: Given) -> ToolAnswer:
     """Return a resource's record and its state against its file.
 
     Nothing is read again into the store.
@@ -358,7 +360,7 @@ def get_resource(call: Call, given: Given) -> Told:
     if found.kind != "resource":
         raise UsageError("%s is a %s; get_record reads it" % (found.id, found.kind))
     state = material.state(found, place)
-    return Told(
+    return ToolAnswer(
         "resource",
         clean_for_model(
             {
@@ -372,7 +374,7 @@ def get_resource(call: Call, given: Given) -> Told:
     )
 
 
-def index_status(call: Call, given: Given) -> Told:
+def index_status(call: Call, given: Given) -> ToolAnswer:
     from memory.health import figures
 
     value = figures.state(call.place, call.settings, call.now)
@@ -389,13 +391,13 @@ def index_status(call: Call, given: Given) -> Told:
             "problems",
         )
     }
-    return Told(
+    return ToolAnswer(
         "status",
         clean_for_model({**told, "database": backend.state(call.place, call.settings, call.env)}),
     )
 
 
-def prompt_context(call: Call, given: Given) -> Told:
+def prompt_context(call: Call, given: Given) -> ToolAnswer:
     """Return the block that the hook would put before a prompt.
 
     In a new session.
@@ -407,17 +409,17 @@ def prompt_context(call: Call, given: Given) -> Told:
     told = clean_for_model(
         {key: value[key] for key in ("strategy", "candidates", "picks", "characters", "enabled")}
     )
-    return Told("load", told, (), block or "Nothing would come with this prompt.")
+    return ToolAnswer("load", told, (), block or "Nothing would come with this prompt.")
 
 
 # ---- writing: candidates, which a person decides on
 
 
-def _written_answer(call: Call, store: Store, record: Record, said: str) -> Told:
+def _written_answer(call: Call, store: Store, record: Record, said: str) -> ToolAnswer:
     """Report a written record, and refresh an existing index."""
     if files.exists(indexview.segment_path(store.place)):
         call.indexed()
-    return Told("kept", clean_for_model({"done": said, **_about(call, record, store.place)}))
+    return ToolAnswer("kept", clean_for_model({"done": said, **_about(call, record, store.place)}))
 
 
 def _session(call: Call) -> str:
@@ -430,7 +432,7 @@ def _labels(given: Given, key: str) -> list[str]:
     ]
 
 
-def remember(call: Call, given: Given) -> Told:
+def remember(call: Call, given: Given) -> ToolAnswer:
     """Store a learning (as a candidate), a checkpoint or a note.
 
     The checkpoint is the agent's own; the note is its session's.
@@ -453,7 +455,7 @@ def remember(call: Call, given: Given) -> Told:
     title = one_line(strip_private(given.get("title", ""))) or first_clause(said)
     there = _there(call, title, said)
     if there:
-        return Told(
+        return ToolAnswer(
             "kept", clean_for_model({"done": "already there", **_about(call, there, call.place)})
         )
     versions = _labels(given, "version")
@@ -471,7 +473,7 @@ def remember(call: Call, given: Given) -> Told:
     )
 
 
-def _note(call: Call, store: Store, said: str) -> Told:
+def _note(call: Call, store: Store, said: str) -> ToolAnswer:
     """Store the calling session's note, checked against its conversation."""
     from memory.health import notekeeping
 
@@ -504,7 +506,7 @@ def _there(call: Call, title: str, said: str) -> Record | None:
     )
 
 
-def suggest_rule(call: Call, given: Given) -> Told:
+def suggest_rule(call: Call, given: Given) -> ToolAnswer:
     """Write a rule that waits for approval."""
     title, rationale = (
         one_line(strip_private(given[key])).strip() for key in ("title", "rationale")
@@ -540,7 +542,7 @@ def suggest_rule(call: Call, given: Given) -> Told:
     )
 
 
-def add_resource(call: Call, given: Given) -> Told:
+def add_resource(call: Call, given: Given) -> ToolAnswer:
     """Store a file of the project; a script waits for approval."""
     from memory.project import material
 
@@ -550,7 +552,7 @@ def add_resource(call: Call, given: Given) -> Told:
     source = material.read(path)
     there = material.find_resource(store, source.path, layout.PRIVATE)
     if there:
-        return Told(
+        return ToolAnswer(
             "kept", clean_for_model({"done": "already there", **_about(call, there, place)})
         )
     versions = _labels(given, "version")
@@ -570,7 +572,7 @@ def add_resource(call: Call, given: Given) -> Told:
     return _written_answer(call, store, kept, "kept" + waits)
 
 
-def feedback(call: Call, given: Given) -> Told:
+def feedback(call: Call, given: Given) -> ToolAnswer:
     """Note that a record helped or misled."""
     from memory.store import ledger
 
@@ -580,7 +582,7 @@ def feedback(call: Call, given: Given) -> Told:
     book = ledger.holding(place, found.name)
     ledger.note(book, found.id, given["verdict"], call.now, _session(call))
     counts = lookup.fold_merged(place, ledger.settle(book)).counts(found.id)
-    return Told(
+    return ToolAnswer(
         "feedback",
         clean_for_model(
             {"id": found.id, "title": found.title, "up": counts.up, "down": counts.down}
@@ -588,7 +590,7 @@ def feedback(call: Call, given: Given) -> Told:
     )
 
 
-def suggested(call: Call, refused: PersonsRecord, words: Sequence[str]) -> Told:
+def suggested(call: Call, refused: PersonsRecord, words: Sequence[str]) -> ToolAnswer:
     """Store a change of a person's record as a suggestion.
 
     words: of the command that makes it.
@@ -607,7 +609,7 @@ def suggested(call: Call, refused: PersonsRecord, words: Sequence[str]) -> Told:
 # ---- running
 
 
-def run_script(call: Call, given: Given) -> Told:
+def run_script(call: Call, given: Given) -> ToolAnswer:
     """Run a script's approved bytes and return its output.
 
     The end of it where it is long.
@@ -631,7 +633,7 @@ def run_script(call: Call, given: Given) -> Told:
         told, call.place.cache, given.get("timeout", scripts.SECONDS), tell, ENDING
     )
     out, err = (bytes(said[number]).decode("utf-8", "replace")[-OUTPUT_CHARS:] for number in (1, 2))
-    return Told(
+    return ToolAnswer(
         "script",
         {
             **clean_for_model({"id": told.id, "script": told.path, "stdout": out, "stderr": err}),

@@ -161,7 +161,7 @@ def is_git(where: str) -> bool:
 # ---- files of machines
 
 
-class Heard(NamedTuple):
+class MachineNews(NamedTuple):
     """The unread news of one machine.
 
     upto: the number of its last file read.
@@ -173,7 +173,7 @@ class Heard(NamedTuple):
     logs: list[tuple[str, list[str]]]
 
 
-def read_news(root: str, state: State, key: Any, notes: list[str]) -> list[Heard]:
+def read_news(root: str, state: State, key: Any, notes: list[str]) -> list[MachineNews]:
     """Read the new files of other machines.
 
     Raises StoreError where the key does not open them.
@@ -183,7 +183,7 @@ def read_news(root: str, state: State, key: Any, notes: list[str]) -> list[Heard
         if machine == state.machine:
             continue
         numbers, waits = packs.unread(every, state.value["seen"].get(machine, 0))
-        heard = Heard(machine, state.value["seen"].get(machine, 0), {}, [])
+        heard = MachineNews(machine, state.value["seen"].get(machine, 0), {}, [])
         for number in numbers:
             path = "%s/%s/%s" % (root, machine, every[number])
             try:
@@ -213,7 +213,7 @@ def read_news(root: str, state: State, key: Any, notes: list[str]) -> list[Heard
     return out
 
 
-def _add_to_news(lines: list[dict[str, Any]], heard: Heard) -> None:
+def _add_to_news(lines: list[dict[str, Any]], heard: MachineNews) -> None:
     """Add a file's lines to a machine's news.
 
     Raises LookupError, TypeError or ValueError for unknown lines.
@@ -296,7 +296,7 @@ def sync(
     return Report(sent, merge.taken, merge.removed, conflicts(state), notes + merge.notes, problems)
 
 
-def _apply_news(merge: Merge, heard: Heard, added: Added, problems: list[str]) -> None:
+def _apply_news(merge: Merge, heard: MachineNews, added: Added, problems: list[str]) -> None:
     """Apply a machine's news, new files first and removals last.
 
     A text so always exists somewhere.
