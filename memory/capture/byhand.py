@@ -34,7 +34,6 @@ def note(
     words: the note (markdown; <private> parts are left out).
     labels: tags.
     session: id of the running session, or "".
-    now: seconds since the epoch.
     source: human or agent.
     Raises UsageError for an empty note, StoreError where it reads back wrong.
     """

@@ -207,7 +207,7 @@ def _withdrawn(facts: Facts) -> list[str]:
             turn.at[11:16],
             at_word(_request(turn), LEAST_LINE),
         )
-        lines.append(line + ("; its commit %s was made" % commits[-1] if commits else ""))
+        lines.append(line + ("; its commit %s remains" % commits[-1] if commits else ""))
     return lines
 
 

@@ -217,10 +217,7 @@ def first_turns(body: str, number: int) -> str:
 
 
 def _cut_before(body: str, number: int) -> str:
-    """Return a page without code up to a turn's heading.
-
-    number: of the turn, from 0.
-    """
+    """Return a page without code up to a turn's heading."""
     text = "\n" + body
     at = text.find("\n## ")
     while at >= 0:

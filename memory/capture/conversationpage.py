@@ -297,10 +297,7 @@ def sections(body: str) -> Iterator[tuple[re.Match[str], list[str], list[bool]]]
 
 
 def _fill(turn: Turn, lines: list[str], marked: list[bool]) -> None:
-    """Sort a section's lines into the pieces of its turn.
-
-    marked: which lines are code.
-    """
+    """Sort a section's lines into the pieces of its turn."""
     prose: list[str] = []
     number = 0
     while number < len(lines):

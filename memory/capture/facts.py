@@ -386,9 +386,9 @@ def _ways(entry: Entry) -> list[str]:
         return []
     edits = entry.data.get("edits") if entry.name == "MultiEdit" else [entry.data]
     marks = [
-        [files.sha256(str(edit.get(key)).encode("utf-8", "replace"))[:8] for key in _CHANGED]
+        [files.sha256(edit[key].encode("utf-8", "replace"))[:8] for key in _CHANGED]
         for edit in (edits if isinstance(edits, list) else ())
-        if isinstance(edit, dict)
+        if isinstance(edit, dict) and all(isinstance(edit.get(key), str) for key in _CHANGED)
     ]
     return [":".join(pair) for pair in marks]
 

@@ -194,10 +194,7 @@ def _unseen(
 
 
 def _key_of(seen: Ends, env: dict[str, str], keys: dict[str, str]) -> str:
-    """Return the workspace of a transcript.
-
-    keys: a cache, by directory.
-    """
+    """Return the workspace of a transcript."""
     if seen.directory not in keys:
         keys[seen.directory] = layout.locate(env, seen.directory).key
     return keys[seen.directory]

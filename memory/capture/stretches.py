@@ -266,10 +266,7 @@ class Capture:
         return units
 
     def _take(self, path: str, key: str, span: list[int], limit: int) -> int:
-        """Read new lines of one file; return units of new work.
-
-        key, span: of the file.  limit: bytes at the most.
-        """
+        """Read new lines of one file; return units of new work."""
         state, units = self.state, 0
         reading = self.source.read(path, span[0], limit, self.ended)
         current, fresh, at = "", True, ""
@@ -501,10 +498,7 @@ class Capture:
         return found[1].decode("utf-8", "replace").strip("'\" ") if found else ""
 
     def _plan(self, dead: bool) -> str:
-        """Return the id of the plan active during the stretch, or "".
-
-        dead: the stretch has ended.
-        """
+        """Return the id of the plan active during the stretch, or ""."""
         keeper = store.Store(self.place, self.settings, self.now)
         if not any(keeper.names(("plan",))):
             return ""

@@ -563,11 +563,7 @@ def _answer_told(
     found: list[Discovery],
     later: list[str],
 ) -> int:
-    """Summarise the import of sessions.
-
-    unread: transcripts that could not be read. took: seconds.  found: what was found in them.
-    later: lines about the sessions that are left.
-    """
+    """Summarise the import of sessions."""
     dry, skipped = call.options.dry_run, [one.skip for one in told if one.skip] + unread
     records = sorted(name for one in told for name in one.written)
     made = [name for name in records if "/checkpoints/" in name]

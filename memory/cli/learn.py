@@ -450,10 +450,7 @@ def _ask_to_forget(call: Call, found: Sequence[Record], of: str, what: str) -> l
 
 
 def _forget_records(call: Call, store: Store, found: Sequence[Record], reason: str) -> str:
-    """Archive records, or remove them with --hard; return the verb.
-
-    reason: where the person gave none.
-    """
+    """Archive records, or remove them with --hard; return the verb."""
     if call.options.hard:
         _removed(call, store, found)
         return "removed"

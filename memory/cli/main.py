@@ -439,7 +439,7 @@ VERBS: dict[str, Verb] = {
                 help="write: sessions since this time: 30d, a date (default: 30d)",
             ),
             flag("--dry-run", help="write: only say how many tokens it would take"),
-            flag("--yes", help="write: do not ask first"),
+            flag("--yes", help="write without asking first"),
         ),
     ),
     "handoff": Verb(
@@ -782,7 +782,7 @@ VERBS: dict[str, Verb] = {
         parts={
             "add": Part(
                 "PATH",
-                "keep a file: a copy of a document's text, or a script where it is",
+                "copy a document's text into the store, or list a script in place",
                 "--path --type --title --version --tag --shared --global",
             ),
             "list": Part(
@@ -843,7 +843,7 @@ VERBS: dict[str, Verb] = {
                 ),
             ),
             flag("--everywhere", help="ID: from other records too"),
-            flag("--apply", help="ID: do not ask"),
+            flag("--apply", help="do it without asking"),
         ),
     ),
     "completion": Verb(

@@ -374,11 +374,7 @@ def _waiting(call: Call, store: Store, matters: Sequence[Matter]) -> list[tuple[
 def _ask_about_all(
     call: Call, store: Store, waiting: Sequence[tuple[Matter, Standing]], total: int
 ) -> tuple[list[dict[str, Any]], bool]:
-    """Ask about waiting records.
-
-    total: the number of all that are asked about, candidates too.
-    Returns the decisions, and whether the person quit.
-    """
+    """Ask about waiting records."""
     done: list[dict[str, Any]] = []
     for number, (matter, one) in enumerate(waiting, 1):
         where = "%d of %d  %s  %s  (%s)" % (

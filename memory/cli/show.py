@@ -100,10 +100,7 @@ def show(call: Call) -> int:
 
 
 def _distant(call: Call, missing: StoreError) -> int:
-    """Print a record held by the database alone.
-
-    missing: the error of the local search, raised where the database has none either.
-    """
+    """Print a record held by the database alone."""
     from memory.cli.recall import dsn_of
     from memory.core import approvals
     from memory.recall import hit, lookup
@@ -456,11 +453,7 @@ def feedback(call: Call) -> int:
 
 
 def _effect(found: Record, before: ledger.Counts, now: ledger.Counts, below: bool) -> list[str]:
-    """Describe the effect of feedback for a person.
-
-    before, now: the record's counts without and with it. below: whether the record misled more
-        often than it helped.
-    """
+    """Describe the effect of feedback for a person."""
     from memory.recall.rank import outcome_factor
 
     if (before.up, before.down) == (now.up, now.down):
@@ -474,10 +467,7 @@ def _effect(found: Record, before: ledger.Counts, now: ledger.Counts, below: boo
 
 
 def counts_json(counts: ledger.Counts, now: float) -> dict[str, object]:
-    """Return a record's counts as plain data.
-
-    now: seconds since the epoch.
-    """
+    """Return a record's counts as plain data."""
     return {
         "uses": counts.uses,
         "up": counts.up,
@@ -488,10 +478,7 @@ def counts_json(counts: ledger.Counts, now: float) -> dict[str, object]:
 
 
 def counts_text(counts: ledger.Counts, now: float) -> str:
-    """Write a record's counts: `used 3 times, up 1, down 0, last 2d ago`.
-
-    now: seconds since the epoch.
-    """
+    """Write a record's counts: `used 3 times, up 1, down 0, last 2d ago`."""
     ago = plaintext.age(now - counts.last)
     return ", ".join(
         part

@@ -427,10 +427,7 @@ def _of_branch(call: Call) -> list[Record]:
 
 
 def _checkpoints(call: Call, session: str, branch: str = "") -> list[Record]:
-    """Return the checkpoints of a session, newest first.
-
-    session: "" for the newest one. branch: of all of them, "" for any.
-    """
+    """Return the checkpoints of a session, newest first."""
     found = [
         record
         for record in _newest(call, "checkpoint", session, 2 * MOST_SOURCES, branch)

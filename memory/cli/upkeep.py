@@ -145,7 +145,7 @@ def undo(call: Call) -> int:
     ledger.recount_after_moves(call.place)
     for problem in back.problems:
         warn(problem)
-    said = "undid the upkeep of %s: %s brought back, %d reset" % (
+    said = "undid the upkeep of %s: %s brought back, %d set back" % (
         back.began[:16].replace("T", " "),
         plaintext.count(len(back.restored), "record"),
         len(back.reset),
@@ -366,10 +366,7 @@ def restore(call: Call) -> int:
 
 
 def _bring_back(call: Call, named: str, path: str) -> int:
-    """Restore a backup.
-
-    named: the path as the user gave it. path: the same file, decrypted.
-    """
+    """Restore a backup."""
     from memory.health import bundle, restoration
 
     with call.spinner("reading the backup"):
@@ -534,7 +531,7 @@ def _restored_lines(plan: list[Step], target: Target, done: Restored, found: Bac
     )
     parts = [
         *(["%d were there already" % number[restoration.SAME]] if number[restoration.SAME] else []),
-        *(["%d ledgers got their missing lines" % done.joined] if done.joined else []),
+        *(["missing lines added to %d ledgers" % done.joined] if done.joined else []),
         *(
             ["%d replaced; the old ones are in the archive" % done.replaced]
             if done.replaced

@@ -432,10 +432,7 @@ class Lock:
 
 
 def collect_temps(folder: str, now: float) -> int:
-    """Delete the temporary files of killed writers; return their number.
-
-    now: seconds since the epoch.
-    """
+    """Delete the temporary files of killed writers; return their number."""
     gone = 0
     try:
         entries = [e for e in posix.scandir(folder) if e.name.startswith(TEMP)]

@@ -49,10 +49,7 @@ def find_fault(data: bytes, page: Page) -> str:
 
 
 def _yaml(page: Page, number: int, rest: List[str]) -> str:
-    """Return the fault of a head that opens as YAML.
-
-    number: of the opening line.  rest: the lines below.
-    """
+    """Return the fault of a head that opens as YAML."""
     if page.head_lines and page.meta:
         unsure = (rest[line - number - 1] for line in page.unsure if line - number <= len(rest))
         return page.misread if any(map(_is_open, unsure)) else ""

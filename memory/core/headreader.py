@@ -318,10 +318,7 @@ def _member(text: str) -> Optional[str]:
 def _attach(
     meta: Dict[str, Any], key: str, value: str, extra: List[str], at: int, trouble: List[int]
 ) -> None:
-    """Join the lines below a key to its value.
-
-    value: the text behind the key.  extra: the lines.  at: number of the key's line.
-    """
+    """Join the lines below a key to its value."""
     text = value.strip(" \t")
     block = text[:1] in ("|", ">")
     if not block:

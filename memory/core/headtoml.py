@@ -52,10 +52,7 @@ def read(text: str) -> Dict[str, Any]:
 
 
 def _values(text: str, at: int) -> Tuple[List[str], int]:
-    """Return (the values of a line or list, their end).
-
-    at: where the first value begins.
-    """
+    """Return (the values of a line or list, their end)."""
     items: List[str] = []
     depth = 0
     while at < len(text):
@@ -80,10 +77,7 @@ def _values(text: str, at: int) -> Tuple[List[str], int]:
 
 
 def _quoted(text: str, at: int) -> Tuple[str, int]:
-    """Return (a quoted string, its end).
-
-    at: of its opening quote; an unclosed string ends with its line.
-    """
+    """Return (a quoted string, its end)."""
     quote, out = text[at], ""
     at += 1
     while at < len(text) and text[at] not in (quote, "\n"):

@@ -202,10 +202,7 @@ def _compound(word: str, stop: FrozenSet[str], stems: Callable[[str], str]) -> T
 
 
 def _is_noise(pieces: List[str]) -> bool:
-    """Tell whether a long word looks like base64 rather than a path.
-
-    pieces: of the word, split at its joints.
-    """
+    """Tell whether a long word looks like base64 rather than a path."""
     odd = sum(
         not (piece.isalpha() or piece.islower() or piece.isupper() or piece.isdigit())
         for piece in pieces
@@ -476,10 +473,7 @@ def _vowel_pattern(word: str) -> str:
 
 
 def _measure(word: str, cut: int) -> int:
-    """Return Porter's m, the number of vowel-consonant sequences.
-
-    cut: the number of letters at the word's end left out.
-    """
+    """Return Porter's m, the number of vowel-consonant sequences."""
     return _vowel_pattern(word[: len(word) - cut]).count("vc")
 
 

@@ -187,11 +187,7 @@ def _in_parts(
 def _ask_in_parallel(
     one: Callable[[int, str], _Part], numbers: Sequence[int], stop: threading.Event, sound: bool
 ) -> dict[int, _Part]:
-    """Ask about chunks, some at a time.
-
-    one: called with a chunk's number, and a reason to skip it: after AT_ONCE failures without a
-        sound answer the provider is out. sound: whether a part is there already.
-    """
+    """Ask about chunks, some at a time."""
     from concurrent.futures import ThreadPoolExecutor
 
     done: dict[int, _Part] = {}

@@ -545,12 +545,7 @@ def _split(run: str) -> list[str]:
 
 
 def _stands(word: str, within: str, left: str, right: str) -> bool:
-    """Tell whether a word occurs between borders.
-
-    left, right: characters that may not touch it there: `0aA` letters, digits and `_`; `.` a dot
-        and a letter or digit; `-` a hyphen; right `u` a digit, a decimal, or more letters than a
-        unit has.
-    """
+    """Tell whether a word occurs between borders."""
     at = within.find(word)
     while at >= 0:
         before, after = within[max(at - 2, 0) : at], within[at + len(word) : at + len(word) + 6]

@@ -51,7 +51,7 @@ def distill(
     """Answer a question by the first sound step of the chain.
 
     sources: best first, with checksums. config: `distill.*` and `redact.*`. cache_dir: the
-        workspace's directory of derived files. now: seconds since the epoch. provider, max_tokens:
+        workspace's directory of derived files. provider, max_tokens:
         in place of the configured ones. progress: called with one line before each wait. Raises
         UsageError for an unknown provider, a budget below LEAST_TOKENS or a question over
         QUESTION_CHARS.

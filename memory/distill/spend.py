@@ -74,7 +74,7 @@ def record(
 ) -> None:
     """Append one call to the ledger.
 
-    now: seconds since the epoch. why: "" for a success, else a word for the failure. plan: upper
+    why: "" for a success, else a word for the failure. plan: upper
         limit of its tokens. purpose: DISTILL or NOTES. Raises OSError.
     """
     line = {

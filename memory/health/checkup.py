@@ -174,7 +174,7 @@ def check_conversations(store: Store, found: Sequence[Head]) -> Iterator[Finding
         yield Finding(
             OK,
             "records",
-            "capture.conversations is off (%s), so none are written; %s"
+            "capture.conversations is off (%s), so no new ones; %s"
             % (
                 store.config.sources["capture.conversations"],
                 count(len(kept), "conversation") + " kept",
@@ -591,6 +591,6 @@ def check_shared(place: layout.Place, env: dict[str, str]) -> Iterator[Finding]:
         "shared",
         "a pre-commit hook checks it for secrets"
         if there
-        else "nothing would stop a commit of a secret in %s" % place.shared,
+        else "no pre-commit hook checks %s for secrets" % place.shared,
         command,
     )

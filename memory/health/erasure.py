@@ -250,10 +250,7 @@ def _files(root: str, passed: Set[str]) -> Iterator[str]:
 def _traces(
     found: Finder, every: Iterable[str], told: Progress = lambda done: None
 ) -> Tuple[int, List[Tuple[str, int]]]:
-    """Search files and return (their number, (path, hits) of holders).
-
-    told: called with the files searched so far.
-    """
+    """Search files and return (their number, (path, hits) of holders)."""
     number, held = 0, []
     for path in every:
         try:

@@ -412,10 +412,7 @@ def leftovers(place: layout.Place, now: float) -> Iterator[str]:
 
 
 def _is_left(path: str, now: float, derived: bool = False) -> bool:
-    """Tell whether a file is a leftover.
-
-    derived: whether it is among derived files, where damaged ones are moved aside.
-    """
+    """Tell whether a file is a leftover."""
     name, damaged = path.rpartition("/")[2], derived and path.endswith(".damaged")
     if not (damaged or name.startswith(files.TEMP)):
         return False
@@ -427,10 +424,7 @@ def _is_left(path: str, now: float, derived: bool = False) -> bool:
 
 
 def _upkeep(store: Store, walked: walk.Listing) -> Iterator[Finding]:
-    """Report whether a run of upkeep is worth it.
-
-    walked: the files of the store's place.
-    """
+    """Report whether a run of upkeep is worth it."""
     seen = figures.outlook(store, lambda: list(store.each()), walked)
     said = (
         "not counted yet"

@@ -341,10 +341,7 @@ def figures(
 def _records(
     place: layout.Place, settings: config.Config, now: float, everyone: bool
 ) -> Iterator[Head]:
-    """Yield the heads of a workspace's records, without double ids.
-
-    everyone: records of the global tier too.
-    """
+    """Yield the heads of a workspace's records, without double ids."""
     seen: set[str] = set()
     for record in heads(Store(place, settings, now), now):
         if (everyone or record.tier != layout.GLOBAL) and record.id not in seen:

@@ -109,7 +109,7 @@ def audit(
 ) -> Audited:
     """Check every record of a place, its archive, settings and logs.
 
-    now: seconds since the epoch. sections: keys of SECTIONS. told: called with the present step.
+    sections: keys of SECTIONS. told: called with the present step.
     """
     store, (kept, claimed) = Store(place, settings, now), _facts(place, settings)
     by_text = {"secrets", "suspicious"} & set(sections)
@@ -477,10 +477,7 @@ def _dangling(read: _Read) -> Iterator[Finding]:
 
 
 def _mended(record: Record, edge: Edge, inline: bool) -> str:
-    """Return the command that mends a dangling link.
-
-    inline: the link is in the text, where no command removes it.
-    """
+    """Return the command that mends a dangling link."""
     if edge.away:
         return "`dayleaf store restore %s`" % edge.away
     if inline:

@@ -86,7 +86,7 @@ def measure(
     """Ask every golden query of every available ranker.
 
     A query that names a ranker counts with that ranker's answer in what recall uses.
-    env: the environment of a provider of vectors. now: seconds since the epoch. offset: seconds
+    env: the environment of a provider of vectors. offset: seconds
         that local time is ahead of UTC. told: called with the present ranker. Raises StoreError
         where no query is left to ask.
     """

@@ -617,11 +617,7 @@ def find(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _may_hold(flat: str, needs: Sequence[Sequence[Sequence[str]]]) -> bool:
-    """Tell whether a text holds the words that a match needs.
-
-    flat: the text in lower case. needs: rows of groups of words, one word of each group in some
-        row; without rows any letter beyond ASCII.
-    """
+    """Tell whether a text holds the words that a match needs."""
     return (
         any(all(any(word in flat for word in group) for group in row) for row in needs)
         if needs

@@ -235,10 +235,7 @@ def is_ticket(name: str) -> bool:
 
 
 def _handles(word: str, before: str) -> Sequence[str]:
-    """Return the handles in a word.
-
-    before: the word before it, in lower case.
-    """
+    """Return the handles in a word."""
     if "://" in word:
         parts = word.split("/")
         return [

@@ -114,10 +114,7 @@ def _answered(
     prompt: str,
     session: Tuple[Place, Config, str, receipts.Session],
 ) -> Tuple[Index, str]:
-    """Return (index, block for a prompt) and write the receipt.
-
-    name: `prompt` or `agent`.  session: from `opened_session`.
-    """
+    """Return (index, block for a prompt) and write the receipt."""
     from memory.hook import loader  # a session's start does without
 
     place, settings, path, state = session
@@ -505,7 +502,7 @@ def on_expansion(event: Event, env: dict[str, str], now: float) -> tuple[Event |
     if verb in SHOWN:
         return _shown(
             failed
-            or "dayleaf %s, answered in place of the model:\n%s" % (verb, said or "nothing to show")
+            or "dayleaf %s, answered without the model:\n%s" % (verb, said or "nothing to show")
         ), False
     if failed:
         said = fence.block(

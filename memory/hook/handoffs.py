@@ -136,10 +136,7 @@ def shown_waiting(place: Place, session: str) -> List[str]:
 
 
 def _shown(rows: List[Dict[str, Any]]) -> List[Any]:
-    """Return the ids of the handoffs shown at the last start.
-
-    rows: receipts of starts.
-    """
+    """Return the ids of the handoffs shown at the last start."""
     return [item[0] for item in receipts.chosen(rows[-1]) if item[2:] == [REASON]] if rows else []
 
 

@@ -277,10 +277,7 @@ def _picked(
     member: Membership,
     shown: Set[str],
 ) -> Tuple[List[Pick], int]:
-    """Return (picks among candidates, number of new records looked at).
-
-    found: (score, document number), strongest first.
-    """
+    """Return (picks among candidates, number of new records looked at)."""
     floor, norm, worth = RELEVANCE, log(1.0 + index.documents), term_worths(index, terms)
     picks: List[Pick] = []
     seen: Set[str] = set(shown)
@@ -535,12 +532,7 @@ def _refine(
     least: float,
     most: int,
 ) -> Dict[int, float]:
-    """Add the long lists' scores to the best candidates.
-
-    rest: (value, term) of the long lists.
-    least: candidates below it cannot win.
-    most: the greatest number of candidates.
-    """
+    """Add the long lists' scores to the best candidates."""
     order = sorted((-score, number) for number, score in scores.items() if score >= least)[:most]
     kept = {number: -score for score, number in order}
     for value, term in rest:

@@ -144,12 +144,7 @@ def _within(char: str, ranges: Sequence[Sequence[int]]) -> bool:
 
 
 def _may_open(before: str, after: str, last: bool) -> bool:
-    """Tell whether a "<" opens no tag, or a harmless one.
-
-    before: the text from the previous "<" (as decided) on.
-    after: the text up to the next "<".
-    last: the text ends with `after`.
-    """
+    """Tell whether a "<" opens no tag, or a harmless one."""
     if not after:
         return not last
     after = after.partition("‹")[0]

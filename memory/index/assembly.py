@@ -323,10 +323,7 @@ def _with_ids(reading: _Reading, inverted: Inverted) -> Tuple[List[bytes], bytes
 
 
 def _directory(terms: Sequence[bytes], entries: bytes) -> Tuple[bytes, bytes]:
-    """Return the bucket offsets and the directory of terms.
-
-    entries: the terms' packed entries. Terms keep their order in each bucket.
-    """
+    """Return the bucket offsets and the directory of terms."""
     width, count = segment.ENTRY.size, 1
     while count * _PER_BUCKET < len(terms):
         count *= 2

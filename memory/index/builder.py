@@ -95,10 +95,7 @@ def _stamp(place: Place, base: segment.Segment, folders: Sequence[Tuple[str, int
 
 
 def _log_build(place: Place, now: float, records: int, tokens: int, ms: int) -> None:
-    """Append a line on a build to the log; a failure loses nothing.
-
-    ms: milliseconds that the build took.
-    """
+    """Append a line on a build to the log; a failure loses nothing."""
     line = {
         "v": 1,
         "t": clock.iso(now),
@@ -116,7 +113,7 @@ def _log_build(place: Place, now: float, records: int, tokens: int, ms: int) -> 
 
 
 def _log_path(place: Place) -> str:
-    return place.home + "/log/index.jsonl"
+    return "%s/%s.builds" % (place.cache, place.scope)
 
 
 def last_build(place: Place) -> Dict[str, object]:
@@ -199,10 +196,7 @@ class Comparison(NamedTuple):
     doubted: List[int]
 
     def settles(self, now: float) -> bool:
-        """Tell whether a refresh now would save later full reads.
-
-        now: seconds since the epoch.
-        """
+        """Tell whether a refresh now would save later full reads."""
         return any(mtime_ns <= int(now * 1e9) - RACY for mtime_ns in self.doubted)
 
     @property

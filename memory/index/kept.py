@@ -254,7 +254,7 @@ def heads(store: Reader, now: float, walked: Listing | None = None) -> Iterator[
     """Yield the head of every readable record, sorted by name.
 
     Notes unreadable files and double ids in the store, as its `each` does. Reads only files that
-    are not cached or changed just now. now: seconds since the epoch. walked: the place's files,
+    are not cached or changed just now. walked: the place's files,
     where they were just listed.
     """
     known = Heads(store.place, now)

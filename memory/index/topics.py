@@ -147,7 +147,7 @@ def topics_of(
 def export(place: Place, now: float, categories: Mapping[str, frozenset[str]]) -> Dict[str, Any]:
     """Return the export (schema above) of the learnings in scope.
 
-    Candidates are left out. now: seconds since the epoch. categories: category -> the stems that
+    Candidates are left out. categories: category -> the stems that
         speak for it.
     """
     learnings = list(_learnings(place))

@@ -313,10 +313,7 @@ def _learning_of_wall(
     then: list[str],
     chosen: Sequence[tuple[Row, Row]],
 ) -> Taught:
-    """Write a wall as a learning.
-
-    last: the last failure of each session. then: what worked. chosen: the sources.
-    """
+    """Write a wall as a learning."""
     from memory.hook import at_failure
 
     body = [title.rstrip(".") + "."]

@@ -332,11 +332,7 @@ def undo(store: Store, told: Progress = lambda done, of: None) -> Undone | None:
 
 
 def _bring_back(store: Store, step: Step, away: dict[str, tuple[str, archive.Move]]) -> bool:
-    """Restore an archived record; return False if already restored.
-
-    away: the archives' records; a restored one is removed, as a resumed run may have a step twice.
-        Raises StoreError.
-    """
+    """Restore an archived record; return False if already restored."""
     letter, move = away.get(step.id, ("", None))
     if move is not None and letter == step.name[0] and move.home == step.name[2:]:
         store.bring_back(letter, move, "undone")
@@ -450,7 +446,7 @@ def names_of(record: Record) -> set[str]:
 def expired_by_age(found: Sequence[Record], now: float, days: Mapping[str, float]) -> list[Record]:
     """Return the automatic records older than their kind's days.
 
-    Sorted by name, linked or not. now: seconds since the epoch. days: by kind, for kinds that
+    Sorted by name, linked or not. days: by kind, for kinds that
     expire. Records of the shared tier were put there on purpose and stay.
     """
     return sorted(

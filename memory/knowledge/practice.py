@@ -179,10 +179,7 @@ def _is_asked(words: tuple[str, ...], wanted: tuple[str, ...]) -> bool:
 
 @lru_cache(4096)
 def _views(part: str, length: int) -> tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]:
-    """Return a call seen from its first word and from its script.
-
-    length: words of a script's call to keep.
-    """
+    """Return a call seen from its first word and from its script."""
     typed = [word.strip("'\"").lower() for word in _WORDS.findall(part.lstrip("({ "))]
     first = next((at for at, word in enumerate(typed) if not re.match(r"\w+=", word)), len(typed))
     program, _, script = commandline.key_of(part).partition(" ")
@@ -206,10 +203,7 @@ def _views(part: str, length: int) -> tuple[tuple[tuple[str, ...], tuple[str, ..
 
 
 def _view(typed: list[str], most: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the words and flags of a call.
-
-    most: words after the program.
-    """
+    """Return the words and flags of a call."""
     program = _VERSIONED.sub("python", typed[0].removeprefix("./"))
     plain = takewhile(_BARE.match, (word for word in typed[1:] if word[:1] != "-"))
     return (program, *islice(plain, max(0, most))), _flags(typed[1:])

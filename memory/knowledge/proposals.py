@@ -143,10 +143,7 @@ def labelled(text: str) -> Iterator[tuple[str, str, str]]:
 
 
 def _full_statement(said: str, lines: Sequence[str | None], after: int) -> str:
-    """Return a statement as one line.
-
-    said: the text after its label. after: the number of the next line.
-    """
+    """Return a statement as one line."""
     if not said:
         while after < len(lines) and lines[after] == "":
             after += 1
@@ -316,10 +313,7 @@ def _alike(one: frozenset[str], other: frozenset[str]) -> bool:
 def _unknown_proposals(
     drafts: Iterable[tuple[str, Proposal]], known: Sequence[Record], limit: int
 ) -> list[Proposal]:
-    """Return the first proposals that no learning says yet.
-
-    drafts: (text, proposal).
-    """
+    """Return the first proposals that no learning says yet."""
     keys, shelf = {str(record.meta.get(MADE_OF) or "") for record in known}, _Shelf()
     for text in (text for record in known for text in _pieces(record)):
         shelf.put(text)

@@ -577,10 +577,7 @@ def _named_rule(mark: str) -> re.Pattern[str]:
 
 
 def _mentions_error(text: str, key: str, mark: str, rare: str) -> bool:
-    """Tell whether a text holds an error's line or its rule.
-
-    rare: a word of the key that is searched first.
-    """
+    """Tell whether a text holds an error's line or its rule."""
     if mark:
         return bool(_named_rule(mark).search(text))
     return len(key) > 15 and any(

@@ -149,10 +149,7 @@ def note(place: Place, session: str, path: str, now: float) -> int:
 def _write(
     place: Place, session: str, uses: Iterable[Use], known: _Records, now: float, since: List[int]
 ) -> int:
-    """Append uses missing in the ledgers and return their number.
-
-    since: see the state; new facts are added to it.
-    """
+    """Append uses missing in the ledgers and return their number."""
     books = ledger.ledgers(place)
     there: Dict[ledger.Ledger, Set[Use]] = {}
     new = 0

@@ -113,10 +113,7 @@ def _items(part: str, listed: object) -> Iterator[Item]:
 
 
 def _line(value: object, most: int, whole: bool = False) -> str:
-    """Return a text on one line.
-
-    whole: return "" for a longer text, since a cut would not be a quote.
-    """
+    """Return a text on one line."""
     said = one_line(value) if isinstance(value, str) else ""
     if len(said) <= most:
         return said

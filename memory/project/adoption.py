@@ -26,7 +26,6 @@ def adopt(place: Place, now: float) -> Place:
     """Give a directory its due or proved workspace; return the place.
 
     As it is then.
-    now: seconds since the epoch.
     Not on the blocking path, which writes nothing: there the older name, or a workspace of the
     directory's own, is read.  Where another process was first, or nothing can be moved, the place
     stays as it is.
@@ -104,10 +103,7 @@ def _workspaces(place: Place) -> list[str]:
 
 
 def _knows_commit(place: Place, keys: list[str]) -> str:
-    """Return the first workspace that knows this repository's commit, or "".
-
-    keys: the workspaces.
-    """
+    """Return the first workspace that knows this repository's commit, or ""."""
     base, rows = place.home + "/workspaces", _rows(place.home)
     with Objects(place.git) as mine:
         for key in keys:

@@ -277,7 +277,6 @@ def import_sessions(
 ) -> Iterator[ImportedSession]:
     """Write the checkpoints of sessions; yield the result of each.
 
-    now: seconds since the epoch.
     dry: read all the same, and write nothing.
     done: called with the bytes dealt with, and the bytes read of these.
     """

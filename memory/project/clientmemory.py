@@ -248,11 +248,7 @@ def _add(
     skipped: List[Skip],
     depth: int,
 ) -> None:
-    """Add a file and its imports, each once.
-
-    within: the directory that holds all that a project's files may import: a cloned repository must
-        not read a key of the user's; "" for the user's own files.
-    """
+    """Add a file and its imports, each once."""
     real = files.real_path(source.path)
     if real in every:
         return

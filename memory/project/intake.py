@@ -225,10 +225,7 @@ def _one(
     bulk: Optional[Bulk],
     result: Result,
 ) -> None:
-    """Import one piece: new, unchanged, changed or skipped.
-
-    bulk: None writes nothing.
-    """
+    """Import one piece: new, unchanged, changed or skipped."""
     found = shelf.by_key.get(piece.key) or (
         shelf.by_path.get(piece.key[0]) if from_ == "tree" else None
     )
@@ -341,10 +338,7 @@ def _update_existing(
 def _renewed(
     store: Store, found: Standing, piece: Piece, from_: str, dry: bool, more: Dict[str, Any]
 ) -> Optional[Skip]:
-    """Update a record from its source, or return a Skip.
-
-    more: keys that change whatever the text does.
-    """
+    """Update a record from its source, or return a Skip."""
     if found.checksum == piece.checksum:
         if not dry:
             store.edit(found.name, more)

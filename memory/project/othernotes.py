@@ -216,10 +216,7 @@ def _extra(
 
 
 def _level(said: Any) -> str:
-    """Translate a confidence into dayleaf's words, or "".
-
-    said: 1 to 5, a share of 1, or a word.
-    """
+    """Translate a confidence into dayleaf's words, or ""."""
     text = str(said or "").strip().lower()
     if text in records.CONFIDENCES:
         return text

@@ -568,10 +568,7 @@ def _apart(asked: Repository) -> Tuple[int, int]:
 def _removed(
     asked: Repository, store: Store, since: str, me: str, names: Sequence[str]
 ) -> List[RemovedRecord]:
-    """Return the records removed by others since a commit.
-
-    names: of the records in the shared tier now.
-    """
+    """Return the records removed by others since a commit."""
     missing = [
         path for path in asked.missing(since) if not _stands(store.place, path[len(asked.prefix) :])
     ]
@@ -594,10 +591,7 @@ def _removed(
 
 
 def _stands(place: Place, inner: str) -> bool:
-    """Tell whether a path exists in the shared or private tier.
-
-    inner: the path below the tier.
-    """
+    """Tell whether a path exists in the shared or private tier."""
     return files.exists("%s/%s" % (place.shared, inner)) or files.exists(
         "%s/%s" % (place.private, inner)
     )

@@ -131,10 +131,7 @@ def _is_version(name: str) -> bool:
 
 
 def _take(tree: Tree, prefix: str, name: str, versions: Tuple[str, ...]) -> None:
-    """Add the files of one of a tree's four directories.
-
-    prefix: the tree's folder with a slash, or "".
-    """
+    """Add the files of one of a tree's four directories."""
     refused, top, kind = set(), prefix + name, _TYPES[name]
     project = "-".join(prefix.rstrip("/").replace(",", " ").replace("#", " ").split())
     for one in otherfiles.below(tree.root + "/" + top, lambda name: True):
@@ -182,7 +179,6 @@ def pieces(
     """Yield a piece for each file of a tree.
 
     tier: of the records, which says how their paths are written.
-    now: seconds since the epoch.
     author: human or agent.
     """
     yield from tree.skipped

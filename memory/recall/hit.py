@@ -255,10 +255,7 @@ def for_display(
 def _group(
     record: Record, workspace: str, decided: Dict[approvals.Approval, str], root: str
 ) -> str:
-    """Return the group of a record (see Hit).
-
-    root: directory of a script's path, "" where unknown.
-    """
+    """Return the group of a record (see Hit)."""
     if record.tier == layout.ADDED:
         return "doc"  # nobody approves or accepts what stands there
     if record.kind == "rule" and record.unsure:

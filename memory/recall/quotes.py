@@ -167,10 +167,7 @@ def _join_by_passage(
 def _parts(
     one: Hit, pool: Iterable[Candidate], checkpoints: Sequence[Record], wide: bool
 ) -> Iterator[Tuple[_Place, str]]:
-    """Yield a hit's texts in which windows are searched.
-
-    wide: all sections and turns found, not only the best.
-    """
+    """Yield a hit's texts in which windows are searched."""
     talk = one.told
     if talk is not None:
         found = {c.turn for c in pool if wide and c.record.name == talk.name} | {one.turn}

@@ -56,7 +56,7 @@ def recall(
 ) -> Found:
     """Answer a query.
 
-    now: seconds since the epoch. offset: seconds that local time is ahead of UTC. places:
+    offset: seconds that local time is ahead of UTC. places:
         workspaces to search instead of the query's. semantic: provider of vectors. links: add
         linked records and later outcomes (alongside.py). dsn: another database to ask. Raises
         UsageError for an unknown workspace or kind.

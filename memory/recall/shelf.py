@@ -145,10 +145,7 @@ class Shelf:
         return not self.on_disk or self.index.delta.frames > before
 
     def _catch_up(self, names: List[str], of: int, now: float) -> None:
-        """Index the changed files in memory.
-
-        of: number of all files.
-        """
+        """Index the changed files in memory."""
         found = self.index
         if not names:
             return
@@ -285,10 +282,7 @@ class Shelf:
     def _made(
         self, name: str, ordinal: int, number: int, checksum: str
     ) -> Optional[look.Candidate]:
-        """Make a candidate of a section of a record's file.
-
-        checksum: the start of the index's checksum, "" for none.
-        """
+        """Make a candidate of a section of a record's file."""
         record = self.record(name)
         if record is None:
             self._drifted = True
@@ -299,10 +293,7 @@ class Shelf:
     def _cut_out(
         self, record: Record, name: str, ordinal: int, number: int, checksum: str, workspace: str
     ) -> look.Candidate:
-        """Make a candidate of a section of a record.
-
-        name: the record's name on this shelf.
-        """
+        """Make a candidate of a section of a record."""
         key = (name, ordinal)
         known = self._words.get(key)
         if known is None or known[0] != record.checksum:

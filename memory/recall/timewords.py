@@ -235,10 +235,7 @@ def _unit_back(unit: str, back: int) -> Handler:
 
 
 def _weekday(today: int) -> Handler:
-    """Return the handler of a weekday's name.
-
-    today: how many days back it means on that weekday.
-    """
+    """Return the handler of a weekday's name."""
 
     def span(match: Match, now: float, offset: float) -> Span:
         back = (clock.weekday(now, offset) - _DAYS[match.group("d").lower()]) % 7
@@ -540,7 +537,7 @@ BEGIN, END = 6, 3
 def parse(query: str, now: float, offset: float) -> Times:
     """Take the time expressions out of a query.
 
-    now: seconds since the epoch. offset: seconds that local time is ahead of UTC. Several
+    offset: seconds that local time is ahead of UTC. Several
         expressions narrow each other; where they cannot all hold, the first counts.
     """
     return read(query, now, offset).times

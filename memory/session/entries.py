@@ -651,10 +651,7 @@ def _unwrapped(raw: str) -> str:
 
 
 def _commanded(record: dict[str, Any], raw: str, theirs: bool) -> list[Entry]:
-    """Return a slash or `!` command of the user's.
-
-    theirs: the host says that it is the user's, which older hosts never do.
-    """
+    """Return a slash or `!` command of the user's."""
     parts = dict(_TAG.findall(raw))
     if "bash-input" in parts:
         return [Entry(BANG, record, clean(parts["bash-input"]))]

@@ -339,10 +339,7 @@ def _printed_status(command: str, text: str) -> str:
 def _passed_despite_hidden_status(
     text: str, summary: str, key: str, hidden: tuple[str, ...], piped: str
 ) -> bool:
-    """Tell whether an output shows success despite a hidden status.
-
-    piped: the command.
-    """
+    """Tell whether an output shows success despite a hidden status."""
     if hidden[0] == "&":
         return False
     filters = hidden[1:]

@@ -286,10 +286,7 @@ class Reading:
         return short.line()
 
     def _long_line(self, head: bytes, at: int) -> tuple[bytes, int]:
-        """Return (shortened long line, offset after it).
-
-        head: its beginning, up to the offset `at`.  (b"", -1) where the line has no end yet.
-        """
+        """Return (shortened long line, offset after it)."""
         end = at
 
         def pieces() -> Iterator[bytes]:
@@ -349,10 +346,7 @@ class _Queue:
 
     @staticmethod
     def _first(words: str, other: list[str], own: list[str]) -> bool:
-        """Tell whether words are new, and record them.
-
-        other: words recorded from the other kind of line.  own: from this kind.
-        """
+        """Tell whether words are new, and record them."""
         if words in other:
             other.remove(words)
             return False

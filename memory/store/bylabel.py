@@ -391,10 +391,7 @@ def _line(text: str, at: int) -> str:
 
 
 def _heads(cells: List[Tuple[int, str]], place: int, word: str) -> bool:
-    """Tell whether a row is a table head with a label.
-
-    cells: of the row.  place: of the label's cell.  word: the label.
-    """
+    """Tell whether a row is a table head with a label."""
     if not all(len(cell) < 40 and not rx(r"[={}()<>$:]").search(cell) for _, cell in cells):
         return False
     others = [cell for n, (_, cell) in enumerate(cells) if n != place]

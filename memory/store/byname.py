@@ -113,10 +113,7 @@ def by_sentence(text: str, lower: str) -> Iterator[Span]:
 
 
 def _sentence_value(piece: str, tier: str) -> Optional[Tuple[int, int]]:
-    """Return the span of a value at `piece`'s start, or None.
-
-    piece: the text after a name.
-    """
+    """Return the span of a value at `piece`'s start, or None."""
     match = rx(PARTICLES).match(piece)
     if not match:
         return None
@@ -129,10 +126,7 @@ def _sentence_value(piece: str, tier: str) -> Optional[Tuple[int, int]]:
 
 
 def _is_sentence_secret(value: str, tier: str, signed: bool, counts: bool) -> bool:
-    """Tell whether a value after a name in prose is secret.
-
-    signed: a colon or the like stands between them.  counts: a unit follows.
-    """
+    """Tell whether a value after a name in prose is secret."""
     if tier == "pin":
         return not counts and bool(rx(r"\d{4,8}").fullmatch(value))
     return is_secret(value, tier, False) and (signed or not rx(TICKET).fullmatch(value))

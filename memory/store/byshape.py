@@ -94,10 +94,7 @@ def _body(text: str, at: int) -> int:
 
 
 def _body_before(text: str, at: int, floor: int) -> int:
-    """Return the start of a key's body before its end line.
-
-    at: of the end line, where the first lines were cut off.  floor: the least offset.
-    """
+    """Return the start of a key's body before its end line."""
     start, floor = at, max(floor, at - 20000)
     for match in reversed(
         list(rx(r"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{16,4096}={0,2}").finditer(text, floor, at))
@@ -219,10 +216,7 @@ def stretches(places: Sequence[int], reach: int, back: int = 12) -> List[Tuple[i
 
 
 def _judge(value: str, judge: str) -> bool:
-    """Tell whether a value in a telling place is a secret.
-
-    judge: the test; "given" takes anything but a placeholder.
-    """
+    """Tell whether a value in a telling place is a secret."""
     value = bare_of_markers(value)
     if rx(r"\$\{?\w{1,60}\}?(?:[\"'\s/:@$]|\Z)").match(value):
         return False  # a variable

@@ -154,7 +154,6 @@ def note(
     """Append one event of a record to a ledger.
 
     event: one of EVENTS.
-    now: seconds since the epoch.
     session, prompt: the host's ids, "" for none.
     The cost does not depend on the ledger's length.  Raises StoreError where it cannot be written.
     """

@@ -136,11 +136,7 @@ def _run(
     stop: Optional[threading.Event],
     grace: float,
 ) -> Finished:
-    """Run a command.
-
-    data: for its stdin where that is a pipe.  tell: returns True where enough was said.  grace:
-    seconds between asking its group to end and killing it; 0 kills it at once.
-    """
+    """Run a command."""
     process = subprocess.Popen(
         list(argv),
         stdin=stdin,

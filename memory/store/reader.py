@@ -72,10 +72,7 @@ def calls(record: Record, text: str) -> int:
 
 
 def _best(called: List[Tuple[int, str, str]]) -> Dict[str, str]:
-    """Return the records that a text names best, id -> name.
-
-    called: (the result of `calls`, id, name) of each record.
-    """
+    """Return the records that a text names best, id -> name."""
     best = max((how for how, _, _ in called), default=0)
     return {id: name for how, id, name in called if how == best > 0}
 
@@ -225,12 +222,7 @@ class Reader:
     def _unfound(
         self, text: str, named: List[str], stems: List[str], known: Dict[str, str]
     ) -> StoreError:
-        """Return the error for a text that names no single record.
-
-        named: ids that the text begins or calls.
-        stems: names of the files that are called so.
-        known: every id, with a name.
-        """
+        """Return the error for a text that names no single record."""
         away = [] if named else begun(text, self.away())
         if len(away) != 1:
             return StoreError(

@@ -239,10 +239,7 @@ def _private_parts(text: str) -> List[Tuple[int, int]]:
 
 
 def _private(text: str, lower: str, mentions: str = "") -> List[Tuple[int, int]]:
-    """Return the private stretches of a text.
-
-    mentions: a tag right after one of these characters is talked about, not used.
-    """
+    """Return the private stretches of a text."""
     spans: List[Tuple[int, int]] = []
     depth = start = 0
     reach = windows(lower, ("private",), 400, 48)
@@ -573,10 +570,7 @@ def _each_text(value: Any, use: Callable[[str], None]) -> None:
 
 
 def _with_texts(value: Any, texts: Iterator[str]) -> Any:
-    """Return a structure with its texts replaced in order.
-
-    texts: in the order of `_each_text`.
-    """
+    """Return a structure with its texts replaced in order."""
     if isinstance(value, str):
         return next(texts)
     if isinstance(value, Mapping):

@@ -261,10 +261,7 @@ class Tiers:
     def _put(
         self, path: str, data: bytes, access: int, mtime_ns: int, land: Callable[[str, str], object]
     ) -> None:
-        """Write a temporary file and land it at its path.
-
-        land: moves it; where that raises, nothing is left behind.
-        """
+        """Write a temporary file and land it at its path."""
         temp = files.stage(path, data, access, 0)
         try:
             files.sync(temp)

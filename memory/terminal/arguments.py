@@ -472,10 +472,7 @@ def _family(name: str, verbs: Mapping[str, Verb]) -> list[str]:
 
 
 def _overview(verbs: Mapping[str, Verb], tasks: Sequence[tuple[str, str, str]]) -> list[str]:
-    """List the verbs by task.
-
-    tasks: those asked for, each with an example; none for all.
-    """
+    """List the verbs by task."""
     usage = "usage: dayleaf [VERB] …; more: `dayleaf help VERB` or `dayleaf help programs`"
     lines = [] if tasks else screen.fold_line(usage, _columns(), 7)
     for heading, names, example in tasks or TASKS:

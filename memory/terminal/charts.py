@@ -102,10 +102,7 @@ def over_time(values: Sequence[int], columns: int, plain: bool) -> list[str]:
 
 
 def _cell(eighths: float, some: bool, plain: bool) -> str:
-    """Draw one cell of a column.
-
-    eighths: the filled part. some: show a mark however small it is.
-    """
+    """Draw one cell of a column."""
     full = min(8, max(round(eighths), int(some)))
     if full <= 0:
         return " "
@@ -211,7 +208,7 @@ def _pushed(value: dict[str, Any], style: screen.Style, plain: bool) -> list[str
                 ["sessions", given],
                 [
                     "passages",
-                    "%d with prompts, %d used in the same turn"
+                    "%d given with prompts, %d of them used in the same turn"
                     % (value["passages"], value["passagesUsed"]),
                 ],
                 [

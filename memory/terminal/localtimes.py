@@ -69,10 +69,7 @@ def _conversation(text: str, day: str) -> str:
 
 
 def _checkpoint(text: str, created: float) -> str:
-    """Return a checkpoint's text with local times.
-
-    created: an instant of its days, for the zone of its times.
-    """
+    """Return a checkpoint's text with local times."""
     lines, timed = text.split("\n"), False
     for number, line in enumerate(lines):
         if line.startswith("## "):

@@ -187,7 +187,9 @@ def loaded(value: dict[str, Any], explain: bool) -> list[str]:
         "%s%s%s"
         % (
             count(value["learnings"], "learning") if value["learnings"] else "no learnings yet",
-            ", {:,} tokens: {}".format(value["learningTokens"], HOW[value["strategy"]])
+            ", {:,} tokens: {}".format(
+                value["learningTokens"], HOW.get(value["strategy"], value["strategy"])
+            )
             if value["learnings"]
             else "",
             "; this prompt's is %s" % value["category"] if value["category"] else "",

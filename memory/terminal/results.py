@@ -85,10 +85,7 @@ def _written(
     style: Style,
     context: Sequence[Tag] | None,
 ) -> list[str]:
-    """Write one hit.
-
-    row: its cells. context: as for `_beneath`.
-    """
+    """Write one hit."""
     more = " +" + count(len(hit.others), "checkpoint") if hit.others else ""
     row[3] = style.fit(row[3], widths[3] - len(more)) + more
     padded = [pad(cell, widths[i], i in (1, 4, 7)) for i, cell in enumerate(row)]
@@ -103,10 +100,7 @@ def _written(
 
 
 def _cells(hit: Hit, key: str, asked: bool) -> list[str]:
-    """Return the cells of a hit's line.
-
-    asked: whether there was a query, without which a score says nothing.
-    """
+    """Return the cells of a hit's line."""
     title = one_line(hit.title) + (
         " § " + one_line(hit.section) if hit.section and not hit.turn else ""
     )
@@ -130,10 +124,7 @@ def _cells(hit: Hit, key: str, asked: bool) -> list[str]:
 
 
 def _beneath(hit: Hit, words: str, columns: int, context: Sequence[Tag] | None) -> list[str]:
-    """Return a hit's further lines: facts, quotes, reasons and score.
-
-    context: the context tags that counted, None where nothing is to be explained.
-    """
+    """Return a hit's further lines: facts, quotes, reasons and score."""
     lines = [one_line(hit.why)] if hit.linked_from else []
     lines += [one_line(hit.origin)] if hit.origin else []
     lines += extra_facts(hit)

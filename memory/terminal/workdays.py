@@ -165,10 +165,7 @@ def _named(strands: Sequence[Strand], style: screen.Style, markdown: bool) -> li
 def _strand(
     strand: Strand, level: tuple[int, int, int], style: screen.Style, markdown: bool, dated: bool
 ) -> list[str]:
-    """Write the results and open points of a strand.
-
-    level: see _LEVELS. dated: with its days.
-    """
+    """Write the results and open points of a strand."""
     most, still, rows = level
     name = at_word(one_line(strand.branch), NAME)
     aside = ", ".join(
@@ -281,7 +278,7 @@ class Glance(NamedTuple):
 def glance(place: Place, settings: Config, now: float, offset: float) -> Glance:
     """Gather the data of the overview, `dayleaf` without words.
 
-    now: seconds since the epoch. offset: seconds that local time is ahead.
+    offset: seconds that local time is ahead.
     """
     wanted = (("checkpoint", LOOKED_AT), ("plan", LOOKED_AT), ("conversation", LATEST))
     with search.Searcher(place, settings) as searcher:

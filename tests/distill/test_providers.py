@@ -90,7 +90,7 @@ def test_a_command_that_is_absent_says_so(tmp_path, env):
         assert "not on PATH" in provider.available(env)
         with pytest.raises(CallFailed, match="absent"):
             ask(provider, env, model="m")
-    assert "not a list of words" in providers.Command([]).available(env)
+    assert "the program, then its arguments" in providers.Command([]).available(env)
 
 
 @pytest.mark.parametrize("entry", ["", ".", "bin", "./bin", "~/bin"])

@@ -294,7 +294,7 @@ def test_conversations_are_counted_and_those_by_hand_are_named(examine, record, 
     Path(place.shared).mkdir()
     (Path(place.shared) / "config.json").write_text('{"capture": {"conversations": false}}')
     assert (
-        "capture.conversations is off (project), so none are written; 2 conversations kept"
+        "capture.conversations is off (project), so no new ones; 2 conversations kept"
         in examine("records")[1][1]
     )
 

@@ -111,7 +111,7 @@ def test_what_prompts_and_subagents_got_and_what_was_used_in_the_same_turn(place
         "subagentsGiven": 1,
     }
     said = " ".join("\n".join(told(place, now)).split())
-    assert "2 with prompts, 1 used in the same turn" in said
+    assert "2 given with prompts, 1 of them used in the same turn" in said
     assert "with subagents' prompts: 1 given; 1 of 2 got something" in said
 
 

@@ -184,7 +184,7 @@ def test_doctor_offers_the_hook(examine, place, env, git, shared, project):
     severity, said, command = examine("shared")[1]
     assert (severity, said) == (
         "WARN",
-        "nothing would stop a commit of a secret in %s" % place.shared,
+        "no pre-commit hook checks %s for secrets" % place.shared,
     )
     hook = Path(project, ".git/hooks/pre-commit")
     hook.parent.mkdir(exist_ok=True)

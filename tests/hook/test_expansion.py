@@ -61,7 +61,7 @@ def test_what_the_user_sees_says_that_no_model_did(expand):
     that is, a failure says itself.
     """
     said = reason(expand("status"))
-    assert said.startswith("dayleaf status, answered in place of the model:\nworkspace ")
+    assert said.startswith("dayleaf status, answered without the model:\nworkspace ")
     assert reason(expand("feedback", "l-12345678 up")).startswith("dayleaf: no record 'l-12345678'")
 
 

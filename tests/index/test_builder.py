@@ -298,7 +298,7 @@ def test_a_build_leaves_a_line_in_the_log(store, now):
     done = builder.build(store, now)
     last = builder.last_build(store)
     assert last["records"] == done.records and last["tokens"] > 0 and last["ms"] >= 0
-    log = os.path.join(store.home, "log", "index.jsonl")
+    log = "%s/%s.builds" % (store.cache, store.scope)
     with open(log, encoding="ascii") as file:
         assert file.read().count("\n") == 2
 
@@ -306,7 +306,7 @@ def test_a_build_leaves_a_line_in_the_log(store, now):
 def test_the_log_of_builds_does_not_grow_for_ever(store, now):
     """Its older half goes once it is over the limit."""
     builder.build(store, now)
-    log = os.path.join(store.home, "log", "index.jsonl")
+    log = "%s/%s.builds" % (store.cache, store.scope)
     with open(log, "rb") as file:
         line = file.read()
     with open(log, "wb") as file:

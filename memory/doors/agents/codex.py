@@ -110,10 +110,7 @@ def _take_back(made: Maker, turns: object) -> None:
 
 
 def _completed(made: Maker, item: object, calls: Collection[object]) -> None:
-    """Add a command or change of files that is no response_item's.
-
-    calls: the ids of those that are.
-    """
+    """Add a command or change of files that is no response_item's."""
     item = item if isinstance(item, dict) else {}
     call, kind = str(item.get("id") or ""), item.get("type")
     if not call or call in calls:

@@ -147,11 +147,7 @@ class Pages:
         self._failures()
 
     def _found(self, query: Query, live: bool = False, dsn: str = "") -> hit.Found:
-        """Answer a query.
-
-        live: use the open index, since the next key is about to come; texts are read from the files
-            all the same. dsn: a database to ask as well.
-        """
+        """Answer a query."""
         with self._lock:
             if self._searcher is None or not live and self.is_old():
                 self.renew()
@@ -708,10 +704,7 @@ def _told_of(group: Sequence[Record]) -> dict[str, Any]:
 
 
 def _session_summary(cards: Sequence[Card], record: Record) -> dict[str, Any]:
-    """Return a summary of a session or a lone record.
-
-    record: the one to summarise it by.
-    """
+    """Return a summary of a session or a lone record."""
     branch, session = record.meta.get("branch"), record.meta.get("session")
     told = {
         "id": session if isinstance(session, str) and session else record.id,

@@ -264,10 +264,7 @@ class Remote:
         return self._known.get(term, 0) > 0
 
     def _counts(self, terms: Sequence[str], spaces: Optional[Sequence[Space]]) -> Dict[str, int]:
-        """Return the document frequencies of lexemes.
-
-        spaces: None for all that may be read.
-        """
+        """Return the document frequencies of lexemes."""
         key = None if spaces is None else tuple([space.number for space in spaces])
         known = self._base.counts(key)
         missing = [term for term in dict.fromkeys(terms) if term not in known]

@@ -285,10 +285,7 @@ def _space(connection: Any, key: str) -> int:
 def _read(
     place: Place, listed: Sequence[Any], known: Dict[str, str], commit: str, left: List[str]
 ) -> Iterator[Tuple[Any, int]]:
-    """Yield (record to send or None, files read) for each file.
-
-    left: receives the names of skipped files with the reason.
-    """
+    """Yield (record to send or None, files read) for each file."""
     for done, (name, _, mtime_ns, _) in enumerate(listed, 1):
         try:
             fd = place.open(name)
@@ -459,10 +456,7 @@ def _count_vectors(connection: Any, space: int) -> int:
 
 
 def _send(connection: Any, space: int, side: Any, armed: bool) -> int:
-    """Send the vectors of a sidecar file; return their number.
-
-    armed: whether the table has a column for pgvector.
-    """
+    """Send the vectors of a sidecar file; return their number."""
     waiting = {
         name: (id, checksum)
         for name, id, checksum in connection.execute(

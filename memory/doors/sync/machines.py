@@ -106,10 +106,7 @@ class Git(Folder):
         self.url, self.env = url, {**env, "LC_ALL": "C"}
 
     def _git(self, *words: str, fails: str = "") -> bool:
-        """Run git; return False on an expected failure.
-
-        fails: the expected message. Raises StoreError on any other failure.
-        """
+        """Run git; return False on an expected failure."""
         done = safegit.own(self.root, self.env, *_NAMED, *words, seconds=SECONDS)
         if done.rc and not (fails and fails in done.err.decode("utf-8", "replace")):
             raise StoreError(

@@ -87,7 +87,7 @@ def _set_up(call: Call) -> int:
                 "  `dayleaf store sync setup WHERE --identity FILE`; only who has the key "
                 "can read your memories"
             ),
-            "  then run `dayleaf store sync` here and there",
+            "  then run `dayleaf store sync` on both machines",
         ],
     )
 
