@@ -69,10 +69,7 @@ def outline(record: Record) -> Outline:
 
 
 def _sections(body: str) -> dict[str, list[str]]:
-    """Return the lines under each known heading, without code.
-
-    Other lines are under `said`.
-    """
+    """Return the lines under each known heading, without code."""
     found: dict[str, list[str]] = {name: [] for name in (*_SECTIONS.values(), "said")}
     for row in _rows(body):
         name = _SECTIONS.get(row.section, "said")

@@ -123,10 +123,7 @@ def _subjects(facts: Facts) -> list[str]:
 
 
 def _title_from_work(facts: Facts) -> str:
-    """Return a title from the files or commands of the work.
-
-    For work that nobody put into words.
-    """
+    """Return a title from the files or commands of the work."""
     made, changed = paths_of(facts)
     if facts.withdrawn and not facts.turns:
         return "Taken back by a rewind"
@@ -196,10 +193,7 @@ def mark_continued(text: str) -> str:
 
 
 def _withdrawn(facts: Facts) -> list[str]:
-    """Return a line for each turn withdrawn by a rewind.
-
-    A commit stands whatever the client took back.
-    """
+    """Return a line for each turn withdrawn by a rewind."""
     lines = []
     for turn in facts.withdrawn[-WITHDRAWN:]:
         commits = [piece.name for piece in turn.pieces if piece.kind == turns.COMMIT and piece.name]
@@ -394,10 +388,7 @@ def _reports(facts: Facts) -> list[str]:
 
 
 def _commands(facts: Facts, mended: list[Fix]) -> list[str]:
-    """Return the failed commands, each with its later success.
-
-    Checks are in other sections.
-    """
+    """Return the failed commands, each with its later success."""
     told = {fix.failure.command for fix in mended}
     passed = {run.command: run.last for run in facts.runs if run.outcome == shell.OK}
     lines = []

@@ -105,10 +105,7 @@ def _turns_of(place: Place, name: str) -> int:
 
 
 def _body(place: Place, name: str) -> str:
-    """Return the whole text of a conversation.
-
-    A record is read to a megabyte only.
-    """
+    """Return the whole text of a conversation."""
     return frontmatter.parse(files.read(place.path(name), 64 << 20)).body.strip("\n")
 
 
@@ -273,10 +270,7 @@ def _before(state: State, body: str) -> str:
 
 
 def _named_anew(held: Sequence[Turn], title: object) -> dict[str, Any]:
-    """Return {"title": new} where the title is from withdrawn turns.
-
-    Else {}.
-    """
+    """Return {"title": new} where the title is from withdrawn turns."""
     gone = [
         Turn(turn.at, turn.request, "", turn.pieces) for turn in held if turn.asked == WITHDRAWN
     ]

@@ -139,10 +139,7 @@ def _section(turn: Turn, dated: bool) -> str:
 
 
 def _leads_on(pieces: Sequence[Piece], number: int) -> bool:
-    """Tell whether a piece only leads on to the next call.
-
-    One short line that ends in a colon.
-    """
+    """Tell whether a piece only leads on to the next call."""
     piece, after = pieces[number], pieces[number + 1 : number + 2]
     bare = piece.text.strip()
     return (

@@ -317,10 +317,7 @@ def _add_note(facts: Facts, entry: Entry, roots: tuple[str, ...]) -> None:
 
 
 def _refused(facts: Facts, call: str, roots: tuple[str, ...]) -> str:
-    """Return the mark of a refused tool call.
-
-    For the user's words about the call.
-    """
+    """Return the mark of a refused tool call."""
     tool, what = facts.pending.pop(call, ["", ""])[:2]
     told = (
         clip(one_line(relative(what, (*roots, facts.cwd))), 80).replace("`", "'").replace(")", "]")
@@ -459,10 +456,7 @@ def _add_result(facts: Facts, entry: Entry, roots: tuple[str, ...], agent: str) 
 
 
 def _add_finding_answers(facts: Facts, entry: Entry, path: str) -> None:
-    """Add the edit's answers to findings of the last report.
-
-    Once for all findings of one rule.
-    """
+    """Add the edit's answers to findings of the last report."""
     from memory.capture import findings  # most edits answer nothing
 
     given = findings.answered(facts.findings, path, entry.data.get("structuredPatch"))
@@ -667,10 +661,7 @@ def _reset(facts: Facts, command: str, where: Where) -> None:
 
 
 def _merged(facts: Facts, command: str, entry: Entry, where: Where) -> None:
-    """Add the branches merged by a command, each once a stretch.
-
-    Or shown by it to be merged.
-    """
+    """Add the branches merged by a command, each once a stretch."""
     found = git.merged(
         command, entry.text, entry.branch or facts.branch, where.cwd, (*where.roots, facts.cwd)
     )

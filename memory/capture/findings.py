@@ -96,10 +96,7 @@ def _answer(removed: list[str], added: list[str], said: str) -> str:
 
 
 def _blocks(patch: object) -> Iterator[Block]:
-    """Yield each run of changed lines of a patch.
-
-    With its first line in the old file.
-    """
+    """Yield each run of changed lines of a patch."""
     for hunk in patch if isinstance(patch, list) else ():
         lines = hunk.get("lines") if isinstance(hunk, dict) else None
         at = hunk.get("oldStart") if isinstance(hunk, dict) else None

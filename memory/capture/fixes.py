@@ -98,10 +98,7 @@ def fixes(facts: Facts) -> list[Fix]:
 
 
 def _fix(failure: Run, success: Run, runs: Sequence[Run], standing: Sequence[Edit]) -> Fix | None:
-    """Return the edits, else runs, between a failure and its pass.
-
-    None where there are none.
-    """
+    """Return the edits, else runs, between a failure and its pass."""
     if failure.kind == tellingline.USE:  # no edit mends a wrong call
         return None
     edits = tuple(edit for edit in standing if failure.last < edit.at < success.at)
@@ -172,10 +169,7 @@ def open_failures(runs: Iterable[Run]) -> list[Run]:
 
 
 def _stays_open(run: Run) -> bool:
-    """Tell whether work waits for a failed run.
-
-    And not only for a better call of it.
-    """
+    """Tell whether work waits for a failed run."""
     if run.kind == tellingline.USE or commandline.is_noise(run.key) or re.search(_CALLED, run.key):
         return False
     kind = commandline.kind(run)
@@ -233,10 +227,7 @@ def covers(run: Run, failure: Run) -> bool:
 
 @lru_cache(512)
 def _target(command: str, key: str) -> tuple[str, tuple[str, ...]]:
-    """Return (folder of `cd`, words) of a command.
-
-    Words without options and numbers.
-    """
+    """Return (folder of `cd`, words) of a command."""
     folder, chosen = "", ""
     for part in commandline.parts(command):
         if part.lstrip("({ ").startswith("cd ") and not chosen:

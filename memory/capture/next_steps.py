@@ -44,10 +44,7 @@ def next_steps(held: Sequence[Turn], todos: Iterable[Sequence[str]]) -> list[str
 
 
 def _of_plan(held: Sequence[Turn]) -> list[str]:
-    """Return the open steps of the last approved plan.
-
-    Without steps done by later turns.
-    """
+    """Return the open steps of the last approved plan."""
     for number in range(len(held) - 1, -1, -1):
         plans = [p.text for p in held[number].pieces if p.kind == USER and p.name == APPROVED]
         if plans:
@@ -57,10 +54,7 @@ def _of_plan(held: Sequence[Turn]) -> list[str]:
 
 
 def _listed(held: Sequence[Turn]) -> list[str]:
-    """Return the newest list under a heading of next steps.
-
-    Without items done by later turns.
-    """
+    """Return the newest list under a heading of next steps."""
     for number in range(len(held) - 1, -1, -1):
         items = _list_of(openings.outcome(held[number]))
         if items:

@@ -235,10 +235,7 @@ def opening(statements: Iterable[str], most: int, about: str = "") -> str:
 
 
 def _opening_sentences(statement: str) -> list[str]:
-    """Return the first sentences of prose.
-
-    Without prose the first list with its lead.
-    """
+    """Return the first sentences of prose."""
     parts = _parts(statement)
     lines = [text for kind, text in parts if kind == PROSE and not text.endswith((":", "："))]
     said = [one for line in lines for one in sentences(line) if _is_telling(one)]

@@ -175,10 +175,7 @@ def _started(place: layout.Place) -> list[str]:
 def _unseen(
     place: layout.Place, env: dict[str, str], folders: whereabouts.Folders, memory: Memory
 ) -> Iterator[tuple[str, str]]:
-    """Yield (session, path) of this workspace's uncaptured transcripts.
-
-    From the folders of this project.
-    """
+    """Yield (session, path) of this workspace's uncaptured transcripts."""
     keys: dict[str, str] = {}
     near = {
         whereabouts.folder(path)
@@ -203,10 +200,7 @@ def _key_of(seen: Ends, env: dict[str, str], keys: dict[str, str]) -> str:
 def _is_uncaptured(
     place: layout.Place, session: str, path: str, now: float, memory: Memory
 ) -> bool:
-    """Tell whether a transcript is at rest and not captured.
-
-    And not too old.
-    """
+    """Tell whether a transcript is at rest and not captured."""
     if _is_told(place, session, path):
         return False
     seen = memory.ends(path)
@@ -221,10 +215,7 @@ def _is_told(place: layout.Place, session: str, path: str) -> bool:
 
 
 def _since(place: layout.Place, now: float) -> float:
-    """Return the instant of dayleaf's first receipt, at most `now`.
-
-    Of any workspace.
-    """
+    """Return the instant of dayleaf's first receipt, at most `now`."""
     receipts = place.home + "/log/receipts/"
     return min(
         (

@@ -210,10 +210,7 @@ class Capture:
         row.mark, row.title = self._marks(row.name)
 
     def _marks(self, name: str) -> tuple[str, str]:
-        """Return (text's mark, title) of a checkpoint.
-
-        ("", "") where it cannot be read.
-        """
+        """Return (text's mark, title) of a checkpoint."""
         try:
             page = frontmatter.parse(files.read(self.place.path(name), 64 << 20))
         except OSError:
@@ -372,10 +369,7 @@ class Capture:
         return progress.checkpoints(self.place, self.session, day, self._told_before)
 
     def _since(self) -> str:
-        """Return the instant up to which checkpoints cover the session.
-
-        For a session with a lost state; "" for none.
-        """
+        """Return the instant up to which checkpoints cover the session."""
         began = clock.parse(self.source.began(self.path))
         told = [] if began is None else self.checkpoints_since(clock.day(began - clock.DAY))
         # no clock jump
@@ -533,10 +527,7 @@ class Capture:
         return self._prove(record.name)
 
     def _settle_before(self) -> None:
-        """Note in the previous checkpoint that the session went on.
-
-        Unless a person changed it.
-        """
+        """Note in the previous checkpoint that the session went on."""
         row = next((row for row in reversed(self.state.closed) if row.name), None)
         if row is None:
             return

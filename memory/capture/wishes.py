@@ -115,10 +115,7 @@ def wishes(request: str) -> list[str]:
 
 
 def _sentences(request: str) -> Iterator[str]:
-    """Yield the sentences of the user's prose.
-
-    No quotation, table, heading or code.
-    """
+    """Yield the sentences of the user's prose."""
     for row, code in tokeniser.coded(request.split("\n")):
         bare = row.strip().lstrip("-*• ").strip()
         if (

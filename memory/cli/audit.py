@@ -268,10 +268,7 @@ def _texts(call: Call, record: Record) -> dict[str, str]:
 
 
 def _named(call: Call) -> str:
-    """Return the text given to remove, "" for none.
-
-    Asked for without echo, or from stdin.
-    """
+    """Return the text given to remove, "" for none."""
     said = call.options.text
     if said is None:
         return ""

@@ -68,10 +68,7 @@ def harvest(call: Call) -> int:
 
 
 def _propose(call: Call) -> int:
-    """Write the checkpoints' proposals as candidates.
-
-    With --dry-run only shows them.
-    """
+    """Write the checkpoints' proposals as candidates."""
     from memory.knowledge import proposals
 
     store = call.store()
@@ -359,10 +356,7 @@ def go_through(call: Call, store: Store, before: int = 0) -> list[tuple[Record, 
 
 
 def _doubts(call: Call, store: Store) -> dict[str, str]:
-    """Return the contradictions of learnings by name.
-
-    As `; against ID of DAY (one says no): …`.
-    """
+    """Return the contradictions of learnings by name."""
     from memory.knowledge import contradictions
 
     found: dict[str, str] = {}
@@ -378,10 +372,7 @@ def _doubts(call: Call, store: Store) -> dict[str, str]:
 
 
 def _answered(call: Call, store: Store, record: Record, where: str) -> tuple[str, Record]:
-    """Ask about one candidate until decided, skipped or quit.
-
-    Returns the decision and the record.
-    """
+    """Ask about one candidate until decided, skipped or quit."""
     while True:
         sys.stderr.write("\n%s  %s\n" % (where, "\n".join(_content(record))))
         way = ask_choice(WAYS)

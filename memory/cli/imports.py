@@ -121,10 +121,7 @@ def _tree(call: Call) -> int:
 
 
 def _outside(call: Call, root: str, tier: str) -> list[str]:
-    """Return a warning on shared records with this machine's paths.
-
-    [] where there are none.
-    """
+    """Return a warning on shared records with this machine's paths."""
     if tier != layout.SHARED or files.inside(root, call.place.root):
         return []
     return [
@@ -136,10 +133,7 @@ def _outside(call: Call, root: str, tier: str) -> list[str]:
 
 
 def _below(call: Call, root: str, tier: str) -> Callable[[str], bool]:
-    """Return a function that tells whether a path is in a directory.
-
-    Paths as records of the tier write them.
-    """
+    """Return a function that tells whether a path is in a directory."""
     base = "" if root == call.place.root else otherfiles.known_as(root, call.place, tier) + "/"
     return lambda path: path.startswith(base) and (base != "" or path[:1] != "/")
 
@@ -247,10 +241,7 @@ def _claude_memory(call: Call) -> int:
 
 
 def _places(call: Call) -> list[layout.Place]:
-    """Return the workspace of the call, with --all every other.
-
-    Every other in which the client was started.
-    """
+    """Return the workspace of the call, with --all every other."""
     found = {call.place.key: call.place}
     if call.options.all:
         known = {
@@ -656,10 +647,7 @@ def _summed(
 
 
 def _cost(live: list[backfill.ImportedSession], took: float, records: int) -> list[str]:
-    """Return a line with the expected time of an import.
-
-    As long as the reading took, and the writing.
-    """
+    """Return a line with the expected time of an import."""
     size = sum(one.session.size for one in live) / 1e6
     seconds = took + records * backfill.RECORD
     return (
@@ -677,10 +665,7 @@ def _cost(live: list[backfill.ImportedSession], took: float, records: int) -> li
 
 
 def _gone(directories: list[str]) -> list[str]:
-    """Return a line on sessions whose directory is gone.
-
-    Directories of most sessions first.
-    """
+    """Return a line on sessions whose directory is gone."""
     if not directories:
         return []
     few = sorted(set(directories), key=lambda one: (-directories.count(one), one))

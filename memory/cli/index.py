@@ -435,10 +435,7 @@ def _switch(call: Call, on: bool) -> int:
 
 
 def _switch_mine(call: Call, on: bool) -> int:
-    """Switch capture and pushes in this project for its user alone.
-
-    With `capture.projects` listed, `on` lists it.
-    """
+    """Switch capture and pushes in this project for its user alone."""
     path, listed = (
         call.place.private + "/config.json",
         call.settings["capture.projects"] == "listed",

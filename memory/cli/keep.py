@@ -70,9 +70,6 @@ def keep(call: Call) -> int:
 
 
 def _is_theirs(record: Record) -> bool:
-    """Tell whether a rule holds the user's words alone.
-
-    Somebody else's reason would bind unseen.
-    """
+    """Tell whether a rule holds the user's words alone."""
     said = record.meta.get(wishes.SAID)
     return isinstance(said, str) and record.rationale == wishes.head(said)["rationale"]

@@ -344,10 +344,7 @@ def _removed(call: Call, store: Store, gone: Iterable[Record]) -> int:
 
 
 def _forget_session(call: Call, start: str) -> int:
-    """Show a session's records, and forget them after a yes.
-
-    Archived, or removed with --hard.
-    """
+    """Show a session's records, and forget them after a yes."""
     store = call.store()
     found = conversations.session_records(store, start, bool(call.options.hard))
     if not found.records:

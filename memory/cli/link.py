@@ -169,10 +169,7 @@ def _removed(call: Call, store: Store, web: Web, source: Record, relation: str, 
 
 
 def _is_named(edge: Edge, web: Web, said: str) -> bool:
-    """Tell whether a word names the target of a link.
-
-    As written there, or as the linked record.
-    """
+    """Tell whether a word names the target of a link."""
     if documents.link_key(edge.target) == documents.link_key(said):
         return True
     return edge.to is not None and edge.to in (web.names.find(said) or web.names.begun(said))

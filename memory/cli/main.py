@@ -132,10 +132,7 @@ def _folders(env: dict[str, str]) -> list[str]:
 
 
 def _streams() -> None:
-    """Make the standard streams UTF-8 in any locale.
-
-    Closed ones lead to the null device.
-    """
+    """Make the standard streams UTF-8 in any locale."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         stream = getattr(sys, name)
         if stream is None:
@@ -269,10 +266,7 @@ def _failed(message: str, status: int) -> int:
 
 
 def _bug(env: dict[str, str], now: float) -> str:
-    """Log the trace of an unexpected error; return the message.
-
-    It names the log file.
-    """
+    """Log the trace of an unexpected error; return the message."""
     import traceback
 
     kind, error, _ = sys.exc_info()

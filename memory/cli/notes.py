@@ -257,10 +257,7 @@ def _write_all(call: Call, plan: Plan) -> tuple[list[Record], str]:
 
 
 def _patiently(call: Call, talk: Record) -> generation.Written:
-    """Write a note, waiting for the rate of calls.
-
-    The day's cap ends the waiting.
-    """
+    """Write a note, waiting for the rate of calls."""
     while True:
         now = clock.now()
         try:

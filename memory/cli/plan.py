@@ -199,10 +199,7 @@ def _show(call: Call, words: list[str]) -> int:
 
 
 def _update(call: Call, words: list[str]) -> int:
-    """Replace or extend the body of the active plan.
-
-    Its title stays.
-    """
+    """Replace or extend the body of the active plan."""
     from memory.store.redactor import strip_private
 
     said = strip_private(call.stdin() if words == ["-"] else " ".join(words)).strip()

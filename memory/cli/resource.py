@@ -166,10 +166,7 @@ def _report_resource(call: Call, kept: Record, done: str) -> int:
 
 
 def _hindrance(call: Call, record: Record) -> str:
-    """Return the reason against approving a script, or "".
-
-    "" also for a doc, or a file that is gone.
-    """
+    """Return the reason against approving a script, or ""."""
     source = (
         material.state(record, call.place).source if material.type_of(record) == "script" else None
     )
@@ -426,10 +423,7 @@ def _run(call: Call, words: list[str]) -> int:
 
 
 def _renew(call: Call, found: Record) -> None:
-    """Index the script's present text.
-
-    The run does not depend on it.
-    """
+    """Index the script's present text."""
     try:
         recall.reread(call, [found])
     except (OSError, DayleafError) as error:

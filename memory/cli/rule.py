@@ -49,10 +49,7 @@ def rule(call: Call) -> int:
 
 
 def _suggest(call: Call, words: list[str]) -> int:
-    """Write a rule that waits for approval, with its author.
-
-    Only a person can approve it.
-    """
+    """Write a rule that waits for approval, with its author."""
     from memory.store.redactor import strip_private
 
     options = call.options

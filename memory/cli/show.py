@@ -252,10 +252,7 @@ def _localised(talk: Record, one: Turn) -> str:
 
 
 def _find_turn(talk: Record, turns: Sequence[Turn], said: str) -> Turn:
-    """Return the turn with a number or a time.
-
-    A local time, as shown, or the file's own.
-    """
+    """Return the turn with a number or a time."""
     from memory.recall import excerpt
 
     local = [one._replace(at=localtimes.minute(one.at).replace(" ", "T")) for one in turns]
@@ -381,10 +378,7 @@ def expand(call: Call) -> int:
 
 
 def _inward(place: layout.Place, found: Record, now: float) -> list[tuple[str, str]]:
-    """Return (id, relation from here) of the links to a record.
-
-    [] without an index.
-    """
+    """Return (id, relation from here) of the links to a record."""
     from contextlib import closing
 
     from memory.hook import indexview
@@ -506,10 +500,7 @@ def reasons(found: Record) -> list[str]:
 
 
 def _words(call: Call) -> tuple[str, str, str]:
-    """Return (id, up or down, the reason or "").
-
-    Words after the first two are the reason too.
-    """
+    """Return (id, up or down, the reason or "")."""
     id, word, rest = _split(call.words)
     if id in WORDS and word not in WORDS:
         raise UsageError(

@@ -130,10 +130,7 @@ def ask(
 
 
 def _answer_key(call: Call, question: str) -> str:
-    """Return the cache's key of this command's answer, or "".
-
-    "" where the answer must be made anew.
-    """
+    """Return the cache's key of this command's answer, or ""."""
     o, settings = call.options, call.settings
     moving = (o.since, o.days, o.from_, o.to, o.workspace, o.semantic, settings["recall.semantic"])
     if any(moving) or o.save or o.no_cache or not settings["distill.cache"]:
@@ -163,10 +160,7 @@ def _marks_of_hits(found: Found) -> list[list[Any]] | None:
 def _keep(
     call: Call, key: str, made: float, said: str, before: str, used: list[list[Any]] | None
 ) -> None:
-    """Cache the printed answer, unless it holds a secret.
-
-    Titles and the question were never redacted.
-    """
+    """Cache the printed answer, unless it holds a secret."""
     from memory.store import redactor
 
     if used is not None and redactor.clean(said, call.settings, call.place.key) == said:
@@ -222,10 +216,7 @@ def _explained(digest: Digest, found: Found) -> list[str]:
 
 
 def _save(call: Call, question: str, digest: Digest, found: Found) -> Record:
-    """Store a digest as an agent's learning, linked to its sources.
-
-    An earlier one goes to the archive.
-    """
+    """Store a digest as an agent's learning, linked to its sources."""
     from memory.distill.digests import compose
 
     store = call.store()
@@ -288,10 +279,7 @@ def _digest_json(digest: Digest) -> dict[str, Any]:
 def _of_model(
     call: Call, question: str, sources: Sequence[Source], max_tokens: int
 ) -> Digest | None:
-    """Return the answer of the named model, None without a sound one.
-
-    A line on stderr says why there is none.
-    """
+    """Return the answer of the named model, None without a sound one."""
     if not call.options.provider or not sources:
         return None
     with call.spinner("asking a model") as spinner:
@@ -361,10 +349,7 @@ def _noted(call: Call, said: str) -> Record:
 
 
 def _drafted(call: Call) -> Record:
-    """Draft the handoff from a session's checkpoints.
-
-    Work without a checkpoint is captured first.
-    """
+    """Draft the handoff from a session's checkpoints."""
     from memory.capture import byhand, conversationfile
     from memory.cli.learn import capture_now, transcript_of  # a cached digest waits for neither
 
@@ -417,10 +402,7 @@ def _handoff_sources(made: Draft, checkpoints: list[Record], note: Record | None
 
 
 def _of_branch(call: Call) -> list[Record]:
-    """Return the newest session's checkpoints on the current branch.
-
-    Without any there, those of any branch.
-    """
+    """Return the newest session's checkpoints on the current branch."""
     branch = layout.branch_of(call.place.git)
     found = _checkpoints(call, "", branch) if branch else []
     return found or _checkpoints(call, "")

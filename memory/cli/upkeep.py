@@ -405,10 +405,7 @@ def _bring_back(call: Call, named: str, path: str) -> int:
 
 
 def _ask_to_take_over(call: Call, target: Target, held: Held) -> bool:
-    """Show the settings and approvals held back, and ask.
-
-    Only a person at a terminal is asked.
-    """
+    """Show the settings and approvals held back, and ask."""
     if not any(held) or call.options.json or boundary.is_agent(call.env):
         return False
     return ask_confirmation(

@@ -231,10 +231,7 @@ def detach(name: str, after: str, event: Event, env: Dict[str, str]) -> None:
 
 
 def _spawn(name: str, after: str, event: Event) -> None:
-    """Start the detached work in a second interpreter (Windows has no fork).
-
-    The child gets the event on stdin.
-    """
+    """Start the detached work in a second interpreter (Windows has no fork)."""
     import subprocess
 
     code = (

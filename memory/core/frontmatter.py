@@ -441,10 +441,7 @@ def _changed(lines: List[str], changes: Mapping[str, Any], newline: str) -> List
 
 
 def _spans(lines: List[str]) -> List[Tuple[str, int, int]]:
-    """Return (key, first line, line behind) of each top-level entry.
-
-    Lines above the first key have the key "".
-    """
+    """Return (key, first line, line behind) of each top-level entry."""
     starts: List[Tuple[str, int]] = [("", 0)]
     for number, line in enumerate(lines):
         line = line.rstrip("\r")
@@ -468,10 +465,7 @@ def _own_end(lines: List[str], first: int, stop: int) -> int:
 
 
 def _comment(line: str) -> str:
-    """Return the comment behind a value on one line, or "".
-
-    With the blanks before the comment.
-    """
+    """Return the comment behind a value on one line, or ""."""
     value = line.rstrip("\r").partition(":")[2]
     at = 0
     if value.lstrip()[:1] in ('"', "'"):

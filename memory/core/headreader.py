@@ -137,10 +137,7 @@ def _key(name: str) -> str:
 
 
 def _read_value(text: str, number: int, trouble: List[int], label: bool = False) -> Any:
-    """Return a value as YAML reads it, else the literal text.
-
-    A line read literally is added to `trouble`.
-    """
+    """Return a value as YAML reads it, else the literal text."""
     text = text.strip(" ")
     if text[:1] == '"' and text.find('"', 1) == len(text) - 1 and "\\" not in text:
         return text[1:-1]
@@ -233,10 +230,7 @@ def _character(digits: str, size: int) -> str:
 
 
 def _flow(text: str) -> Any:
-    """Read `[a, b]` or `{a: b}`; None for anything else.
-
-    Members are plain or quoted.
-    """
+    """Read `[a, b]` or `{a: b}`; None for anything else."""
     names = text.replace(", ", "").replace("-", "")[1:-1]
     if names.isalnum() and text[0] == "[" and text[-1] == "]" and ", -" not in text:
         parts = text[1:-1].split(", ")
@@ -273,10 +267,7 @@ def _past(text: str, at: int) -> int:
 
 
 def _flow_key(text: str, at: int) -> Tuple[Optional[str], int]:
-    """Read `key: ` in a flow map.
-
-    Returns (key or None, index of its value).
-    """
+    """Read `key: ` in a flow map."""
     if text[at : at + 1] in ('"', "'"):
         name, end = quoted(text, at)
         return (name, _past(text, end + 2)) if end and text[end : end + 2] == ": " else (None, at)

@@ -479,10 +479,7 @@ def remotes_of(git: str, env: Dict[str, str]) -> List[str]:
 
 
 def _urls(path: str) -> Tuple[Dict[str, str], Dict[str, str]]:
-    """Return the remotes' URLs and the `insteadOf` prefixes of a git config.
-
-    ({remote: URL}, {prefix: URL behind it}).
-    """
+    """Return the remotes' URLs and the `insteadOf` prefixes of a git config."""
     remotes: Dict[str, str] = {}
     short: Dict[str, str] = {}
     try:

@@ -541,10 +541,7 @@ def _has_field(line: str) -> bool:
 
 
 def _is_post(stem: str) -> bool:
-    """Tell whether a file is named like a Jekyll post.
-
-    Such as `2026-11-20-a-day-out`.
-    """
+    """Tell whether a file is named like a Jekyll post."""
     day = stem[:11].split("-")
     return (
         [len(part) for part in day] == [4, 2, 2, 0]

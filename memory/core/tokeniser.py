@@ -239,10 +239,7 @@ def _atom(
 
 
 def _parts(piece: str) -> List[str]:
-    """Split a word at camelCase borders and between letters and digits.
-
-    A hash stays whole.
-    """
+    """Split a word at camelCase borders and between letters and digits."""
     shape = piece.translate(_SHAPES)
     if "U" not in shape[1:] and "d" not in shape or piece.isdigit():
         return [piece] if piece else []
@@ -306,10 +303,7 @@ def _cjk(run: str) -> Terms:
 
 
 def _ending(run: str) -> float:
-    """Return the weight of a CJK run, little for hiragana.
-
-    Hiragana inflects and joins.
-    """
+    """Return the weight of a CJK run, little for hiragana."""
     return ENDING if all("\u3041" <= char <= "\u309f" for char in run) else 1.0
 
 
@@ -460,10 +454,7 @@ def _porter_step_1b(word: str) -> str:
 
 
 def _vowel_pattern(word: str) -> str:
-    """Write a word's vowels as `v` and its consonants as `c`.
-
-    y is a vowel after a consonant.
-    """
+    """Write a word's vowels as `v` and its consonants as `c`."""
     if "y" not in word:
         return word.translate(_VOWELS)
     out = ""
@@ -478,10 +469,7 @@ def _measure(word: str, cut: int) -> int:
 
 
 def _ends_cvc(word: str) -> bool:
-    """Tell whether a word ends consonant-vowel-consonant (Porter's *o).
-
-    The last consonant must not be w, x or y.
-    """
+    """Tell whether a word ends consonant-vowel-consonant (Porter's *o)."""
     return _vowel_pattern(word)[-3:] == "cvc" and word[-1] not in "wxy"
 
 

@@ -90,10 +90,7 @@ def extract(
 
 
 def _without_time_words(question: str, sources: Sequence[Source]) -> str:
-    """Return a question without its time words.
-
-    Recall has already used them.
-    """
+    """Return a question without its time words."""
     said = clean(question)
     newest = max((source.created for source in sources), default=0.0)
     return timewords.parse(said, newest, 0.0).rest or said
@@ -248,10 +245,7 @@ class _Choice:
         return _Quote(passage, place, lead, text, weight * factor * worth, terms)
 
     def _fitted(self, passage: int, line: Line) -> str:
-        """Cut a line longer than the room to half of it.
-
-        "" where no part fits.
-        """
+        """Cut a line longer than the room to half of it."""
         most = self.room - self._around(passage)
         if _size(line.text) <= most:
             return line.text
@@ -267,10 +261,7 @@ class _Choice:
         return "\n".join([*held, rows[-1]] if line.kind == CODE else held) if len(held) > 1 else ""
 
     def _best(self) -> Tuple[int, float]:
-        """Return (fitting quote of the highest gain per byte, gain).
-
-        (-1, 0) for none.
-        """
+        """Return (fitting quote of the highest gain per byte, gain)."""
         best, most = -1, 0.0
         for at, quote in enumerate(self.quotes):
             if (
@@ -305,10 +296,7 @@ class _Choice:
         return self.passages[quote.passage].day
 
     def _bytes(self, quote: _Quote) -> int:
-        """Return the size of a quote's lines when indented.
-
-        In bytes.
-        """
+        """Return the size of a quote's lines when indented."""
         size = _size(quote.text)
         if quote.lead >= 0 and quote.lead not in self.taken.get(quote.passage, ()):
             size += _size(self.lines[quote.passage][quote.lead].text)
@@ -341,10 +329,7 @@ class _Choice:
         )
 
     def _open(self, quote: _Quote) -> None:
-        """Take the opening sentence of a quote's reply.
-
-        And the next one where it is short.
-        """
+        """Take the opening sentence of a quote's reply."""
         found = self.lines[quote.passage]
         if self.passages[quote.passage].source.kind != "conversation":
             return

@@ -322,10 +322,7 @@ class Proof:
         return any(_stands(word, self.lower, "0aA", "0aA") for word in _SPELLINGS.get(digits, ()))
 
     def _code(self, said: str) -> str:
-        """Return quoted code that no record holds literally, or "".
-
-        Also a fence without its other end.
-        """
+        """Return quoted code that no record holds literally, or ""."""
         for match in _CODE.finditer(said):
             lines = match[2].split("\n") if "\n" in match[2] else [match[2]]
             for line in lines[1:] if "\n" in match[2] else lines:
@@ -374,10 +371,7 @@ class Proof:
         return self._turned(said)
 
     def _turned(self, said: str) -> str:
-        """Return a direction that the records reverse, or "".
-
-        They say the opposite of the same numbers.
-        """
+        """Return a direction that the records reverse, or ""."""
         for match in _RANGE.finditer(said):
             first, last = (part.rstrip(".") for part in match.groups())
             if re.search(
@@ -448,10 +442,7 @@ class Proof:
         )
 
     def _measured(self, digits: str, unit: str) -> bool:
-        """Tell whether the records hold a number with a unit.
-
-        In digits or spelt.
-        """
+        """Tell whether the records hold a number with a unit."""
         numbers = "|".join([r"(?<![\d.])" + re.escape(digits), *_SPELLINGS.get(digits, ())])
         found = r"(?<![A-Za-z])(?:%s)[ \u00a0-]?(?:%s)(?![A-Za-z])" % (numbers, _NAMES[unit])
         return re.search(found, self.bare, re.IGNORECASE) is not None
@@ -529,10 +520,7 @@ def _two_scripts(word: str) -> bool:
 
 
 def _split(run: str) -> list[str]:
-    """Cut a run of characters into words.
-
-    `src/a.py:48` in two, a URL and `a::b` not.
-    """
+    """Cut a run of characters into words."""
     run = run.rstrip(".:!?=&").lstrip("#~:=&@+")
     if "://" in run or "::" in run:
         return [run]

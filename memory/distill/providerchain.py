@@ -171,10 +171,7 @@ def _answer(job: parts.Job, name: str, model: str) -> Digest:
 
 
 def _model(config: spend.Caps, name: str, chosen: str) -> str:
-    """Return the configured model, "" if unfit for the provider.
-
-    In the chain `auto` one name cannot fit two.
-    """
+    """Return the configured model, "" if unfit for the provider."""
     model = str(config["distill.model"])
     fits = chosen != "auto" or (name == "gemini") == model.startswith("gemini")
     return model if fits and name != "extract" else ""

@@ -432,10 +432,7 @@ def _checked(answer: Answer, prompt: str) -> Answer:
 
 
 def _json_object(value: str) -> dict[str, Any]:
-    """Return the JSON object in a command's output, {} for none.
-
-    The last of a list or of several lines.
-    """
+    """Return the JSON object in a command's output, {} for none."""
     for piece in (value, *reversed(value.strip().splitlines())):
         with contextlib.suppress(ValueError, RecursionError):
             found = json.loads(piece)
@@ -501,10 +498,7 @@ def _claude_answer(done: Finished) -> Answer:
 
 
 def _gemini_answer(done: Finished) -> Answer:
-    """Read `-o json`.
-
-    Errors are JSON on stderr, among warnings.
-    """
+    """Read `-o json`."""
     result = _json_object(done.out)
     if done.rc or not result or result.get("error"):
         told = result.get("error") or _json_object(done.err[max(done.err.find('{\n  "'), 0) :]).get(

@@ -86,10 +86,7 @@ def _announces(line: str) -> bool:
 
 
 def _block_end(lines: list[str], at: int, free: bool) -> tuple[int, bool]:
-    """Return (index after the code or table at a line, True).
-
-    (at + 1, False) where none begins there.
-    """
+    """Return (index after the code or table at a line, True)."""
     line = lines[at]
     fence = _FENCE.match(line)
     if fence:

@@ -301,10 +301,7 @@ def _instant(row: dict[str, Any]) -> float:
 
 
 def _naming(path: str, ids: set[str]) -> list[dict[str, Any]]:
-    """Return a JSONL file's rows with the given ids.
-
-    Other lines are not parsed.
-    """
+    """Return a JSONL file's rows with the given ids."""
     try:
         data = files.read(path, archive.LIMIT)
     except OSError:

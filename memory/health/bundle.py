@@ -242,10 +242,7 @@ def _listed(
 
 
 def _unkept(top: str, inner: str) -> Optional[str]:
-    """Return the reason why a name is left out, None if kept.
-
-    "" where it is left out without a word.
-    """
+    """Return the reason why a name is left out, None if kept."""
     if (
         (top == HOME and inner in NOT_KEPT)
         or inner.rpartition("/")[2].startswith(files.TEMP)

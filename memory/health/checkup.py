@@ -337,10 +337,7 @@ def check_python(place: layout.Place, env: dict[str, str]) -> Iterator[Finding]:
 
 
 def _versions(python: str, env: dict[str, str]) -> dict[str, str]:
-    """Return the versions of an interpreter (under "") and its packages.
-
-    {} where it does not start.
-    """
+    """Return the versions of an interpreter (under "") and its packages."""
     code = """
 import json, os, sys
 entries = [entry for folder in sys.path if os.path.isdir(folder) for entry in os.listdir(folder)]
@@ -473,10 +470,7 @@ def check_client(place: layout.Place, env: dict[str, str]) -> Iterator[Finding]:
 
 
 def _client_of(place: layout.Place, env: dict[str, str]) -> str:
-    """Return the client's version in the newest transcript, or "".
-
-    Of the directory or its checkout.
-    """
+    """Return the client's version in the newest transcript, or ""."""
     root = transcript.host(env) + "/projects/"
     folders = [
         root + re.sub("[^A-Za-z0-9]", "-", path) + "/" for path in (place.project, place.root)

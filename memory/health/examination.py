@@ -542,10 +542,7 @@ def _close(place: layout.Place) -> Iterator[str]:
 
 
 def _end_lines(place: layout.Place) -> Iterator[str]:
-    """End unfinished last lines, so that the next line stands alone.
-
-    Readers skip the torn line.
-    """
+    """End unfinished last lines, so that the next line stands alone."""
     for path in list(ends(place)):
         files.append(path, b"\n")
         yield "closed the unfinished last line of %s" % path

@@ -142,10 +142,7 @@ def index_state(place: layout.Place, walked: walk.Listing | None = None) -> dict
 
 
 def _index(place: layout.Place, walked: walk.Listing) -> tuple[dict[str, Any], list[Doc] | None]:
-    """Return an index's figures and its records' first documents.
-
-    None for the documents where it is not fresh.
-    """
+    """Return an index's figures and its records' first documents."""
     path = indexview.segment_path(place)
     value: dict[str, Any] = {"path": path, "tokeniser": tokeniser.VERSION}
     try:
@@ -350,10 +347,7 @@ def _records(
 
 
 def _weeks(found: Sequence[Head], now: float) -> list[dict[str, Any]]:
-    """Return the number of new records in each of the last weeks.
-
-    Weeks begin on Monday, the oldest first.
-    """
+    """Return the number of new records in each of the last weeks."""
     monday = clock.midnight(now) - clock.weekday(now) * clock.DAY
     made = Counter(int((record.created - monday) // WEEK) for record in found)
     return [
@@ -475,10 +469,7 @@ def _ranks(
 def _times(
     sessions: Sequence[Session], places: Sequence[layout.Place], since: float
 ) -> dict[str, Any]:
-    """Return runs, median, 95th percentile and histogram by event.
-
-    In milliseconds.
-    """
+    """Return runs, median, 95th percentile and histogram by event."""
     times: dict[str, list[int]] = {}
     for session in sessions:
         for row in session.rows:

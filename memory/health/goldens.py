@@ -275,10 +275,7 @@ def _known(
 
 
 def _reworded(record: Record, titles: Mapping[str, list[Record]]) -> Draft | None:
-    """Draft a title with a third of its words dropped, reordered.
-
-    One word is in another form.
-    """
+    """Draft a title with a third of its words dropped, reordered."""
     words, same = _known(titles, record)
     if not words:
         return None

@@ -155,10 +155,7 @@ def audit(
 
 
 def _texts(read: _Read, sections: Sequence[str]) -> Iterator[Finding]:
-    """Check the bytes of every record, then settings and logs.
-
-    Archived records are checked for secrets.
-    """
+    """Check the bytes of every record, then settings and logs."""
     from memory.health import recordfaults
 
     for record in read.records:
@@ -331,10 +328,7 @@ def _loose(read: _Read) -> Iterator[Finding]:
 
 
 def _line(read: _Read, record: Record, said: str) -> int:
-    """Return the line in a record's file that names a text.
-
-    1 where none does.
-    """
+    """Return the line in a record's file that names a text."""
     from memory.health import recordfaults
 
     with suppress(StoreError):
@@ -348,10 +342,7 @@ def _line(read: _Read, record: Record, said: str) -> int:
 
 
 def _stale(read: _Read) -> Iterator[Finding]:
-    """Check the claims of learnings, rules, plans and resources.
-
-    Against the working tree.
-    """
+    """Check the claims of learnings, rules, plans and resources."""
     from memory.project import claims
 
     if not read.place.root:
@@ -408,10 +399,7 @@ def _unused(read: _Read, notes: list[str]) -> Iterator[Finding]:
 
 
 def _shown(place: Place, since: float) -> tuple[float, set[str]]:
-    """Return a workspace's first receipt and the ids shown since.
-
-    The instant is infinite without receipts.
-    """
+    """Return a workspace's first receipt and the ids shown since."""
     first, shown = float("inf"), set[str]()
     for _, rows in accounts.each_session(place):
         for row in rows:

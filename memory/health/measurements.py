@@ -136,10 +136,7 @@ def _answers_by_ranker(
     offset: float,
     told: Progress,
 ) -> tuple[dict[str, dict[str, list[str]]], list[str]]:
-    """Return answers by ranker and query, and notes on missing rankers.
-
-    See `measure`.
-    """
+    """Return answers by ranker and query, and notes on missing rankers."""
     told(GREP)
     texts = [
         (r.id, "\n".join((r.title, " ".join(r.tags), r.body)))
@@ -205,10 +202,7 @@ def _named(hit: Hit, expected: Sequence[str]) -> Iterator[str]:
 def _by_session(
     found: Sequence[str], expected: Sequence[str], records: Sequence[Record]
 ) -> list[str]:
-    """Replace conversations by their session's expected checkpoint.
-
-    The baseline then answers the same question.
-    """
+    """Replace conversations by their session's expected checkpoint."""
     session = {
         str(r.meta["conversation"]): r.id
         for r in records

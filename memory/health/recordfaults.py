@@ -180,10 +180,7 @@ Row = tuple[int, bool, str, str]
 
 
 def _read(record: Record, lines: dict[str, int]) -> list[Row]:
-    """Return the problems of reading as rows.
-
-    Each at its key's line.
-    """
+    """Return the problems of reading as rows."""
     rows = []
     for problem in record.problems:
         match = _PROBLEM.match(problem)
@@ -282,10 +279,7 @@ def _keys(record: Record, lines: dict[str, int]) -> list[Row]:
 
 
 def _versions(record: Record, lines: dict[str, int]) -> list[Row]:
-    """Find versions with a blank, which match no other.
-
-    `2 .1` is not 2.1.
-    """
+    """Find versions with a blank, which match no other."""
     return [
         (
             lines.get("versions", 1),
@@ -635,10 +629,7 @@ def _is_mentioned(text: str, start: int, end: int) -> bool:
 
 
 def _blob(found: str) -> str:
-    """Describe the content of a base64 run.
-
-    "" for a checksum or a long word.
-    """
+    """Describe the content of a base64 run."""
     joined = "".join(found.split())
     if (
         joined.isalpha()

@@ -142,10 +142,7 @@ def run(event: str, steps: Tuple[Step, ...], todo: Job) -> None:
 
 @contextmanager
 def _limited() -> Iterator[None]:
-    """Raise Spent after DEADLINE seconds of CPU in the body.
-
-    Never where the system has no such timers.
-    """
+    """Raise Spent after DEADLINE seconds of CPU in the body."""
     import signal
     import threading
 
@@ -215,10 +212,7 @@ def _capture(todo: Job) -> None:
 
 
 def _note_wishes(todo: Job) -> None:
-    """Store the wishes in a prompt, and note them for the user.
-
-    The user is told at the turn's end.
-    """
+    """Store the wishes in a prompt, and note them for the user."""
     prompt = todo.event.get("prompt")
     settings = todo.settings
     typed = isinstance(prompt, str) and not todo.env.get("CLAUDE_CODE_ENTRYPOINT", "").startswith(
@@ -333,10 +327,7 @@ def _is_turn(row: Dict[str, Any], data: bytes) -> bool:
 
 
 def _teach_walls(todo: Job) -> None:
-    """Make candidates of earlier sessions' walls at a session's end.
-
-    Their records are written by then.
-    """
+    """Make candidates of earlier sessions' walls at a session's end."""
     # of walls.py, which is not loaded where there is none
     noted = "%s/%s.met" % (todo.place.cache, todo.place.scope)
     if (
@@ -398,10 +389,7 @@ def _write_note(todo: Job) -> None:
 
 
 def _write_missing_notes(todo: Job) -> None:
-    """Write the notes of sessions that ended without.
-
-    They died, or the model failed.
-    """
+    """Write the notes of sessions that ended without."""
     if todo.settings.sources["notes.provider"] == "default":
         _measure_notes(todo)
     if todo.settings["notes.provider"] != config.OFF:
@@ -578,10 +566,7 @@ def _note_walls(todo: Job) -> None:
 
 
 def _read_ledgers(todo: Job) -> None:
-    """Rebuild the cached ledgers that hooks read.
-
-    They may have been deleted.
-    """
+    """Rebuild the cached ledgers that hooks read."""
     from memory.store import ledger
 
     for each in ledger.ledgers(todo.place):
@@ -596,10 +581,7 @@ def _mark(todo: Job) -> None:
 
 
 def _look_ahead(todo: Job) -> None:
-    """Cache audit facts of new records, once a day for some seconds.
-
-    Then nobody waits for them.
-    """
+    """Cache audit facts of new records, once a day for some seconds."""
     path = "%s/%s.facts" % (todo.place.cache, todo.place.scope)
     try:
         if 0 <= todo.now - files.posix.stat(path).st_mtime < LOOK_EVERY:
@@ -634,10 +616,7 @@ def _mark_announced(todo: Job) -> None:
 
 
 def _set_up(todo: Job) -> None:
-    """Run `install.sh --runtime` once a day while the runtime is missing.
-
-    Its output goes to log/setup.log.
-    """
+    """Run `install.sh --runtime` once a day while the runtime is missing."""
     if files.exists(todo.place.home + "/runtime/bin/python") or not todo.settings["runtime.auto"]:
         return
     stamp = todo.place.home + "/log/setup.log"

@@ -175,10 +175,7 @@ def is_inquiring(prompt: str) -> bool:
 
 
 def _start(prompt: str) -> str:
-    """Return the start of a prompt in lower case, blanks single.
-
-    People ask there.
-    """
+    """Return the start of a prompt in lower case, blanks single."""
     return " ".join(prompt[:_ASKED_CHARS].lower().replace("\u2019", "'").split())
 
 

@@ -153,10 +153,7 @@ def shared_files(place: Place) -> Iterator[Tuple[str, str]]:
 
 
 def _count_new(place: Place) -> Tuple[int, int, int]:
-    """Return the numbers of unknown (records, rules, scripts).
-
-    Of rules and scripts those without a decision.
-    """
+    """Return the numbers of unknown (records, rules, scripts)."""
     from memory.core import approvals
 
     decisions, known = approvals.decisions(place.home), known_digests(place)
@@ -178,10 +175,7 @@ def _count_new(place: Place) -> Tuple[int, int, int]:
 
 
 def _tracked(place: Place) -> Optional[Set[bytes]]:
-    """Return the paths below `.dayleaf` in git's index, or None.
-
-    None where the index is unreadable.
-    """
+    """Return the paths below `.dayleaf` in git's index, or None."""
     try:
         data = files.read(place.git + "/index", INDEX_BYTES) if place.git else b""
     except FileNotFoundError:

@@ -219,10 +219,7 @@ def words_of(line: str) -> Tuple[bool, str, List[str]]:
 
 
 def _is_name(word: str) -> bool:
-    """Tell whether a word may name a linter's rule.
-
-    Such as `no-cycle` or `@scope/no-cycle`.
-    """
+    """Tell whether a word may name a linter's rule."""
     return all(
         part.isalnum() for part in word.lstrip("@").replace("/", "-").replace("_", "-").split("-")
     )
@@ -252,10 +249,7 @@ def _is_place(word: str) -> bool:
 
 
 def _is_code(word: str) -> bool:
-    """Tell whether a word is an error's or rule's code.
-
-    Such as E0382, TS2345, G304.
-    """
+    """Tell whether a word is an error's or rule's code."""
     letters = word.rstrip("0123456789")
     return (
         0 < len(letters) < 6
@@ -511,10 +505,7 @@ def _answer(
 
 
 def _call(event: Event) -> Optional[Tuple[str, str, str]]:
-    """Return (tool, input, error) of a failed call, or None.
-
-    None where the call cannot be a wall.
-    """
+    """Return (tool, input, error) of a failed call, or None."""
     tool, error, given = event.get("tool_name"), event.get("error"), event.get("tool_input")
     if not isinstance(tool, str) or not isinstance(error, str) or event.get("is_interrupt"):
         return None

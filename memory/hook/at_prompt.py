@@ -244,10 +244,7 @@ def _holds_error(prompt: str) -> bool:
 
 
 def _is_first(state: receipts.Session) -> bool:
-    """Tell whether a prompt is the first of a session.
-
-    Or the first after a clear.
-    """
+    """Tell whether a prompt is the first of a session."""
     return not state.prompts and not state.compacted
 
 
@@ -371,10 +368,7 @@ def consult(
 
 
 def _is_absent(place: Place, error: Exception) -> bool:
-    """Tell whether an index is missing or of another version.
-
-    That is no failure.
-    """
+    """Tell whether an index is missing or of another version."""
     if not isinstance(error, IndexFault):
         return False
     try:
@@ -573,10 +567,7 @@ def _run(verb: str, raw: str, event: Event, env: dict[str, str]) -> tuple[str, s
 
 
 def _pythons(home: str) -> list[str]:
-    """Return the Python interpreters to try, in order.
-
-    The runtime's, then this hook's own.
-    """
+    """Return the Python interpreters to try, in order."""
     runtime = home + "/runtime/bin/python"
     return ([runtime] if files.exists(runtime) else []) + [sys.executable]
 

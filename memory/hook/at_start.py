@@ -239,10 +239,7 @@ def _handoff(found: Index, note: Any, budget: fence.Budget, chosen: Chosen) -> s
 
 
 def _wishes(found: Index, budget: fence.Budget, chosen: Chosen) -> None:
-    """Add the user's undecided wishes, most repeated and newest first.
-
-    In the user's own words.
-    """
+    """Add the user's undecided wishes, most repeated and newest first."""
     # of others it is a claim
     docs = [doc for doc in found.listed("rules") if doc.name[0] == layout.PRIVATE][:READ_WISHES]
     records = (
@@ -472,10 +469,7 @@ def _decided_elsewhere(found: Index, record: Any, budget: fence.Budget, chosen: 
 
 
 def _later_outcome(record: Any) -> List[str]:
-    """Return a line on the session's later outcome on another branch.
-
-    [] where there is none.
-    """
+    """Return a line on the session's later outcome on another branch."""
     came = (
         handoffs.sections(fence.clean(record.body)).get("Outcome", [])[:1]
         if record is not None
@@ -545,10 +539,7 @@ def _fit_sections(parts: Dict[str, List[str]], names: Sequence[str], room: int) 
 
 
 def _size_cap(sizes: Sequence[int], room: int) -> int:
-    """Return the cap on sizes with which all fit in `room`.
-
-    ANY where they fit as they are.
-    """
+    """Return the cap on sizes with which all fit in `room`."""
     for at, size in enumerate(sorted(sizes)):
         share = room // (len(sizes) - at)
         if size > share:
@@ -631,10 +622,7 @@ def _fresh_first(found: Index, docs: Sequence[Any]) -> List[Tuple[Any, str]]:
 def _overview(
     found: Index, strategy: Strategy, learnings: Sequence[Any], budget: fence.Budget
 ) -> None:
-    """Add the map of topics and the titles of the newest learnings.
-
-    The strategy says how many of each.
-    """
+    """Add the map of topics and the titles of the newest learnings."""
     rows = found.lists("brief").get("topics", [])[: strategy.topics] if strategy.topics else ()
     topics = ["%s (%d)" % (fence.line(str(row[0]), 64), row[1]) for row in rows if row[1]]
     if topics:

@@ -132,10 +132,7 @@ def _end_of_frame(data: bytes, at: int) -> int:
 
 
 def _next_frame(data: bytes, at: int) -> int:
-    """Return the offset of the next whole frame.
-
-    The end of the data where none follows.
-    """
+    """Return the offset of the next whole frame."""
     while at < len(data) and not (data[at] in (MARK, FOLDER_MARK) and _end_of_frame(data, at)):
         at += 1
     return at

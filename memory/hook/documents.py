@@ -117,10 +117,7 @@ def _begins(line: str) -> bool:
 
 
 def _parts(heading: str, text: str) -> List[Tuple[str, str]]:
-    """Cut a very long turn into sections under the same heading.
-
-    At blank lines outside code.
-    """
+    """Cut a very long turn into sections under the same heading."""
     found: List[Tuple[str, str]] = []
     lines: List[str] = []
     size = 0

@@ -441,10 +441,7 @@ def _occurrence_line(what: str, match: Any) -> str:
 
 
 def _missing_path_line(place: Place, match: Any) -> str:
-    """Write the replacements of a missing path, for the model.
-
-    With the document that names the wrong path.
-    """
+    """Write the replacements of a missing path, for the model."""
     path, instead, doc = (
         str(match.wall["path"]),
         match.wall["instead"],

@@ -384,10 +384,7 @@ def _place(doc: Any) -> Tuple[int, str]:
 
 
 def _about_work(found: Index, docs: Iterable[Any]) -> Iterator[Any]:
-    """Yield the re-read checkpoints about work, in their order.
-
-    No handoffs, and no mere farewells.
-    """
+    """Yield the re-read checkpoints about work, in their order."""
     for record in indexview.reread(
         found, (doc for doc in docs if doc.kind == "checkpoint" and doc.name != NAME)
     ):
@@ -451,10 +448,7 @@ def note_sections(note: Any) -> Dict[str, List[str]]:
 
 
 def _session(record: Any) -> str:
-    """Return the session key of a checkpoint.
-
-    A checkpoint by hand has its own name as key.
-    """
+    """Return the session key of a checkpoint."""
     session = record.meta.get("session")
     return (
         segment.session_key(session) if isinstance(session, str) and session else str(record.name)

@@ -176,10 +176,7 @@ def _may_open(before: str, after: str, last: bool) -> bool:
 
 
 def _is_type(before: str, after: str) -> bool:
-    """Tell whether a type's argument follows a "<".
-
-    `List<String>`, `Vec<u8>`, `::<T>`, `<K, V>`.
-    """
+    """Tell whether a type's argument follows a "<"."""
     bare = after.lstrip("&'[(*")
     name = _name(bare)
     stop = bare[len(name) :][:1]

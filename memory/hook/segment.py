@@ -344,10 +344,7 @@ class Segment:
         return self._read(row[4] | row[5] << 8, self._at[5] + int.from_bytes(row[:4], "little"))
 
     def _bound(self, key: bytes, low: int, high: int) -> int:
-        """Return the first document whose name is not below `key`.
-
-        Between `low` and `high`, by bisection.
-        """
+        """Return the first document whose name is not below `key`."""
         while low < high:
             middle = (low + high) >> 1
             if self.name(middle) < key:

@@ -306,10 +306,7 @@ def interrupted_captures_notice(place: Place, event: Event, now: float) -> List[
 
 
 def _holds_records(place: Place) -> bool:
-    """Tell whether a workspace's files or repository hold any record.
-
-    Whatever the index says.
-    """
+    """Tell whether a workspace's files or repository hold any record."""
     from memory.core.walk import walk
 
     found, _ = walk(place, most=1)

@@ -167,10 +167,7 @@ def without_lead_ins(text: str) -> str:
 
 
 def _blocks(text: str, limit: int) -> Iterator[str]:
-    """Yield the paragraphs, lists, tables and code blocks of a text.
-
-    Long ones in parts.
-    """
+    """Yield the paragraphs, lists, tables and code blocks of a text."""
     rows: List[str] = []
     code = False
     for row, inside in tokeniser.coded(text.split("\n")):

@@ -415,10 +415,7 @@ def _ruled(rows: Sequence[Row], rules: set[int]) -> Dict[str, Any]:
 
 
 def _topics(rows: Sequence[Row], pushable: int) -> List[List[Any]]:
-    """Return [topic, pushable learnings, records] of at most 2,000 topics.
-
-    Most learnings first.
-    """
+    """Return [topic, pushable learnings, records] of at most 2,000 topics."""
     counts: Dict[str, List[int]] = {}
     for row in rows:
         for topic in row.topics:

@@ -80,10 +80,7 @@ def _build(place: Place, now: float, progress: Progress = None) -> Summary:
 
 
 def _stamp(place: Place, base: segment.Segment, folders: Sequence[Tuple[str, int]]) -> None:
-    """Log the times of folders that the segment does not watch.
-
-    Readers then know every folder.
-    """
+    """Log the times of folders that the segment does not watch."""
     found = indexview.Index(place, base, delta.Delta(b""))
     frames = [
         delta.stamp(name, mtime)
@@ -364,10 +361,7 @@ def freshen(place: Place, now: float, damaged: bool = False) -> None:
 
 
 def _is_intact(place: Place) -> bool:
-    """Tell whether the segment's checksum is right.
-
-    True where there is no segment.
-    """
+    """Tell whether the segment's checksum is right."""
     try:
         base = segment.Segment(indexview.segment_path(place))
     except IndexFault:

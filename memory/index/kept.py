@@ -233,19 +233,13 @@ class Heads:
         self._kept.save()
 
     def _identity(self, stat: os.stat_result | None) -> str:
-        """Return a file's size and times as the cache's key.
-
-        "" where the times prove nothing yet.
-        """
+        """Return a file's size and times as the cache's key."""
         if stat is None or max(stat.st_mtime_ns, stat.st_ctime_ns) > self._settled:
             return ""
         return "%d %d %d" % (stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns)
 
     def _guessed(self, identity: str) -> str:
-        """Return the key of a head guessed by the line reader.
-
-        It names the reader of YAML too.
-        """
+        """Return the key of a head guessed by the line reader."""
         self._yaml = self._yaml or _yaml()
         return identity + " " + self._yaml
 

@@ -120,10 +120,7 @@ class Loop:
         self._lengths.append(length)
 
     def _counted(self, text: str, counts: Dict[int, int]) -> Tuple[Dict[int, int], int]:
-        """Add a text's terms to their counts.
-
-        Returns these, and the text's number of terms.
-        """
+        """Add a text's terms to their counts."""
         vocabulary = self._vocabulary
         flat, start, width = vocabulary.flat, vocabulary.start, vocabulary.width
         raws = list(map(vocabulary.raws.__getitem__, tokeniser.split(text, self._table)))
@@ -265,10 +262,7 @@ class Vectorised:
         self._raw, self._ends = array("I"), array("q")
 
     def _occurrences(self) -> Tuple[Any, Any]:
-        """Return (term, document in this chunk) of each occurrence.
-
-        Raw tokens are replaced by their terms.
-        """
+        """Return (term, document in this chunk) of each occurrence."""
         np = self._np
         raw = np.frombuffer(self._raw, np.uint32)
         owner = np.repeat(

@@ -152,10 +152,7 @@ def note(place: layout.Place, settings: Any, now: float, announced: bool) -> Non
 
 
 def _remember(place: layout.Place, names: Sequence[str], announced: bool) -> None:
-    """Add shared records to the known ones.
-
-    Nothing is added while an announcement is due.
-    """
+    """Add shared records to the known ones."""
     known, here = announcements.known_digests(place), dict[str, str]()
     for name in names:
         with contextlib.suppress(OSError):

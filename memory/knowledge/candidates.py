@@ -204,10 +204,7 @@ def _failure_title(place: Place, failure: Row, tree: Tree) -> str:
 
 
 def _is_another(failure: Row) -> bool:
-    """Tell whether a later call differs in the failed call's fault.
-
-    Different arguments alone do not count.
-    """
+    """Tell whether a later call differs in the failed call's fault."""
     from memory.knowledge import remedies, walls
 
     judged, worked = (
@@ -281,10 +278,7 @@ def _absent(place: Place, rows: Sequence[Row], met: Groups, tree: Tree) -> Itera
 
 
 def _is_below(path: str, tree: Tree) -> bool:
-    """Tell whether a path exists below one of its own folders.
-
-    The shell stood in another folder.
-    """
+    """Tell whether a path exists below one of its own folders."""
     parts = path.split("/")
     ways = (("/".join(parts[:at]), "/".join(parts[at:])) for at in range(1, len(parts)))
     return any(

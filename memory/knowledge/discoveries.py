@@ -115,10 +115,7 @@ def _tells(text: str) -> bool:
 
 
 def _failures(place: Place, new: set[str], rows: Sequence[Row]) -> list[Discovery]:
-    """Return calls that failed in several sessions, with remedies.
-
-    One of the sessions is new.
-    """
+    """Return calls that failed in several sessions, with remedies."""
     found: list[Discovery] = []
     for key, pairs in walls.grouped(rows).items():
         sessions = {row["session"] for row, _ in pairs}

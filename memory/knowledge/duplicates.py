@@ -159,10 +159,7 @@ def _plain_text(text: str) -> str:
 
 
 def _sentences(text: str) -> Iterator[str]:
-    """Yield the sentences of prose and the lines of fenced code.
-
-    A code line begins with a line end.
-    """
+    """Yield the sentences of prose and the lines of fenced code."""
     prose: list[str] = []
     for line, code in coded(text.split("\n")):
         if not code:

@@ -340,10 +340,7 @@ def _above(path: str) -> list[str]:
 
 
 def _key(piece: Piece, folders: set[str]) -> str:
-    """Return the key shared by equal failures of different sessions.
-
-    "" where the line is not telling.
-    """
+    """Return the key shared by equal failures of different sessions."""
     # a rule's report names another function each time
     key = re.sub(r"`[^`]*`", "`#`", key_of(piece.telling))
     said = PLACE.sub("", piece.telling)

@@ -338,10 +338,7 @@ def _pieces(record: Record) -> list[str]:
 
 
 def _key_of_text(said: str) -> str:
-    """Return a key of a text's terms: 16 hex digits.
-
-    It keeps the text from being proposed twice.
-    """
+    """Return a key of a text's terms: 16 hex digits."""
     terms = "\0".join(("statement", *sorted(terms_of(said))))
     return str(files.sha256(terms.encode("utf-8", "replace"))[:16])
 

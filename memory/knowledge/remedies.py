@@ -192,10 +192,7 @@ def _same_rule(one: str, other: str) -> bool:
 
 
 def _begins(one: str, other: str) -> bool:
-    """Tell whether one key is the start of another.
-
-    A page cuts long lines.
-    """
+    """Tell whether one key is the start of another."""
     return len(min(one, other, key=len)) > 40 and (one.startswith(other) or other.startswith(one))
 
 
@@ -271,10 +268,7 @@ def _changed(failed: Piece, between: Iterable[Piece]) -> tuple[str, ...]:
 
 
 def _near(failed: Failure) -> list[Piece]:
-    """Return the events near a failed run in its turn.
-
-    WITHIN steps before it, and after it.
-    """
+    """Return the events near a failed run in its turn."""
     steps, at = failed.steps, failed.at
     return [
         piece
@@ -310,10 +304,7 @@ def _edits(failed: Piece, between: Iterable[Piece], turn: Iterable[Piece]) -> tu
 
 
 def _remedy(failed: Piece, reach: Sequence[tuple[int, Piece]]) -> tuple[int, str, bool]:
-    """Return (place, call, whether it covers) of the first success.
-
-    (0, "", False) for none.
-    """
+    """Return (place, call, whether it covers) of the first success."""
     failure = _run(failed)
     if failed.name or failure is None:
         return _path_instead(failed, reach)
@@ -376,10 +367,7 @@ def _run(piece: Piece) -> shell.Run | None:
 
 
 def _is_same_call(failure: shell.Run, command: str) -> bool:
-    """Tell whether a shell line repeats (part of) a failed call.
-
-    From the same folder, with no further option.
-    """
+    """Tell whether a shell line repeats (part of) a failed call."""
     own = next(
         (
             part
@@ -402,10 +390,7 @@ def _is_same_call(failure: shell.Run, command: str) -> bool:
 
 
 def _is_same_aim(failed: str, command: str) -> bool:
-    """Tell whether another program got the failed call's arguments.
-
-    Word by word.
-    """
+    """Tell whether another program got the failed call's arguments."""
     given = _arguments(failed)
     if not given:
         return False
@@ -486,10 +471,7 @@ def _failures(sessions: Sequence[Past], error: str) -> list[Failure]:
 
 
 def _rarity(keys: Sequence[str]) -> Callable[[str], float]:
-    """Return a function that sums the rarity of a key's words.
-
-    Unknown words count less.
-    """
+    """Return a function that sums the rarity of a key's words."""
     counts: dict[str, int] = {}
     for key in set(keys):
         for word in words_of(key):
@@ -565,10 +547,7 @@ def _turns_mentioning(
 
 @lru_cache(64)
 def _named_rule(mark: str) -> re.Pattern[str]:
-    """Return a pattern for a linter's rule or error code.
-
-    A rule's name may be a common word.
-    """
+    """Return a pattern for a linter's rule or error code."""
     name = re.escape(mark)
     said = r"\(%s\)|`%s`|nolint:[\w,]*%s" % (name, name, name)
     return re.compile(

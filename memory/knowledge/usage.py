@@ -362,10 +362,7 @@ class _Records(Dict[str, Optional[Names]]):
         )
 
     def _is_rare(self, said: str) -> bool:
-        """Tell whether few documents hold a word or command.
-
-        A command counts by its rarest term.
-        """
+        """Tell whether few documents hold a word or command."""
         least = min(
             (self._found.df(term) for term in tokeniser.tokens(said.rpartition("/")[2] or said)),
             default=0,

@@ -134,10 +134,7 @@ def mark_settled(place: Place) -> None:
 
 
 def _without_repeats(rows: Sequence[Row]) -> list[Row]:
-    """Return records' failures without those repeated in checkpoints.
-
-    A session's conversation already has them.
-    """
+    """Return records' failures without those repeated in checkpoints."""
     told = {row["session"] for row in rows if _is_talk(row["name"])}
     return [
         row if _is_talk(row["name"]) or row["session"] not in told else {**row, **_SILENT}
@@ -146,10 +143,7 @@ def _without_repeats(rows: Sequence[Row]) -> list[Row]:
 
 
 def _read_cache(place: Place) -> tuple[str, list[Row]]:
-    """Return (the look-up's sha, the rows) of the last run.
-
-    ("", []) for a file of another version.
-    """
+    """Return (the look-up's sha, the rows) of the last run."""
     try:
         rows = fastjson.rows(files.read(met_path(place), MOST_BYTES))
     except OSError:
@@ -269,10 +263,7 @@ def failures(past: Past, roots: Sequence[str], first: int = 0) -> Iterable[Row]:
 
 
 def _unstartable(steps: Iterable[tuple[int, Piece]]) -> dict[str, tuple[int, list[str]]]:
-    """Return (worth, line) of each tool whose program did not start.
-
-    Whatever its input was.
-    """
+    """Return (worth, line) of each tool whose program did not start."""
     given: dict[str, set[str]] = {}
     for _, one in steps:
         if one.kind == RUN and one.name and one.failed and at_failure.is_unstartable(one.telling):
@@ -434,10 +425,7 @@ def masked(command: str) -> str:
 
 
 def _changes(past: Past, first: int) -> dict[str, Row]:
-    """Return the changes that fixed findings, the newest by rule.
-
-    Their check then passed.
-    """
+    """Return the changes that fixed findings, the newest by rule."""
     steps, found = past.steps(first), dict[str, Row]()
     for at, (number, piece) in enumerate(steps):
         if piece.kind != MET or not _passes(past, steps, at):
@@ -455,10 +443,7 @@ def _changes(past: Past, first: int) -> dict[str, Row]:
 
 
 def _removed_paths(past: Past, roots: Sequence[str], first: int) -> dict[str, Row]:
-    """Return the project's paths that a session removed.
-
-    Each with how and its commit.
-    """
+    """Return the project's paths that a session removed."""
     found: dict[str, Row] = {}
     for at, (number, piece) in enumerate(past.steps(first)):
         removed = [piece.text] if piece.name == REMOVED else []
@@ -534,10 +519,7 @@ def _occurrence(row: Row, failure: Row, lines: Sequence[str]) -> Row:
 
 
 def _best(pairs: Iterable[tuple[Row, Row]]) -> list[tuple[Row, Row]]:
-    """Return the most telling occurrences, one per session.
-
-    Of equal ones the newest first.
-    """
+    """Return the most telling occurrences, one per session."""
     ordered = sorted(pairs, key=lambda pair: (-pair[1]["worth"], -pair[1]["at"], pair[0]["name"]))
     return list({row["session"]: (row, failure) for row, failure in reversed(ordered)}.values())[
         ::-1
@@ -602,10 +584,7 @@ def _telling(changes: list[tuple[Row, Row]]) -> list[tuple[Row, Row]]:
 
 
 def _names(change: Row) -> set[str]:
-    """Return a change's names missing in its finding.
-
-    Such as `fmt.Errorf`.
-    """
+    """Return a change's names missing in its finding."""
     told = change["telling"].lower()
     return {name for name in _NAME.findall(change["said"]) if name.lower() not in told}
 

@@ -308,10 +308,7 @@ def _join_checkpoints(stretch: _Stretch, held: Sequence[Turn], merges: Sequence[
 
 
 def _commit(line: str) -> str:
-    """Return a commit's subject and hash, "" for other lines.
-
-    Subjects worded by git are left out.
-    """
+    """Return a commit's subject and hash, "" for other lines."""
     match = _COMMIT.match(line)
     if not match or _FOLDED.match(match[2]):
         return ""
@@ -433,10 +430,7 @@ def _is_unattended(group: Sequence[Work]) -> bool:
 
 
 def _untold_lines(told: set[str], lines: Sequence[str]) -> tuple[str, ...]:
-    """Return the lines not told yet, and remember them.
-
-    Hashes do not count.
-    """
+    """Return the lines not told yet, and remember them."""
     fresh = []
     for line in lines:
         key = _NUMBER.sub("", line).casefold()

@@ -94,10 +94,7 @@ def _turns(body: str, day: str) -> Iterator[_Turn]:
 
 
 def _typed(turn: Turn) -> tuple[str, ...]:
-    """Return the user's texts in a turn.
-
-    A typed request, and messages in between.
-    """
+    """Return the user's texts in a turn."""
     request = [turn.request] if turn.asked in ("", SLASH, BANG) else []
     return (*request, *(piece.text for piece in turn.pieces if piece.kind == USER))
 

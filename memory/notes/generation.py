@@ -226,10 +226,7 @@ def _rewrite(
 
 
 def _with_mark(store: Store, record: Record) -> Record:
-    """Return a note whose mark fits its stored text.
-
-    The store takes secrets out on writing.
-    """
+    """Return a note whose mark fits its stored text."""
     if not is_edited(record):
         return record
     return store.edit(record.name, {conversations.WRITTEN: writer.body_mark(record.body)})

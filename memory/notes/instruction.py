@@ -159,10 +159,7 @@ def _tokens(text: str) -> int:
 
 
 def _starts(body: str) -> list[int]:
-    """Return the offsets of a conversation's turns.
-
-    A heading in code is none.
-    """
+    """Return the offsets of a conversation's turns."""
     found, at = [], 0
     lines = body.split("\n")
     for line, inside in tokeniser.coded(lines):

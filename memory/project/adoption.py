@@ -148,10 +148,7 @@ def _named(place: Place, key: str) -> Place:
 
 
 def _approve(place: Place, new: Place, now: float) -> None:
-    """Copy a workspace's approvals to its new name.
-
-    As far as the ledger can be written.
-    """
+    """Copy a workspace's approvals to its new name."""
     try:
         renamed = {place.key: new.key, approvals.SCRIPT + place.key: approvals.SCRIPT + new.key}
         for key, id_, sha256 in sorted(approvals.approved(place.home)):
@@ -219,10 +216,7 @@ def known_paths(home: str) -> list[str]:
 
 
 def _checkpoint_commits(private: str, most: int = READ) -> set[str]:
-    """Return the commits of a workspace's newest checkpoints.
-
-    Archived checkpoints count too.
-    """
+    """Return the commits of a workspace's newest checkpoints."""
     found: set[str] = set()
     pages = [
         path.split("/")

@@ -149,10 +149,7 @@ class Workspace:
         return sorted((page for page in found if page), key=lambda page: (page.until, page.name))
 
     def _note(self, path: str, name: str) -> None:
-        """Note the session of a checkpoint's file.
-
-        Most are never looked at again.
-        """
+        """Note the session of a checkpoint's file."""
         with contextlib.suppress(OSError):
             said = _OF.search(files.read(path, HEAD, follow=False))
             if said and self._files is not None:
@@ -311,10 +308,7 @@ def _import_session(
 def _passed_over(
     session: Session, places: dict[str, Workspace], env: dict[str, str], now: float, dry: bool
 ) -> ImportedSession | None:
-    """Return the reason to skip a session, or None.
-
-    With None its workspace is known.
-    """
+    """Return the reason to skip a session, or None."""
     if not files.is_folder(session.directory):
         return _skipped(
             session, None, "its directory is gone", "make it again, even empty"

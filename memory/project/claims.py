@@ -257,10 +257,7 @@ class Checkout:
         return Claim("symbol", symbol.name, True if now else None, path=path)
 
     def _anywhere(self, symbol: Symbol, near: List[str], then: _Then) -> Claim:
-        """Check a symbol without a file in the whole tree.
-
-        In the files that the record names first.
-        """
+        """Check a symbol without a file in the whole tree."""
         most = mentions.most(symbol.name)
         for path in near:
             if mentions.level(self.source(path) or "", symbol.name, path) == most:
@@ -282,10 +279,7 @@ class Checkout:
         return Claim("symbol", symbol.name, True if now else None)
 
     def _level(self, name: str) -> Optional[int]:
-        """Return the best level of a symbol in the tree.
-
-        None where the tree is too large to tell.
-        """
+        """Return the best level of a symbol in the tree."""
         if name not in self._levels:
             corpus = self.corpus()
             self._levels[name] = None if corpus is None else _most(corpus, name)

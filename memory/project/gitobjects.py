@@ -270,10 +270,7 @@ class Objects:
                     yield path, row.hash
 
     def _opened(self) -> List[_Pack]:
-        """Open the indexes of all packs once.
-
-        And find out whether the repository is whole.
-        """
+        """Open the indexes of all packs once."""
         if self._packs is not None:
             return self._packs
         self._packs = []
@@ -354,10 +351,7 @@ class Objects:
         return name, data
 
     def _keep_base(self, pack: _Pack, at: int, kind: str, data: bytes) -> None:
-        """Cache an object that may be a delta's base.
-
-        A history of one file is a chain of deltas.
-        """
+        """Cache an object that may be a delta's base."""
         self._bases_size += len(data)
         if self._bases_size > KEPT_BYTES:
             self._bases.clear()

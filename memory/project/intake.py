@@ -367,10 +367,7 @@ def _renewed(
 def _change(
     store: Store, found: Standing, piece: Piece, draft: Draft, from_: str, more: Dict[str, Any]
 ) -> None:
-    """Write a changed source's text and metadata into its record.
-
-    A title that a person gave stays.
-    """
+    """Write a changed source's text and metadata into its record."""
     old = store.raw(found.name)
     title, body = store.cleaned([draft.title, draft.body])
     title = writer.title_line(title)

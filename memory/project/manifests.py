@@ -205,10 +205,7 @@ def _tag_of(name: str) -> str:
 
 
 def _manifests(root: str) -> Iterator[Tuple[str, Tuple[str, ...], Optional[_Reader]]]:
-    """Yield (path, tags by its name, dependency reader) of each manifest.
-
-    Manifests of the root first.
-    """
+    """Yield (path, tags by its name, dependency reader) of each manifest."""
     folders, at = [""], 0
     while at < len(folders) and at < MOST_FOLDERS:
         folder = folders[at]
@@ -252,10 +249,7 @@ def _listed(folder: str) -> Tuple[List[str], List[str]]:
 
 
 def _workflows(root: str) -> Iterator[Tuple[str, Tuple[str, ...], None]]:
-    """Yield the folder of GitHub's workflows, if any.
-
-    Without a link on the way.
-    """
+    """Yield the folder of GitHub's workflows, if any."""
     with contextlib.suppress(OSError):
         if all(
             stat.S_ISDIR(os.lstat(root + "/.github" + part).st_mode) for part in ("", "/workflows")
@@ -304,10 +298,7 @@ def _toml(text: str) -> List[str]:
 
 
 def _in_table(table: Dict[str, Any]) -> Iterator[str]:
-    """Yield the requirements in tables and lists of dependencies.
-
-    At any depth.
-    """
+    """Yield the requirements in tables and lists of dependencies."""
     for key, value in table.items():
         depends = "dependenc" in key
         if isinstance(value, list) and depends:
@@ -373,10 +364,7 @@ def _pubspec(text: str) -> List[str]:
 
 
 def _images(text: str) -> List[str]:
-    """Return the images of a Compose file.
-
-    Without registry and version.
-    """
+    """Return the images of a Compose file."""
     return re.findall(r"""(?m)^[ \t]*image:[ \t]*["']?([\w./-]+)""", text)
 
 

@@ -286,10 +286,7 @@ def _script_title(name: str, said: str) -> str:
 
 
 def _script_body(source: Source, said: str, text: str) -> str:
-    """Return a script's description with its text below, fenced.
-
-    Nothing in the text closes the fence.
-    """
+    """Return a script's description with its text below, fenced."""
     longest = max((len(run) for run in re.findall(r"`{3,}", text)), default=2)
     fence = "`" * (longest + 1)
     return "%s%s\n\n%s%s\n%s\n%s\n" % (

@@ -250,10 +250,7 @@ def _title(meta: Dict[str, Any], body: str, source: Source, store: str) -> str:
 
 
 def _kind(root: Root, source: Source) -> str:
-    """Return the kind of a file by its place, else learning.
-
-    The place in another tool's store.
-    """
+    """Return the kind of a file by its place, else learning."""
     if root.store == ".memories":
         if source.name.startswith(("plans/", "briefs/")):
             return "plan"

@@ -555,10 +555,7 @@ def status(store: Store, env: Mapping[str, str]) -> Status:
 
 
 def _apart(asked: Repository) -> Tuple[int, int]:
-    """Return the numbers of commits only here and only upstream.
-
-    About the shared tier; -1 for no upstream.
-    """
+    """Return the numbers of commits only here and only upstream."""
     upstream = safegit.upstream(asked.place.git)
     if not upstream:
         return -1, -1

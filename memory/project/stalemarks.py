@@ -115,10 +115,7 @@ def _row(place: Place, claim: claims.Claim) -> List[str]:
 
 
 def _listed(place: Place) -> List[Listed]:
-    """List the records to check: this workspace's newest files.
-
-    Its shared tier is among them.
-    """
+    """List the records to check: this workspace's newest files."""
     listed = sorted(walk.walk(place)[0], key=lambda row: (-walk.written_at(row), row[0]))
     listed = [row for row in listed if row[0][0] != GLOBAL and row[0][1:15] != "/conversations"]
     notes = [row for row in listed if row[0][1:13] == "/checkpoints"][:CHECKPOINTS]

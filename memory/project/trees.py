@@ -88,10 +88,7 @@ def count_outside(tree: Tree) -> int:
 
 
 def _inner(root: str) -> List[str]:
-    """Return the trees in a directory, each with a slash.
-
-    [""] where the directory itself is one.
-    """
+    """Return the trees in a directory, each with a slash."""
     return (
         [""]
         if _is_tree(root)
@@ -161,10 +158,7 @@ def _take(tree: Tree, prefix: str, name: str, versions: Tuple[str, ...]) -> None
 
 
 def _type(source: Source) -> str:
-    """Return the type of a file outside typed directories.
-
-    A script, or a doc.
-    """
+    """Return the type of a file outside typed directories."""
     if source.name.rpartition(".")[2].lower() in material.LANGUAGES and "." in source.name:
         return SCRIPT
     try:

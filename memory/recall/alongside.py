@@ -168,10 +168,7 @@ def _shelf_of_hit(hit: Hit, shelves: Sequence[Shelf]) -> Shelf:
 
 
 def _links_of_hit(hit: Hit, shelf: Shelf) -> Iterator[Lead]:
-    """Yield a hit's links in both directions.
-
-    At most OUT from the hit and INTO to it.
-    """
+    """Yield a hit's links in both directions."""
     for link in hit.record.links[:OUT]:
         to = resolve_target(shelf, link.target)
         if to is not None and not relations.wrong_ends(link.relation, hit.record.end, to.end):
@@ -238,10 +235,7 @@ def resolve_target(shelf: Shelf, target: str) -> Optional[Record]:
 
 
 def _records_with_terms(shelf: Shelf, terms: Sequence[str]) -> List[Record]:
-    """Read the records under some index terms, at most INTO.
-
-    Resources come first, then the newest.
-    """
+    """Read the records under some index terms, at most INTO."""
     docs = {
         doc.name: doc
         for term in terms

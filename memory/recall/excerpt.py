@@ -152,10 +152,7 @@ def transcript_of(place: layout.Place, session: str, env: Dict[str, str]) -> str
 
 
 def _turn_start(turns: Sequence[Turn], number: int, asked: Sequence[str]) -> str:
-    """Return the instant of the request that begins a turn.
-
-    The turn itself has only the minute.
-    """
+    """Return the instant of the request that begins a turn."""
     if number > len(turns):
         return "~"
     minute = turns[number - 1].at

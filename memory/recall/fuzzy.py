@@ -100,10 +100,7 @@ def _alike(known: Sequence[str], length: int, limit: int) -> List[str]:
 def _split_ending(
     word: str, known: Sequence[str], near: Callable[..., List[Tuple[str, int]]]
 ) -> List[Tuple[int, str, str]]:
-    """Split a word into stem and ending, allowing one slip.
-
-    Returns (distance, known stem, typed stem).
-    """
+    """Split a word into stem and ending, allowing one slip."""
     found = []
     stems = frozenset(known)
     for at in range(max(PART, len(word) - LONGEST_ENDING), len(word)):

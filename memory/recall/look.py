@@ -122,10 +122,7 @@ class Look:
         )
 
     def _window(self, weights: Mapping[str, float]) -> float:
-        """Return the greatest score of WINDOW_TOKENS neighbouring tokens.
-
-        A sliding sum of saturated frequencies.
-        """
+        """Return the greatest score of WINDOW_TOKENS neighbouring tokens."""
         hits = sorted((at, term) for term, places in self.places.items() for at in places)
         counts: Dict[str, int] = {}
         best = now = 0.0

@@ -182,10 +182,7 @@ class Terms:
             self.surface.setdefault(term, word.strip("-./_"))
 
     def _expect(self, *asks: Callable[[Callable[[str], int]], object]) -> None:
-        """Fetch from a database at once the frequencies that functions will ask.
-
-        asks: functions that take `df`.
-        """
+        """Fetch from a database at once the frequencies that functions will ask."""
         distant = [shelf.backend for shelf in self._shelves if shelf.is_distant]
         terms: Dict[str, int] = {}
         for ask in asks if distant else ():

@@ -99,10 +99,7 @@ def add_quotes(
 
 
 def _rerank_by_vectors(found: Sequence[Window], near: Sequence[float]) -> List[Window]:
-    """Return windows ranked by words and by their passages' similarity.
-
-    Weighed as hits are (VECTOR).
-    """
+    """Return windows ranked by words and by their passages' similarity."""
     top = max((window.score for window in found), default=0.0)
     for window in found:
         window.score += VECTOR * (top * near[window.passage] - window.score)
@@ -187,10 +184,7 @@ def _parts(
 
 
 def _fit_rows(text: str, room: int) -> str:
-    """Return as many rows of a text as fit.
-
-    The last row is cut at a clause.
-    """
+    """Return as many rows of a text as fit."""
     held = ""
     for row in text.split("\n"):
         left = room - len(held) - bool(held)

@@ -236,10 +236,7 @@ class Names:
 
 
 def _deletions(key: str) -> List[str]:
-    """Return a short name and its one-character deletions.
-
-    Two names one slip apart share one of these.
-    """
+    """Return a short name and its one-character deletions."""
     return (
         [key, *(key[:at] + key[at + 1 :] for at in range(len(key)))]
         if len(key) <= SLIP_CHARS
@@ -248,10 +245,7 @@ def _deletions(key: str) -> List[str]:
 
 
 def _words(key: str) -> List[str]:
-    """Return the words of a name, without single ASCII letters.
-
-    Some scripts write a word with one character.
-    """
+    """Return the words of a name, without single ASCII letters."""
     return [
         word
         for word in "".join(c if c.isalnum() else " " for c in key).split()

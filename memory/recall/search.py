@@ -266,10 +266,7 @@ class _Task:
         )
 
     def _plan(self, there: Sequence[Hit]) -> List[Hit]:
-        """Return the present workspace's active plan unless already a hit.
-
-        [] where the workspace is not searched.
-        """
+        """Return the present workspace's active plan unless already a hit."""
         shelf = self.shelves[0]
         found = (
             alongside.active_plan(shelf)
@@ -461,10 +458,7 @@ class _Task:
         return found
 
     def _is_elsewhere(self, shelf: Shelf, name: str) -> bool:
-        """Tell whether another workspace's search already finds a global record.
-
-        Records of the global tier are in every index.
-        """
+        """Tell whether another workspace's search already finds a global record."""
         return name[0] == GLOBAL and shelf is not self.shelves[0]
 
     def _near(self, pool: List[look.Candidate]) -> Dict[str, float]:
@@ -558,10 +552,7 @@ class _Task:
         return pool
 
     def _newest(self) -> List[Hit]:
-        """List the records that pass the filters, newest first.
-
-        For a query without text.
-        """
+        """List the records that pass the filters, newest first."""
         pool: List[look.Candidate] = []
         for shelf in self.shelves:
             numbers = shelf.backend.newest(self.query.sieve)
@@ -586,10 +577,7 @@ class _Task:
         return hits
 
     def _scanned(self) -> List[Hit]:
-        """Answer a query of stop words from the newest records' texts.
-
-        No index holds stop words.
-        """
+        """Answer a query of stop words from the newest records' texts."""
         expansion = Expansion(frozenset())
         pool: List[look.Candidate] = []
         for shelf in self.shelves:

@@ -114,10 +114,7 @@ class Shelf:
             return False
 
     def _stamps(self) -> Tuple[int, ...]:
-        """Return times, sizes and inodes of the index's files.
-
-        () where one is gone.
-        """
+        """Return times, sizes and inodes of the index's files."""
         base = self.index.segment
         found: List[int] = []
         try:

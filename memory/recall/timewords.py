@@ -341,10 +341,7 @@ def _onward(handler: Handler) -> Handler:
 
 
 def _is_far(match: Match) -> bool:
-    """Tell whether a time ago is only a guess.
-
-    Weeks, months, years, `a few days`.
-    """
+    """Tell whether a time ago is only a guess."""
     said = match.groupdict()
     return _unit(match) not in ("minute", "hour", "day") or str(said.get("n")).lower() in (
         "few",

@@ -235,10 +235,7 @@ def key_of(part: str) -> str:
 
 
 def _python(words: list[str]) -> str:
-    """Return the program of a Python command line.
-
-    The module of -m, the script, or `python -c`.
-    """
+    """Return the program of a Python command line."""
     if "-m" in words and len(words) > words.index("-m") + 1:
         return key_of(" ".join(words[words.index("-m") + 1 :]))
     script = next((w for w in words if not w.startswith("-")), "")
@@ -322,10 +319,7 @@ def _task(part: str, key: str, folder: str) -> Task:
 
 
 def _words(part: str, key: str) -> tuple[list[str], list[str], list[str]]:
-    """Return (targets, filters, scopes) of a simple command.
-
-    From the words after program and verb.
-    """
+    """Return (targets, filters, scopes) of a simple command."""
     part = re.sub(r"\bpython[\d.]*\s+-m\s+(?=\S)", "", re.sub(r"\s\d?>+\s*\S+", "", part), count=1)
     words = [word.strip("'\"") for word in re.findall(_BARE_WORD, part)]
     known = {*key.split(), *(piece for piece in key.replace("/", " ").split())}
@@ -525,10 +519,7 @@ def _lets(case: str, name: str) -> bool:
 
 
 def _joined(folder: str, target: str) -> str:
-    """Return a target relative to the folder before its `cd`.
-
-    Without `./`.
-    """
+    """Return a target relative to the folder before its `cd`."""
     if not folder or target.startswith("/"):
         return target
     return folder.removeprefix("./") + ("" if target in (".", "") else "/" + target)

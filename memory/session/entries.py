@@ -1,45 +1,7 @@
 """What one line of the host's record of a session says: an object in, typed entries out.
 
-The format is the host's own and changes between its versions.  Which line carries what:
-
-    what                 2.0.x - 2.1.2x                          2.1.329
-    PROMPT               user; text or a list of blocks; no      the same, and `origin.kind` "human"
-                         `origin`, `turnOrigin`,                 (typed), `promptSource` "typed" or
-                         `promptSource`, `promptId`              "sdk", `promptId`
-    IDE context          `<ide_opened_file>`, `<ide_selection>`  an attachment
-                         before the prompt, in its text
-    SLASH                user; a command that asks the model     the same, and `turnOrigin` "human"
-                         begins with `<command-message>`, one
-                         of the client's with `<command-name>`
-    STEER while working  queue-operation enqueue `content`,      the same, `content` and `reason` in
-                         then remove (dequeue: a prompt;         both; and attachment queued_command
-                         popAll: taken back)                     `prompt`
-    STEER answer         user; tool_result, `toolUseResult.answers` {question: answer}; text
-                         `"Q"="A"`
-    STEER, with a leave  user; text beside the tool_result (2.1.19 on)
-    STEER refused        user; tool_result with is_error, by     the same, `toolDenialKind`,
-                         its text                                `userFeedback`,
-                                                                 `permissionDecision`
-    STEER plan, PLAN     user; tool_result, `toolUseResult.plan` the same
-    PROMPT with a PLAN   text `Implement the following plan:`    the same, `planContent`, `origin`
-                                                                 auto-continuation
-    TODOS                user; tool_result of TodoWrite, `toolUseResult.newTodos`; of TaskCreate,
-                         `.task`; of TaskUpdate, `.taskId` and `.statusChange`
-    SUMMARY              user; `isCompactSummary`; an analysis   no analysis
-                         before `Summary:`
-    TITLE                summary; `summary`, `leafUuid`          custom-title `customTitle`,
-                                                                 ai-title `aiTitle`
-    REPORT               user; tool_result of Task,              of Agent; also user or
-                         `toolUseResult.content`; TaskOutput     queued_command
-                                                                 `<task-notification>` with
-                                                                 `<result>`
-    LINK                 the output of `gh pr create`            pr-link `prUrl`, `prNumber`,
-                                                                 `prRepository`
-    COMPACT              system; subtype compact_boundary        the same
-    ENDED                system; subtype turn_duration,          the same
-                         stop_hook_summary
-    NOTIFIED             user; `<task-notification>`             the same
-    TEAM                 user; `<teammate-message …>`            the same, `teamName`
+The format is the host's own and changes between its versions: docs/transcripts.md says which line
+carries what.
 
 Left out: machine talk, lines of subagents in their parent's file, API errors, command bodies, and
 all attachments but queued_command, for they hold dayleaf's own output.
@@ -620,10 +582,7 @@ def _of_team(record: dict[str, Any], raw: str) -> list[Entry]:
 
 
 def _is_clients(raw: str) -> bool:
-    """Tell whether a text is a JSON object from the client.
-
-    Such an object has a type or a task.
-    """
+    """Tell whether a text is a JSON object from the client."""
     text = raw.strip()
     if text[:1] != "{" or text[-1:] != "}":
         return False

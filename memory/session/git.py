@@ -241,10 +241,7 @@ def merged(
 
 
 def _merges(words: Sequence[str], known: Iterable[str], default: str) -> str:
-    """Return the only word beside known options, else the default.
-
-    "" where there are more words.
-    """
+    """Return the only word beside known options, else the default."""
     rest = [word for word in words if word not in known]
     plain = all(re.fullmatch(r"#?[\w./-]+", word) and word[0] != "-" for word in rest)
     return (rest or [default])[0] if plain and len(rest) < 2 else ""
@@ -282,10 +279,7 @@ def _inside(folder: str, roots: list[str]) -> bool:
 
 
 def _gits(command: str, cwd: str) -> Iterator[tuple[str, str, str]]:
-    """Yield (program and verb, simple command, folder) of git commands.
-
-    "?" for a folder just made.
-    """
+    """Yield (program and verb, simple command, folder) of git commands."""
     folder, before, made = cwd, cwd, set(re.findall(_MADE_HERE, command))
     values = {name: value for name, _, value in re.findall(_ASSIGNED, command)}
     for part in commandline.parts(command):

@@ -63,10 +63,7 @@ class Shortened:
         return b"".join(self._parts)
 
     def _quote(self, data: bytes, at: int) -> int:
-        """Return the index of the next unescaped quotation mark, or -1.
-
-        There the next text begins, or this text ends.
-        """
+        """Return the index of the next unescaped quotation mark, or -1."""
         end = data.find(b'"', at)
         while end >= 0 and self._inside and _escapes(data[at:end]):
             self._quotes += 1
@@ -81,10 +78,7 @@ class Shortened:
         self._parts.clear()
 
     def _take(self, data: bytes) -> None:
-        """Keep bytes, but of a text only what fits.
-
-        Runs of binary are dropped.
-        """
+        """Keep bytes, but of a text only what fits."""
         if not self._inside:
             return self._put(data)
         if self._running:
@@ -111,10 +105,7 @@ class Shortened:
 
 
 def _escapes(data: bytes) -> bool:
-    """Tell whether an odd number of backslashes ends a text.
-
-    Then the next character is escaped.
-    """
+    """Tell whether an odd number of backslashes ends a text."""
     return (len(data) - len(data.rstrip(b"\\"))) % 2 == 1
 
 

@@ -135,10 +135,7 @@ class Tree:
         return [at for lines in every for at in lines.prompts[:1]]
 
     def _before(self) -> Iterator[Lines]:
-        """Yield the lines before the reading, in growing portions.
-
-        Its last lines, more of its end, then all.
-        """
+        """Yield the lines before the reading, in growing portions."""
         if self._start:
             for size in (_LAST, BLOCK):
                 if size not in self._near:

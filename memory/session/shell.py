@@ -320,18 +320,12 @@ def _status_hiders(every: list[tuple[str, str]], number: int) -> tuple[str, ...]
 
 
 def _is_quiet(hidden: tuple[str, ...]) -> bool:
-    """Tell whether a pipe ends in a search.
-
-    Its status 1 says only that nothing was found.
-    """
+    """Tell whether a pipe ends in a search."""
     return len(hidden) > 1 and key_of(hidden[-1]).partition(" ")[0] in QUIET_FAILURES
 
 
 def _printed_status(command: str, text: str) -> str:
-    """Return the exit status that a command prints itself, or "".
-
-    As `; echo "exit: $?"` does.
-    """
+    """Return the exit status that a command prints itself, or ""."""
     last = re.search(_STATED, text[-80:]) if re.search(_STATUS, command) else None
     return "" if last is None else OK if last[1] == "0" else "exit " + last[1]
 

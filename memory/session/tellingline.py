@@ -160,10 +160,7 @@ def _assertion(lines: list[list[str]]) -> tuple[str, str]:
 
 
 def _message(message: str, more: list[str]) -> str:
-    """Join a test's message with its continuation lines.
-
-    An assertion library's block, or an output.
-    """
+    """Join a test's message with its continuation lines."""
     if not message.strip() and any(re.match(r"Error(?: Trace)?:", line) for line in more):
         start = next((i for i, line in enumerate(more) if re.match(r"Error:", line)), 0)
         block = [re.sub(r"^Error:\s*", "", line) for line in more[start:]]
@@ -264,10 +261,7 @@ def _eslint(text: str) -> list[tuple[str, str, str]]:
 
 
 def _docker(text: str) -> list[tuple[str, str, str]]:
-    """Return the last output of a failing Docker step.
-
-    With the step; else the daemon's message.
-    """
+    """Return the last output of a failing Docker step."""
     step = re.search(r"^-{4,}\n > (\[.+?\] )?(.+?):\n((?:[^-].*\n)*?)-{4,}$", text, re.M)
     place = re.search(r"^(Dockerfile\S*:\d+)$", text, re.M)
     lines = (
@@ -583,10 +577,7 @@ def is_trailer(line: str) -> bool:
 
 
 def _matches(pattern: str, text: str) -> list[tuple[str, str, str]]:
-    """Return (place, said, rule) of each match.
-
-    A place in brackets (`a.ts(3,5)`) gets colons.
-    """
+    """Return (place, said, rule) of each match."""
     found = []
     for match in re.finditer(pattern, text, re.M):
         groups = match.groupdict()

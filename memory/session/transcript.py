@@ -228,10 +228,7 @@ class Reading:
             self._fd = -1
 
     def _lines(self) -> Iterator[bytes]:
-        """Yield the lines that may hold entries.
-
-        Other lines are passed over without parsing.
-        """
+        """Yield the lines that may hold entries."""
         start = at = self.offset
         tail = b""
         while at < self._stop or self.offset == start:
@@ -257,10 +254,7 @@ class Reading:
                     yield line
 
     def _counting(self, line: bytes) -> bytes:
-        """Return a line that may hold entries, else b"".
-
-        Shortened where the line is too long.
-        """
+        """Return a line that may hold entries, else b""."""
         if line.startswith(b'{"type":'):
             if not line[8:32].lstrip().startswith(_WANTED) and _QUEUED not in line[:SHORT]:
                 return self._passed(line)
@@ -356,10 +350,7 @@ class _Queue:
 
 
 def _queue_before(fd: int, offset: int) -> _Queue:
-    """Return the queue's state at an offset.
-
-    As an earlier reading left it.
-    """
+    """Return the queue's state at an offset."""
     queue = _Queue()
     start = max(0, offset - BLOCK)
     for line in files.read_at(fd, offset - start, start).split(b"\n") if offset else ():
@@ -541,10 +532,7 @@ def agents(path: str, env: dict[str, str]) -> list[str]:
 
 
 def _warms_up(path: str) -> bool:
-    """Tell whether a subagent only fills the client's cache.
-
-    2.1.3 starts such an agent at each start.
-    """
+    """Tell whether a subagent only fills the client's cache."""
     return b'"content":"Warmup"' in files.read(path, 4 << 10, follow=False).partition(b"\n")[0]
 
 

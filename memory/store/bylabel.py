@@ -192,10 +192,7 @@ def _is_camel(text: str, at: int) -> bool:
 
 
 def _tier(text: str, lower: str, match: re.Match[str], low: int) -> str:
-    """Grade a label as "strong", "medium", "weak", or "".
-
-    "" where the word names something else.
-    """
+    """Grade a label as "strong", "medium", "weak", or ""."""
     start, end = match.span()
     if (
         match[0].isascii()
@@ -401,10 +398,7 @@ def _heads(cells: List[Tuple[int, str]], place: int, word: str) -> bool:
 
 
 def _cells(line: str, separator: str) -> List[Tuple[int, str]]:
-    """Return (offset, text) of the cells of a line.
-
-    A frame before the first cell is left out.
-    """
+    """Return (offset, text) of the cells of a line."""
     if separator == "  ":
         return [(match.start(), match[0]) for match in rx(r"\S+(?: \S+){0,9}").finditer(line)]
     if separator == ",":

@@ -133,10 +133,7 @@ def _is_sentence_secret(value: str, tier: str, signed: bool, counts: bool) -> bo
 
 
 def _level(text: str, lower: str, at: int, word: str, tier: str, match: re.Match[str]) -> str:
-    """Return the filter for the value of a name, or "".
-
-    "" where the whole name means something else.
-    """
+    """Return the filter for the value of a name, or ""."""
     left, tail = lower[max(0, at - 48) : at], match["tail"]
     head = left[len(left.rstrip(NAME_CHARS)) :]
     suffix = rx(SUFFIX.get(word, "")).match(tail)
@@ -208,10 +205,7 @@ def _snake(name: str) -> str:
 
 
 def _value(text: str, at: int) -> Tuple[int, int]:
-    """Return the span of the value beginning at `at`.
-
-    Inside its quotes, or the bare word.
-    """
+    """Return the span of the value beginning at `at`."""
     opened = rx(OPEN).match(text, at)
     if opened:
         quote, start = opened["q"], opened.end()

@@ -242,10 +242,7 @@ def _judge(value: str, judge: str) -> bool:
 
 
 def _crumbs(text: str, start: int, end: int) -> Iterator[Span]:
-    """Yield the secret values of a cookie header.
-
-    Attributes such as Path stay.
-    """
+    """Yield the secret values of a cookie header."""
     for match in rx(r"(?<![^\s;,:=\"'])(?P<n>[\w.\-]{1,80})=(?P<v>[^\s;,]{6,4096})").finditer(
         text, start, end
     ):

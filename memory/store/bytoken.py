@@ -73,10 +73,7 @@ def _chains() -> Dict[str, Tuple[_Row, ...]]:
 
 @lru_cache(maxsize=1)
 def _any_prefix() -> str:
-    """Return an expression for the longest prefix at each place.
-
-    A tree, letter by letter.
-    """
+    """Return an expression for the longest prefix at each place."""
     tree: Dict[str, object] = {}
     for prefix in _table():
         node = tree

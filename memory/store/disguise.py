@@ -141,10 +141,7 @@ def _rare_disguises(text: str) -> List[int]:
 
 
 def _wraps(text: str, runs: List[Tuple[int, str]]) -> Iterator[Tuple[int, int]]:
-    """Yield (end of a wrapped run, start of its continuation).
-
-    The run ends a line and goes on in the next.
-    """
+    """Yield (end of a wrapped run, start of its continuation)."""
     line = rx(NEXT_LINE)
     for at, run in runs:
         end = at + len(run)
@@ -168,10 +165,7 @@ def is_remnant(word: str) -> bool:
 
 
 def _stretches(text: str, places: List[int]) -> List[Tuple[int, int]]:
-    """Return the stretches to read around places.
-
-    Whole lines, unless they are long.
-    """
+    """Return the stretches to read around places."""
     out: List[Tuple[int, int]] = []
     for at in places:
         start, end = max(0, at - BEFORE), min(len(text), at + AFTER)
@@ -209,10 +203,7 @@ def _decode(text: str, start: int, end: int, wraps: Dict[int, int], made: Writer
 
 
 def _unescape(groups: Dict[str, Optional[str]]) -> str:
-    """Return the character of an escape.
-
-    "" where the escape only joins two parts.
-    """
+    """Return the character of an escape."""
     code = groups["u"] or groups["x"] or groups["p"] or groups["h"]
     if code:
         return chr(int(code, 16))

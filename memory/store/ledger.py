@@ -354,10 +354,7 @@ def _keep(ledger: Ledger, found: Fold) -> None:
 
 
 def _snapshot(ledger: Ledger) -> Optional[Fold]:
-    """Read the snapshot, or None if absent or outdated.
-
-    Outdated is the snapshot of another ledger.
-    """
+    """Read the snapshot, or None if absent or outdated."""
     try:
         value = fastjson.read_sealed(ledger.cache + "/ledger.json", 1 << 30)
         if value["v"] != 1 or value["seal"] != _seal(ledger.path, value["offset"]):
@@ -437,10 +434,7 @@ def _one_by_one(block: bytes) -> Tuple[List[Tuple[bytes, bytes, bytes, bytes]], 
 
 
 def _blocks(path: str, offset: int) -> Iterator[bytes]:
-    """Yield blocks of a ledger's whole lines from an offset on.
-
-    A torn last line is left out.
-    """
+    """Yield blocks of a ledger's whole lines from an offset on."""
     try:
         fd = files.open_read(path)
     except OSError:

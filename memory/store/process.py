@@ -196,10 +196,7 @@ def _ask(process: subprocess.Popen[bytes]) -> None:
 
 
 def _ended(ended: threading.Event, seconds: float, stop: Optional[threading.Event]) -> bool:
-    """Wait for a child; return True if it ended in time.
-
-    False where it was stopped.
-    """
+    """Wait for a child; return True if it ended in time."""
     if stop is None:
         return ended.wait(seconds)
     end = time.monotonic() + seconds
@@ -223,10 +220,7 @@ def _wait(process: subprocess.Popen[bytes], ended: threading.Event) -> None:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Kill a process and its group.
-
-    The group outlives a leader that has ended.
-    """
+    """Kill a process and its group."""
     with contextlib.suppress(OSError):
         if os.name == "posix":
             os.killpg(process.pid, signal.SIGKILL)

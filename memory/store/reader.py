@@ -314,10 +314,7 @@ class Reader:
         )
 
     def _called_away(self, text: str, away: Dict[str, Tuple[str, Move]]) -> Dict[str, str]:
-        """Return the archived records that a text names best, by id.
-
-        By title, or by the file's name.
-        """
+        """Return the archived records that a text names best, by id."""
         called: List[Tuple[int, str, str]] = []
         for id, (letter, move) in away.items() if text else ():
             with contextlib.suppress(StoreError):
@@ -418,10 +415,7 @@ def open_beneath(root: str, parts: List[str]) -> int:
 
 
 def _is_folder(name: str) -> bool:
-    """Tell whether a tier's folder of this name holds records.
-
-    A kind's folder, or the archive.
-    """
+    """Tell whether a tier's folder of this name holds records."""
     if name in FOLDERS.values():
         return True
     from memory.store import archive

@@ -154,10 +154,7 @@ def _redacted(
     values: Dict[str, str],
     seconds: Optional[float] = None,
 ) -> Redacted:
-    """Redact a text and add its values with markers to `values`.
-
-    A text that takes too long is a single value.
-    """
+    """Redact a text and add its values with markers to `values`."""
     # Time of this thread, not by the clock: on a busy machine no note is lost.
     end = time.thread_time() + (1 + len(text) / 100_000 if seconds is None else seconds)
 
@@ -227,10 +224,7 @@ def strip_private(text: str) -> str:
 
 
 def _private_parts(text: str) -> List[Tuple[int, int]]:
-    """Return the private stretches of a text as given.
-
-    Escapes and invisible characters are counted.
-    """
+    """Return the private stretches of a text as given."""
     plain, cuts = _plain(text)
     return [
         (_origin(cuts, start), _origin(cuts, end - 1) + 1)
@@ -302,10 +296,7 @@ def _find(text: str, tick: Callable[[], None], deep: int = 0) -> List[Span]:
 
 
 def _find_near(text: str, places: List[int], tick: Callable[[], None]) -> List[Span]:
-    """Find secrets around the places changed by a pass.
-
-    What is farther away stays as it was found.
-    """
+    """Find secrets around the places changed by a pass."""
     near = [(max(0, start), end) for start, end in stretches(places, NEAR, NEAR)]
     if sum(end - start for start, end in near) > len(text) / 2:
         return _find(text, tick)
@@ -360,10 +351,7 @@ def _look(text: str, runs: List[Tuple[int, str]], tick: Callable[[], None]) -> L
 
 
 def _continued(text: str, span: Span) -> Span:
-    """Return a span extended over the lines continuing its value.
-
-    A narrow window broke it into lines.
-    """
+    """Return a span extended over the lines continuing its value."""
     start, end, kind = span
     if kind in ("private", "private-key", "cookie"):
         return span
@@ -378,18 +366,12 @@ def _continued(text: str, span: Span) -> Span:
 
 
 def _lower(text: str) -> str:
-    """Return a text in lower case, of the same length.
-
-    One letter of all would become two characters.
-    """
+    """Return a text in lower case, of the same length."""
     return text.replace("\u0130", "i").lower()
 
 
 def _merge_spans(text: str, spans: List[Span], allow: Sequence[str]) -> List[Span]:
-    """Join overlapping spans and drop the allowed ones.
-
-    The earlier finder names the kind.
-    """
+    """Join overlapping spans and drop the allowed ones."""
     joined: List[Tuple[int, int, str, int]] = []
     rows = sorted((start, -end, rank, kind) for rank, (start, end, kind) in enumerate(spans))
     for start, before_end, rank, kind in rows:
@@ -409,10 +391,7 @@ def _merge_spans(text: str, spans: List[Span], allow: Sequence[str]) -> List[Spa
 
 
 def _add_occurrences(text: str, spans: List[Span], allow: Sequence[str]) -> List[Span]:
-    """Add every other occurrence of the found secrets.
-
-    As they are, percent-encoded or JSON-escaped.
-    """
+    """Add every other occurrence of the found secrets."""
     kinds: Dict[str, str] = {}
     lengths: Dict[str, Set[int]] = {}
     for found, kind in {text[start:end]: kind for start, end, kind in spans}.items():
@@ -546,10 +525,7 @@ def clean_change(before: bytes, after: bytes, config: Any, salt: str) -> bytes:
 
 
 def _added_lines(before: bytes, after: bytes) -> bytes:
-    """Return the lines added to a text, with AROUND lines beside.
-
-    The whole text where most lines are new.
-    """
+    """Return the lines added to a text, with AROUND lines beside."""
     known, rows = set(before.split(b"\n")), after.split(b"\n")
     fresh = [number for number, row in enumerate(rows) if row not in known]
     if 2 * len(fresh) > len(rows):

@@ -258,10 +258,7 @@ def _write(path: str, text: str) -> None:
 
 
 def _link(source: str, target: str) -> None:
-    """Link to a part of a repository, or copy it.
-
-    A copy where links cannot be made.
-    """
+    """Link to a part of a repository, or copy it."""
     if not os.path.exists(source):
         return
     try:
@@ -274,10 +271,7 @@ def _link(source: str, target: str) -> None:
 
 
 def _head(git: str) -> str:
-    """Return the text of HEAD with only safe references.
-
-    None leads out of the git directory.
-    """
+    """Return the text of HEAD with only safe references."""
     line = layout.first_line(git + "/HEAD")
     ref = layout.ref_of(line)
     if ref:
@@ -299,10 +293,7 @@ def _config(common: str) -> str:
 
 
 def _settings(path: str) -> Iterator[Tuple[str, str, str, str]]:
-    """Yield (section, its name, key, value) of a git config.
-
-    Includes are not followed.
-    """
+    """Yield (section, its name, key, value) of a git config."""
     try:
         text = files.read(path, CONFIG_BYTES).decode("utf-8", "replace")
     except OSError:

@@ -392,10 +392,7 @@ class Store(Reader):
             files.collect_temps(folder, self.now)
 
     def _copy_aside(self, name: str) -> str:
-        """Copy a record to its first free ordinary name; return that name.
-
-        Unless a copy is there.
-        """
+        """Copy a record to its first free ordinary name; return that name."""
         record, data = self.read(name), self.raw(name)
         told = (record.kind, record.title, record.body, record.created)
         stem, digest = name.rpartition("/")[0] + "/" + writer.stem(*told), writer.digest(*told)

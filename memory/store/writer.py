@@ -159,10 +159,7 @@ def title_line(title: str) -> str:
 
 
 def _instant(value: Any, now: float) -> float:
-    """Read a creation time from seconds or text.
-
-    `now` where there is none.
-    """
+    """Read a creation time from seconds or text."""
     found = clock.parse(value) if isinstance(value, str) else value
     return float(found) if isinstance(found, (int, float)) and not isinstance(found, bool) else now
 
@@ -211,10 +208,7 @@ def prove(name: str, path: str, data: bytes) -> None:
 
 
 def _swap(temp: str, path: str) -> None:
-    """Move a temporary file over the file at a path.
-
-    Synced to the disk.
-    """
+    """Move a temporary file over the file at a path."""
     os.replace(temp, path)
     files.sync(path.rpartition("/")[0])
 
@@ -370,10 +364,7 @@ class Tiers:
         self._tell(path)
 
     def _beneath(self, path: str) -> None:
-        """Raise StoreError for a path leading outside through a link.
-
-        Outside the home and the repository's tier.
-        """
+        """Raise StoreError for a path leading outside through a link."""
         root = (
             self.place.shared
             if self.place.shared and path.startswith(self.place.shared + "/")
@@ -383,10 +374,7 @@ class Tiers:
             raise StoreError("a link leads out of %s; make it a directory" % root)
 
     def _record(self, path: str) -> Tuple[str, str]:
-        """Return (tier's directory, path below) of a record's file.
-
-        ("", "") for any other file.
-        """
+        """Return (tier's directory, path below) of a record's file."""
         workspaces = self.place.home + "/workspaces/"
         own = workspaces + path[len(workspaces) :].partition("/")[0]
         for root in (self.place.shared, self.place.everyone, own):

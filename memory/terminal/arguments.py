@@ -98,10 +98,7 @@ def parser(name: str, verb: Verb, word: str = "") -> _Parser:
 
 
 def _options(verb: Verb, part: Part | None) -> Sequence[Option]:
-    """Return the options of a verb, or of one of its parts.
-
-    In the part's order.
-    """
+    """Return the options of a verb, or of one of its parts."""
     if part is None:
         return verb.options
     by_flag = {flag: option for option in verb.options for flag in option.flags}
@@ -595,10 +592,7 @@ def _positional(
 
 
 def _ids(name: str, said: str, typed: str, known: Known) -> list[tuple[str, str]]:
-    """Return the records or settings named by a verb's words.
-
-    Empty for text or files.
-    """
+    """Return the records or settings named by a verb's words."""
     words = re.findall(r"[A-Z]+", said)
     kind = {
         "rule": " rule",

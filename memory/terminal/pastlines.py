@@ -455,10 +455,7 @@ def _under(label: str, lines: Sequence[str]) -> list[str]:
 
 
 def _turn_request(ref: str, request: str) -> str:
-    """Return the request of a turn with its number.
-
-    A checkpoint does not name its turn.
-    """
+    """Return the request of a turn with its number."""
     return (
         "#%s %s" % (ref.rpartition("#")[2], one_line(request, 160)) if "#" in ref else "during it"
     )

@@ -328,10 +328,7 @@ def _measured(one: dict[str, Any], style: screen.Style) -> list[str]:
 
 
 def _rankers(rankers: dict[str, dict[str, float]], main: str) -> list[str]:
-    """Write one row per ranker, the best of each column starred.
-
-    The ranker that recall uses is named.
-    """
+    """Write one row per ranker, the best of each column starred."""
     from memory.health.goldens import MEASURES
 
     best = {name: max(each[name] for each in rankers.values()) for name in MEASURES}
@@ -452,10 +449,7 @@ def team(
 
 
 def _sheet(heading: str, rows: list[str]) -> list[str]:
-    """Write a heading with its number of rows, and the first ones.
-
-    [] for no rows.
-    """
+    """Write a heading with its number of rows, and the first ones."""
     more = (
         ["  … and %d more; --json lists all" % (len(rows) - MOST_OF_TEAM)]
         if len(rows) > MOST_OF_TEAM

@@ -88,10 +88,7 @@ def _digested(digest: Digest, style: screen.Style, markdown: bool) -> list[str]:
 
 
 def _span(told: WorkReport) -> str:
-    """Write the period of a standup.
-
-    A period that ends with a day names that day.
-    """
+    """Write the period of a standup."""
     since = clock.iso(told.since + told.offset)[:16].replace("T", " ").removesuffix(" 00:00")
     if told.until is None:
         return "since " + since

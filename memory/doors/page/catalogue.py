@@ -300,10 +300,7 @@ class Catalogue:
         return {"agent": "the model", "auto": "dayleaf"}.get(card.source, "you")
 
     def _writer(self, name: str) -> str:
-        """Return the first committer of a shared record, or "".
-
-        "you" stands for the user.
-        """
+        """Return the first committer of a shared record, or ""."""
         if self._writers is None:
             self._writers = {}
             with suppress(OSError, StoreError):

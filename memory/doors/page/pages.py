@@ -493,10 +493,7 @@ class Pages:
         ]
 
     def _state(self, record: Record) -> str:
-        """Return the state of a learning or rule.
-
-        `kept`, `suggested`, `waiting` or `rejected`.
-        """
+        """Return the state of a learning or rule."""
         if record.kind != "rule":
             return "kept" if record.accepted else "suggested"
         (standing,) = approvalstate.standings([record], self.place)
@@ -670,10 +667,7 @@ class Pages:
         }
 
     def _cleaned(self, record: Record) -> Record:
-        """Return a record without private parts and secrets.
-
-        In its frontmatter too.
-        """
+        """Return a record without private parts and secrets."""
         said = {
             "title": record.title,
             "body": record.body,

@@ -212,10 +212,7 @@ def html_of(text: str, to_record: Callable[[str], str]) -> Markup:
 
 
 def _inline(text: str) -> Markup:
-    """Return one line of markdown as safe HTML without links.
-
-    So it may stand anywhere.
-    """
+    """Return one line of markdown as safe HTML without links."""
     html = _parser().renderInline(plaintext.one_line(text, MOST_LINE), {"to_record": lambda id: ""})
     return Markup(nh3.clean(html, tags={"code", "em", "strong", "s"}, attributes={}))
 

@@ -151,10 +151,7 @@ class Gate:
         )
 
     def _opened(self, scope: Message) -> Response | None:
-        """Return the answer to a one-time address or a missing key.
-
-        None for a request with the key.
-        """
+        """Return the answer to a one-time address or a missing key."""
         said = scope["path"][len(self.folder) + 1 :]
         known = self._has_key(scope)
         if said.startswith("open/"):

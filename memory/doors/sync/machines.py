@@ -294,10 +294,7 @@ def sync(
 
 
 def _apply_news(merge: Merge, heard: MachineNews, added: Added, problems: list[str]) -> None:
-    """Apply a machine's news, new files first and removals last.
-
-    A text so always exists somewhere.
-    """
+    """Apply a machine's news, new files first and removals last."""
     whole = True
     rows = sorted(
         heard.rows.items(),
@@ -330,10 +327,7 @@ def _apply_news(merge: Merge, heard: MachineNews, added: Added, problems: list[s
 
 
 def _settle_own(state: State, carrier: Carrier, notes: list[str]) -> bool:
-    """Compare this machine's newest file with its state.
-
-    Returns whether all of its files were deleted.
-    """
+    """Compare this machine's newest file with its state."""
     every, value = packs.packs(carrier.root).get(state.machine, {}), state.value
     newest, digest = max(every, default=0), ""
     if newest:
@@ -394,10 +388,7 @@ def _send(state: State, carrier: Carrier, key: Any, added: Added, anew: bool) ->
 def _new_lines(
     state: State, added: Added, anew: bool
 ) -> tuple[dict[str, list[str]], dict[str, int]]:
-    """Return (unsent lines by log, sizes of the logs).
-
-    Each line as often as it stands in the log.
-    """
+    """Return (unsent lines by log, sizes of the logs)."""
     out, sizes = {}, {}
     for name in (root + "/" + log for root in _roots(state.home) for log in LOGS):
         data, every = read_log(state.home + "/" + name)

@@ -489,10 +489,7 @@ class Merge:
             self.rows[name] = gone
 
     def _along(self, name: str, row: Row, gone: Row, live: Row, data: bytes, mtime: int) -> None:
-        """Write a changed text at or beside its file's new place.
-
-        Beside it where the new place was changed too.
-        """
+        """Write a changed text at or beside its file's new place."""
         if row.sha256 == gone.was and contains(live.version, gone.of):
             self._write(name, data, mtime, row.sha256)
             self.state.mark(name, live.sha256, row.id)
@@ -504,10 +501,7 @@ class Merge:
             self._beside(name, data, live.sha256, live.id, mtime, True)
 
     def _retire(self, name: str, gone: Row) -> None:
-        """Remove other files with the bytes of a removed record.
-
-        Such as the same record in the archive.
-        """
+        """Remove other files with the bytes of a removed record."""
         self.removed = self.state.value["purge"] = True
         key = "%s %s" % (gone.id, gone.was)
         barred = self.state.value["removed"][key] = joined(

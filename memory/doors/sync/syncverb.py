@@ -126,10 +126,7 @@ def _synced(call: Call) -> int:
 
 
 def _delete_derived(call: Call) -> None:
-    """Delete files derived from records removed on another machine.
-
-    In every workspace.
-    """
+    """Delete files derived from records removed on another machine."""
     folder = call.place.home + "/cache"
     for name, path, stat in walk.entries_below(folder):
         if walk.is_folder(stat) and name and "/" not in name:

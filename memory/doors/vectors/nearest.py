@@ -140,10 +140,7 @@ def _nearest_codes(codes: Any, live: Any, query: Any, count: int) -> Any:
 
 
 def _bits(words: Any) -> Any:
-    """Return the number of set bits of each uint64.
-
-    `bitwise_count` came with NumPy 2.
-    """
+    """Return the number of set bits of each uint64."""
     import numpy as np
 
     if hasattr(np, "bitwise_count"):

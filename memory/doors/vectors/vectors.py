@@ -205,10 +205,7 @@ class _Work:
             self._merge()
 
     def _compare(self) -> Tuple[List[Found], List[str]]:
-        """Return files without current vectors, and names without a file.
-
-        Counts the kept vectors.
-        """
+        """Return files without current vectors, and names without a file."""
         listed, _ = walk(self.place)
         if self.side is None:
             return sorted(listed), []
@@ -231,10 +228,7 @@ class _Work:
         return changed, sorted(known)
 
     def _take(self, found: Found) -> None:
-        """Read a changed file and queue its chunks without vectors.
-
-        The next flush writes it.
-        """
+        """Read a changed file and queue its chunks without vectors."""
         data = _read(self.place, found[0])
         if data is None:
             if self.side and (found[0] in self.side.log or self.side.find(found[0]) >= 0):
@@ -332,20 +326,14 @@ class _Work:
 
 
 def _delete_logs(place: Place) -> None:
-    """Delete the logs of all generations.
-
-    The file just written holds their content.
-    """
+    """Delete the logs of all generations."""
     for item in files.posix.scandir(place.cache):
         if item.name.startswith(place.scope + "-") and item.name.endswith(".veclog"):
             files.remove(item.path)
 
 
 def _drop_damaged(side: Sidecar) -> bool:
-    """Mark records with a damaged row as unknown.
-
-    Returns False where all rows are intact.
-    """
+    """Mark records with a damaged row as unknown."""
     if side.is_intact():
         return False
     bad = set(side.damaged(range(side.rows)))
