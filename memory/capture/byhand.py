@@ -132,7 +132,7 @@ def draft(
 
 
 def retold(made: Draft, lines: Sequence[str], by: str) -> Draft:
-    """Return a handoff in a model's words, with the draft's sources.
+    """Return a handoff in a model's words, with its sources.
 
     by: the model's provider.
     """
@@ -175,10 +175,7 @@ def _work(pages: Sequence[dict[str, list[str]]], held: Sequence[Turn]) -> list[s
 
 
 def _requests(pages: Sequence[dict[str, list[str]]], held: Sequence[Turn]) -> list[str]:
-    """Return the user's requests, newest first.
-
-    Without turns the requests in the checkpoints' pages.
-    """
+    """Return the user's requests, newest first."""
     asked = [turn.request for turn in held if turn.request and turn.asked != GOES_ON]
     if not held:
         told = [line for page in reversed(pages) for line in page.get("turns", ())]

@@ -107,10 +107,7 @@ def title_and_request(
 
 
 def _subjects(facts: Facts) -> list[str]:
-    """Return the subjects of the commits, of the most edits first.
-
-    Of as many the newest first; git's own merges last.
-    """
+    """Return the subjects of the commits, of the most edits first."""
     times = [at for *_, at in facts.commits]
     changes = Counter[int]()
     for edit in facts.edits:

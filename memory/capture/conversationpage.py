@@ -153,10 +153,7 @@ def _leads_on(pieces: Sequence[Piece], number: int) -> bool:
 
 
 def _summed(text: str) -> str:
-    """Return the client's summary without its copied parts.
-
-    Requests, files and code are in the turns above.
-    """
+    """Return the client's summary without its copied parts."""
     lines = [line for line, code in tokeniser.coded(text.split("\n")) if not code]
     parts = re.split(r"(?m)^(?=\s{0,3}(?:#+ |\*\*)?\d+\. )", "\n".join(lines))
     return (

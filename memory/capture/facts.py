@@ -199,10 +199,7 @@ def absorb(facts: Facts, entry: Entry, roots: tuple[str, ...] = (), agent: str =
 
 
 def _is_free(facts: Facts, branch: str) -> bool:
-    """Tell whether the work's branch may change to `branch`.
-
-    Nothing was changed in this turn, for a trunk in any.
-    """
+    """Tell whether the work's branch may change to `branch`."""
     since = facts.turns[-1].at if facts.turns and branch not in layout.TRUNKS else ""
     return all(
         at < since
@@ -253,10 +250,7 @@ def add_early_statement(facts: Facts, statement: str) -> None:
 
 
 def _add(facts: Facts, at: str, piece: Piece) -> None:
-    """Add a piece to the present turn.
-
-    After a compaction a new turn continues the turn before.
-    """
+    """Add a piece to the present turn."""
     if not facts.turns or facts.turns[-1].asked == turns.SUMMARY:
         facts.turns.append(Turn(at, facts.earlier, turns.GOES_ON))
     facts.turns[-1].pieces.append(piece)
@@ -490,10 +484,7 @@ def _judge_command(facts: Facts, command: str, entry: Entry) -> Run | None:
 
 
 def _hush(facts: Facts, run: Run, marks: list[str]) -> None:
-    """Replace telling lines of failures that passing runs print too.
-
-    The next line takes their place.  mark: of the line.
-    """
+    """Replace telling lines of failures that passing runs print too."""
     first, _, rest = run.detail.partition("\n")
     if (
         first
@@ -528,10 +519,7 @@ def _updated(facts: Facts, entry: Entry, row: list[str]) -> None:
 def _add_failed_call(
     facts: Facts, entry: Entry, name: str, given: str, roots: tuple[str, ...], agent: str
 ) -> None:
-    """Add a failed call of another tool than Bash.
-
-    Unless the client only says how it wants to be called.
-    """
+    """Add a failed call of another tool than Bash."""
     error = re.sub(r"</?tool_use_error>", "", transcript.clean(entry.text)).strip()
     first = clip(one_line(next((line for line in error.split("\n") if line.strip()), "")), 200)
     if agent or not first or entry.refused or transcript.PROTOCOL.search(error[:400]):
@@ -714,10 +702,7 @@ def _add_run(facts: Facts, run: Run, at: str) -> None:
 
 
 def _repeats(run: Run, before: Run) -> bool:
-    """Tell whether a command repeats its earlier outcome.
-
-    A success again, or a failure with the same error.
-    """
+    """Tell whether a command repeats its earlier outcome."""
     if (
         run.command != before.command
         or run.outcome != before.outcome

@@ -330,10 +330,7 @@ def switches(path: str, offset: int = 0, branch: str = "") -> list[Stop]:
 
 
 def _branches(file: BinaryIO, offset: int) -> set[str]:
-    """Return the branches named in a transcript from an offset on.
-
-    A look at its bytes, since most know one branch alone.
-    """
+    """Return the branches named in a transcript from an offset on."""
     file.seek(offset)
     found, tail = set[bytes](), b""
     while block := file.read(transcript.BLOCK):

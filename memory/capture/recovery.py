@@ -239,10 +239,7 @@ def _state(place: layout.Place, session: str) -> str:
 
 
 def _prune(place: layout.Place, now: float) -> None:
-    """Delete the old states of sessions.
-
-    The host has deleted their transcripts by then.
-    """
+    """Delete the old states of sessions."""
     folder = place.cache + "/sessions/"
     for name in names(folder):
         try:

@@ -123,10 +123,7 @@ def _ask_model(
     known: Sequence[Record],
     spinner: screen.Spinner,
 ) -> tuple[list[Proposal] | None, list[str]]:
-    """Ask a model for proposals.
-
-    Returns them, None where no model answered, and notes.
-    """
+    """Ask a model for proposals."""
     from memory.cli.tell import ask
     from memory.distill.digests import of_record
     from memory.knowledge import proposals

@@ -518,10 +518,7 @@ def _asked(call: Call, wanted: list[backfill.Session]) -> offers.Plan | None:
 
 
 def _known(call: Call) -> list[str]:
-    """Return the directories where a session may have started.
-
-    This one and its project, and those seen before.
-    """
+    """Return the directories where a session may have started."""
     here = (call.place.project, call.place.root, call.place.anchor, call.env.get("PWD", ""))
     return [*adoption.known_paths(call.place.home), *filter(None, here)]
 

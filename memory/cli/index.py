@@ -119,10 +119,7 @@ def _verify(call: Call) -> int:
 
 
 def _choose(call: Call, asked: list[str]) -> int:
-    """Choose the index's backend.
-
-    A database is set up, and this workspace loaded into it.
-    """
+    """Choose the index's backend."""
     from memory.doors import registry
     from memory.index import backend
 

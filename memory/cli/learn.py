@@ -245,10 +245,7 @@ def forget(call: Call) -> int:
 
 
 def _mark_forgotten(call: Call, found: Record) -> None:
-    """Note a forgotten conversation.
-
-    A running session then does not write it again.
-    """
+    """Note a forgotten conversation."""
     if found.kind == conversations.KIND and found.meta.get("session"):
         conversations.forget(call.place, str(found.meta["session"]), found.id, call.now)
 
@@ -459,10 +456,7 @@ def _forget_records(call: Call, store: Store, found: Sequence[Record], reason: s
 
 
 def _forget_filter(call: Call) -> Callable[[Record], bool]:
-    """Return a function that tells whether a record matches.
-
-    By all of --day, --file and --mentions that are given.
-    """
+    """Return a function that tells whether a record matches."""
     from memory.project.mentions import mentions
     from memory.recall import timewords
 
@@ -558,10 +552,7 @@ def _tier(call: Call, kind: str) -> str:
 
 
 def _opened(call: Call, kind: str, before: bytes) -> tuple[str, bytes | None]:
-    """Return (the file to edit, the text of --from or None).
-
-    A text kept from an earlier failure is edited in place.
-    """
+    """Return (the file to edit, the text of --from or None)."""
     given = call.options.from_file
     try:
         text = files.read(given, 64 << 20) if given else None

@@ -232,10 +232,7 @@ def _step(call: Call, words: list[str]) -> int:
 
 
 def _changed(call: Call, store: Store, found: Record, before: bytes, after: bytes) -> int:
-    """Write a plan's file and show the plan.
-
-    With the time of change, where it has frontmatter.
-    """
+    """Write a plan's file and show the plan."""
     if frontmatter.parse(after).meta:
         after = frontmatter.edit(after, {"updated": clock.iso(call.now)}, found.name)
     kept = store.replace(found.name, after, files.sha256(before))

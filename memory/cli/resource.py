@@ -325,10 +325,7 @@ def _reindex(call: Call, words: list[str]) -> int:
 
 
 def _list(call: Call, words: list[str]) -> int:
-    """List resources with their state against their file.
-
-    Fresh, stale or gone; a script also with its approval.
-    """
+    """List resources with their state against their file."""
     if words:
         raise UsageError("resource list takes no more words; leave '%s' out" % shown(words[0]))
     wanted, rows = call.options.type, []
@@ -431,10 +428,7 @@ def _renew(call: Call, found: Record) -> None:
 
 
 def _ran(call: Call, told: Order, seconds: float) -> int:
-    """Run an announced script.
-
-    With --json its output comes with its status at the end.
-    """
+    """Run an announced script."""
     from memory.knowledge import scripts
     from memory.terminal.screen import Printer
 

@@ -519,10 +519,7 @@ def _words(call: Call) -> tuple[str, str, str]:
 
 
 def _split(words: Sequence[str]) -> tuple[str, str, str]:
-    """Return (a record's id or title, the next word, the rest).
-
-    A title of several words ends before `up` or `down`.
-    """
+    """Return (a record's id or title, the next word, the rest)."""
     said = " ".join(words).split()
     at = next((n for n, word in enumerate(said) if n and word in WORDS), min(1, len(said)))
     return " ".join(said[:at]), "".join(said[at : at + 1]), " ".join(said[at + 1 :])

@@ -106,10 +106,7 @@ def run(name: str = "", answer: str = "", after: str = "") -> None:
 
 
 def _trusted_environment(env: Dict[str, str], event: Event) -> Dict[str, str]:
-    """Return the environment without the variables set by a repository.
-
-    The event notes the ignored variables under CLAIMS.
-    """
+    """Return the environment without the variables set by a repository."""
     event.pop(CLAIMS, None)
     event[FOREIGN] = env.get("DAYLEAF_FOREIGN_RUNTIME", "")
     if not any(key.startswith(SETTERS) for key in env):
@@ -137,10 +134,7 @@ def is_typed(env: Dict[str, str]) -> bool:
 
 
 def _run_handler(name: str, answer: str, event: Event, env: Dict[str, str]) -> bool:
-    """Print a handler's answer; return whether the detached work should run.
-
-    After a failure it should: it may mend the cause.
-    """
+    """Print a handler's answer; return whether the detached work should run."""
     try:
         output, wanted = resolve(answer)(event, env, clock.now())
         if output:

@@ -532,7 +532,7 @@ def is_note_template(meta: Dict[str, Any], body: str) -> bool:
 
 
 def _has_field(line: str) -> bool:
-    """Tell whether a line has a field such as `{{date:YYYY-MM-DD}}` or `<% tp.file.title %>`."""
+    """Tell whether a line has a field of a template."""
     fields = [piece.partition("}}")[0].partition(":")[0] for piece in line.split("{{")[1:]]
     calls = [piece.lstrip("-_*+~ ") for piece in line.split("<%")[1:]]
     return any(field.strip() in FIELDS for field in fields) or any(

@@ -341,10 +341,7 @@ class Proof:
         return ""
 
     def _quotes(self, said: str) -> str:
-        """Return a long quotation that no record holds, or "".
-
-        Three and more words; case and white space do not count.
-        """
+        """Return a long quotation that no record holds, or ""."""
         for match in _SAID.finditer(_CODE.sub(lambda code: code[2], said)):
             quoted = next(group for group in match.groups() if group)
             for part in _ELLIPSIS.split(quoted):

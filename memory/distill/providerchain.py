@@ -178,10 +178,7 @@ def _model(config: spend.Caps, name: str, chosen: str) -> str:
 
 
 def _safe(sources: Sequence[Source], config: spend.Caps, salt: str) -> list[Source]:
-    """Return the sources without secrets.
-
-    A hand edit never went through the store's redaction.
-    """
+    """Return the sources without secrets."""
     from memory.store import redactor
 
     allow = config["redact.allow"]

@@ -33,10 +33,7 @@ def statements(body: str) -> list[str]:
 
 
 def _blocks(lines: list[str]) -> list[tuple[str, list[str]]]:
-    """Group lines into (kind, lines).
-
-    A line that only announces code or a table is left out.
-    """
+    """Group lines into (kind, lines)."""
     out: list[tuple[str, list[str]]] = []
     last, at = "", 0
     run: list[str] = []
@@ -137,9 +134,6 @@ def _paragraphs(kind: str, lines: list[str]) -> list[str]:
 
 
 def _sentences(part: str, kind: str) -> list[str]:
-    """Split a paragraph into sentences.
-
-    A list item of up to ITEM_BYTES bytes stays whole.
-    """
+    """Split a paragraph into sentences."""
     whole = kind == "item" or LOGGED.match(part)
     return [part] if whole and len(part.encode()) <= ITEM_BYTES else sentences(part)

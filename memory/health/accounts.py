@@ -120,10 +120,7 @@ def sessions_of(place: layout.Place) -> list[str]:
 
 
 def _latest(place: layout.Place) -> Iterator[str]:
-    """Yield the sessions that ran here, the latest first.
-
-    Each one's receipts are read only when it is reached.
-    """
+    """Yield the sessions that ran here, the latest first."""
     folder = place.receipts_folder
     try:
         found = [
@@ -257,10 +254,7 @@ def history(
 def _decided(
     place: layout.Place, record: records.Record, now_stands: str
 ) -> Iterator[tuple[float, str]]:
-    """Yield the approvals and rejections of a record or its script.
-
-    Each says whether it was about the present content.
-    """
+    """Yield the approvals and rejections of a record or its script."""
     known = approvals.decisions(place.home)
     here = {
         of(record.name, place.key) for of in (approvals.workspace_of, approvals.script_workspace)
@@ -524,10 +518,7 @@ def load(place: layout.Place, settings: config.Config, prompt: str, mode: str) -
 def _candidates(
     found: indexview.Index, prompt: str, choice: loader.Choice, settings: config.Config
 ) -> list[dict[str, Any]]:
-    """Return the most relevant candidates with their terms' scores.
-
-    Each with the reason why it was left out, if it was.
-    """
+    """Return the most relevant candidates with their terms' scores."""
     from memory.hook import Membership, categories, loader
 
     picked = {found.doc(pick.number).id for pick in choice.picks}

@@ -121,10 +121,7 @@ def state(place: layout.Place, settings: config.Config, now: float) -> dict[str,
 
 
 def _indexed(store: Store, rows: Sequence[Doc], walked: walk.Listing) -> Iterator[Doc | Record]:
-    """Yield each record's document from the index, or its file.
-
-    Unindexed files are read, so that `skipped` names them.
-    """
+    """Yield each record's document from the index, or its file."""
     by_name = {row.name: row for row in rows}
     return store.each_by(
         lambda name: by_name.get(name) or store.read(name), store.names(walked=walked)
@@ -545,10 +542,7 @@ def _uses(place: layout.Place, since: float, everyone: bool) -> Iterator[tuple[s
 def _use_counts(
     places: Sequence[layout.Place], settings: config.Config, now: float, ids: set[str]
 ) -> dict[str, int]:
-    """Return the number of all uses of each record.
-
-    Uses of merged records count for their successors.
-    """
+    """Return the number of all uses of each record."""
     tallies = []
     for place in places:
         successors = Store(place, settings, now).successors()

@@ -265,10 +265,7 @@ def _words(record: Record) -> frozenset[str]:
 def _known(
     titles: Mapping[str, list[Record]], record: Record
 ) -> tuple[list[str], tuple[Record, ...]]:
-    """Return a title's words and its records.
-
-    ([], ()) with too few words or too many records.
-    """
+    """Return a title's words and its records."""
     words = scoring.content_words(plaintext.one_line(record.title))
     same = titles.get(" ".join(scoring.content_words(record.title)), [record])
     return (words[:MOST_WORDS], tuple(same)) if len(words) > 2 and len(same) <= FEW else ([], ())

@@ -308,10 +308,7 @@ def _decision_keys(data: bytes) -> FrozenSet[Tuple[str, str, str]]:
 
 
 def _settle(found: Backup, target: Target) -> None:
-    """Create empty folders, and restore the times of folders.
-
-    Only of folders that this restore alone has filled.
-    """
+    """Create empty folders, and restore the times of folders."""
     names = {kept.name for kept in found.files}
     for name, _, time in sorted(found.folders, reverse=True):
         top, _, rest = name.partition("/")

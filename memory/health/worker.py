@@ -169,10 +169,7 @@ def _limited() -> Iterator[None]:
 
 
 def _capture(todo: Job) -> None:
-    """Write the due checkpoint, and log its start and end.
-
-    The next start reports a capture without an end.
-    """
+    """Write the due checkpoint, and log its start and end."""
     from memory.capture import stretches
 
     session, path = stretches.subject(todo.event, todo.env)
@@ -550,10 +547,7 @@ def _refresh(todo: Job) -> None:
 
 
 def _refresh_stale(todo: Job) -> None:
-    """Compare every file with the index, if the hook asked.
-
-    It asks where a file had changed, or after a long time.
-    """
+    """Compare every file with the index, if the hook asked."""
     if todo.event.get(boundary.STALE) is not False:
         _refresh(todo)
 

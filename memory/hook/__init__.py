@@ -265,10 +265,7 @@ def _handles(word: str, before: str) -> Sequence[str]:
 
 
 def _names(word: str) -> Sequence[str]:
-    """Return the file name in a word, else its identifiers.
-
-    Identifiers have several words, such as `verify_token`.
-    """
+    """Return the file name in a word, else its identifiers."""
     file = word.rpartition("/")[2]
     stem, _, end = file.rpartition(".")
     if (

@@ -613,10 +613,7 @@ def _failure_keys(place: Place, tool: str, given: str, error: str) -> Iterator[s
 
 
 def _path_from_root(place: Place, cwd: object, call: Tuple[str, str, str]) -> str:
-    """Return the sought path if present from the project's root, or "".
-
-    The call looked for the path in `cwd`, below the root.
-    """
+    """Return the sought path if present from the project's root, or ""."""
     if not isinstance(cwd, str) or cwd in ("", place.root):
         return ""
     path = next(

@@ -272,10 +272,7 @@ def _wishes(found: Index, budget: fence.Budget, chosen: Chosen) -> None:
 
 
 def _plan(found: Index, now: float, budget: fence.Budget, chosen: Chosen) -> str:
-    """Add the active plan and return the question about a stale plan.
-
-    "" where the plan is not stale, or there is none.
-    """
+    """Add the active plan and return the question about a stale plan."""
     for record in indexview.reread(found, found.listed("plans")[:4], whole=True):
         if record.kind != "plan" or not record.active:
             continue
@@ -549,10 +546,7 @@ def _size_cap(sizes: Sequence[int], room: int) -> int:
 
 
 def _fitting_lines(parts: Dict[str, List[str]], room: int) -> List[str]:
-    """Return as many section lines as fit in `room` bytes.
-
-    Of the turns the newest, of other sections the first.
-    """
+    """Return as many section lines as fit in `room` bytes."""
     found: List[str] = []
     for name, lines in parts.items():
         latest = name == "Turns"

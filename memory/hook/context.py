@@ -373,10 +373,7 @@ def in_context(rules: Iterable[Any], about: Context, shown: Iterable[str]) -> Li
 
 
 def _tag_reason(record: Any, about: Context) -> str:
-    """Return a rule's matching tag and its origin, as a reason.
-
-    The prompt's texts come first; "" for no match.
-    """
+    """Return a rule's matching tag and its origin, as a reason."""
     for origin, terms in about.texts.items():
         for tag in record.tags:
             if is_met(tag, terms):

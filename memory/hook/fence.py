@@ -504,10 +504,7 @@ def current_occurrence(place: Place, occurrence: Any) -> Any:
 
 
 def _text(place: Place, source: Any) -> Optional[str]:
-    """Return the head of a record's file, or None.
-
-    None where the text read from it before has changed.
-    """
+    """Return the head of a record's file, or None."""
     try:
         fd = place.open(str(source["name"]))
     except (OSError, ValueError, IndexFault):

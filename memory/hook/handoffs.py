@@ -191,10 +191,7 @@ def _put(
 
 
 def _is_same(store: Store, before: Record, title: str, body: str, session: str) -> bool:
-    """Tell whether a session left the same handoff just before.
-
-    It was ended before it could report so, and runs again.
-    """
+    """Tell whether a session left the same handoff just before."""
     return store.says_again(before, title, body) and before.meta.get("session", "") == session
 
 
@@ -352,10 +349,7 @@ def has_news(found: Index, path: str, session: str) -> bool:
 
 
 def _own(record: Any) -> Any:
-    """Return a record if the user's own, else None.
-
-    Not shared through the repository, and not unattended.
-    """
+    """Return a record if the user's own, else None."""
     return None if record.tier == layout.SHARED or is_unattended(record) else record
 
 

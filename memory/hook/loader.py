@@ -467,10 +467,7 @@ def _segment(
     least: float,
     telling: float,
 ) -> Dict[int, float]:
-    """Score the segment's documents; return number -> score.
-
-    At least the best `limit` (approximately, beyond `cap`).
-    """
+    """Score the segment's documents; return number -> score."""
     segment = index.segment
     assert segment is not None
     found = []

@@ -219,10 +219,7 @@ def _without_sections(body: str, names: Sequence[str]) -> str:
 def _picked(
     found: Index, answered: windows.Answered, parts: Sequence[_Part], reason: str
 ) -> List[Passage]:
-    """Return the best windows grouped by turn, best first.
-
-    A newer window comes before one that is hardly better.
-    """
+    """Return the best windows grouped by turn, best first."""
     from memory.hook import fence
 
     best = answered.windows[0].score or 1.0

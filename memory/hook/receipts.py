@@ -102,10 +102,7 @@ def session(path: str) -> Session:
 
 
 def _word_hashes(line: bytes) -> Set[str]:
-    """Return the word hashes in a prompt's receipt.
-
-    The line is not parsed, since a session has many.
-    """
+    """Return the word hashes in a prompt's receipt."""
     hashes = line.partition(b'"met":"')[2].partition(b'"')[0].decode("ascii", "replace")
     return {hashes[at : at + 4] for at in range(0, len(hashes), 4)}
 

@@ -354,10 +354,7 @@ class Vectorised:
         return push, most
 
     def _crown(self, ids: Any, impacts: Any, at: int, df: int) -> None:
-        """Write a long list's CHAMPIONS before it, in ascending order.
-
-        The champions are its documents of the greatest impact.
-        """
+        """Write a long list's CHAMPIONS before it, in ascending order."""
         np = self._np
         best = (
             np.sort(

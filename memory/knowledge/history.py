@@ -403,10 +403,7 @@ def next_commits(past: Past, number: int, turns: int = 4) -> list[str]:
 
 
 def _request(past: Past, number: int) -> str:
-    """Return a turn's request.
-
-    For a bare `yes` the request before it goes along.
-    """
+    """Return a turn's request."""
     said = ""
     while number:
         asked = one_line(past.turns[number - 1].request)

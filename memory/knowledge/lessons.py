@@ -79,10 +79,7 @@ def drop_contrary(store: Store) -> list[str]:
 
 
 def _keep_wishes(store: Store, note: Record, items: Sequence[Item]) -> list[str]:
-    """Write wishes as waiting rules, in the user's words.
-
-    Existing and dropped ones are not written again.
-    """
+    """Write wishes as waiting rules, in the user's words."""
     changed = []
     day = clock.day(note.created)
     said = {rule.title for rule in store.each(("rule",))} if items else set()

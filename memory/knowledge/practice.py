@@ -169,10 +169,7 @@ def _invocations(
 
 
 def _is_asked(words: tuple[str, ...], wanted: tuple[str, ...]) -> bool:
-    """Tell whether a call begins with the wanted words.
-
-    The program counts by name or by the end of its path.
-    """
+    """Tell whether a call begins with the wanted words."""
     program = words[0] == wanted[0] or words[0].endswith("/" + wanted[0])
     return program and words[1 : len(wanted)] == wanted[1:]
 

@@ -117,10 +117,7 @@ def statements(record: Record) -> Iterator[Statement]:
 
 
 def _texts(turn: Turn) -> Iterator[str]:
-    """Yield the texts of user and model in a turn.
-
-    Leaves out the client's summaries, which repeat them.
-    """
+    """Yield the texts of user and model in a turn."""
     if turn.asked == turns.SUMMARY:
         return
     if turn.asked in ("", turns.SLASH) and len(turn.request) < MOST_TYPED:

@@ -278,10 +278,7 @@ def _near(failed: Failure) -> list[Piece]:
 
 
 def _first_mention(spoken: Iterable[str], telling: str) -> str:
-    """Return the first statement about a failure after it, or "".
-
-    It holds two words of the failure's line, or its rule.
-    """
+    """Return the first statement about a failure after it, or ""."""
     wanted, mark = {word for word in words_of(key_of(telling)) if len(word) > 2}, mark_of(telling)
     for text in spoken:
         said = openings.plain(text)
@@ -329,10 +326,7 @@ def _remedy(failed: Piece, reach: Sequence[tuple[int, Piece]]) -> tuple[int, str
 
 
 def _path_instead(failed: Piece, reach: Sequence[tuple[int, Piece]]) -> tuple[int, str, bool]:
-    """Return the file used in place of a missing one.
-
-    As (place, file, False); (0, "", False) for none.
-    """
+    """Return the file used in place of a missing one."""
     stem = stem_of(failed.text)
     found = [
         (at, p.text)

@@ -252,10 +252,7 @@ def _met(
 
 
 def _texts_of_call(entry: Entry, home: str) -> Tuple[List[str], bool]:
-    """Return (texts of a tool call, whether it shows records).
-
-    Calls of dayleaf and its own files are left out.
-    """
+    """Return (texts of a tool call, whether it shows records)."""
     data = entry.data if isinstance(entry.data, dict) else {}
     command = data.get("command") if entry.name == "Bash" else None
     if not isinstance(command, str):

@@ -315,10 +315,7 @@ def _is_same_program(command: str, failed: str) -> bool:
 
 
 def _differing_call(failed: str, passed: str) -> str:
-    """Return the passed call if different from the failed call.
-
-    Else "", also where only the output goes another way.
-    """
+    """Return the passed call if different from the failed call."""
     mine, other = _calls(failed), _calls(passed)
     moved = [call for call in mine if call.startswith("cd ")]
     return (

@@ -100,10 +100,7 @@ def _typed(turn: Turn) -> tuple[str, ...]:
 
 
 def _sentence(quote: str, typed: Sequence[str]) -> str:
-    """Return the user's sentence with a quote, "" for none.
-
-    The quote itself where the sentence is too long.
-    """
+    """Return the user's sentence with a quote, "" for none."""
     wanted = _folded(quote).strip(" .…\"'")
     for text in typed:
         for line in text.split("\n"):
@@ -132,10 +129,7 @@ def _script(text: str) -> str:
 
 
 def _quoted_turn(item: Item, turns: Sequence[_Turn]) -> _Turn | None:
-    """Return the turn that holds an item's quote, or None.
-
-    The turn named by the item, else the only other.
-    """
+    """Return the turn that holds an item's quote, or None."""
     quote = _folded(item.quote).strip(" .…\"'")
     if len(quote) < 3 or len(quote.split()) > MOST_WORDS:
         return None

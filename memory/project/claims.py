@@ -197,10 +197,7 @@ class Checkout:
         )
 
     def _inside(self, path: str) -> bool:
-        """Tell whether a path, links resolved, stays in the checkout.
-
-        Asked once for each folder, unless the path is a link.
-        """
+        """Tell whether a path, links resolved, stays in the checkout."""
         whole = self.root + "/" + path
         folder = whole.rpartition("/")[0]
         if folder not in self._folders:

@@ -99,10 +99,7 @@ def _entries(data: bytes, version: int, count: int) -> Tuple[Dict[str, str], Lis
 
 
 def _is_whole(data: bytes, at: int) -> bool:
-    """Tell whether the index holds all entries itself.
-
-    An extension may say that entries are elsewhere.
-    """
+    """Tell whether the index holds all entries itself."""
     while at + 8 <= len(data) - 20:
         if data[at : at + 4] in (_LINK, _SPARSE):
             return False

@@ -261,10 +261,7 @@ def _workflows(root: str) -> Iterator[Tuple[str, Tuple[str, ...], None]]:
 
 
 def _requirements(text: str) -> List[str]:
-    """Return the names at the beginning of lines.
-
-    For requirements.txt, setup.cfg, environment.yml.
-    """
+    """Return the names at the beginning of lines."""
     return re.findall(r"(?m)^[ \t]*(?:-[ \t]+)?([A-Za-z0-9@][\w./-]*)", text)
 
 

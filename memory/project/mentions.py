@@ -291,10 +291,7 @@ def level(source: str, name: str, path: str) -> int:
 
 
 def _places(source: str, word: str) -> List[Tuple[int, int]]:
-    """Return (offset, DEFINED or USED) of a whole word's places.
-
-    Outside comments; of the used places the first alone.
-    """
+    """Return (offset, DEFINED or USED) of a whole word's places."""
     found: List[Tuple[int, int]] = []
     at, seen = source.find(word), 0
     while at >= 0 and seen < PLACES:

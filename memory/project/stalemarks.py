@@ -70,10 +70,7 @@ def checked_path(place: Place) -> str:
 
 
 def _git_state(place: Place) -> List[str]:
-    """Return the stamps of git's files.
-
-    They change with a commit, a checkout or `git add`.
-    """
+    """Return the stamps of git's files."""
     return [indexview.stamp(place.git + "/" + name) for name in ("HEAD", "logs/HEAD", "index")]
 
 

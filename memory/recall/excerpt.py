@@ -174,10 +174,7 @@ def _stretch_end(record: Record) -> str:
 
 
 def _instant(said: str) -> str:
-    """Return an instant as text that sorts.
-
-    Whole seconds end in `.000Z`, as the host writes them.
-    """
+    """Return an instant as text that sorts."""
     return said[:19] + (said[19:] if said[19:20] == "." else ".000Z")
 
 

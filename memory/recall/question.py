@@ -489,7 +489,7 @@ def _number(key: str, value: Any, least: float, most: float) -> float:
 
 
 def passes(query: Query, record: Record) -> bool:
-    """Tell whether a record passes every filter of a query; a folder's template passes none."""
+    """Tell whether a record passes every filter; a template passes none."""
     if record.tier == ADDED and records.is_note_template(record.meta, record.body):
         return False
     if query.since is not None and record.created < query.since:

@@ -345,10 +345,7 @@ def _combined(
 
 
 def _multipliers(record: Record, signals: Signals) -> Optional[List[Tuple[str, float]]]:
-    """Return a record's named multipliers.
-
-    None where its versions are disjoint from the query's.
-    """
+    """Return a record's named multipliers."""
     found = []
     if record.id in signals.outcomes:
         found.append(("outcomes", outcome_factor(*signals.outcomes[record.id])))

@@ -526,10 +526,7 @@ class _Task:
                     pool.append(candidate)
 
     def _with_neighbours(self, pool: List[look.Candidate]) -> List[look.Candidate]:
-        """Add the notes just before and after the best candidates.
-
-        An answer follows its question without the same words.
-        """
+        """Add the notes just before and after the best candidates."""
         have = {(c.workspace, c.number) for c in pool}
         shelves = {shelf.place.key: shelf for shelf in self.shelves}
         for candidate in pool[:CANDIDATES]:

@@ -400,10 +400,7 @@ def covers(task: Task, other: Task) -> bool:
 
 
 def _apart(task: Task, other: Task) -> bool:
-    """Tell whether two tasks are unrelated.
-
-    An image or an installation is covered only by its like.
-    """
+    """Tell whether two tasks are unrelated."""
     if other.family == "docker" or INSTALLS.match(other.key) or other.key.endswith("install"):
         return task.key != other.key
     return bool(task.family and other.family and task.family != other.family)
@@ -473,10 +470,7 @@ def _scoped(task: Task, other: Task) -> bool:
 
 
 def _targeted(task: Task, other: Task) -> bool:
-    """Tell whether a task's targets contain those of another.
-
-    Each is resolved against the folder of its `cd`.
-    """
+    """Tell whether a task's targets contain those of another."""
     if task.folder and other.folder and not _within(other.folder, task.folder + "/..."):
         return False
     if not task.targets:

@@ -443,10 +443,7 @@ def _status(value: object) -> str:
 
 
 def _report(record: dict[str, Any], call: str, data: dict[str, Any]) -> list[Entry]:
-    """Return a subagent's last words.
-
-    Of the call itself or of a call that fetched them.
-    """
+    """Return a subagent's last words."""
     task, agent, name = data.get("task"), _str(data.get("agentId")), ""
     text = _joined(data.get("content")) if agent and data.get("status") == "completed" else ""
     if (
@@ -629,10 +626,7 @@ def _commanded(record: dict[str, Any], raw: str, theirs: bool) -> list[Entry]:
 
 
 def _result_text(raw: str) -> str:
-    """Return the text of a <result> element, or "".
-
-    From the first opening tag to the last closing tag.
-    """
+    """Return the text of a <result> element, or ""."""
     start, end = raw.find("<result>"), raw.rfind("</result>")
     return raw[start + len("<result>") : end] if 0 <= start < end else ""
 

@@ -165,7 +165,7 @@ def amends(command: str) -> bool:
 
 
 def reset(command: str, cwd: str = "", roots: Iterable[str] = ()) -> tuple[int, str]:
-    """Return (number of commits, hash) that a command resets the branch by or to.
+    """Return (commits taken off, commit named) of a reset.
 
     (0, "") for none, and where the command makes or changes branches too.
     cwd, roots: see `is_in_other_repository`.

@@ -114,10 +114,7 @@ class Tree:
         return since
 
     def _next(self, parent: object) -> list[str]:
-        """Return the instants of the prompts after a parent line.
-
-        The first of them first.  parent: None for no line.
-        """
+        """Return the instants of the prompts after a parent line."""
         if isinstance(parent, str):
             found = self._own.after(parent)
             for before in self._before() if found is None else ():

@@ -278,10 +278,7 @@ def _failing_step(
 
 
 def _speaks_of_failure(text: str, key: str, hidden: tuple[str, ...]) -> bool:
-    """Tell whether an output has words only a failed runner prints.
-
-    Where the status is known, a failed test alone counts.
-    """
+    """Tell whether an output has words only a failed runner prints."""
     if not hidden and "--- FAIL: " not in text:
         return False
     gate = (

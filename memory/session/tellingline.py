@@ -181,10 +181,7 @@ def _message(message: str, more: list[str]) -> str:
 
 
 def _pytest(text: str) -> list[tuple[str, str, str]]:
-    """Return (place, exception, test) of each failing pytest test.
-
-    Without its report, the lines of the short summary.
-    """
+    """Return (place, exception, test) of each failing pytest test."""
     found: list[tuple[str, str, str]] = []
     short = {
         ident.rpartition("::")[2]: ident

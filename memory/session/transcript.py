@@ -187,10 +187,7 @@ class Reading:
             self.close()
 
     def _holds(self, uuid: str) -> bool:
-        """Tell whether the file holds a line with this id.
-
-        Up to a block after the last whole line that was read.
-        """
+        """Tell whether the file holds a line with this id."""
         words = ('"uuid":"%s"' % uuid).encode("utf-8", "replace")
         at, end, tail = 0, self.offset + BLOCK, b""
         while uuid and at < end:

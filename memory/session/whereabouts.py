@@ -96,10 +96,7 @@ def _directory(head: bytes) -> str:
 
 
 def _directory_within(path: str) -> str:
-    """Return the directory that an early entry names.
-
-    For a transcript that begins with a picture, say.
-    """
+    """Return the directory that an early entry names."""
     reading = transcript.read(path)
     found = next((entry.cwd for entry in islice(reading, FIRST) if entry.cwd), "")
     reading.close()

@@ -108,10 +108,7 @@ def successors(tiers: Iterable[Tuple[str, str]]) -> Dict[str, str]:
 
 
 def _circles(into: Dict[str, str], id: str) -> bool:
-    """Tell whether an id's successors form a circle.
-
-    Tombstones of two tiers may point at one another.
-    """
+    """Tell whether an id's successors form a circle."""
     seen: Set[str] = set()
     while id in into and id not in seen:
         seen.add(id)

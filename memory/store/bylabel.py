@@ -486,7 +486,7 @@ def _is_password(value: str, tied: bool) -> bool:
 
 @lru_cache(maxsize=4096)
 def is_spoken_near(value: str) -> bool:
-    """Tell whether a word with signs near a label is a password beyond doubt."""
+    """Tell whether a word near a label is surely a password."""
     return (
         rx(SPOKEN).fullmatch(value) is not None
         and len(rx(r"\d").findall(value)) > 1

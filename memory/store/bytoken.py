@@ -96,10 +96,7 @@ def _branches(tree: Dict[str, object]) -> str:
 
 
 def _gathered(text: str, runs: List[Tuple[int, str]]) -> _Runs:
-    """Join the distinct runs of a text.
-
-    A run after a backslash loses the rest of its escape.
-    """
+    """Join the distinct runs of a text."""
     places: Dict[str, int] = {}
     for at, run in runs:
         if text[at - 1 : at] == "\\":

@@ -381,10 +381,7 @@ def _seal(path: str, offset: int) -> List[Any]:
 
 
 def _added(path: str, before: Fold) -> Fold:
-    """Return a fold with the ledger's later lines added.
-
-    Never raises: a file that cannot be read has none.
-    """
+    """Return a fold with the ledger's later lines added."""
     rows, offset, passed, torn = before
     for block in _blocks(path, offset):
         offset += len(block)

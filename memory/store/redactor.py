@@ -251,10 +251,7 @@ def _private(text: str, lower: str, mentions: str = "") -> List[Tuple[int, int]]
 
 
 def _plain(text: str) -> Tuple[str, Tuple[List[int], List[int]]]:
-    """Return a text without escapes and zero-width characters.
-
-    And (offsets of the cuts, characters cut up to each).
-    """
+    """Return a text without escapes and zero-width characters."""
     at: List[int] = [-1]
     gone: List[int] = [0]
     if not any(sign in text for sign in ESCAPES) and not rx(INVISIBLE).search(beyond_ascii(text)):
@@ -448,10 +445,7 @@ def _apart(text: str, start: int, end: int) -> bool:
 
 
 def _clip(spans: List[Span], text: str) -> List[Span]:
-    """Remove the existing markers from spans.
-
-    The spans shrink with every pass, so the passes end.
-    """
+    """Remove the existing markers from spans."""
     marks = [m.span() for m in rx(MARKER).finditer(text)] if spans and "[redacted:" in text else []
     ends = [end for _, end in marks]
     out: List[Span] = []

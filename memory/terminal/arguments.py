@@ -137,10 +137,7 @@ def read_call(name: str, verb: Verb, argv: list[str], env: dict[str, str], now: 
 
 
 def _check_repeated(verb: Verb, argv: Sequence[str]) -> None:
-    """Refuse two values of one option.
-
-    The last would win over a value allowed beforehand.
-    """
+    """Refuse two values of one option."""
     single = {
         flag
         for option in verb.options

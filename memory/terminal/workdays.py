@@ -77,7 +77,7 @@ def lines(
 
 
 def _digested(digest: Digest, style: screen.Style, markdown: bool) -> list[str]:
-    """Write what a model made of the work, and that it did."""
+    """Write a model's report of the work, marked as such."""
     from memory.distill import digests
 
     rows = [

@@ -110,7 +110,7 @@ def _take_back(made: Maker, turns: object) -> None:
 
 
 def _completed(made: Maker, item: object, calls: Collection[object]) -> None:
-    """Add a command or change of files that is no response_item's."""
+    """Add a command or change outside the response items."""
     item = item if isinstance(item, dict) else {}
     call, kind = str(item.get("id") or ""), item.get("type")
     if not call or call in calls:
@@ -127,7 +127,7 @@ def _completed(made: Maker, item: object, calls: Collection[object]) -> None:
 
 
 def _changes(changes: object) -> list[tuple[str, str]]:
-    """Return what was done to each path; a moved file goes from its old one."""
+    """Return the change of each path; a move removes the old path."""
     done: list[tuple[str, str]] = []
     for path, change in changes.items() if isinstance(changes, dict) else ():
         change = change if isinstance(change, dict) else {}
@@ -211,7 +211,7 @@ def _called(made: Maker, call: str, name: str, given: dict[str, Any]) -> None:
 
 
 def _command(said: object) -> str:
-    """Return a command as the shell was given it; a list may be the shell's own call."""
+    """Return the shell's command; a list may call the shell itself."""
     if not isinstance(said, list):
         return said if isinstance(said, str) else ""
     words = [str(word) for word in said]

@@ -321,10 +321,7 @@ def _turn(call: Call, found: Record, place: Place, number: int) -> ToolAnswer:
 
 
 def _body(found: Record, wanted: str) -> dict[str, Any]:
-    """Return a record's text or section.
-
-    With the list of its sections where not all of it fits.
-    """
+    """Return a record's text or section."""
     from memory.store import sections
 
     listed = sections.outline(found.body)

@@ -366,10 +366,7 @@ def given_of(session: str, rows: Iterable[dict[str, Any]]) -> Given:
 
 
 def _tokens(row: dict[str, Any]) -> int:
-    """Return the tokens of a receipt.
-
-    Older receipts have characters alone, four to a token.
-    """
+    """Return the tokens of a receipt."""
     said, chars = row.get("tokens"), row.get("chars")
     if isinstance(said, (int, float)) and said - said == 0:
         return int(said)

@@ -113,10 +113,7 @@ class Gate:
         await self._inner({**scope, "path": inside, "raw_path": inside.encode()}, receive, guarded)
 
     def _refused(self, scope: Message) -> Response | None:
-        """Return the refusal of a request not made by this page.
-
-        None for one that may come from the person's browser.
-        """
+        """Return the refusal of a request not made by this page."""
         size = (
             len(scope["raw_path"])
             + len(scope["query_string"])

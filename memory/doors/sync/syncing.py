@@ -442,10 +442,7 @@ class Merge:
             self.state.mark(aside, sha256, id)
 
     def _two_ways(self, one: Row, other: Row) -> None:
-        """Keep one destination of a file moved in two ways.
-
-        A forgotten file stays forgotten, a changed text stays.
-        """
+        """Keep one destination of a file moved in two ways."""
         first, second = self.rows.get(one.to, NONE), self.rows.get(other.to, NONE)
         if not (first.sha256 and second.sha256):
             return

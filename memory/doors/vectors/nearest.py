@@ -61,10 +61,7 @@ def search(
 
 
 def _all_similarities(side: Sidecar, vector: Sequence[float]) -> List[Tuple[str, int, float]]:
-    """Return the similarity of every row, without NumPy.
-
-    For few rows this costs less than loading NumPy.
-    """
+    """Return the similarity of every row, without NumPy."""
     if not side.is_intact():
         raise vectorfile.fault(side.path, "damaged")
     length = sqrt(fsum(number * number for number in vector))
