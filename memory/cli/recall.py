@@ -381,7 +381,7 @@ def _claim(call: Call) -> int:
     wanted = place.claimed or moved
     if wanted:
         need_person(call, authority.DECIDED["workspace"], "store workspace claim")
-        why = "holds a commit of" if moved else "claims to be"
+        why = layout.reason_of(place, wanted) if moved else "claims to be"
         if ask_confirmation(
             "%s %s %s; show and write that project's private memory here? type yes: "
             % (place.root, why, wanted)

@@ -138,8 +138,9 @@ class Call:
             return
         if key and not asked:
             warn(
-                "this repository holds a commit of %s, whose memory is not shown here; if the "
-                "folder moved, run `dayleaf store workspace claim` in a terminal" % key
+                "this repository %s %s, whose memory is not shown here; if it is the same "
+                "project, run `dayleaf store workspace claim` in a terminal"
+                % (layout.reason_of(place, key), key)
             )
 
     def caller(self) -> str:
