@@ -17,6 +17,7 @@ from memory.terminal.call import (
     Call,
     ask_confirmation,
     need_person,
+    question_text,
     session_of,
     to_json,
     unknown_word,
@@ -42,7 +43,7 @@ def recall(call: Call) -> int:
     if call.options.batch:
         offset = clock.local_offset(call.now)
         for line in batch.batch(
-            sys.stdin,
+            map(question_text, sys.stdin.buffer),
             call.place,
             call.settings,
             call.now,
