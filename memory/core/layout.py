@@ -360,6 +360,16 @@ def is_believed(base: str, key: str, path: str) -> bool:
         return False
 
 
+def paths_of(place: Place) -> List[str]:
+    """Return the paths seen with a workspace."""
+    try:
+        rows = fastjson.rows(files.read(place.home + PLACES, PLACES_LIMIT))
+    except OSError:
+        return []
+    named = [row.get("path") for row in rows if row.get("key") == place.key]
+    return [path for path in named if isinstance(path, str)]
+
+
 def reason_of(place: Place, key: str) -> str:
     """Return why another workspace may be a place's own."""
     if is_believed(place.home, key, place.anchor):
