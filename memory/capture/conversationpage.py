@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
 HEADING, COMMAND, TELLING, REPORTED, ASKED = 72, 180, 200, 240, 4000  # characters
+LAST = 1500  # of those of a request, of its end
 LEADS = 120  # characters of a line that only leads on to a call
 TEAMMATE = "(teammate "  # before the request of another agent of the team
 CODE = 14  # lines of a block of code
@@ -214,7 +215,16 @@ def code(text: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    return "\n".join(("> " + line).rstrip() for line in at_word(text.strip(), ASKED).split("\n"))
+    return "\n".join(("> " + line).rstrip() for line in _both_ends(text.strip()).split("\n"))
+
+
+def _both_ends(text: str) -> str:
+    """Clip a request in its middle: people ask before or after what they paste."""
+    if len(text) <= ASKED:
+        return text
+    end = text[-LAST:]
+    space = re.search(r"\n" if "\n" in end[: LAST // 2] else r"\s", end)
+    return at_word(text[:ASKED], ASKED - LAST) + "\n" + end[space.end() if space else 0 :].lstrip()
 
 
 def without_headings(text: str) -> str:

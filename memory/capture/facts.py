@@ -28,7 +28,8 @@ MARK = "dayleaf-distill-prompt"
 # steps of a turn in which a file is named once; turns in which a merge is told once
 _SAME_TURN, _MERGES = 500, 100
 _NEAR = 60  # commands back in which a repeated one counts as repeated
-_LONG, _SAID = 20000, 40000  # characters of a command, a request; of what was said
+# characters of a command; of what was said; of a request, whose end may be asked after a paste
+_LONG, _SAID, _ASKED = 20000, 40000, 100_000
 _TOLD = {
     "Bash": "command",
     "Edit": "file_path",
@@ -210,6 +211,18 @@ def _is_free(facts: Facts, branch: str) -> bool:
 # --- what was said
 
 
+def _both_ends(text: str) -> str:
+    """Shorten a request in its middle, at lines.
+
+    A label above the cut may name a secret below it, so two lines more are left out there.
+    """
+    if len(text) <= _ASKED:
+        return text
+    end = text[-_ASKED // 2 :]
+    end = end.split("\n", 3)[-1] if end.count("\n") > 2 else end.partition(" ")[2]
+    return clip(text, _ASKED // 2) + "\n" + end
+
+
 def _add_request(facts: Facts, entry: Entry) -> int:
     if MARK in entry.text:
         facts.muted = "all"
@@ -218,7 +231,7 @@ def _add_request(facts: Facts, entry: Entry) -> int:
     facts.muted = "text" if own else ""
     if own:
         return 0
-    request = clip(entry.text, _LONG)
+    request = _both_ends(entry.text)
     if _PLANNED.match(request):  # the plan itself comes as an entry of its own
         request = "Implement the following plan: " + openings.heading_of(_PLANNED.sub("", request))
     asked = turns.SLASH if entry.kind == transcript.SLASH else ""

@@ -428,14 +428,21 @@ def map_texts(value: Any, visit: Callable[[str], Any]) -> Any:
 def is_fully_captured(place: layout.Place, session: str, size: int) -> bool:
     """Tell whether a transcript of `size` bytes is fully captured.
 
-    Read to its end, written and closed.  Captured by an earlier version counts too: only an import
-    brings that up to date, since it takes longer than a start may.
+    See `captured_size`.
+    """
+    return captured_size(place, session) == size
+
+
+def captured_size(place: layout.Place, session: str) -> int:
+    """Return the bytes of a transcript that are written and closed, -1 for none.
+
+    Captured by an earlier version counts too: only an import brings that up to date, since it takes
+    longer than a start may.
     """
     path = place.cache + "/sessions/" + session + ".json"
     found = head(path) or head(path, before=True)
-    return (
-        bool(found) and found.get("size") == size and not (found.get("units") or found.get("name"))
-    )
+    size = -1 if found.get("units") or found.get("name") else found.get("size")
+    return size if isinstance(size, int) else -1
 
 
 def transcript_of(receipts: str) -> object:

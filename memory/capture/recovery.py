@@ -176,17 +176,30 @@ def _unseen(
     place: layout.Place, env: dict[str, str], folders: whereabouts.Folders, memory: Memory
 ) -> Iterator[tuple[str, str]]:
     """Yield (session, path) of this workspace's uncaptured transcripts."""
+    past = [path for path in layout.paths_of(place) if not files.exists(path)]
     keys: dict[str, str] = {}
     near = {
         whereabouts.folder(path)
-        for path in (place.root, place.project, place.anchor, *whereabouts.worktrees(place.git))
+        for path in (
+            place.root,
+            place.project,
+            place.anchor,
+            # as the user's shell names it, through a link
+            *filter(None, map(env.get, ("CLAUDE_PROJECT_DIR", "PWD"))),
+            *past,
+            *whereabouts.worktrees(place.git),
+        )
+        if path.strip("/")
     }
     for session, listed in folders.below(near):
         path = transcript.own_transcript(listed)
         if not path or layout.safe_id(session) != session or _is_told(place, session, path):
             continue
         seen = memory.ends(path)
-        if seen is not None and seen.directory and _key_of(seen, env, keys) == place.key:
+        if seen is None or not seen.directory:
+            continue
+        moved = (seen.directory + "/").startswith(tuple(one + "/" for one in past))
+        if moved or _key_of(seen, env, keys) == place.key:
             yield session, path
 
 
@@ -208,8 +221,10 @@ def _is_uncaptured(
 
 
 def _is_told(place: layout.Place, session: str, path: str) -> bool:
+    """Tell whether a transcript is captured up to its last readable line."""
     try:
-        return progress.is_fully_captured(place, session, os.stat(path).st_size)
+        size, read = os.stat(path).st_size, progress.captured_size(place, session)
+        return read == size or 0 <= read < size and whereabouts.is_torn(path, read)
     except OSError:
         return True
 

@@ -25,7 +25,7 @@ def keep(call: Call) -> int:
     """
     from memory.store.redactor import strip_private
 
-    said = strip_private(call.text(kept=False)).strip()
+    said = strip_private(call.text()).strip()
     if not said:
         raise UsageError('rule keep needs the rule: `dayleaf rule keep "never use print in src"`')
     title = one_line(said, TITLE)

@@ -17,6 +17,7 @@ from memory.terminal.call import (
     Call,
     ask_confirmation,
     need_person,
+    question_text,
     session_of,
     to_json,
     unknown_word,
@@ -42,7 +43,7 @@ def recall(call: Call) -> int:
     if call.options.batch:
         offset = clock.local_offset(call.now)
         for line in batch.batch(
-            sys.stdin,
+            map(question_text, sys.stdin.buffer),
             call.place,
             call.settings,
             call.now,
@@ -381,7 +382,7 @@ def _claim(call: Call) -> int:
     wanted = place.claimed or moved
     if wanted:
         need_person(call, authority.DECIDED["workspace"], "store workspace claim")
-        why = "holds a commit of" if moved else "claims to be"
+        why = layout.reason_of(place, wanted) if moved else "claims to be"
         if ask_confirmation(
             "%s %s %s; show and write that project's private memory here? type yes: "
             % (place.root, why, wanted)

@@ -47,6 +47,7 @@ TIER_NAMES = {PRIVATE: "private", SHARED: "shared", GLOBAL: "global", ADDED: "ad
 _COPIES = (".sync-conflict-", "(conflicted copy", "conflicted copy)")
 PLACES, PLACES_LIMIT = "/places.jsonl", 4 << 20
 LOG_LIMIT = 4 << 20  # bytes of HEAD's log
+PACK_LIMIT = 2 << 20  # bytes of a pack's index that are searched
 # Hosts whose paths do not tell upper from lower case.
 ONE_CASE = (
     "github.com",
@@ -56,6 +57,14 @@ ONE_CASE = (
     "gitea.com",
     "dev.azure.com",
 )
+# Hosts of the same repositories: their ssh on the port of https, and what a browser shows.
+OTHER_HOSTS = {
+    "ssh.github.com": "github.com",
+    "www.github.com": "github.com",
+    "altssh.gitlab.com": "gitlab.com",
+    "altssh.bitbucket.org": "bitbucket.org",
+    "ssh.dev.azure.com": "dev.azure.com",
+}
 MOVING = "/.moving"  # in the private tier: a record is on its way to the other one
 OFFERED = "/offered"  # below a cache: the workspace that a commit here is of, "" for none
 # below a cache: a proof of what its directory claims to be was looked for, and there is none
@@ -273,11 +282,16 @@ def locate(env: Dict[str, str], directory: str) -> Place:
     main = common[:-5] if common.endswith("/.git") else common
     anchor = _anchor(root, git, common)
     key, due, claimed = _key(remote or main or project), "", ""
-    past, commit = _last_workspace(base, anchor) if git else ("", "")
+    past, commit = _last_workspace(base, anchor)
+    own = _key(anchor)
     kept = (
-        past not in ("", key, _key(anchor))
+        past not in ("", key, own)
         and files.is_folder(base + "/workspaces/" + past)
-        and _has_commit(git, common, commit)
+        and (
+            _has_commit(git, common, commit)
+            if git
+            else not files.is_folder(base + "/workspaces/" + own)
+        )
     )
     if kept:
         key = past
@@ -346,6 +360,23 @@ def is_believed(base: str, key: str, path: str) -> bool:
         return False
 
 
+def paths_of(place: Place) -> List[str]:
+    """Return the paths seen with a workspace."""
+    try:
+        rows = fastjson.rows(files.read(place.home + PLACES, PLACES_LIMIT))
+    except OSError:
+        return []
+    named = [row.get("path") for row in rows if row.get("key") == place.key]
+    return [path for path in named if isinstance(path, str)]
+
+
+def reason_of(place: Place, key: str) -> str:
+    """Return why another workspace may be a place's own."""
+    if is_believed(place.home, key, place.anchor):
+        return "was seen as"
+    return "holds a commit of"
+
+
 def _last_workspace(base: str, path: str) -> Tuple[str, str]:
     """Return (last workspace, its commit) of a path; ("", "") for none."""
     try:
@@ -374,9 +405,38 @@ def _has_commit(git: str, common: str, commit: str) -> bool:
     if any(name.startswith(commit[2:]) for name in loose):
         return True
     try:
-        return commit.encode("ascii", "replace") in files.read(git + "/logs/HEAD", LOG_LIMIT)
+        if commit.encode("ascii", "replace") in files.read(git + "/logs/HEAD", LOG_LIMIT):
+            return True
+    except OSError:
+        pass
+    packs = common + "/objects/pack/"
+    try:
+        names = sorted(files.posix.listdir(packs))
     except OSError:
         return False
+    return any(_is_packed(packs + name, commit) for name in names if name.endswith(".idx"))
+
+
+def _is_packed(path: str, prefix: str) -> bool:
+    """Tell whether a pack's index names an object.
+
+    prefix: hex digits of its hash, two at least.
+    """
+    try:
+        fd = files.open_read(path, follow=False)
+    except OSError:
+        return False
+    try:
+        head, first = files.read_at(fd, 1032, 0), int(prefix[:2], 16)
+        low = int.from_bytes(head[4 + 4 * first : 8 + 4 * first], "big") if first else 0
+        high = int.from_bytes(head[8 + 4 * first : 12 + 4 * first], "big")
+        size = min(20 * max(0, high - low), PACK_LIMIT)
+        hashes = files.read_at(fd, size, 1032 + 20 * low).hex() if head[:4] == b"\xfftOc" else ""
+    except (OSError, ValueError):
+        return False
+    finally:
+        files.posix.close(fd)
+    return any(hashes.startswith(prefix, at) for at in range(0, len(hashes), 40))
 
 
 def _key(source: str) -> str:
@@ -515,17 +575,24 @@ def normalise_remote(url: str) -> str:
             host, path = "", rest
         else:
             host, _, path = rest.partition("/")
-            host = host.rpartition("@")[2].partition(":")[0]
+            host = host.rpartition("@")[2]
+            host = host.partition("]")[0] + "]" if host[:1] == "[" else host.partition(":")[0]
     elif url.startswith("/"):
         host, path = "", url
     elif ":" in url and "/" not in url.partition(":")[0] and len(url.partition(":")[0]) > 1:
-        host, _, path = url.partition(":")
-        host = host.rpartition("@")[2]
+        colon = "]:" if "]:" in url else ":"
+        host, _, path = url.partition(colon)
+        host = host.rpartition("@")[2] + colon[:-1]
     else:
         return ""
-    path = path[:-4] if path.endswith(".git") else path
+    path = path[:-4] if path.lower().endswith(".git") else path
     if not path.strip("/"):
         return ""
+    host = OTHER_HOSTS.get(host.lower(), host)
+    parts = path.strip("/").split("/")
+    if host == "dev.azure.com" and len(parts) == 4:
+        parts = parts[1:] if parts[0] == "v3" else [*parts[:2], parts[3]]
+        path = "/".join([*parts[:2], "_git", parts[2]])
     return (host.lower() + "/" + path.strip("/")) if host else "/" + path.strip("/")
 
 

@@ -1,23 +1,7 @@
 """The index on disk, part two: the delta log, one appended frame for each file that changed since
 the segment was built.
 
-Format, version 1, little-endian; the file is named after the segment's generation, so a log never
-meets another segment:
-
-    frame    0x1e, u32 length and u32 crc32 of the payload, payload
-    payload  BASE: u32 first document of the record in the segment (ABSENT: none), u16 how many, u8
-             whether it is a learning a prompt may get, u32 its tokens, u16 length of the name, u16
-             number of documents; the name; the documents (none: the file is gone)
-    stamp    a frame that starts with 0x1d; payload i64 and a folder's name: all its changes up to
-             that mtime are in the log; without a name: at that time every file was compared by its
-             checksum, where its time of change proved nothing
-    document u32 length of what follows, u32 of that up to the terms; segment.ROW with its strings
-             (offset 0); then for each term "\\n" term "\\t" impact as two hex digits, and a last
-             "\\n"
-
-One write adds one frame, so writers need no lock and a torn frame is the only damage: reading goes
-on at the next whole one, and the next refresh of all files builds anew.  The last frame of a name
-counts.  Impacts use the segment's mean length.
+Format: docs/formats.md.
 """
 
 from __future__ import annotations

@@ -1,37 +1,6 @@
 """The index on disk, part one: an immutable segment, read by position and never loaded whole.
 
-Format `DLSEG006`, little-endian:
-
-    header    144 bytes: see HEADER; `built` is the only time stamp (8 bytes at BUILT_AT) and is
-              left out of every checksum
-    buckets   u32[nbuckets + 1]: where each bucket of the term directory starts; a term is in bucket
-              crc32(term) mod nbuckets
-    directory per bucket: u16 count, then "\\n" + term for each term, "\\n", then count entries of
-              ENTRY: position of its first posting (u32, then u8), u32 documents (df), u32 how many
-              of them are pushable, u8 greatest impact.  A term of one document has no postings: the
-              u32 is the document's number and the u8 its impact
-    ids       u32 document numbers of all postings: of each term its documents, ascending; where df
-              > 1024 the 1,024 documents of the greatest impact (its champions) stand before its
-              first posting, ascending too
-    impacts   u8 of each posting, in the same order
-    rows      one ROW of 44 bytes a document
-    strings   UTF-8 of each document: name, id, section, topics joined by 0x1f, one after the other
-    lists     JSON: {"watch": {...}, "brief": {...}}, two objects one after the other, see
-              assembly.py
-
-The generation is the first 8 hex digits of the SHA-256 of all that stands behind the header.
-
-A document is a record, a section of a long one or a turn of a conversation; sections of a record
-are neighbours.  Documents are ordered by (not pushable, name, section), so that those a prompt may
-get (accepted learnings) are a prefix of every posting list.  An impact is BM25's term frequency
-part, quantised: 115 * tf * (k1 + 1) / (tf + k1 * (1 - b + b * length / mean)), with k1 = 1.2 and b
-= 0.75 and tf weighted by field; the inverse document frequency is applied at query time.  The
-record's id stands in the directory too, as the term "\\x01" + id; so do, of a record's first
-document, what it is called by and what it links to, as "\\x03" and "\\x02" + the CRC-32 in hex of
-the name in the form of documents.link_key, and of a checkpoint its session and its branch, as
-"\\x04" and "\\x05" + the CRC-32 of the name: whoever looks one up reads the file and compares,
-since two names may share a CRC.  Of such a term at most 1,024 documents are kept: of a session or
-branch the newest, in the order of their instants, of others the first.
+Format: docs/formats.md.
 """
 
 from __future__ import annotations

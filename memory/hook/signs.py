@@ -150,8 +150,9 @@ def workspace_notice(place: Place) -> List[str]:
     if not key or place.claimed:
         return []
     return [
-        "this repository holds a commit of %s, whose memory is not shown here; if the folder "
-        "moved, run `dayleaf store workspace claim` in a terminal" % fence.line(key, 80)
+        "this repository %s %s, whose memory is not shown here; if it is the same project, run "
+        "`dayleaf store workspace claim` in a terminal"
+        % (layout.reason_of(place, key), fence.line(key, 80))
     ]
 
 

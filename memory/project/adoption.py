@@ -34,6 +34,7 @@ def adopt(place: Place, now: float) -> Place:
         if place.claimed:
             return confirm_claim(place, "commit", now) if _is_proved(place) else _unproved(place)
         if place.due == place.key:
+            look_for_past(place)
             files.make_folder(place.home + "/workspaces")
             files.posix.mkdir(place.private, files.FOLDER_MODE)
             _note(place, place.key, "first", now)
@@ -71,7 +72,9 @@ def offered(place: Place) -> str:
 def look_for_past(place: Place) -> str:
     """Find and record a workspace that knows this repository's commit.
 
-    For a repository without a workspace: so a folder that moved, or whose home did, is recognised.
+    For a repository without a workspace: so a folder that moved, or whose home did, or whose
+    history was begun anew, is recognised.  A workspace that still stands at another path is not
+    offered to a repository with a remote of its own, which may be a fork.
     Done once for each workspace; a person decides with `dayleaf store workspace claim`.
     Raises OSError.
     """
@@ -80,7 +83,7 @@ def look_for_past(place: Place) -> str:
     keys = _workspaces(place)
     if not keys or not place.git or not layout.is_own(place.root, place.git, place.anchor):
         return ""
-    found = _knows_commit(place, keys)
+    found = _was_here(place, keys) or _knows_commit(place, keys)
     files.replace(place.cache + layout.OFFERED, found.encode("utf-8", "replace"))
     return found
 
@@ -102,11 +105,22 @@ def _workspaces(place: Place) -> list[str]:
     return [key for key in found if key != place.key][:MOST_WORKSPACES]
 
 
+def _was_here(place: Place, keys: list[str]) -> str:
+    """Return the last other workspace that this path was seen with, or "".
+
+    keys: the workspaces.
+    """
+    seen = [row.get("key") for row in _rows(place.home) if row.get("path") == place.anchor]
+    return next((key for key in reversed(seen) if isinstance(key, str) and key in keys), "")
+
+
 def _knows_commit(place: Place, keys: list[str]) -> str:
     """Return the first workspace that knows this repository's commit, or ""."""
     base, rows = place.home + "/workspaces", _rows(place.home)
     with Objects(place.git) as mine:
         for key in keys:
+            if place.due and _stands_elsewhere(rows, key):
+                continue
             known = {
                 str(row["commit"]) for row in rows if row.get("key") == key and row.get("commit")
             }
@@ -114,6 +128,12 @@ def _knows_commit(place: Place, keys: list[str]) -> str:
             if any(_holds(mine, commit) for commit in sorted(known)):
                 return key
     return ""
+
+
+def _stands_elsewhere(rows: list[dict[str, object]], key: str) -> bool:
+    """Tell whether a path that was seen with a workspace is a repository yet."""
+    paths = [row.get("path") for row in rows if row.get("key") == key]
+    return any(isinstance(path, str) and files.exists(path + "/.git") for path in paths)
 
 
 def confirm_claim(place: Place, by: str, now: float) -> Place:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import re
 
+from memory.session import longlines
 from memory.store import redactor
 
 TYPE_CHECKING = False
@@ -653,12 +654,14 @@ def _without_ide(raw: str) -> str:
 def clean(text: str) -> str:
     """Remove from raw text everything that must not be kept.
 
-    <private> parts, dayleaf's own blocks, reminders, escape sequences.  An unclosed block counts to
-    the end of the text.
+    <private> parts, base64, dayleaf's own blocks, reminders, escape sequences.  An unclosed block
+    counts to the end of the text.
     """
     if len(text) < _SHORT and _PLAIN.fullmatch(text):
         return text.strip()
     text = redactor.strip_private(text)
+    if len(text) > longlines.RUN:
+        text = longlines.without_binary(text)
     if "<" in text:
         text = _FENCES.sub("", text)
     if not text.isascii():  # a lone surrogate, which JSON allows, could never be written as UTF-8

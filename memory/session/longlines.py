@@ -20,6 +20,7 @@ _SIGN, _FEED = rb"[A-Za-z0-9+/=_-]", rb"(?:(?:\\r)?\\n)"  # a line's end as JSON
 _LINED = _FEED + _SIGN + rb"{60,}"  # base64 may stand in lines
 _ESCAPED = rb"\\(?:u[0-9A-Fa-f]{4}|.)"  # whose letters are of no run
 _RUNS = re.compile(_ESCAPED + rb"|" + _SIGN + rb"{60,}(?:" + _LINED + rb")*" + _FEED + rb"?", re.S)
+_BINARY = re.compile(r"(?<![\w+/=-])[A-Za-z0-9+/=_-]{60,}(?:\r?\n[A-Za-z0-9+/=_-]{60,})*", re.A)
 _LEADING = re.compile(_SIGN + rb"*(?:" + _LINED + rb")*" + _FEED + rb"?")
 _ESCAPE = 6  # bytes of the longest escape
 
@@ -102,6 +103,11 @@ class Shortened:
             self._give_up()
         elif not self.given_up:
             self._parts.append(data)
+
+
+def without_binary(text: str) -> str:
+    """Return a text without its runs of base64."""
+    return _BINARY.sub(lambda found: found[0] if len(found[0]) < RUN else "", text)
 
 
 def _escapes(data: bytes) -> bool:

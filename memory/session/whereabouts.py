@@ -83,6 +83,27 @@ def ends(path: str) -> Ends:
     )
 
 
+def is_torn(path: str, at: int) -> bool:
+    """Tell whether what stands from an offset on is a half-written line.
+
+    Raises OSError.
+    """
+    fd = files.open_read(path, follow=False)
+    try:
+        size = os.fstat(fd).st_size
+        for start in range(at, size, EDGE):
+            if b"\n" in files.read_at(fd, EDGE, start):
+                return False
+        if size - at > EDGE:
+            return not files.read_at(fd, EDGE, size - EDGE).rstrip().endswith(b"}")
+        json.loads(files.read_at(fd, EDGE, at))
+    except ValueError:
+        return True
+    finally:
+        os.close(fd)
+    return False
+
+
 def _directory(head: bytes) -> str:
     """Return the session's starting directory, from the first entry."""
     for found in _CWD.finditer(head):

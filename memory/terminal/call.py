@@ -138,8 +138,9 @@ class Call:
             return
         if key and not asked:
             warn(
-                "this repository holds a commit of %s, whose memory is not shown here; if the "
-                "folder moved, run `dayleaf store workspace claim` in a terminal" % key
+                "this repository %s %s, whose memory is not shown here; if it is the same "
+                "project, run `dayleaf store workspace claim` in a terminal"
+                % (layout.reason_of(place, key), key)
             )
 
     def caller(self) -> str:
@@ -326,11 +327,11 @@ def read_stdin(kept: bool = True) -> str:
     """Read stdin as text.
 
     kept: the text is stored, so no byte of it may be lost. Raises UsageError for more than
-        TEXT_LIMIT bytes, or bytes that are not UTF-8.
+        TEXT_LIMIT bytes, or bytes that are not UTF-8; else see `question_text`.
     """
     data = sys.stdin.buffer.read(TEXT_LIMIT + 1)
     if not kept:
-        return data[:TEXT_LIMIT].decode("utf-8-sig", "replace")
+        return question_text(data[:TEXT_LIMIT])
     if len(data) > TEXT_LIMIT:
         raise UsageError("stdin holds more than %d MB; split it" % (TEXT_LIMIT >> 20))
     try:
@@ -338,6 +339,20 @@ def read_stdin(kept: bool = True) -> str:
     except UnicodeDecodeError as error:
         said = "stdin line %d: %s; convert it first, such as `iconv -f %s -t UTF-8`"
         raise UsageError(said % unread(data, error.start)) from None
+
+
+def question_text(data: bytes) -> str:
+    """Return stdin's text that is only searched for.
+
+    Bytes that are not UTF-8 are read as Latin-1, with a warning.
+    """
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        said = "stdin line %d: %s; it was read as %s"
+        line, what, name = unread(data, error.start)
+        warn(said % (line, what, name))
+        return data.decode(name, "replace")
 
 
 def unread(data: bytes, at: int) -> tuple[int, str, str]:

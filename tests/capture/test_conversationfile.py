@@ -350,3 +350,14 @@ def test_turns_are_shared_out_among_checkpoints_by_the_minute(ends, told):
     held = [turns.Turn("2026-11-21T%s:00Z" % at, "go on") for at in ("10:10", "10:20", "10:30")]
     found = conversationfile.portions(held, [clock.parse("2026-11-21T%sZ" % end) for end in ends])
     assert [" ".join(turn.at[11:16] for turn in part) for part in found] == told
+
+
+@pytest.mark.parametrize("lines", [900, 90_000])
+def test_a_question_after_a_long_paste_is_kept(session, lines):
+    """And one before it; a picture between words is left out."""
+    pasted = "line of the log\n" * lines + "data:image/png;base64," + "A1b/" * 9000
+    session.ask("why this?\n%s\nit began after the upgrade" % pasted).edit("a.py").say("Fixed.")
+    session.fire("SessionEnd")
+    (page,) = pages(session)
+    assert "why this?" in page.body and "it began after the upgrade" in page.body
+    assert "A1b/" not in page.body and len(page.body) < 5500

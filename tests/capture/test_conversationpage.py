@@ -189,3 +189,11 @@ def test_no_text_breaks_a_page():
         assert len(once) == 2, text
         twice = conversationpage.parse(page(*once), "2026-01-24")
         assert page(*twice) == page(*conversationpage.parse(page(*twice), "2026-01-24")), text
+
+
+def test_a_long_request_keeps_what_was_typed_at_both_ends():
+    """What is left out of the middle is marked."""
+    pasted = "\n".join("line %d of the log" % number for number in range(900))
+    said = page(turn(request="why this?\n%s\nit began after the upgrade" % pasted))
+    assert "why this?" in said and "> it began after the upgrade" in said
+    assert "line 450 of" not in said and "…\n> line" in said and len(said) < 5000

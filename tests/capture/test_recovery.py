@@ -92,6 +92,23 @@ def test_a_dead_sessions_last_line_counts_without_its_end(session):
     assert progress.is_fully_captured(session.place, session.name, session.path.stat().st_size)
 
 
+@pytest.mark.parametrize("torn", [b'{"type":"assistant","mess', b"\0" * 4096, b"{" * (1 << 19)])
+def test_a_half_written_last_line_leaves_nothing_to_complete(session, torn):
+    """Doctor is silent after the one capture; a line that comes later is captured."""
+    session.ask("rename the parser").edit("a.py")
+    session.path.write_bytes(session.path.read_bytes() + torn)
+    os.utime(session.path, (session.now - 60,) * 2)
+    receipts = Path(session.place.receipts(session.name))
+    receipts.parent.mkdir(parents=True, exist_ok=True)
+    receipts.write_text(json.dumps({"v": 1, "event": "start"}) + "\n")
+    assert recovered(session.place, session.env, session.now) == 1
+    assert recovery.lost(session.place, session.env, session.now, "").sessions == []
+    session.path.write_bytes(session.path.read_bytes() + b"\n")
+    session.ask("and the lexer").edit("b.py")
+    os.utime(session.path, (session.now - 60,) * 2)
+    assert recovered(session.place, session.env, session.now) == 1
+
+
 # ---- wherever the transcript stands
 
 
@@ -211,6 +228,28 @@ def test_a_session_of_a_worktree_that_stands_elsewhere_is_found(project, env, no
     )
     os.utime(own(one, str(tree)).path, (now - 600,) * 2)
     place = layout.locate(env, project)
+    assert [session for session, _ in recovery.lost(place, env, now, "").sessions] == ["silent"]
+
+
+def test_a_session_of_before_its_folder_moved_is_found(project, env, now):
+    """The path that the workspace was seen with names the host's folder."""
+    place = layout.locate(env, project)
+    before = str(Path(project).parent / "before")
+    Path(place.home).mkdir(parents=True, exist_ok=True)
+    Path(place.home + layout.PLACES).write_text("{%s}\n" % layout.place_row(place.key, before))
+    one = Session(env, before, now, "silent").ask("fix the parser").edit("calc.py").say("Fixed.")
+    os.utime(own(one, before).path, (now - 600,) * 2)
+    assert [session for session, _ in recovery.lost(place, env, now, "").sessions] == ["silent"]
+
+
+def test_a_session_of_a_folder_behind_a_link_is_found(project, env, now, tmp_path):
+    """The host's folder may be named after the link."""
+    link = tmp_path / "link"
+    link.symlink_to(project)
+    one = Session(env, str(link), now, "silent").ask("fix the parser").edit("calc.py").say("Fixed.")
+    os.utime(own(one, str(link)).path, (now - 600,) * 2)
+    env = {**env, "CLAUDE_PROJECT_DIR": str(link)}
+    place = layout.locate(env, str(link))
     assert [session for session, _ in recovery.lost(place, env, now, "").sessions] == ["silent"]
 
 

@@ -18,6 +18,10 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
         ("git@example.com:team/api.git", "https://user:pw@Example.com/team/api"),
         ("ssh://git@example.com:22/team/api.git", "https://example.com/team/api/"),
         ("/srv/git/api.git", "file:///srv/git/api"),
+        ("https://example.com/team/api.GIT", "example.com:team/api"),
+        ("git@[2001:db8::1]:team/api", "ssh://git@[2001:DB8::1]:22/team/api"),
+        ("git@altssh.gitlab.com:team/api.git", "https://gitlab.com/team/api"),
+        ("git@ssh.dev.azure.com:v3/org/team/api", "https://o@dev.azure.com/org/team/_git/api"),
     ],
 )
 def test_two_spellings_of_a_remote_are_one_repository(one, other):

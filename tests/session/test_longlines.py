@@ -73,3 +73,14 @@ def test_many_long_texts_together_stay_within_the_bound():
         shortened(b"[" + b"1," * longlines.LIMIT, 1 << 20).given_up
         and shortened(b'"","' * longlines.QUOTES, 1 << 20).given_up
     )
+
+
+def test_binary_within_a_text_goes_and_words_stay():
+    """A picture as a link, or in lines; a long word, a path or a table of letters is none."""
+    words = "/".join(["src/parser"] * 300) + " " + "word " * 900
+    for binary in (PICTURE, WRAPPED):
+        text = "look at data:image/png;base64,%s then %s" % (binary, words)
+        assert longlines.without_binary(text) in (
+            "look at data:image/png;base64, then " + words,
+            "look at data:image/png;base64,\n%s then %s" % (WRAPPED.split("\n")[-1], words),
+        )

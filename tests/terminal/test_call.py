@@ -96,7 +96,15 @@ def test_a_session_that_moved_keeps_its_workspace(ok, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "words", [("learn", "-"), ("checkpoint", "-"), ("handoff", "-"), ("plan", "-"), ("redact", "-")]
+    "words",
+    [
+        ("learn", "-"),
+        ("checkpoint", "-"),
+        ("handoff", "-"),
+        ("plan", "-"),
+        ("keep", "-"),
+        ("redact", "-"),
+    ],
 )
 @pytest.mark.parametrize(
     ("data", "said"),
@@ -132,6 +140,27 @@ def test_bytes_that_are_not_utf_8_are_refused_with_the_way_out(env, project, wor
             and error.count("\n") == 1
         )
         assert not list(Path(env["HOME"], ".dayleaf").rglob("*.md"))
+
+
+@pytest.mark.parametrize(
+    ("words", "form"),
+    [(("fix",), "%s"), (("load",), "%s"), (("recall", "--batch"), '{"id":1,"query":"%s"}\n')],
+    ids=["fix", "load", "batch"],
+)
+def test_a_question_in_another_encoding_is_read_as_latin_1_and_told_so(
+    ok, env, project, words, form
+):
+    """It finds what its letters say."""
+    ok("learn", "Das Überraschungsbüro öffnet um neun")
+    done = subprocess.run(
+        [sys.executable, "-I", str(ROOT / "memory"), *command.spelled(words)],
+        input=(form % "Überraschungsbüro").encode("latin-1"),
+        capture_output=True,
+        cwd=project,
+        env=env,
+    )
+    assert done.returncode == 0 and b"l-" in done.stdout
+    assert "stdin line 1: bytes that are not UTF-8; it was read as LATIN1" in done.stderr.decode()
 
 
 def test_more_than_stdin_may_hold_is_refused(env, project):

@@ -429,10 +429,26 @@ def test_the_past_holds_through_later_commits(person, widget):
     assert person.place(widget).key == key and person.knows(widget)
 
 
+def test_the_past_holds_where_its_commit_stands_in_a_pack_alone(person, widget):
+    """No loose object and no line of HEAD's log names it any more."""
+    key = person.place(widget).key
+    person.git(widget, *AUTHOR, "commit", "-q", "--allow-empty", "-m", "later")
+    person.git(widget, "gc", "-q")
+    shutil.rmtree(widget / ".git" / "logs")
+    person.git(widget, "remote", "set-url", "origin", "git@example.org:other/gadget.git")
+    assert person.place(widget).key == key and person.knows(widget)
+
+
+def test_a_path_that_git_left_keeps_its_workspace(person, widget):
+    shutil.rmtree(widget / ".git")
+    assert SECRET in person.start(widget, "s9").context and person.knows(widget)
+
+
 @pytest.mark.parametrize(
     "url",
     [
         "https://github.com/Team/Widget",
+        "ssh://git@ssh.github.com:443/team/widget.git",
         "git@GitHub.com:team/widget.git",
         "ssh://git@github.com/TEAM/widget",
     ],
@@ -469,6 +485,43 @@ def test_a_repository_that_moved_is_offered_its_memory(person, project, env):
     status, _ = command.on_terminal(["workspace", "claim"], person.world, str(moved), ["yes"])
     assert status == 0 and person.place(moved).key == key and person.knows(moved)
     assert "holds a commit" not in person.start(moved, "s4").message
+
+
+def claimed(person: Person, where: Path, key: str) -> bool:
+    """Tell whether a start offers a workspace, which a person's yes then opens."""
+    assert not person.knows(where)
+    assert key in person.start(where, "s3").message
+    status, _ = command.on_terminal(["workspace", "claim"], person.world, str(where), ["yes"])
+    assert status == 0 and key not in person.start(where, "s4").message
+    return person.place(where).key == key and person.knows(where)
+
+
+@pytest.mark.parametrize("remote", [True, False])
+def test_a_folder_that_moved_and_got_another_remote_is_offered_its_memory(person, remote):
+    """Whether it had one before or not."""
+    root = person.repository("before", URL if remote else "")
+    person.run(root, "learn", SECRET, "--title", SECRET, "--source", "human")
+    assert person.knows(root)
+    key, moved = person.place(root).key, person.folder / "after"
+    root.rename(moved)
+    name = "git@example.org:new/after.git"
+    person.git(moved, "remote", "set-url" if remote else "add", "origin", name)
+    assert claimed(person, moved, key)
+
+
+def test_a_history_begun_anew_at_a_path_is_offered_its_memory(person, widget):
+    key = person.place(widget).key
+    shutil.rmtree(widget / ".git")
+    person.git(widget, "init", "-q")
+    person.git(widget, *AUTHOR, "commit", "-q", "--allow-empty", "-m", "anew")
+    assert claimed(person, widget, key)
+
+
+def test_a_fork_beside_its_origin_is_offered_nothing(person, widget):
+    """Both stand: the fork's remote says that it is a project of its own."""
+    fork = person.clone(widget, "fork", "git@example.org:me/widget.git")
+    assert not person.knows(fork)
+    assert person.place(widget).key not in person.start(fork, "s3").message
 
 
 def test_a_command_says_so_too_and_a_no_ends_it(person):

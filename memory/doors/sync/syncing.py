@@ -1,31 +1,7 @@
 """Syncing a person's machines: what each of them tells the others, and how several homes become
 one.
 
-Each machine writes files of its own alone, into a folder or git repository that all see:
-`<machine>/<number>.age`, or `<number>.base.age` for one that tells everything anew.  They are
-sealed; below their head (packs.py) stand lines of JSON:
-
-    {"name":"global/learnings/x.md","version":{"desk-1a2b3c4d":41},"sha256":"…","id":"l-…",
-     "mtime":ns,"text":"…"}
-    {"name":…,"version":…,"sha256":"","id":…,"to":"global/archive/learnings/x.md" or
-     "","was":"…","of":{}}    it is gone: where to
-    {"log":"global/ledger.jsonl","lines":["…"]}
-
-A version says how much of each machine's changes a file contains; no clock decides.  What contains
-the other follows it.  Of two texts that do not, the one with the greater SHA-256 keeps the name on
-every machine, and the other stands beside it as `x.sync-conflict-<8 hex>.md`, which no session is
-shown, until a person decides.  A change goes along with a file that was moved or forgotten
-elsewhere; what was removed for good does not come back: a text that was changed meanwhile stays on
-its machine alone.  Of ledgers and logs each machine gets the lines that it lacks.  Approvals and
-settings stay where they are.
-
-Schema, version 1, of `<home>/sync/state.json`: `machine, where, clock` (changes counted), `number,
-sent` (newest file, and its SHA-256), `pending` (of one on its way: number, SHA-256, names, sizes of
-logs), `seen` (machine -> number), `rows` (name -> [version, sha256, id, to, was, of]), `stats`
-(name -> [size, mtime, ctime]), `at` (ctime of the latest look), `dirty` (names to be told), `logs`
-(name -> bytes told), `removed` ("id sha256" -> version), `purge` (tell all anew, without what was
-removed), `held` (name -> sha256 of what stays on this machine alone).  Beside it stands `key.txt`,
-the key of all machines.
+Format: docs/formats.md.
 """
 
 from __future__ import annotations

@@ -1,33 +1,7 @@
 """Vectors on disk: a file of rows beside the index, and a log of what changed since.  Both are
 derived: delete them at will.
 
-Format, version 1, little-endian.  `<cache>/<scope>.vec`, every part padded with zeros to 64 bytes:
-
-    header    HEADER: magic with the version, generation (8 hex digits of the content), rows,
-              records, dims, time of writing, lengths of meta and names, crc32 of the tables, of the
-              codes, of the vectors, of the header up to here
-    tables    meta     JSON {"key", "label", "command"}: workspace, name of the model, digest of the
-                       command
-              ends     u32 per record: first row after its last; records stand in the order of their
-                       names' bytes
-              files    FILE per record: mtime in ns, size, first 8 bytes of the checksum, end of its
-                       name in `names`
-              names    all names, UTF-8
-              ordinals u16 per row: number of the section in its record (documents.sections)
-              digests  16 bytes per row: of the text that was embedded
-              scales   f32 per row: the vector is its int8 numbers times this
-              checks   u32 per row: crc32 of the row's code and vector, so that a search checks the
-                       rows it reads and no others
-    codes     one bit per number, 1 where it is positive, each row padded to 8 bytes
-    vectors   int8, rows x dims
-
-`<cache>/<scope>-<generation>.veclog` holds frames; the last of a name counts, and no rows mean that
-the file is gone:
-
-    frame     0x1e, u32 length and u32 crc32 of the payload, payload
-    payload   RECORD: number of the record in the file (ABSENT: none), mtime in ns, size, 8 bytes of
-              the checksum, length of the name, number of rows; the name; per row ROW (ordinal,
-              digest, scale) and its int8 numbers
+Format: docs/formats.md.
 """
 
 from __future__ import annotations
