@@ -322,7 +322,7 @@ def _holders_json(found: Finder, held: list[Holder]) -> list[dict[str, Any]]:
 
 def _planned_erasure(call: Call, found: Finder, held: list[Holder], others: list[Holder]) -> int:
     more = (
-        ", and --everywhere from the %s" % plaintext.count(len(others), "other record")
+        "; add --everywhere for the %s" % plaintext.count(len(others), "other record")
         if others
         else ""
     )

@@ -397,7 +397,7 @@ def _edited(data: bytes, changes: Mapping[str, Any]) -> bytes:
     wrong = [key for key, value in wanted.items() if after.meta.get(key) != value]
     if wrong:
         raise StoreError(
-            "the frontmatter key '%s' cannot be changed line by line; edit it by hand" % wrong[0]
+            "the frontmatter key '%s' cannot be changed safely; edit it by hand" % wrong[0]
         )
     return result
 

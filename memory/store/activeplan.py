@@ -73,7 +73,7 @@ def ticked(data: bytes, number: int, done: bool) -> bytes:
     lines = data.split(b"\n")
     at = page.head_lines + line
     if at >= len(lines) or page.body.split("\n")[line].encode("utf-8", "replace") not in lines[at]:
-        raise StoreError("step %d cannot be changed line by line; edit the file by hand" % number)
+        raise StoreError("step %d cannot be changed safely; edit the file by hand" % number)
     for mark in _TICKED if not done else (_OPEN,):
         if found[number - 1][1] != done and mark in lines[at]:
             lines[at] = lines[at].replace(mark, _OPEN if not done else _TICKED[0], 1)

@@ -301,7 +301,7 @@ def _turn(call: Call, found: Record, place: Place, number: int) -> ToolAnswer:
 
     talk = excerpt.conversation(Store(place, call.settings, call.now), found)
     if talk is None:
-        raise StoreError("the session of %s has no conversation; leave `turn` out" % found.id)
+        raise StoreError("no conversation is kept for %s; leave `turn` out" % found.id)
     turns = hit.turns(talk)
     one = excerpt.find_turn(talk, turns, str(number))
     return ToolAnswer(
