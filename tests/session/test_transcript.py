@@ -769,7 +769,7 @@ def test_entries_come_in_the_order_of_the_file_whatever_the_clock_did(tmp_path):
 def test_a_long_line_about_what_was_typed_is_found_among_what_is_dropped(tmp_path):
     """Its kind stands near its start, and so it is not passed over for its length."""
     path = tmp_path / "t.jsonl"
-    words = "see this log: " + "x" * 20_000
+    words = "see this log: " + "x y " * 5_000 + "z"
     parent = {
         "parentUuid": None,
         "isSidechain": False,
