@@ -47,7 +47,6 @@ TIER_NAMES = {PRIVATE: "private", SHARED: "shared", GLOBAL: "global", ADDED: "ad
 _COPIES = (".sync-conflict-", "(conflicted copy", "conflicted copy)")
 PLACES, PLACES_LIMIT = "/places.jsonl", 4 << 20
 LOG_LIMIT = 4 << 20  # bytes of HEAD's log
-PACK_LIMIT = 2 << 20  # bytes of a pack's index that are searched
 # Hosts whose paths do not tell upper from lower case.
 ONE_CASE = (
     "github.com",
@@ -418,10 +417,7 @@ def _has_commit(git: str, common: str, commit: str) -> bool:
 
 
 def _is_packed(path: str, prefix: str) -> bool:
-    """Tell whether a pack's index names an object.
-
-    prefix: hex digits of its hash, two at least.
-    """
+    """Tell whether a pack's index names an object."""
     try:
         fd = files.open_read(path, follow=False)
     except OSError:
@@ -430,13 +426,29 @@ def _is_packed(path: str, prefix: str) -> bool:
         head, first = files.read_at(fd, 1032, 0), int(prefix[:2], 16)
         low = int.from_bytes(head[4 + 4 * first : 8 + 4 * first], "big") if first else 0
         high = int.from_bytes(head[8 + 4 * first : 12 + 4 * first], "big")
-        size = min(20 * max(0, high - low), PACK_LIMIT)
-        hashes = files.read_at(fd, size, 1032 + 20 * low).hex() if head[:4] == b"\xfftOc" else ""
+        return head[:4] == b"\xfftOc" and bool(find_in_pack(fd, low, high, prefix))
     except (OSError, ValueError):
         return False
     finally:
         files.posix.close(fd)
-    return any(hashes.startswith(prefix, at) for at in range(0, len(hashes), 40))
+
+
+def find_in_pack(fd: int, low: int, high: int, prefix: str) -> List[Tuple[str, int]]:
+    """Return (hash, position) of objects with a prefix in a pack's index, two at most.
+
+    fd: of the index, version 2.  low, high: the positions with the prefix's first byte.
+    prefix: hex digits, two at least.
+    """
+    wanted, end = bytes.fromhex(prefix.ljust(40, "0")), high
+    while low < high:
+        middle = (low + high) // 2
+        if files.read_at(fd, 20, 1032 + 20 * middle) < wanted:
+            low = middle + 1
+        else:
+            high = middle
+    block = files.read_at(fd, 20 * max(0, min(2, end - low)), 1032 + 20 * low).hex()
+    pairs = [(block[at : at + 40], low + at // 40) for at in range(0, len(block), 40)]
+    return [pair for pair in pairs if pair[0].startswith(prefix)]
 
 
 def _key(source: str) -> str:

@@ -72,17 +72,8 @@ class _Pack:
         Two at most.  prefix: hex digits.
         """
         first = int(prefix[:2], 16)
-        low, high = self.fan[first - 1] if first else 0, self.fan[first]
-        wanted, end = bytes.fromhex(prefix.ljust(40, "0")), high
-        while low < high:
-            middle = (low + high) // 2
-            if files.read_at(self.fd, 20, 1032 + 20 * middle) < wanted:
-                low = middle + 1
-            else:
-                high = middle
-        block = files.read_at(self.fd, 20 * min(2, end - low), 1032 + 20 * low).hex()
-        pairs = [(block[at : at + 40], low + at // 40) for at in range(0, len(block), 40)]
-        return [pair for pair in pairs if pair[0].startswith(prefix)]
+        low = self.fan[first - 1] if first else 0
+        return layout.find_in_pack(self.fd, low, self.fan[first], prefix)
 
     def offset(self, number: int) -> int:
         """Return the data offset of an object by its index position."""
