@@ -215,10 +215,10 @@ def code(text: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    return "\n".join(("> " + line).rstrip() for line in _both_ends(text.strip()).split("\n"))
+    return "\n".join(("> " + line).rstrip() for line in _clip_quote(text.strip()).split("\n"))
 
 
-def _both_ends(text: str) -> str:
+def _clip_quote(text: str) -> str:
     """Clip a request in its middle: people ask before or after what they paste."""
     if len(text) <= ASKED:
         return text

@@ -211,7 +211,7 @@ def _is_free(facts: Facts, branch: str) -> bool:
 # --- what was said
 
 
-def _both_ends(text: str) -> str:
+def _clip_request(text: str) -> str:
     """Shorten a request in its middle, at lines.
 
     A label above the cut may name a secret below it, so two lines more are left out there.
@@ -231,7 +231,7 @@ def _add_request(facts: Facts, entry: Entry) -> int:
     facts.muted = "text" if own else ""
     if own:
         return 0
-    request = _both_ends(entry.text)
+    request = _clip_request(entry.text)
     if _PLANNED.match(request):  # the plan itself comes as an entry of its own
         request = "Implement the following plan: " + openings.heading_of(_PLANNED.sub("", request))
     asked = turns.SLASH if entry.kind == transcript.SLASH else ""

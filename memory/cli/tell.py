@@ -378,7 +378,7 @@ def _drafted(call: Call) -> Record:
     digest = _of_model(call, HANDOFF, _handoff_sources(made, sources, note), HANDOFF_TOKENS)
     meta = {key: sources[0].meta.get(key) for key in ("branch", "commit")}
     if digest:
-        made = byhand.retold(made, [bullet.said for bullet in digest.bullets], digest.provider)
+        made = byhand.retold(made, [bullet.statement for bullet in digest.bullets], digest.provider)
         meta["by"] = digest.provider
     return handoffs.put(
         call.store(),

@@ -101,7 +101,8 @@ def walk(
             scope = letter + "/" + place.scope
             _folder(scope, root, root, found, folders, skipped, most, 0)
             closed = tuple("%s/%s/" % (scope, folder) for folder in template_folders(root))
-            found = [one for one in found if not one[0].startswith(closed)]
+            if closed:
+                found = [one for one in found if not one[0].startswith(closed)]
             continue
         for kind in kinds:
             folder = FOLDERS[kind]

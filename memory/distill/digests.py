@@ -60,8 +60,8 @@ class Bullet:
     ids: tuple[str, ...]
 
     @property
-    def said(self) -> str:
-        """The statement without its citation."""
+    def statement(self) -> str:
+        """The text without its citation."""
         return _CITED.sub(
             lambda match: "" if set(match[1].split(", ")) <= set(self.ids) else match[0], self.text
         ).strip()

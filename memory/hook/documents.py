@@ -178,6 +178,21 @@ def written_topics(record: Record) -> Tuple[str, ...]:
     return tuple(found)[:MOST_TOPICS]
 
 
+def count_topics(rows: Iterable[Tuple[Tuple[str, ...], bool]]) -> List[List[Any]]:
+    """Return [topic, pushable learnings, records] of at most 2,000 topics.
+
+    Most learnings first.  rows: the topics of a record, and whether it is a pushable learning.
+    """
+    counts: Dict[str, List[int]] = {}
+    for topics, pushable in rows:
+        for topic in topics:
+            both = counts.setdefault(topic, [0, 0])
+            both[0] += pushable
+            both[1] += 1
+    table = sorted((-both[0], -both[1], name) for name, both in counts.items())
+    return [[name, -a, -b] for a, b, name in table[:2000]]
+
+
 def head(record: Record, section: str) -> str:
     """Return the text that weighs more than a document's body.
 

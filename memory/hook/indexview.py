@@ -241,19 +241,11 @@ class Index:
         return found
 
     def _file_topics(self) -> List[List[Any]]:
-        """Return [topic, learnings, records] of the files read, as the segment has it."""
-        counts: Dict[str, List[int]] = {}
-        for doc, pushable in zip(self.delta.docs, self.delta.pushable):
-            for topic in doc.topics:
-                both = counts.setdefault(topic, [0, 0])
-                both[0] += pushable
-                both[1] += 1
-        return [
-            [name, *both]
-            for name, both in sorted(
-                counts.items(), key=lambda row: (-row[1][0], -row[1][1], row[0])
-            )
-        ]
+        """Return the topics of the files read, as the segment has them."""
+        from memory.hook import documents
+
+        topics = (doc.topics for doc in self.delta.docs)
+        return documents.count_topics(zip(topics, self.delta.pushable))
 
     def by_id(self, id: str) -> Optional[segment.Doc]:
         """Return the first document of a record by its id."""

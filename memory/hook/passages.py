@@ -104,9 +104,10 @@ def choose(
     if answered.telling < least:
         return [], (parts[answered.windows[0].passage].doc.id, answered.telling)
     unclipped = [_without_turns(found, part) for part in parts]
-    quotable = _answer(prompt, unclipped)
-    if quotable.windows:
-        answered, parts = quotable, unclipped
+    if unclipped != parts:
+        quotable = _answer(prompt, unclipped)
+        if quotable.windows:
+            answered, parts = quotable, unclipped
     reason = "it is about what the prompt says"
     if tickets or asks:
         reason = "it tells of the ticket" if tickets else "it answers the question"
@@ -195,12 +196,12 @@ def _without_turns(found: Index, part: _Part) -> _Part:
     """
     from memory.hook import fence
 
-    if part.doc.kind != "checkpoint":
-        return part
-    conversation = fence.field(part.record, "conversation")
+    text = part.text
+    if part.doc.kind == "checkpoint":
+        text = _without_sections(text, ("Turns",))
+    conversation = fence.field(part.record, "conversation") if text != part.text else ""
     if not conversation or found.by_id(conversation) is None:
         return part
-    text = _without_sections(part.text, ("Turns",))
     return _Part(part.doc, part.record, part.session, part.asked, text)
 
 

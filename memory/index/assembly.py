@@ -365,7 +365,7 @@ def _brief(rows: Sequence[Row], pushable: int) -> Dict[str, Any]:
         "checkpoints": _newest(rows, "checkpoint", 64),
         "plans": _newest(rows, "plan", 4, segment.ACTIVE),
         "candidates": _candidates(rows),
-        "topics": _topics(rows, pushable),
+        "topics": documents.count_topics((row.topics, row.number < pushable) for row in rows),
     }
 
 
@@ -412,15 +412,3 @@ def _ruled(rows: Sequence[Row], rules: set[int]) -> Dict[str, Any]:
         "labels": labels,
         "links": links,
     }
-
-
-def _topics(rows: Sequence[Row], pushable: int) -> List[List[Any]]:
-    """Return [topic, pushable learnings, records] of at most 2,000 topics."""
-    counts: Dict[str, List[int]] = {}
-    for row in rows:
-        for topic in row.topics:
-            both = counts.setdefault(topic, [0, 0])
-            both[0] += row.number < pushable
-            both[1] += 1
-    table = sorted((-both[0], -both[1], name) for name, both in counts.items())
-    return [[name, -a, -b] for a, b, name in table[:2000]]

@@ -226,7 +226,7 @@ def of_bullets(
             (by_id[id] for id in bullet.ids if id in by_id),
             key=lambda record: (record.created, record.id),
         )
-        said = bullet.said
+        said = bullet.statement
         if sources and said:
             body = "%s\n\n%s\n" % (said, _cited(sources))
             number = plaintext.count(len(sources), "checkpoint")

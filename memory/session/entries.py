@@ -41,7 +41,7 @@ REWIND, ENDED, INTERRUPTED, TEAM = "rewind", "ended", "interrupted", "team"
 NOTIFIED = "notified"
 # characters of a text kept until secrets are out of it; it is shortened only afterwards
 CLIP = 2000
-LONG_TEXT = 4096  # characters from which a text may hold a run of base64
+RUN = 4096  # signs in a row that no words have
 
 # what the client says of a call that the model repeats at once: no wall, and nothing to remember
 PROTOCOL = re.compile(
@@ -660,7 +660,7 @@ def clean(text: str) -> str:
     if len(text) < _SHORT and _PLAIN.fullmatch(text):
         return text.strip()
     text = redactor.strip_private(text)
-    if len(text) > LONG_TEXT:
+    if len(text) > RUN:
         from memory.session import longlines  # most texts are short
 
         text = longlines.without_binary(text)

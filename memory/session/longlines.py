@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 
-RUN = 4096  # signs in a row that no words have
+from memory.session.entries import RUN
+
 KEPT = 1 << 20  # bytes of one text that are kept, escapes included
 MOST = 8 << 20  # bytes of a line after which each further text is cut to little
 LITTLE = 256

@@ -81,7 +81,9 @@ def _digested(digest: Digest, style: screen.Style, markdown: bool) -> list[str]:
     from memory.distill import digests
 
     rows = [
-        row for one in digest.bullets for row in _item(one_line(one.said), ALL, style, markdown, 0)
+        row
+        for one in digest.bullets
+        for row in _item(one_line(one.statement), ALL, style, markdown, 0)
     ]
     notes = ["note: " + one_line(note) for note in digest.notes]
     return ["", *rows, "", "written by a model: " + digests.reduction(digest), *notes]

@@ -127,14 +127,18 @@ def _completed(made: Maker, item: object, calls: Collection[object]) -> None:
 
 
 def _changes(changes: object) -> list[tuple[str, str]]:
-    """Return the change of each path; a move removes the old path."""
+    """Return (what, path) of each change."""
     done: list[tuple[str, str]] = []
     for path, change in changes.items() if isinstance(changes, dict) else ():
         change = change if isinstance(change, dict) else {}
         what = {"add": "Add", "delete": "Delete"}.get(str(change.get("type")), "Update")
-        moved = change.get("move_path")
-        done += [("Delete", path), (what, str(moved))] if moved else [(what, path)]
+        done += _steps(what, path, str(change.get("move_path") or ""))
     return done
+
+
+def _steps(what: str, path: str, moved: str) -> list[tuple[str, str]]:
+    """Return (what, path) of a change; a move removes the old path."""
+    return [("Delete", path), (what, moved)] if moved else [(what, path)]
 
 
 def _add_message(made: Maker, role: str, text: str) -> None:
@@ -226,7 +230,7 @@ def _patched(made: Maker, call: str, patch: str) -> None:
     """
     done: list[tuple[str, str]] = []
     for what, path, moved in _PATCHED.findall(patch):
-        done += [("Delete", path), (what, moved)] if moved else [(what, path)]
+        done += _steps(what, path, moved)
     _change(made, call, done)
 
 
