@@ -51,7 +51,7 @@ def stats(call: Call) -> int:
     """Show records, pushes, tokens saved, times and model calls."""
     from memory.health import figures
     from memory.recall import timewords
-    from memory.terminal import charts
+    from memory.terminal import statspage
 
     if call.words:
         raise UsageError(
@@ -60,7 +60,7 @@ def stats(call: Call) -> int:
         )
     if call.options.spend:
         spent = figures.spending(call.place.home, call.settings, call.now)
-        return call.answer(spent, charts.spend_lines(spent))
+        return call.answer(spent, statspage.spend_lines(spent))
     since = (
         timewords.instant(call.options.since, call.now, clock.local_offset(call.now))
         if call.options.since
@@ -68,7 +68,7 @@ def stats(call: Call) -> int:
     )
     with call.spinner("counting"):
         value = figures.figures([call.place], call.settings, call.now, since)
-    return call.answer(value, charts.lines(value, call.style(), charts.is_plain(call.env)))
+    return call.answer(value, statspage.stats_lines(value, call.style()))
 
 
 def doctor(call: Call) -> int:

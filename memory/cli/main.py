@@ -513,7 +513,7 @@ VERBS: dict[str, Verb] = {
     "stats": Verb(
         "audit",
         "",
-        "show records, pushes, times, uses and model calls as numbers and charts",
+        "show records, pushes, times, uses and model calls",
         (
             opt("--since", metavar="WHEN", help="only what happened since: 7d, a date, `Monday`"),
             flag("--spend", help="show what models cost"),

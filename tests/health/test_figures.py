@@ -1,4 +1,4 @@
-"""stats: what is there and what happened, as numbers and as charts, from the records, the receipts
+"""stats: what is there and what happened, from the records, the receipts
 and the ledgers.
 """
 
@@ -17,18 +17,17 @@ from memory.index import builder
 from memory.knowledge import housekeeping
 from memory.store import ledger
 from memory.store.store import Store
-from memory.terminal import charts, screen
+from memory.terminal import screen, statspage
 
 
-def told(place, now, columns=80, plain=True, since=0.0):
+def told(place, now, since=0.0, columns=80):
     """Return the lines for a person."""
-    return charts.lines(
-        figures.figures([place], settings(), now, since), screen.Style(columns), plain
-    )
+    value = figures.figures([place], settings(), now, since)
+    return statspage.stats_lines(value, screen.Style(columns))
 
 
 def test_a_new_place_says_so_in_one_line(ok):
-    """And so does one where nothing happened since a time; neither draws an empty chart."""
+    """And so does one where nothing happened since a time."""
     assert ok("stats") == 'nothing to count yet: `dayleaf learn "…"` keeps the first note\n'
     assert ok("stats", "--since", "2026-11-20").count("\n") == 1
     assert json.loads(ok("stats", "--json"))["records"] == {}

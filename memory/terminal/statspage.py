@@ -1,114 +1,14 @@
-"""Charts for a terminal, and the figures of stats drawn with them: bars beside their labels,
-columns over time; in blocks, or in ASCII where blocks may not show.
-
-Every chart says its numbers too: the picture is for the shape alone.
-"""
+"""The figures of stats and of spending, as lines for a terminal."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 from memory.core import plaintext
 from memory.health import figures
 from memory.terminal import pastlines, screen
 
-EIGHTHS = "▏▎▍▌▋▊▉█"
-RISING = "▁▂▃▄▅▆▇█"
-HEIGHT = 4  # rows of a chart over time
-LEAST_BAR, MOST_BAR = 6, 60  # columns of the longest bar
 EVENT = {"start": "session start", "prompt": "prompt", "agent": "subagent"}
-
-
-def is_plain(env: Mapping[str, str]) -> bool:
-    """Tell whether a terminal may lack block characters.
-
-    A dumb one, or a locale that is not UTF-8. env: TERM, LC_ALL, LC_CTYPE, LANG, of which the first
-    that is set counts.
-    """
-    if env.get("TERM") == "dumb":
-        return True
-    coerced = env.get("LC_CTYPE", "").lower() in ("c.utf-8", "c.utf8") and env.get("LANG", "") in (
-        "",
-        "C",
-        "POSIX",
-    )
-    # Python itself put it there (PEP 538)
-    keys = ("LC_ALL", "LANG") if coerced else ("LC_ALL", "LC_CTYPE", "LANG")
-    said = next((env[key] for key in keys if env.get(key)), "")
-    return "utf" not in said.lower().replace("-", "") and not (os.name == "nt" and not said)
-
-
-def bars(rows: Sequence[tuple[str, float, str]], columns: int, plain: bool) -> list[str]:
-    """Draw one line per row: label, bar and text.
-
-    The bar's length is its share of the largest value; a value above 0 has a mark at least. rows:
-    (label, value of 0 and more, text). columns: of the terminal. plain: in ASCII.
-    """
-    if not rows:
-        return []
-    label = min(max(plaintext.width(name) for name, _, _ in rows), max(columns // 3, 8))
-    said = max(plaintext.width(text) for _, _, text in rows)
-    room = min(max(columns - 2 - label - 1 - said - 1, LEAST_BAR), MOST_BAR)
-    top = max(value for _, value, _ in rows)
-    lines = []
-    for name, value, text in rows:
-        bar = screen.pad(_bar(value, top, room, plain), room)
-        line = "  %s %s %s" % (screen.pad(plaintext.clip(name, label), label), bar, text)
-        lines.append(plaintext.clip(line, columns).rstrip())
-    return lines
-
-
-def _bar(value: float, top: float, room: int, plain: bool) -> str:
-    if value <= 0 or top <= 0:
-        return ""
-    eighths = max(1, round(8 * room * value / top))
-    if plain:
-        return "#" * max(1, round(eighths / 8))
-    return EIGHTHS[-1] * (eighths // 8) + (EIGHTHS[eighths % 8 - 1] if eighths % 8 else "")
-
-
-def over_time(values: Sequence[int], columns: int, plain: bool) -> list[str]:
-    """Draw values as columns from left to right, HEIGHT rows high.
-
-    With the largest value and 0 beside them. values: of 0 and more, oldest first; where they are
-    too many for the terminal, the newest. columns: of the terminal. plain: in ASCII.
-    """
-    margin = len("{:,}".format(max(values, default=0))) + 4
-    shown = values[-max(1, columns - margin) :]
-    top = max(shown, default=0)
-    if top <= 0:
-        return []
-    high = "{:,}".format(top)
-    wide = max(1, min(3, (columns - margin) // len(shown)))
-    corner, wall, floor = ("+", "|", "-") if plain else ("└", "│", "─")
-    lines = []
-    for row in reversed(range(HEIGHT)):
-        cells = "".join(
-            _cell(8 * HEIGHT * value / top - 8 * row, row == 0 and value > 0, plain) * wide
-            for value in shown
-        )
-        lines.append(
-            (
-                "  %s %s%s"
-                % (screen.pad(high if row == HEIGHT - 1 else "", margin - 4, True), wall, cells)
-            ).rstrip()
-        )
-    return [
-        *lines,
-        "  %s %s%s" % (screen.pad("0", margin - 4, True), corner, floor * (wide * len(shown))),
-    ]
-
-
-def _cell(eighths: float, some: bool, plain: bool) -> str:
-    """Draw one cell of a column."""
-    full = min(8, max(round(eighths), int(some)))
-    if full <= 0:
-        return " "
-    if plain:
-        return "#" if full > 4 else "."
-    return RISING[full - 1]
 
 
 def wrap_value(name: str, said: str, margin: int, columns: int) -> list[str]:
@@ -128,21 +28,15 @@ def wrap_value(name: str, said: str, margin: int, columns: int) -> list[str]:
     return [(head + text).rstrip() for head, text in zip(heads, [*lines, line])]
 
 
-# --- the figures of stats
-
-
-def lines(value: dict[str, Any], style: screen.Style, plain: bool) -> list[str]:
-    """Write the figures of `figures.figures`.
-
-    plain: charts in ASCII.
-    """
+def stats_lines(value: dict[str, Any], style: screen.Style) -> list[str]:
+    """Write the figures of `figures.figures`."""
     if not (value["records"] or value["sessions"] or value["hooks"] or value["spend"]["calls"]):
         return [
             'nothing to count yet%s: `dayleaf learn "…"` keeps the first note'
             % (" since " + value["since"] if value["since"] else "")
         ]
-    out = _records(value, style, plain) + _pushed(value, style, plain) + _ranks(value, style, plain)
-    out += _times(value, style, plain) + _uses(value, style)
+    out = _records(value, style) + _pushed(value, style) + _ranks(value, style)
+    out += _times(value, style) + _uses(value, style)
     return [*out, "", style.bold("Models"), *_pairs(_money(value["spend"]), style)]
 
 
@@ -159,7 +53,7 @@ def _pairs(rows: list[list[str]], style: screen.Style) -> list[str]:
     ]
 
 
-def _records(value: dict[str, Any], style: screen.Style, plain: bool) -> list[str]:
+def _records(value: dict[str, Any], style: screen.Style) -> list[str]:
     topics = [
         "%s (%d)" % (plaintext.one_line(name).replace(", ", " "), n)
         for name, n in value["topics"].items()
@@ -179,7 +73,6 @@ def _records(value: dict[str, Any], style: screen.Style, plain: bool) -> list[st
         out += [
             "",
             style.bold("Records a week, %s to now" % weeks[0]["week"]),
-            *over_time(counts, style.columns, plain),
             *_pairs(
                 [
                     [
@@ -194,7 +87,7 @@ def _records(value: dict[str, Any], style: screen.Style, plain: bool) -> list[st
     return out
 
 
-def _pushed(value: dict[str, Any], style: screen.Style, plain: bool) -> list[str]:
+def _pushed(value: dict[str, Any], style: screen.Style) -> list[str]:
     given = "%d, %d of %s got something" % (
         value["sessions"],
         value["promptsGiven"],
@@ -237,7 +130,6 @@ def _pushed(value: dict[str, Any], style: screen.Style, plain: bool) -> list[str
         out += [
             "",
             style.bold("Tokens given, the last %s" % plaintext.count(len(held), "session")),
-            *over_time(held, style.columns, plain),
             *_pairs(
                 [
                     [
@@ -253,14 +145,13 @@ def _pushed(value: dict[str, Any], style: screen.Style, plain: bool) -> list[str
     return out
 
 
-def _ranks(value: dict[str, Any], style: screen.Style, plain: bool) -> list[str]:
+def _ranks(value: dict[str, Any], style: screen.Style) -> list[str]:
     if not value["ranks"]:
         return []
     last = len(value["ranks"])
     rows = [
         (
             "rank %d%s" % (row["rank"], "+" if row["rank"] == last == figures.RANKS else ""),
-            row["pushed"],
             "%d, %d used" % (row["pushed"], row["used"]),
         )
         for row in value["ranks"]
@@ -268,11 +159,11 @@ def _ranks(value: dict[str, Any], style: screen.Style, plain: bool) -> list[str]
     return [
         "",
         style.bold("Records given with prompts, by rank"),
-        *bars(rows, style.columns, plain),
+        *screen.table(rows, "  "),
     ]
 
 
-def _times(value: dict[str, Any], style: screen.Style, plain: bool) -> list[str]:
+def _times(value: dict[str, Any], style: screen.Style) -> list[str]:
     out: list[str] = []
     for event, row in value["hooks"].items():
         said = "%s, %s" % (
@@ -283,7 +174,6 @@ def _times(value: dict[str, Any], style: screen.Style, plain: bool) -> list[str]
         steps = [
             (
                 over if step["upto"] is None else "<= %d ms" % step["upto"],
-                step["runs"],
                 str(step["runs"]),
             )
             for step in row["histogram"]
@@ -292,7 +182,7 @@ def _times(value: dict[str, Any], style: screen.Style, plain: bool) -> list[str]
             "",
             style.bold(said),
             "  p50 %d ms, p95 %d ms" % (row["p50"], row["p95"]),
-            *bars(steps, style.columns, plain),
+            *screen.table(steps, "  ", (1,)),
         ]
     return out
 
