@@ -369,9 +369,7 @@ def swapper(path: Path, stop: threading.Event, link: bool) -> threading.Thread:
     return thread
 
 
-def test_a_script_that_is_swapped_between_check_and_run_runs_as_approved(
-    kept, place, env, project
-):
+def test_a_script_that_is_swapped_between_check_and_run_runs_as_approved(kept, place, env, project):
     """Each time after it was read and before it runs."""
     record, path, said = kept(), Path(project, "do it.sh"), io.StringIO()
     for number in range(100):
