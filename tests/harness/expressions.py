@@ -58,22 +58,17 @@ def modules() -> list[str]:
 def every() -> list[Expression]:
     """Return each expression of the package once, by pattern and flags."""
     found: dict[tuple[str | bytes, int], tuple[str, set[str]]] = {}
-    trees = {
-        name: ast.parse(Path(ROOT, *name.split(".")).with_suffix(".py").read_text("utf-8"))
-        if Path(ROOT, *name.split(".")).with_suffix(".py").is_file()
-        else ast.parse(Path(ROOT, *name.split("."), "__init__.py").read_text("utf-8"))
-        for name in modules()
-    }
-    everywhere = _uses(trees.values())
-    for name, tree in trees.items():
+    nodes = {name: list(ast.walk(_tree(name))) for name in modules()}
+    everywhere = _uses(nodes.values())
+    for name, own in nodes.items():
         module = _module(name)
         used = {
             **everywhere,
-            **{key: methods for key, methods in _uses([tree]).items() if key.startswith("_")},
+            **{key: methods for key, methods in _uses([own]).items() if key.startswith("_")},
         }
         for where, pattern, flags, methods in (
             *_held(name, module, used),
-            *_written(name, module, tree),
+            *_written(name, module, own),
         ):
             known = found.setdefault((pattern, flags), (where, set()))
             known[1].update(methods or {"finditer"})
@@ -83,6 +78,12 @@ def every() -> list[Expression]:
     ]
 
 
+def _tree(name: str) -> ast.AST:
+    path = Path(ROOT, *name.split("."))
+    file = path.with_suffix(".py")
+    return ast.parse((file if file.is_file() else path / "__init__.py").read_text("utf-8"))
+
+
 def _module(name: str) -> object:
     try:
         return importlib.import_module(name)
@@ -90,11 +91,11 @@ def _module(name: str) -> object:
         return None
 
 
-def _uses(trees: Iterable[ast.AST]) -> dict[str, set[str]]:
+def _uses(everything: Iterable[list[ast.AST]]) -> dict[str, set[str]]:
     """Return by name the methods that something of that name is used by, anywhere."""
     found: dict[str, set[str]] = {}
-    for tree in trees:
-        for node in ast.walk(tree):
+    for nodes in everything:
+        for node in nodes:
             if isinstance(node, ast.Attribute) and node.attr in METHODS:
                 name = (
                     node.value.id
@@ -142,11 +143,11 @@ def _inside(value: object, depth: int) -> Iterator[re.Pattern[str]]:
             yield from _inside(one, depth - 1)
 
 
-def _written(name: str, module: object, tree: ast.AST) -> Iterator[Row]:
+def _written(name: str, module: object, nodes: list[ast.AST]) -> Iterator[Row]:
     """Yield the expressions that stand in the text of functions: the first argument of `re.search`
     and its kin.
     """
-    for node in ast.walk(tree):
+    for node in nodes:
         called = node.func if isinstance(node, ast.Call) else None
         word = getattr(called, "attr", getattr(called, "id", ""))
         ours = (
@@ -172,14 +173,14 @@ def _written(name: str, module: object, tree: ast.AST) -> Iterator[Row]:
         if word in METHODS:
             yield "%s:%d" % (name, node.lineno), pattern, flags, {word}
         elif not isinstance(called, ast.Attribute) or word == "compile":
-            yield from _methods_after(name, tree, node, pattern, flags)
+            yield from _methods_after(name, nodes, node, pattern, flags)
 
 
 def _methods_after(
-    name: str, tree: ast.AST, call: ast.Call, pattern: str | bytes, flags: int
+    name: str, nodes: list[ast.AST], call: ast.Call, pattern: str | bytes, flags: int
 ) -> Iterator[Row]:
     """Yield an expression that is made where it is used: `rx(…).search(text)`."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Attribute) and node.value is call and node.attr in METHODS:
             yield "%s:%d" % (name, call.lineno), pattern, flags, {node.attr}
 
@@ -309,7 +310,7 @@ def pumps(one: Expression) -> list[tuple[str, str]]:
         for part, other in zip(body, body[1:]):
             found.setdefault(("", part + other))
     own = [pair for pair in found if pair[1]]
-    return [*own[:MOST_PUMPS], *(("", part) for part in PLAIN)]
+    return list(dict.fromkeys([*own[:MOST_PUMPS], *(("", part) for part in PLAIN)]))
 
 
 def _repeats(

@@ -34,23 +34,23 @@ def drawn(rng, chars, length, count):
 
 
 def test_no_random_digest_or_identifier_is_a_secret_by_its_beginning():
-    """Of 200,000 digests, UUIDs and identifiers in base 36 none goes, though half the digests begin
+    """Of 100,000 digests, UUIDs and identifiers in base 36 none goes, though half the digests begin
     as some vendor's tokens do.
     """
     rng = random.Random(17)
     upper = HEX.upper()
-    values = [v for n in (7, 8, 10, 12, 16, 32, 40, 64) for v in drawn(rng, HEX, n, 14_000)]
-    values += [v for n in (32, 40, 64) for v in drawn(rng, upper, n, 8_000)]
+    values = [v for n in (7, 8, 10, 12, 16, 32, 40, 64) for v in drawn(rng, HEX, n, 7_000)]
+    values += [v for n in (32, 40, 64) for v in drawn(rng, upper, n, 4_000)]
     for chars in (HEX, upper):
         values += [
             "-".join((v[:8], v[8:12], v[12:16], v[16:20], v[20:]))
-            for v in drawn(rng, chars, 32, 12_000)
+            for v in drawn(rng, chars, 32, 6_000)
         ]
     for chars in (LOWER + DIGITS, UPPER + DIGITS):
         values += [
-            "".join(rng.choices(chars, k=n)) for n in (8, 12, 20, 24, 25, 40) for _ in range(3_400)
+            "".join(rng.choices(chars, k=n)) for n in (8, 12, 20, 24, 25, 40) for _ in range(1_700)
         ]
-    assert len(values) > 200_000
+    assert len(values) > 100_000
     assert secrets("\n".join(values)) == {}
 
 

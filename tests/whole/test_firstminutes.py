@@ -62,16 +62,23 @@ def without_terminal(user: Newcomer) -> str:
     return done.stdout
 
 
+def settled(user: Newcomer) -> Path:
+    """Give them a checkpoint of a session, so that no demonstration is shown; return its file."""
+    kept = user.home / ".dayleaf" / "workspaces" / "old" / "checkpoints" / "2026-01-02" / "one.md"
+    kept.parent.mkdir(parents=True, mode=0o700)
+    kept.write_text("---\ntitle: The footer\n---\nThere is a footer now.\n")
+    return kept
+
+
 def imported(user: Newcomer) -> list[Path]:
     return sorted((user.home / ".dayleaf" / "workspaces").glob("*/checkpoints/*/*.md"))
 
 
-@pytest.mark.parametrize("reply", ["y\n", "\n"])
-def test_who_says_yes_starts_with_three_things_of_their_own(user, reply):
+def test_who_says_yes_starts_with_three_things_of_their_own(user):
     """After a plan: how much of which projects, and how long; each thing can be shown from
     anywhere.
     """
-    shown = at_terminal(user, reply)
+    shown = at_terminal(user, "y\n")
     plan = shown.partition("your past sessions\n")[2].partition("Import them now?")[0].splitlines()
     assert plan[0] == "3 past sessions of 2 projects can be imported, less than 1 MB:"
     assert [line.split()[:3] for line in plan[1:3]] == [
@@ -100,25 +107,29 @@ def test_who_says_yes_starts_with_three_things_of_their_own(user, reply):
 
 @pytest.mark.parametrize("reply", ["n\n", CTRL_C, "\x04"])
 def test_who_says_no_hears_how_to_do_it_later(user, reply):
-    """Nothing is imported, and the set-up goes on."""
+    """Nothing is imported, and the set-up goes on: with a demonstration where they hold nothing."""
+    held = [] if reply == "n\n" else [settled(user)]
     shown = at_terminal(user, reply)
     assert "Nothing was imported; `~/.local/bin/%s` does it at any time." % COMMAND in shown
-    assert imported(user) == [] and "Found in them" not in shown
-    assert "A demonstration" in shown and "Done." in shown
+    assert imported(user) == held and "Found in them" not in shown
+    assert ("A demonstration" in shown) == (not held) and "Done." in shown
 
 
 def test_without_a_terminal_it_imports_nothing_and_says_the_command(user):
     """The plan is shown all the same."""
+    kept = settled(user)
     user.path = "%s/.local/bin:%s" % (user.home, user.path)
     shown = without_terminal(user)
     assert "3 past sessions of 2 projects can be imported" in shown
     assert "Nothing was imported; `%s` does it at any time." % COMMAND in shown
-    assert imported(user) == []
+    assert imported(user) == [kept]
 
 
 def test_a_second_run_offers_only_what_is_new(user):
     """Then nothing; what is passed over is said."""
-    at_terminal(user, "y\n")
+    command = [str(Path(ROOT, "bin", "dayleaf")), *COMMAND.split()[1:]]
+    subprocess.run(command, cwd="/", env=user.env, capture_output=True, check=True)
+    assert len(imported(user)) == 3
     one = user.session(user.site, 0.5, "11111111-aaaa-4aaa-8aaa-000000000004")
     one.ask("Add a footer").edit("footer.tsx", "-x", "+y").say("There is a footer now.")
     user.over(one)
@@ -134,14 +145,15 @@ def test_a_second_run_offers_only_what_is_new(user):
 
 
 def test_without_past_sessions_nothing_is_offered(user):
+    settled(user)
     for path in (user.home / ".claude" / "projects").glob("*/*.jsonl"):
         path.unlink()
     assert "past sessions" not in without_terminal(user)
 
 
 def test_the_next_session_greets_with_the_projects_last_work(user):
-    """In each project with its own."""
-    at_terminal(user, "y\n")
+    """In each project with its own; Enter alone is a yes."""
+    at_terminal(user, "\n")
     for project, when, last in (
         (
             user.shop,

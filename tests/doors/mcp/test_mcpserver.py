@@ -17,7 +17,6 @@ from harness.command import gone
 from harness.hook import ROOT
 from harness.lab import until
 from harness.scripts import keeper
-from mcp import Client, MCPError, StdioServerParameters, stdio_client
 
 from memory.core import UsageError
 from memory.doors.mcp import mcpserver
@@ -229,6 +228,8 @@ def argv(*more: str) -> list[str]:
 
 def test_the_sdks_client(env, project, place):
     """Tools with their hints, a call, an error as one, resources and prompts."""
+    from mcp import Client, MCPError, StdioServerParameters, stdio_client  # takes a second
+
     vault.mixed(place)
     vault.put(place, "p/plans/z.md", "Paint the zebra", "- [ ] stripes\n", status="active")
 
