@@ -15,9 +15,9 @@ import os
 from typing import NamedTuple
 
 from memory.capture import progress
-from memory.capture.progress import names
 from memory.core import clock, config, fastjson, files, layout
 from memory.session import transcript, whereabouts
+from memory.session.whereabouts import names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
