@@ -66,7 +66,7 @@ _SENT = re.compile(
     r"(?:[^\n<]{1,99}:\n)?<(?:(?:teammate|agent|cross-session)-message[ >]|channel source=)"
 )
 _MESSAGE = re.compile(r"<([a-z-]{0,20}message|channel)\b([^>]{0,999})>(.*?)(?:</\1>|\Z)", re.S)
-_SENDER = re.compile(r"\b(teammate_id|name|user|from)=[\"']?([^\"'>]{1,80})")
+_SENDER = re.compile(r"\b(?:teammate_id|name|user|from)=[\"']?([^\"'>]{1,80})")
 # What newer clients leave in place of what may hold account memory.
 _WITHHELD = ("[conversation summary withheld", "[account memory text ")
 # Tags that programs put around a prompt, and those of them around what was typed.
@@ -276,6 +276,8 @@ def _spoken(record: dict[str, Any], model: bool) -> list[Entry]:
     ]
     if not results or len(blocks) == 1:
         return results or _user_line_entries(record, joined(blocks))
+    if '"tool_reference"' in json.dumps(blocks[0].get("content"))[:99]:
+        return results  # what stands beside loaded tools is the host's
     # the user let the call run, and said this with it
     beside = queued(record, joined(blocks), results[-1].id)
     approved = next((e for e in results if e.kind == STEER and e.name == "plan"), None)
@@ -508,7 +510,9 @@ def _user_line_entries(record: dict[str, Any], raw: str) -> list[Entry]:
         return told + _notified(record, raw)
     if start.startswith("[Request interrupted"):
         said = clean(start.partition("]")[2])  # what the user typed at once
-        return [Entry(INTERRUPTED, record)] + ([Entry(PROMPT, record, said)] if said else [])
+        by_user = not record.get("interruptedByShutdown")
+        told = [Entry(INTERRUPTED, record)] if by_user else []
+        return told + ([Entry(PROMPT, record, said)] if said else [])
     sent = _sent(record, start)
     if sent is not None:
         return [Entry(NOTIFIED, record), *sent]
@@ -545,7 +549,7 @@ def _sent(record: dict[str, Any], raw: str) -> list[Entry] | None:
         return None
     found: list[Entry] = []
     for tag, head, said in _MESSAGE.findall(raw):
-        text, senders = clean(said), dict(_SENDER.findall(head))
+        text = clean(said)
         if _is_clients(text):
             task = json.loads(text)
             said = ": ".join(
@@ -556,8 +560,8 @@ def _sent(record: dict[str, Any], raw: str) -> list[Entry] | None:
             lines = [line[2:] for line in said.split("\n") if line.startswith("  ")]
             found.append(Entry(REPORT, record, clean("\n".join(lines)) or text))
         elif text:
-            by = (senders.get(key) for key in ("teammate_id", "name", "user", "from"))
-            found.append(Entry(TEAM, record, text, name=clean(next(filter(None, by), "unnamed"))))
+            by = _SENDER.findall(head) or ["unnamed"]
+            found.append(Entry(TEAM, record, text, name=clean(by[-1])))
     return [] if record.get("isSidechain") is True else found
 
 

@@ -454,6 +454,23 @@ def test_what_was_pasted_is_quoted_below_what_was_typed(close):
     assert steer.text == "also this\n> Error: no key\n>   at line 3"
 
 
+def test_beside_tools_that_were_loaded_the_host_speaks():
+    """A search for tools is answered by references to them; beside other results the user does."""
+    loaded = {
+        "type": "tool_result",
+        "tool_use_id": "c",
+        "content": [{"type": "tool_reference", "tool_name": "TaskCreate"}],
+    }
+    spoken = {"type": "text", "text": "It is loaded."}
+    assert [row[0] for row in rows(user([loaded, spoken]))] == [RESULT]
+    said = {**loaded, "content": 'it says "tool_reference"'}
+    assert [row[0] for row in rows(user([said, spoken]))] == [RESULT, STEER]
+
+
+def test_a_client_that_shuts_down_is_no_user_who_interrupts():
+    assert rows(user("[Request interrupted by user]", interruptedByShutdown=True)) == []
+
+
 def test_words_behind_the_mark_of_an_interruption_are_a_prompt():
     assert rows(user("[Request interrupted by user for tool use]\nuse ninja instead")) == [
         (INTERRUPTED, "", "", None),
