@@ -214,7 +214,7 @@ class Entry:
     def headless(self) -> bool:
         """Whether a program sent the prompt through the host's SDK.
 
-        Then no person typed.  An editor and the desktop app use the SDK too.
+        Then no person typed.
         """
         given = self._record
         through = given.get("entrypoint") or given.get("promptSource")
@@ -589,7 +589,8 @@ def _unwrapped(raw: str) -> str:
         if opened and end >= 0:
             rest = text[end + len(opened[1]) + 3 :].strip()
             inside = text[opened.end() : end].strip()
-            text = inside if _ASKED_IN.match(opened[1]) or not rest else rest
+            alone = not rest and not _BEHIND.match(opened[1])
+            text = inside if alone or _ASKED_IN.match(opened[1]) else rest
         last = text.rpartition("</")[2][:-1]
         at = text.rfind("\n<%s>" % last) if _BEHIND.fullmatch(last) else -1
         text = text[:at].rstrip() if at >= 0 else text

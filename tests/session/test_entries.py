@@ -533,6 +533,13 @@ def test_what_a_wrapper_puts_around_a_prompt_is_not_the_users(raw, asked):
     assert [text for kind, _, text, _ in rows(user(raw)) if kind == PROMPT] == [asked]
 
 
+def test_a_wrapper_that_says_nothing_of_the_users_asks_nothing():
+    """As where a paste became a file that it names; tags that people use ask by what is in them."""
+    attached = "<system_instruction>\nRead these files first.\n- a.txt\n</system_instruction>\n\n"
+    asked = rows(user(attached), user("<instructions>\nfix it\n</instructions>"))
+    assert [text for _, _, text, _ in asked] == ["fix it"]
+
+
 def test_placeholders_of_account_memory_say_nothing():
     withheld = "[conversation summary withheld: it may include account memory]"
     model = {
