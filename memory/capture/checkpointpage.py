@@ -160,8 +160,7 @@ def _is_wide(text: str) -> bool:
 
 def is_answered(facts: Facts) -> bool:
     """Tell whether a meaningful request was answered, however shortly."""
-    asked = (turn for turn in facts.turns if turn.asked in ("", turns.SLASH, turns.TEAM))
-    return any(openings.outcome(turn) and openings.topic(turn.request) for turn in asked)
+    return any(openings.outcome(turn) and openings.topic(turn.request) for turn in facts.asked)
 
 
 def body(facts: Facts) -> str:

@@ -94,13 +94,9 @@ def _find(place: Place, state: State, session: str, since: str) -> None:
             continue
         if session.encode() in head and frontmatter.parse(head).meta.get("session") == session:
             state.talk = "p/%s/%s" % (FOLDERS[KIND], name)
-            # else all of it is told again
-            state.base = _turns_of(place, state.talk) if state.since else 0
+            if state.since:  # else all of it is told again
+                state.base = len([*conversationpage.sections(_body(place, state.talk))])
             return
-
-
-def _turns_of(place: Place, name: str) -> int:
-    return sum(1 for _ in conversationpage.sections(_body(place, name)))
 
 
 def _body(place: Place, name: str) -> str:

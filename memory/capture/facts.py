@@ -131,9 +131,14 @@ class Facts:
         self.until = max(self.until, aside.until)
 
     @property
+    def asked(self) -> list[Turn]:
+        """The turns for which somebody asked."""
+        return [turn for turn in self.turns if turn.asked in ("", turns.SLASH, turns.TEAM)]
+
+    @property
     def requests(self) -> list[str]:
         """The user's requests in this stretch, oldest first."""
-        return [turn.request for turn in self.turns if turn.asked in ("", turns.SLASH)]
+        return [turn.request for turn in self.asked if turn.asked != turns.TEAM]
 
 
 def absorb(facts: Facts, entry: Entry, roots: tuple[str, ...] = (), agent: str = "") -> int:
@@ -305,6 +310,7 @@ def _add_note(facts: Facts, entry: Entry, roots: tuple[str, ...]) -> None:
     elif kind == transcript.TODOS:
         _update_todos(facts, entry)
     elif kind == transcript.TEAM and text:
+        facts.typed = facts.typed or bool(entry.data)
         facts.turns.append(
             Turn(entry.at, "(teammate %s) %s" % (clip(entry.name, 80), text), turns.TEAM)
         )

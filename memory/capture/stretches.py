@@ -441,7 +441,7 @@ class Capture:
             "plan": self._plan(dead) or None,
             "until": facts.until or None,
             "conversation": talk or None,
-            "unattended": None if facts.typed or not facts.requests else True,
+            "unattended": not facts.typed and bool(facts.asked) or None,
             "imported": clock.iso(self.now) if self.imported else None,
         }
 

@@ -156,7 +156,8 @@ class Entry:
         ENDED    the host noted that the turn came to its end
         INTERRUPTED  the user stopped the turn
         NOTIFIED  the host told of a task; what the model says then answers no request
-        TEAM     a message of another agent or session, or through a channel; name: whose
+        TEAM     a message of another agent or session, or through a channel (data True); name:
+                 whose
     uuid: the line's id (a fork keeps it).
     at: ISO 8601 UTC.
     text: the words or the output, with <private> parts, dayleaf's blocks and the host's reminders
@@ -561,7 +562,8 @@ def _sent(record: dict[str, Any], raw: str) -> list[Entry] | None:
             found.append(Entry(REPORT, record, clean("\n".join(lines)) or text))
         elif text:
             by = _SENDER.findall(head) or ["unnamed"]
-            found.append(Entry(TEAM, record, text, name=clean(by[-1])))
+            person = tag == "channel" or None
+            found.append(Entry(TEAM, record, text, name=clean(by[-1]), data=person))
     return [] if record.get("isSidechain") is True else found
 
 

@@ -657,6 +657,17 @@ def test_a_session_that_nobody_typed_into_is_marked(env, project, now):
     assert "unattended" not in frontmatter.parse(session.fire("SessionEnd")[-1].encode()).meta
 
 
+@pytest.mark.parametrize(
+    ("tag", "unattended"),
+    [("teammate-message teammate_id=", "true"), ("channel source=", None)],
+)
+def test_a_teammates_session_is_no_persons_and_a_channels_is(env, project, now, tag, unattended):
+    session = Session(env, project, now, "sent")
+    session.line("user", '<%s"lead">\nReview the cache.\n</%s>' % (tag, tag.split()[0]))
+    (text,) = session.edit("cache.py").say("Reviewed.").fire("SessionEnd")
+    assert frontmatter.parse(text.encode()).meta.get("unattended") == unattended
+
+
 def test_who_answers_a_menu_is_a_person(env, project, now):
     """A program asks through the SDK, and so does an app with a person before it."""
     session = Session(env, project, now, "app")
