@@ -114,7 +114,6 @@ _TRAILER = re.compile(
 # of a subagent's output: all up to the last call
 _WORK = re.compile(r"\A(?:.*\n)?\[Tool: [^\n]*(?:\n|\Z)", re.S)
 _FOR = re.compile(r"<summary>Agent \"(.*?)\"", re.S)
-_NOTE = re.compile(r"<tool-use-id>([^<]{0,400})</")
 _PULL = re.compile(r"https://github\.com/[\w.-]+/[\w.-]+/pull/\d+")
 _TITLES = {
     "custom-title": ("custom", "customTitle"),
@@ -439,11 +438,11 @@ def _report(record: dict[str, Any], call: str, data: dict[str, Any]) -> list[Ent
 def _notified(record: dict[str, Any], raw: str) -> list[Entry]:
     """Return a subagent's report from a host's notification."""
     text = raw.partition("<result>")[2].rpartition("</result>")[0]
-    name, call = _FOR.search(raw), _NOTE.search(raw)
+    name = _FOR.search(raw)
     said = clean(_TRAILER.sub("", text)) if text and name else ""
     if not said or not name or record.get("isSidechain") is True:
         return []
-    return [Entry(REPORT, record, said, call[1] if call else "", clean(name[1]))]
+    return [Entry(REPORT, record, said, name=clean(name[1]))]
 
 
 def _attached(record: dict[str, Any]) -> list[Entry]:

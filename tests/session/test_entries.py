@@ -253,12 +253,7 @@ def test_words_given_to_the_model_as_it_works_are_told_and_the_machines_are_not(
         "<result>42 files</result>\n<usage>…</usage>\n</task-notification>"
     )
     (report,) = entries(row(note, origin={"kind": "task-notification"}))
-    assert (report.kind, report.name, report.text, report.id) == (
-        REPORT,
-        "count files",
-        "42 files",
-        "c",
-    )
+    assert (report.kind, report.name, report.text) == (REPORT, "count files", "42 files")
     assert (
         _told({"type": "attachment", "attachment": {"type": "hook_success", "content": "ours"}})
         == []
