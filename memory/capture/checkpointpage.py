@@ -160,8 +160,7 @@ def _is_wide(text: str) -> bool:
 
 def is_answered(facts: Facts) -> bool:
     """Tell whether a meaningful request was answered, however shortly."""
-    asked = (turn for turn in facts.turns if turn.asked in ("", turns.SLASH, turns.TEAM))
-    return any(openings.outcome(turn) and openings.topic(turn.request) for turn in asked)
+    return any(openings.outcome(turn) and openings.topic(turn.request) for turn in facts.asked)
 
 
 def body(facts: Facts) -> str:
@@ -279,7 +278,7 @@ def _turns(facts: Facts, room: int) -> list[str]:
 
 def _between(turn: Turn) -> str:
     """Return a line of what the user said while the model worked, or ""."""
-    said = [p for p in turn.pieces if p.kind == turns.USER and p.name == turns.WORKING]
+    said = turns.pieces([turn], turns.USER, turns.WORKING)
     telling = [at_word(one_line(p.text), BETWEEN) for p in said if openings.says_something(p.text)]
     if not telling:
         return ""
@@ -312,49 +311,29 @@ def _doing(turn: Turn) -> str:
 
 def _request(turn: Turn) -> str:
     """Return a request on one line; of a pasted plan its heading."""
-    plan = next(
-        (
-            piece.text
-            for piece in turn.pieces
-            if piece.kind == turns.USER and piece.name == turns.APPROVED
-        ),
-        "",
-    )
-    if plan and turn.request.lower().startswith("implement the following plan"):
-        return "Implement the plan: " + openings.heading_of(plan)
+    plans = turns.pieces([turn], turns.USER, turns.APPROVED)
+    if plans and turn.request.lower().startswith("implement the following plan"):
+        return "Implement the plan: " + openings.heading_of(plans[0].text)
     return one_line(turn.request)
 
 
 def _done(facts: Facts) -> list[str]:
     made, changed = paths_of(facts)
-    removed = [
-        piece.text
-        for turn in facts.turns
-        for piece in turn.pieces
-        if piece.name == turns.REMOVED and piece.text not in made + changed
-    ]
-    gone = list(
-        dict.fromkeys(
-            edit.path for edit in facts.edits if edit.path not in made + changed + removed
-        )
-    )
+    gone = turns.pieces(facts.turns, turns.FILE, turns.REMOVED)
+    removed = [piece.text for piece in gone if piece.text not in made + changed]
+    told = made + changed + removed
+    back = dict.fromkeys(edit.path for edit in facts.edits if edit.path not in told)
     lines = [
         ("commit " + h).rstrip() + ": " + at_word(one_line(s), 120)
         for h, s, _ in facts.commits[-MOST_COMMITS:]
     ]
-    lines += list(
-        dict.fromkeys(
-            "pull request " + piece.text
-            for turn in facts.turns
-            for piece in turn.pieces
-            if piece.kind == turns.LINK
-        )
-    )
+    links = dict.fromkeys(piece.text for piece in turns.pieces(facts.turns, turns.LINK))
+    lines += ["pull request " + link for link in links]
     for word, paths in (
         ("created", made),
         ("edited", changed),
         ("removed", removed),
-        ("taken back:", gone),
+        ("taken back:", [*back]),
     ):
         if paths:
             extra = " and %d more" % (len(paths) - MOST_FILES) if len(paths) > MOST_FILES else ""
@@ -364,12 +343,7 @@ def _done(facts: Facts) -> list[str]:
 
 def _reports(facts: Facts) -> list[str]:
     """Return the openings of the last reports by subagents."""
-    told = [
-        (piece.name, piece.text)
-        for turn in facts.turns
-        for piece in turn.pieces
-        if piece.kind == turns.REPORT
-    ]
+    told = [(piece.name, piece.text) for piece in turns.pieces(facts.turns, turns.REPORT)]
     known = {openings.plain(text, 80) for _, text in told}
     told += [
         (facts.tasks.get(agent, ""), text)

@@ -7,13 +7,14 @@ on, and one that a person deleted stays deleted.
 
 from __future__ import annotations
 
-from memory.capture import checkpointpage, conversationpage, progress, titles
+from memory.capture import checkpointpage, conversationpage, titles
 from memory.capture.facts import Facts
 from memory.capture.progress import State
 from memory.capture.turns import GOES_ON, WITHDRAWN, Turn
 from memory.core import StoreError, UsageError, clock, config, files, frontmatter, tokeniser
 from memory.core.layout import FOLDERS, TRUNKS, Place
 from memory.core.records import Record
+from memory.session.whereabouts import names
 from memory.store import writer
 from memory.store.redactor import without_private
 from memory.store.store import Store
@@ -83,11 +84,9 @@ def _find(place: Place, state: State, session: str, since: str) -> None:
     Or of a session told again from its start.  Sets the state's fields.
     """
     root = place.private + "/" + FOLDERS[KIND]
-    days = [day for day in progress.names(root) if day >= since]
+    days = [day for day in names(root) if day >= since]
     for name in [
-        day + "/" + file
-        for day in reversed(days)
-        for file in reversed(progress.names(root + "/" + day))
+        day + "/" + file for day in reversed(days) for file in reversed(names(root + "/" + day))
     ]:
         try:
             head = files.read(root + "/" + name, 1 << 15, follow=False)
@@ -95,13 +94,9 @@ def _find(place: Place, state: State, session: str, since: str) -> None:
             continue
         if session.encode() in head and frontmatter.parse(head).meta.get("session") == session:
             state.talk = "p/%s/%s" % (FOLDERS[KIND], name)
-            # else all of it is told again
-            state.base = _turns_of(place, state.talk) if state.since else 0
+            if state.since:  # else all of it is told again
+                state.base = len([*conversationpage.sections(_body(place, state.talk))])
             return
-
-
-def _turns_of(place: Place, name: str) -> int:
-    return sum(1 for _ in conversationpage.sections(_body(place, name)))
 
 
 def _body(place: Place, name: str) -> str:

@@ -30,18 +30,12 @@ _SAME_TURN, _MERGES = 500, 100
 _NEAR = 60  # commands back in which a repeated one counts as repeated
 # characters of a command; of what was said; of a request, whose end may be asked after a paste
 _LONG, _SAID, _ASKED = 20000, 40000, 100_000
-_TOLD = {
+_TOLD = {  # what of the input is told
     "Bash": "command",
-    "Edit": "file_path",
-    "Write": "file_path",
-    "MultiEdit": "file_path",
+    **dict.fromkeys(("Edit", "Write", "MultiEdit", "Read"), "file_path"),
     "NotebookEdit": "notebook_path",
-    "Agent": "description",
-    "Task": "description",
-    "Read": "file_path",
-    "Grep": "pattern",
-    # what of the input is told
-    "Glob": "pattern",
+    **dict.fromkeys(("Agent", "Task"), "description"),
+    **dict.fromkeys(("Grep", "Glob"), "pattern"),
     "Skill": "skill",
     "WebFetch": "url",
     "WebSearch": "query",
@@ -137,9 +131,14 @@ class Facts:
         self.until = max(self.until, aside.until)
 
     @property
+    def asked(self) -> list[Turn]:
+        """The turns for which somebody asked."""
+        return [turn for turn in self.turns if turn.asked in ("", turns.SLASH, turns.TEAM)]
+
+    @property
     def requests(self) -> list[str]:
         """The user's requests in this stretch, oldest first."""
-        return [turn.request for turn in self.turns if turn.asked in ("", turns.SLASH)]
+        return [turn.request for turn in self.asked if turn.asked != turns.TEAM]
 
 
 def absorb(facts: Facts, entry: Entry, roots: tuple[str, ...] = (), agent: str = "") -> int:
@@ -296,28 +295,22 @@ def _add_note(facts: Facts, entry: Entry, roots: tuple[str, ...]) -> None:
                 last.pop()  # what the user said to it tells it
             _add(facts, entry.at, Piece(turns.USER, text, _refused(facts, entry.id, roots)))
         elif text:
-            _add(
-                facts,
-                entry.at,
-                Piece(turns.USER, text, turns.APPROVED if entry.name == "plan" else entry.name),
-            )
+            facts.typed = facts.typed or entry.name == turns.ANSWER  # a menu takes a person
+            name = turns.APPROVED if entry.name == "plan" else entry.name
+            _add(facts, entry.at, Piece(turns.USER, text, name))
     elif kind == transcript.PLAN and text:
         _add(facts, entry.at, Piece(turns.USER, text, turns.APPROVED))
     elif kind == transcript.SUMMARY and text:
         facts.turns.append(
             Turn(entry.at, "", turns.SUMMARY, [Piece(turns.SAID, clip(entry.text, _SAID))])
         )
-    elif kind == transcript.REPORT and text:
-        _add(facts, entry.at, Piece(turns.REPORT, text, clip(entry.name, 120)))
-    elif (
-        kind == transcript.LINK
-        and text
-        and not any(p.text == text for turn in facts.turns for p in turn.pieces)
-    ):
-        _add(facts, entry.at, Piece(turns.LINK, text))
+    elif kind in (transcript.REPORT, transcript.LINK) and text:
+        if not any(p.text == text for turn in facts.turns for p in turn.pieces):
+            _add(facts, entry.at, Piece(kind, text, clip(entry.name, 120)))
     elif kind == transcript.TODOS:
         _update_todos(facts, entry)
     elif kind == transcript.TEAM and text:
+        facts.typed = facts.typed or bool(entry.data)
         facts.turns.append(
             Turn(entry.at, "(teammate %s) %s" % (clip(entry.name, 80), text), turns.TEAM)
         )
@@ -337,6 +330,8 @@ def set_session_title(facts: Facts, entry: Entry) -> None:
 
     The user's own name stays.
     """
+    if facts.cwd.endswith("/" + entry.text) or facts.branch.endswith(entry.text):
+        return  # the host names the session of a worktree after it
     if entry.name == "custom" or facts.by != "custom":
         facts.title, facts.by = clip(entry.text, 200), entry.name
 

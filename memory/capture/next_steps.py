@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from memory.capture import openings
-from memory.capture.turns import APPROVED, COMMIT, USER, Turn
+from memory.capture.turns import APPROVED, COMMIT, USER, Turn, pieces
 from memory.core import records, tokeniser
 from memory.core.plaintext import at_word, one_line, sentences
 
@@ -46,9 +46,11 @@ def next_steps(held: Sequence[Turn], todos: Iterable[Sequence[str]]) -> list[str
 def _of_plan(held: Sequence[Turn]) -> list[str]:
     """Return the open steps of the last approved plan."""
     for number in range(len(held) - 1, -1, -1):
-        plans = [p.text for p in held[number].pieces if p.kind == USER and p.name == APPROVED]
+        plans = pieces([held[number]], USER, APPROVED)
         if plans:
-            steps = [one_line(text) for _, ticked, text in records.steps(plans[-1]) if not ticked]
+            steps = [
+                one_line(text) for _, ticked, text in records.steps(plans[-1].text) if not ticked
+            ]
             return [step for step in steps if not _is_done(step, held[number:])]
     return []
 
@@ -86,7 +88,7 @@ def _is_done(step: str, later: Sequence[Turn]) -> bool:
         return True
     for turn in later:
         said = [turn.request] if turn.pieces else []
-        said += [piece.text for piece in turn.pieces if piece.kind == COMMIT]
+        said += [piece.text for piece in pieces([turn], COMMIT)]
         for text in said:
             if len(wanted & set(tokeniser.tokens(text))) >= _DONE * len(wanted):
                 return True

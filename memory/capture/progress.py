@@ -31,6 +31,7 @@ from memory.session import shell, transcript
 from memory.session.rewinds import Span
 from memory.session.shell import Run
 from memory.session.transcript import Stop
+from memory.session.whereabouts import names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,8 +39,6 @@ if TYPE_CHECKING:
     from typing import Any, BinaryIO
 
     from memory.session.transcript import Entry
-
-    OnChange = Callable[[str], None] | None
 
 VERSION = 4
 _BRANCH = re.compile(rb'"gitBranch"\s*:\s*"([^"\\]+)"')
@@ -114,21 +113,7 @@ class WrittenCheckpoint(NamedTuple):
     talk: str
 
 
-_HEAD = (
-    "first",
-    "since",
-    "units",
-    "size",
-    "name",
-    "checksum",
-    "secret",
-    "kin",
-    "talk",
-    "base",
-    "grown",
-    "length",
-    "day",
-)
+_HEAD = "first since units size name checksum secret kin talk base grown length day".split()
 
 
 def load(path: str) -> State | None:
@@ -400,14 +385,6 @@ def carry(facts: Facts) -> Facts:
         printed={line: list(keys) for line, keys in facts.printed.items()},
         touched=list(dict.fromkeys([*facts.touched, *(e.path for e in facts.edits)]))[-100:],
     )
-
-
-def names(folder: str) -> list[str]:
-    """List a folder, hidden files apart; empty where there is none."""
-    try:
-        return sorted(n for n in os.listdir(folder) if not n.startswith("."))
-    except OSError:
-        return []
 
 
 def map_texts(value: Any, visit: Callable[[str], Any]) -> Any:

@@ -15,9 +15,9 @@ import os
 from typing import NamedTuple
 
 from memory.capture import progress
-from memory.capture.progress import names
 from memory.core import clock, config, fastjson, files, layout
 from memory.session import transcript, whereabouts
+from memory.session.whereabouts import names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def lost(
         path = folders.find(session) or transcript.trusted(
             progress.transcript_of(place.receipts(session)), env
         )
-        if not path and not progress.head(_state(place, session)):
+        if not path and not progress.head(place.cache + "/sessions/" + session + ".json"):
             found.gone.append(session)
         elif path and session != current and _is_uncaptured(place, session, path, now, memory):
             found.sessions.append((session, path))
@@ -247,10 +247,6 @@ def _changed(path: str, now: float) -> float:
         return os.stat(path).st_mtime
     except OSError:
         return now
-
-
-def _state(place: layout.Place, session: str) -> str:
-    return place.cache + "/sessions/" + session + ".json"
 
 
 def _prune(place: layout.Place, now: float) -> None:

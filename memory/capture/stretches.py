@@ -18,11 +18,12 @@ from dataclasses import replace
 from memory.capture import checkpointpage, conversationfile, progress, wishes
 from memory.capture.checkpointpage import is_answered, is_worth_checkpoint
 from memory.capture.facts import Facts, absorb, add_early_statement, set_session_title
-from memory.capture.progress import State, WrittenCheckpoint, names
+from memory.capture.progress import State, WrittenCheckpoint
 from memory.core import StoreError, boundary, clock, config, files, frontmatter, layout
 from memory.session import git, transcript
 from memory.session.rewinds import Span
 from memory.session.transcript import Entry, Source, Stop
+from memory.session.whereabouts import names
 from memory.store import redactor, store, writer
 
 TYPE_CHECKING = False
@@ -178,7 +179,7 @@ class Capture:
     def _rewrite(self, row: progress.Closed, facts: Facts) -> None:
         """Rewrite a checkpoint, unless a person changed or removed it."""
         try:
-            old = files.read(self.place.path(row.name), 64 << 20)
+            old = self._read(row.name)
         except OSError:
             return
         page = frontmatter.parse(old)
@@ -204,15 +205,13 @@ class Capture:
             },
         )
         data = data[: frontmatter.split(data)[1]] + b"\n" + told.encode("utf-8")
-        store.Store(self.place, self.settings, self.now, on_change=self.on_change).replace(
-            row.name, data, files.sha256(old)
-        )
+        self._store().replace(row.name, data, files.sha256(old))
         row.mark, row.title = self._marks(row.name)
 
     def _marks(self, name: str) -> tuple[str, str]:
         """Return (text's mark, title) of a checkpoint."""
         try:
-            page = frontmatter.parse(files.read(self.place.path(name), 64 << 20))
+            page = frontmatter.parse(self._read(name))
         except OSError:
             return "", ""
         return writer.body_mark(page.body), str(page.meta.get("title") or "")
@@ -409,10 +408,7 @@ class Capture:
             told = self.checkpoints_since(clock.day(ended - clock.DAY)) if state.facts.until else []
             twin = [one.name for one in told if one.until == state.facts.until]
             if twin:  # written by a run that died before it could save its state
-                state.name, state.checksum = (
-                    twin[-1],
-                    files.sha256(files.read(self.place.path(twin[-1]))),
-                )
+                state.name, state.checksum = twin[-1], files.sha256(self._read(twin[-1]))
         talk = self._converse()
         name = self._update(trigger, talk) if state.name else self._add(trigger, talk)
         state.units = 0
@@ -423,10 +419,7 @@ class Capture:
 
     def _untouched(self) -> bool:
         try:
-            return (
-                files.sha256(files.read(self.place.path(self.state.name), 64 << 20))
-                == self.state.checksum
-            )
+            return files.sha256(self._read(self.state.name)) == self.state.checksum
         except OSError:
             return False
 
@@ -448,7 +441,7 @@ class Capture:
             "plan": self._plan(dead) or None,
             "until": facts.until or None,
             "conversation": talk or None,
-            "unattended": None if facts.typed or not facts.requests else True,
+            "unattended": not facts.typed and bool(facts.asked) or None,
             "imported": clock.iso(self.now) if self.imported else None,
         }
 
@@ -459,16 +452,16 @@ class Capture:
         if not state.talk:
             since = clock.day((clock.parse(self.source.began(self.path)) or self.now) - clock.DAY)
             named = next((one.talk for one in self.checkpoints_since(since) if one.talk), "")
-        keeper = store.Store(self.place, self.settings, self.now, on_change=self.on_change)
-        return conversationfile.keep(keeper, self.settings, state, self.session, named, since)
+        return conversationfile.keep(
+            self._store(), self.settings, state, self.session, named, since
+        )
 
     def _keep_wishes(self) -> None:
         """Keep the user's standing wishes."""
         facts = self.state.facts
         forgotten = conversationfile.is_forgotten(self.place, self.state, self.session)
         if self.settings["capture.wishes"] and facts.typed and not forgotten:
-            keeper = store.Store(self.place, self.settings, self.now, on_change=self.on_change)
-            wishes.keep(keeper, facts.turns, self.session)
+            wishes.keep(self._store(), facts.turns, self.session)
 
     def _taken(self, instant: float) -> Callable[[str], bool]:
         """Return a test whether another checkpoint of the day has a title."""
@@ -510,10 +503,9 @@ class Capture:
         state, instant, facts = self.state, self.now, self.state.facts
         if trigger in _PAST:
             instant = min(clock.parse(facts.until) or instant, instant)
-        keeper = store.Store(self.place, self.settings, instant, on_change=self.on_change)
         title, aliases = checkpointpage.title_and_request(facts, self._taken(instant))
         meta = {"aliases": aliases or None, **self._meta(trigger, talk)}
-        record = keeper.add(
+        record = self._store(instant).add(
             "checkpoint",
             title,
             checkpointpage.body(facts),
@@ -526,30 +518,35 @@ class Capture:
         self._settle_before()
         return self._prove(record.name)
 
+    def _store(self, now: float = 0.0) -> store.Store:
+        """Return the store as of an instant."""
+        return store.Store(self.place, self.settings, now or self.now, on_change=self.on_change)
+
+    def _read(self, name: str) -> bytes:
+        return files.read(self.place.path(name), 64 << 20)
+
     def _settle_before(self) -> None:
         """Note in the previous checkpoint that the session went on."""
         row = next((row for row in reversed(self.state.closed) if row.name), None)
         if row is None:
             return
         try:
-            old = files.read(self.place.path(row.name), 64 << 20)
+            old = self._read(row.name)
         except OSError:
             return
-        keeper = store.Store(self.place, self.settings, self.now, on_change=self.on_change)
         cut = frontmatter.split(old)[1]
         text = old[cut:].decode("utf-8", "surrogateescape")
         told = checkpointpage.mark_continued(text)
         if told == text or writer.body_mark(frontmatter.parse(old).body) != row.mark:
             return
-        keeper.replace(
+        self._store().replace(
             row.name, old[:cut] + told.encode("utf-8", "surrogateescape"), files.sha256(old)
         )
         row.mark, row.title = self._marks(row.name)
 
     def _update(self, trigger: str, talk: str) -> str:
         state = self.state
-        keeper = store.Store(self.place, self.settings, self.now, on_change=self.on_change)
-        old = files.read(self.place.path(state.name), 64 << 20)
+        old = self._read(state.name)
         page = frontmatter.parse(old)
         told, meta = checkpointpage.body(state.facts), self._meta(trigger, talk)
         same = page.body.strip() == told.strip() and (
@@ -578,7 +575,7 @@ class Capture:
             )
         data = frontmatter.edit(old, {**changes, **meta})
         data = data[: frontmatter.split(data)[1]] + b"\n" + told.encode("utf-8")
-        keeper.replace(state.name, data, state.checksum)
+        self._store().replace(state.name, data, state.checksum)
         self._settle_before()
         return self._prove(state.name)
 
@@ -589,7 +586,7 @@ class Capture:
         """
         for known in (self._told_before, self._titles):
             known.pop(name.removeprefix("p/checkpoints/"), None)
-        data = files.read(self.place.path(name), 64 << 20)
+        data = self._read(name)
         page = frontmatter.parse(data)
         if (
             page.meta.get("session") != self.session

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from memory.capture import openings
-from memory.capture.turns import APPROVED, SLASH, Turn
+from memory.capture.turns import APPROVED, SLASH, USER, Turn, pieces
 from memory.core.plaintext import one_line
 
 _LEAST = 4  # characters of a title
@@ -20,12 +20,7 @@ def titles(held: Sequence[Turn], by_client: str, commits: Sequence[str]) -> list
 
     by_client: the title that the client gave the session.  commits: subjects, best first.
     """
-    plans = [
-        openings.heading_of(piece.text)
-        for turn in reversed(held)
-        for piece in turn.pieces
-        if piece.name == APPROVED
-    ]
+    plans = [openings.heading_of(one.text) for one in pieces(held[::-1], USER, APPROVED)]
     found = [*plans, by_client, *commits, *islice(_requests(held), MOST_REQUESTS)]
     named = (openings.clause(one_line(one)) for one in found)
     return [one for one in dict.fromkeys(named) if len(one) >= _LEAST]

@@ -11,14 +11,7 @@ from typing import NamedTuple
 from memory.session import shell
 
 SAID, USER, RUN, FILE, COMMIT, REPORT, LINK, MERGED = (
-    "said",
-    "user",
-    "run",
-    "file",
-    "commit",
-    "report",
-    "link",
-    "merged",
+    "said user run file commit report link merged".split()
 )
 MET = "met"
 SLASH, BANG, SUMMARY, GOES_ON, WITHDRAWN, TEAM = (
@@ -106,6 +99,12 @@ class Turn:
     def statements(self) -> list[str]:
         """Return the model's statements, in order."""
         return [piece.text for piece in self.pieces if piece.kind == SAID]
+
+
+def pieces(held: Iterable[Turn], kind: str, name: str = "") -> list[Piece]:
+    """Return the pieces of a kind in some turns, or of one name."""
+    every = (piece for turn in held for piece in turn.pieces if piece.kind == kind)
+    return [piece for piece in every if name in ("", piece.name)]
 
 
 def relative(path: str, roots: Iterable[str]) -> str:

@@ -223,15 +223,18 @@ def _note_wishes(todo: Job) -> None:
     ):
         return
     from memory.capture import wishes
+    from memory.session import entries
 
-    if not wishes.wishes(str(prompt)):
+    line = {"type": "user", "message": {"content": prompt}}
+    said = [one for one in entries.entries(line) if one.kind == entries.PROMPT]
+    if not any(wishes.wishes(one.text) for one in said):
         return
     from memory.capture.turns import Turn
     from memory.hook import at_stop
     from memory.store.store import Store
 
     store = Store(todo.place, settings, todo.now, todo.written.append)
-    ids = wishes.keep(store, [Turn(clock.iso(todo.now), str(prompt))], todo.session)
+    ids = wishes.keep(store, [Turn(clock.iso(todo.now), said[0].text)], todo.session)
     lines = [
         'noted for later sessions: "%s"; `dayleaf record forget %s` if not\n'
         % (store.find(id).title, id)

@@ -24,13 +24,13 @@ from typing import Any, Callable, NamedTuple
 
 from memory.capture import progress, recovery
 from memory.capture.checkpointpage import is_worth_checkpoint
-from memory.capture.progress import names
 from memory.capture.stretches import Capture
 from memory.core import DayleafError, clock, config, files, frontmatter, layout
 from memory.project import adoption
 from memory.project.otherfiles import Skip
 from memory.session import transcript, whereabouts
 from memory.session.transcript import Stop
+from memory.session.whereabouts import names
 
 HEAD = 1 << 14  # bytes of a checkpoint that hold its frontmatter
 SLACK = 2.0  # seconds: a state is saved just after its checkpoint, and file systems round

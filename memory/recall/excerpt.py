@@ -14,18 +14,16 @@ from memory.core.records import Record
 from memory.recall import lookup
 from memory.recall.hit import Turn
 from memory.session import transcript, whereabouts
+from memory.session.entries import PLAN, REPORT, STEER, TEAM
 from memory.session.transcript import BANG, BANGED, COMPACT, PROMPT, RESULT, SLASH, TEXT, USE, Entry
 from memory.store import conversations, redactor
 from memory.store.store import Store
 
-ASKED = (PROMPT, SLASH, BANG)  # what begins a turn
+ASKED = (PROMPT, SLASH, BANG, TEAM)  # what begins a turn
 SAID_BY = {
-    TEXT: "Claude",
-    USE: "Claude",
-    RESULT: "result",
-    BANG: "you",
-    BANGED: "result",
-    COMPACT: "host",
+    **dict.fromkeys((PROMPT, SLASH, BANG, STEER), "you"),
+    **dict.fromkeys((TEXT, USE, PLAN), "Claude"),
+    **dict.fromkeys((RESULT, BANGED, REPORT), "result"),
 }
 LIMIT = 64 << 10  # characters of one entry
 # of a tool's input, the first one tells most
@@ -134,7 +132,7 @@ def excerpt(
         if start <= _instant(entry.at) < end
     ]
     said = [
-        Utterance(entry.at, SAID_BY.get(entry.kind, "you"), _text(entry))
+        Utterance(entry.at, SAID_BY.get(entry.kind, "host"), _text(entry))
         for entry in sorted(found, key=lambda one: one.at)
     ]
     texts = redactor.clean([one.text for one in said], store.config, store.place.key)

@@ -198,17 +198,7 @@ def key_of(part: str) -> str:
             words = words[2:]
         else:
             break
-    if not words or words[0] in (
-        "for",
-        "case",
-        "done",
-        "fi",
-        "esac",
-        "}",
-        ")",
-        "function",
-        "select",
-    ):
+    if not words or words[0] in "for case done fi esac } ) function select".split():
         return ""
     name = words[0].strip("'\"").rpartition("/")[2].lower()
     if re.match(r"python[\d.]*$", name):

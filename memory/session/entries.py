@@ -19,23 +19,10 @@ if TYPE_CHECKING:
     from typing import Any
 
 PROMPT, SLASH, BANG, BANGED, TEXT, USE, RESULT, COMPACT = (
-    "prompt",
-    "slash",
-    "bang",
-    "banged",
-    "text",
-    "use",
-    "result",
-    "compact",
+    "prompt slash bang banged text use result compact".split()
 )
 STEER, PLAN, TODOS, SUMMARY, TITLE, REPORT, LINK = (
-    "steer",
-    "plan",
-    "todos",
-    "summary",
-    "title",
-    "report",
-    "link",
+    "steer plan todos summary title report link".split()
 )
 REWIND, ENDED, INTERRUPTED, TEAM = "rewind", "ended", "interrupted", "team"
 NOTIFIED = "notified"
@@ -74,19 +61,26 @@ _MACHINE = (
     "Operation stopped by hook: ",
     "This session is being continued from a previous conversation",
 )
-_TEAM = "<teammate-message"
-_TEAMMATE = re.compile(r"teammate_id=[\"']?([^\"'\s>]{1,80})")
+# A message that another session, an agent or a program sent, below the host's line about it.
+_SENT = re.compile(
+    r"(?:[^\n<]{1,99}:\n)?<(?:(?:teammate|agent|cross-session)-message[ >]|channel source=)"
+)
+_MESSAGE = re.compile(r"<([a-z-]{0,20}message|channel)\b([^>]{0,999})>(.*?)(?:</\1>|\Z)", re.S)
+_SENDER = re.compile(r"\b(?:teammate_id|name|user|from)=[\"']?([^\"'>]{1,80})")
 # What newer clients leave in place of what may hold account memory.
 _WITHHELD = ("[conversation summary withheld", "[account memory text ")
 # Tags that programs put around a prompt, and those of them around what was typed.
 _WRAPPER = re.compile(
-    r"<((?:system|developer|user|task|session|project|environment|agent)[_-]\w{1,30}|instructions?"
-    r"|context|rules|query|prompt|request|preamble)(?: [^<>]{0,200})?>",
+    r"<((?:system|developer|user|task|session|project|environment|agent|app)[_-][\w-]{1,30}"
+    r"|instructions?|context|rules|query|prompt|request|preamble|task)(?: [^<>]{0,200})?>",
     re.I,
 )
+_BEHIND = re.compile(r"(?:system|environment)[_-]\w{1,30}|user-prompt-submit-hook")
 _ASKED_IN = re.compile(
-    r"(?:user[_-](?:query|message|prompt|request|input)|query|prompt|request|task[_-]\w+)\Z", re.I
+    r"(?:user[_-](?:query|message|prompt|request|input)|query|prompt|request|task(?:[_-]\w+)?)\Z",
+    re.I,
 )
+_PASTED = re.compile(r"<pasted_content\b[^<>]{0,99}>(.*?)</pasted_content\b[^<>]{0,99}>", re.S)
 _NOTED = ("<task-notification", "<agent-notification", "<bash-notification")
 _IDE = re.compile(r"<(ide_[a-z_]{1,40})>")
 _OFFER = re.compile(
@@ -112,16 +106,6 @@ _BY_USER = "The user doesn't want to "
 _REASON = re.compile(r"the user said:\n(.*)", re.S)
 _UNCLEAR = "The user wants to clarify these questions."
 _CLARIFIED = re.compile(r'^- "(.+?)"\n  Answer: (.+)$', re.M)
-_ANSWERED = re.compile(
-    r"(?:User has answered your questions|Your questions have been answered"
-    r"|The user answered): *(.{,20000})",
-    re.S,
-)
-_PAIR = re.compile(
-    r'"((?:[^"\\]|\\.|"(?!\s{0,4}=)){0,600}?)"\s{0,4}=\s{0,4}"((?:[^"]|"(?!\s{0,4}=)){0,4000}?)"'
-    r'(?=, "|\. (?:You can|Read the)|\.?\s*\Z| (?:user notes|selected preview))',
-    re.S,
-)
 _TRAILER = re.compile(
     r"(?:^agentId: \S{1,200} \(.{0,400}\)\s{0,80})?"
     r"(?:^<usage>[^<]{0,400}(?:<(?!/usage)[^<]{0,400}){0,20}</usage>\s{0,80})?\Z",
@@ -130,7 +114,6 @@ _TRAILER = re.compile(
 # of a subagent's output: all up to the last call
 _WORK = re.compile(r"\A(?:.*\n)?\[Tool: [^\n]*(?:\n|\Z)", re.S)
 _FOR = re.compile(r"<summary>Agent \"(.*?)\"", re.S)
-_NOTE = re.compile(r"<(task-id|agent-id|tool-use-id)>([^<]{0,400})</")
 _PULL = re.compile(r"https://github\.com/[\w.-]+/[\w.-]+/pull/\d+")
 _TITLES = {
     "custom-title": ("custom", "customTitle"),
@@ -166,13 +149,14 @@ class Entry:
         TITLE    of the session.  name: "custom" (the user's; wins) | "ai" | "summary" (of the
                  session that holds the line `id`; a Reading leaves out those of others)
         REPORT   a subagent's last words.  name: its task, "" where only the call (`id`)
-                 tells; data {"agentId": …}
+                 tells
         LINK     a pull request: its URL
         REWIND   all since the instant `text` was taken back, before the prompt that follows
         ENDED    the host noted that the turn came to its end
         INTERRUPTED  the user stopped the turn
         NOTIFIED  the host told of a task; what the model says then answers no request
-        TEAM     a message of another agent of the session's team; name: whose
+        TEAM     a message of another agent or session, or through a channel (data True); name:
+                 whose
     uuid: the line's id (a fork keeps it).
     at: ISO 8601 UTC.
     text: the words or the output, with <private> parts, dayleaf's blocks and the host's reminders
@@ -232,9 +216,10 @@ class Entry:
 
         Then no person typed.
         """
-        return (
-            _str(self._record.get("entrypoint")).startswith("sdk")
-            or self._record.get("promptSource") == "sdk"
+        given = self._record
+        through = given.get("entrypoint") or given.get("promptSource")
+        return _str(through).startswith("sdk") and not (
+            _is_human(given) or given.get("imagePasteIds")
         )
 
     @property
@@ -276,21 +261,25 @@ def _noted_by_host(record: dict[str, Any]) -> list[Entry]:
 
 def _spoken(record: dict[str, Any], model: bool) -> list[Entry]:
     message = record.get("message")
-    if not isinstance(message, dict) or record.get("isMeta") or record.get("isApiErrorMessage"):
+    if not isinstance(message, dict) or record.get("isApiErrorMessage"):
         return []
     content = message.get("content")
     if isinstance(content, str):
         content = [{"type": "text", "text": content}]
     blocks = [b for b in content if isinstance(b, dict)] if isinstance(content, list) else []
+    if record.get("isMeta"):
+        return [] if model else _sent(record, joined(blocks)) or []
     if model:
         return [] if message.get("model") == "<synthetic>" else _message_entries(record, blocks)
     results = [
         entry for b in blocks if b.get("type") == "tool_result" for entry in _result(record, b)
     ]
     if not results or len(blocks) == 1:
-        return results or _user_line_entries(record, _joined(blocks))
+        return results or _user_line_entries(record, joined(blocks))
+    if '"tool_reference"' in json.dumps(blocks[0].get("content"))[:99]:
+        return results  # what stands beside loaded tools is the host's
     # the user let the call run, and said this with it
-    beside = queued(record, _joined(blocks), results[-1].id)
+    beside = queued(record, joined(blocks), results[-1].id)
     approved = next((e for e in results if e.kind == STEER and e.name == "plan"), None)
     if approved is None or not beside:
         return results + beside
@@ -298,7 +287,7 @@ def _spoken(record: dict[str, Any], model: bool) -> list[Entry]:
     return results
 
 
-def _joined(content: object) -> str:
+def joined(content: object) -> str:
     """Return the text of a message's content."""
     if isinstance(content, list):
         return "\n".join(
@@ -336,7 +325,7 @@ def _result(record: dict[str, Any], block: dict[str, Any]) -> list[Entry]:
     The result itself, the user's words with it, and its plans, todo lists and subagents' reports.
     """
     text, call, data = (
-        _joined(block.get("content")),
+        joined(block.get("content")),
         _str(block.get("tool_use_id")),
         record.get("toolUseResult"),
     )
@@ -356,11 +345,6 @@ def _result(record: dict[str, Any], block: dict[str, Any]) -> list[Entry]:
         answers = data.get("answers")
         if isinstance(answers, dict):
             return found + _answers(record, call, answers, data)
-    if not text.startswith(("User has", "Your questions", "The user answered")):
-        return found
-    answered = _ANSWERED.match(text)
-    if answered:
-        return found + _answers(record, call, dict(_PAIR.findall(answered.group(1))), {})
     return found + (_approval(record, text, call, data) if _APPROVED.match(text) else [])
 
 
@@ -422,16 +406,8 @@ def _todos(record: dict[str, Any], call: str, data: dict[str, Any]) -> list[Entr
         made = (str(task["id"]), clean(_str(task["subject"])), _status(task.get("status")))
         return [Entry(TODOS, record, "", call, "delta", [made])]
     if isinstance(change, dict) and data.get("taskId"):
-        return [
-            Entry(
-                TODOS,
-                record,
-                "",
-                call,
-                "delta",
-                [(str(data["taskId"]), "", _status(change.get("to")))],
-            )
-        ]
+        changed = (str(data["taskId"]), "", _status(change.get("to")))
+        return [Entry(TODOS, record, "", call, "delta", [changed])]
     return []
 
 
@@ -445,36 +421,28 @@ def _status(value: object) -> str:
 
 def _report(record: dict[str, Any], call: str, data: dict[str, Any]) -> list[Entry]:
     """Return a subagent's last words."""
-    task, agent, name = data.get("task"), _str(data.get("agentId")), ""
-    text = _joined(data.get("content")) if agent and data.get("status") == "completed" else ""
+    task, name = data.get("task"), ""
+    done = data.get("agentId") and data.get("status") == "completed"
+    text = joined(data.get("content")) if done else ""
     if (
         isinstance(task, dict)
         and task.get("task_type") == "local_agent"
         and task.get("status") == "completed"
     ):
-        agent, name = _str(task.get("task_id")), clean(_str(task.get("description")))
+        name = clean(_str(task.get("description")))
         text = _WORK.sub("", _str(task.get("result")) or _str(task.get("output")))
     text = clean(_TRAILER.sub("", text))
-    return [Entry(REPORT, record, text, call, name, {"agentId": agent})] if text else []
+    return [Entry(REPORT, record, text, call, name)] if text else []
 
 
 def _notified(record: dict[str, Any], raw: str) -> list[Entry]:
     """Return a subagent's report from a host's notification."""
-    text, name, ids = _result_text(raw), _FOR.search(raw), dict(_NOTE.findall(raw))
+    text = raw.partition("<result>")[2].rpartition("</result>")[0]
+    name = _FOR.search(raw)
     said = clean(_TRAILER.sub("", text)) if text and name else ""
     if not said or not name or record.get("isSidechain") is True:
         return []
-    agent = ids.get("task-id") or ids.get("agent-id", "")
-    return [
-        Entry(
-            REPORT,
-            record,
-            said,
-            ids.get("tool-use-id", ""),
-            clean(name.group(1)),
-            {"agentId": agent},
-        )
-    ]
+    return [Entry(REPORT, record, said, name=clean(name[1]))]
 
 
 def _attached(record: dict[str, Any]) -> list[Entry]:
@@ -485,9 +453,12 @@ def _attached(record: dict[str, Any]) -> list[Entry]:
     attached = record.get("attachment")
     if not isinstance(attached, dict) or attached.get("type") != "queued_command":
         return []
-    raw, origin = _joined(attached.get("prompt")), attached.get("origin")
+    raw, origin = joined(attached.get("prompt")), attached.get("origin")
     if raw.lstrip().startswith(_NOTED):
         return _notified(record, raw)
+    sent = _sent(record, raw)
+    if sent is not None:
+        return sent
     by = origin.get("kind") if isinstance(origin, dict) else None
     if attached.get("isMeta") or record.get("isMeta") or by not in (None, "human"):
         return []
@@ -499,7 +470,7 @@ def queued(record: dict[str, Any], raw: str, call: str = "") -> list[Entry]:
 
     [] for the host's words and its commands.
     """
-    text = clean(_without_ide(raw))
+    text = clean(_without_pastes(_without_ide(raw)))
     command = text[1:].partition(" ")[0] if text.startswith("/") else ""
     if (
         not text
@@ -508,11 +479,8 @@ def queued(record: dict[str, Any], raw: str, call: str = "") -> list[Entry]:
         or record.get("isSidechain") is True
     ):
         return []
-    if raw.lstrip().startswith(_TEAM):
-        return _of_team(record, raw)
-    if _is_clients(raw):
-        return []
-    return [Entry(STEER, record, text, call, "while working")]
+    sent = [] if _is_clients(raw) else _sent(record, raw)
+    return [Entry(STEER, record, text, call, "while working")] if sent is None else sent
 
 
 def _user_line_entries(record: dict[str, Any], raw: str) -> list[Entry]:
@@ -525,29 +493,36 @@ def _user_line_entries(record: dict[str, Any], raw: str) -> list[Entry]:
         return [Entry(SUMMARY, record, text)] if text and not text.startswith(_WITHHELD) else []
     origin = record.get("origin")
     by = origin.get("kind") if isinstance(origin, dict) else None
-    start = raw.lstrip()
+    if raw.lstrip().startswith("<system-reminder"):
+        raw = clean(raw)
+    start, theirs = raw.lstrip(), _is_human(record)
     # a plan that was approved "with a clear context" is sent by the host itself
     planned = start.startswith(_PLANNED)
     machine = (
         by not in (None, "human", "auto-continuation" if planned else "")
         or record.get("promptSource") == "system"
-        or record.get("turnOrigin") == "task_notification"
+        # such as "task_notification", "scheduled", "peer"
+        or not (theirs or planned or record.get("turnOrigin") in (None, "sdk"))
         or record.get("isSidechain") is True
     )
     if start.startswith(_NOTED):
         told = [] if record.get("isSidechain") is True else [Entry(NOTIFIED, record)]
         return told + _notified(record, raw)
     if start.startswith("[Request interrupted"):
-        return [Entry(INTERRUPTED, record)]
-    if start.startswith(_TEAM):
-        return _of_team(record, raw)
+        said = clean(start.partition("]")[2])  # what the user typed at once
+        by_user = not record.get("interruptedByShutdown")
+        told = [Entry(INTERRUPTED, record)] if by_user else []
+        return told + ([Entry(PROMPT, record, said)] if said else [])
+    sent = _sent(record, start)
+    if sent is not None:
+        return [Entry(NOTIFIED, record), *sent]
     if machine or start.startswith(_MACHINE) or _is_clients(raw) or start.startswith(_WITHHELD):
         return []
     if start.startswith(("<command-", "<bash-")):
-        return _commanded(record, start, by == "human" or record.get("turnOrigin") == "human")
+        return _commanded(record, start, theirs)
     if start.startswith("<ide_"):
         raw = _without_ide(raw)
-    text = clean(_OFFER.sub("", raw) if planned else _unwrapped(raw))
+    text = clean(_OFFER.sub("", raw) if planned else _without_pastes(_unwrapped(raw)))
     plan = (
         clean(_str(record.get("planContent")) or _FEEDBACK.sub("", text.partition(_PLANNED)[2]))
         if planned
@@ -558,25 +533,37 @@ def _user_line_entries(record: dict[str, Any], raw: str) -> list[Entry]:
     )
 
 
-def _of_team(record: dict[str, Any], raw: str) -> list[Entry]:
-    """Return the messages of other agents of a team.
+def _is_human(record: dict[str, Any]) -> bool:
+    """Tell whether the host notes that a person asked."""
+    origin = record.get("origin")
+    by = origin.get("kind") if isinstance(origin, dict) else record.get("turnOrigin")
+    return by == "human"
 
-    JSON from their client is left out, but for assigned tasks.
+
+def _sent(record: dict[str, Any], raw: str) -> list[Entry] | None:
+    """Return the messages that others sent, an agent's as its report.
+
+    None for any other text.  JSON from their client is left out, but for assigned tasks.
     """
-    found = []
-    for part in raw.split("<teammate-message")[1:]:
-        head, _, rest = part.partition(">")
-        text = clean(rest.partition("</teammate-message>")[0])
-        named = _TEAMMATE.search(head)
+    if not _SENT.match(raw.lstrip()) or _is_human(record):
+        return None
+    found: list[Entry] = []
+    for tag, head, said in _MESSAGE.findall(raw):
+        text = clean(said)
         if _is_clients(text):
             task = json.loads(text)
             said = ": ".join(
                 filter(None, (_str(task.get("subject")), _str(task.get("description"))))
             )
             text = clean(said) if task.get("type") == "task_assignment" else ""
-        if text and record.get("isSidechain") is not True:
-            found.append(Entry(TEAM, record, text, name=clean(named[1]) if named else "a teammate"))
-    return found
+        if tag == "agent-message":  # the host sets in each line of the report
+            lines = [line[2:] for line in said.split("\n") if line.startswith("  ")]
+            found.append(Entry(REPORT, record, clean("\n".join(lines)) or text))
+        elif text:
+            by = _SENDER.findall(head) or ["unnamed"]
+            person = tag == "channel" or None
+            found.append(Entry(TEAM, record, text, name=clean(by[-1]), data=person))
+    return [] if record.get("isSidechain") is True else found
 
 
 def _is_clients(raw: str) -> bool:
@@ -595,16 +582,36 @@ def _is_clients(raw: str) -> bool:
 
 def _unwrapped(raw: str) -> str:
     """Return the user's words without a wrapper's tags around them."""
-    text, taken = raw.strip(), True
-    while taken:
+    text, before = raw.strip(), ""
+    while text != before:
+        before = text
         opened = _WRAPPER.match(text)
         end = text.find("</%s>" % opened[1]) if opened else -1
-        taken = opened is not None and end >= 0
-        if opened and taken:
+        if opened and end >= 0:
             rest = text[end + len(opened[1]) + 3 :].strip()
             inside = text[opened.end() : end].strip()
-            text = inside if _ASKED_IN.match(opened[1]) or not rest else rest
+            alone = not rest and not _BEHIND.match(opened[1])
+            text = inside if alone or _ASKED_IN.match(opened[1]) else rest
+        last = text.rpartition("</")[2][:-1]
+        at = text.rfind("\n<%s>" % last) if _BEHIND.fullmatch(last) else -1
+        text = text[:at].rstrip() if at >= 0 else text
     return text
+
+
+def _without_pastes(text: str) -> str:
+    """Return a text with what was pasted as quotes.
+
+    Where nothing was typed beside it, the paste is what was asked; else the typed words begin.
+    """
+    if "<pasted_content" not in text:
+        return text
+    parts = _PASTED.split(text)
+    if not "".join(parts[::2]).strip():
+        return "\n\n".join(parts[1::2])
+    if not parts[0].strip():
+        parts = [*parts[2:], parts[1]]
+    parts[1::2] = ["\n> %s\n" % part.strip().replace("\n", "\n> ") for part in parts[1::2]]
+    return "".join(parts)
 
 
 def _commanded(record: dict[str, Any], raw: str, theirs: bool) -> list[Entry]:
@@ -624,12 +631,6 @@ def _commanded(record: dict[str, Any], raw: str, theirs: bool) -> list[Entry]:
     asks = raw.startswith("<command-message>") or (bool(given) and name.lstrip("/") not in _CLIENTS)
     words = clean((name + " " + given).strip())
     return [Entry(SLASH, record, words)] if words and (theirs or asks) else []
-
-
-def _result_text(raw: str) -> str:
-    """Return the text of a <result> element, or ""."""
-    start, end = raw.find("<result>"), raw.rfind("</result>")
-    return raw[start + len("<result>") : end] if 0 <= start < end else ""
 
 
 def _without_ide(raw: str) -> str:

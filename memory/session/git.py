@@ -38,17 +38,7 @@ _PULLED = re.compile(  # the subject of a commit, behind the graph, its hash and
     re.M,
 )
 _BRANCH = r"(?!HEAD\b|(?:upstream|refs)/|[0-9a-f]{7,40}\Z)[A-Za-z][\w./-]*"
-_HOST_FLAGS = (
-    "--squash",
-    "-s",
-    "--merge",
-    "-m",
-    "--rebase",
-    "-r",
-    "--delete-branch",
-    "-d",
-    "--admin",
-)
+_HOST_FLAGS = "--squash -s --merge -m --rebase -r --delete-branch -d --admin".split()
 _REFUSED = re.compile(r"(?im)^(?:x|!|graphql|failed|error|could not)\b|not mergeable")
 _MERGES = re.compile(r"^(?:Fast-forward|Merge made by)", re.M)
 _MOST_MERGED = 10  # of one log, the newest: what stands further down was merged long ago

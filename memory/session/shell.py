@@ -123,19 +123,7 @@ class Run:
     names: the failed tests, or the files with findings.
     """
 
-    __slots__ = (
-        "at",
-        "command",
-        "count",
-        "detail",
-        "key",
-        "kind",
-        "last",
-        "masked",
-        "names",
-        "outcome",
-        "summary",
-    )
+    __slots__ = "at command count detail key kind last masked names outcome summary".split()
 
     def __init__(
         self,

@@ -44,6 +44,7 @@ from memory.session.entries import (
     clean,
     clip,
     entries,
+    joined,
     pull,
     queued,
 )
@@ -98,16 +99,11 @@ MOST = 512 << 20  # bytes of one reading; the rest comes with the next
 
 SHORT = 4096  # bytes of a line that is parsed sooner than searched
 _QUEUED = b'"queued_command"'  # the one attachment that counts
+# the types that count
 _WANTED = (
-    b'"user"',
-    b'"assistant"',
-    b'"system"',
-    b'"queue-operation"',
-    b'"summary"',
-    b'"custom-title"',
-    b'"ai-title"',
-    b'"pr-link"',
-)  # the types that count
+    *b'"user" "assistant" "system" "queue-operation"'.split(),
+    *b'"summary" "custom-title" "ai-title" "pr-link"'.split(),
+)
 _WORDS = (  # or one of them stands in it
     b'"user"',
     b'"assistant"',
@@ -252,6 +248,7 @@ class Reading:
 
     def _counting(self, line: bytes) -> bytes:
         """Return a line that may hold entries, else b""."""
+        line = line.lstrip(b"\0")  # a file may be padded with these
         if line.startswith(b'{"type":'):
             if not line[8:32].lstrip().startswith(_WANTED) and _QUEUED not in line[:SHORT]:
                 return self._passed(line)
@@ -318,10 +315,10 @@ class _Queue:
             return [
                 e
                 for e in entries(record)
-                if e.kind != STEER or self._first(e.text, self._told, self._given)
+                if e.kind == REPORT or self._first(e.text, self._told, self._given)
             ]
-        operation, content = record.get("operation"), record.get("content")
-        if operation == "enqueue" and isinstance(content, str):
+        operation, content = record.get("operation"), joined(record.get("content"))
+        if operation == "enqueue":
             self._waiting.append((record, content))
         elif operation in ("remove", "dequeue", "popAll") and self._waiting:
             known = [i for i, (_, words) in enumerate(self._waiting) if words == content]

@@ -130,8 +130,8 @@ class Folders:
     def __init__(self, env: dict[str, str]):
         self._paths: dict[str, list[str]] = {}
         for root in dict.fromkeys(map(files.real_path, transcript.roots(env))):
-            for folder in _names(root):
-                for name in _names(root + "/" + folder):
+            for folder in names(root):
+                for name in names(root + "/" + folder):
                     if name.endswith(_SUFFIX):
                         self._paths.setdefault(name[: -len(_SUFFIX)], []).append(
                             "%s/%s/%s" % (root, folder, name)
@@ -150,12 +150,12 @@ class Folders:
         sizes = {path: _size(path) for path in paths if path}
         return max(sizes, key=lambda path: sizes[path], default="")
 
-    def below(self, names: Iterable[str]) -> Iterator[tuple[str, str]]:
+    def below(self, prefixes: Iterable[str]) -> Iterator[tuple[str, str]]:
         """Yield (session, path) of transcripts in folders with a prefix.
 
-        names: the prefixes.
+        prefixes: their beginnings.
         """
-        starts = tuple(names)
+        starts = tuple(prefixes)
         for session, paths in sorted(self._paths.items()):
             for path in paths:
                 if not session.startswith("agent-") and path.split("/")[-2].startswith(starts):
@@ -186,7 +186,7 @@ def worktrees(git: str) -> list[str]:
     common = layout.common_git(git) if git else ""
     listed = [
         layout.first_line("%s/worktrees/%s/gitdir" % (common, name))
-        for name in _names(common + "/worktrees")
+        for name in names(common + "/worktrees")
     ]
     return (
         [
@@ -206,7 +206,8 @@ def _size(path: str) -> int:
         return -1
 
 
-def _names(folder: str) -> list[str]:
+def names(folder: str) -> list[str]:
+    """List a folder, hidden files apart; empty where there is none."""
     try:
         return sorted(name for name in os.listdir(folder) if not name.startswith("."))
     except OSError:

@@ -649,15 +649,41 @@ def test_a_session_of_short_answers_leaves_its_conversation(env, project, now, o
 def test_a_session_that_nobody_typed_into_is_marked(env, project, now):
     """By what the host notes of who asked; once a person typed, it is theirs."""
     session = Session(env, project, now, "bot")
-    session.ask("you are a nightly bot").edit("summary.md").say("Wrote the summary.")
-    lines = [json.loads(line) for line in session.path.read_text().splitlines()]
-    session.path.write_text(
-        "".join(json.dumps({**line, "entrypoint": "sdk-cli"}) + "\n" for line in lines)
-    )
-    (text,) = session.fire("SessionEnd")
+    bot = {"entrypoint": "sdk-cli", "promptSource": "sdk", "turnOrigin": "sdk"}
+    session.line("user", "you are a nightly bot", **bot).edit("summary.md")
+    (text,) = session.say("Wrote the summary.").fire("SessionEnd")
     assert frontmatter.parse(text.encode()).meta["unattended"] == "true"
     session.ask("go on with the other one").edit("other.md")
     assert "unattended" not in frontmatter.parse(session.fire("SessionEnd")[-1].encode()).meta
+
+
+@pytest.mark.parametrize(
+    ("tag", "unattended"),
+    [("teammate-message teammate_id=", "true"), ("channel source=", None)],
+)
+def test_a_teammates_session_is_no_persons_and_a_channels_is(env, project, now, tag, unattended):
+    session = Session(env, project, now, "sent")
+    session.line("user", '<%s"lead">\nReview the cache.\n</%s>' % (tag, tag.split()[0]))
+    (text,) = session.edit("cache.py").say("Reviewed.").fire("SessionEnd")
+    assert frontmatter.parse(text.encode()).meta.get("unattended") == unattended
+
+
+def test_who_answers_a_menu_is_a_person(env, project, now):
+    """A program asks through the SDK, and so does an app with a person before it."""
+    session = Session(env, project, now, "app")
+    session.line("user", "move the cache", entrypoint="sdk-ts").tool(
+        "AskUserQuestion", {}, "…", result={"answers": {"Which store?": "Files"}}
+    )
+    (text,) = session.edit("cache.py").say("Moved.").fire("SessionEnd")
+    assert "unattended" not in frontmatter.parse(text.encode()).meta
+
+
+def test_a_name_that_the_host_made_of_the_worktree_is_no_title(env, project, now):
+    for name, title in (("quiet-otter", "Move the cache"), ("The cache move", "The cache move")):
+        session = Session(env, project, now, name.replace(" ", "-")).on("worktree-quiet-otter")
+        session.ask("Move the cache").edit("cache.py").say("Moved.")
+        session.line("custom-title", "", message=None, customTitle=name)
+        assert frontmatter.parse(session.fire("SessionEnd")[-1].encode()).meta["title"] == title
 
 
 def test_a_checkpoint_says_that_its_session_went_on(session):

@@ -262,6 +262,31 @@ def test_a_machine_has_no_wishes_and_a_setting_keeps_none(session, place):
     assert rules(session) == []
 
 
+SENT = '<%s from="a1" name="other">\n%s\n</%s>'
+
+
+@pytest.mark.parametrize("tag", ["teammate-message", "agent-message", "cross-session-message"])
+@pytest.mark.parametrize("banner", ["", "Another session sent a message:\n"])
+def test_another_session_has_no_wishes(session, world, place, tag, banner):
+    """Nor has what was pasted, in the transcript and at the prompt's hook."""
+    wish = SIX["en"][0]
+    pasted = '<pasted_content id="1">\n%s\n</pasted_content>\n\nwhy does the page say this?'
+    for said in (banner + SENT % (tag, wish, tag), pasted % wish):
+        session.line("user", said).say("Understood.")
+        prompt = payload("UserPromptSubmit", session_id="s1", prompt=said)
+        assert harmless(fire("prompt", prompt, world)).settled
+    session.end()
+    stop = harmless(fire("stop", payload("Stop", session_id="s1"), world))
+    assert stop.out == b"" and rules_of(place) == []
+
+
+def test_an_editor_asks_for_a_person(session, place):
+    session.line("user", SIX["en"][0], promptSource="sdk", entrypoint="claude-vscode").say(
+        "Understood."
+    ).end()
+    assert len(rules_of(place)) == 1
+
+
 def test_the_user_hears_at_the_turns_end_what_was_noted(world, project, place):
     """Once, with the way to drop it; the session's capture keeps it no second time."""
     said = SIX["en"][3]

@@ -87,6 +87,17 @@ def test_where_there_is_no_transcript_one_line_says_so(session, run):
     )
 
 
+def test_only_your_own_words_are_told_as_yours(session, run):
+    """In a transcript with messages of a team, reports and titles."""
+    session.line("ai-title", "", message=None, aiTitle="The cache").ask("move the cache")
+    session.line("user", '<teammate-message teammate_id="bo">\nIt moved.\n</teammate-message>')
+    session.line("user", '<agent-message from="a1">\n  It is tested.\n</agent-message>')
+    id = ended(session.edit("a.py").say("Moved."), "SessionEnd")
+    told = [(one["who"], one["text"]) for one in expanded(run, id)["entries"]]
+    assert [text for who, text in told if who == "you"][-1] == "move the cache"
+    assert ("host", "It moved.") in told and ("result", "It is tested.") in told
+
+
 def test_a_turn_leads_back_to_its_own_part(session, run, place):
     """From its request to the next one; two of one minute are told apart."""
     session.ask("what is left?").say("The names.").ask("and the tests?").bash(

@@ -7,6 +7,7 @@ import pytest
 from memory.session.entries import (
     ENDED,
     INTERRUPTED,
+    NOTIFIED,
     PLAN,
     PROMPT,
     REPORT,
@@ -71,21 +72,7 @@ def test_each_answer_in_a_menu_is_an_entry():
     ]
 
 
-def test_answers_are_found_in_the_text_where_there_is_no_structure():
-    text = (
-        'User has answered your questions: "Which store?"="Files", "Which cut?"="the one '
-        '"at turns", please". '
-        "You can now continue with the user's answers in mind."
-    )
-    assert _told(_result(text))[1:] == [
-        (STEER, "answer", "Which store? → Files"),
-        (STEER, "answer", 'Which cut? → the one "at turns", please'),
-    ]
-    text = (
-        'The user answered: "Which store?"="none of them". Read the answers carefully — they '
-        "may request changes."
-    )
-    assert _told(_result(text))[1:] == [(STEER, "answer", "Which store? → none of them")]
+def test_an_answer_may_hold_several_choices_and_a_note():
     noted = {
         "answers": {"Which store?": ["Files", "Mail"]},
         "annotations": {"Which store?": {"notes": "only plain ones"}},
@@ -182,11 +169,10 @@ def test_a_subagents_last_words_are_a_report():
         ],
     }
     report = entries(_result("…", data))[1]
-    assert (report.kind, report.text, report.id, report.data) == (
+    assert (report.kind, report.text, report.id) == (
         REPORT,
         "It is cut.\nagentId: b (of another)\nDone.",
         "c",
-        {"agentId": "a1"},
     )
 
 
@@ -267,13 +253,7 @@ def test_words_given_to_the_model_as_it_works_are_told_and_the_machines_are_not(
         "<result>42 files</result>\n<usage>…</usage>\n</task-notification>"
     )
     (report,) = entries(row(note, origin={"kind": "task-notification"}))
-    assert (report.kind, report.name, report.text, report.id, report.data) == (
-        REPORT,
-        "count files",
-        "42 files",
-        "c",
-        {"agentId": "a1"},
-    )
+    assert (report.kind, report.name, report.text) == (REPORT, "count files", "42 files")
     assert (
         _told({"type": "attachment", "attachment": {"type": "hook_success", "content": "ours"}})
         == []
@@ -366,9 +346,130 @@ def test_a_teammates_message_is_told_as_theirs():
         '<teammate-message teammate_id="lead">{"type":"task_assignment","taskId":"4",'
         '"subject":"Move it","description":"To disk"}</teammate-message>'
     )
-    assert rows(user(said), user(idle), user(task)) == [
+    told = rows(user(said), user(idle), user(task))
+    assert [row for row in told if row[0] != NOTIFIED] == [
         (TEAM, "lead", "Review the cache key.", None),
         (TEAM, "lead", "Move it: To disk", None),
+    ]
+
+
+BANNER = "Another session sent a message:\n"
+NOTE = "\n\nNobody typed this message."
+REPORTED = (
+    '<agent-message from="a0f1">\n[Report of a subagent.]\n  The cache is cut.\n\n'
+    "  Nothing is left.\n</agent-message>"
+)
+PEER = '<cross-session-message from="l1" name="The other">\nUse tabs.\n</cross-session-message>'
+CHANNEL = '<channel source="chat" chat_id="1" user="ann">\nbuild it\n</channel>'
+MATE = '<teammate-message teammate_id="bo">\nIt is cut.\n</teammate-message>'
+
+
+@pytest.mark.parametrize(
+    ("sent", "told"),
+    [
+        (MATE, (TEAM, "bo", "It is cut.")),
+        (PEER, (TEAM, "The other", "Use tabs.")),
+        (CHANNEL, (TEAM, "ann", "build it")),
+        (REPORTED, (REPORT, "", "The cache is cut.\nNothing is left.")),
+    ],
+)
+@pytest.mark.parametrize(
+    "around", ["%s", BANNER + "%s" + NOTE, "<system-reminder>x</system-reminder>\n\n%s"]
+)
+def test_what_another_session_or_a_channel_sends_is_told_as_theirs(sent, told, around):
+    """Below the host's line about it or without, typed as the client's own or not, and while the
+    model works; a person may ask about such a message.
+    """
+    raw = around % sent
+    quiet = {"isMeta": True, "origin": {"kind": "peer"}, "turnOrigin": "peer"}
+    for record in (user(raw), user(raw, turnOrigin="sdk", promptSource="sdk")):
+        assert [row[:3] for row in rows(record)] == [(NOTIFIED, "", ""), told]
+    if "system-reminder" not in raw:
+        assert [row[:3] for row in rows(user(raw, **quiet))] == [told]
+        attached = {"type": "queued_command", "prompt": raw, "origin": {"kind": "peer"}}
+        assert [row[:3] for row in rows({"type": "attachment", "attachment": attached})] == [told]
+        assert [(one.kind, one.text) for one in queued(user(""), raw)] == [(told[0], told[2])]
+    asked = rows(user(raw, origin={"kind": "human"}))
+    assert [row[0] for row in asked] == [PROMPT]
+
+
+def test_a_banner_without_a_message_is_a_question():
+    assert [row[:3] for row in rows(user(BANNER + "what does that mean?"))] == [
+        (PROMPT, "", BANNER + "what does that mean?")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("noted", "asks"),
+    [
+        ({"turnOrigin": "scheduled", "scheduledTaskId": "f1"}, False),
+        ({"turnOrigin": "peer"}, False),
+        ({"turnOrigin": "sdk", "promptSource": "sdk"}, True),
+        ({"turnOrigin": "human", "promptSource": "suggestion_accepted"}, True),
+        ({"turnOrigin": "another kind", "origin": {"kind": "human"}}, True),
+    ],
+)
+def test_the_host_notes_who_began_a_turn(noted, asks):
+    assert [row[0] for row in rows(user("check the build", **noted))] == [PROMPT] * asks
+
+
+@pytest.mark.parametrize(
+    ("noted", "headless"),
+    [
+        ({"entrypoint": "sdk-cli", "promptSource": "sdk", "turnOrigin": "sdk"}, True),
+        ({"entrypoint": "sdk-cli"}, True),
+        ({"promptSource": "sdk"}, True),
+        ({"entrypoint": "sdk-cli", "promptSource": "sdk", "turnOrigin": "human"}, False),
+        ({"entrypoint": "sdk-cli", "promptSource": "sdk", "imagePasteIds": [1]}, False),
+        ({"entrypoint": "claude-vscode", "promptSource": "sdk"}, False),
+        ({"entrypoint": "claude-desktop", "promptSource": "sdk"}, False),
+        (
+            {"entrypoint": "remote_mobile", "promptSource": "sdk", "origin": {"kind": "human"}},
+            False,
+        ),
+        ({"entrypoint": "cli", "promptSource": "typed"}, False),
+    ],
+)
+def test_an_editor_and_an_app_ask_through_the_sdk_for_a_person(noted, headless):
+    (asked,) = entries(user("fix the cache key", **noted))
+    assert asked.headless is headless
+
+
+@pytest.mark.parametrize("close", ["</pasted_content>", '</pasted_content id="6c">'])
+def test_what_was_pasted_is_quoted_below_what_was_typed(close):
+    """Alone it is what was asked."""
+    paste = '\n\n<pasted_content id="6c">\nError: no key\n  at line 3\n%s' % close
+    told = rows(user(paste + "\n\nfix this crash"), user(paste), user("why?" + paste + "\n"))
+    assert [text for _, _, text, _ in told] == [
+        "fix this crash\n> Error: no key\n>   at line 3",
+        "Error: no key\n  at line 3",
+        "why?\n\n\n> Error: no key\n>   at line 3",
+    ]
+    (steer,) = queued(user(""), paste + "\nalso this")
+    assert steer.text == "also this\n> Error: no key\n>   at line 3"
+
+
+def test_beside_tools_that_were_loaded_the_host_speaks():
+    """A search for tools is answered by references to them; beside other results the user does."""
+    loaded = {
+        "type": "tool_result",
+        "tool_use_id": "c",
+        "content": [{"type": "tool_reference", "tool_name": "TaskCreate"}],
+    }
+    spoken = {"type": "text", "text": "It is loaded."}
+    assert [row[0] for row in rows(user([loaded, spoken]))] == [RESULT]
+    said = {**loaded, "content": 'it says "tool_reference"'}
+    assert [row[0] for row in rows(user([said, spoken]))] == [RESULT, STEER]
+
+
+def test_a_client_that_shuts_down_is_no_user_who_interrupts():
+    assert rows(user("[Request interrupted by user]", interruptedByShutdown=True)) == []
+
+
+def test_words_behind_the_mark_of_an_interruption_are_a_prompt():
+    assert rows(user("[Request interrupted by user for tool use]\nuse ninja instead")) == [
+        (INTERRUPTED, "", "", None),
+        (PROMPT, "", "use ninja instead", None),
     ]
 
 
@@ -403,6 +504,18 @@ def test_of_the_queue_only_what_was_typed_counts(typed, kept):
             "fix the cache key",
         ),
         ("<user_message>fix the cache key</user_message>", "fix the cache key"),
+        (
+            "<task>\nfix the cache key\n</task>\n\n"
+            "<environment_details>\n# Open files\n</environment_details>",
+            "fix the cache key",
+        ),
+        (
+            "fix the cache key\n\n<user-prompt-submit-hook>\nAlways lint.\n"
+            "</user-prompt-submit-hook>\n",
+            "fix the cache key",
+        ),
+        ("<app-context>\nrules\n</app-context>\n\nfix the cache key", "fix the cache key"),
+        ("what is <system_x>y</system_x>", "what is <system_x>y</system_x>"),
         ("<Button> does not render", "<Button> does not render"),
         ("why does <context> leak?", "why does <context> leak?"),
         (
@@ -413,6 +526,13 @@ def test_of_the_queue_only_what_was_typed_counts(typed, kept):
 )
 def test_what_a_wrapper_puts_around_a_prompt_is_not_the_users(raw, asked):
     assert [text for kind, _, text, _ in rows(user(raw)) if kind == PROMPT] == [asked]
+
+
+def test_a_wrapper_that_says_nothing_of_the_users_asks_nothing():
+    """As where a paste became a file that it names; tags that people use ask by what is in them."""
+    attached = "<system_instruction>\nRead these files first.\n- a.txt\n</system_instruction>\n\n"
+    asked = rows(user(attached), user("<instructions>\nfix it\n</instructions>"))
+    assert [text for _, _, text, _ in asked] == ["fix it"]
 
 
 def test_placeholders_of_account_memory_say_nothing():

@@ -71,6 +71,30 @@ def test_only_what_a_person_typed_is_a_prompt(name, prompts):
     assert reading.broken == 0
 
 
+def test_padding_before_a_line_is_no_part_of_it(tmp_path):
+    """A file that was padded with zeros, as after a crash."""
+    path = tmp_path / "t.jsonl"
+    path.write_bytes(_prompt("one") + b"\0" * 70 + _prompt("two") + b"\0\0\n" + _prompt("three"))
+    seen, reading = _seen(path)
+    assert [text for _, text in seen] == ["one", "two", "three"] and reading.broken == 0
+
+
+def test_words_in_the_queue_may_come_as_a_list(tmp_path):
+    """As an editor has them, with what it adds."""
+    path = tmp_path / "t.jsonl"
+    words = [
+        {"type": "text", "text": "<ide_opened_file>a.py</ide_opened_file>"},
+        {"type": "text", "text": "no, take files"},
+    ]
+    row = {"message": None, "content": words}
+    path.write_bytes(
+        _prompt("pick a store")
+        + _line("queue-operation", operation="enqueue", **row)
+        + _line("queue-operation", operation="remove", **row)
+    )
+    assert _seen(path)[0] == [("prompt", "pick a store"), ("steer", "no, take files")]
+
+
 def test_the_other_kinds_are_told_apart():
     """Slash commands, a `!` command with its output and a compaction are found, each once."""
     seen, _ = _seen(DATA / "compact-interactive.jsonl")
