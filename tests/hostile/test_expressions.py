@@ -11,7 +11,7 @@ from harness import expressions
 from harness.expressions import Expression
 
 # seconds below which nothing is judged; characters of a text
-GROWTH, FLOOR, SHORT, LONG = 2.8, 0.05, 2_000, 6_000
+GROWTH, FLOOR, SHORT, LONG = 2.3, 0.05, 2_000, 6_000
 PLAIN = 3.2  # growth that is measured twice at the most
 ENDLESS = 0.8  # seconds after which one is given up
 ROOMS = sorted({name.split(".")[1] for name in expressions.modules() if "." in name})
@@ -78,7 +78,9 @@ def grows(one: Expression, lead: str, part: str, tail: str) -> str:
         return ""
     short = max(min(short, least(SHORT, 2)), 1e-3)
     length = min(LONG, int(SHORT * max(1, FLOOR / short) ** 0.5))
-    for tries in (1, 2, 3):  # what a busy machine does to one measurement it seldom does to three
+    for tries in (1, 2, 3, 3):  # a busy machine spoils one measurement, seldom three
+        if tries == 3:
+            length = int(1.5 * length)  # the share of what is bounded in an expression falls
         first, second = least(length, tries), least(2 * length, tries)
         if second < FLOOR or second < ENDLESS and second / max(first, 1e-4) <= GROWTH:
             return ""
