@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import Callable, Dict, Iterator, List, NamedTuple, Tuple
+from typing import Callable, Dict, Iterator, List, NamedTuple, Set, Tuple
 
 from memory.store.byname import is_identifier, is_jagged, is_made_up, is_random, is_secret, is_uuid
 from memory.store.secretlabels import (
@@ -96,17 +96,21 @@ class _Told(NamedTuple):
 _NOTHING = _Told(0, "", "", False, ())
 
 
-def by_label(text: str, lower: str, places: Places, tick: Callable[[], None]) -> Iterator[Span]:
+def by_label(
+    text: str, lower: str, letters: Set[str], places: Places, tick: Callable[[], None]
+) -> Iterator[Span]:
     """Find values by labels apart from them.
 
     lower: the text in lower case.
+    letters: of it, beyond ASCII.
     places: of words in its ASCII form.
     tick: called for each label.
     """
     known: Dict[Tuple[str, int], _Told] = {}
     tables = done = 0
     seen = [at for stem in STEMS for at in places.offsets(stem)]
-    seen += [at for stem in _stems(lower) for at in spots(lower, stem)]
+    for stem in STEMS_BEYOND_ASCII if letters else ():
+        seen += spots(lower, stem) if letters.issuperset(beyond_ascii(stem)) else ()
     label = rx(LABEL)
     for at in sorted(seen):
         if at < done or not label.match(lower, at, at + AFTER):
@@ -124,14 +128,6 @@ def by_label(text: str, lower: str, places: Places, tick: Callable[[], None]) ->
         if told.heads and at >= tables:
             tables, found = _table(text, at, told)
             yield from found
-
-
-def _stems(lower: str) -> Iterator[str]:
-    """Yield the stems of non-ASCII labels whose letters a text has."""
-    letters = set(beyond_ascii(lower))
-    for stem in STEMS_BEYOND_ASCII if letters else ():
-        if letters.issuperset(beyond_ascii(stem)):
-            yield stem
 
 
 def _label_values(piece: str, lower: str, at: int) -> _Told:

@@ -16,7 +16,6 @@ from memory.store.secretshapes import (
     COMPOSED,
     EASY,
     EASY_HOST,
-    GATES,
     GUTTER,
     HOST,
     KEY_ENCODED,
@@ -120,14 +119,10 @@ class _Shape(NamedTuple):
 
 @lru_cache(maxsize=1)
 def _shapes() -> Tuple[_Shape, ...]:
-    gates = [gate.replace("~", " ") for gate in GATES]
     rows = []
     for kind, said, reach, expression, judge in SHAPES:
-        needles = [needle.replace("~", " ") for needle in said.split()]
-        gated = tuple(
-            (next((gate for gate in gates if gate in needle), needle), needle) for needle in needles
-        )
-        rows.append(_Shape(kind, gated, reach, 240 if said[0] in "~<" else 12, expression, judge))
+        needles = tuple(needle.replace("~", " ") for needle in said.split())
+        rows.append(_Shape(kind, needles, reach, 240 if said[0] in "~<" else 12, expression, judge))
     return tuple(rows)
 
 
@@ -137,7 +132,7 @@ def by_shape(text: str, places: Places, tick: Callable[[], None]) -> Iterator[Sp
     places: of needles in the lower-case text.
     """
     for row in _shapes():
-        seen = [at for gate, needle in row.needles for at in places.within(needle, gate)]
+        seen = [at for needle in row.needles for at in places.offsets(needle)]
         for start, end in stretches(sorted(seen), row.reach, row.back) if seen else ():
             tick()
             for match in rx(row.expression, re.I).finditer(text, start, end):

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 import string
-from bisect import bisect_left
 from functools import lru_cache
-from typing import Dict, Iterator, List, Tuple
+from typing import Dict, Iterator, List, NamedTuple, Tuple
 
 from memory.core import plaintext
+from memory.store.secretlabels import STEMS
 
 Span = Tuple[int, int, str]
 _ASCII = bytes(range(128))
-MANY = 400  # places, beyond which a longer needle is looked for by itself
+_ANY = b" " + b"a" * 255
 SEAM = "\n\x1e\n"  # keeps texts apart that are searched together
 VALUE = r"(?P<v>\"[^\"\n]{1,200}\"|'[^'\n]{1,200}'|[^\s\"']{4,200})"  # of an option
 # of a call, with its comma
@@ -330,12 +330,17 @@ SHAPES: Tuple[Tuple[str, str, int, str, str], ...] = (
     ("login-password", "<<<", 200, r"<<<[ ]?" + VALUE, "bare"),
     ("wifi-password", "wifi:", 300, r"wifi:[^\n]{0,100}?;p:(?P<v>[^;\n]{4,100})", "given"),
 )
-# Texts of which a needle holds one: where a text lacks it, the needle need not be looked for.
-GATES = tuple(
-    (
-        "auth pass secret login cookie sess curl http sig sql ~- :// echo printf add "
-        "user ftp token cred sid="
-    ).split()
+# Three or four letters of each word that is looked for in the lower-case text ("~" is a space), in
+# eight groups of much the same letters at each place.
+GRAMS = (
+    "sid= rola lave sig= zuga toke ~add",
+    'auth id": curl chtw jdbc d_us pdo( chl? ifi: ddus',
+    "pwd kata kty :330 <<< key psk :*: jwt :543",
+    "net~ tifi ncft http qlpl ttp~ ftp~",
+    "ivat mnem seed g%3d sswo wget _pat snmp gnat gehe",
+    "ecre okie om-l v:se ogin g:se enha ecur onne echo onid ennw",
+    "prin cred _ses pass asic mach mysq arer",
+    "~-x ~/p: ~/~ ~-u ~-p :// ~-w ~-a ~-k",
 )
 # `user:password@host` in a line of configuration: what ends at the "@", and what may follow it; and
 # the words before the ":" that tell of an account where the value alone could be a group, a branch
@@ -427,6 +432,7 @@ ESCAPE = (
     r"\[?[0-9;:?]{0,40}(?<=[\[\x9b0-9;])[A-Za-z]|(?<=%s))" % (INVISIBLE[1:], INVISIBLE)
 )
 ESCAPES = ("\x1b", "\\u001", "\\x1", "\\033[", "\\e[")
+BEGINS = ("\x1b", "\\u001", "\\x1", "\\033", "\\e")
 RUN_CHARS = frozenset(string.ascii_letters + string.digits + "_-./+=~%")
 # each byte to "a" where tokens are made of its character, else to a space
 RUN_MASK = bytes(97 if chr(code) in RUN_CHARS else 32 for code in range(256))
@@ -592,12 +598,61 @@ def spots(text: str, needle: str) -> Iterator[int]:
         at = text.find(needle, at + 1)
 
 
+class _Grams(NamedTuple):
+    """The words that are looked for, by their grams.
+
+    groups: of a byte, as bits, at each place of a gram.
+    words: by their gram's first three letters, each with the gram's offset.
+    """
+
+    groups: Tuple[bytes, ...]
+    words: Dict[str, List[Tuple[str, int]]]
+
+
+@lru_cache(maxsize=1)
+def _grams() -> _Grams:
+    needles = [needle.replace("~", " ") for row in SHAPES for needle in row[1].split()]
+    needles += [word for row in NAMES for word in row[2].split()]
+    groups = [bytearray(256) for _ in range(4)]
+    words: Dict[str, List[Tuple[str, int]]] = {}
+    known = dict.fromkeys((*needles, *STEMS, "private"))
+    for bit, line in enumerate(GRAMS):
+        for gram in line.split():
+            gram = gram.replace("~", " ")
+            for place, group in enumerate(groups):
+                for code in gram[place : place + 1].encode() or range(256):
+                    group[code] |= 1 << bit
+            own = [needle for needle in known if gram in needle]
+            words.setdefault(gram[:3], []).extend((own_, own_.index(gram)) for own_ in own)
+            for needle in own:
+                del known[needle]
+    return _Grams(tuple(map(bytes, groups)), words)
+
+
 class Places:
-    """The offsets of needles in a text, each searched once."""
+    """The offsets of words in a text of ASCII, all searched at once.
+
+    Each byte of a number holds the groups of a character; those shifted by one, two and three
+    characters and joined by "and" are not 0 where a gram of a group may stand.
+    """
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self._known: Dict[str, List[int]] = {}
+        grams = _grams()
+        self._known: Dict[str, List[int]] = {
+            needle: [] for row in grams.words.values() for needle, _ in row
+        }
+        data = text.encode("ascii", "replace") + b"   "
+        found = -1
+        for place, group in enumerate(grams.groups):
+            found &= int.from_bytes(data.translate(group), "little") >> 8 * place
+        mask = found.to_bytes(len(data), "little").translate(_ANY)
+        at = mask.find(b"a")
+        while at >= 0:
+            for needle, before in grams.words.get(text[at : at + 3], ()):
+                if text.startswith(needle, at - before) and at >= before:
+                    self._known[needle].append(at - before)
+            at = mask.find(b"a", at + 1)
 
     def offsets(self, needle: str) -> List[int]:
         """Return every offset of a needle."""
@@ -605,21 +660,6 @@ class Places:
         if known is None:
             known = self._known[needle] = list(spots(self.text, needle))
         return known
-
-    def within(self, needle: str, part: str) -> List[int]:
-        """Return every offset of a needle that contains a rarer part.
-
-        The offsets of the part are looked at each time.
-        """
-        seen = self.offsets(part)
-        if not seen or needle == part:
-            return seen
-        if len(seen) > MANY:
-            return self.offsets(needle)
-        before = needle.index(part)
-        begins = self.text.startswith
-        late = seen[bisect_left(seen, before) :]
-        return [at - before for at in late if begins(needle, at - before)]
 
 
 def at_edge(text: str, at: int) -> bool:
