@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import Callable, Dict, Iterator, List, NamedTuple, Set, Tuple
+from typing import Callable, Dict, Iterator, List, NamedTuple, Tuple
 
 from memory.store.byname import is_identifier, is_jagged, is_made_up, is_random, is_secret, is_uuid
 from memory.store.secretlabels import (
@@ -57,6 +57,7 @@ REACH = 110  # characters of a line in which a value is looked for
 BEFORE, AFTER = 120, 640  # characters around a label that decide what it is about
 ROWS = 200  # of a table
 WIDE = 1000  # characters of a line that may be the head of a table
+CODE = "[={}()<>$:]"  # in no head of a table
 SEPARATORS = ("│", "|", "\t", ";", ",")
 
 
@@ -97,20 +98,20 @@ _NOTHING = _Told(0, "", "", False, ())
 
 
 def by_label(
-    text: str, lower: str, letters: Set[str], places: Places, tick: Callable[[], None]
+    text: str, lower: str, beyond: str, places: Places, tick: Callable[[], None]
 ) -> Iterator[Span]:
     """Find values by labels apart from them.
 
     lower: the text in lower case.
-    letters: of it, beyond ASCII.
+    beyond: its characters beyond ASCII.
     places: of words in its ASCII form.
     tick: called for each label.
     """
     known: Dict[Tuple[str, int], _Told] = {}
     tables = done = 0
     seen = [at for stem in STEMS for at in places.offsets(stem)]
-    for stem in STEMS_BEYOND_ASCII if letters else ():
-        seen += spots(lower, stem) if letters.issuperset(beyond_ascii(stem)) else ()
+    for stem in STEMS_BEYOND_ASCII if beyond else ():
+        seen += spots(lower, stem) if beyond_ascii(stem) in beyond else ()
     label = rx(LABEL)
     for at in sorted(seen):
         if at < done or not label.match(lower, at, at + AFTER):
@@ -151,11 +152,20 @@ def _label_values(piece: str, lower: str, at: int) -> _Told:
 
 def _named(text: str, label: Label) -> Iterator[Span]:
     """Find a label's values in its own and the next lines."""
-    yield from _after(text, label)
-    if label.kind != "pass":
+    held = _may_hold(text[label.low : label.high])
+    if held:
+        yield from _after(text, label)
+    if held and label.kind != "pass":
         yield from _before(text, label)
         yield from _near(text, label)
     yield from _below(text, label)
+
+
+def _may_hold(line: str) -> bool:
+    """Tell whether a line may hold a secret: a digit, a long word of mixed case."""
+    return rx(r"\d").search(line) is not None or any(
+        len(word) > 15 and (not word.islower() or word.count("-") > 3) for word in line.split()
+    )
 
 
 def _stands_alone(text: str, match: re.Match[str]) -> bool:
@@ -257,11 +267,11 @@ def _before(text: str, label: Label) -> Iterator[Span]:
     """
     low = max(label.low, label.start - REACH)
     left = text[low : label.start]
-    glued = rx(
+    glued = not text[label.start].isascii() and rx(
         r"(?P<v>[\x21-\x7e]{4,256})(?P<apart>[ ]?)[^\x00-\x7f\n]{1,8}[ 「」『』“”\w]{0,8}"
         r"(?P<of>[^\x00-\x7f\n]{0,8}[ ]?)\Z"
     ).search(left)
-    if glued and not text[label.start].isascii():
+    if glued:
         start, value = _trimmed(text, low + glued.start("v"), glued["v"])
         if is_labelled_secret(value, label.tier, not glued["apart"] and not glued["of"]):
             yield start, start + len(value), label.kind
@@ -281,7 +291,7 @@ def _before(text: str, label: Label) -> Iterator[Span]:
 def _near(text: str, label: Label) -> Iterator[Span]:
     """Find a random word in the label's line."""
     low, high = max(label.low, label.start - 90), min(label.high, label.end + 90)
-    if rx(OTHER, re.I).search(text, low, high):
+    if not rx(r"\d").search(text, low, high) or rx(OTHER, re.I).search(text, low, high):
         return
     for match in rx(RANDOM).finditer(text, low, high):
         if not match.start() <= label.start < match.end() and is_near(match[0]):
@@ -304,23 +314,25 @@ def _structured(text: str, label: Label) -> Iterator[Span]:
 def _below(text: str, label: Label) -> Iterator[Span]:
     """Find a value alone on one of the lines below."""
     rest = rx(REST).match(text, label.end)
+    if not rest or rest.end() < label.high - 1:
+        return
     if label.kind == "pass" and rx(r"\S").search(text, label.low, label.start):
         return
-    said = rx(r"[(\[（][^()\n\[\]（）]{0,40}[)\]）]").sub("", rest[0]) if rest else ""
+    at, seen = label.high + 1, 0
+    line = _line(text, at)
+    while seen < 8 and at + len(line) < len(text) and rx(FILLING).match(line):
+        at, seen = at + len(line) + 1, seen + 1
+        line = _line(text, at)
+    if not _may_hold(line):
+        return
+    said = rx(r"[(\[（][^()\n\[\]（）]{0,40}[)\]）]").sub("", rest[0])
     promised = rx(BELOW, re.I).search(said)
-    if not rest or rest.end() < label.high - 1 or (rx(OTHER, re.I).search(said) and not promised):
+    if rx(OTHER, re.I).search(said) and not promised:
         return
     far = len(said.strip(" \t:：*_`#=")) > 24 or bool(
         said.strip(" \t:：*_`#=") and label.tier == "weak"
     )
-    far = far and not promised
-    at, seen = label.high + 1, 0
-    while at <= len(text) and seen < 9:
-        line = _line(text, at)
-        if not rx(FILLING).match(line):
-            yield from _alone(line, at, label, far)
-            return
-        at, seen = at + len(line) + 1, seen + 1
+    yield from _alone(line, at, label, far and not promised)
 
 
 def _alone(line: str, at: int, label: Label, far: bool) -> Iterator[Span]:
@@ -348,6 +360,8 @@ def _table(text: str, at: int, told: _Told) -> Tuple[int, List[Span]]:
 def _columns(text: str, label: Label) -> Tuple[int, List[Span]]:
     """Find the cells beneath a label in a table of lines."""
     head = text[label.low : label.high]
+    if rx(CODE).search(head) and len(head) < 400:
+        return 0, []
     separator = next(
         (sign for sign in SEPARATORS if sign in head), "  " if "  " in head.strip() else ""
     )
@@ -385,7 +399,7 @@ def _line(text: str, at: int) -> str:
 
 def _heads(cells: List[Tuple[int, str]], place: int, word: str) -> bool:
     """Tell whether a row is a table head with a label."""
-    if not all(len(cell) < 40 and not rx(r"[={}()<>$:]").search(cell) for _, cell in cells):
+    if not all(len(cell) < 40 and not rx(CODE).search(cell) for _, cell in cells):
         return False
     others = [cell for n, (_, cell) in enumerate(cells) if n != place]
     if word.lower() == "pass" and not any(rx(ACCOUNT, re.I).search(cell) for cell in others):

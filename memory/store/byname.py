@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import Callable, Dict, Iterator, List, Optional, Set, Tuple
+from typing import Callable, Dict, Iterator, List, Optional, Tuple
 
 from memory.store.secretshapes import (
     BARE,
@@ -95,16 +95,16 @@ def _assigned(text: str, lower: str, at: int, name: Tuple[str, str, str]) -> Opt
     return start, end, kind
 
 
-def by_sentence(text: str, lower: str, letters: Set[str]) -> Iterator[Span]:
+def by_sentence(text: str, lower: str, beyond: str) -> Iterator[Span]:
     """Find values after a name in a script without spaces.
 
     The next ASCII word, whatever particles and brackets are between.
-    letters: of the lower-case text, beyond ASCII.
+    beyond: the lower-case text's characters beyond ASCII.
     """
     known: Dict[Tuple[str, str], Optional[Tuple[int, int]]] = {}
     for kind, tier, words in WORDS:
         for word in words.split("|"):
-            for at in spots(lower, word) if letters.issuperset(beyond_ascii(word)) else ():
+            for at in spots(lower, word) if beyond_ascii(word) in beyond else ():
                 piece = text[at + len(word) : at + len(word) + RIGHT]
                 if (tier, piece) not in known:
                     known[tier, piece] = _sentence_value(piece, tier)
