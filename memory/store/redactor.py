@@ -63,7 +63,6 @@ from memory.store.secretshapes import (
     DIGEST,
     ESCAPE,
     ESCAPES,
-    BEGINS,
     INVISIBLE,
     LONG_RUN,
     MARKER,
@@ -71,6 +70,7 @@ from memory.store.secretshapes import (
     PRIVATE_TAG,
     RUN_MASK,
     SEAM,
+    WRITTEN,
     Places,
     Span,
     at_edge,
@@ -256,10 +256,12 @@ def _plain(text: str) -> Tuple[str, Tuple[List[int], List[int]]]:
     at: List[int] = [-1]
     gone: List[int] = [0]
     signs = [sign for sign in set(beyond_ascii(text)) if rx(INVISIBLE).match(sign)]
-    if not signs and not any(sign in text for sign in ESCAPES):
+    begins = [match.start() for match in rx(WRITTEN).finditer(text)]
+    begins += (place for sign in ("\x1b", *signs) for place in spots(text, sign))
+    if not signs and not any(text.startswith(ESCAPES, place) for place in begins):
         return text, (at, gone)
     parts, last, escape = [], 0, rx(ESCAPE)
-    for place in sorted(place for sign in (*signs, *BEGINS) for place in spots(text, sign)):
+    for place in sorted(begins):
         cut = escape.match(text, place) if place >= last else None
         if cut:
             parts.append(text[last:place])

@@ -333,14 +333,14 @@ SHAPES: Tuple[Tuple[str, str, int, str, str], ...] = (
 # Three or four letters of each word that is looked for in the lower-case text ("~" is a space), in
 # eight groups of much the same letters at each place.
 GRAMS = (
-    "sid= rola lave sig= zuga toke ~add",
-    'auth id": curl chtw jdbc d_us pdo( chl? ifi: ddus',
-    "pwd kata kty :330 <<< key psk :*: jwt :543",
-    "net~ tifi ncft http qlpl ttp~ ftp~",
-    "ivat mnem seed g%3d sswo wget _pat snmp gnat gehe",
-    "ecre okie om-l v:se ogin g:se enha ecur onne echo onid ennw",
-    "prin cred _ses pass asic mach mysq arer",
-    "~-x ~/p: ~/~ ~-u ~-p :// ~-w ~-a ~-k",
+    "eimn fied intf nid= oken ~add",
+    "arol auth chl? chtw curl d_us ddus pdo(",
+    "-lit :*: :// :330 :543 <<< jwt kata key kty",
+    "cftp ftp~ http psk pwd qlpl",
+    '_pat clav cred cret gnat seed sid" sid= sig% sig= wget',
+    "bc:o echo ecur enha ennw g:se mysq ogin okie onic onne v:se",
+    "_ses achi arer assw basi pass priv wifi",
+    "p-se zuga ~-a ~-k ~-p ~-u ~-w ~-x ~/p: ~/~ ~use",
 )
 # `user:password@host` in a line of configuration: what ends at the "@", and what may follow it; and
 # the words before the ":" that tell of an account where the value alone could be a group, a branch
@@ -432,7 +432,7 @@ ESCAPE = (
     r"\[?[0-9;:?]{0,40}(?<=[\[\x9b0-9;])[A-Za-z]|(?<=%s))" % (INVISIBLE[1:], INVISIBLE)
 )
 ESCAPES = ("\x1b", "\\u001", "\\x1", "\\033[", "\\e[")
-BEGINS = ("\x1b", "\\u001", "\\x1", "\\033", "\\e")
+WRITTEN = r"\\(?:u001|x1|033|e)"  # how one begins that is written out
 RUN_CHARS = frozenset(string.ascii_letters + string.digits + "_-./+=~%")
 # each byte to "a" where tokens are made of its character, else to a space
 RUN_MASK = bytes(97 if chr(code) in RUN_CHARS else 32 for code in range(256))
