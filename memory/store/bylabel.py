@@ -58,6 +58,13 @@ BEFORE, AFTER = 120, 640  # characters around a label that decide what it is abo
 ROWS = 200  # of a table
 WIDE = 1000  # characters of a line that may be the head of a table
 CODE = "[={}()<>$:]"  # in no head of a table
+CODED = r"[;(){}=\\]"  # in no line of a person
+HINT = r"\d|(?:[a-z]{3,12}[- ]){3}[a-z]{3}"  # of a password: a digit, four words
+PASSPHRASE = r"[A-Za-z]{3,12}(?:-[A-Za-z]{3,12}){3,9}"
+PROMPT = r"[ \t]{0,8}[\w.@~:/\-]{0,40}[$%❯#] "  # of a shell, before a command
+GROUPS = r"(?:[a-z0-9]{4,5} ){3}[a-z0-9]{4,5}"  # of letters, as application passwords have them
+WORDS = r"(?:[a-z]{4,10} ){3,23}[a-z]{3,10}"  # a passphrase, a phrase that recovers a wallet
+SPEAKER = r"[ \t>]{0,8}(?:\[?\d\d?:\d\d(?::\d\d)?\]?[ ])?(?:\w{1,20}:[ \t]{1,4})?"
 SEPARATORS = ("│", "|", "\t", ";", ",")
 
 
@@ -108,7 +115,7 @@ def by_label(
     tick: called for each label.
     """
     known: Dict[Tuple[str, int], _Told] = {}
-    tables = done = 0
+    tables = done = head = 0
     seen = [at for stem in STEMS for at in places.offsets(stem)]
     for stem in STEMS_BEYOND_ASCII if beyond else ():
         seen += spots(lower, stem) if beyond_ascii(stem) in beyond else ()
@@ -126,17 +133,24 @@ def by_label(
         done = at + told.length
         for start, end, kind in told.spans:
             yield low + start, low + end, kind
-        if told.heads and at >= tables:
+        if told.heads and (at >= tables or text.find("\n", head, at) < 0):
             tables, found = _table(text, at, told)
+            head = at
             yield from found
 
 
 def _label_values(piece: str, lower: str, at: int) -> _Told:
     """Return the values of the label at a place in a piece."""
     match = rx(LABEL).match(lower, at)
-    if not match or not rx(r"\d").search(piece) or not _stands_alone(piece, match):
+    if not match or not rx(HINT).search(piece):
         return _NOTHING
     low, high = piece.rfind("\n", 0, at) + 1, piece.find("\n", at)
+    if rx(PROMPT).match(piece, low, at):
+        printed = tuple(_printed(piece, high + 1, match.lastgroup or "password"))
+        if printed:
+            return _Told(len(match[0]), "", "", False, printed)
+    if not _stands_alone(piece, match):
+        return _NOTHING
     tier = _tier(piece, lower, match, low)
     if not tier:
         return _NOTHING
@@ -150,6 +164,20 @@ def _label_values(piece: str, lower: str, at: int) -> _Told:
     return _Told(len(match[0]), label.kind, tier, not spans and not assigned and high >= 0, spans)
 
 
+def _printed(text: str, at: int, kind: str) -> Iterator[Span]:
+    """Find the value that a command printed alone, from a line's start on."""
+    line = _line(text, at) if at else ""
+    match = rx(r"[\x21-\x7e]{8,256}\r?").fullmatch(line)
+    value = line.strip()
+    if match and (
+        is_near(value)
+        or rx(SPOKEN).fullmatch(value)
+        or is_labelled_secret(value, "strong", True, True)
+        and (rx(PASSPHRASE).fullmatch(value) or is_random(value, 16) or not value[0].isalnum())
+    ):
+        yield at, at + len(value), kind
+
+
 def _named(text: str, label: Label) -> Iterator[Span]:
     """Find a label's values in its own and the next lines."""
     held = _may_hold(text[label.low : label.high])
@@ -159,12 +187,14 @@ def _named(text: str, label: Label) -> Iterator[Span]:
         yield from _before(text, label)
         yield from _near(text, label)
     yield from _below(text, label)
+    yield from _answered(text, label)
+    yield from _phrase(text, label)
 
 
 def _may_hold(line: str) -> bool:
     """Tell whether a line may hold a secret: a digit, a long word of mixed case."""
-    return rx(r"\d").search(line) is not None or any(
-        len(word) > 15 and (not word.islower() or word.count("-") > 3) for word in line.split()
+    return rx(HINT).search(line) is not None or any(
+        len(word) > 15 and not word.islower() for word in line.split()
     )
 
 
@@ -180,7 +210,7 @@ def _stands_alone(text: str, match: re.Match[str]) -> bool:
     begin = head.start() if head else start
     joined = text[start - 1 : start]
     if begin < start and joined not in "_-" and not _is_camel(text, start):
-        return False
+        return match.lastgroup == "password" and end > start + 5 and text[begin:end].isupper()
     if text[begin - 1 : begin] == ".":
         return bool(rx(r"[\"'][\w.\-]{1,60}\Z").search(text, max(0, begin - 61), begin))
     if begin < start and text[begin - 1 : begin] in ("'", '"'):
@@ -212,7 +242,7 @@ def _tier(text: str, lower: str, match: re.Match[str], low: int) -> str:
         return ""
     if text[start:end] == "PASS" and not rx(r"[ \t]{2}").search(text, low):
         return ""  # of a test
-    if match.lastgroup in ("password", "pass"):
+    if match.lastgroup in ("password", "pass", "codes"):
         return "strong"
     left = lower[max(low, start - 24) : start]
     if rx(r"(?<![a-z])" + VETO_HEAD + r"[ ]?\Z").search(left) or lower.startswith("----", end):
@@ -228,7 +258,7 @@ def _after(text: str, label: Label) -> Iterator[Span]:
     "the password for the database is X", "password (root) -> X", "with password X".
     """
     stop = min(label.high, label.end + REACH)
-    if label.kind == "pass" and not rx(r"[ ](?:for|of|on)[ ]").match(text, label.end):
+    if label.kind == "pass" and not rx(r"[ ](?:(?:for|of|on)[ ]|→|[-=]>)").match(text, label.end):
         stop = label.end
     for link in rx(LINK + r"(?=(?P<v>[\x21-\x7e]{2,256}))").finditer(text, label.end, stop):
         middle = rx(r"\([^()]{0,60}\)").sub("", text[label.end : link.start()])
@@ -243,9 +273,16 @@ def _after(text: str, label: Label) -> Iterator[Span]:
             start, value = _trimmed(text, pair.start("v"), pair["v"])
             if is_labelled_secret(value, "strong", True):
                 yield start, start + len(value), "credential"
+    column = rx(r"\d?[ \t]{2,60}(?P<v>[\x21-\x7e]{5,256})[ \t]*(?:\n|\Z)").match(text, label.end)
+    if column and text[label.start : label.end].isupper():
+        if not rx(LABEL).match(column["v"].lower()) and is_labelled_secret(
+            column["v"], label.tier, True, True
+        ):
+            yield column.start("v"), column.end("v"), label.kind
+        return
     beside = rx(
         r"[ \t]{1,3}(?P<of>(?:[^\x00-\x7f]{1,20}[ ]){0,2})"
-        r"(?P<o>[\"'`“(]{0,2})(?P<v>[\x21-\x7e]{4,256})"
+        r"(?P<o>[\"'`“„«(]{0,2})(?P<v>[\x21-\x7e]{4,256})"
     ).match(text, label.end)
     if beside:
         start, value = _trimmed(text, beside.start("v"), beside["v"])
@@ -320,11 +357,14 @@ def _below(text: str, label: Label) -> Iterator[Span]:
         return
     at, seen = label.high + 1, 0
     line = _line(text, at)
-    while seen < 8 and at + len(line) < len(text) and rx(FILLING).match(line):
+    lead = text[label.low] == "#"
+    while seen < 8 and at + len(line) < len(text):
+        if not rx(FILLING).match(line):
+            if not lead or not rx(r"[^\n`|]{3,60}[:：]\Z").match(line):
+                break
+            lead = False
         at, seen = at + len(line) + 1, seen + 1
         line = _line(text, at)
-    if not _may_hold(line):
-        return
     said = rx(r"[(\[（][^()\n\[\]（）]{0,40}[)\]）]").sub("", rest[0])
     promised = rx(BELOW, re.I).search(said)
     if rx(OTHER, re.I).search(said) and not promised:
@@ -332,14 +372,86 @@ def _below(text: str, label: Label) -> Iterator[Span]:
     far = len(said.strip(" \t:：*_`#=")) > 24 or bool(
         said.strip(" \t:：*_`#=") and label.tier == "weak"
     )
-    yield from _alone(line, at, label, far and not promised)
+    if label.kind == "token" and text[label.start : label.start + 4].lower() == "cred":
+        yield from _listed(text, at)
+    if label.kind == "codes":
+        yield from _codes(text, at)
+        return
+    before = text[label.low : label.start]
+    heads = not far and len(before.split()) < 5 and not before.endswith(("_", "-", "."))
+    heads = bool(promised) or heads and not rx(r"[\"',;(){}=<>$]").search(before + rest[0])
+    yield from _alone(line, at, label, heads, far and not promised)
 
 
-def _alone(line: str, at: int, label: Label, far: bool) -> Iterator[Span]:
+def _answered(text: str, label: Label) -> Iterator[Span]:
+    """Find a value in the line that answers a question."""
+    asks = rx(r"[?？][\"'`”)]{0,2}\s{0,3}\Z").search(text, label.end, label.high)
+    if not asks or rx(CODED).search(text, label.low, label.high):
+        return
+    at = label.high + 1
+    at += not text[at : at + 1].strip()
+    line = _line(text, at)
+    words = list(rx(r"\S+").finditer(line, rx(SPEAKER).match(line).end()))
+    if not 0 < len(words) < 6:
+        return
+    start, value = _trimmed(line, words[-1].start(), words[-1][0])
+    if is_labelled_secret(value, label.tier, True, True):
+        yield at + start, at + start + len(value), label.kind
+
+
+def _phrase(text: str, label: Label) -> Iterator[Span]:
+    """Find the words of a passphrase, or the groups of an application's password."""
+    said = text[label.start : label.end].lower()
+    kinds = [WORDS] * ("phrase" in said) + [GROUPS] * (label.kind == "password")
+    for form in kinds:
+        match = rx(
+            r"(?:[^\n]{0,60}[:：])?[ \t]*(?:\n[ \t>#*`]*){0,2}(?P<v>%s)[.\"'`]?[ \t]*(?:\n|\Z)"
+            % form
+        ).match(text, label.end)
+        if not match:
+            continue
+        start, end = match.span("v")
+        apart = rx(r"[:：\n]").search(text, label.end, start)
+        if form is WORDS or apart and _is_grouped(match["v"]):
+            yield start, end, label.kind
+
+
+def _is_grouped(value: str) -> bool:
+    """Tell groups of random characters from words, of which each has a vowel and no digit."""
+    return any(not rx(r"[aeiouy]").search(one) or not one.isalpha() for one in value.split())
+
+
+def _codes(text: str, at: int) -> Iterator[Span]:
+    """Find the one-time codes in the lines below their label."""
+    for _ in range(24):
+        line = _line(text, at)
+        match = rx(r"[ \t>*+\-]{0,8}(?:\d{1,2}[.)] )?(?P<v>[\w\-]{8,40})\r?").fullmatch(line)
+        if not match or not rx(r"\d").search(match["v"]):
+            return
+        yield at + match.start("v"), at + match.end("v"), "code"
+        at += len(line) + 1
+
+
+def _listed(text: str, at: int) -> Iterator[Span]:
+    """Find the passwords in the lines below a heading of credentials."""
+    for _ in range(6):
+        line = _line(text, at)
+        words = line.split()
+        if len(words) > 3:
+            return
+        value = words[-1].strip("\"'`*") if words else ""
+        sure = is_near(value) or rx(r"\w[!@#$%^&*?~]").search(value)
+        if sure and is_labelled_secret(value, "strong", False) and not rx(CODED).search(line):
+            start = at + line.rindex(value)
+            yield start, start + len(value), "credential"
+        at += len(line) + 1
+
+
+def _alone(line: str, at: int, label: Label, heads: bool, far: bool) -> Iterator[Span]:
     match = rx(ALONE).match(line) if len(line) < 800 else None
     if match:
         value = match["v"].rstrip(",;")
-        if is_labelled_secret(value, label.tier, False) and (
+        if is_labelled_secret(value, label.tier, heads, heads) and (
             not far or is_near(value) or is_random(value, 16)
         ):
             yield at + match.start("v"), at + match.start("v") + len(value), label.kind
@@ -371,7 +483,11 @@ def _columns(text: str, label: Label) -> Tuple[int, List[Span]]:
         (n for n, (start, cell) in enumerate(cells) if start <= at < start + len(cell)), -1
     )
     alone = len(cells) == 1 and separator not in "|│"
-    if place < 0 or alone or not _heads(cells, place, text[label.start : label.end]):
+    if (
+        place < 0
+        or alone
+        or not _heads(cells, place, text[label.start : label.end], separator in ",;")
+    ):
         return 0, []
     found, at = [], label.high + 1
     for _ in range(ROWS):
@@ -384,7 +500,7 @@ def _columns(text: str, label: Label) -> Tuple[int, List[Span]]:
                 break
             start, cell = row[place]
             value = cell.strip(" \t\r\"'`*")
-            if is_labelled_secret(value, label.tier, False):
+            if is_labelled_secret(value, label.tier, True, True):
                 start += at + cell.index(value)
                 found.append((start, start + len(value), label.kind))
         at += len(line) + 1
@@ -397,12 +513,17 @@ def _line(text: str, at: int) -> str:
     return text[at:end] if end >= 0 else text[at : at + 8 * WIDE]
 
 
-def _heads(cells: List[Tuple[int, str]], place: int, word: str) -> bool:
-    """Tell whether a row is a table head with a label."""
+def _heads(cells: List[Tuple[int, str]], place: int, word: str, listed: bool) -> bool:
+    """Tell whether a row is a table head with a label.
+
+    listed: its cells are parted by commas, as those of any list.
+    """
     if not all(len(cell) < 40 and not rx(CODE).search(cell) for _, cell in cells):
         return False
     others = [cell for n, (_, cell) in enumerate(cells) if n != place]
-    if word.lower() == "pass" and not any(rx(ACCOUNT, re.I).search(cell) for cell in others):
+    if (word.lower() == "pass" or listed) and not any(
+        rx(ACCOUNT, re.I).search(cell) for cell in others
+    ):
         return False
     return len(cells[place][1].strip(" \t\"'`*_").split()) <= 3 and bool(word)
 
@@ -439,8 +560,8 @@ def _elements(text: str, label: Label) -> Iterator[Span]:
         if end < 0:
             return
         row = list(cell.finditer(text, start, end))
-        if place < len(row) and is_labelled_secret(row[place][1].strip(), label.tier, False):
-            value = row[place][1].strip()
+        value = row[place][1].strip() if place < len(row) else ""
+        if is_labelled_secret(value, label.tier, True, True):
             at = row[place].start(1) + row[place][1].index(value)
             yield at, at + len(value), label.kind
         start = end
@@ -456,10 +577,11 @@ def _trimmed(text: str, start: int, word: str) -> Tuple[int, str]:
 
 
 @lru_cache(maxsize=4096)
-def is_labelled_secret(value: str, tier: str, tied: bool) -> bool:
+def is_labelled_secret(value: str, tier: str, tied: bool, alone: bool = False) -> bool:
     """Tell whether a labelled value is a secret.
 
     tied: words between them tie the value to the label, so less evidence is needed.
+    alone: it fills a cell or a line, so it is no code.
     """
     if len(value) < 5 or not value.isascii() or is_made_up(value) or rx(DIGEST).match(value):
         return False
@@ -471,7 +593,7 @@ def is_labelled_secret(value: str, tier: str, tied: bool) -> bool:
     ).match(value):
         return False
     if tier == "strong":
-        return _is_password(value, tied)
+        return _is_password(value, tied, alone)
     if is_uuid(value):
         return tier == "medium"
     return is_secret(value, "weak" if tier == "weak" else "medium", False) and not rx(
@@ -479,7 +601,9 @@ def is_labelled_secret(value: str, tier: str, tied: bool) -> bool:
     ).fullmatch(value)
 
 
-def _is_password(value: str, tied: bool) -> bool:
+def _is_password(value: str, tied: bool, alone: bool) -> bool:
+    if tied and rx(PASSPHRASE).fullmatch(value):
+        return True
     if not rx(r"\d").search(value[:128]) and not rx(SPOKEN).fullmatch(value):
         return False
     word = r"(?:[A-Z]?[a-z]{1,60}|[A-Z]{1,60})\d{0,2}"
@@ -491,7 +615,7 @@ def _is_password(value: str, tied: bool) -> bool:
     )
     if rx(counted).fullmatch(value) and not is_random(value, 16):
         return False
-    return is_secret(value, "strong", False)
+    return is_secret(value, "strong", alone)
 
 
 @lru_cache(maxsize=4096)

@@ -46,7 +46,9 @@ from memory.store.secretshapes import (
 )
 
 LEFT, RIGHT = 100, 480  # characters around a name that decide on its value
-_AHEAD = r"[@&({]|\[(?!redacted:)|" + MARKER + r"(?![^\s\"'`,;&<>)\]}\\])"  # code, or a mere marker
+_AHEAD = (
+    r"[@&({]|!{1,2}[a-z][\w\-]{0,40}[ ]|\[(?!redacted:)|" + MARKER + r"(?![^\s\"'`,;&<>)\]}\\])"
+)  # code, or a mere marker
 
 
 def by_name(text: str, places: Places, tick: Callable[[], None]) -> Iterator[Span]:

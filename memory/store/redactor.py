@@ -434,6 +434,7 @@ def _forms(value: str, kind: str) -> Iterator[str]:
         kind not in SURE
         and not is_random(value, 8)
         and not rx(r"\d.*[!@#$%^&*?~+|]|[!@#$%^&*?~+|].*\d").search(value[:256])
+        and not rx(r"[a-z]{3,12}(?:[ -][a-z]{3,12}){3,23}").fullmatch(value)
     ):
         return
     if (

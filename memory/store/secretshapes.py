@@ -207,6 +207,45 @@ SHAPES: Tuple[Tuple[str, str, int, str, str], ...] = (
         r"|\S{0,99}[!@#$%^&*])(?P<v>[^\s\"'`]{5,128}?)(?=[).,;:\"'`]{0,3}(?:\s|$))",
         "strong",
     ),
+    (
+        "login-password",
+        "~/~",
+        160,
+        r"(?:[\w.+\-]{1,64}@[\w\-]{1,63}\.[\w.]{2,40}|\b(?:admin(?:istrator)?|root|sa|postgres))"
+        r"[\"'`]?[ \t]{1,3}/[ \t]{1,3}[\"'`]?(?=\S{0,99}[A-Za-z])(?=\S{0,99}?\d\S{0,99}?\d)"
+        r"(?P<v>[^\s\"'`/]{6,128}?)(?=[).,;:\"'`]{0,3}(?:\s|$))",
+        "strong",
+    ),
+    ("masked", "::add-mask::", 300, r"::add-mask::(?P<v>[^\s\"'$]{4,200})", "given"),
+    # What clients and servers say to one another: FTP, SMTP (`Password:` in Base64), Redis.
+    (
+        "login-password",
+        "331~",
+        300,
+        r"331 [^\n]{0,80}\n(?:[^\n]{0,20}> ?)?PASS (?P<v>\S{3,200})",
+        "given",
+    ),
+    (
+        "login-password",
+        "334~ugfzc3dvcmq6",
+        300,
+        r"334 ugfzc3dvcmq6\r?\n(?:c: )?(?P<v>[A-Za-z0-9+/]{4,200}={0,2})",
+        "given",
+    ),
+    (
+        "redis-password",
+        "auth~",
+        300,
+        r"(?:>|^|\n) ?auth (?:\w{1,40} )?(?P<v>\S{5,200})[ \t]*(?:\n|\Z)",
+        "strong",
+    ),
+    (
+        "redis-password",
+        "requirepass",
+        300,
+        r"requirepass\"?\r?\n(?:2\) )?\"?(?P<v>[^\s\"]{3,200})",
+        "given",
+    ),
     # Options of programs: an account or a login beside `-p`, the programs that take `-P`, `-k`, a
     # word without an option.
     (
@@ -335,7 +374,7 @@ SHAPES: Tuple[Tuple[str, str, int, str, str], ...] = (
 GRAMS = (
     "eimn fied intf nid= oken ~add",
     "arol auth chl? chtw curl d_us ddus pdo(",
-    "-lit :*: :// :330 :543 <<< jwt kata key kty",
+    "-lit :add 331~ 334~ :*: :// :330 :543 <<< jwt kata key kty",
     "cftp ftp~ http psk pwd qlpl",
     '_pat clav cred cret gnat seed sid" sid= sig% sig= wget',
     "bc:o echo ecur enha ennw g:se mysq ogin okie onic onne v:se",
