@@ -46,9 +46,7 @@ from memory.store.secretshapes import (
     WORDY,
     Places,
     Span,
-    beyond_ascii,
     rx,
-    spots,
 )
 from memory.store.secrettokens import COUNTERS
 
@@ -101,22 +99,16 @@ class _Told(NamedTuple):
 _NOTHING = _Told(0, "", "", False, ())
 
 
-def by_label(
-    text: str, lower: str, beyond: str, places: Places, tick: Callable[[], None]
-) -> Iterator[Span]:
+def by_label(text: str, places: Places, tick: Callable[[], None]) -> Iterator[Span]:
     """Find values by labels apart from them.
 
-    lower: the text in lower case.
-    beyond: its characters beyond ASCII.
-    places: of words in its ASCII form.
+    places: of words.
     tick: called for each label.
     """
     known: Dict[Tuple[str, int], _Told] = {}
     tables = done = 0
-    seen = [at for stem in STEMS for at in places.offsets(stem)]
-    for stem in STEMS_BEYOND_ASCII if beyond else ():
-        seen += spots(lower, stem) if beyond_ascii(stem) in beyond else ()
-    label = rx(LABEL)
+    seen = [at for stem in (*STEMS, *STEMS_BEYOND_ASCII) for at in places.offsets(stem)]
+    label, lower = rx(LABEL), places.lower
     for at in sorted(seen):
         match = label.match(lower, at, at + AFTER) if at >= done else None
         if not match:
@@ -218,7 +210,8 @@ def _tier(text: str, lower: str, word: Tuple[int, int, str], low: int) -> str:
     if kind in ("password", "pass"):
         return "strong"
     left = lower[max(low, start - 24) : start]
-    if rx(VETOED).search(left) or lower.startswith("----", end):
+    head = left[-1:] in WORD_CHARS or (left[-1] in " ." and left[-2:-1] in NAME_CHARS)
+    if (head and rx(VETOED).search(left)) or lower.startswith("----", end):
         return ""
     if kind == "token":
         return "medium"

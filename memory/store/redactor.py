@@ -339,7 +339,9 @@ def _look(text: str, runs: List[Tuple[int, str]], tick: Callable[[], None]) -> L
         # the kind in a marker is no name of a secret
         flat = rx(MARKER).sub(lambda mark: "]" * len(mark[0]), flat)
     tick()
-    places = Places(flat)
+    if beyond != beyond.lower():
+        beyond = beyond_ascii(lower)
+    places = Places(flat, lower, beyond)
     spans = [(start, end, "private") for start, end in _private(text, flat, "`")]
     spans += by_block(text)
     spans += by_token(text, runs, tick)
@@ -347,11 +349,9 @@ def _look(text: str, runs: List[Tuple[int, str]], tick: Callable[[], None]) -> L
     spans += by_manifest(text, flat)
     spans += by_userinfo(text, tick)
     spans += by_name(text, places, tick)
-    if flat is not lower:
-        beyond = beyond.replace("\u0130", "").lower()
-        spans += by_sentence(text, lower, beyond)
+    spans += by_sentence(text, places) if beyond else ()
     spans += by_run(text, flat, runs)
-    spans += by_label(text, lower, beyond, places, tick)
+    spans += by_label(text, places, tick)
     return [_continued(text, span) for span in spans]
 
 
