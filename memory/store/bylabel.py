@@ -106,14 +106,19 @@ def by_label(text: str, places: Places, tick: Callable[[], None]) -> Iterator[Sp
     tick: called for each label.
     """
     known: Dict[Tuple[str, int], _Told] = {}
-    tables = done = 0
+    tables = done = ahead = 0
     seen = [at for stem in (*STEMS, *STEMS_BEYOND_ASCII) for at in places.offsets(stem)]
-    label, lower = rx(LABEL), places.lower
+    label, lower, digit = rx(LABEL), places.lower, rx(r"\d")
     for at in sorted(seen):
         match = label.match(lower, at, at + AFTER) if at >= done else None
         if not match:
             continue
         low = max(0, at - BEFORE)
+        if ahead <= low:  # where the next digit is: no secret without one
+            ahead = next((found.start() for found in digit.finditer(text, low)), len(text))
+        if ahead >= at + AFTER:
+            done = at
+            continue
         piece = text[low : at + AFTER]
         key = (piece, at - low)
         if key not in known:
@@ -131,7 +136,7 @@ def by_label(text: str, places: Places, tick: Callable[[], None]) -> Iterator[Sp
 def _label_values(piece: str, lower: str, at: int, match: re.Match[str]) -> _Told:
     """Return the values of the label at a place in a piece."""
     end, kind = at + len(match[0]), match.lastgroup or "password"
-    if not rx(r"\d").search(piece) or not _stands_alone(piece, at, end):
+    if not _stands_alone(piece, at, end):
         return _NOTHING
     low, high = piece.rfind("\n", 0, at) + 1, piece.find("\n", at)
     tier = _tier(piece, lower, (at, end, kind), low)

@@ -101,9 +101,12 @@ def by_sentence(text: str, places: Places) -> Iterator[Span]:
     places: of words.
     """
     known: Dict[Tuple[str, str], Optional[Tuple[int, int]]] = {}
+    near = rx(r"[!-~]{4}").search
     for kind, tier, words in WORDS:
         for word in words.split("|"):
             for at in places.offsets(word):
+                if not near(text, at + len(word), at + len(word) + 60):
+                    continue
                 piece = text[at + len(word) : at + len(word) + RIGHT]
                 if (tier, piece) not in known:
                     known[tier, piece] = _sentence_value(piece, tier)

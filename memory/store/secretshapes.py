@@ -669,6 +669,8 @@ class Places:
         part = beyond_ascii(word) if self.beyond else ""
         if not part or part not in self.beyond:
             return []
+        if len(self.beyond) > len(self.text) / 20:
+            return list(spots(self.lower, word))
         if not self._at:
             self._at = [at for at in spots(self.text, "?") if self.lower[at] != "?"]
         begins = (self._at[place] - word.index(part[0]) for place in spots(self.beyond, part))
