@@ -39,15 +39,14 @@ from memory.store.secretlabels import (
 from memory.store.secretshapes import (
     COMPOSED,
     DIGEST,
+    NAME_CHARS,
     SPOKEN,
     VETO_HEAD,
     VETO_TAIL,
     WORDY,
     Places,
     Span,
-    beyond_ascii,
     rx,
-    spots,
 )
 from memory.store.secrettokens import COUNTERS
 
@@ -59,12 +58,14 @@ ROWS = 200  # of a table
 WIDE = 1000  # characters of a line that may be the head of a table
 CODE = "[={}()<>$:]"  # in no head of a table
 CODED = r"[;(){}=\\]"  # in no line of a person
-HINT = r"\d|(?:[a-z]{3,12}[- ]){3}[a-z]{3}"  # of a password: a digit, four words
 PASSPHRASE = r"[A-Za-z]{3,12}(?:-[A-Za-z]{3,12}){3,9}"
 PROMPT = r"[ \t]{0,8}[\w.@~:/\-]{0,40}[$%❯#] "  # of a shell, before a command
 GROUPS = r"(?:[a-z0-9]{4,5} ){3}[a-z0-9]{4,5}"  # of letters, as application passwords have them
 WORDS = r"(?:[a-z]{4,10} ){3,23}[a-z]{3,10}"  # a passphrase, a phrase that recovers a wallet
 SPEAKER = r"[ \t>]{0,8}(?:\[?\d\d?:\d\d(?::\d\d)?\]?[ ])?(?:\w{1,20}:[ \t]{1,4})?"
+WORD_CHARS = NAME_CHARS.replace(".", "")
+VETOED = r"(?<![a-z])" + VETO_HEAD + r"[ ]?\Z"
+LINKED = LINK + r"(?=(?P<v>[\x21-\x7e]{2,256}))"
 SEPARATORS = ("│", "|", "\t", ";", ",")
 
 
@@ -104,31 +105,31 @@ class _Told(NamedTuple):
 _NOTHING = _Told(0, "", "", False, ())
 
 
-def by_label(
-    text: str, lower: str, beyond: str, places: Places, tick: Callable[[], None]
-) -> Iterator[Span]:
+def by_label(text: str, places: Places, tick: Callable[[], None]) -> Iterator[Span]:
     """Find values by labels apart from them.
 
-    lower: the text in lower case.
-    beyond: its characters beyond ASCII.
-    places: of words in its ASCII form.
+    places: of words.
     tick: called for each label.
     """
     known: Dict[Tuple[str, int], _Told] = {}
-    tables = done = head = 0
-    seen = [at for stem in STEMS for at in places.offsets(stem)]
-    for stem in STEMS_BEYOND_ASCII if beyond else ():
-        seen += spots(lower, stem) if beyond_ascii(stem) in beyond else ()
-    label = rx(LABEL)
+    tables = done = ahead = head = 0
+    seen = [at for stem in (*STEMS, *STEMS_BEYOND_ASCII) for at in places.offsets(stem)]
+    label, lower, digit = rx(LABEL), places.lower, rx(r"\d")
     for at in sorted(seen):
-        if at < done or not label.match(lower, at, at + AFTER):
+        match = label.match(lower, at, at + AFTER) if at >= done else None
+        if not match:
             continue
         low = max(0, at - BEFORE)
+        if ahead <= low:  # where the next digit is: no secret without one but phrases
+            ahead = next((found.start() for found in digit.finditer(text, low)), len(text))
+        if ahead >= at + AFTER and not _is_phrase(text, low, at + AFTER, match[0]):
+            done = at
+            continue
         piece = text[low : at + AFTER]
         key = (piece, at - low)
         if key not in known:
             tick()
-            known[key] = _label_values(piece, lower[low : at + AFTER], at - low)
+            known[key] = _label_values(piece, lower[low : at + AFTER], at - low, match)
         told = known[key]
         done = at + told.length
         for start, end, kind in told.spans:
@@ -139,29 +140,36 @@ def by_label(
             yield from found
 
 
-def _label_values(piece: str, lower: str, at: int) -> _Told:
+def _is_phrase(text: str, low: int, high: int, word: str) -> bool:
+    """Tell whether words alone may be a secret of this label."""
+    if "phrase" in word:
+        return True
+    own = r"\n[ \t>#*`]{0,20}" + GROUPS + r"[ \t]*(?:\n|\Z)"
+    grouped = "\n" in text[low:high] and rx(own).search(text, low, high)
+    return bool(
+        grouped or text.count("-", low, high) > 2 and rx(PASSPHRASE).search(text, low, high)
+    )
+
+
+def _label_values(piece: str, lower: str, at: int, match: re.Match[str]) -> _Told:
     """Return the values of the label at a place in a piece."""
-    match = rx(LABEL).match(lower, at)
-    if not match or not rx(HINT).search(piece):
-        return _NOTHING
+    end, kind = at + len(match[0]), match.lastgroup or "password"
     low, high = piece.rfind("\n", 0, at) + 1, piece.find("\n", at)
     if rx(PROMPT).match(piece, low, at):
-        printed = tuple(_printed(piece, high + 1, match.lastgroup or "password"))
+        printed = tuple(_printed(piece, high + 1, kind))
         if printed:
-            return _Told(len(match[0]), "", "", False, printed)
-    if not _stands_alone(piece, match):
+            return _Told(end - at, "", "", False, printed)
+    if not _stands_alone(piece, at, end, kind):
         return _NOTHING
-    tier = _tier(piece, lower, match, low)
+    tier = _tier(piece, lower, (at, end, kind), low)
     if not tier:
         return _NOTHING
-    label = Label(
-        at, match.end(), low, high if high >= 0 else len(piece), match.lastgroup or "password", tier
-    )
+    label = Label(at, end, low, high if high >= 0 else len(piece), kind, tier)
     spans = tuple(_structured(piece, label))
     assigned = bool(rx(ASSIGNED).match(piece, label.end, label.high))
     if not assigned:
         spans += tuple(_named(piece, label))
-    return _Told(len(match[0]), label.kind, tier, not spans and not assigned and high >= 0, spans)
+    return _Told(end - at, kind, tier, not spans and not assigned and high >= 0, spans)
 
 
 def _printed(text: str, at: int, kind: str) -> Iterator[Span]:
@@ -180,11 +188,11 @@ def _printed(text: str, at: int, kind: str) -> Iterator[Span]:
 
 def _named(text: str, label: Label) -> Iterator[Span]:
     """Find a label's values in its own and the next lines."""
-    held = _may_hold(text[label.low : label.high])
-    if held:
+    if _may_hold(text[label.end : label.high]):
         yield from _after(text, label)
-    if held and label.kind != "pass":
-        yield from _before(text, label)
+    if label.kind != "pass":
+        if _may_hold(text[label.low : label.start]):
+            yield from _before(text, label)
         yield from _near(text, label)
     yield from _below(text, label)
     yield from _answered(text, label)
@@ -193,24 +201,25 @@ def _named(text: str, label: Label) -> Iterator[Span]:
 
 def _may_hold(line: str) -> bool:
     """Tell whether a line may hold a secret: a digit, a long word of mixed case."""
-    return rx(HINT).search(line) is not None or any(
-        len(word) > 15 and not word.islower() for word in line.split()
+    digit = rx(r"\d").search
+    return any(
+        digit(word) or (len(word) > 15 and (not word.islower() or word.count("-") > 2))
+        for word in rx(r"\S{5,}").findall(line)
     )
 
 
-def _stands_alone(text: str, match: re.Match[str]) -> bool:
+def _stands_alone(text: str, start: int, end: int, kind: str) -> bool:
     """Tell a word of prose, a heading or column from code."""
-    start, end = match.span()
     after = text[end : end + 1]
     if after in ("(", "/", "[", ".") and after and text[end : end + 2] not in (". ", ".\n", "."):
         return False
     if not text[start].isascii():
         return True
-    head = rx(r"[\w\-]{0,40}\Z").search(text, max(0, start - 40), start)
-    begin = head.start() if head else start
+    begin = max(0, start - 40)
+    begin += len(text[begin:start].rstrip(WORD_CHARS))
     joined = text[start - 1 : start]
     if begin < start and joined not in "_-" and not _is_camel(text, start):
-        return match.lastgroup == "password" and end > start + 5 and text[begin:end].isupper()
+        return kind == "password" and end > start + 5 and text[begin:end].isupper()
     if text[begin - 1 : begin] == ".":
         return bool(rx(r"[\"'][\w.\-]{1,60}\Z").search(text, max(0, begin - 61), begin))
     if begin < start and text[begin - 1 : begin] in ("'", '"'):
@@ -227,27 +236,27 @@ def _is_camel(text: str, at: int) -> bool:
     )
 
 
-def _tier(text: str, lower: str, match: re.Match[str], low: int) -> str:
+def _tier(text: str, lower: str, word: Tuple[int, int, str], low: int) -> str:
     """Grade a label as "strong", "medium", "weak", or ""."""
-    start, end = match.span()
+    start, end, kind = word
     if (
-        match[0].isascii()
+        lower[start:end].isascii()
         and rx(r"[1-3]?[a-z0-9]").match(lower, end)
         and not rx(r"[1-3](?![a-z0-9])").match(lower, end)
     ):
         return ""
-    if rx(NOT_LABEL).match(lower, end) or rx(VETO_TAIL).search(
-        lower[end : end + 20].partition(" ")[0]
-    ):
+    tail = lower[end : end + 20].partition(" ")[0].rstrip("\n")
+    if rx(NOT_LABEL).match(lower, end) or (tail[-1:] in WORD_CHARS and rx(VETO_TAIL).search(tail)):
         return ""
     if text[start:end] == "PASS" and not rx(r"[ \t]{2}").search(text, low):
         return ""  # of a test
-    if match.lastgroup in ("password", "pass", "codes"):
+    if kind in ("password", "pass", "codes"):
         return "strong"
     left = lower[max(low, start - 24) : start]
-    if rx(r"(?<![a-z])" + VETO_HEAD + r"[ ]?\Z").search(left) or lower.startswith("----", end):
+    head = left[-1:] in WORD_CHARS or (left[-1] in " ." and left[-2:-1] in NAME_CHARS)
+    if (head and rx(VETOED).search(left)) or lower.startswith("----", end):
         return ""
-    if match.lastgroup == "token":
+    if kind == "token":
         return "medium"
     return "medium" if rx(KEYED).search(left) or rx(OF).match(lower, end) else "weak"
 
@@ -260,7 +269,7 @@ def _after(text: str, label: Label) -> Iterator[Span]:
     stop = min(label.high, label.end + REACH)
     if label.kind == "pass" and not rx(r"[ ](?:(?:for|of|on)[ ]|→|[-=]>)").match(text, label.end):
         stop = label.end
-    for link in rx(LINK + r"(?=(?P<v>[\x21-\x7e]{2,256}))").finditer(text, label.end, stop):
+    for link in rx(LINKED).finditer(text, label.end, stop):
         middle = rx(r"\([^()]{0,60}\)").sub("", text[label.end : link.start()])
         if rx(r"[.!?;][ ]|[(){}=<>$]").search(middle) or rx(OTHER, re.I).search(middle):
             return
@@ -328,7 +337,8 @@ def _before(text: str, label: Label) -> Iterator[Span]:
 def _near(text: str, label: Label) -> Iterator[Span]:
     """Find a random word in the label's line."""
     low, high = max(label.low, label.start - 90), min(label.high, label.end + 90)
-    if not rx(r"\d").search(text, low, high) or rx(OTHER, re.I).search(text, low, high):
+    numbered = any(rx(r"\d").search(word) for word in rx(r"\S{8,}").findall(text, low, high))
+    if not numbered or rx(OTHER, re.I).search(text, low, high):
         return
     for match in rx(RANDOM).finditer(text, low, high):
         if not match.start() <= label.start < match.end() and is_near(match[0]):
@@ -391,7 +401,8 @@ def _answered(text: str, label: Label) -> Iterator[Span]:
     at = label.high + 1
     at += not text[at : at + 1].strip()
     line = _line(text, at)
-    words = list(rx(r"\S+").finditer(line, rx(SPEAKER).match(line).end()))
+    said = rx(SPEAKER + r"(?P<said>.*)").match(line)
+    words = list(rx(r"\S+").finditer(line, said.start("said"))) if said else []
     if not 0 < len(words) < 6:
         return
     start, value = _trimmed(line, words[-1].start(), words[-1][0])

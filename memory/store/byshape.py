@@ -104,13 +104,10 @@ def _body_before(text: str, at: int, floor: int) -> int:
 
 
 class _Shape(NamedTuple):
-    """One row of `SHAPES`.
-
-    needles: each with the text required first.
-    """
+    """One row of `SHAPES`."""
 
     kind: str
-    needles: Tuple[Tuple[str, str], ...]
+    needles: Tuple[str, ...]
     reach: int
     back: int
     expression: str

@@ -137,7 +137,10 @@ def _rare_disguises(text: str) -> List[int]:
     ends = ("a\n", "a\r\n") if "\r" in mask else ("a\n",)
     for at in (at for end in ends for at in spots(mask, end)):
         at = mask.index("\n", at)
-        if rx(_OPENED).match(text, at + 1) and rx(_CLOSED).search(text, max(0, at - 45), at):
+        head = text[at + 1 : at + 92].lstrip(" \t")[:1]
+        if head not in "\"'+.&bfru" or not rx(_OPENED).match(text, at + 1):
+            continue
+        if rx(_CLOSED).search(text, max(0, at - 45), at):
             places.append(at)
     return places
 

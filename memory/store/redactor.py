@@ -183,6 +183,7 @@ def _passes(
         near = _places_in_plain(cuts, changed)
         found = _find_near(plain, near, tick) if near else _find(plain, tick)
         spans = _clip(_add_occurrences(plain, _merge_spans(plain, found, allow), allow), plain)
+        is_cut = len(cuts[0]) > 1
         if not spans:
             return Redacted(text, tuple(Found(kind, tag, n) for (kind, tag), n in counts.items()))
         parts: List[str] = []
@@ -195,7 +196,9 @@ def _passes(
                 mark = values[value] = marker(kind, value, salt)
             tag = mark[-5:-1]
             counts[kind, tag] = counts.get((kind, tag), 0) + 1
-            first, last = _origin(cuts, start), _origin(cuts, end - 1) + 1
+            first, last = start, end
+            if is_cut:
+                first, last = _origin(cuts, start), _origin(cuts, end - 1) + 1
             parts += (text[at:first], mark)
             length += first - at + len(mark)
             changed.append(length)
@@ -339,7 +342,9 @@ def _look(text: str, runs: List[Tuple[int, str]], tick: Callable[[], None]) -> L
         # the kind in a marker is no name of a secret
         flat = rx(MARKER).sub(lambda mark: "]" * len(mark[0]), flat)
     tick()
-    places = Places(flat)
+    if beyond != beyond.lower():
+        beyond = beyond_ascii(lower)
+    places = Places(flat, lower, beyond)
     spans = [(start, end, "private") for start, end in _private(text, flat, "`")]
     spans += by_block(text)
     spans += by_token(text, runs, tick)
@@ -347,11 +352,9 @@ def _look(text: str, runs: List[Tuple[int, str]], tick: Callable[[], None]) -> L
     spans += by_manifest(text, flat)
     spans += by_userinfo(text, tick)
     spans += by_name(text, places, tick)
-    if flat is not lower:
-        beyond = beyond.replace("\u0130", "").lower()
-        spans += by_sentence(text, lower, beyond)
+    spans += by_sentence(text, places) if beyond else ()
     spans += by_run(text, flat, runs)
-    spans += by_label(text, lower, beyond, places, tick)
+    spans += by_label(text, places, tick)
     return [_continued(text, span) for span in spans]
 
 
@@ -408,18 +411,20 @@ def _add_occurrences(text: str, spans: List[Span], allow: Sequence[str]) -> List
         for value in _forms(found, kind):
             kinds.setdefault(value, kind)
             lengths.setdefault(value[:6], set()).add(len(value))
-    taken, extra = 0, []
+    longest = {head: sorted(many, reverse=True) for head, many in lengths.items()}
+    taken, extra, known = 0, [], {span[:2] for span in spans}
     few = len(lengths) < 50  # a search for each costs less than a look at every character
     for at in (
         sorted(at for head in lengths for at in spots(text, head))
         if few
         else [i for i in range(len(text) - 5) if text[i : i + 6] in lengths]
     ):
-        for length in sorted(lengths[text[at : at + 6]], reverse=True) if at >= taken else ():
+        for length in longest[text[at : at + 6]] if at >= taken else ():
             value = text[at : at + length]
             if value in kinds and (length >= 12 or _apart(text, at, at + length)):
                 taken = at + length
-                extra.append((at, taken, kinds[value]))
+                if (at, taken) not in known:
+                    extra.append((at, taken, kinds[value]))
                 break
     return _merge_spans(text, spans + extra, allow) if extra else spans
 
@@ -460,7 +465,9 @@ def _apart(text: str, start: int, end: int) -> bool:
 
 def _clip(spans: List[Span], text: str) -> List[Span]:
     """Remove the existing markers from spans."""
-    marks = [m.span() for m in rx(MARKER).finditer(text)] if spans and "[redacted:" in text else []
+    if not spans or "[redacted:" not in text:
+        return spans
+    marks = [m.span() for m in rx(MARKER).finditer(text)]
     ends = [end for _, end in marks]
     out: List[Span] = []
     for start, end, kind in spans:
@@ -473,7 +480,7 @@ def _clip(spans: List[Span], text: str) -> List[Span]:
             start = max(start, b)
         if start < end:
             out.append((start, end, kind))
-    return [span for span in out if rx(r"\w").search(text, span[0], span[1])] if marks else out
+    return [span for span in out if rx(r"\w").search(text, span[0], span[1])]
 
 
 def clean(value: Any, config: Any, salt: str) -> Any:

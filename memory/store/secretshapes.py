@@ -669,14 +669,16 @@ def _grams() -> _Grams:
 
 
 class Places:
-    """The offsets of words in a text of ASCII, all searched at once.
+    """The offsets of words in a text in lower case, those of ASCII all searched at once.
 
+    text: with a "?" for each character beyond ASCII.  beyond: these characters.
     Each byte of a number holds the groups of a character; those shifted by one, two and three
     characters and joined by "and" are not 0 where a gram of a group may stand.
     """
 
-    def __init__(self, text: str) -> None:
-        self.text = text
+    def __init__(self, text: str, lower: str, beyond: str) -> None:
+        self.text, self.lower, self.beyond = text, lower, beyond
+        self._at: List[int] = []
         grams = _grams()
         self._known: Dict[str, List[int]] = {
             needle: [] for row in grams.words.values() for needle, _ in row
@@ -697,8 +699,21 @@ class Places:
         """Return every offset of a needle."""
         known = self._known.get(needle)
         if known is None:
-            known = self._known[needle] = list(spots(self.text, needle))
+            ascii = needle.isascii()
+            found = list(spots(self.text, needle)) if ascii else self._beyond_ascii(needle)
+            known = self._known[needle] = found
         return known
+
+    def _beyond_ascii(self, word: str) -> List[int]:
+        part = beyond_ascii(word) if self.beyond else ""
+        if not part or part not in self.beyond:
+            return []
+        if len(self.beyond) > len(self.text) / 20:
+            return list(spots(self.lower, word))
+        if not self._at:
+            self._at = [at for at in spots(self.text, "?") if self.lower[at] != "?"]
+        begins = (self._at[place] - word.index(part[0]) for place in spots(self.beyond, part))
+        return [at for at in begins if at >= 0 and self.lower.startswith(word, at)]
 
 
 def at_edge(text: str, at: int) -> bool:
