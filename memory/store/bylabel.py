@@ -39,15 +39,14 @@ from memory.store.secretlabels import (
 from memory.store.secretshapes import (
     COMPOSED,
     DIGEST,
+    NAME_CHARS,
     SPOKEN,
     VETO_HEAD,
     VETO_TAIL,
     WORDY,
     Places,
     Span,
-    beyond_ascii,
     rx,
-    spots,
 )
 from memory.store.secrettokens import COUNTERS
 
@@ -57,6 +56,16 @@ REACH = 110  # characters of a line in which a value is looked for
 BEFORE, AFTER = 120, 640  # characters around a label that decide what it is about
 ROWS = 200  # of a table
 WIDE = 1000  # characters of a line that may be the head of a table
+CODE = "[={}()<>$:]"  # in no head of a table
+CODED = r"[;(){}=\\]"  # in no line of a person
+PASSPHRASE = r"[A-Za-z]{3,12}(?:-[A-Za-z]{3,12}){3,9}"
+PROMPT = r"[ \t]{0,8}[\w.@~:/\-]{0,40}[$%❯#] "  # of a shell, before a command
+GROUPS = r"(?:[a-z0-9]{4,5} ){3}[a-z0-9]{4,5}"  # of letters, as application passwords have them
+WORDS = r"(?:[a-z]{4,10} ){3,23}[a-z]{3,10}"  # a passphrase, a phrase that recovers a wallet
+SPEAKER = r"[ \t>]{0,8}(?:\[?\d\d?:\d\d(?::\d\d)?\]?[ ])?(?:\w{1,20}:[ \t]{1,4})?"
+WORD_CHARS = NAME_CHARS.replace(".", "")
+VETOED = r"(?<![a-z])" + VETO_HEAD + r"[ ]?\Z"
+LINKED = LINK + r"(?=(?P<v>[\x21-\x7e]{2,256}))"
 SEPARATORS = ("│", "|", "\t", ";", ",")
 
 
@@ -96,85 +105,121 @@ class _Told(NamedTuple):
 _NOTHING = _Told(0, "", "", False, ())
 
 
-def by_label(text: str, lower: str, places: Places, tick: Callable[[], None]) -> Iterator[Span]:
+def by_label(text: str, places: Places, tick: Callable[[], None]) -> Iterator[Span]:
     """Find values by labels apart from them.
 
-    lower: the text in lower case.
-    places: of words in its ASCII form.
+    places: of words.
     tick: called for each label.
     """
     known: Dict[Tuple[str, int], _Told] = {}
-    tables = done = 0
-    seen = [at for stem in STEMS for at in places.offsets(stem)]
-    seen += [at for stem in _stems(lower) for at in spots(lower, stem)]
-    label = rx(LABEL)
+    tables = done = ahead = head = 0
+    seen = [at for stem in (*STEMS, *STEMS_BEYOND_ASCII) for at in places.offsets(stem)]
+    label, lower, digit = rx(LABEL), places.lower, rx(r"\d")
     for at in sorted(seen):
-        if at < done or not label.match(lower, at, at + AFTER):
+        match = label.match(lower, at, at + AFTER) if at >= done else None
+        if not match:
             continue
         low = max(0, at - BEFORE)
+        if ahead <= low:  # where the next digit is: no secret without one but phrases
+            ahead = next((found.start() for found in digit.finditer(text, low)), len(text))
+        if ahead >= at + AFTER and not _is_phrase(text, low, at + AFTER, match[0]):
+            done = at
+            continue
         piece = text[low : at + AFTER]
         key = (piece, at - low)
         if key not in known:
             tick()
-            known[key] = _label_values(piece, lower[low : at + AFTER], at - low)
+            known[key] = _label_values(piece, lower[low : at + AFTER], at - low, match)
         told = known[key]
         done = at + told.length
         for start, end, kind in told.spans:
             yield low + start, low + end, kind
-        if told.heads and at >= tables:
+        if told.heads and (at >= tables or text.find("\n", head, at) < 0):
             tables, found = _table(text, at, told)
+            head = at
             yield from found
 
 
-def _stems(lower: str) -> Iterator[str]:
-    """Yield the stems of non-ASCII labels whose letters a text has."""
-    letters = set(beyond_ascii(lower))
-    for stem in STEMS_BEYOND_ASCII if letters else ():
-        if letters.issuperset(beyond_ascii(stem)):
-            yield stem
+def _is_phrase(text: str, low: int, high: int, word: str) -> bool:
+    """Tell whether words alone may be a secret of this label."""
+    if "phrase" in word:
+        return True
+    own = r"\n[ \t>#*`]{0,20}" + GROUPS + r"[ \t]*(?:\n|\Z)"
+    grouped = "\n" in text[low:high] and rx(own).search(text, low, high)
+    return bool(
+        grouped or text.count("-", low, high) > 2 and rx(PASSPHRASE).search(text, low, high)
+    )
 
 
-def _label_values(piece: str, lower: str, at: int) -> _Told:
+def _label_values(piece: str, lower: str, at: int, match: re.Match[str]) -> _Told:
     """Return the values of the label at a place in a piece."""
-    match = rx(LABEL).match(lower, at)
-    if not match or not rx(r"\d").search(piece) or not _stands_alone(piece, match):
-        return _NOTHING
+    end, kind = at + len(match[0]), match.lastgroup or "password"
     low, high = piece.rfind("\n", 0, at) + 1, piece.find("\n", at)
-    tier = _tier(piece, lower, match, low)
+    if rx(PROMPT).match(piece, low, at):
+        printed = tuple(_printed(piece, high + 1, kind))
+        if printed:
+            return _Told(end - at, "", "", False, printed)
+    if not _stands_alone(piece, at, end, kind):
+        return _NOTHING
+    tier = _tier(piece, lower, (at, end, kind), low)
     if not tier:
         return _NOTHING
-    label = Label(
-        at, match.end(), low, high if high >= 0 else len(piece), match.lastgroup or "password", tier
-    )
+    label = Label(at, end, low, high if high >= 0 else len(piece), kind, tier)
     spans = tuple(_structured(piece, label))
     assigned = bool(rx(ASSIGNED).match(piece, label.end, label.high))
     if not assigned:
         spans += tuple(_named(piece, label))
-    return _Told(len(match[0]), label.kind, tier, not spans and not assigned and high >= 0, spans)
+    return _Told(end - at, kind, tier, not spans and not assigned and high >= 0, spans)
+
+
+def _printed(text: str, at: int, kind: str) -> Iterator[Span]:
+    """Find the value that a command printed alone, from a line's start on."""
+    line = _line(text, at) if at else ""
+    match = rx(r"[\x21-\x7e]{8,256}\r?").fullmatch(line)
+    value = line.strip()
+    if match and (
+        is_near(value)
+        or rx(SPOKEN).fullmatch(value)
+        or is_labelled_secret(value, "strong", True, True)
+        and (rx(PASSPHRASE).fullmatch(value) or is_random(value, 16) or not value[0].isalnum())
+    ):
+        yield at, at + len(value), kind
 
 
 def _named(text: str, label: Label) -> Iterator[Span]:
     """Find a label's values in its own and the next lines."""
-    yield from _after(text, label)
+    if _may_hold(text[label.end : label.high]):
+        yield from _after(text, label)
     if label.kind != "pass":
-        yield from _before(text, label)
+        if _may_hold(text[label.low : label.start]):
+            yield from _before(text, label)
         yield from _near(text, label)
     yield from _below(text, label)
+    yield from _answered(text, label)
+    yield from _phrase(text, label)
 
 
-def _stands_alone(text: str, match: re.Match[str]) -> bool:
+def _may_hold(line: str) -> bool:
+    """Tell whether a line may hold a secret: a digit, a long word of mixed case."""
+    digit = rx(r"\d").search
+    return any(
+        digit(word) or (len(word) > 15 and (not word.islower() or word.count("-") > 2))
+        for word in rx(r"\S{5,}").findall(line)
+    )
+
+
+def _stands_alone(text: str, start: int, end: int, kind: str) -> bool:
     """Tell a word of prose, a heading or column from code."""
-    start, end = match.span()
     after = text[end : end + 1]
     if after in ("(", "/", "[", ".") and after and text[end : end + 2] not in (". ", ".\n", "."):
         return False
     if not text[start].isascii():
         return True
-    head = rx(r"[\w\-]{0,40}\Z").search(text, max(0, start - 40), start)
-    begin = head.start() if head else start
+    begin = max(0, start - 40)
+    begin += len(text[begin:start].rstrip(WORD_CHARS))
     joined = text[start - 1 : start]
     if begin < start and joined not in "_-" and not _is_camel(text, start):
-        return False
+        return kind == "password" and end > start + 5 and text[begin:end].isupper()
     if text[begin - 1 : begin] == ".":
         return bool(rx(r"[\"'][\w.\-]{1,60}\Z").search(text, max(0, begin - 61), begin))
     if begin < start and text[begin - 1 : begin] in ("'", '"'):
@@ -191,27 +236,27 @@ def _is_camel(text: str, at: int) -> bool:
     )
 
 
-def _tier(text: str, lower: str, match: re.Match[str], low: int) -> str:
+def _tier(text: str, lower: str, word: Tuple[int, int, str], low: int) -> str:
     """Grade a label as "strong", "medium", "weak", or ""."""
-    start, end = match.span()
+    start, end, kind = word
     if (
-        match[0].isascii()
+        lower[start:end].isascii()
         and rx(r"[1-3]?[a-z0-9]").match(lower, end)
         and not rx(r"[1-3](?![a-z0-9])").match(lower, end)
     ):
         return ""
-    if rx(NOT_LABEL).match(lower, end) or rx(VETO_TAIL).search(
-        lower[end : end + 20].partition(" ")[0]
-    ):
+    tail = lower[end : end + 20].partition(" ")[0].rstrip("\n")
+    if rx(NOT_LABEL).match(lower, end) or (tail[-1:] in WORD_CHARS and rx(VETO_TAIL).search(tail)):
         return ""
     if text[start:end] == "PASS" and not rx(r"[ \t]{2}").search(text, low):
         return ""  # of a test
-    if match.lastgroup in ("password", "pass"):
+    if kind in ("password", "pass", "codes"):
         return "strong"
     left = lower[max(low, start - 24) : start]
-    if rx(r"(?<![a-z])" + VETO_HEAD + r"[ ]?\Z").search(left) or lower.startswith("----", end):
+    head = left[-1:] in WORD_CHARS or (left[-1] in " ." and left[-2:-1] in NAME_CHARS)
+    if (head and rx(VETOED).search(left)) or lower.startswith("----", end):
         return ""
-    if match.lastgroup == "token":
+    if kind == "token":
         return "medium"
     return "medium" if rx(KEYED).search(left) or rx(OF).match(lower, end) else "weak"
 
@@ -222,9 +267,9 @@ def _after(text: str, label: Label) -> Iterator[Span]:
     "the password for the database is X", "password (root) -> X", "with password X".
     """
     stop = min(label.high, label.end + REACH)
-    if label.kind == "pass" and not rx(r"[ ](?:for|of|on)[ ]").match(text, label.end):
+    if label.kind == "pass" and not rx(r"[ ](?:(?:for|of|on)[ ]|→|[-=]>)").match(text, label.end):
         stop = label.end
-    for link in rx(LINK + r"(?=(?P<v>[\x21-\x7e]{2,256}))").finditer(text, label.end, stop):
+    for link in rx(LINKED).finditer(text, label.end, stop):
         middle = rx(r"\([^()]{0,60}\)").sub("", text[label.end : link.start()])
         if rx(r"[.!?;][ ]|[(){}=<>$]").search(middle) or rx(OTHER, re.I).search(middle):
             return
@@ -237,9 +282,16 @@ def _after(text: str, label: Label) -> Iterator[Span]:
             start, value = _trimmed(text, pair.start("v"), pair["v"])
             if is_labelled_secret(value, "strong", True):
                 yield start, start + len(value), "credential"
+    column = rx(r"\d?[ \t]{2,60}(?P<v>[\x21-\x7e]{5,256})[ \t]*(?:\n|\Z)").match(text, label.end)
+    if column and text[label.start : label.end].isupper():
+        if not rx(LABEL).match(column["v"].lower()) and is_labelled_secret(
+            column["v"], label.tier, True, True
+        ):
+            yield column.start("v"), column.end("v"), label.kind
+        return
     beside = rx(
         r"[ \t]{1,3}(?P<of>(?:[^\x00-\x7f]{1,20}[ ]){0,2})"
-        r"(?P<o>[\"'`“(]{0,2})(?P<v>[\x21-\x7e]{4,256})"
+        r"(?P<o>[\"'`“„«(]{0,2})(?P<v>[\x21-\x7e]{4,256})"
     ).match(text, label.end)
     if beside:
         start, value = _trimmed(text, beside.start("v"), beside["v"])
@@ -261,11 +313,11 @@ def _before(text: str, label: Label) -> Iterator[Span]:
     """
     low = max(label.low, label.start - REACH)
     left = text[low : label.start]
-    glued = rx(
+    glued = not text[label.start].isascii() and rx(
         r"(?P<v>[\x21-\x7e]{4,256})(?P<apart>[ ]?)[^\x00-\x7f\n]{1,8}[ 「」『』“”\w]{0,8}"
         r"(?P<of>[^\x00-\x7f\n]{0,8}[ ]?)\Z"
     ).search(left)
-    if glued and not text[label.start].isascii():
+    if glued:
         start, value = _trimmed(text, low + glued.start("v"), glued["v"])
         if is_labelled_secret(value, label.tier, not glued["apart"] and not glued["of"]):
             yield start, start + len(value), label.kind
@@ -285,7 +337,8 @@ def _before(text: str, label: Label) -> Iterator[Span]:
 def _near(text: str, label: Label) -> Iterator[Span]:
     """Find a random word in the label's line."""
     low, high = max(label.low, label.start - 90), min(label.high, label.end + 90)
-    if rx(OTHER, re.I).search(text, low, high):
+    numbered = any(rx(r"\d").search(word) for word in rx(r"\S{8,}").findall(text, low, high))
+    if not numbered or rx(OTHER, re.I).search(text, low, high):
         return
     for match in rx(RANDOM).finditer(text, low, high):
         if not match.start() <= label.start < match.end() and is_near(match[0]):
@@ -308,30 +361,108 @@ def _structured(text: str, label: Label) -> Iterator[Span]:
 def _below(text: str, label: Label) -> Iterator[Span]:
     """Find a value alone on one of the lines below."""
     rest = rx(REST).match(text, label.end)
+    if not rest or rest.end() < label.high - 1:
+        return
     if label.kind == "pass" and rx(r"\S").search(text, label.low, label.start):
         return
-    said = rx(r"[(\[（][^()\n\[\]（）]{0,40}[)\]）]").sub("", rest[0]) if rest else ""
+    at, seen = label.high + 1, 0
+    line = _line(text, at)
+    lead = text[label.low] == "#"
+    while seen < 8 and at + len(line) < len(text):
+        if not rx(FILLING).match(line):
+            if not lead or not rx(r"[^\n`|]{3,60}[:：]\Z").match(line):
+                break
+            lead = False
+        at, seen = at + len(line) + 1, seen + 1
+        line = _line(text, at)
+    said = rx(r"[(\[（][^()\n\[\]（）]{0,40}[)\]）]").sub("", rest[0])
     promised = rx(BELOW, re.I).search(said)
-    if not rest or rest.end() < label.high - 1 or (rx(OTHER, re.I).search(said) and not promised):
+    if rx(OTHER, re.I).search(said) and not promised:
         return
     far = len(said.strip(" \t:：*_`#=")) > 24 or bool(
         said.strip(" \t:：*_`#=") and label.tier == "weak"
     )
-    far = far and not promised
-    at, seen = label.high + 1, 0
-    while at <= len(text) and seen < 9:
+    if label.kind == "token" and text[label.start : label.start + 4].lower() == "cred":
+        yield from _listed(text, at)
+    if label.kind == "codes":
+        yield from _codes(text, at)
+        return
+    before = text[label.low : label.start]
+    heads = not far and len(before.split()) < 5 and not before.endswith(("_", "-", "."))
+    heads = bool(promised) or heads and not rx(r"[\"',;(){}=<>$]").search(before + rest[0])
+    yield from _alone(line, at, label, heads, far and not promised)
+
+
+def _answered(text: str, label: Label) -> Iterator[Span]:
+    """Find a value in the line that answers a question."""
+    asks = rx(r"[?？][\"'`”)]{0,2}\s{0,3}\Z").search(text, label.end, label.high)
+    if not asks or rx(CODED).search(text, label.low, label.high):
+        return
+    at = label.high + 1
+    at += not text[at : at + 1].strip()
+    line = _line(text, at)
+    said = rx(SPEAKER + r"(?P<said>.*)").match(line)
+    words = list(rx(r"\S+").finditer(line, said.start("said"))) if said else []
+    if not 0 < len(words) < 6:
+        return
+    start, value = _trimmed(line, words[-1].start(), words[-1][0])
+    if is_labelled_secret(value, label.tier, True, True):
+        yield at + start, at + start + len(value), label.kind
+
+
+def _phrase(text: str, label: Label) -> Iterator[Span]:
+    """Find the words of a passphrase, or the groups of an application's password."""
+    said = text[label.start : label.end].lower()
+    kinds = [WORDS] * ("phrase" in said) + [GROUPS] * (label.kind == "password")
+    for form in kinds:
+        match = rx(
+            r"(?:[^\n]{0,60}[:：])?[ \t]*(?:\n[ \t>#*`]*){0,2}(?P<v>%s)[.\"'`]?[ \t]*(?:\n|\Z)"
+            % form
+        ).match(text, label.end)
+        if not match:
+            continue
+        start, end = match.span("v")
+        apart = rx(r"[:：\n]").search(text, label.end, start)
+        if form is WORDS or apart and _is_grouped(match["v"]):
+            yield start, end, label.kind
+
+
+def _is_grouped(value: str) -> bool:
+    """Tell groups of random characters from words, of which each has a vowel and no digit."""
+    return any(not rx(r"[aeiouy]").search(one) or not one.isalpha() for one in value.split())
+
+
+def _codes(text: str, at: int) -> Iterator[Span]:
+    """Find the one-time codes in the lines below their label."""
+    for _ in range(24):
         line = _line(text, at)
-        if not rx(FILLING).match(line):
-            yield from _alone(line, at, label, far)
+        match = rx(r"[ \t>*+\-]{0,8}(?:\d{1,2}[.)] )?(?P<v>[\w\-]{8,40})\r?").fullmatch(line)
+        if not match or not rx(r"\d").search(match["v"]):
             return
-        at, seen = at + len(line) + 1, seen + 1
+        yield at + match.start("v"), at + match.end("v"), "code"
+        at += len(line) + 1
 
 
-def _alone(line: str, at: int, label: Label, far: bool) -> Iterator[Span]:
+def _listed(text: str, at: int) -> Iterator[Span]:
+    """Find the passwords in the lines below a heading of credentials."""
+    for _ in range(6):
+        line = _line(text, at)
+        words = line.split()
+        if len(words) > 3:
+            return
+        value = words[-1].strip("\"'`*") if words else ""
+        sure = is_near(value) or rx(r"\w[!@#$%^&*?~]").search(value)
+        if sure and is_labelled_secret(value, "strong", False) and not rx(CODED).search(line):
+            start = at + line.rindex(value)
+            yield start, start + len(value), "credential"
+        at += len(line) + 1
+
+
+def _alone(line: str, at: int, label: Label, heads: bool, far: bool) -> Iterator[Span]:
     match = rx(ALONE).match(line) if len(line) < 800 else None
     if match:
         value = match["v"].rstrip(",;")
-        if is_labelled_secret(value, label.tier, False) and (
+        if is_labelled_secret(value, label.tier, heads, heads) and (
             not far or is_near(value) or is_random(value, 16)
         ):
             yield at + match.start("v"), at + match.start("v") + len(value), label.kind
@@ -352,6 +483,8 @@ def _table(text: str, at: int, told: _Told) -> Tuple[int, List[Span]]:
 def _columns(text: str, label: Label) -> Tuple[int, List[Span]]:
     """Find the cells beneath a label in a table of lines."""
     head = text[label.low : label.high]
+    if rx(CODE).search(head) and len(head) < 400:
+        return 0, []
     separator = next(
         (sign for sign in SEPARATORS if sign in head), "  " if "  " in head.strip() else ""
     )
@@ -361,7 +494,11 @@ def _columns(text: str, label: Label) -> Tuple[int, List[Span]]:
         (n for n, (start, cell) in enumerate(cells) if start <= at < start + len(cell)), -1
     )
     alone = len(cells) == 1 and separator not in "|│"
-    if place < 0 or alone or not _heads(cells, place, text[label.start : label.end]):
+    if (
+        place < 0
+        or alone
+        or not _heads(cells, place, text[label.start : label.end], separator in ",;")
+    ):
         return 0, []
     found, at = [], label.high + 1
     for _ in range(ROWS):
@@ -374,7 +511,7 @@ def _columns(text: str, label: Label) -> Tuple[int, List[Span]]:
                 break
             start, cell = row[place]
             value = cell.strip(" \t\r\"'`*")
-            if is_labelled_secret(value, label.tier, False):
+            if is_labelled_secret(value, label.tier, True, True):
                 start += at + cell.index(value)
                 found.append((start, start + len(value), label.kind))
         at += len(line) + 1
@@ -387,12 +524,17 @@ def _line(text: str, at: int) -> str:
     return text[at:end] if end >= 0 else text[at : at + 8 * WIDE]
 
 
-def _heads(cells: List[Tuple[int, str]], place: int, word: str) -> bool:
-    """Tell whether a row is a table head with a label."""
-    if not all(len(cell) < 40 and not rx(r"[={}()<>$:]").search(cell) for _, cell in cells):
+def _heads(cells: List[Tuple[int, str]], place: int, word: str, listed: bool) -> bool:
+    """Tell whether a row is a table head with a label.
+
+    listed: its cells are parted by commas, as those of any list.
+    """
+    if not all(len(cell) < 40 and not rx(CODE).search(cell) for _, cell in cells):
         return False
     others = [cell for n, (_, cell) in enumerate(cells) if n != place]
-    if word.lower() == "pass" and not any(rx(ACCOUNT, re.I).search(cell) for cell in others):
+    if (word.lower() == "pass" or listed) and not any(
+        rx(ACCOUNT, re.I).search(cell) for cell in others
+    ):
         return False
     return len(cells[place][1].strip(" \t\"'`*_").split()) <= 3 and bool(word)
 
@@ -429,8 +571,8 @@ def _elements(text: str, label: Label) -> Iterator[Span]:
         if end < 0:
             return
         row = list(cell.finditer(text, start, end))
-        if place < len(row) and is_labelled_secret(row[place][1].strip(), label.tier, False):
-            value = row[place][1].strip()
+        value = row[place][1].strip() if place < len(row) else ""
+        if is_labelled_secret(value, label.tier, True, True):
             at = row[place].start(1) + row[place][1].index(value)
             yield at, at + len(value), label.kind
         start = end
@@ -446,10 +588,11 @@ def _trimmed(text: str, start: int, word: str) -> Tuple[int, str]:
 
 
 @lru_cache(maxsize=4096)
-def is_labelled_secret(value: str, tier: str, tied: bool) -> bool:
+def is_labelled_secret(value: str, tier: str, tied: bool, alone: bool = False) -> bool:
     """Tell whether a labelled value is a secret.
 
     tied: words between them tie the value to the label, so less evidence is needed.
+    alone: it fills a cell or a line, so it is no code.
     """
     if len(value) < 5 or not value.isascii() or is_made_up(value) or rx(DIGEST).match(value):
         return False
@@ -461,7 +604,7 @@ def is_labelled_secret(value: str, tier: str, tied: bool) -> bool:
     ).match(value):
         return False
     if tier == "strong":
-        return _is_password(value, tied)
+        return _is_password(value, tied, alone)
     if is_uuid(value):
         return tier == "medium"
     return is_secret(value, "weak" if tier == "weak" else "medium", False) and not rx(
@@ -469,7 +612,9 @@ def is_labelled_secret(value: str, tier: str, tied: bool) -> bool:
     ).fullmatch(value)
 
 
-def _is_password(value: str, tied: bool) -> bool:
+def _is_password(value: str, tied: bool, alone: bool) -> bool:
+    if tied and rx(PASSPHRASE).fullmatch(value):
+        return True
     if not rx(r"\d").search(value[:128]) and not rx(SPOKEN).fullmatch(value):
         return False
     word = r"(?:[A-Z]?[a-z]{1,60}|[A-Z]{1,60})\d{0,2}"
@@ -481,7 +626,7 @@ def _is_password(value: str, tied: bool) -> bool:
     )
     if rx(counted).fullmatch(value) and not is_random(value, 16):
         return False
-    return is_secret(value, "strong", False)
+    return is_secret(value, "strong", alone)
 
 
 @lru_cache(maxsize=4096)

@@ -16,7 +16,6 @@ from memory.store.secretshapes import (
     COMPOSED,
     EASY,
     EASY_HOST,
-    GATES,
     GUTTER,
     HOST,
     KEY_ENCODED,
@@ -105,13 +104,10 @@ def _body_before(text: str, at: int, floor: int) -> int:
 
 
 class _Shape(NamedTuple):
-    """One row of `SHAPES`.
-
-    needles: each with the text required first.
-    """
+    """One row of `SHAPES`."""
 
     kind: str
-    needles: Tuple[Tuple[str, str], ...]
+    needles: Tuple[str, ...]
     reach: int
     back: int
     expression: str
@@ -120,14 +116,10 @@ class _Shape(NamedTuple):
 
 @lru_cache(maxsize=1)
 def _shapes() -> Tuple[_Shape, ...]:
-    gates = [gate.replace("~", " ") for gate in GATES]
     rows = []
     for kind, said, reach, expression, judge in SHAPES:
-        needles = [needle.replace("~", " ") for needle in said.split()]
-        gated = tuple(
-            (next((gate for gate in gates if gate in needle), needle), needle) for needle in needles
-        )
-        rows.append(_Shape(kind, gated, reach, 240 if said[0] in "~<" else 12, expression, judge))
+        needles = tuple(needle.replace("~", " ") for needle in said.split())
+        rows.append(_Shape(kind, needles, reach, 240 if said[0] in "~<" else 12, expression, judge))
     return tuple(rows)
 
 
@@ -137,7 +129,7 @@ def by_shape(text: str, places: Places, tick: Callable[[], None]) -> Iterator[Sp
     places: of needles in the lower-case text.
     """
     for row in _shapes():
-        seen = [at for gate, needle in row.needles for at in places.within(needle, gate)]
+        seen = [at for needle in row.needles for at in places.offsets(needle)]
         for start, end in stretches(sorted(seen), row.reach, row.back) if seen else ():
             tick()
             for match in rx(row.expression, re.I).finditer(text, start, end):

@@ -39,7 +39,8 @@ _GATES = (
     ("\\\n", _CUT),
     ("\\\r\n", _CUT),
 )
-_ENDS = ('"\n', "'\n", "+\n", "\\\n")
+# each byte to "a" where it may end a cut line, else to a space: few different ones are found fast
+_ENDS = bytes(97 if c in b"\"'+\\" else c if c in b"\r\n" else 32 for c in range(256))
 _OPENED = r"[ \t]{0,80}[+.&]?[ \t]{0,9}[bfru]{0,2}[\"'](?=%s)" % _TOKEN
 _CLOSED = r"%s[\"'][ \t]{0,20}[+.&\\]?[ \t]{0,20}\r?\Z" % _TOKEN
 _GUTTER = r"[ \t]{0,40}(?:\d{1,6}[→│|:\t][ \t]{0,40}|[>│|#*+][ \t]{1,40}|//[ \t]{0,40})?"
@@ -132,10 +133,14 @@ def _rare_disguises(text: str) -> List[int]:
     places = [
         match.start() for sign, kind in _GATES if sign in text for match in rx(kind).finditer(text)
     ]
-    ends = [end.replace("\n", "\r\n") for end in _ENDS] if "\r" in text else []
-    for at in (at for end in (*_ENDS, *ends) for at in spots(text, end)):
-        at = text.index("\n", at)
-        if rx(_OPENED).match(text, at + 1) and rx(_CLOSED).search(text, max(0, at - 45), at):
+    mask = text.encode("ascii", "replace").translate(_ENDS).decode("ascii")
+    ends = ("a\n", "a\r\n") if "\r" in mask else ("a\n",)
+    for at in (at for end in ends for at in spots(mask, end)):
+        at = mask.index("\n", at)
+        head = text[at + 1 : at + 92].lstrip(" \t")[:1]
+        if head not in "\"'+.&bfru" or not rx(_OPENED).match(text, at + 1):
+            continue
+        if rx(_CLOSED).search(text, max(0, at - 45), at):
             places.append(at)
     return places
 

@@ -70,6 +70,7 @@ from memory.store.secretshapes import (
     PRIVATE_TAG,
     RUN_MASK,
     SEAM,
+    WRITTEN,
     Places,
     Span,
     at_edge,
@@ -182,6 +183,7 @@ def _passes(
         near = _places_in_plain(cuts, changed)
         found = _find_near(plain, near, tick) if near else _find(plain, tick)
         spans = _clip(_add_occurrences(plain, _merge_spans(plain, found, allow), allow), plain)
+        is_cut = len(cuts[0]) > 1
         if not spans:
             return Redacted(text, tuple(Found(kind, tag, n) for (kind, tag), n in counts.items()))
         parts: List[str] = []
@@ -194,7 +196,9 @@ def _passes(
                 mark = values[value] = marker(kind, value, salt)
             tag = mark[-5:-1]
             counts[kind, tag] = counts.get((kind, tag), 0) + 1
-            first, last = _origin(cuts, start), _origin(cuts, end - 1) + 1
+            first, last = start, end
+            if is_cut:
+                first, last = _origin(cuts, start), _origin(cuts, end - 1) + 1
             parts += (text[at:first], mark)
             length += first - at + len(mark)
             changed.append(length)
@@ -228,7 +232,7 @@ def _private_parts(text: str) -> List[Tuple[int, int]]:
     plain, cuts = _plain(text)
     return [
         (_origin(cuts, start), _origin(cuts, end - 1) + 1)
-        for start, end in _private(plain, _lower(plain))
+        for start, end in _private(plain, _lower(plain, beyond_ascii(plain)))
     ]
 
 
@@ -254,14 +258,19 @@ def _plain(text: str) -> Tuple[str, Tuple[List[int], List[int]]]:
     """Return a text without escapes and zero-width characters."""
     at: List[int] = [-1]
     gone: List[int] = [0]
-    if not any(sign in text for sign in ESCAPES) and not rx(INVISIBLE).search(beyond_ascii(text)):
+    signs = [sign for sign in set(beyond_ascii(text)) if rx(INVISIBLE).match(sign)]
+    begins = [match.start() for match in rx(WRITTEN).finditer(text)]
+    begins += (place for sign in ("\x1b", *signs) for place in spots(text, sign))
+    if not signs and not any(text.startswith(ESCAPES, place) for place in begins):
         return text, (at, gone)
-    parts, last = [], 0
-    for cut in rx(ESCAPE).finditer(text):
-        parts.append(text[last : cut.start()])
-        last = cut.end()
-        at.append(cut.start() - gone[-1])
-        gone.append(gone[-1] + last - cut.start())
+    parts, last, escape = [], 0, rx(ESCAPE)
+    for place in sorted(begins):
+        cut = escape.match(text, place) if place >= last else None
+        if cut:
+            parts.append(text[last:place])
+            last = cut.end()
+            at.append(place - gone[-1])
+            gone.append(gone[-1] + last - place)
     return "".join(parts) + text[last:], (at, gone)
 
 
@@ -325,14 +334,17 @@ def _runs(text: str) -> List[Tuple[int, str]]:
 
 def _look(text: str, runs: List[Tuple[int, str]], tick: Callable[[], None]) -> List[Span]:
     """Find secrets in a text as it stands."""
-    lower = _lower(text)
+    beyond = beyond_ascii(text)
+    lower = _lower(text, beyond)
     # one byte a character: found faster
     flat = lower if lower.isascii() else lower.encode("ascii", "replace").decode("ascii")
     if "[redacted:" in flat:
         # the kind in a marker is no name of a secret
         flat = rx(MARKER).sub(lambda mark: "]" * len(mark[0]), flat)
     tick()
-    places = Places(flat)
+    if beyond != beyond.lower():
+        beyond = beyond_ascii(lower)
+    places = Places(flat, lower, beyond)
     spans = [(start, end, "private") for start, end in _private(text, flat, "`")]
     spans += by_block(text)
     spans += by_token(text, runs, tick)
@@ -340,10 +352,9 @@ def _look(text: str, runs: List[Tuple[int, str]], tick: Callable[[], None]) -> L
     spans += by_manifest(text, flat)
     spans += by_userinfo(text, tick)
     spans += by_name(text, places, tick)
-    if flat is not lower:
-        spans += by_sentence(text, lower)
+    spans += by_sentence(text, places) if beyond else ()
     spans += by_run(text, flat, runs)
-    spans += by_label(text, lower, places, tick)
+    spans += by_label(text, places, tick)
     return [_continued(text, span) for span in spans]
 
 
@@ -362,8 +373,13 @@ def _continued(text: str, span: Span) -> Span:
     return start, end, kind
 
 
-def _lower(text: str) -> str:
-    """Return a text in lower case, of the same length."""
+def _lower(text: str, beyond: str) -> str:
+    """Return a text in lower case, of the same length.
+
+    beyond: its characters beyond ASCII.
+    """
+    if beyond == beyond.lower():  # ten times as fast
+        return text.encode("utf-8", "surrogatepass").lower().decode("utf-8", "surrogatepass")
     return text.replace("\u0130", "i").lower()
 
 
@@ -395,18 +411,20 @@ def _add_occurrences(text: str, spans: List[Span], allow: Sequence[str]) -> List
         for value in _forms(found, kind):
             kinds.setdefault(value, kind)
             lengths.setdefault(value[:6], set()).add(len(value))
-    taken, extra = 0, []
+    longest = {head: sorted(many, reverse=True) for head, many in lengths.items()}
+    taken, extra, known = 0, [], {span[:2] for span in spans}
     few = len(lengths) < 50  # a search for each costs less than a look at every character
     for at in (
         sorted(at for head in lengths for at in spots(text, head))
         if few
         else [i for i in range(len(text) - 5) if text[i : i + 6] in lengths]
     ):
-        for length in sorted(lengths[text[at : at + 6]], reverse=True) if at >= taken else ():
+        for length in longest[text[at : at + 6]] if at >= taken else ():
             value = text[at : at + length]
             if value in kinds and (length >= 12 or _apart(text, at, at + length)):
                 taken = at + length
-                extra.append((at, taken, kinds[value]))
+                if (at, taken) not in known:
+                    extra.append((at, taken, kinds[value]))
                 break
     return _merge_spans(text, spans + extra, allow) if extra else spans
 
@@ -421,6 +439,7 @@ def _forms(value: str, kind: str) -> Iterator[str]:
         kind not in SURE
         and not is_random(value, 8)
         and not rx(r"\d.*[!@#$%^&*?~+|]|[!@#$%^&*?~+|].*\d").search(value[:256])
+        and not rx(r"[a-z]{3,12}(?:[ -][a-z]{3,12}){3,23}").fullmatch(value)
     ):
         return
     if (
@@ -446,7 +465,9 @@ def _apart(text: str, start: int, end: int) -> bool:
 
 def _clip(spans: List[Span], text: str) -> List[Span]:
     """Remove the existing markers from spans."""
-    marks = [m.span() for m in rx(MARKER).finditer(text)] if spans and "[redacted:" in text else []
+    if not spans or "[redacted:" not in text:
+        return spans
+    marks = [m.span() for m in rx(MARKER).finditer(text)]
     ends = [end for _, end in marks]
     out: List[Span] = []
     for start, end, kind in spans:
@@ -459,7 +480,7 @@ def _clip(spans: List[Span], text: str) -> List[Span]:
             start = max(start, b)
         if start < end:
             out.append((start, end, kind))
-    return [span for span in out if rx(r"\w").search(text, span[0], span[1])] if marks else out
+    return [span for span in out if rx(r"\w").search(text, span[0], span[1])]
 
 
 def clean(value: Any, config: Any, salt: str) -> Any:

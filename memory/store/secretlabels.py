@@ -9,6 +9,11 @@ from typing import Tuple
 # Where a label may begin, as found in the lower-case text: far faster than the expression below.
 STEMS: Tuple[str, ...] = (
     "pass",
+    "recovery phrase",
+    "backup codes",
+    "recovery codes",
+    "seed phrase",
+    "mnemonic phrase",
     "pw",
     "secret",
     "token",
@@ -74,7 +79,8 @@ STEMS_BEYOND_ASCII: Tuple[str, ...] = (
 # The words themselves: of a password (any value that is no word), of a token (random), of some key
 # (random and long).
 LABEL = (
-    r"(?:(?P<password>pass(?:words?|wds?|phrases?|codes?|w[oö]rt(?:er|e|s)?|e\b|[ \-](?:words?"
+    r"(?:(?P<codes>(?:backup|recovery) codes)|(?P<password>(?:recovery|seed|mnemonic) phrase"
+    r"|pass(?:words?|wds?|phrases?|codes?|w[oö]rt(?:er|e|s)?|e\b|[ \-](?:words?"
     r"|phrases?|codes?))|pwd|pw|kennw[oö]rt\w{0,2}|contraseñas?|senhas?|wachtwoord|parola"
     r"|kata sandi|sandi|hasło|şifren?|lösenord(?:et)?|mật khẩu|парол(?:ями|ей|ем|ям|ях|[ьяеюи])"
     r"|비밀 ?번호|암호"
@@ -128,14 +134,14 @@ LINK = (
     r"|lautet|war|auf|nimm|est|sera|es|era|jest)\b(?:[ ]{1,2}(?:now|currently|still|just|simply"
     r"|only|set to|jetzt|aktuell|called|literally|also|maintenant|ahora)\b){0,2}[ ]?:?|(?<=[ ])(?:é"
     r"|теперь|это|возьми|используй|поставь|стоит|heißt)(?=[ ])|(?<![:=!<>])[:=](?![:=])|[：＝]|'s\b"
-    r"|\?|>{2,3}|<-|[-=]>|→|—|–|是|は|为|為)[ \t]{0,3}[\"'`“”「『(\[*_]{0,4}"
+    r"|\?|>{2,3}|<-|[-=]>|\.{3,40}|→|│|║|—|–|是|は|为|為)[ \t]{0,3}[\"'`“”「『(\[*_]{0,4}"
 )
 # Of an account: its name first, then the password.
 PAIR = r"(?:[ ](?:and|und|y|et|и|og|en)|[ ]?[/,:])[ ][\"'`]?"
 # What tells that the value follows, in the line of a label that goes on after it.
 BELOW = (
     r"below|next line|follow|here\b|unten|folgend|ci-dessous|abajo|아래|다음|以下|下面|如下|ниже"
-    r"|copy|save|store (?:it|this)"
+    r"|copy|save|store (?:it|this)|type:|enter:"
 )
 LINKS_BACK = frozenset(
     (
@@ -150,14 +156,14 @@ WITH = frozenset(
     ).split()
 )
 # The line of a label, as far as it goes on after it: a word or two, a bracket, a colon.
-REST = r"(?:[ \t]{0,3}[(\[（][^()\n\[\]（）]{0,40}[)\]）])?[^\n|│\t]{0,60}"
+REST = r"(?:[ \t]{0,3}[(\[（][^()\n\[\]（）]{0,40}[)\]）])?[^\n|│\t]{0,90}"
 FILLING = (
     r"(?:[ \t>│|#*\x1e]{0,20}|\d{4}-\d\d-\d\dT[\d:.]{5,15}Z|[ \t>│|]{0,9}(?:`{3,}"
     r"|~{3,})[\w+\-]{0,20}[ \t]{0,9}|[ \t|│>]{0,9}[\-=_*~─━]{3,}[ \t|│]{0,9}"
     r"|[ \t]{0,9}\d{1,6}[→│|:\t][ \t]{0,20}(?:`{3,}[\w+\-]{0,20}|[\-=]{3,})?)\Z"
 )
 ALONE = (
-    r"[ \t]{0,40}(?:\d{1,6}[→│|:\t][ \t]{0,40})?(?:[>│|#*+\-•●→$][ \t]{1,40}|\d{1,3}[.)][ \t]{1,9}"
+    r"[ \t]{0,40}(?:\d{1,6}[→│|:\t][ \t]{0,40})?(?:[>│|#*+\-•●→$:][ \t]{1,40}|\d{1,3}[.)][ \t]{1,9}"
     r"|//[ \t]{0,40}){0,2}[\"'`“「*_]{0,4}(?P<v>[\x21-\x7e]{4,512}?)"
     r"[\"'`”」*_]{0,4}[ \t]{0,80}[│|\\]?[ \t\r]{0,40}\Z"
 )
@@ -172,7 +178,7 @@ RANDOM = (
 STRUCTURED = (
     r"(?:[\"']?[ \t]{0,3}(?:[\w:.\-]{1,40}=(?:\"[^\"\n<>]{0,80}\""
     r"|'[^'\n<>]{0,80}')[ \t\r\n]{0,20}){0,4}>\s{0,80}(?:<!\[CDATA\[|<(?:value|string"
-    r"|data)>\s{0,80})?|</[\w:.\-]{1,20}>\s{0,80}<(?!/)[\w:.\-]{1,20}[^<>\n]{0,80}>\s{0,80}"
+    r"|data)>\s{0,80})?|</[\w:.\-]{1,20}>(?:\s{0,80}<(?!/)[\w:.\-]{1,20}[^<>\n]{0,80}>){1,2}\s{0,80}"
     r"(?:<!\[CDATA\[)?|\\{0,3}[\"']?[ \t]{0,3}[:=]\s{0,9}\{\s{0,40}\\{0,3}[\"']?(?:value|val"
     r"|default|plain\w{0,5}|data|secret|content)\\{0,3}[\"']?\s{0,3}[:=]\s{0,3}\\{0,3}[\"']"
     r"|\\{0,3}[\"'][ \t]{0,3},\s{0,40}\\{0,3}[\"'](?:value|val|default|content"

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 import string
-from bisect import bisect_left
 from functools import lru_cache
-from typing import Dict, Iterator, List, Tuple
+from typing import Dict, Iterator, List, NamedTuple, Tuple
 
 from memory.core import plaintext
+from memory.store.secretlabels import STEMS
 
 Span = Tuple[int, int, str]
 _ASCII = bytes(range(128))
-MANY = 400  # places, beyond which a longer needle is looked for by itself
+_ANY = b" " + b"a" * 255
 SEAM = "\n\x1e\n"  # keeps texts apart that are searched together
 VALUE = r"(?P<v>\"[^\"\n]{1,200}\"|'[^'\n]{1,200}'|[^\s\"']{4,200})"  # of an option
 # of a call, with its comma
@@ -207,6 +207,45 @@ SHAPES: Tuple[Tuple[str, str, int, str, str], ...] = (
         r"|\S{0,99}[!@#$%^&*])(?P<v>[^\s\"'`]{5,128}?)(?=[).,;:\"'`]{0,3}(?:\s|$))",
         "strong",
     ),
+    (
+        "login-password",
+        "~/~",
+        160,
+        r"(?:[\w.+\-]{1,64}@[\w\-]{1,63}\.[\w.]{2,40}|\b(?:admin(?:istrator)?|root|sa|postgres))"
+        r"[\"'`]?[ \t]{1,3}/[ \t]{1,3}[\"'`]?(?=\S{0,99}[A-Za-z])(?=\S{0,99}?\d\S{0,99}?\d)"
+        r"(?P<v>[^\s\"'`/]{6,128}?)(?=[).,;:\"'`]{0,3}(?:\s|$))",
+        "strong",
+    ),
+    ("masked", "::add-mask::", 300, r"::add-mask::(?P<v>[^\s\"'$]{4,200})", "given"),
+    # What clients and servers say to one another: FTP, SMTP (`Password:` in Base64), Redis.
+    (
+        "login-password",
+        "331~",
+        300,
+        r"331 [^\n]{0,80}\n(?:[^\n]{0,20}> ?)?PASS (?P<v>\S{3,200})",
+        "given",
+    ),
+    (
+        "login-password",
+        "334~ugfzc3dvcmq6",
+        300,
+        r"334 ugfzc3dvcmq6\r?\n(?:c: )?(?P<v>[A-Za-z0-9+/]{4,200}={0,2})",
+        "given",
+    ),
+    (
+        "redis-password",
+        "auth~",
+        300,
+        r"(?:>|^|\n) ?auth (?:\w{1,40} )?(?P<v>\S{5,200})[ \t]*(?:\n|\Z)",
+        "strong",
+    ),
+    (
+        "redis-password",
+        "requirepass",
+        300,
+        r"requirepass\"?\r?\n(?:2\) )?\"?(?P<v>[^\s\"]{3,200})",
+        "given",
+    ),
     # Options of programs: an account or a login beside `-p`, the programs that take `-P`, `-k`, a
     # word without an option.
     (
@@ -330,12 +369,17 @@ SHAPES: Tuple[Tuple[str, str, int, str, str], ...] = (
     ("login-password", "<<<", 200, r"<<<[ ]?" + VALUE, "bare"),
     ("wifi-password", "wifi:", 300, r"wifi:[^\n]{0,100}?;p:(?P<v>[^;\n]{4,100})", "given"),
 )
-# Texts of which a needle holds one: where a text lacks it, the needle need not be looked for.
-GATES = tuple(
-    (
-        "auth pass secret login cookie sess curl http sig sql ~- :// echo printf add "
-        "user ftp token cred sid="
-    ).split()
+# Three or four letters of each word that is looked for in the lower-case text ("~" is a space), in
+# eight groups of much the same letters at each place.
+GRAMS = (
+    "eimn fied intf nid= oken ~add",
+    "arol auth chl? chtw curl d_us ddus pdo(",
+    "-lit :add 331~ 334~ :*: :// :330 :543 <<< jwt kata key kty",
+    "cftp ftp~ http psk pwd qlpl",
+    '_pat clav cred cret gnat seed sid" sid= sig% sig= wget',
+    "bc:o echo ecur enha ennw g:se mysq ogin okie onic onne v:se",
+    "_ses achi arer assw basi pass priv wifi",
+    "p-se zuga ~-a ~-k ~-p ~-u ~-w ~-x ~/p: ~/~ ~use",
 )
 # `user:password@host` in a line of configuration: what ends at the "@", and what may follow it; and
 # the words before the ":" that tell of an account where the value alone could be a group, a branch
@@ -427,6 +471,7 @@ ESCAPE = (
     r"\[?[0-9;:?]{0,40}(?<=[\[\x9b0-9;])[A-Za-z]|(?<=%s))" % (INVISIBLE[1:], INVISIBLE)
 )
 ESCAPES = ("\x1b", "\\u001", "\\x1", "\\033[", "\\e[")
+WRITTEN = r"\\(?:u001|x1|033|e)"  # how one begins that is written out
 RUN_CHARS = frozenset(string.ascii_letters + string.digits + "_-./+=~%")
 # each byte to "a" where tokens are made of its character, else to a space
 RUN_MASK = bytes(97 if chr(code) in RUN_CHARS else 32 for code in range(256))
@@ -592,34 +637,83 @@ def spots(text: str, needle: str) -> Iterator[int]:
         at = text.find(needle, at + 1)
 
 
-class Places:
-    """The offsets of needles in a text, each searched once."""
+class _Grams(NamedTuple):
+    """The words that are looked for, by their grams.
 
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self._known: Dict[str, List[int]] = {}
+    groups: of a byte, as bits, at each place of a gram.
+    words: by their gram's first three letters, each with the gram's offset.
+    """
+
+    groups: Tuple[bytes, ...]
+    words: Dict[str, List[Tuple[str, int]]]
+
+
+@lru_cache(maxsize=1)
+def _grams() -> _Grams:
+    needles = [needle.replace("~", " ") for row in SHAPES for needle in row[1].split()]
+    needles += [word for row in NAMES for word in row[2].split()]
+    groups = [bytearray(256) for _ in range(4)]
+    words: Dict[str, List[Tuple[str, int]]] = {}
+    known = dict.fromkeys((*needles, *STEMS, "private"))
+    for bit, line in enumerate(GRAMS):
+        for gram in line.split():
+            gram = gram.replace("~", " ")
+            for place, group in enumerate(groups):
+                for code in gram[place : place + 1].encode() or range(256):
+                    group[code] |= 1 << bit
+            own = [needle for needle in known if gram in needle]
+            words.setdefault(gram[:3], []).extend((own_, own_.index(gram)) for own_ in own)
+            for needle in own:
+                del known[needle]
+    return _Grams(tuple(map(bytes, groups)), words)
+
+
+class Places:
+    """The offsets of words in a text in lower case, those of ASCII all searched at once.
+
+    text: with a "?" for each character beyond ASCII.  beyond: these characters.
+    Each byte of a number holds the groups of a character; those shifted by one, two and three
+    characters and joined by "and" are not 0 where a gram of a group may stand.
+    """
+
+    def __init__(self, text: str, lower: str, beyond: str) -> None:
+        self.text, self.lower, self.beyond = text, lower, beyond
+        self._at: List[int] = []
+        grams = _grams()
+        self._known: Dict[str, List[int]] = {
+            needle: [] for row in grams.words.values() for needle, _ in row
+        }
+        data = text.encode("ascii", "replace") + b"   "
+        found = -1
+        for place, group in enumerate(grams.groups):
+            found &= int.from_bytes(data.translate(group), "little") >> 8 * place
+        mask = found.to_bytes(len(data), "little").translate(_ANY)
+        at = mask.find(b"a")
+        while at >= 0:
+            for needle, before in grams.words.get(text[at : at + 3], ()):
+                if text.startswith(needle, at - before) and at >= before:
+                    self._known[needle].append(at - before)
+            at = mask.find(b"a", at + 1)
 
     def offsets(self, needle: str) -> List[int]:
         """Return every offset of a needle."""
         known = self._known.get(needle)
         if known is None:
-            known = self._known[needle] = list(spots(self.text, needle))
+            ascii = needle.isascii()
+            found = list(spots(self.text, needle)) if ascii else self._beyond_ascii(needle)
+            known = self._known[needle] = found
         return known
 
-    def within(self, needle: str, part: str) -> List[int]:
-        """Return every offset of a needle that contains a rarer part.
-
-        The offsets of the part are looked at each time.
-        """
-        seen = self.offsets(part)
-        if not seen or needle == part:
-            return seen
-        if len(seen) > MANY:
-            return self.offsets(needle)
-        before = needle.index(part)
-        begins = self.text.startswith
-        late = seen[bisect_left(seen, before) :]
-        return [at - before for at in late if begins(needle, at - before)]
+    def _beyond_ascii(self, word: str) -> List[int]:
+        part = beyond_ascii(word) if self.beyond else ""
+        if not part or part not in self.beyond:
+            return []
+        if len(self.beyond) > len(self.text) / 20:
+            return list(spots(self.lower, word))
+        if not self._at:
+            self._at = [at for at in spots(self.text, "?") if self.lower[at] != "?"]
+        begins = (self._at[place] - word.index(part[0]) for place in spots(self.beyond, part))
+        return [at for at in begins if at >= 0 and self.lower.startswith(word, at)]
 
 
 def at_edge(text: str, at: int) -> bool:
