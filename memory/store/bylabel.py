@@ -274,7 +274,10 @@ def _after(text: str, label: Label) -> Iterator[Span]:
         if rx(r"[.!?;][ ]|[(){}=<>$]").search(middle) or rx(OTHER, re.I).search(middle):
             return
         start, value = _trimmed(text, link.start("v"), link["v"])
-        if is_labelled_secret(value, label.tier, True):
+        shut = "..." in link[0] or text[start + len(value) : start + len(value) + 1] in tuple(
+            "\"'”“»"
+        )
+        if is_labelled_secret(value, label.tier, True, shut):
             yield start, start + len(value), label.kind
             return
         pair = rx(PAIR + r"(?P<v>[\x21-\x7e]{4,256})").match(text, link.start("v") + len(link["v"]))
@@ -301,7 +304,8 @@ def _after(text: str, label: Label) -> Iterator[Span]:
             long = label.tier == "medium" and len(value) >= 24 and is_random(value, 24)
             sure = bool((beside["o"] and not beside["of"]) or long or rx(SPOKEN).fullmatch(value))
             sure = sure or bool(beside["of"] and is_near(value))
-        if sure and is_labelled_secret(value, label.tier, bool(beside["o"])):
+        quoted = bool(beside["o"])
+        if sure and is_labelled_secret(value, label.tier, quoted, quoted):
             yield start, start + len(value), label.kind
 
 
@@ -388,6 +392,8 @@ def _below(text: str, label: Label) -> Iterator[Span]:
         yield from _codes(text, at)
         return
     before = text[label.low : label.start]
+    if before.endswith(("'", '"')) and rx(r"[ \t]*[\"'].{0,80}[\"'],?\s*\Z").match(line):
+        return  # both stand in a list
     heads = not far and len(before.split()) < 5 and not before.endswith(("_", "-", "."))
     heads = bool(promised) or heads and not rx(r"[\"',;(){}=<>$]").search(before + rest[0])
     yield from _alone(line, at, label, heads, far and not promised)

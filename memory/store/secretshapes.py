@@ -236,8 +236,8 @@ SHAPES: Tuple[Tuple[str, str, int, str, str], ...] = (
         "redis-password",
         "auth~",
         300,
-        r"(?:>|^|\n) ?auth (?:\w{1,40} )?(?P<v>\S{5,200})[ \t]*(?:\n|\Z)",
-        "strong",
+        r"(?:redis[\w\-]{0,20}|:\d{4,5})> ?auth (?:\w{1,40} )?(?P<v>\S{3,200})",
+        "given",
     ),
     (
         "redis-password",

@@ -123,3 +123,81 @@ def test_a_word_with_digits_and_signs_in_the_line_of_a_password_goes(template):
 def test_a_name_in_the_line_of_a_password_stays(text):
     """A product, a file, a line of one, a version."""
     assert redact("Before.\n" + text + "\nAfter.").found == ()
+
+
+# What a person chooses: a word with digits, words without any.
+CHOSEN = "Gr4nit" + "." + "Lotse" + "47"
+PHRASE = "-".join(("lantern", "gravel", "otter", "marble"))
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "### Staging admin password\n\n```\n{}\n```",
+        "## Database password\n\nHere it is, keep it safe:\n\n```text\n{}\n```",
+        "**Password**\n: {}",
+        "| Service | User | Password |\n|---|---|---|\n| board | admin | {} |",
+        "NAME                 VALUE\nADMIN_PASSWORD       {}\nMODE   production",
+        "user_name\tpassword\nfrieda\t{}",
+        "[10:42] A: what was the password of the shop again?\n[10:43] B: {}",
+        "Q: Which password do I use for the demo?\nA: it's {}",
+        "password ....... {}",
+        "Benutzer admin und Kennwort „{}“",
+    ],
+)
+@pytest.mark.parametrize("value", [CHOSEN, PHRASE], ids=["a word with digits", "words"])
+def test_a_password_that_a_person_chose_goes_too(template, value):
+    """Under its heading, in its column, in the answer to a question."""
+    assert value not in redact(template.format(value) + "\n").text
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "$ pass show work/board",
+        "$ cat /var/lib/ci/secrets/initialAdminPassword",
+        "me@host:~$ vault get --name /prod/db/password --plain",
+    ],
+)
+def test_what_a_command_printed_alone_goes(command):
+    """Where the command names a secret, be it in a path."""
+    assert VALUE not in redact(command + "\n" + VALUE + "\n").text
+    assert redact(command + "\n3 entries\n").text == command + "\n3 entries\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "gone"),
+    [
+        ("passphrase for the vault:\nlantern gravel otter marble\n", "lantern gravel otter"),
+        ("Your app password:\n\n    bxgm qqxf vujp xudz\n", "bxgm qqxf"),
+        ("Backup codes:\n4fae2-bf74c\n473e1-78d1c\n", "473e1-78d1c"),
+        ("331 Password required.\nPASS garten2031\n230 ok", "garten2031"),
+        ("334 UGFzc3dvcmQ6\nZ2FydGVuMjAzMQ==\n", "Z2FydGVuMjAzMQ"),
+        ("admin / Garten_Tor2031 works", "Garten_Tor2031"),
+        ('echo "::add-mask::garten_tor"', "garten_tor"),
+        ("127.0.0.1:6379> AUTH default garten_tor2031\n", "garten_tor2031"),
+        ("credentials for the drop:\n\nftp.h.example\nwilma\nGarten*2031\n", "Garten*2031"),
+        ("ADMIN  PASSWORD        PASSWORD2\nroot   a8Kd02mWq1     q7LdX92mPz", "q7LdX92mPz"),
+    ],
+)
+def test_words_groups_codes_and_protocols_go(text, gone):
+    """As applications, wallets, servers and registries show them."""
+    assert gone not in redact(text).text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "'passwd',\n'quad2d',\n'rot90d',",
+        "'puts', 'pwd', 'qld',\n'quad2d', 'rgb2gray', 'rad2deg',",
+        "passphrase: twice and the callback should verify that both match\n",
+        "password,\npkcs12_iter\n",
+        "proxy_password\nperl5lib_verbosity\n",
+        "credentials are described in RFC:\nhttps://h.example/rfc4\nkeyring>=15.2.0\n",
+        "what is a password?\n  (?P<value>\\d+)",
+        "password: !vault-ref data/db",
+    ],
+)
+def test_lists_names_and_sentences_below_such_a_word_stay(text):
+    """Of the standard library's files and of packages."""
+    assert secrets("One.\n" + text + "\nTwo.") == {}
