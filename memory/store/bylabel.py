@@ -12,6 +12,7 @@ import re
 from functools import lru_cache
 from typing import Callable, Dict, Iterator, List, NamedTuple, Tuple
 
+from memory.core import tokeniser
 from memory.store.byname import is_identifier, is_jagged, is_made_up, is_random, is_secret, is_uuid
 from memory.store.secretlabels import (
     ACCOUNT,
@@ -59,6 +60,7 @@ WIDE = 1000  # characters of a line that may be the head of a table
 CODE = "[={}()<>$:]"  # in no head of a table
 CODED = r"[;(){}=\\]"  # in no line of a person
 PASSPHRASE = r"[A-Za-z]{3,12}(?:-[A-Za-z]{3,12}){3,9}"
+PHRASE = r"[A-Za-z][a-z]{2,11}(?:[-. ][A-Za-z][a-z]{2,11}){3,23}"  # alone in a cell or line
 PROMPT = r"[ \t]{0,8}[\w.@~:/\-]{0,40}[$%❯#] "  # of a shell, before a command
 GROUPS = r"(?:[a-z0-9]{4,5} ){3}[a-z0-9]{4,5}"  # of letters, as application passwords have them
 WORDS = r"(?:[a-z]{4,10} ){3,23}[a-z]{3,10}"  # a passphrase, a phrase that recovers a wallet
@@ -142,7 +144,7 @@ def by_label(text: str, places: Places, tick: Callable[[], None]) -> Iterator[Sp
 
 def _is_phrase(text: str, low: int, high: int, word: str) -> bool:
     """Tell whether words alone may be a secret of this label."""
-    if "phrase" in word:
+    if "phrase" in word or text.find('","', low, high) >= 0:
         return True
     own = r"\n[ \t>#*`]{0,20}" + GROUPS + r"[ \t]*(?:\n|\Z)"
     grouped = "\n" in text[low:high] and rx(own).search(text, low, high)
@@ -279,6 +281,13 @@ def _after(text: str, label: Label) -> Iterator[Span]:
         )
         if is_labelled_secret(value, label.tier, True, shut):
             yield start, start + len(value), label.kind
+            new = rx(r"[\"'`”]? to [\"'`“]?(?P<v>[\x21-\x7e]{4,256})").match(
+                text, start + len(value)
+            )
+            if new:
+                start, value = _trimmed(text, new.start("v"), new["v"])
+                if is_labelled_secret(value, label.tier, True):
+                    yield start, start + len(value), label.kind
             return
         pair = rx(PAIR + r"(?P<v>[\x21-\x7e]{4,256})").match(text, link.start("v") + len(link["v"]))
         if pair and label.kind == "token" and text[label.start : label.start + 1] in "cCzZ":
@@ -379,6 +388,8 @@ def _below(text: str, label: Label) -> Iterator[Span]:
             lead = False
         at, seen = at + len(line) + 1, seen + 1
         line = _line(text, at)
+    if rx(r"[,;\t]\S").match(rest[0]):
+        return  # the head of a table
     said = rx(r"[(\[（][^()\n\[\]（）]{0,40}[)\]）]").sub("", rest[0])
     promised = rx(BELOW, re.I).search(said)
     if rx(OTHER, re.I).search(said) and not promised:
@@ -395,13 +406,18 @@ def _below(text: str, label: Label) -> Iterator[Span]:
     if before.endswith(("'", '"')) and rx(r"[ \t]*[\"'].{0,80}[\"'],?\s*\Z").match(line):
         return  # both stand in a list
     heads = not far and len(before.split()) < 5 and not before.endswith(("_", "-", "."))
-    heads = bool(promised) or heads and not rx(r"[\"',;(){}=<>$]").search(before + rest[0])
+    heads = bool(promised) or heads and not rx(r"[\"',;{}<>$]|=\w").search(before + said)
+    row = line.strip(" \t\r`*>#+-\"'│|")
+    if heads and label.tier == "strong" and " " in row and is_phrase(row):
+        start = at + line.index(row)
+        yield start, start + len(row), label.kind
     yield from _alone(line, at, label, heads, far and not promised)
 
 
 def _answered(text: str, label: Label) -> Iterator[Span]:
     """Find a value in the line that answers a question."""
     asks = rx(r"[?？][\"'`”)]{0,2}\s{0,3}\Z").search(text, label.end, label.high)
+    asks = asks or rx(r"[ \t>]{0,8}\[?\d\d?:\d\d").match(text, label.low)
     if not asks or rx(CODED).search(text, label.low, label.high):
         return
     at = label.high + 1
@@ -409,6 +425,9 @@ def _answered(text: str, label: Label) -> Iterator[Span]:
     line = _line(text, at)
     said = rx(SPEAKER + r"(?P<said>.*)").match(line)
     words = list(rx(r"\S+").finditer(line, said.start("said"))) if said else []
+    if said and label.tier == "strong" and is_phrase(said["said"]):
+        yield at + said.start("said"), at + said.end("said"), label.kind
+        return
     if not 0 < len(words) < 6:
         return
     start, value = _trimmed(line, words[-1].start(), words[-1][0])
@@ -420,6 +439,20 @@ def _phrase(text: str, label: Label) -> Iterator[Span]:
     """Find the words of a passphrase, or the groups of an application's password."""
     said = text[label.start : label.end].lower()
     kinds = [WORDS] * ("phrase" in said) + [GROUPS] * (label.kind == "password")
+    for link in (
+        r"[^\n\"“「]{0,60}[\"“「](?P<v>%s)[\"”」]",
+        r"[^\n:]{0,40}\b(?:is|reads)[ :]{1,2}(?P<v>%s)[.,;\n]",
+    ):
+        match = rx(link % WORDS).match(text, label.end)
+        if match and label.tier == "strong" and is_phrase(match["v"]):
+            yield match.start("v"), match.end("v"), label.kind
+            return
+    ahead = rx(r"(?:\A|[\n\"“「(`])(?P<v>%s)[\"”」)`]?[^\n\"“「]{1,60}\Z" % WORDS).search(
+        text, label.low, label.start
+    )
+    if ahead and label.tier == "strong" and is_phrase(ahead["v"]):
+        yield ahead.start("v"), ahead.end("v"), label.kind
+        return
     for form in kinds:
         match = rx(
             r"(?:[^\n]{0,60}[:：])?[ \t]*(?:\n[ \t>#*`]*){0,2}(?P<v>%s)[.\"'`]?[ \t]*(?:\n|\Z)"
@@ -538,6 +571,8 @@ def _heads(cells: List[Tuple[int, str]], place: int, word: str, listed: bool) ->
     if not all(len(cell) < 40 and not rx(CODE).search(cell) for _, cell in cells):
         return False
     others = [cell for n, (_, cell) in enumerate(cells) if n != place]
+    if any(cell.strip().isdigit() for cell in others):
+        return False
     if (word.lower() == "pass" or listed) and not any(
         rx(ACCOUNT, re.I).search(cell) for cell in others
     ):
@@ -600,6 +635,8 @@ def is_labelled_secret(value: str, tier: str, tied: bool, alone: bool = False) -
     tied: words between them tie the value to the label, so less evidence is needed.
     alone: it fills a cell or a line, so it is no code.
     """
+    if tied and alone and tier == "strong" and is_phrase(value):
+        return True
     if len(value) < 5 or not value.isascii() or is_made_up(value) or rx(DIGEST).match(value):
         return False
     if rx(NO_VALUE).match(value):
@@ -618,8 +655,18 @@ def is_labelled_secret(value: str, tier: str, tied: bool, alone: bool = False) -
     ).fullmatch(value)
 
 
+def is_phrase(value: str) -> bool:
+    """Tell four words or more, none of them of the kind that joins a sentence."""
+    words = rx(r"[-. ]").split(value.lower())
+    if not rx(PHRASE).fullmatch(value) or rx(LABEL).search(value.lower()):
+        return False
+    return tokeniser.STOP.isdisjoint(words) and "login" not in words
+
+
 def _is_password(value: str, tied: bool, alone: bool) -> bool:
     if tied and rx(PASSPHRASE).fullmatch(value):
+        return True
+    if tied and value[:1] == "@" and rx(SPOKEN).fullmatch(value):
         return True
     if not rx(r"\d").search(value[:128]) and not rx(SPOKEN).fullmatch(value):
         return False

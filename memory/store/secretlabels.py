@@ -14,6 +14,7 @@ STEMS: Tuple[str, ...] = (
     "recovery codes",
     "seed phrase",
     "mnemonic phrase",
+    "psk",
     "pw",
     "secret",
     "token",
@@ -81,7 +82,7 @@ STEMS_BEYOND_ASCII: Tuple[str, ...] = (
 LABEL = (
     r"(?:(?P<codes>(?:backup|recovery) codes)|(?P<password>(?:recovery|seed|mnemonic) phrase"
     r"|pass(?:words?|wds?|phrases?|codes?|w[oö]rt(?:er|e|s)?|e\b|[ \-](?:words?"
-    r"|phrases?|codes?))|pwd|pw|kennw[oö]rt\w{0,2}|contraseñas?|senhas?|wachtwoord|parola"
+    r"|phrases?|codes?))|pwd|pw|psk|kennw[oö]rt\w{0,2}|contraseñas?|senhas?|wachtwoord|parola"
     r"|kata sandi|sandi|hasło|şifren?|lösenord(?:et)?|mật khẩu|парол(?:ями|ей|ем|ям|ях|[ьяеюи])"
     r"|비밀 ?번호|암호"
     r"|패스워드|비번|パスワード|パスコード|パスフレーズ|暗証番号|合言葉|密[码碼]|口令|clave"
@@ -95,12 +96,15 @@ LABEL = (
 # else.
 ASSIGNED = r"\\{0,3}[\"'`\])]{0,3}[ \t]{0,3}(?::=|=>|[:=])[ \t]{0,3}[^\s`*|<!&\[({]"
 # Other heads of a table with a column of passwords.
-ACCOUNT = r"user\w*|log-?in|account|e-?mail|name|host\w*|server|service|role|url|id"
+ACCOUNT = (
+    r"user\w*|[账帐]号|用户|ユーザ|계정|사용자|логин|benutzer|konto|log-?in|account|e-?mail|name"
+    r"|host\w*|server|service|role|url|id"
+)
 # What is no value though it may look like one: an assignment, a call, an expression, an identifier
 # of the client's.
 NO_VALUE = (
     r"[+\-]?[A-Za-z_][\w.\-]{0,60}(?:=|:\S)[^=]|[^\s(]{0,100}\([^\s)]{0,100}\)?"
-    r"|[^\s]{0,100}\\[swdb]|[^\s]{0,100}[\[{][^\s]{0,60}[\]}]|(?:toolu|srvtoolu|msg|req|call"
+    r"|(?i:required|optional)\b|[^\s]{0,100}\\[swdb]|[^\s]{0,100}[\[{][^\s]{0,60}[\]}]|(?:toolu|srvtoolu|msg|req|call"
     r"|chatcmpl)_|(?i:1password)\b|(?i:\S{0,20}secp\d{3})|\S{0,60}\s|[A-Z][A-Za-z]{1,60}/#?\d|\S{0,200}[\"'][,;:]"
 )
 # What makes a "key" one of these: the word before it, or the word after it.

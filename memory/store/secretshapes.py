@@ -217,6 +217,15 @@ SHAPES: Tuple[Tuple[str, str, int, str, str], ...] = (
         "strong",
     ),
     ("masked", "::add-mask::", 300, r"::add-mask::(?P<v>[^\s\"'$]{4,200})", "given"),
+    (
+        "login-password",
+        "log~in login sign~in logged~in",
+        200,
+        r"(?:log(?:ged)?|sign)[ -]?in\b[^\n:/]{0,60}?\b(?:with|using|and|mit|und)[ ][\"'`]?"
+        r"(?![\w.\-]{1,64}@[\w\-]{1,64}\.)(?=[^\s\d]{0,64}\d\S{0,64}?\d)"
+        r"(?P<v>(?=\w{0,64}[!@#$%^&*+?~.\-])[\w!@#$%^&*+?~.\-]{7,64}[\w!#$%^&*+?~])(?![\w/:=(])",
+        "strong",
+    ),
     # What clients and servers say to one another: FTP, SMTP (`Password:` in Base64), Redis.
     (
         "login-password",
@@ -374,7 +383,7 @@ SHAPES: Tuple[Tuple[str, str, int, str, str], ...] = (
 GRAMS = (
     "eimn fied intf nid= oken ~add",
     "arol auth chl? chtw curl d_us ddus pdo(",
-    "-lit :add 331~ 334~ :*: :// :330 :543 <<< jwt kata key kty",
+    "-lit gn~i og~i :add 331~ 334~ :*: :// :330 :543 <<< jwt kata key kty",
     "cftp ftp~ http psk pwd qlpl",
     '_pat clav cred cret gnat seed sid" sid= sig% sig= wget',
     "bc:o echo ecur enha ennw g:se mysq ogin okie onic onne v:se",
@@ -488,7 +497,7 @@ PLACEHOLDER = (
     r"|replace[-_]?(?:me|with|this)|insert[-_]|<[^>]*>|\{\{|\}\}|\$\{|\$\(|%\(|^%[a-z_]+%$"
     r"|^\$[a-z_]+$|^\$[a-z_]+:|^\[.*\]$|^\{[^\"]*\}$|^<|^#\{|not[-_]?set|to[-_]?be[-_]|deadbeef"
     r"|^(?:0+|1+|123456?|abc123|test\d{0,4}|foo\w{0,4}|bar|none|null|true|false|undefined|secret"
-    r"|password|passwd|pass|token\d?|pwd|string|hidden|masked)$"
+    r"|password|passwd|pass|token\d?|pwd|string|hidden|masked)$|^1password"
 )
 STOCK = (
     r"user(?:name)?|postgres|root|admin|guest|test\w{0,4}|pw|pass\w{0,5}|my\w{0,8}|x+|y+|z+|\*+"
