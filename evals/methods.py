@@ -6,12 +6,21 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from typing import NamedTuple
 
 from memory.core import tokeniser
 from memory.distill import extract as answer
 from memory.distill import units
 from memory.distill.digests import Source, compose
 from memory.recall import sentences
+
+
+class Unit(NamedTuple):
+    """A sentence or item of a source; `order` counts within the source."""
+
+    source: int
+    order: int
+    text: str
 
 
 def extract(question: str, sources: list[Source], tokens: int) -> str:
@@ -120,12 +129,16 @@ METHODS = {
 }
 
 
-def pieces(sources: list[Source]) -> list[units.Unit]:
+def pieces(sources: list[Source]) -> list[Unit]:
     """Take all sources apart."""
-    return [unit for i, source in enumerate(sources) for unit in units.units(i, source, 1000)]
+    return [
+        Unit(i, order, text)
+        for i, source in enumerate(sources)
+        for order, text in enumerate(units.statements(source.body))
+    ]
 
 
-def relevance(question: str, found: list[units.Unit]) -> list[float]:
+def relevance(question: str, found: list[Unit]) -> list[float]:
     """Return BM25 of each unit, over the best."""
     counts = [Counter(tokeniser.tokens(unit.text)) for unit in found]
     seen = Counter(term for count in counts for term in count)

@@ -21,7 +21,7 @@ NAMES = {
 }
 WORDS = {
     "string": "text",
-    "boolean": "true or false",
+    "boolean": "boolean",
     "integer": "number",
     "number": "number",
     "null": "null",
@@ -161,13 +161,11 @@ def _inner(shape: Shape) -> Shape:
 
 
 def said(shape: Shape) -> str:
-    """Name a shape in words."""
+    """Name a shape in words; a list stands in brackets."""
     words = []
     for name in _types(shape):
         if name == "array":
-            words.append(
-                "list of %s" % (said(shape["items"]) if shape.get("items") else "anything")
-            )
+            words.append("[%s]" % said(shape.get("items") or {}))
         elif name == "object":
             more = shape.get("additionalProperties")
             words.append(

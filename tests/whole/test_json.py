@@ -442,16 +442,17 @@ def _widen(shape) -> None:
 
 
 def _document(schema) -> str:
+    """Return the part of docs/json.md below BEGIN: verbs of one shape under one heading."""
     record = frozenset(_record_keys())
-    out = []
+    verbs: dict[tuple[str, ...], list[str]] = {}
     for name, shape in schema["$defs"].items():
-        out += [
-            "",
-            "## " + name,
-            "",
-            "    " + shapes.said(shape),
-            *shapes.lines(shapes._inner(shape), record, "    "),
-        ]
+        kind = shapes.said(shape)
+        head = [] if kind == "object" else ["    " + kind]
+        lines = shapes.lines(shapes._inner(shape), record, "    ")
+        verbs.setdefault((*head, *lines), []).append(name)
+    out = []
+    for lines, names in verbs.items():
+        out += ["", "## " + ", ".join(names), "", *lines]
     return "\n".join(out) + "\n"
 
 
