@@ -66,10 +66,7 @@ SEPARATORS = ("│", "|", "\t", ";", ",")
 class Label(NamedTuple):
     """A word for a secret, with its place, line and strength.
 
-    start, end: of the word.
     low, high: of its line.
-    kind: of the secret.
-    tier: strong, medium or weak.
     """
 
     start: int
@@ -83,10 +80,7 @@ class Label(NamedTuple):
 class _Told(NamedTuple):
     """The values that a label refers to.
 
-    length: of the label.
-    kind, tier: of the label.
     heads: whether it may head a table.
-    spans: of the values.
     """
 
     length: int

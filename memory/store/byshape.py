@@ -6,8 +6,7 @@ from __future__ import annotations
 
 import binascii
 import re
-from functools import lru_cache
-from typing import Callable, Iterator, List, NamedTuple, Sequence, Tuple
+from typing import Callable, Iterator, List, Sequence, Tuple
 
 from memory.store.byname import bare_of_markers, is_made_up, is_random, is_secret, is_uuid
 from memory.store.secretshapes import (
@@ -103,49 +102,31 @@ def _body_before(text: str, at: int, floor: int) -> int:
     return start
 
 
-class _Shape(NamedTuple):
-    """One row of `SHAPES`."""
-
-    kind: str
-    needles: Tuple[str, ...]
-    reach: int
-    back: int
-    expression: str
-    judge: str
-
-
-@lru_cache(maxsize=1)
-def _shapes() -> Tuple[_Shape, ...]:
-    rows = []
-    for kind, said, reach, expression, judge in SHAPES:
-        needles = tuple(needle.replace("~", " ") for needle in said.split())
-        rows.append(_Shape(kind, needles, reach, 240 if said[0] in "~<" else 12, expression, judge))
-    return tuple(rows)
-
-
 def by_shape(text: str, places: Places, tick: Callable[[], None]) -> Iterator[Span]:
     """Find values that their surroundings give away, by `SHAPES`.
 
     places: of needles in the lower-case text.
     """
-    for row in _shapes():
-        seen = [at for needle in row.needles for at in places.offsets(needle)]
-        for start, end in stretches(sorted(seen), row.reach, row.back) if seen else ():
+    for head, expression in SHAPES:
+        judge, kind, reach, *needles = head.split()
+        seen = [at for needle in needles for at in places.offsets(needle)]
+        back = 240 if needles[0][0] in "~<" else 12
+        for start, end in stretches(sorted(seen), int(reach), back) if seen else ():
             tick()
-            for match in rx(row.expression, re.I).finditer(text, start, end):
-                yield from _shaped(text, match, row)
+            for match in rx(expression, re.I).finditer(text, start, end):
+                yield from _shaped(text, match, kind, judge)
 
 
-def _shaped(text: str, match: re.Match[str], row: _Shape) -> Iterator[Span]:
+def _shaped(text: str, match: re.Match[str], kind: str, judge: str) -> Iterator[Span]:
     a, b = match.span("v")
     if text[a : a + 1] in ("'", '"') and b - a > 1:
         a, b = a + 1, b - (text[b - 1] == text[a])
     elif text[b - 1] == ")" and "(" not in text[a:b]:
         b -= 1
-    if row.judge == "cookie":
+    if judge == "cookie":
         yield from _crumbs(text, a, b)
-    elif _judge(text[a:b], row.judge):
-        yield a, b, row.kind
+    elif _judge(text[a:b], judge):
+        yield a, b, kind
 
 
 def by_userinfo(text: str, tick: Callable[[], None]) -> Iterator[Span]:
@@ -177,20 +158,6 @@ def by_userinfo(text: str, tick: Callable[[], None]) -> Iterator[Span]:
             and _judge(value, "strong")
         ):
             yield match.start("v"), at, "login-password"
-
-
-def windows(
-    lower: str, needles: Sequence[str], reach: int, back: int = 12
-) -> List[Tuple[int, int]]:
-    """Return the stretches to read after needles, joined where overlapping.
-
-    reach, back: characters after and before each needle.
-    """
-    return stretches(
-        sorted(at for needle in needles if needle in lower for at in spots(lower, needle)),
-        reach,
-        back,
-    )
 
 
 def stretches(places: Sequence[int], reach: int, back: int = 12) -> List[Tuple[int, int]]:

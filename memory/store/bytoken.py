@@ -22,8 +22,6 @@ _BASE64 = r"(?:[A-Za-z0-9+/][+/]|(?:sha\d{1,3}|h1|md5):)\Z"
 class _Row(NamedTuple):
     """One prefix of the table.
 
-    kind: of its token.
-    body: expression of the rest.
     is_short: whether the prefix has to begin a word.
     """
 

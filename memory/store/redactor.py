@@ -24,9 +24,9 @@ is found, so that redacting twice changes nothing.
 A value leaves `[redacted:github-token#a1f3]`: its kind and 16 bits of a salted SHA-256, enough to
 tell two secrets apart in one store and nothing of the value itself.
 
-Cost: prefixes are looked for in the joined runs of 16 and more token characters, words by
-`str.find`, each once (`Places`); an expression is compiled on its first hit and reads a bounded
-stretch per hit, equal surroundings are judged once.  A text that takes too long all the same is
+Cost: prefixes are looked for in the joined runs of 16 and more token characters, words all at once
+(`Places`); an expression is compiled on its first hit and reads a bounded stretch per hit, equal
+surroundings are judged once.  A text that takes too long all the same is
 withheld as a whole: `[redacted:unread#a1f3]`.
 Known misses: passwords of letters only, UUIDs without a name, a value more than a line or a hundred
 characters away from its label, a password that reads as a word where it stands without its label.
@@ -57,7 +57,7 @@ from memory.core.records import Record
 from memory.store import disguise
 from memory.store.bylabel import by_label
 from memory.store.byname import by_name, by_run, by_sentence, is_random
-from memory.store.byshape import by_block, by_manifest, by_shape, by_userinfo, stretches, windows
+from memory.store.byshape import by_block, by_manifest, by_shape, by_userinfo, stretches
 from memory.store.bytoken import by_token
 from memory.store.secretshapes import (
     DIGEST,
@@ -240,7 +240,7 @@ def _private(text: str, lower: str, mentions: str = "") -> List[Tuple[int, int]]
     """Return the private stretches of a text."""
     spans: List[Tuple[int, int]] = []
     depth = start = 0
-    reach = windows(lower, ("private",), 400, 48)
+    reach = stretches(list(spots(lower, "private")), 400, 48)
     for tag in (tag for a, b in reach for tag in rx(PRIVATE_TAG, re.I | re.S).finditer(text, a, b)):
         if mentions and text[tag.start() - 1 : tag.start()] == mentions:
             continue

@@ -96,13 +96,14 @@ def rules():
     for kind, needles, *_, expression in secrettokens.INNER:
         whole, needle = spelt(sre.parse(expression), 3), needles.split()[0]
         rows.append((kind, ["-" + needle + "aB3x", "aB3" * 20 + needle, whole[:-3] + " "]))
-    for number, (kind, needles, _, expression, _) in enumerate(secretshapes.SHAPES):
+    for number, (head, expression) in enumerate(secretshapes.SHAPES):
+        _, kind, _, *needles = head.split()
         whole = spelt(sre.parse(expression), 20)
         rows.append(
             (
                 "%s %d" % (kind, number),
                 [
-                    needles.split()[-1].replace("~", " ") + "a",
+                    needles[-1].replace("~", " ") + "a",
                     whole[: len(whole) // 2 + 1],
                     whole[:-1] + " ",
                 ],
