@@ -319,7 +319,7 @@ def _below(text: str, label: Label) -> Iterator[Span]:
     while seen < 8 and at + len(line) < len(text) and rx(FILLING).match(line):
         at, seen = at + len(line) + 1, seen + 1
         line = _line(text, at)
-    if not _may_hold(line):
+    if not _may_hold(line) or rx(FILLING).match(line):
         return
     said = rx(r"[(\[（][^()\n\[\]（）]{0,40}[)\]）]").sub("", rest[0])
     promised = rx(BELOW, re.I).search(said)

@@ -205,14 +205,10 @@ def _crumbs(text: str, start: int, end: int) -> Iterator[Span]:
     for match in rx(r"(?<![^\s;,:=\"'])(?P<n>[\w.\-]{1,80})=(?P<v>[^\s;,]{6,4096})").finditer(
         text, start, end
     ):
-        if match["n"].lower() in (
-            "path",
-            "domain",
-            "expires",
-            "max-age",
-            "samesite",
-            "priority",
-        ) or is_made_up(match["v"]):
+        name = match["n"].lower()
+        if name in "path domain expires max-age samesite priority".split():
+            continue
+        if is_made_up(match["v"]):
             continue
         telling = rx(r"sess|sid|auth|tok|jwt|csrf|xsrf|remember|login|secret|key", re.I).search(
             match["n"]

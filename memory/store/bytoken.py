@@ -32,10 +32,7 @@ class _Row(NamedTuple):
 
 
 class _Runs(NamedTuple):
-    """The distinct runs of a text in one string.
-
-    starts: of each run in `joined`.  origins: of each run in the text.
-    """
+    """The distinct runs of a text in one string, with where each starts in it and in the text."""
 
     joined: str
     starts: List[int]
@@ -50,8 +47,9 @@ class _Runs(NamedTuple):
 @lru_cache(maxsize=1)
 def _table() -> Dict[str, _Row]:
     rows = {}
-    for kind, prefixes, body in TOKENS:
-        for prefix in prefixes.split():
+    for head, body in TOKENS:
+        kind, *prefixes = head.split()
+        for prefix in prefixes:
             is_short = prefix[-1].isalnum() or len(prefix) < 5
             rows[prefix] = _Row(prefix, kind, re.escape(prefix) + body, is_short)
     return rows

@@ -183,7 +183,6 @@ def _passes(
         near = _places_in_plain(cuts, changed)
         found = _find_near(plain, near, tick) if near else _find(plain, tick)
         spans = _clip(_add_occurrences(plain, _merge_spans(plain, found, allow), allow), plain)
-        is_cut = len(cuts[0]) > 1
         if not spans:
             return Redacted(text, tuple(Found(kind, tag, n) for (kind, tag), n in counts.items()))
         parts: List[str] = []
@@ -196,9 +195,7 @@ def _passes(
                 mark = values[value] = marker(kind, value, salt)
             tag = mark[-5:-1]
             counts[kind, tag] = counts.get((kind, tag), 0) + 1
-            first, last = start, end
-            if is_cut:
-                first, last = _origin(cuts, start), _origin(cuts, end - 1) + 1
+            first, last = _origin(cuts, start), _origin(cuts, end - 1) + 1
             parts += (text[at:first], mark)
             length += first - at + len(mark)
             changed.append(length)
@@ -336,7 +333,6 @@ def _look(text: str, runs: List[Tuple[int, str]], tick: Callable[[], None]) -> L
     """Find secrets in a text as it stands."""
     beyond = beyond_ascii(text)
     lower = _lower(text, beyond)
-    # one byte a character: found faster
     flat = lower if lower.isascii() else lower.encode("ascii", "replace").decode("ascii")
     if "[redacted:" in flat:
         # the kind in a marker is no name of a secret
@@ -374,10 +370,7 @@ def _continued(text: str, span: Span) -> Span:
 
 
 def _lower(text: str, beyond: str) -> str:
-    """Return a text in lower case, of the same length.
-
-    beyond: its characters beyond ASCII.
-    """
+    """Return a text in lower case, of the same length."""
     if beyond == beyond.lower():  # ten times as fast
         return text.encode("utf-8", "surrogatepass").lower().decode("utf-8", "surrogatepass")
     return text.replace("\u0130", "i").lower()

@@ -303,7 +303,7 @@ ESCAPE = (
     + INVISIBLE
 )
 ESCAPES = ("\x1b", "\\u001", "\\x1", "\\033[", "\\e[")
-WRITTEN = r"\\(?:u001|x1|033|e)"  # how one begins that is written out
+WRITTEN = r"\\(?:u001|x1|033|e)"
 RUN_CHARS = frozenset(string.ascii_letters + string.digits + "_-./+=~%")
 # each byte to "a" where tokens are made of its character, else to a space
 RUN_MASK = bytes(97 if chr(code) in RUN_CHARS else 32 for code in range(256))
@@ -448,10 +448,7 @@ def rx(pattern: str, flags: int = 0) -> re.Pattern[str]:
 
 
 def beyond_ascii(text: str) -> str:
-    """Return the characters of a text beyond ASCII.
-
-    These few are searched far faster than the whole.
-    """
+    """Return the characters of a text beyond ASCII."""
     if text.isascii():
         return ""
     return (
@@ -495,8 +492,8 @@ class Places:
     """The offsets of words in a text in lower case, those of ASCII all searched at once.
 
     text: with a "?" for each character beyond ASCII.  beyond: these characters.
-    Each byte of a number holds the groups of a character; those shifted by one, two and three
-    characters and joined by "and" are not 0 where a gram of a group may stand.
+    The groups of all characters are one number; it and itself shifted by one, two and three
+    characters, joined by "and", are not 0 where a gram may stand.
     """
 
     def __init__(self, text: str, lower: str, beyond: str) -> None:

@@ -22,8 +22,8 @@ def drawn(rng, chars, length, count):
     """
     heads = [
         head
-        for _, prefixes, _ in secrettokens.TOKENS
-        for head in prefixes.split()
+        for words, _ in secrettokens.TOKENS
+        for head in words.split()[1:]
         if set(head) <= set(chars) and len(head) < length
     ]
     values = ["".join(rng.choices(chars, k=length)) for _ in range(count)]
@@ -90,8 +90,7 @@ def rules():
     """Return every rule's name with fragments that make it begin and not end."""
     rows = [
         ("%s %s" % (kind, prefix), [prefix + "aB3xK9qZ", "-" + prefix + "aB3xK9qZ7"])
-        for kind, prefixes, _ in secrettokens.TOKENS
-        for prefix in prefixes.split()[:1]
+        for kind, prefix, *_ in (words.split() for words, _ in secrettokens.TOKENS)
     ]
     for kind, needles, *_, expression in secrettokens.INNER:
         whole, needle = spelt(sre.parse(expression), 3), needles.split()[0]
