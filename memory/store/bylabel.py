@@ -64,10 +64,7 @@ SEPARATORS = ("│", "|", "\t", ";", ",")
 
 
 class Label(NamedTuple):
-    """A word for a secret, with its place, line and strength.
-
-    low, high: of its line.
-    """
+    """A word for a secret, with its place, line and strength."""
 
     start: int
     end: int
@@ -78,10 +75,7 @@ class Label(NamedTuple):
 
 
 class _Told(NamedTuple):
-    """The values that a label refers to.
-
-    heads: whether it may head a table.
-    """
+    """The values that a label refers to, and whether it may head a table."""
 
     length: int
     kind: str

@@ -20,15 +20,11 @@ _BASE64 = r"(?:[A-Za-z0-9+/][+/]|(?:sha\d{1,3}|h1|md5):)\Z"
 
 
 class _Row(NamedTuple):
-    """One prefix of the table.
-
-    is_short: whether the prefix has to begin a word.
-    """
+    """One prefix of the table; body: expression of the whole token."""
 
     prefix: str
     kind: str
     body: str
-    is_short: bool
 
 
 class _Runs(NamedTuple):
@@ -50,8 +46,7 @@ def _table() -> Dict[str, _Row]:
     for head, body in TOKENS:
         kind, *prefixes = head.split()
         for prefix in prefixes:
-            is_short = prefix[-1].isalnum() or len(prefix) < 5
-            rows[prefix] = _Row(prefix, kind, re.escape(prefix) + body, is_short)
+            rows[prefix] = _Row(prefix, kind, re.escape(prefix) + body)
     return rows
 
 
@@ -135,8 +130,8 @@ def by_token(text: str, runs: List[Tuple[int, str]], tick: Callable[[], None]) -
 def _token(text: str, at: int, row: _Row) -> Span | None:
     """Return the token at a place by a table row, or None."""
     prefix, kind = row.prefix, row.kind
-    if row.is_short and not at_edge(text, at):
-        return None
+    if (prefix[-1].isalnum() or len(prefix) < 5) and not at_edge(text, at):
+        return None  # a short one begins a word
     if len(prefix) < 4 and rx(_BASE64, re.I).search(text[max(0, at - 8) : at]):
         return None  # of a digest in Base64, where any three characters stand sooner or later
     match = rx(row.body).match(text, at, at + LONGEST)
