@@ -103,7 +103,8 @@ def by_label(text: str, places: Places, tick: Callable[[], None]) -> Iterator[Sp
             continue
         low = max(0, at - BEFORE)
         if ahead <= low:  # where the next digit is: no secret without one
-            ahead = next((found.start() for found in digit.finditer(text, low)), len(text))
+            found = digit.search(text, low)
+            ahead = found.start() if found else len(text)
         if ahead >= at + AFTER:
             done = at
             continue
@@ -117,8 +118,8 @@ def by_label(text: str, places: Places, tick: Callable[[], None]) -> Iterator[Sp
         for start, end, kind in told.spans:
             yield low + start, low + end, kind
         if told.heads and at >= tables:
-            tables, found = _table(text, at, told)
-            yield from found
+            tables, cells = _table(text, at, told)
+            yield from cells
 
 
 def _label_values(piece: str, lower: str, at: int, match: re.Match[str]) -> _Told:

@@ -40,22 +40,24 @@ def by_block(text: str) -> Iterator[Span]:
     A certificate or a public key stays, and so does a mere mention of the header line.
     """
     done = 0
-    if "PRIVATE KEY" in text or "Private-Lines" in text:
-        for match in rx(KEY_HEAD).finditer(text):
+    marks = sorted(at for mark in ("PRIVATE KEY", "Private-Lines") for at in spots(text, mark))
+    if marks:
+        near = stretches(marks, 40, 90)
+        for match in (match for part in near for match in rx(KEY_HEAD).finditer(text, *part)):
             if match.start() < done:
                 continue
             end = _body(text, match.end())
             tail = rx(KEY_GAP + KEY_TAIL).match(text, end)
             # the body is cut by an ellipsis or is no base64 to its end
             if not tail and end > match.end():
-                near = rx(KEY_TAIL).search(text, end, end + 20000)
-                tail = near if near and near[1] == "END" else None
+                tail = rx(KEY_TAIL).search(text, end, end + 20000)
+                tail = tail if tail and tail[1] == "END" else None
             done = tail.end() if tail else end
             if end > match.end() or (
                 tail and rx(r"[A-Za-z0-9+/]{16}").search(text, match.end(), tail.start())
             ):
                 yield match.start(), done, "private-key"
-        for match in rx(KEY_END).finditer(text):
+        for match in (match for part in near for match in rx(KEY_END).finditer(text, *part)):
             start = (
                 _body_before(text, match.start(), done) if match.start() >= done else match.start()
             )
@@ -103,10 +105,7 @@ def _body_before(text: str, at: int, floor: int) -> int:
 
 
 def by_shape(text: str, places: Places, tick: Callable[[], None]) -> Iterator[Span]:
-    """Find values that their surroundings give away, by `SHAPES`.
-
-    places: of needles in the lower-case text.
-    """
+    """Find values that their surroundings give away, by `SHAPES`."""
     for head, expression in SHAPES:
         judge, kind, reach, *needles = head.split()
         seen = [at for needle in needles for at in places.offsets(needle)]

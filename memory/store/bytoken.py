@@ -103,10 +103,7 @@ def _gathered(text: str, runs: List[Tuple[int, str]]) -> _Runs:
 
 
 def by_token(text: str, runs: List[Tuple[int, str]], tick: Callable[[], None]) -> Iterator[Span]:
-    """Find tokens, each at its first place.
-
-    tick: called for each find; ends a search that takes too long.
-    """
+    """Find tokens, each at its first place."""
     held = _gathered(text, runs)
     done, chains = 0, _chains()
     for found in rx(r"(?:(?<![A-Za-z0-9])|(?<=%[0-9A-Fa-f]{2}))" + _any_prefix()).finditer(

@@ -253,30 +253,23 @@ SUFFIX = {
 }
 # Names in other scripts stand in sentences: what is taken is the next printable ASCII word.  pin: 4
 # to 8 digits count too.
-WORDS: Tuple[Tuple[str, str, str], ...] = (
+WORDS: Tuple[Tuple[str, str], ...] = (
     (
-        "password",
-        "strong",
-        (
-            "비밀번호|암호|패스워드|비번|비밀 번호|パスワード|パスコード|暗証番号|パスフレーズ|"
-            "合言葉|密码|密碼|口令|пароль|contraseña"
-        ),
+        "password strong",
+        "비밀번호|암호|패스워드|비번|비밀 번호|パスワード|パスコード|暗証番号|パスフレーズ|"
+        "合言葉|密码|密碼|口令|пароль|contraseña",
     ),
-    ("password", "pin", "暗証番号|핀번호|핀 번호"),
+    ("password pin", "暗証番号|핀번호|핀 번호"),
     (
-        "secret",
-        "strong",
+        "secret strong",
         "비밀키|비밀 키|시크릿|개인키|秘密鍵|シークレット|密钥|密鑰|秘钥|私钥|私鑰",
     ),
     (
-        "token",
-        "medium",
-        (
-            "토큰|인증키|접근키|액세스키|접근 키|액세스 키|トークン|認証キー|アクセスキー|令牌|"
-            "凭证|凭据|憑證|токен"
-        ),
+        "token medium",
+        "토큰|인증키|접근키|액세스키|접근 키|액세스 키|トークン|認証キー|アクセスキー|令牌|"
+        "凭证|凭据|憑證|токен",
     ),
-    ("api-key", "medium", "api키|api 키|apiキー|api キー|schlüssel|api密钥"),
+    ("api-key medium", "api키|api 키|apiキー|api キー|schlüssel|api密钥"),
 )
 VENDORS = (
     "adafruit|adobe|airtable|aiven|algolia|alibaba|amplitude|anthropic|apify|artifactory|asana|"

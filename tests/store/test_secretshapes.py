@@ -115,7 +115,7 @@ def rules():
         ]
     rows += [
         (words[:8], [word, word + ": ab1!xyz"])
-        for _, _, words in secretshapes.WORDS
+        for _, words in secretshapes.WORDS
         for word in words.split("|")[:1]
     ]
     for name in (
