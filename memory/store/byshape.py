@@ -205,13 +205,10 @@ def _crumbs(text: str, start: int, end: int) -> Iterator[Span]:
         text, start, end
     ):
         name = match["n"].lower()
-        if name in "path domain expires max-age samesite priority".split():
+        plain = name in "path domain expires max-age samesite priority".split()
+        if plain or is_made_up(match["v"]):
             continue
-        if is_made_up(match["v"]):
-            continue
-        telling = rx(r"sess|sid|auth|tok|jwt|csrf|xsrf|remember|login|secret|key", re.I).search(
-            match["n"]
-        )
+        telling = rx(r"sess|sid|auth|tok|jwt|csrf|xsrf|remember|login|secret|key").search(name)
         if (
             is_random(match["v"], 12)
             or (telling and rx(r"\d").search(match["v"]))
@@ -229,14 +226,9 @@ def by_manifest(text: str, lower: str) -> Iterator[Span]:
     if "secret" not in lower or "kind" not in lower:
         return
     for hit in rx(r"kind[\"']?[ \t]*:[ \t]*[\"']?secret\b").finditer(lower):
-        low, high = (
-            lower.rfind("\n---", seen, hit.start()),
-            lower.find("\n---", hit.end(), hit.end() + 8000),
-        )
-        low, high = (
-            max(low, hit.start() - 8000, seen),
-            high if high >= 0 else min(len(text), hit.end() + 8000),
-        )
+        low = max(lower.rfind("\n---", seen, hit.start()), hit.start() - 8000, seen)
+        high = lower.find("\n---", hit.end(), hit.end() + 8000)
+        high = high if high >= 0 else min(len(text), hit.end() + 8000)
         seen = max(low, high)
         block = (
             r"(?:^|[\n{,])[^\n{]{0,12}?[ \t]*[\"']?(?:string)?data[\"']?[ \t]*:[ \t]*(?=[\r\n{])"

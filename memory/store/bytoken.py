@@ -153,8 +153,9 @@ def _token(text: str, at: int, row: _Row) -> Span | None:
 
 def _marked(text: str, held: _Runs) -> Iterator[Span]:
     """Find tokens by a mark within them."""
-    for kind, needles, back, expression in INNER:
-        marks = needles.split()
+    for head, expression in INNER:
+        kind, reach, *marks = head.split()
+        back = int(reach)
         if marks[0][0] == "$":  # of no run: one expression that begins with this sign is found fast
             places = (m.start() for m in rx("|".join(map(re.escape, marks))).finditer(text))
             yield from _around(text, places, kind, back, expression)

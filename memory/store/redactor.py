@@ -490,13 +490,10 @@ def clean(value: Any, config: Any, salt: str) -> Any:
     if config["redact.enabled"] and texts:
         allow = config["redact.allow"]
         joined = redact(SEAM.join(texts), allow, salt).text.split(SEAM)
-        # An open PEM block runs to the end of the text and takes the separators along: then one by
-        # one.
-        texts = (
-            joined
-            if len(joined) == len(texts)
-            else [redact(text, allow, salt).text for text in texts]
-        )
+        # An open PEM block runs to the end and takes the separators along: then one by one.
+        if len(joined) != len(texts):
+            joined = [redact(text, allow, salt).text for text in texts]
+        texts = joined
     return _with_texts(value, iter(texts))
 
 

@@ -297,9 +297,9 @@ ESCAPE = (
 )
 ESCAPES = ("\x1b", "\\u001", "\\x1", "\\033[", "\\e[")
 WRITTEN = r"\\(?:u001|x1|033|e)"
-RUN_CHARS = frozenset(string.ascii_letters + string.digits + "_-./+=~%")
+NAME_CHARS = string.ascii_letters + string.digits + "_.-"
 # each byte to "a" where tokens are made of its character, else to a space
-RUN_MASK = bytes(97 if chr(code) in RUN_CHARS else 32 for code in range(256))
+RUN_MASK = bytes(97 if chr(code) in NAME_CHARS + "/+=~%" else 32 for code in range(256))
 LONG_RUN = b"a" * 16
 PRIVATE_TAG = (
     r"(?:<|&(?:amp;){0,3}(?:lt|\#0*60|\#x0*3c);|\\+(?:u003|x3)c|%3c"
@@ -376,7 +376,6 @@ SPOKEN = (
     r"(?![\w.\-]{1,64}@[\w\-]{1,64}\.)[\w!@#$%^&?.~\-]{8,64}(?!"
     r"[\w!@#$%^&*?=()<>{}\[\]|+/\\:\"'`~\-])"
 )
-NAME_CHARS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-"
 SEPARATOR = (
     r"(?=(?P<tail>(?:[A-Za-z0-9_.]|-(?!>)){0,40}))(?P=tail)(?P<shut>(?:\[[^\]\s]{0,24}\]"
     r"|\\{0,7}[\"'`)\]*]|%22|&quot;|&#3[49];){0,4})(?:[ \t]{0,40}(?:[:][ \t]*(?:str|string|String"

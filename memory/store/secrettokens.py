@@ -143,38 +143,27 @@ TOKENS: Tuple[Tuple[str, str], ...] = (
     ("infisical-token st.", r"[a-f0-9]{24}\.[a-f0-9]{32,}"),
     ("openai-key sk-", r"[\w\-]{20,}"),
 )
-# kind, needle inside the token, characters to step back from it, whole expression.
-INNER: Tuple[Tuple[str, str, int, str], ...] = (
-    ("jwt", "ZXlK", 0, r"ZXlK[\w+/]{60,}={0,2}"),
-    ("telegram-token", ":AA", 12, r"(?<!\d)\d{6,12}:AA[\w\-]{30,}"),
+# Kind, characters to step back from a needle in the token, needles; whole expression.
+INNER: Tuple[Tuple[str, str], ...] = (
+    ("jwt 0 ZXlK", r"ZXlK[\w+/]{60,}={0,2}"),
+    ("telegram-token 12 :AA", r"(?<!\d)\d{6,12}:AA[\w\-]{30,}"),
+    ("azure-secret 4 Q~", r"(?:(?<![\w~.\-+/])|(?<=\\[nrt])|(?<=%3D))[\w~.]{3}\dQ~[\w~.\-]{30,}"),
+    ("azure-key 90 AzCa", r"(?<![\w+/])[\w+/]{20,90}AzCa[\w+/]{4,8}={0,2}"),
+    ("azure-key 90 +ASt", r"(?<![\w+/])[\w+/]{60,86}\+ASt[\w+/]{4,8}={0,2}"),
+    ("azure-key 60 JQQJ99", r"(?<!\w)\w{40,60}JQQJ99\w{20,}"),
+    ("openai-key 90 T3BlbkFJ", r"(?<![\w\-])[\w\-]{16,90}T3BlbkFJ[\w\-]{16,}"),
+    ("terraform-token 14 .atlasv1.", r"\w{14}\.atlasv1\.[\w\-=]{40,}"),
     (
-        "azure-secret",
-        "Q~",
-        4,
-        r"(?:(?<![\w~.\-+/])|(?<=\\[nrt])|(?<=%3D))[\w~.]{3}\dQ~[\w~.\-]{30,}",
-    ),
-    ("azure-key", "AzCa", 90, r"(?<![\w+/])[\w+/]{20,90}AzCa[\w+/]{4,8}={0,2}"),
-    ("azure-key", "+ASt", 90, r"(?<![\w+/])[\w+/]{60,86}\+ASt[\w+/]{4,8}={0,2}"),
-    ("azure-key", "JQQJ99", 60, r"(?<!\w)\w{40,60}JQQJ99\w{20,}"),
-    ("openai-key", "T3BlbkFJ", 90, r"(?<![\w\-])[\w\-]{16,90}T3BlbkFJ[\w\-]{16,}"),
-    ("terraform-token", ".atlasv1.", 14, r"\w{14}\.atlasv1\.[\w\-=]{40,}"),
-    (
-        "mailchimp-key",
-        "-us",
-        32,
+        "mailchimp-key 32 -us",
         r"(?:(?<![\w~.\-+/])|(?<=\\[nrt])|(?<=%3D))[a-f0-9]{32}-us\d{1,2}(?!\w)",
     ),
-    ("maxmind-key", "_mmk", 36, r"(?<!\w)\w{6}_\w{29}_mmk(?!\w)"),
+    ("maxmind-key 36 _mmk", r"(?<!\w)\w{6}_\w{29}_mmk(?!\w)"),
     (
-        "paypal-token",
-        "access_token$",
-        0,
+        "paypal-token 0 access_token$",
         r"access_token\$(?:production|sandbox)\$\w{10,}\$[a-f0-9]{20,}",
     ),
     (
-        "password-hash",
-        "$2a$ $2b$ $2x$ $2y$ $5$ $6$ $y$ $7$ $apr1$ $argon2 $scrypt$ $pbkdf2-",
-        0,
+        "password-hash 0 $2a$ $2b$ $2x$ $2y$ $5$ $6$ $y$ $7$ $apr1$ $argon2 $scrypt$ $pbkdf2-",
         r"\$(?:2[abxy]|5|6|y|7|apr1|argon2(?:id|i|d)|scrypt|pbkdf2-\w+)\$[\w./+=,$\-]{20,}",
     ),
 )
@@ -189,5 +178,5 @@ COUNTERS = frozenset(
     "vendors index main app assets build cache".split()
 )
 # Of these no other text has the form.
-SURE = {words.split()[0] for words, _ in TOKENS} | {kind for kind, *_ in INNER}
+SURE = {words.split()[0] for words, _ in (*TOKENS, *INNER)}
 SURE |= {"jwt", "discord-token", "private-key"}

@@ -92,8 +92,9 @@ def rules():
         ("%s %s" % (kind, prefix), [prefix + "aB3xK9qZ", "-" + prefix + "aB3xK9qZ7"])
         for kind, prefix, *_ in (words.split() for words, _ in secrettokens.TOKENS)
     ]
-    for kind, needles, *_, expression in secrettokens.INNER:
-        whole, needle = spelt(sre.parse(expression), 3), needles.split()[0]
+    for words, expression in secrettokens.INNER:
+        kind, _, needle, *_ = words.split()
+        whole = spelt(sre.parse(expression), 3)
         rows.append((kind, ["-" + needle + "aB3x", "aB3" * 20 + needle, whole[:-3] + " "]))
     for number, (head, expression) in enumerate(secretshapes.SHAPES):
         _, kind, _, *needles = head.split()
