@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import sys
 from array import array
-from collections import defaultdict
+from bisect import bisect_left
+from collections import Counter, defaultdict
 from itertools import count, islice
 from operator import itemgetter
 from typing import Any, Dict, List, NamedTuple, Protocol, Sequence, Tuple
@@ -123,14 +124,14 @@ class Loop:
         """Add a text's terms to their counts."""
         vocabulary = self._vocabulary
         flat, start, width = vocabulary.flat, vocabulary.start, vocabulary.width
-        raws = list(map(vocabulary.raws.__getitem__, tokeniser.split(text, self._table)))
+        raws = Counter(map(vocabulary.raws.__getitem__, tokeniser.split(text, self._table)))
         vocabulary.learn()
         length = 0
-        for number in raws:
+        for number, times in raws.items():
             first, many = start[number], width[number]
-            length += many
+            length += many * times
             for term in flat[first : first + many]:
-                counts[term] = counts.get(term, 0) + 1
+                counts[term] = counts.get(term, 0) + times
         return counts, length
 
     def lengths(self) -> Sequence[int]:
@@ -143,22 +144,21 @@ class Loop:
         ids, impacts = array("I"), bytearray()
         weights = _Weights(mean)
         for found in self._postings:
-            rows = [(doc, weights[tf, self._lengths[doc]]) for doc, tf in found]
-            push, most = (
-                sum(1 for doc, _ in rows if doc < pushable),
-                max(impact for _, impact in rows),
-            )
-            if len(rows) == 1:
-                entries.append(pack(rows[0][0], rows[0][1], 1, push, most))
+            docs = [doc for doc, _ in found]
+            own = bytes([weights[tf, self._lengths[doc]] for doc, tf in found])
+            push, most = bisect_left(docs, pushable), max(own)
+            if len(docs) == 1:
+                entries.append(pack(docs[0], most, 1, push, most))
                 continue
-            if len(rows) > segment.CHAMPIONS:
+            if len(docs) > segment.CHAMPIONS:
                 # of equal ones the first
-                best = sorted(sorted(rows, key=itemgetter(1), reverse=True)[: segment.CHAMPIONS])
+                rows = sorted(zip(docs, own), key=itemgetter(1), reverse=True)
+                best = sorted(rows[: segment.CHAMPIONS])
                 ids.extend([doc for doc, _ in best])
                 impacts += bytes([impact for _, impact in best])
-            entries.append(pack(len(ids) & 0xFFFFFFFF, len(ids) >> 32, len(rows), push, most))
-            ids.extend([doc for doc, _ in rows])
-            impacts += bytes([impact for _, impact in rows])
+            entries.append(pack(len(ids) & 0xFFFFFFFF, len(ids) >> 32, len(docs), push, most))
+            ids.extend(docs)
+            impacts += own
         return Inverted(
             list(self._vocabulary.terms), b"".join(entries), little_endian(ids), bytes(impacts)
         )

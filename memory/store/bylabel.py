@@ -72,13 +72,7 @@ SEPARATORS = ("│", "|", "\t", ";", ",")
 
 
 class Label(NamedTuple):
-    """A word for a secret, with its place, line and strength.
-
-    start, end: of the word.
-    low, high: of its line.
-    kind: of the secret.
-    tier: strong, medium or weak.
-    """
+    """A word for a secret, with its place, line and strength."""
 
     start: int
     end: int
@@ -89,13 +83,7 @@ class Label(NamedTuple):
 
 
 class _Told(NamedTuple):
-    """The values that a label refers to.
-
-    length: of the label.
-    kind, tier: of the label.
-    heads: whether it may head a table.
-    spans: of the values.
-    """
+    """The values that a label refers to, and whether it may head a table."""
 
     length: int
     kind: str
@@ -123,7 +111,8 @@ def by_label(text: str, places: Places, tick: Callable[[], None]) -> Iterator[Sp
             continue
         low = max(0, at - BEFORE)
         if ahead <= low:  # where the next digit is: no secret without one but phrases
-            ahead = next((found.start() for found in digit.finditer(text, low)), len(text))
+            found = digit.search(text, low)
+            ahead = found.start() if found else len(text)
         if ahead >= at + AFTER and not _is_phrase(text, low, at + AFTER, match[0]):
             done = at
             continue
@@ -137,9 +126,9 @@ def by_label(text: str, places: Places, tick: Callable[[], None]) -> Iterator[Sp
         for start, end, kind in told.spans:
             yield low + start, low + end, kind
         if told.heads and (at >= tables or text.find("\n", head, at) < 0):
-            tables, found = _table(text, at, told)
+            tables, cells = _table(text, at, told)
             head = at
-            yield from found
+            yield from cells
 
 
 def _is_phrase(text: str, low: int, high: int, word: str) -> bool:
@@ -390,6 +379,8 @@ def _below(text: str, label: Label) -> Iterator[Span]:
         line = _line(text, at)
     if rx(r"[,;\t]\S").match(rest[0]):
         return  # the head of a table
+    if rx(FILLING).match(line):
+        return
     said = rx(r"[(\[（][^()\n\[\]（）]{0,40}[)\]）]").sub("", rest[0])
     promised = rx(BELOW, re.I).search(said)
     if rx(OTHER, re.I).search(said) and not promised:

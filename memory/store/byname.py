@@ -53,7 +53,7 @@ _AHEAD = (
 def by_name(text: str, places: Places, tick: Callable[[], None]) -> Iterator[Span]:
     """Find the values of assignments to the names in `NAMES`.
 
-    places: of words in the lower-case text.  tick: called for each name that stands in the text.
+    places: of words.  tick: called for each name.
     """
     done = 0
     known: Dict[Tuple[str, str, int], Optional[Span]] = {}
@@ -104,7 +104,8 @@ def by_sentence(text: str, places: Places) -> Iterator[Span]:
     """
     known: Dict[Tuple[str, str], Optional[Tuple[int, int]]] = {}
     near = rx(r"[!-~]{4}").search
-    for kind, tier, words in WORDS:
+    for head, words in WORDS:
+        kind, tier = head.split()
         for word in words.split("|"):
             for at in places.offsets(word):
                 if not near(text, at + len(word), at + len(word) + 60):

@@ -6,8 +6,7 @@ from __future__ import annotations
 
 import binascii
 import re
-from functools import lru_cache
-from typing import Callable, Iterator, List, NamedTuple, Sequence, Tuple
+from typing import Callable, Iterator, List, Sequence, Tuple
 
 from memory.store.byname import bare_of_markers, is_made_up, is_random, is_secret, is_uuid
 from memory.store.secretshapes import (
@@ -41,22 +40,24 @@ def by_block(text: str) -> Iterator[Span]:
     A certificate or a public key stays, and so does a mere mention of the header line.
     """
     done = 0
-    if "PRIVATE KEY" in text or "Private-Lines" in text:
-        for match in rx(KEY_HEAD).finditer(text):
+    marks = sorted(at for mark in ("PRIVATE KEY", "Private-Lines") for at in spots(text, mark))
+    if marks:
+        near = stretches(marks, 40, 90)
+        for match in (match for part in near for match in rx(KEY_HEAD).finditer(text, *part)):
             if match.start() < done:
                 continue
             end = _body(text, match.end())
             tail = rx(KEY_GAP + KEY_TAIL).match(text, end)
             # the body is cut by an ellipsis or is no base64 to its end
             if not tail and end > match.end():
-                near = rx(KEY_TAIL).search(text, end, end + 20000)
-                tail = near if near and near[1] == "END" else None
+                tail = rx(KEY_TAIL).search(text, end, end + 20000)
+                tail = tail if tail and tail[1] == "END" else None
             done = tail.end() if tail else end
             if end > match.end() or (
                 tail and rx(r"[A-Za-z0-9+/]{16}").search(text, match.end(), tail.start())
             ):
                 yield match.start(), done, "private-key"
-        for match in rx(KEY_END).finditer(text):
+        for match in (match for part in near for match in rx(KEY_END).finditer(text, *part)):
             start = (
                 _body_before(text, match.start(), done) if match.start() >= done else match.start()
             )
@@ -103,49 +104,28 @@ def _body_before(text: str, at: int, floor: int) -> int:
     return start
 
 
-class _Shape(NamedTuple):
-    """One row of `SHAPES`."""
-
-    kind: str
-    needles: Tuple[str, ...]
-    reach: int
-    back: int
-    expression: str
-    judge: str
-
-
-@lru_cache(maxsize=1)
-def _shapes() -> Tuple[_Shape, ...]:
-    rows = []
-    for kind, said, reach, expression, judge in SHAPES:
-        needles = tuple(needle.replace("~", " ") for needle in said.split())
-        rows.append(_Shape(kind, needles, reach, 240 if said[0] in "~<" else 12, expression, judge))
-    return tuple(rows)
-
-
 def by_shape(text: str, places: Places, tick: Callable[[], None]) -> Iterator[Span]:
-    """Find values that their surroundings give away, by `SHAPES`.
-
-    places: of needles in the lower-case text.
-    """
-    for row in _shapes():
-        seen = [at for needle in row.needles for at in places.offsets(needle)]
-        for start, end in stretches(sorted(seen), row.reach, row.back) if seen else ():
+    """Find values that their surroundings give away, by `SHAPES`."""
+    for head, expression in SHAPES:
+        judge, kind, reach, *needles = head.split()
+        seen = [at for needle in needles for at in places.offsets(needle)]
+        back = 240 if needles[0][0] in "~<" else 12
+        for start, end in stretches(sorted(seen), int(reach), back) if seen else ():
             tick()
-            for match in rx(row.expression, re.I).finditer(text, start, end):
-                yield from _shaped(text, match, row)
+            for match in rx(expression, re.I).finditer(text, start, end):
+                yield from _shaped(text, match, kind, judge)
 
 
-def _shaped(text: str, match: re.Match[str], row: _Shape) -> Iterator[Span]:
+def _shaped(text: str, match: re.Match[str], kind: str, judge: str) -> Iterator[Span]:
     a, b = match.span("v")
     if text[a : a + 1] in ("'", '"') and b - a > 1:
         a, b = a + 1, b - (text[b - 1] == text[a])
     elif text[b - 1] == ")" and "(" not in text[a:b]:
         b -= 1
-    if row.judge == "cookie":
+    if judge == "cookie":
         yield from _crumbs(text, a, b)
-    elif _judge(text[a:b], row.judge):
-        yield a, b, row.kind
+    elif _judge(text[a:b], judge):
+        yield a, b, kind
 
 
 def by_userinfo(text: str, tick: Callable[[], None]) -> Iterator[Span]:
@@ -177,20 +157,6 @@ def by_userinfo(text: str, tick: Callable[[], None]) -> Iterator[Span]:
             and _judge(value, "strong")
         ):
             yield match.start("v"), at, "login-password"
-
-
-def windows(
-    lower: str, needles: Sequence[str], reach: int, back: int = 12
-) -> List[Tuple[int, int]]:
-    """Return the stretches to read after needles, joined where overlapping.
-
-    reach, back: characters after and before each needle.
-    """
-    return stretches(
-        sorted(at for needle in needles if needle in lower for at in spots(lower, needle)),
-        reach,
-        back,
-    )
 
 
 def stretches(places: Sequence[int], reach: int, back: int = 12) -> List[Tuple[int, int]]:
@@ -238,18 +204,11 @@ def _crumbs(text: str, start: int, end: int) -> Iterator[Span]:
     for match in rx(r"(?<![^\s;,:=\"'])(?P<n>[\w.\-]{1,80})=(?P<v>[^\s;,]{6,4096})").finditer(
         text, start, end
     ):
-        if match["n"].lower() in (
-            "path",
-            "domain",
-            "expires",
-            "max-age",
-            "samesite",
-            "priority",
-        ) or is_made_up(match["v"]):
+        name = match["n"].lower()
+        plain = name in "path domain expires max-age samesite priority".split()
+        if plain or is_made_up(match["v"]):
             continue
-        telling = rx(r"sess|sid|auth|tok|jwt|csrf|xsrf|remember|login|secret|key", re.I).search(
-            match["n"]
-        )
+        telling = rx(r"sess|sid|auth|tok|jwt|csrf|xsrf|remember|login|secret|key").search(name)
         if (
             is_random(match["v"], 12)
             or (telling and rx(r"\d").search(match["v"]))
@@ -267,14 +226,9 @@ def by_manifest(text: str, lower: str) -> Iterator[Span]:
     if "secret" not in lower or "kind" not in lower:
         return
     for hit in rx(r"kind[\"']?[ \t]*:[ \t]*[\"']?secret\b").finditer(lower):
-        low, high = (
-            lower.rfind("\n---", seen, hit.start()),
-            lower.find("\n---", hit.end(), hit.end() + 8000),
-        )
-        low, high = (
-            max(low, hit.start() - 8000, seen),
-            high if high >= 0 else min(len(text), hit.end() + 8000),
-        )
+        low = max(lower.rfind("\n---", seen, hit.start()), hit.start() - 8000, seen)
+        high = lower.find("\n---", hit.end(), hit.end() + 8000)
+        high = high if high >= 0 else min(len(text), hit.end() + 8000)
         seen = max(low, high)
         block = (
             r"(?:^|[\n{,])[^\n{]{0,12}?[ \t]*[\"']?(?:string)?data[\"']?[ \t]*:[ \t]*(?=[\r\n{])"

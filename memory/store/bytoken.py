@@ -20,24 +20,15 @@ _BASE64 = r"(?:[A-Za-z0-9+/][+/]|(?:sha\d{1,3}|h1|md5):)\Z"
 
 
 class _Row(NamedTuple):
-    """One prefix of the table.
-
-    kind: of its token.
-    body: expression of the rest.
-    is_short: whether the prefix has to begin a word.
-    """
+    """One prefix of the table; body: expression of the whole token."""
 
     prefix: str
     kind: str
     body: str
-    is_short: bool
 
 
 class _Runs(NamedTuple):
-    """The distinct runs of a text in one string.
-
-    starts: of each run in `joined`.  origins: of each run in the text.
-    """
+    """The distinct runs of a text in one string, with where each starts in it and in the text."""
 
     joined: str
     starts: List[int]
@@ -52,10 +43,10 @@ class _Runs(NamedTuple):
 @lru_cache(maxsize=1)
 def _table() -> Dict[str, _Row]:
     rows = {}
-    for kind, prefixes, body in TOKENS:
-        for prefix in prefixes.split():
-            is_short = prefix[-1].isalnum() or len(prefix) < 5
-            rows[prefix] = _Row(prefix, kind, re.escape(prefix) + body, is_short)
+    for head, body in TOKENS:
+        kind, *prefixes = head.split()
+        for prefix in prefixes:
+            rows[prefix] = _Row(prefix, kind, re.escape(prefix) + body)
     return rows
 
 
@@ -112,10 +103,7 @@ def _gathered(text: str, runs: List[Tuple[int, str]]) -> _Runs:
 
 
 def by_token(text: str, runs: List[Tuple[int, str]], tick: Callable[[], None]) -> Iterator[Span]:
-    """Find tokens, each at its first place.
-
-    tick: called for each find; ends a search that takes too long.
-    """
+    """Find tokens, each at its first place."""
     held = _gathered(text, runs)
     done, chains = 0, _chains()
     for found in rx(r"(?:(?<![A-Za-z0-9])|(?<=%[0-9A-Fa-f]{2}))" + _any_prefix()).finditer(
@@ -139,8 +127,8 @@ def by_token(text: str, runs: List[Tuple[int, str]], tick: Callable[[], None]) -
 def _token(text: str, at: int, row: _Row) -> Span | None:
     """Return the token at a place by a table row, or None."""
     prefix, kind = row.prefix, row.kind
-    if row.is_short and not at_edge(text, at):
-        return None
+    if (prefix[-1].isalnum() or len(prefix) < 5) and not at_edge(text, at):
+        return None  # a short one begins a word
     if len(prefix) < 4 and rx(_BASE64, re.I).search(text[max(0, at - 8) : at]):
         return None  # of a digest in Base64, where any three characters stand sooner or later
     match = rx(row.body).match(text, at, at + LONGEST)
@@ -165,8 +153,9 @@ def _token(text: str, at: int, row: _Row) -> Span | None:
 
 def _marked(text: str, held: _Runs) -> Iterator[Span]:
     """Find tokens by a mark within them."""
-    for kind, needles, back, expression in INNER:
-        marks = needles.split()
+    for head, expression in INNER:
+        kind, reach, *marks = head.split()
+        back = int(reach)
         if marks[0][0] == "$":  # of no run: one expression that begins with this sign is found fast
             places = (m.start() for m in rx("|".join(map(re.escape, marks))).finditer(text))
             yield from _around(text, places, kind, back, expression)

@@ -39,7 +39,7 @@ _GATES = (
     ("\\\n", _CUT),
     ("\\\r\n", _CUT),
 )
-# each byte to "a" where it may end a cut line, else to a space: few different ones are found fast
+# each byte to "a" where it may end a cut line
 _ENDS = bytes(97 if c in b"\"'+\\" else c if c in b"\r\n" else 32 for c in range(256))
 _OPENED = r"[ \t]{0,80}[+.&]?[ \t]{0,9}[bfru]{0,2}[\"'](?=%s)" % _TOKEN
 _CLOSED = r"%s[\"'][ \t]{0,20}[+.&\\]?[ \t]{0,20}\r?\Z" % _TOKEN
@@ -56,10 +56,7 @@ _LOGIN = r"\A([A-Za-z][\w.@+\-]{0,63}):(\S{5,256})\Z"
 
 
 class View(NamedTuple):
-    """A decoded text with a map back to its original.
-
-    at, gone, wide: offsets, characters cut before them, and widths in the original.
-    """
+    """A decoded text; offsets, characters cut before them, and widths in the original."""
 
     text: str
     at: List[int]

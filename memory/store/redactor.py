@@ -24,9 +24,9 @@ is found, so that redacting twice changes nothing.
 A value leaves `[redacted:github-token#a1f3]`: its kind and 16 bits of a salted SHA-256, enough to
 tell two secrets apart in one store and nothing of the value itself.
 
-Cost: prefixes are looked for in the joined runs of 16 and more token characters, words by
-`str.find`, each once (`Places`); an expression is compiled on its first hit and reads a bounded
-stretch per hit, equal surroundings are judged once.  A text that takes too long all the same is
+Cost: prefixes are looked for in the joined runs of 16 and more token characters, words all at once
+(`Places`); an expression is compiled on its first hit and reads a bounded stretch per hit, equal
+surroundings are judged once.  A text that takes too long all the same is
 withheld as a whole: `[redacted:unread#a1f3]`.
 Known misses: passwords of letters only, UUIDs without a name, a value more than a line or a hundred
 characters away from its label, a password that reads as a word where it stands without its label.
@@ -57,7 +57,7 @@ from memory.core.records import Record
 from memory.store import disguise
 from memory.store.bylabel import by_label
 from memory.store.byname import by_name, by_run, by_sentence, is_random
-from memory.store.byshape import by_block, by_manifest, by_shape, by_userinfo, stretches, windows
+from memory.store.byshape import by_block, by_manifest, by_shape, by_userinfo, stretches
 from memory.store.bytoken import by_token
 from memory.store.secretshapes import (
     DIGEST,
@@ -183,7 +183,6 @@ def _passes(
         near = _places_in_plain(cuts, changed)
         found = _find_near(plain, near, tick) if near else _find(plain, tick)
         spans = _clip(_add_occurrences(plain, _merge_spans(plain, found, allow), allow), plain)
-        is_cut = len(cuts[0]) > 1
         if not spans:
             return Redacted(text, tuple(Found(kind, tag, n) for (kind, tag), n in counts.items()))
         parts: List[str] = []
@@ -196,9 +195,7 @@ def _passes(
                 mark = values[value] = marker(kind, value, salt)
             tag = mark[-5:-1]
             counts[kind, tag] = counts.get((kind, tag), 0) + 1
-            first, last = start, end
-            if is_cut:
-                first, last = _origin(cuts, start), _origin(cuts, end - 1) + 1
+            first, last = _origin(cuts, start), _origin(cuts, end - 1) + 1
             parts += (text[at:first], mark)
             length += first - at + len(mark)
             changed.append(length)
@@ -240,7 +237,7 @@ def _private(text: str, lower: str, mentions: str = "") -> List[Tuple[int, int]]
     """Return the private stretches of a text."""
     spans: List[Tuple[int, int]] = []
     depth = start = 0
-    reach = windows(lower, ("private",), 400, 48)
+    reach = stretches(list(spots(lower, "private")), 400, 48)
     for tag in (tag for a, b in reach for tag in rx(PRIVATE_TAG, re.I | re.S).finditer(text, a, b)):
         if mentions and text[tag.start() - 1 : tag.start()] == mentions:
             continue
@@ -336,7 +333,6 @@ def _look(text: str, runs: List[Tuple[int, str]], tick: Callable[[], None]) -> L
     """Find secrets in a text as it stands."""
     beyond = beyond_ascii(text)
     lower = _lower(text, beyond)
-    # one byte a character: found faster
     flat = lower if lower.isascii() else lower.encode("ascii", "replace").decode("ascii")
     if "[redacted:" in flat:
         # the kind in a marker is no name of a secret
@@ -374,10 +370,7 @@ def _continued(text: str, span: Span) -> Span:
 
 
 def _lower(text: str, beyond: str) -> str:
-    """Return a text in lower case, of the same length.
-
-    beyond: its characters beyond ASCII.
-    """
+    """Return a text in lower case, of the same length."""
     if beyond == beyond.lower():  # ten times as fast
         return text.encode("utf-8", "surrogatepass").lower().decode("utf-8", "surrogatepass")
     return text.replace("\u0130", "i").lower()
@@ -498,13 +491,10 @@ def clean(value: Any, config: Any, salt: str) -> Any:
     if config["redact.enabled"] and texts:
         allow = config["redact.allow"]
         joined = redact(SEAM.join(texts), allow, salt).text.split(SEAM)
-        # An open PEM block runs to the end of the text and takes the separators along: then one by
-        # one.
-        texts = (
-            joined
-            if len(joined) == len(texts)
-            else [redact(text, allow, salt).text for text in texts]
-        )
+        # An open PEM block runs to the end and takes the separators along: then one by one.
+        if len(joined) != len(texts):
+            joined = [redact(text, allow, salt).text for text in texts]
+        texts = joined
     return _with_texts(value, iter(texts))
 
 

@@ -4,78 +4,20 @@ not touch.
 
 from __future__ import annotations
 
-from typing import Tuple
-
 # Where a label may begin, as found in the lower-case text: far faster than the expression below.
-STEMS: Tuple[str, ...] = (
-    "pass",
-    "recovery phrase",
-    "backup codes",
-    "recovery codes",
-    "seed phrase",
-    "mnemonic phrase",
-    "psk",
-    "pw",
-    "secret",
-    "token",
-    "key",
-    "cred",
-    "kennwort",
-    "geheimnis",
-    "zugang",
-    "senha",
-    "wachtwoord",
-    "parola",
-    "kata sandi",
-    "clave",
+STEMS = tuple(
+    (
+        "pass|recovery phrase|backup codes|recovery codes|seed phrase|mnemonic phrase|psk|pw|"
+        "secret|token|key|cred|kennwort|geheimnis|zugang|senha|wachtwoord|parola|kata sandi|clave"
+    ).split("|")
 )
-STEMS_BEYOND_ASCII: Tuple[str, ...] = (
-    "contraseña",
-    "schlüssel",
-    "hasło",
-    "şifre",
-    "lösenord",
-    "mật khẩu",
-    "парол",
-    "токен",
-    "ключ",
-    "секрет",
-    "비밀번호",
-    "비밀 번호",
-    "암호",
-    "패스워드",
-    "비번",
-    "시크릿",
-    "비밀키",
-    "토큰",
-    "인증키",
-    "api 키",
-    "api키",
-    "액세스 키",
-    "접근 키",
-    "パスワード",
-    "パスコード",
-    "パスフレーズ",
-    "暗証番号",
-    "合言葉",
-    "トークン",
-    "シークレット",
-    "秘密鍵",
-    "apiキー",
-    "api キー",
-    "アクセスキー",
-    "密码",
-    "密碼",
-    "口令",
-    "密钥",
-    "密鑰",
-    "秘钥",
-    "令牌",
-    "凭证",
-    "凭据",
-    "憑證",
-    "私钥",
-    "clé",
+STEMS_BEYOND_ASCII = tuple(
+    (
+        "contraseña|schlüssel|hasło|şifre|lösenord|mật khẩu|парол|токен|ключ|секрет|비밀번호|"
+        "비밀 번호|암호|패스워드|비번|시크릿|비밀키|토큰|인증키|api 키|api키|액세스 키|접근 키|"
+        "パスワード|パスコード|パスフレーズ|暗証番号|合言葉|トークン|シークレット|秘密鍵|apiキー|"
+        "api キー|アクセスキー|密码|密碼|口令|密钥|密鑰|秘钥|令牌|凭证|凭据|憑證|私钥|clé"
+    ).split("|")
 )
 # The words themselves: of a password (any value that is no word), of a token (random), of some key
 # (random and long).

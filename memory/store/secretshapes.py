@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import string
 from functools import lru_cache
-from typing import Dict, Iterator, List, NamedTuple, Tuple
+from typing import Dict, Iterator, List, Tuple
 
 from memory.core import plaintext
 from memory.store.secretlabels import STEMS
@@ -17,366 +17,220 @@ SEAM = "\n\x1e\n"  # keeps texts apart that are searched together
 VALUE = r"(?P<v>\"[^\"\n]{1,200}\"|'[^'\n]{1,200}'|[^\s\"']{4,200})"  # of an option
 # of a call, with its comma
 ARGUMENT = r"(?:\"[^\"\n]{0,160}\"|'[^'\n]{0,160}'|[$\w.\[\]]{1,60})\s{0,3},\s{0,9}"
-# kind, needles in the lower-case text ("~" is a space; one that begins with it stands amid what is
-# told by it), characters after a needle to read, expression with a group `v`, how `v` is judged.
-SHAPES: Tuple[Tuple[str, str, int, str, str], ...] = (
+# How a value is judged, kind, characters to read after a needle, needles in the lower-case text
+# ("~" is a space; one that begins with it stands amid what is told by it); expression with a `v`.
+SHAPES: Tuple[Tuple[str, str], ...] = (
     (
-        "url-password",
-        "://",
-        420,
+        "given url-password 420 ://",
         r"://[^\s/@:\"'<>`\\]{0,120}:(?P<v>[^\s/\"'<>`]{1,256})@(?=[\w\[$%{.-])",
-        "given",
     ),
-    ("url-token", "://", 300, r"://(?P<v>[\w\-.~%+]{16,255})@(?=[\w\[])", "random"),
+    ("random url-token 300 ://", r"://(?P<v>[\w\-.~%+]{16,255})@(?=[\w\[])"),
     (
-        "auth-header",
-        "authorization",
-        4200,
+        "header auth-header 4200 authorization",
         r"authorization[\"'\])\\]{0,4}\s{0,3}[:=,](?:\s|\\t){0,3}[\"'`\\]{0,4}(?:(?:bearer|token"
         r"|basic|digest|apikey|api-key|api-token|bot|key|jwt|oauth|negotiate|ntlm|splunk|sso-key"
         r"|geniekey|klaviyo-api-key|discogs|snowflake)(?:[ \t]"
         r"|\\t)+)?(?:[\"'])?(?P<v>[\w\-.~+/=%|:@]{6,4096})",
-        "header",
     ),
     (
-        "bearer-token",
-        "bearer",
-        4200,
+        "header bearer-token 4200 bearer",
         r"bearer[\"']?[ \t:=]{1,3}[\"'\\]{0,2}(?P<v>[\w\-.~+/=%|]{8,4096})",
-        "header",
     ),
-    ("basic-auth", "basic", 1100, r"\bbasic[ \t]+(?P<v>[A-Za-z0-9+/]{6,1024}={0,2})", "basic"),
+    ("basic basic-auth 1100 basic", r"\bbasic[ \t]+(?P<v>[A-Za-z0-9+/]{6,1024}={0,2})"),
     (
-        "cookie",
-        "cookie",
-        4200,
+        "cookie cookie 4200 cookie",
         r"cookie\d?[\"'\]]{0,2}[ \t]{0,3}[:=, ][ \t]{0,3}[\"'\\]{0,3}(?P<v>[^\r\n\"'\\]{6,4096})",
-        "cookie",
     ),
     (
-        "cookie",
-        'sessid= sessionid= connect.sid= _session= sessid": session_token= sid=',
-        600,
-        (
-            r"(?:sessid|sessionid|connect\.sid|_session|session_token"
-            r"|(?<![a-z])sid)[\"']?[=:][ \"']{0,2}(?P<v>[\w\-.%+/=]{16,512})"
-        ),
-        "random",
+        'random cookie 600 sessid= sessionid= connect.sid= _session= sessid": session_token= sid=',
+        r"(?:sessid|sessionid|connect\.sid|_session|session_token"
+        r"|(?<![a-z])sid)[\"']?[=:][ \"']{0,2}(?P<v>[\w\-.%+/=]{16,512})",
     ),
+    ("cookie cookie 1500 curl", r"\s(?:-b|--cookie)[= ][\"']?(?P<v>[^\r\n\"']{6,4096})"),
     (
-        "cookie",
-        "curl",
-        1500,
-        r"\s(?:-b|--cookie)[= ][\"']?(?P<v>[^\r\n\"']{6,4096})",
-        "cookie",
-    ),
-    (
-        "curl-password",
-        "curl wget --auth -creds",
-        1500,
+        "given curl-password 1500 curl wget --auth -creds",
         r"\s(?:-[a-zA-Z]{0,6}[uUa]|--(?:proxy-)?user|--auth|--(?:src-|dest-)?creds?)(?:="
         r"|[ \t]{0,4})[\"']?[^\s:\"'/]{0,100}[\"']?:(?P<v>\"[^\"\n]{1,200}\""
         r"|'[^'\n]{1,200}'|[^\s\"']{1,200})",
-        "given",
     ),
     (
-        "curl-password",
-        "curl",
-        1500,
+        "strong curl-password 1500 curl",
         r"\s(?:-u|--user)(?:=|[ \t]{0,4})[\"'](?P<v>[^\s:\"']{8,100}):[\"']",
-        "strong",
     ),
     (
-        "cli-password",
-        "~-p ~-a ~-w",
-        260,
+        "strong cli-password 260 ~-p ~-a ~-w",
         r"(?:mysql\w{0,12}|mariadb\w{0,12}|sshpass|redis-cli|mongo\w{0,8}|ldap\w{3,8}|smbclient"
         r"|twine|docker login|podman login|helm)[^\n|;]{0,200}?\s-[paw] ?(?P<v>\"[^\"\n]{1,200}\""
         r"|'[^'\n]{1,200}'|[^\s\"']{4,200})",
-        "strong",
     ),
     (
-        "netrc-password",
-        "machine login",
-        900,
+        "given netrc-password 900 machine login",
         r"(?:machine\s{1,9}\S{1,200}\s{1,9}(?:login\s{1,9}\S{1,128}\s{1,9})?"
         r"|\bdefault\s{1,9}login\s{1,9}\S{1,128}\s{1,9})(?:account\s{1,9}\S{1,99}\s{1,9})?password"
         r"\s{1,9}(?P<v>\S{3,256})",
-        "given",
     ),
     (
-        "pgpass",
-        ":543 :330 :*:",
-        400,
+        "given pgpass 400 :543 :330 :*:",
         r":(?:543\d|330\d|\*):[^\s:]{1,64}:[^\s:]{1,64}:(?P<v>[^\s:]{4,200})(?=\s|$|[\"'`)])",
-        "given",
     ),
     (
-        "jwk",
-        "kty",
-        2500,
+        "given jwk 2500 kty",
         r"\\*\"(?:d|p|q|dp|dq|qi|k)\\*\"[ \t]*:\s{0,4}\\*\"(?P<v>[\w\-]{16,2048})",
-        "given",
     ),
     (
-        "signature",
-        "sig= signature= x-amz-credential= x-amz-security-token= sig%3d signature%3d",
-        2200,
-        (
-            r"(?:(?<![a-z])sig|signature|x-amz-credential|x-amz-security-token)(?:="
-            r"|%3d)[\"']?(?P<v>[\w%+/\-.~]{16,2048}={0,2})"
-        ),
-        "random",
+        "random signature 2200 sig= signature= x-amz-credential= x-amz-security-token= sig%3d "
+        "signature%3d",
+        r"(?:(?<![a-z])sig|signature|x-amz-credential|x-amz-security-token)(?:="
+        r"|%3d)[\"']?(?P<v>[\w%+/\-.~]{16,2048}={0,2})",
     ),
-    ("snmp-community", "snmp-server", 100, r"snmp-server community[ \t]+(?P<v>\S{4,64})", "strong"),
+    ("strong snmp-community 100 snmp-server", r"snmp-server community[ \t]+(?P<v>\S{4,64})"),
     (
-        "oracle-password",
-        "jdbc:oracle sqlplus",
-        300,
+        "given oracle-password 300 jdbc:oracle sqlplus",
         r"(?:thin:|sqlplus )[^\s/:@]{1,60}/(?P<v>[^\s@]{3,100})@",
-        "given",
     ),
     (
-        "piped-password",
-        "echo printf",
-        300,
+        "strong piped-password 300 echo printf",
         r"(?:echo|printf)[ \t]+(?:-\w+[ \t]+)?(?:[\"']?%s(?:\\n)?[\"']?[ \t]+)?[\"']?(?:\w{1,32}:)?"
         r"(?P<v>[^\s\"'|]{5,200})[\"']?[ \t]*\|[ \t]*(?:sudo|docker|podman|su|passwd|chpasswd|gh"
         r"|cryptsetup|openssl|kinit|vault|gpg|helm|aws|az)\b",
-        "strong",
     ),
     (
-        "sql-password",
-        "identified",
-        300,
-        (
-            r"identified[ \t]+(?:with[ \t]+\w+[ \t]+)?by[ \t]+(?:password[ \t]+)?[\"']"
-            r"(?P<v>[^\"'\n]{3,200})[\"']"
-        ),
-        "given",
+        "given sql-password 300 identified",
+        r"identified[ \t]+(?:with[ \t]+\w+[ \t]+)?by[ \t]+(?:password[ \t]+)?[\"']"
+        r"(?P<v>[^\"'\n]{3,200})[\"']",
     ),
     (
-        "cli-password",
-        "securestring requirepass masterauth net~user secret~set",
-        300,
+        "strong cli-password 300 securestring requirepass masterauth net~user secret~set",
         r"(?:securestring(?: -string)?|requirepass|masterauth|net user \S{1,60}"
         r"|secret set \S{1,80} (?:--body|-b))[ =]{1,3}[\"']?(?P<v>[^\s\"']{5,200})",
-        "strong",
     ),
     (
-        "cisco-password",
-        "password~7 password~5 secret~5 secret~8 secret~9",
-        200,
+        "given cisco-password 200 password~7 password~5 secret~5 secret~8 secret~9",
         r"(?:password|secret) [5789] (?P<v>\S{8,200})",
-        "given",
     ),
     (
-        "login-password",
-        ".login( basicauth( credential( credentials( passwordauthentication(",
-        400,
+        "given login-password 400 .login( basicauth( credential( credentials( "
+        "passwordauthentication(",
         r"(?:\.login|basicauth|credentials?|passwordauthentication)\(\s{0,9}"
         + ARGUMENT
         + r"[\"'](?![/.$%])(?P<v>[^\s\"']{3,200}|(?:[a-z]{4} ){3}[a-z]{4})[\"']",
-        "given",
     ),
     (
-        "login-password",
-        ".authenticate( .auth( auth=( auth:(",
-        400,
+        "strong login-password 400 .authenticate( .auth( auth=( auth:(",
         r"\.?auth(?:enticate)?[=:]?\(\s{0,9}"
         + ARGUMENT
         + r"[\"'](?![/.$%])(?P<v>[^\s\"']{3,200})[\"']",
-        "strong",
     ),
     (
-        "login-password",
-        "getconnection( mysqli mysql_connect( pdo(",
-        600,
+        "given login-password 600 getconnection( mysqli mysql_connect( pdo(",
         r"(?:getconnection|mysqli(?:_connect)?|mysql_connect|pdo)\(\s{0,9}"
         + ARGUMENT * 2
         + r"[\"'](?![/.$%])(?P<v>[^\s\"']{3,200})[\"']",
-        "given",
     ),
     (
-        "login-password",
-        "~/~",
-        160,
+        "strong login-password 160 ~/~",
         r"\b(?:log(?:ged)?[ -]?in|credentials?|creds|user(?:name)?|account)(?:[ \t]{1,3}(?:is|are"
         r"|with|as|using|for)\b)?[:=]?[ \t]{1,3}[\"'`(]?[\w.+@\-]{2,64}[\"'`]?[ \t]{1,3}/[ \t]{1,3}"
         r"[\"'`]?(?=\S{0,99}[A-Za-z])(?=\S{0,99}?\d\S{0,99}?\d"
         r"|\S{0,99}[!@#$%^&*])(?P<v>[^\s\"'`]{5,128}?)(?=[).,;:\"'`]{0,3}(?:\s|$))",
-        "strong",
     ),
     (
-        "login-password",
-        "~/~",
-        160,
+        "strong login-password 160 ~/~",
         r"(?:[\w.+\-]{1,64}@[\w\-]{1,63}\.[\w.]{2,40}|\b(?:admin(?:istrator)?|root|sa|postgres))"
         r"[\"'`]?[ \t]{1,3}/[ \t]{1,3}[\"'`]?(?=\S{0,99}[A-Za-z])(?=\S{0,99}?\d\S{0,99}?\d)"
         r"(?P<v>[^\s\"'`/]{6,128}?)(?=[).,;:\"'`]{0,3}(?:\s|$))",
-        "strong",
     ),
-    ("masked", "::add-mask::", 300, r"::add-mask::(?P<v>[^\s\"'$]{4,200})", "given"),
+    ("given masked 300 ::add-mask::", r"::add-mask::(?P<v>[^\s\"'$]{4,200})"),
     (
-        "login-password",
-        "log~in login sign~in logged~in",
-        200,
+        "strong login-password 200 log~in login sign~in logged~in",
         r"(?:log(?:ged)?|sign)[ -]?in\b[^\n:/]{0,60}?\b(?:with|using|and|mit|und)[ ][\"'`]?"
         r"(?![\w.\-]{1,64}@[\w\-]{1,64}\.)(?=[^\s\d]{0,64}\d\S{0,64}?\d)"
         r"(?P<v>(?=\w{0,64}[!@#$%^&*+?~.\-])[\w!@#$%^&*+?~.\-]{7,64}[\w!#$%^&*+?~])(?![\w/:=(])",
-        "strong",
     ),
     # What clients and servers say to one another: FTP, SMTP (`Password:` in Base64), Redis.
     (
-        "login-password",
-        "331~",
-        300,
+        "given login-password 300 331~",
         r"331 [^\n]{0,80}\n(?:[^\n]{0,20}> ?)?PASS (?P<v>\S{3,200})",
-        "given",
     ),
     (
-        "login-password",
-        "334~ugfzc3dvcmq6",
-        300,
+        "given login-password 300 334~ugfzc3dvcmq6",
         r"334 ugfzc3dvcmq6\r?\n(?:c: )?(?P<v>[A-Za-z0-9+/]{4,200}={0,2})",
-        "given",
     ),
     (
-        "redis-password",
-        "auth~",
-        300,
+        "given redis-password 300 auth~",
         r"(?:redis[\w\-]{0,20}|:\d{4,5})> ?auth (?:\w{1,40} )?(?P<v>\S{3,200})",
-        "given",
     ),
     (
-        "redis-password",
-        "requirepass",
-        300,
+        "given redis-password 300 requirepass",
         r"requirepass\"?\r?\n(?:2\) )?\"?(?P<v>[^\s\"]{3,200})",
-        "given",
     ),
     # Options of programs: an account or a login beside `-p`, the programs that take `-P`, `-k`, a
     # word without an option.
     (
-        "cli-password",
-        "~-p ~-a ~-x",
-        260,
+        "strong cli-password 260 ~-p ~-a ~-x",
         r"(?:\s-[uUD]|--user(?:name)?|\blog-?in\b|\b(?:7z[ar]?|rar|unrar|unzip|zip|ipmitool|sqlcmd"
         r"|bcp|isql|kinit|mosquitto_\w+|vncpasswd|cqlsh|steghide|xfreerdp|rdesktop|pg_\w+"
         r"|impala-shell|beeline|snmp\w{3,10})\b)[^\n|;&]{0,160}?\s-[pPaAX][ =]?" + VALUE,
-        "strong",
     ),
     (
-        "cli-password",
-        "~-k ~-pass",
-        260,
+        "strong cli-password 260 ~-k ~-pass",
         r"\b(?:openssl|gpg|ccrypt|mcrypt|cryptsetup|kubeseal)\b[^\n|;&]{0,160}?\s-(?:k|pass(?:in"
         r"|out)?)[ =](?:pass:)?" + VALUE,
-        "strong",
     ),
-    ("cli-password", "~/p: ~/pass", 120, r"\s/p(?:ass(?:word)?)?:" + VALUE, "strong"),
-    ("cli-password", "~-u", 200, r"\s-u[ =]?[\"']?[\w\\./\-]{1,64}%" + VALUE, "strong"),
+    ("strong cli-password 120 ~/p: ~/pass", r"\s/p(?:ass(?:word)?)?:" + VALUE),
+    ("strong cli-password 200 ~-u", r"\s-u[ =]?[\"']?[\w\\./\-]{1,64}%" + VALUE),
     (
-        "cli-password",
-        "lftp~ ncftp",
-        200,
+        "strong cli-password 200 lftp~ ncftp",
         r"\b(?:lftp|ncftp\w{0,4})\b[^\n|;&]{0,80}?\s-u\s{1,3}[^\s,]{1,64},[ ]?" + VALUE,
-        "strong",
     ),
     (
-        "cli-password",
-        "http~ https~",
-        200,
+        "strong cli-password 200 http~ https~",
         r"\b(?:https?|xh|ab)\s[^\n|;&]{0,80}?-[aA][ ]{1,3}[^\s:\"']{1,64}:" + VALUE,
-        "strong",
     ),
     (
-        "cli-password",
-        "htpasswd",
-        300,
+        "strong cli-password 300 htpasswd",
         r"htpasswd(?:[ \t]{1,3}-\w{1,6}){0,3}[ \t]{1,3}-\w{0,4}b\w{0,4}(?:[ \t]{1,3}-\w{1,6}){0,3}"
         r"(?:[ \t]{1,3}[^\s\-]\S{0,160})?[ \t]{1,3}[^\s\-]\S{0,64}[ \t]{1,3}" + VALUE,
-        "strong",
     ),
     (
-        "cli-password",
-        "add_user change_password adduser user~add wpa_passphrase",
-        200,
-        (
-            r"\b(?:add_user|change_password|adduser|user add"
-            r"|wpa_passphrase)\s{1,3}[\w.@\-]{1,64}\s{1,3}"
-        )
-        + VALUE,
-        "strong",
+        "strong cli-password 200 add_user change_password adduser user~add wpa_passphrase",
+        r"\b(?:add_user|change_password|adduser|user add"
+        r"|wpa_passphrase)\s{1,3}[\w.@\-]{1,64}\s{1,3}" + VALUE,
     ),
+    ("strong cli-password 300 from-literal", r"from-literal[= ][\"']?[\w.\-]{1,64}=" + VALUE),
     (
-        "cli-password",
-        "from-literal",
-        300,
-        r"from-literal[= ][\"']?[\w.\-]{1,64}=" + VALUE,
-        "strong",
+        "random api-token 300 config:set secrets~set secret~put secrets~put env:set secret~create "
+        "secrets~create",
+        r"(?:config:set|env:set|secrets? (?:set|put"
+        r"|create))\s{1,3}(?:-{0,2}[\w.\-]{1,40}\s{1,3}){0,4}?[\"']?[\w.]{1,64}=" + VALUE,
     ),
+    ("bare api-token 200 ~-k~ ~-k=", r"\s-[kK][ =][\"']?(?P<v>[\w\-+/=.]{16,512})(?=[\s\"';|)]|$)"),
     (
-        "api-token",
-        "config:set secrets~set secret~put secrets~put env:set secret~create secrets~create",
-        300,
-        (
-            r"(?:config:set|env:set|secrets? (?:set|put"
-            r"|create))\s{1,3}(?:-{0,2}[\w.\-]{1,40}\s{1,3}){0,4}?[\"']?[\w.]{1,64}="
-        )
-        + VALUE,
-        "random",
-    ),
-    (
-        "api-token",
-        "~-k~ ~-k=",
-        200,
-        r"\s-[kK][ =][\"']?(?P<v>[\w\-+/=.]{16,512})(?=[\s\"';|)]|$)",
-        "bare",
-    ),
-    (
-        "api-token",
-        "auth~ login~ token~ secret~",
-        200,
+        "bare api-token 200 auth~ login~ token~ secret~",
         r"\b(?:auth|login|signin|secret|token|api)\b[^\n|;&]{0,60}?\s-[tbsTS]"
         r"[ =][\"']?(?P<v>[\w\-+/=.]{16,512})(?=[\s\"';|)]|$)",
-        "bare",
     ),
     (
-        "api-token",
-        "login~ authenticate~",
-        200,
+        "bare api-token 200 login~ authenticate~",
         r"(?:^|[\n`$#>|;&][ \t]{0,3})[a-z][\w\-]{1,20}\s(?:auth\s)?(?:login|signin"
         r"|authenticate)\s{1,3}(?P<v>[\w\-+/=.]{16,512})(?=[\s\"';|`)]|$)",
-        "bare",
     ),
     (
-        "login-password",
-        "assword",
-        200,
-        (
-            r"assword[^\n]{0,60}?[\n;][ \t]{0,9}send\w{0,5}\s{1,3}(?:--\s{1,3})?[\"']"
-            r"(?P<v>[^\"'\\\n]{4,100})"
-        ),
-        "strong",
+        "strong login-password 200 assword",
+        r"assword[^\n]{0,60}?[\n;][ \t]{0,9}send\w{0,5}\s{1,3}(?:--\s{1,3})?[\"']"
+        r"(?P<v>[^\"'\\\n]{4,100})",
     ),
     (
-        "login-password",
-        "<<< <(echo <(printf",
-        200,
+        "strong login-password 200 <<< <(echo <(printf",
         r"(?:sudo|log-?in|pass|pw|crypt|kinit|docker|token|secret|createuser|gpg|openssl|auth"
         r"|cred)[^\n]{0,99}?(?:<<<[ ]?|<\((?:echo|printf)[ ](?:-\w[ ])?)" + VALUE,
-        "strong",
     ),
     (
-        "login-password",
-        "ftp~",
-        400,
+        "strong login-password 400 ftp~",
         r"\bftp\b[^\n]{0,120}\n(?:[^\n]{0,200}\n){0,4}?[ \t]{0,9}user[ ]\S{1,64}[ ]" + VALUE,
-        "strong",
     ),
-    ("login-password", "<<<", 200, r"<<<[ ]?" + VALUE, "bare"),
-    ("wifi-password", "wifi:", 300, r"wifi:[^\n]{0,100}?;p:(?P<v>[^;\n]{4,100})", "given"),
+    ("bare login-password 200 <<<", r"<<<[ ]?" + VALUE),
+    ("given wifi-password 300 wifi:", r"wifi:[^\n]{0,100}?;p:(?P<v>[^;\n]{4,100})"),
 )
 # Three or four letters of each word that is looked for in the lower-case text ("~" is a space), in
 # eight groups of much the same letters at each place.
@@ -429,30 +283,23 @@ SUFFIX = {
 }
 # Names in other scripts stand in sentences: what is taken is the next printable ASCII word.  pin: 4
 # to 8 digits count too.
-WORDS: Tuple[Tuple[str, str, str], ...] = (
+WORDS: Tuple[Tuple[str, str], ...] = (
     (
-        "password",
-        "strong",
-        (
-            "비밀번호|암호|패스워드|비번|비밀 번호|パスワード|パスコード|暗証番号|パスフレーズ|"
-            "合言葉|密码|密碼|口令|пароль|contraseña"
-        ),
+        "password strong",
+        "비밀번호|암호|패스워드|비번|비밀 번호|パスワード|パスコード|暗証番号|パスフレーズ|"
+        "合言葉|密码|密碼|口令|пароль|contraseña",
     ),
-    ("password", "pin", "暗証番号|핀번호|핀 번호"),
+    ("password pin", "暗証番号|핀번호|핀 번호"),
     (
-        "secret",
-        "strong",
+        "secret strong",
         "비밀키|비밀 키|시크릿|개인키|秘密鍵|シークレット|密钥|密鑰|秘钥|私钥|私鑰",
     ),
     (
-        "token",
-        "medium",
-        (
-            "토큰|인증키|접근키|액세스키|접근 키|액세스 키|トークン|認証キー|アクセスキー|令牌|"
-            "凭证|凭据|憑證|токен"
-        ),
+        "token medium",
+        "토큰|인증키|접근키|액세스키|접근 키|액세스 키|トークン|認証キー|アクセスキー|令牌|"
+        "凭证|凭据|憑證|токен",
     ),
-    ("api-key", "medium", "api키|api 키|apiキー|api キー|schlüssel|api密钥"),
+    ("api-key medium", "api키|api 키|apiキー|api キー|schlüssel|api密钥"),
 )
 VENDORS = (
     "adafruit|adobe|airtable|aiven|algolia|alibaba|amplitude|anthropic|apify|artifactory|asana|"
@@ -474,16 +321,15 @@ MARKER = r"\[redacted:[a-z]+(?:-[a-z]+)*#[0-9a-f]{4}\]"
 INVISIBLE = "[%s]" % "".join(
     "%s-%s" % (chr(low), chr(high)) for low, high in plaintext.INVISIBLE if low != 0xD800
 )
-# its first characters come first, in one class: so it is searched ten times as fast
 ESCAPE = (
-    r"[\x1b\x9b\\%s(?:(?:(?<=[\x1b\x9b])|(?<=\\)(?:u001[bB]|x1[bB]|033|e))"
-    r"\[?[0-9;:?]{0,40}(?<=[\[\x9b0-9;])[A-Za-z]|(?<=%s))" % (INVISIBLE[1:], INVISIBLE)
+    r"(?:[\x1b\x9b]|\\(?:u001[bB]|x1[bB]|033|e))\[?[0-9;:?]{0,40}(?<=[\[\x9b0-9;])[A-Za-z]|"
+    + INVISIBLE
 )
 ESCAPES = ("\x1b", "\\u001", "\\x1", "\\033[", "\\e[")
-WRITTEN = r"\\(?:u001|x1|033|e)"  # how one begins that is written out
-RUN_CHARS = frozenset(string.ascii_letters + string.digits + "_-./+=~%")
+WRITTEN = r"\\(?:u001|x1|033|e)"
+NAME_CHARS = string.ascii_letters + string.digits + "_.-"
 # each byte to "a" where tokens are made of its character, else to a space
-RUN_MASK = bytes(97 if chr(code) in RUN_CHARS else 32 for code in range(256))
+RUN_MASK = bytes(97 if chr(code) in NAME_CHARS + "/+=~%" else 32 for code in range(256))
 LONG_RUN = b"a" * 16
 PRIVATE_TAG = (
     r"(?:<|&(?:amp;){0,3}(?:lt|\#0*60|\#x0*3c);|\\+(?:u003|x3)c|%3c"
@@ -560,7 +406,6 @@ SPOKEN = (
     r"(?![\w.\-]{1,64}@[\w\-]{1,64}\.)[\w!@#$%^&?.~\-]{8,64}(?!"
     r"[\w!@#$%^&*?=()<>{}\[\]|+/\\:\"'`~\-])"
 )
-NAME_CHARS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-"
 SEPARATOR = (
     r"(?=(?P<tail>(?:[A-Za-z0-9_.]|-(?!>)){0,40}))(?P=tail)(?P<shut>(?:\[[^\]\s]{0,24}\]"
     r"|\\{0,7}[\"'`)\]*]|%22|&quot;|&#3[49];){0,4})(?:[ \t]{0,40}(?:[:][ \t]*(?:str|string|String"
@@ -625,10 +470,7 @@ def rx(pattern: str, flags: int = 0) -> re.Pattern[str]:
 
 
 def beyond_ascii(text: str) -> str:
-    """Return the characters of a text beyond ASCII.
-
-    These few are searched far faster than the whole.
-    """
+    """Return the characters of a text beyond ASCII."""
     if text.isascii():
         return ""
     return (
@@ -646,62 +488,51 @@ def spots(text: str, needle: str) -> Iterator[int]:
         at = text.find(needle, at + 1)
 
 
-class _Grams(NamedTuple):
-    """The words that are looked for, by their grams.
-
-    groups: of a byte, as bits, at each place of a gram.
-    words: by their gram's first three letters, each with the gram's offset.
-    """
-
-    groups: Tuple[bytes, ...]
-    words: Dict[str, List[Tuple[str, int]]]
-
-
 @lru_cache(maxsize=1)
-def _grams() -> _Grams:
-    needles = [needle.replace("~", " ") for row in SHAPES for needle in row[1].split()]
+def _grams() -> Tuple[List[bytes], Dict[str, List[Tuple[str, str, int]]]]:
+    """Return the groups of a byte at each place of a gram, and what is found by three letters."""
+    needles = [needle for row in SHAPES for needle in row[0].split()[3:]]
     needles += [word for row in NAMES for word in row[2].split()]
     groups = [bytearray(256) for _ in range(4)]
-    words: Dict[str, List[Tuple[str, int]]] = {}
+    words: Dict[str, List[Tuple[str, str, int]]] = {}
     known = dict.fromkeys((*needles, *STEMS, "private"))
     for bit, line in enumerate(GRAMS):
         for gram in line.split():
-            gram = gram.replace("~", " ")
-            for place, group in enumerate(groups):
-                for code in gram[place : place + 1].encode() or range(256):
-                    group[code] |= 1 << bit
             own = [needle for needle in known if gram in needle]
-            words.setdefault(gram[:3], []).extend((own_, own_.index(gram)) for own_ in own)
+            letters = gram.replace("~", " ")
+            for place, group in enumerate(groups):
+                for code in letters[place : place + 1].encode() or range(256):
+                    group[code] |= 1 << bit
             for needle in own:
+                row = (needle, needle.replace("~", " "), needle.index(gram))
+                words.setdefault(letters[:3], []).append(row)
                 del known[needle]
-    return _Grams(tuple(map(bytes, groups)), words)
+    return [bytes(group) for group in groups], words
 
 
 class Places:
     """The offsets of words in a text in lower case, those of ASCII all searched at once.
 
     text: with a "?" for each character beyond ASCII.  beyond: these characters.
-    Each byte of a number holds the groups of a character; those shifted by one, two and three
-    characters and joined by "and" are not 0 where a gram of a group may stand.
+    The groups of all characters are one number; it and itself shifted by one, two and three
+    characters, joined by "and", are not 0 where a gram may stand.
     """
 
     def __init__(self, text: str, lower: str, beyond: str) -> None:
         self.text, self.lower, self.beyond = text, lower, beyond
         self._at: List[int] = []
-        grams = _grams()
-        self._known: Dict[str, List[int]] = {
-            needle: [] for row in grams.words.values() for needle, _ in row
-        }
+        groups, words = _grams()
+        self._known: Dict[str, List[int]] = {word: [] for row in words.values() for word, *_ in row}
         data = text.encode("ascii", "replace") + b"   "
         found = -1
-        for place, group in enumerate(grams.groups):
+        for place, group in enumerate(groups):
             found &= int.from_bytes(data.translate(group), "little") >> 8 * place
         mask = found.to_bytes(len(data), "little").translate(_ANY)
         at = mask.find(b"a")
         while at >= 0:
-            for needle, before in grams.words.get(text[at : at + 3], ()):
-                if text.startswith(needle, at - before) and at >= before:
-                    self._known[needle].append(at - before)
+            for name, word, before in words.get(text[at : at + 3], ()):
+                if text.startswith(word, at - before) and at >= before:
+                    self._known[name].append(at - before)
             at = mask.find(b"a", at + 1)
 
     def offsets(self, needle: str) -> List[int]:
@@ -709,8 +540,8 @@ class Places:
         known = self._known.get(needle)
         if known is None:
             ascii = needle.isascii()
-            found = list(spots(self.text, needle)) if ascii else self._beyond_ascii(needle)
-            known = self._known[needle] = found
+            known = list(spots(self.text, needle)) if ascii else self._beyond_ascii(needle)
+            self._known[needle] = known
         return known
 
     def _beyond_ascii(self, word: str) -> List[int]:

@@ -22,8 +22,8 @@ def drawn(rng, chars, length, count):
     """
     heads = [
         head
-        for _, prefixes, _ in secrettokens.TOKENS
-        for head in prefixes.split()
+        for words, _ in secrettokens.TOKENS
+        for head in words.split()[1:]
         if set(head) <= set(chars) and len(head) < length
     ]
     values = ["".join(rng.choices(chars, k=length)) for _ in range(count)]
@@ -90,19 +90,20 @@ def rules():
     """Return every rule's name with fragments that make it begin and not end."""
     rows = [
         ("%s %s" % (kind, prefix), [prefix + "aB3xK9qZ", "-" + prefix + "aB3xK9qZ7"])
-        for kind, prefixes, _ in secrettokens.TOKENS
-        for prefix in prefixes.split()[:1]
+        for kind, prefix, *_ in (words.split() for words, _ in secrettokens.TOKENS)
     ]
-    for kind, needles, *_, expression in secrettokens.INNER:
-        whole, needle = spelt(sre.parse(expression), 3), needles.split()[0]
+    for words, expression in secrettokens.INNER:
+        kind, _, needle, *_ = words.split()
+        whole = spelt(sre.parse(expression), 3)
         rows.append((kind, ["-" + needle + "aB3x", "aB3" * 20 + needle, whole[:-3] + " "]))
-    for number, (kind, needles, _, expression, _) in enumerate(secretshapes.SHAPES):
+    for number, (head, expression) in enumerate(secretshapes.SHAPES):
+        _, kind, _, *needles = head.split()
         whole = spelt(sre.parse(expression), 20)
         rows.append(
             (
                 "%s %d" % (kind, number),
                 [
-                    needles.split()[-1].replace("~", " ") + "a",
+                    needles[-1].replace("~", " ") + "a",
                     whole[: len(whole) // 2 + 1],
                     whole[:-1] + " ",
                 ],
@@ -115,7 +116,7 @@ def rules():
         ]
     rows += [
         (words[:8], [word, word + ": ab1!xyz"])
-        for _, _, words in secretshapes.WORDS
+        for _, words in secretshapes.WORDS
         for word in words.split("|")[:1]
     ]
     for name in (
