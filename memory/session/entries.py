@@ -80,7 +80,7 @@ _ASKED_IN = re.compile(
     r"(?:user[_-](?:query|message|prompt|request|input)|query|prompt|request|task(?:[_-]\w+)?)\Z",
     re.I,
 )
-_PASTED = re.compile(r"<pasted_content\b[^<>]{0,99}>(.*?)</pasted_content\b[^<>]{0,99}>", re.S)
+_PASTED = re.compile(r"</?pasted_content\b[^<>]{0,99}>")
 _NOTED = ("<task-notification", "<agent-notification", "<bash-notification")
 _IDE = re.compile(r"<(ide_[a-z_]{1,40})>")
 _OFFER = re.compile(
@@ -605,7 +605,17 @@ def _without_pastes(text: str) -> str:
     """
     if "<pasted_content" not in text:
         return text
-    parts = _PASTED.split(text)
+    parts, opened, at = [], None, 0
+    for tag in _PASTED.finditer(text):
+        closes = tag[0][1] == "/"
+        if opened and closes:
+            parts += [text[at : opened.start()], text[opened.end() : tag.start()]]
+            at, opened = tag.end(), None
+        elif not opened and not closes:
+            opened = tag
+    parts.append(text[at:])
+    if len(parts) == 1:
+        return text
     if not "".join(parts[::2]).strip():
         return "\n\n".join(parts[1::2])
     if not parts[0].strip():

@@ -146,7 +146,7 @@ def _label_values(piece: str, lower: str, at: int, match: re.Match[str]) -> _Tol
     """Return the values of the label at a place in a piece."""
     end, kind = at + len(match[0]), match.lastgroup or "password"
     low, high = piece.rfind("\n", 0, at) + 1, piece.find("\n", at)
-    if rx(PROMPT).match(piece, low, at):
+    if " " in piece[low:at] and rx(PROMPT).match(piece, low, at):
         printed = tuple(_printed(piece, high + 1, kind))
         if printed:
             return _Told(end - at, "", "", False, printed)
@@ -187,7 +187,8 @@ def _named(text: str, label: Label) -> Iterator[Span]:
         yield from _near(text, label)
     yield from _below(text, label)
     yield from _answered(text, label)
-    yield from _phrase(text, label)
+    if label.tier == "strong" and rx(WORDS + "|" + GROUPS).search(text, label.low, label.high + 80):
+        yield from _phrase(text, label)
 
 
 def _may_hold(line: str) -> bool:
@@ -379,7 +380,14 @@ def _below(text: str, label: Label) -> Iterator[Span]:
         line = _line(text, at)
     if rx(r"[,;\t]\S").match(rest[0]):
         return  # the head of a table
-    if rx(FILLING).match(line):
+    if label.kind == "token" and text[label.start : label.start + 4].lower() == "cred":
+        yield from _listed(text, at)
+    if label.kind == "codes":
+        yield from _codes(text, at)
+        return
+    row = line.strip(" \t\r`*>#+-\"'│|")
+    words = label.tier == "strong" and " " in row and is_phrase(row)
+    if not words and not _may_hold(line) or rx(FILLING).match(line):
         return
     said = rx(r"[(\[（][^()\n\[\]（）]{0,40}[)\]）]").sub("", rest[0])
     promised = rx(BELOW, re.I).search(said)
@@ -388,18 +396,12 @@ def _below(text: str, label: Label) -> Iterator[Span]:
     far = len(said.strip(" \t:：*_`#=")) > 24 or bool(
         said.strip(" \t:：*_`#=") and label.tier == "weak"
     )
-    if label.kind == "token" and text[label.start : label.start + 4].lower() == "cred":
-        yield from _listed(text, at)
-    if label.kind == "codes":
-        yield from _codes(text, at)
-        return
     before = text[label.low : label.start]
     if before.endswith(("'", '"')) and rx(r"[ \t]*[\"'].{0,80}[\"'],?\s*\Z").match(line):
         return  # both stand in a list
     heads = not far and len(before.split()) < 5 and not before.endswith(("_", "-", "."))
     heads = bool(promised) or heads and not rx(r"[\"',;{}<>$]|=\w").search(before + said)
-    row = line.strip(" \t\r`*>#+-\"'│|")
-    if heads and label.tier == "strong" and " " in row and is_phrase(row):
+    if heads and words:
         start = at + line.index(row)
         yield start, start + len(row), label.kind
     yield from _alone(line, at, label, heads, far and not promised)
@@ -407,8 +409,8 @@ def _below(text: str, label: Label) -> Iterator[Span]:
 
 def _answered(text: str, label: Label) -> Iterator[Span]:
     """Find a value in the line that answers a question."""
-    asks = rx(r"[?？][\"'`”)]{0,2}\s{0,3}\Z").search(text, label.end, label.high)
-    asks = asks or rx(r"[ \t>]{0,8}\[?\d\d?:\d\d").match(text, label.low)
+    end = text[max(label.end, label.high - 4) : label.high]
+    asks = "?" in end or "？" in end or rx(r"[ \t>]{0,8}\[?\d\d?:\d\d").match(text, label.low)
     if not asks or rx(CODED).search(text, label.low, label.high):
         return
     at = label.high + 1
@@ -435,13 +437,13 @@ def _phrase(text: str, label: Label) -> Iterator[Span]:
         r"[^\n:]{0,40}\b(?:is|reads)[ :]{1,2}(?P<v>%s)[.,;\n]",
     ):
         match = rx(link % WORDS).match(text, label.end)
-        if match and label.tier == "strong" and is_phrase(match["v"]):
+        if match and is_phrase(match["v"]):
             yield match.start("v"), match.end("v"), label.kind
             return
     ahead = rx(r"(?:\A|[\n\"“「(`])(?P<v>%s)[\"”」)`]?[^\n\"“「]{1,60}\Z" % WORDS).search(
         text, label.low, label.start
     )
-    if ahead and label.tier == "strong" and is_phrase(ahead["v"]):
+    if ahead and is_phrase(ahead["v"]):
         yield ahead.start("v"), ahead.end("v"), label.kind
         return
     for form in kinds:
