@@ -372,6 +372,11 @@ def test_the_document_says_what_the_schema_says():
     )
 
 
+def _compact(value: object) -> str:
+    """Return JSON without blanks: the schema is installed with the plugin."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
 def _update(answers) -> None:
     known = json.loads(SCHEMA.read_text(encoding="utf-8"))["$defs"] if SCHEMA.exists() else {}
     names = {name for name, _, _ in answers}
@@ -400,11 +405,11 @@ def _update(answers) -> None:
         "version": main.FORMATS_KEPT["json"],
     }
     rows = ",\n".join(
-        "  %s: %s" % (json.dumps(name), json.dumps(shape, ensure_ascii=False))
+        "%s:%s" % (json.dumps(name), _compact(shape))
         for name, shape in kept.items()
     )
     SCHEMA.write_text(
-        json.dumps(first, ensure_ascii=False)[:-1] + ', "$defs": {\n%s\n}}\n' % rows,
+        _compact(first)[:-1] + ',"$defs":{\n%s\n}}\n' % rows,
         encoding="utf-8",
     )
     before = DOC.read_text(encoding="utf-8").partition(BEGIN)[0] if DOC.exists() else ""
