@@ -176,10 +176,7 @@ def _is_named(edge: Edge, web: Web, said: str) -> bool:
 
 
 def _reach(source: str, to: Node) -> list[str]:
-    """Warn of a link that other people or projects cannot follow.
-
-    A shared or global record links to a record that they do not have.
-    """
+    """Warn of a link that other people or projects cannot follow."""
     if to.name[:1] == source[:1] or to.name[:1] == layout.GLOBAL and source[:1] != layout.SHARED:
         return []
     if source[:1] == layout.SHARED:
@@ -262,7 +259,6 @@ def graph(call: Call) -> int:
     """Draw the links of a record, or describe all links."""
     from memory.terminal import linktree
 
-    form = "json" if call.options.json else call.options.format or "text"
     if len(call.words) > 1:
         raise UsageError("record graph takes one ID, not %d words; quote a title" % len(call.words))
     store = call.store()
@@ -273,9 +269,6 @@ def graph(call: Call) -> int:
     start = _one(web, call.words[0]) if call.words else None
     part = linktree.walk(web, start, DEPTH) if start else None
     nodes, edges = (part.nodes, part.edges) if part else (web.nodes, web.edges)
-    if form == "json":
-        call.options.json = True
+    if call.options.json:
         return call.answer(linktree.as_json(web, nodes, edges), [])
-    if form == "mermaid":
-        return call.answer(None, linktree.mermaid(nodes, edges))
     return call.answer(None, linktree.tree(web, start, DEPTH) if start else linktree.overview(web))

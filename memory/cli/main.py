@@ -52,7 +52,6 @@ from memory.terminal.call import Call, Part, Verb, session_of, shown, to_json, w
 
 INDEX = ("build", "refresh", "verify", "status", "export")
 RESOURCE = "add|list|show|refresh|update|delete|search|reindex|approve|reject|run"
-FORMATS = ("text", "mermaid", "json")
 NOTE_WRITERS = CHOICES["notes.provider"][1:]
 MODELS = tuple(name for name in PROVIDERS if name not in ("extract", "none"))
 # Versions of what is kept on disk; each stands in the module that owns the format too.
@@ -821,7 +820,6 @@ VERBS: dict[str, Verb] = {
         "link",
         "[ID]",
         "draw the links of a record, or of all",
-        (opt("--format", type=choice(FORMATS), help=", ".join(FORMATS)),),
     ),
     "redact": Verb(
         "audit",

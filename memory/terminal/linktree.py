@@ -1,5 +1,5 @@
-"""The graph of links: what surrounds a record, which records hang together; drawn as a tree, an
-overview and mermaid, or as JSON.
+"""The graph of links: what surrounds a record, which records hang together; drawn as a tree or
+an overview, or as JSON.
 
 JSON, version 1: {"nodes": [{id, name, title, end, workspace}], "edges": [{from, relation, to,
 wrong}], "dangling": [{from, relation, target, archived, nearest}]}.  `from` and `to` are names,
@@ -19,7 +19,6 @@ from memory.terminal.screen import table
 
 MOST_CHILDREN, MOST_LINES = 40, 400  # of a tree: below one record, in all
 MOST_LISTED = 10  # rows of a part of the overview
-MOST_DRAWN = 300  # edges of a mermaid drawing; its renderers refuse more than 500
 TITLE_COLUMNS = 60
 
 
@@ -329,43 +328,3 @@ def dangling_lines(web: Web, edges: Iterable[Edge]) -> list[str]:
         for edge in edges
         if edge.dangling
     ]
-
-
-def mermaid(nodes: Sequence[Node], edges: Sequence[Edge]) -> list[str]:
-    """Draw links as a mermaid flowchart, at most MOST_DRAWN.
-
-    Every text is quoted, and no record's id is used as a node's.
-    """
-    shown = edges[:MOST_DRAWN]
-    number: dict[Node, str] = {}
-    lines = ["graph LR"]
-    for one in dict.fromkeys(
-        [*nodes[:1], *(end for edge in shown for end in (edge.source, edge.to) if end is not None)]
-    ):
-        number[one] = "n%d" % len(number)
-        lines.append(
-            '  %s["%s"]'
-            % (number[one], _quoted(one.id + " · " + clip(one_line(one.title), TITLE_COLUMNS)))
-        )
-    lost = 0
-    for edge in shown:
-        to = number.get(edge.to, "") if edge.to is not None else ""
-        if not to:
-            to, lost = "x%d" % lost, lost + 1
-            lines.append(
-                '  %s(["%s"]):::gone' % (to, _quoted(clip(one_line(edge.target), TITLE_COLUMNS)))
-            )
-        lines.append('  %s -->|"%s"| %s' % (number[edge.source], _quoted(edge.relation), to))
-    lines += ["  classDef gone stroke-dasharray: 4"] if lost else []
-    left = len(edges) - len(shown)
-    return lines + (["  %%%% %s not drawn" % count(left, "more link")] if left else [])
-
-
-def _quoted(value: str) -> str:
-    """Escape text for quotes in mermaid or HTML.
-
-    Characters of their syntax become entities `#code;`.
-    """
-    return "".join(
-        c if c.isalnum() or c in " .,_-·…/:+=@~'!?" else "#%d;" % ord(c) for c in one_line(value)
-    )

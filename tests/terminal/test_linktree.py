@@ -1,11 +1,8 @@
-"""Links drawn: the surroundings of a record as a tree, all of them as an overview, both as
-mermaid.
-"""
+"""Links drawn: the surroundings of a record as a tree, all of them as an overview."""
 
 from __future__ import annotations
 
 import json
-import re
 import time
 
 import pytest
@@ -83,36 +80,6 @@ def test_an_empty_store_says_how_to_begin(ok):
     assert json.loads(ok("graph", "--json")) == {"nodes": [], "edges": [], "dangling": []}
 
 
-def test_mermaid_is_valid_whatever_a_title_holds(ok, place):
-    """Every text stands in quotes, without a character that mermaid or HTML reads as syntax, and
-    ids are its own.
-    """
-    vault.put(
-        place,
-        "p/learnings/end.md",
-        json.dumps(HOSTILE),
-        '[[no such |"thing]] [[한글 문서]]',
-        id="end",
-        links="[related_to: graph]",
-    )
-    vault.put(place, "p/learnings/graph.md", "subgraph", "x", id="graph")
-    lines = ok("graph", "--format", "mermaid").rstrip("\n").split("\n")
-    text = r'"(?:[^"\[\](){}<>|`#;&\\\x00-\x1f]|#\d+;)+"'
-    shapes = [
-        r"graph LR",
-        rf"  n\d+\[{text}\]",
-        rf"  x\d+\(\[{text}\]\):::gone",
-        rf"  n\d+ -->\|{text}\| [nx]\d+",
-        r"  classDef gone stroke-dasharray: 4",
-    ]
-    assert all(any(re.fullmatch(shape, line) for shape in shapes) for line in lines), lines
-    assert (
-        lines[0] == "graph LR"
-        and "한글" in lines[1]
-        and sum(":::gone" in line for line in lines) == 2
-    )
-
-
 def test_titles_reach_no_terminal_as_they_are(ok, place):
     """Escapes, marks that reorder a line and line ends are gone from every format of text."""
     vault.put(
@@ -126,7 +93,6 @@ def test_titles_reach_no_terminal_as_they_are(ok, place):
     for words in (
         ["graph"],
         ["graph", "l-a"],
-        ["graph", "--format", "mermaid"],
         ["link", "l-a"],
     ):
         said = ok(*words)
@@ -149,7 +115,6 @@ def test_a_hub_and_a_long_chain_stay_readable(place, now):
     )
     deep = linktree.tree(web, first, 5000)
     assert len(deep) == linktree.MOST_LINES + 1 and deep[-1].startswith("… cut at 400 lines")
-    assert linktree.mermaid(web.nodes, web.edges)[-1] == "  %% 1,500 more links not drawn"
     assert len(linktree.overview(web)) < 60
 
 

@@ -116,7 +116,7 @@ CALLS = [
     ("link", ["link", "{learn}", "related_to", "{learn:redis}"]),
     ("link list", ["link", "{learn}"]),
     ("graph", ["graph"]),
-    ("graph", ["graph", "{learn}", "--format", "json"]),
+    ("graph", ["graph", "{learn}"]),
     ("new", ["new", "learning", "Edited", "here"]),
     ("edit", ["edit", "{learn:redis}"]),
     ("index build", ["index", "build"]),
@@ -404,10 +404,7 @@ def _update(answers) -> None:
         "title": "What `dayleaf VERB --json` prints",
         "version": main.FORMATS_KEPT["json"],
     }
-    rows = ",\n".join(
-        "%s:%s" % (json.dumps(name), _compact(shape))
-        for name, shape in kept.items()
-    )
+    rows = ",\n".join("%s:%s" % (json.dumps(name), _compact(shape)) for name, shape in kept.items())
     SCHEMA.write_text(
         _compact(first)[:-1] + ',"$defs":{\n%s\n}}\n' % rows,
         encoding="utf-8",
