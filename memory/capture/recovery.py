@@ -106,7 +106,6 @@ def recover(
     env: dict[str, str],
     now: float,
     current: str,
-    on_change: OnChange = None,
 ) -> int:
     """Capture and close interrupted sessions; return the number of checkpoints.
 
@@ -122,7 +121,7 @@ def recover(
     from memory.capture.stretches import capture
 
     return sum(
-        bool(capture(place, settings, env, now, session, path, "recovery", on_change=on_change))
+        bool(capture(place, settings, env, now, session, path, "recovery"))
         for session, path in found.sessions
     )
 

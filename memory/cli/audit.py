@@ -485,9 +485,7 @@ def _paths(call: Call) -> list[str]:
     found = []
     for folder in filter(None, (call.place.private, call.place.shared)):
         root = folder + "/evals"
-        names = (
-            sorted(os.listdir(root)) if os.path.isdir(root) and files.inside(root, folder) else []
-        )
+        names = files.list_folder(root) if files.inside(root, folder) else []
         found += [
             root + "/" + name
             for name in names

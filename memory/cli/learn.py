@@ -52,7 +52,7 @@ def learn(call: Call) -> int:
     there = store.same("learning", title, said, tier)
     kept = _joined(call, store, there) if there else _learnt(call, store, title, said, tier)
     call.indexed()
-    _warn_of_links(call, store, kept)
+    _warn_of_links(store, kept)
     return report_written(call, kept, "already there" if there else "kept")
 
 
@@ -101,7 +101,7 @@ def checkpoint(call: Call) -> int:
         kept = byhand.note(
             store, call.place, said, call.options.tag or (), session_of(call), call.now
         )
-        _warn_of_links(call, store, kept)
+        _warn_of_links(store, kept)
     else:
         kept = _of_session(call)
     call.indexed()
@@ -125,7 +125,7 @@ def _note_of_session(call: Call, said: str) -> Record:
     return made.record
 
 
-def _warn_of_links(call: Call, store: Store, kept: Record) -> None:
+def _warn_of_links(store: Store, kept: Record) -> None:
     """Warn of `[[targets]]` in a text without a record."""
     from memory.recall import relations
 

@@ -234,14 +234,14 @@ def _turn(call: Call, found: Record, place: Place, said: str) -> int:
         [
             head,
             "",
-            plaintext.plain(_localised(talk, one)).rstrip("\n"),
+            plaintext.plain(_localised(one)).rstrip("\n"),
             *([""] * bool(ways)),
             *ways,
         ],
     )
 
 
-def _localised(talk: Record, one: Turn) -> str:
+def _localised(one: Turn) -> str:
     """Return a turn's text with the local time in its heading."""
     heading, newline, rest = one.text.partition("\n")
     return (

@@ -55,6 +55,14 @@ def open_read(path: str, follow: bool = True) -> int:
     return fd
 
 
+def list_folder(folder: str) -> list[str]:
+    """Return the sorted names in a folder, [] if unreadable."""
+    try:
+        return sorted(posix.listdir(folder))
+    except OSError:
+        return []
+
+
 def read(path: str, limit: int = 1 << 20, follow: bool = True) -> bytes:
     """Read a regular file, at most `limit` bytes; raises OSError."""
     fd = open_read(path, follow)

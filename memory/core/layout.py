@@ -397,10 +397,7 @@ def _has_commit(git: str, common: str, commit: str) -> bool:
     """Tell whether a repository has a commit, by log or loose object."""
     if not commit:
         return True
-    try:
-        loose = files.posix.listdir("%s/objects/%s" % (common, commit[:2]))
-    except OSError:
-        loose = []
+    loose = files.list_folder("%s/objects/%s" % (common, commit[:2]))
     if any(name.startswith(commit[2:]) for name in loose):
         return True
     try:
@@ -409,10 +406,7 @@ def _has_commit(git: str, common: str, commit: str) -> bool:
     except OSError:
         pass
     packs = common + "/objects/pack/"
-    try:
-        names = sorted(files.posix.listdir(packs))
-    except OSError:
-        return False
+    names = files.list_folder(packs)
     return any(_is_packed(packs + name, commit) for name in names if name.endswith(".idx"))
 
 

@@ -190,7 +190,7 @@ def each_session(place: layout.Place) -> Iterator[tuple[str, list[dict[str, Any]
 
     Unreadable receipts are empty.
     """
-    for name in sorted(list_folder(place.receipts_folder)):
+    for name in files.list_folder(place.receipts_folder):
         if name.endswith(".jsonl"):
             yield name[:-6], _rows(place, name[:-6])
 
@@ -303,14 +303,6 @@ def _naming(path: str, ids: set[str]) -> list[dict[str, Any]]:
     wanted = [b'"%s"' % id.encode("utf-8", "replace") for id in ids]
     lines = [line for line in data.split(b"\n") if any(each in line for each in wanted)]
     return [row for row in fastjson.rows(b"\n".join(lines)) if row.get("id") in ids]
-
-
-def list_folder(folder: str) -> list[str]:
-    """Return the names in a directory, [] if unreadable."""
-    try:
-        return os.listdir(folder)
-    except OSError:
-        return []
 
 
 def _rows(place: layout.Place, session: str) -> list[dict[str, Any]]:

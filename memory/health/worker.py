@@ -418,12 +418,7 @@ def _measure_notes(todo: Job) -> None:
 def _conversations(place: Place) -> int:
     """Count the conversations of a workspace."""
     root = "%s/%s" % (place.private, layout.FOLDERS["conversation"])
-    days = files.posix.listdir(root) if files.is_folder(root) else []
-    return sum(
-        len(files.posix.listdir(root + "/" + day))
-        for day in days
-        if files.is_folder(root + "/" + day)
-    )
+    return sum(len(files.list_folder(root + "/" + day)) for day in files.list_folder(root))
 
 
 def _write_notes(todo: Job, names: List[str]) -> None:

@@ -256,7 +256,7 @@ def _matching(
             least=RELEVANCE * norm,
             telling=TELLING * norm,
         )
-        picks, records = _picked(index, found, terms, config, member, shown)
+        picks, records = _picked(index, found, terms, member, shown)
         # The sections of one long learning, shown or not, may fill all places: then the search goes
         # on behind them.
         if (
@@ -273,7 +273,6 @@ def _picked(
     index: Index,
     found: Sequence[Tuple[float, int]],
     terms: Sequence[Tuple[str, float]],
-    config: Config,
     member: Membership,
     shown: Set[str],
 ) -> Tuple[List[Pick], int]:

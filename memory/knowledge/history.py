@@ -270,7 +270,7 @@ def newest(place: Place, most: int) -> list[str]:
         for letter, root in place.tiers():
             folder = "/" + FOLDERS[kind]
             for entry in (
-                _entries(root + folder)
+                reversed(files.list_folder(root + folder))
                 if letter in tiers and not files.is_link(root + folder)
                 else ()
             ):
@@ -284,17 +284,10 @@ def newest(place: Place, most: int) -> list[str]:
         for name, path in days[day]:
             found += [
                 "%s/%s/%s" % (name, day, entry)
-                for entry in _entries(path + "/" + day)
+                for entry in reversed(files.list_folder(path + "/" + day))
                 if is_record(entry)
             ]
     return found
-
-
-def _entries(path: str) -> list[str]:
-    try:
-        return sorted((entry.name for entry in files.posix.scandir(path)), reverse=True)
-    except OSError:
-        return []
 
 
 def _indexed(index: indexview.Index, wanted: Wanted) -> list[str]:

@@ -18,7 +18,6 @@ that it removed -> at, said) and paths (of files that it tells of).
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
@@ -111,7 +110,7 @@ def discard(place: Place) -> None:
 
     They hold deleted text too.
     """
-    for name in os.listdir(place.cache) if files.is_folder(place.cache) else ():
+    for name in files.list_folder(place.cache):
         if name.endswith(DERIVED):
             files.remove(place.cache + "/" + name)
 

@@ -82,8 +82,7 @@ class Signals(NamedTuple):
     rerank: factor | weighted | none. versions: those asked for. context_tags: (tag, weight). uses,
         outcomes: by id, outcomes as (successes, failures). workspace: the present one, "" where all
         hits are of one. topics: of the query. latest: it asks for the newest. about: the period
-        that the query names, from and before, None where open. without: names of the parts that are
-        left out.
+        that the query names, from and before, None where open.
     """
 
     now: float
@@ -96,7 +95,6 @@ class Signals(NamedTuple):
     topics: frozenset[str] = frozenset()
     latest: bool = False
     about: Tuple[Optional[float], Optional[float]] = (None, None)
-    without: frozenset[str] = frozenset()
 
 
 def is_talk(candidates: Sequence[Candidate], found: Sequence[Look]) -> bool:
@@ -245,7 +243,7 @@ def boosts_of(
         found.append(
             ("context", 1.0 if workspace == signals.workspace else 0.5 if same_topic else 0.0)
         )
-    return [pair for pair in found if pair[0] not in signals.without]
+    return found
 
 
 def version_fit(asked: Sequence[str], held: Sequence[str]) -> Optional[str]:
@@ -312,18 +310,18 @@ def adjust_scores(
         if times is None:
             out.append((-1.0, (*parts, *named)))
             continue
-        if signals.latest and "latest" not in signals.without:
+        if signals.latest:
             times.append(("latest", 1.0 + LATEST * recency(newest, record.created)))
-        if signals.about != (None, None) and "date" not in signals.without:
+        if signals.about != (None, None):
             times.append(("date", 1.0 + nearness(record.created, signals.about)))
         fixed = value
         for name, amount in times:
             product *= amount
             fixed *= amount if name not in ("latest", "date") else 1.0
         equals.setdefault("%.9g" % fixed, []).append(i)
-        times.append(("source", 1.0 if "source" in signals.without else SOURCE[author_of(record)]))
+        times.append(("source", SOURCE[author_of(record)]))
         out.append((product * times[-1][1], (*parts, *named, *times)))
-    for group in equals.values() if "source" not in signals.without else ():
+    for group in equals.values():
         _order_by_source(group, candidates, out)
     return out
 
@@ -356,7 +354,7 @@ def _multipliers(record: Record, signals: Signals) -> Optional[List[Tuple[str, f
         found.append(("version", VERSIONS[fit]))
     if signals.context_tags:
         found.append(("tags", tag_factor(record, signals.context_tags)))
-    return [pair for pair in found if pair[0] not in signals.without]
+    return found
 
 
 def author_of(record: Record) -> str:

@@ -30,7 +30,6 @@ from memory.store import ledger
 
 LIMIT = 10  # hits, where a query does not say
 # parts of a score that an evaluation leaves out; no file of settings can
-WITHOUT = "recall.without"
 SECTIONS = 4  # of one record that get a second look
 CANDIDATES = 32  # records that get a second look
 TALK_CANDIDATES = 200  # of short notes of sessions, which are cheap to read
@@ -75,18 +74,15 @@ class Searcher:
         semantic: Optional[Semantic] = None,
         bare: bool = False,
         dsn: str = "",
+        fuzzy: bool = True,
     ):
         """Open a searcher.
 
         bare: return hits with order and score only, nothing for display. dsn: see `recall`.
+        fuzzy: search for misspelt words too.
         """
-        self.place, self.settings, self.semantic, self.bare, self.dsn = (
-            place,
-            settings,
-            semantic,
-            bare,
-            dsn,
-        )
+        self.place, self.settings, self.semantic = place, settings, semantic
+        self.bare, self.dsn, self.fuzzy = bare, dsn, fuzzy
         self.shelves: Dict[str, Shelf] = {}
         self.expansion = Expansion()
         self._around: Optional[Tuple[Tag, ...]] = None
@@ -291,7 +287,7 @@ class _Task:
         terms = Terms(
             self.query.text,
             self.shelves,
-            "fuzzy" not in self.searcher.settings.values.get(WITHOUT, ()),
+            self.searcher.fuzzy,
         )
         self.notes += [note for note in terms.notes if note not in self.notes]
         pool = [c for shelf in self.shelves for c in self._pool(shelf, terms, CANDIDATES)]
@@ -334,7 +330,7 @@ class _Task:
         relevance = rank.relevances(pool, found, question, talk)
         if near:
             relevance = rank.fuse_vectors(relevance, [near.get(c.path, 0.0) for c in pool])
-        scored = rank.adjust_scores(pool, relevance, self._signals(pool, question))
+        scored = rank.adjust_scores(pool, relevance, self._signals(pool))
         best: Dict[str, Tuple[float, int]] = {}
         for i, ((score, _), candidate) in enumerate(zip(scored, pool)):
             if score > 0.0 and score > best.get(candidate.path, (0.0, 0))[0]:
@@ -372,9 +368,7 @@ class _Task:
         )
         return [each for each in hits if each.score >= least]
 
-    def _signals(
-        self, pool: Sequence[look.Candidate], question: Optional[look.Question]
-    ) -> rank.Signals:
+    def _signals(self, pool: Sequence[look.Candidate]) -> rank.Signals:
         ids = {c.record.id for c in pool}
         uses, outcomes = ledger.sum_tallies([shelf.tally for shelf in self.shelves], ids)
         words = frozenset(tokeniser.split(self.query.text.lower())) | {
@@ -392,7 +386,6 @@ class _Task:
             words,
             self.latest,
             self.about,
-            frozenset(map(str, self.searcher.settings.values.get(WITHOUT, ()))),
         )
 
     # ---- candidates

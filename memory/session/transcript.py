@@ -512,12 +512,8 @@ def agents(path: str, env: dict[str, str]) -> list[str]:
     """
     folder = path[: -len(".jsonl")] + "/subagents"
     below = [*roots(env), path.rpartition("/")[0]]
-    try:
-        names = sorted(
-            n for n in os.listdir(folder) if n.startswith("agent-") and n.endswith(".jsonl")
-        )
-    except OSError:
-        return []
+    names = [name for name in files.list_folder(folder) if name.startswith("agent-")]
+    names = [name for name in names if name.endswith(".jsonl")]
     return [
         found
         for found in (_trusted(folder + "/" + name, below) for name in names)

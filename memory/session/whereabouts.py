@@ -208,7 +208,4 @@ def _size(path: str) -> int:
 
 def names(folder: str) -> list[str]:
     """List a folder, hidden files apart; empty where there is none."""
-    try:
-        return sorted(name for name in os.listdir(folder) if not name.startswith("."))
-    except OSError:
-        return []
+    return [name for name in files.list_folder(folder) if name[0] != "."]

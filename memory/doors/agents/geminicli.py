@@ -56,9 +56,11 @@ class GeminiCli:
         Of a session's two files the replayable file comes last, and so counts.
         """
         root = _home(env) + "/tmp"
-        for project in _listed(root):
+        for project in files.list_folder(root):
             folder = "%s/%s/chats/" % (root, project)
-            names = [name for name in _listed(folder) if name.endswith((".json", ".jsonl"))]
+            names = [
+                name for name in files.list_folder(folder) if name.endswith((".json", ".jsonl"))
+            ]
             yield from (
                 folder + name
                 for name in sorted(names, key=lambda name: (name.endswith(".jsonl"), name))
@@ -86,13 +88,6 @@ class GeminiCli:
 
 def _home(env: dict[str, str]) -> str:
     return (env.get("GEMINI_CLI_HOME") or env.get("HOME") or "/nonexistent") + "/.gemini"
-
-
-def _listed(folder: str) -> list[str]:
-    try:
-        return sorted(os.listdir(folder))
-    except OSError:
-        return []
 
 
 def _object(data: bytes) -> dict[str, Any]:

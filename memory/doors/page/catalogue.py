@@ -17,13 +17,12 @@ from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 from memory.capture import wishes
-from memory.core import IndexFault, StoreError, clock, records, tokeniser
+from memory.core import IndexFault, StoreError, clock, files, records, tokeniser
 from memory.core.config import Config
 from memory.core.layout import DATED, SHARED, Place
 from memory.core.plaintext import one_line
 from memory.core.records import Record
 from memory.core.walk import Listing
-from memory.health import accounts
 from memory.hook import at_prompt, handoffs, receipts
 from memory.index.kept import Kept
 from memory.project.sharing import Repository
@@ -255,7 +254,7 @@ class Catalogue:
     def _look_at_receipts(self) -> int:
         folder, changed, there = self._place.receipts_folder, 0, set()
         settled = int(self._now() * 1e9) - SETTLED
-        for entry in accounts.list_folder(folder):
+        for entry in files.list_folder(folder):
             if not entry.endswith(".jsonl"):
                 continue
             session = entry[:-6]
