@@ -45,10 +45,7 @@ def index(call: Call) -> int:
 
 def _build(call: Call) -> int:
     with call.spinner("building the index") as spinner:
-
-        def show_progress(done: int, of: int) -> None:
-            spinner.step = "building the index: %d of %d" % (done, of)
-
+        show_progress = spinner.counting(spinner.step)
         done = builder.build(call.place, call.now, show_progress)
         for tier in _readable(call):
             builder.build(tier, call.now, show_progress)

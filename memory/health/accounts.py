@@ -514,7 +514,6 @@ def _candidates(
     from memory.hook import Membership, categories, loader
 
     picked = {found.doc(pick.number).id for pick in choice.picks}
-    floor = loader.RELEVANCE
     rows: dict[str, tuple[float, list[tuple[str, float]]]] = {}
     topics: dict[str, tuple[str, ...]] = {}
     for piece in loader.pieces(prompt):
@@ -537,7 +536,7 @@ def _candidates(
         against = (
             ""
             if id in picked
-            else loader.refusal(total, parts, floor, outside)
+            else loader.refusal(total, parts, outside)
             or (
                 "below %.2f (%.1f of the best)" % (loader.NEARLY * best, loader.NEARLY)
                 if total < loader.NEARLY * best

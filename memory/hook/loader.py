@@ -277,23 +277,23 @@ def _picked(
     shown: Set[str],
 ) -> Tuple[List[Pick], int]:
     """Return (picks among candidates, number of new records looked at)."""
-    floor, norm, worth = RELEVANCE, log(1.0 + index.documents), term_worths(index, terms)
+    least, worth = RELEVANCE * log(1.0 + index.documents), term_worths(index, terms)
     picks: List[Pick] = []
     seen: Set[str] = set(shown)
     looked: Set[str] = set()
     for score, number in found:
-        if score < floor * norm:  # relevance is never above strength
+        if score < least:  # relevance is never above strength
             break
         doc = index.doc(number)
         if doc.id in seen:
             continue
         looked.add(doc.id)
         parts, relevance = match_document(index, number, worth)
-        reason, outside = "%d of %d terms" % (len(parts), len(terms)), ""
+        in_category = not member.category or any(map(member.__getitem__, doc.topics))
+        reason = "%d of %d terms" % (len(parts), len(terms))
         if member.category:
-            outside = "" if any(map(member.__getitem__, doc.topics)) else member.category
-            reason += (", exact outside " if outside else ", topic of ") + member.category
-        if not refusal(relevance, parts, floor, outside):
+            reason += (", topic of " if in_category else ", exact outside ") + member.category
+        if not refusal(relevance, parts, "" if in_category else member.category):
             seen.add(doc.id)
             picks.append(Pick(number, relevance, reason))
     return picks, len(looked)
@@ -324,27 +324,24 @@ def term_worths(index: Index, terms: Sequence[Tuple[str, float]]) -> Dict[str, f
     return found
 
 
-def refusal(
-    relevance: float, parts: Sequence[Tuple[str, float]], floor: float, outside: str
-) -> str:
+def refusal(relevance: float, parts: Sequence[Tuple[str, float]], outside: str) -> str:
     """Return the reason against pushing a learning, or "".
 
     parts: the share of each matched term.
-    floor: `load.relevance`.
     outside: the prompt's category, where no topic of the learning belongs to it, else ""; a
         learning that shares an identifier with the prompt is in every category.
     """
-    if relevance < floor:
-        return "below %.2f" % floor
+    if relevance < RELEVANCE:
+        return "below %.2f" % RELEVANCE
     strengths = [part for _, part in parts]
     if sum(part > WEAK for part in strengths) < 2 and max(strengths, default=0.0) < STRONG:
         return "only one term"
     if (
         outside
-        and relevance < floor * EXACT
+        and relevance < RELEVANCE * EXACT
         and not any(map(is_exact, (term for term, _ in parts)))
     ):
-        return "outside %s, below %.2f" % (outside, floor * EXACT)
+        return "outside %s, below %.2f" % (outside, RELEVANCE * EXACT)
     return ""
 
 

@@ -268,10 +268,10 @@ def contributions(found: Found) -> list[str]:
     return ['%s: `dayleaf learn "…"` keeps what you find out' % about] if about else []
 
 
-def for_model(found: Found, words: str, units: int = MODEL_UNITS) -> str:
-    """Write a recall as a fenced block for the model.
+def for_model(found: Found, words: str) -> str:
+    """Return a recall as a fenced block for the model.
 
-    At most `units` UTF-16 units: hits with as much body as fits.
+    At most MODEL_UNITS of UTF-16: hits with as much body as fits.
     """
     notes = [
         fence.clean(line)
@@ -287,8 +287,8 @@ def for_model(found: Found, words: str, units: int = MODEL_UNITS) -> str:
         count(len(found.hits), "hit"),
         _in_words(found.backend),
     )
-    tail = fence.clip("\n".join(notes), units // 4) if notes else ""
-    budget = fence.Budget(units - fence.overhead("recall") - tokeniser.utf16(tail) - 1)
+    tail = fence.clip("\n".join(notes), MODEL_UNITS // 4) if notes else ""
+    budget = fence.Budget(MODEL_UNITS - fence.overhead("recall") - tokeniser.utf16(tail) - 1)
     budget.take(said)
     cut = 0
     shown = (*found.hits, *found.linked)

@@ -12,7 +12,7 @@ import os
 import re
 import sys
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
 from typing import TextIO
 
@@ -163,6 +163,14 @@ class Spinner:
         self._done.set()
         if self._thread is not None:
             self._thread.join()
+
+    def counting(self, step: str) -> Callable[[int, int], None]:
+        """Return a callback that shows a step as `step: done of all`."""
+
+        def show_progress(done: int, of: int) -> None:
+            self.step = "%s: %d of %d" % (step, done, of)
+
+        return show_progress
 
     def _turn(self) -> None:
         wait, at = self.DELAY, 0

@@ -286,6 +286,6 @@ def test_an_identifier_in_the_prompt_is_in_every_category():
     many.
     """
     words, named = [("why", 0.7), ("fail", 0.7)], [("verify_token", 1.3), ("fail", 0.1)]
-    assert loader.refusal(1.3, words, 1.2, "auth") == "outside auth, below 1.50"
-    assert loader.refusal(1.3, named, 1.2, "auth") == ""
-    assert loader.refusal(1.1, named, 1.2, "auth") == "below 1.20"
+    assert loader.refusal(1.3, words, "auth") == "outside auth, below 1.50"
+    assert loader.refusal(1.3, named, "auth") == ""
+    assert loader.refusal(1.1, named, "auth") == "below 1.20"
