@@ -164,7 +164,7 @@ def is_answered(facts: Facts) -> bool:
 
 
 def body(facts: Facts) -> str:
-    """Write the facts as markdown, at most 6,000 characters."""
+    """Return the facts as markdown, at most 6,000 characters."""
     mended = fixes.fixes(facts)[-MOST_FIXED:]
     back = ("Taken back", _withdrawn(facts), 1)
     first = [
@@ -202,7 +202,7 @@ def _withdrawn(facts: Facts) -> list[str]:
 
 
 def fitted(sections: list[tuple[str, list[str], int]], most: int) -> str:
-    """Write sections as markdown lists, in at most `most` characters.
+    """Return sections as markdown lists, in at most `most` characters.
 
     sections: (heading, lines, how many of them stay as long as another section has more than its
     own); empty ones are left out.  Of the turns the oldest go first, of others the last line.

@@ -89,7 +89,7 @@ HEAD = re.compile(r"## (?:(\d{4}-\d\d-\d\d) )?(\d\d:\d\d) ?(.*)$")
 
 
 def render(turns: Iterable[Turn], day: str = "") -> str:
-    """Write turns as markdown.
+    """Return turns as markdown.
 
     day: that of the turn before the first, such as `2026-01-24`; "" for none, and the first heading
     then names no day.

@@ -310,7 +310,7 @@ def _holder_lines(found: Finder, held: list[Holder]) -> list[str]:
 
 
 def _shown(found: Finder, path: str) -> str:
-    """Write a path with the text in it redacted."""
+    """Return a path with the text in it redacted."""
     return plaintext.one_line(
         found.cleaned(path.encode("utf-8", "surrogateescape")).decode("utf-8", "replace")
     )

@@ -306,7 +306,7 @@ def _decided(call: Call, done: Sequence[tuple[Record, str]]) -> int:
 
 
 def _content(record: Record) -> list[str]:
-    """Write a candidate for the person, hidden characters made visible."""
+    """Return a candidate in lines, hidden characters made visible."""
     links = ", ".join(record.derived_from)
     return [
         visible(line)

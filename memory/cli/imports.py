@@ -425,7 +425,7 @@ class Pace:
 
 
 def span(seconds: float) -> str:
-    """Write a duration in seconds or minutes.
+    """Return a duration as text, in seconds or minutes.
 
     Seconds up to a minute and a half.
     """

@@ -62,7 +62,7 @@ def _relation(words: list[str]) -> str:
 
 
 def _word(said: str) -> str:
-    """Write a word for a command line, in quotes if necessary."""
+    """Return a word for a command line, in quotes if necessary."""
     said = shown(said)
     return '"%s"' % said if " " in said else said
 

@@ -303,7 +303,7 @@ def _decide(
 
 
 def _content(call: Call, matter: Matter, record: Record, data: bytes, path: str) -> list[str]:
-    """Write a file for the person to decide on.
+    """Return a file in lines for the person who decides on it.
 
     Its path, its text, the changes since its approval, and its hash.
     """

@@ -472,7 +472,7 @@ def counts_json(counts: ledger.Counts, now: float) -> dict[str, object]:
 
 
 def counts_text(counts: ledger.Counts, now: float) -> str:
-    """Write a record's counts: `used 3 times, up 1, down 0, last 2d ago`."""
+    """Return a record's counts: `used 3 times, up 1, down 0, last 2d ago`."""
     ago = plaintext.age(now - counts.last)
     return ", ".join(
         part

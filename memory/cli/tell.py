@@ -176,7 +176,7 @@ def _depends_on_time(call: Call, question: str) -> bool:
 
 
 def _render_answer(call: Call, digest: Digest, found: Found, saved: Record | None) -> str:
-    """Write the answer for the model, as JSON or for a person."""
+    """Return the answer as text for the model, a person, or JSON."""
     from memory.distill import digests
 
     if call.options.hook:
@@ -198,7 +198,7 @@ def _render_answer(call: Call, digest: Digest, found: Found, saved: Record | Non
 
 
 def _explained(digest: Digest, found: Found) -> list[str]:
-    """Write the account of an answer: chain, check and records."""
+    """Return the account of an answer: chain, check and records."""
     from memory.terminal import reports
 
     rows = [[what, plaintext.one_line(of)] for what, of in reports.account(digest)]

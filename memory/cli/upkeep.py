@@ -527,7 +527,7 @@ def _held(settings: Iterable[tuple[str, str, Any]]) -> list[dict[str, Any]]:
 
 
 def _held_lines(call: Call, target: Target, held: Held) -> list[str]:
-    """Write the settings and approvals held back, with their commands."""
+    """Return the settings and approvals held back, with their commands."""
     lines = []
     for path, key, value in held.settings:
         lines.append("  held back '%s' of %s" % (key, plaintext.one_line(path)))

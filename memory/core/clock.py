@@ -34,7 +34,7 @@ def _days(year: int, month: int, day: int) -> int:
 
 
 def iso(instant: float) -> str:
-    """Write an instant as `2026-11-21T14:30:52Z`.
+    """Return an instant as `2026-11-21T14:30:52Z`.
 
     instant: seconds since the epoch; clamped to the years 1 to 9999.
     """
@@ -44,7 +44,7 @@ def iso(instant: float) -> str:
 
 
 def day(instant: float) -> str:
-    """Write the UTC day of an instant as `2026-11-21`."""
+    """Return the UTC day of an instant as `2026-11-21`."""
     return iso(instant)[:10]
 
 
@@ -122,12 +122,12 @@ def local_offset(instant: float) -> float:
 
 
 def local(instant: float) -> str:
-    """Write an instant in local time, such as `2026-11-21 23:30`."""
+    """Return an instant in local time, such as `2026-11-21 23:30`."""
     return iso(instant + local_offset(instant))[:16].replace("T", " ")
 
 
 def zoned(instant: float) -> str:
-    """Write an instant in local time with the zone's offset.
+    """Return an instant in local time with the zone's offset.
 
     Such as `2026-11-21 23:30 +09:00`, or `… UTC`.
     """

@@ -254,7 +254,7 @@ def _read_head(head: bytes, page: Page, above: int, settle: bool) -> bool:
 
 
 def compose(meta: Mapping[str, Any], body: str) -> bytes:
-    """Write a new file.
+    """Return the bytes of a new file.
 
     meta: keys to text, numbers, booleans, lists or maps of these, in their order; None leaves a key
     out.  body: markdown. Every value that a YAML 1.1 reader would take for something else than its
@@ -296,7 +296,7 @@ def _entry(key: str, value: Any) -> List[str]:
 
 
 def _inline(value: Any) -> str:
-    """Write a value on one line."""
+    """Return a value on one line."""
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(map(_inline, value)) + "]"
     if isinstance(value, dict):

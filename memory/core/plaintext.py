@@ -86,14 +86,14 @@ def short(value: str, most: int) -> str:
 
 
 def count(number: int, noun: str) -> str:
-    """Write `1 record`, `2 records`, `1,234 fixes`."""
+    """Return `1 record`, `2 records`, `1,234 fixes`."""
     return "{:,} {}{}".format(
         number, noun, "" if number == 1 else "es" if noun.endswith("x") else "s"
     )
 
 
 def age(seconds: float) -> str:
-    """Write an age, such as `5m`, `3h`, `12d`, `4mo` or `2y`."""
+    """Return an age as text, such as `5m`, `3h`, `12d`, `4mo` or `2y`."""
     for size, unit in (
         (365 * clock.DAY, "y"),
         (60 * clock.DAY, "mo"),

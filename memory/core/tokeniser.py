@@ -454,7 +454,7 @@ def _porter_step_1b(word: str) -> str:
 
 
 def _vowel_pattern(word: str) -> str:
-    """Write a word's vowels as `v` and its consonants as `c`."""
+    """Return a word with `v` for its vowels, `c` for its consonants."""
     if "y" not in word:
         return word.translate(_VOWELS)
     out = ""

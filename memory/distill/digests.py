@@ -225,7 +225,7 @@ def render(digest: Digest) -> str:
 
 
 def no_answer(digest: Digest) -> str:
-    """Write the answer for records that do not tell.
+    """Return the answer for records that do not tell.
 
     It names the nearest ones.
     """

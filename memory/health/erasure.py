@@ -204,7 +204,7 @@ def _spellings(text: str) -> List[str]:
 
 
 def _escaped(text: str) -> str:
-    """Write a text as JSON without escapes of non-ASCII letters."""
+    """Return a text as JSON without escapes of non-ASCII letters."""
     return (
         text.replace("\\", "\\\\")
         .replace('"', '\\"')

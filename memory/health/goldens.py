@@ -348,7 +348,7 @@ def _requested(record: Record, requests: Mapping[str, list[Record]]) -> Draft | 
 
 
 def template(drafts: Sequence[Draft]) -> str:
-    """Write drafted queries as a file for a person to edit."""
+    """Return drafted queries as a file's text for a person to edit."""
     lines = [
         "---",
         (
@@ -374,7 +374,7 @@ def template(drafts: Sequence[Draft]) -> str:
 
 
 def _quoted(said: str) -> str:
-    """Write text as a JSON string, which YAML reads too."""
+    """Return a text as a JSON string, which YAML reads too."""
     return (
         said
         if said[:1].isalnum() and layout.safe_id(said)

@@ -306,7 +306,7 @@ def _last_changed(place: Place, record: Record) -> float:
 
 
 def _plan_item(record: Record, units: int, mark: str) -> str:
-    """Write a plan in at most `units` UTF-16 units.
+    """Return a plan as text of at most `units` UTF-16 units.
 
     Open steps come first where the plan does not fit whole.  mark: see `item`.
     """

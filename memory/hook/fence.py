@@ -68,7 +68,7 @@ def line(text: str, units: int) -> str:
 
 
 def versions(held: Sequence[str]) -> str:
-    """Write the versions of a record, such as `v2.1, v2.2 +3`."""
+    """Return the versions of a record as text, such as `v2.1, v2.2 +3`."""
     said = ["v" + version if version[:1].isdigit() else version for version in held]
     more = " +%d" % (len(said) - MOST_VERSIONS) if len(said) > MOST_VERSIONS else ""
     return line(", ".join(said[:MOST_VERSIONS]), 64) + more
@@ -161,7 +161,7 @@ class Budget:
 
 
 def item(record: Any, units: int, prompt: str = "", misled: bool = False, mark: str = "") -> str:
-    """Write a record for the model: heading line, then body.
+    """Return a record as text for the model: heading line, then body.
 
     In at most `units` UTF-16 units.
     prompt: chooses the passage of a body that does not fit; see `passage`.
@@ -180,7 +180,7 @@ def item(record: Any, units: int, prompt: str = "", misled: bool = False, mark: 
 
 
 def heading(record: Any, misled: bool = False, mark: str = "") -> str:
-    """Write the heading line of a record for the model.
+    """Return a record's heading line, for the model.
 
     misled: whether the record is misleading.  mark: the reason for its staleness, or "".
     """
@@ -212,7 +212,7 @@ def misled(place: Place) -> FrozenSet[str]:
 
 
 def origin(record: Any) -> str:
-    """Write a record's origin, to follow its title.
+    """Return a record's origin as text, to follow its title.
 
     "" for the workspace's own records.
     """
@@ -224,7 +224,7 @@ def origin(record: Any) -> str:
 
 
 def stale_note(mark: str) -> str:
-    """Write the reason for a record's staleness, to follow its title.
+    """Return the reason for a record's staleness, to follow its title.
 
     "" without a mark.
     """
@@ -238,7 +238,7 @@ SAMPLE = (
 
 
 def passage_item(found: Any) -> str:
-    """Write a `passages.Passage` as a list item for the model.
+    """Return a `passages.Passage` as a list item for the model.
 
     With id, kind, day, branch and origin.
     """
@@ -390,7 +390,7 @@ def add_rules(
 
 
 def walls(place: Place, found: Sequence[Any], moved: str = "") -> List[str]:
-    """Write the walls met by a failed call in three lines.
+    """Return the walls that a failed call met, in three lines.
 
     The remedy of each wall, and where it is on record.
     found: see `at_failure.Match`; several are rules of a linter.
@@ -427,7 +427,7 @@ def walls(place: Place, found: Sequence[Any], moved: str = "") -> List[str]:
 
 
 def _occurrence_line(what: str, match: Any) -> str:
-    """Write the day, record and branch of an occurrence."""
+    """Return the day, record and branch of an occurrence."""
     one = match.occurrence
     branch = ", branch " + line(str(one["branch"]), 80) if one.get("branch") else ""
     often = "; met in %d sessions" % match.sessions if match.sessions > 1 else ""
@@ -441,7 +441,7 @@ def _occurrence_line(what: str, match: Any) -> str:
 
 
 def _missing_path_line(place: Place, match: Any) -> str:
-    """Write the replacements of a missing path, for the model."""
+    """Return the replacements of a missing path, for the model."""
     path, instead, doc = (
         str(match.wall["path"]),
         match.wall["instead"],

@@ -465,7 +465,7 @@ def sections(body: str) -> Dict[str, List[str]]:
 
 
 def headline(record: Any, units: int) -> str:
-    """Write the outcome of a checkpoint's session in one line.
+    """Return the outcome of a checkpoint's session in one line.
 
     The title where it tells the outcome (a commit, a plan, a note); else the title with the opening
     of the outcome.

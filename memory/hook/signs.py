@@ -63,7 +63,7 @@ def greeting(found: Index, last: Any, branch: str, now: float) -> str:
 
 
 def ago(seconds: float) -> str:
-    """Write an age in words, such as `5 min ago` or `3 days ago`."""
+    """Return an age in words, such as `5 min ago` or `3 days ago`."""
     for size, unit in ((2 * clock.DAY, "days"), (3600.0, "h"), (60.0, "min")):
         if seconds >= size:
             return "%d %s ago" % (seconds // min(size, clock.DAY), unit)

@@ -409,7 +409,7 @@ def row(change: Change) -> dict[str, Any]:
 
 
 def format_counts(records: int, merged: int, archived: int) -> str:
-    """Write `150 → 108 records (30 merged, 12 to the archive)`."""
+    """Return `150 → 108 records (30 merged, 12 to the archive)`."""
     parts = [
         *(["%d merged" % merged] if merged else []),
         *(["%d to the archive" % archived] if archived else []),

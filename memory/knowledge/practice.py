@@ -499,7 +499,7 @@ def proposal(place: Place, wall: Wall, known: frozenset[str]) -> Proposal:
 
 
 def learning(met: MetFailure) -> str:
-    """Write a failure and its remedy as a self-contained learning.
+    """Return a failure and its remedy as a self-contained learning.
 
     "" where no other call is known, or where the check was silenced.
     """

@@ -224,7 +224,7 @@ def left_out(root: str, wanted: Callable[[str], bool]) -> Dict[str, int]:
 
 
 def left_out_line(left: Dict[str, int]) -> str:
-    """Write how many files of which endings were left out.
+    """Return a line: how many files of which endings were left out.
 
     "" for none.
     """
@@ -237,7 +237,7 @@ def left_out_line(left: Dict[str, int]) -> str:
 
 
 def endings_line(counts: Dict[str, int]) -> str:
-    """Write endings with their counts, as many as a line holds."""
+    """Return endings with their counts, as many as a line holds."""
     more = ", and %d other endings" % (len(counts) - ENDINGS) if len(counts) > ENDINGS else ""
     first = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))[:ENDINGS]
     return ", ".join("%s (%d)" % pair for pair in first) + more

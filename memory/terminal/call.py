@@ -366,7 +366,7 @@ def unread(data: bytes, at: int) -> tuple[int, str, str]:
 
 
 def to_json(value: Any) -> str:
-    """Write a value as one line of JSON, safe for a terminal."""
+    """Return a value as one line of JSON, safe for a terminal."""
     return json.dumps(
         value, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=str
     ).translate(_UNSAFE)

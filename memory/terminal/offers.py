@@ -82,7 +82,7 @@ def plan(looked: Sequence[backfill.ImportedSession], most: float = MOST_SECONDS)
 
 
 def planned(found: Plan, dayleaf: str, offset: float, span: str) -> list[str]:
-    """Write a plan.
+    """Return a plan in lines.
 
     dayleaf: the command as it can be typed.  span: how long the import takes, in words.
     """
@@ -120,7 +120,7 @@ def later(many: int, dayleaf: str) -> str:
 
 
 def left_out(passed: Sequence[backfill.ImportedSession]) -> list[str]:
-    """Write which sessions stay out, and why, a line for each reason."""
+    """Return a line for each session that stays out, with the reason."""
     reasons: dict[str, list[backfill.ImportedSession]] = {}
     for one in passed:
         if one.skip:
@@ -139,7 +139,7 @@ def left_out(passed: Sequence[backfill.ImportedSession]) -> list[str]:
 def found_lines(
     found: Sequence[Discovery], dayleaf: str, offset: float, style: screen.Style
 ) -> list[str]:
-    """Write discoveries with day, project and the command for each."""
+    """Return discoveries in lines: day, project and the command for each."""
     if not found:
         return [
             "They hold no decision, repeated failure or standing wish in your words; "

@@ -45,7 +45,7 @@ NOTHING = "nothing found"  # recall's own note, which the first line says alread
 def hits(
     found: Found, words: str, key: str, style: Style, explain: bool = False, grouped: bool = False
 ) -> list[str]:
-    """Write a recall: hits, what did not fit, notes and gaps.
+    """Return a recall in lines: hits, what did not fit, notes, gaps.
 
     words: the query. key: the workspace that was asked in. explain: print the parts of every score.
         grouped: put hits of one kind together under its name.
@@ -85,7 +85,7 @@ def _written(
     style: Style,
     context: Sequence[Tag] | None,
 ) -> list[str]:
-    """Write one hit."""
+    """Return one hit in lines."""
     more = " +" + count(len(hit.others), "checkpoint") if hit.others else ""
     row[3] = style.fit(row[3], widths[3] - len(more)) + more
     padded = [pad(cell, widths[i], i in (1, 4, 7)) for i, cell in enumerate(row)]
@@ -156,7 +156,7 @@ def extra_facts(hit: Hit) -> list[str]:
 
 
 def quoted(quote: Quote, columns: int, hit: Hit) -> list[str]:
-    """Write a quote, wrapped, with the command for its turn."""
+    """Return a quote in lines, wrapped, with the command for its turn."""
     head = ["%s  `%s`" % (localtimes.heading(quote), turn_command(quote))] if quote.turn else []
     head = head or ["`dayleaf show %s`" % one_line(quote.id)] * (quote.id != hit.id)
     out: list[str] = []
@@ -178,7 +178,7 @@ def _run_command(hit: Hit) -> str:
 
 
 def context_line(tags: Iterable[Tag]) -> str:
-    """Write context tags with weights and origins: `python 1 (pyproject.toml)`."""
+    """Return context tags with weights and origins: `python 1 (pyproject.toml)`."""
     return ", ".join(
         "%s %g (%s)" % (one_line(tag.name), tag.weight, one_line(tag.origin)) for tag in tags
     )
@@ -203,7 +203,7 @@ def _gone(hit: Hit) -> list[str]:
 
 
 def _explained(hit: Hit, tags: Iterable[Tag]) -> list[str]:
-    """Write the parts of a hit's score and its context tags."""
+    """Return the parts of a hit's score and its context tags, in lines."""
     held = set(map(context.label, hit.labels))
     met = [one_line(tag.name) for tag in tags if context.label(tag.name) in held]
     parts = [
@@ -314,7 +314,7 @@ _STANDINGS = {
 
 
 def _for_model(hit: Hit, units: int) -> str:
-    """Write one hit for the model, marked if not approved."""
+    """Return one hit as text for the model, marked if not approved."""
     origin = {
         "shared": ", shared through this repository",
         "global": ", global",

@@ -199,7 +199,7 @@ def claims(found: Sequence[Claim]) -> list[tuple[str, str]]:
 
 
 def source_line(shown: Record) -> str:
-    """Write a record's author; a repository's file only claims one."""
+    """Return a record's author; a repository's file only claims one."""
     said = "%s, %s confidence" % (shown.source, shown.confidence)
     claimed = ", as this repository's file says" if shown.tier == layout.SHARED else ""
     return said + ("" if shown.accepted else ", a candidate") + claimed
@@ -208,7 +208,7 @@ def source_line(shown: Record) -> str:
 def record(
     shown: Record, now: float, style: Style, facts: Iterable[tuple[str, str]] = ()
 ) -> list[str]:
-    """Write the lines above a record's body: title and head.
+    """Return the lines above a record's body: title and head.
 
     facts: more (name, value) pairs.
     """
@@ -233,7 +233,7 @@ def record(
 
 
 def entry(at: str, who: str, said: str, offset: float, most: int) -> list[str]:
-    """Write a transcript's entry: time, author and text.
+    """Return a transcript's entry in lines: time, author and text.
 
     at: ISO 8601. offset: seconds that local time is ahead of UTC. most: lines of the text, 0 for
         all.

@@ -217,7 +217,7 @@ class Catalogue:
                 self.save()
 
     def save(self) -> None:
-        """Write down what a later run need not read again."""
+        """Cache what was read of the files for later runs."""
         with self._lock:
             if self._kept is not None:
                 self._kept.save()

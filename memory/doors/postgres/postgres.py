@@ -485,7 +485,7 @@ class Remote:
 
 
 def _array(numbers: Optional[Iterable[int]]) -> Optional[str]:
-    """Write numbers as a PostgreSQL array."""
+    """Return numbers as a PostgreSQL array."""
     return None if numbers is None else "{%s}" % ",".join(map(str, numbers))
 
 
