@@ -391,7 +391,7 @@ def _commands(facts: Facts, mended: list[Fix]) -> list[str]:
 
 
 def quoted(command: str, most: int = 160) -> str:
-    """Quote the first line of a command or path.
+    """Return the first line of a command or path, quoted.
 
     At most `most` characters, without its `cd` and its output's pipe.
     """
@@ -401,7 +401,7 @@ def quoted(command: str, most: int = 160) -> str:
 
 
 def _fix(fix: Fix) -> str:
-    """Describe a failure and its fix in one line.
+    """Return one line that tells a failure and its fix.
 
     The failure's telling line, and what was edited or run until it passed.
     """

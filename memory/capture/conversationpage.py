@@ -208,7 +208,7 @@ def run_line(piece: Piece) -> str:
 
 
 def code(text: str) -> str:
-    """Quote a text as one line of code, backticks included."""
+    """Return a text as one line of code, backticks included."""
     text = one_line(text)
     ticks = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
     return ticks + (" %s " % text if "`" in text else text) + ticks

@@ -211,7 +211,7 @@ def _is_free(facts: Facts, branch: str) -> bool:
 
 
 def _clip_request(text: str) -> str:
-    """Shorten a request in its middle, at lines.
+    """Return a request shortened in its middle, at lines.
 
     A label above the cut may name a secret below it, so two lines more are left out there.
     """
@@ -680,7 +680,10 @@ def _taken_back(facts: Facts, command: str) -> None:
 
 
 def _removed(facts: Facts, paths: Iterable[str], roots: Iterable[str]) -> None:
-    """Mark the edits of deleted files."""
+    """Mark the edits of removed files as undone.
+
+    paths: those removed; one that ends with `/` is a folder.
+    """
     gone = {relative(path.strip("'\""), roots) for path in paths}
     for edit in facts.edits if gone else ():
         edit.undone |= edit.path in gone or any(

@@ -74,7 +74,7 @@ class Fix:
 
 
 def fixes(facts: Facts) -> list[Fix]:
-    """Find failures followed by a pass, in order of failure.
+    """Return the failures followed by a pass, in order of failure.
 
     Each error of a target once.
     """
@@ -259,7 +259,7 @@ def _within(one: str, other: str) -> bool:
 
 
 def _names_target(detail: str, target: str) -> bool:
-    """Tell whether an error names a target, or something inside."""
+    """Tell whether an error's text holds a target's path."""
     return target.partition("::")[0].rstrip("/") in detail
 
 

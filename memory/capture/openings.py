@@ -66,9 +66,10 @@ def closing(held: Sequence[Turn]) -> Turn | None:
 
 
 def delivering(held: Sequence[Turn]) -> Turn | None:
-    """Return the last turn with work where some turn committed, or None.
+    """Return the last turn that did work, if any turn delivered.
 
-    What is asked afterwards without any work is not what the work came to.
+    None where no turn made a commit or a pull request.  Questions asked afterwards, without any
+    work, are passed over.
     """
     pieces = [piece.kind for turn in held for piece in turn.pieces]
     if turns.COMMIT not in pieces and turns.LINK not in pieces:
@@ -218,11 +219,10 @@ def topic(request: str, most: int = TITLE) -> str:
 
 
 def opening(statements: Iterable[str], most: int, about: str = "") -> str:
-    """Return the most relevant opening sentence of some statements.
+    """Return the opening sentence that shares most words with `about`.
 
-    Of the first statement that shares words with `about` the sentence that shares most; else the
-    first sentence of all, "" for none.
-    most: characters.
+    From the first statement that shares any; where none does, the first sentence of all, "" for
+    none.  most: characters, cut at a word.
     """
     sought, first = _words(about), ""
     for statement in statements:

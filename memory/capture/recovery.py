@@ -129,7 +129,7 @@ def recover(
 def lost(
     place: layout.Place, env: dict[str, str], now: float, current: str, keep: bool = False
 ) -> Lost:
-    """Find the interrupted sessions without a capture; see `recover`.
+    """Return the interrupted sessions without a capture; see `recover`.
 
     keep: write the cache of transcripts' ends.
     """

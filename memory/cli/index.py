@@ -309,7 +309,7 @@ def config(call: Call) -> int:
 
 
 def checked(key: str, said: str) -> Any:
-    """Read a setting's value from text.
+    """Return a setting's value from text.
 
     Raises UsageError where it does not fit the key.
     """

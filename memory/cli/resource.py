@@ -452,7 +452,7 @@ def _ran(call: Call, told: Order, seconds: float) -> int:
 
 
 def _announced(told: Order) -> list[str]:
-    """Describe the script about to run."""
+    """Return lines that describe the script about to run."""
     return [
         "dayleaf: %s runs a private copy of %s"
         % (told.id, plaintext.one_line(plaintext.visible(told.path))),

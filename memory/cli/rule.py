@@ -359,7 +359,7 @@ def go_through(call: Call, matters: Sequence[Matter], candidates: bool = False) 
 
 
 def _waiting(call: Call, store: Store, matters: Sequence[Matter]) -> list[tuple[Matter, Standing]]:
-    """Return the waiting records of some matters."""
+    """Return (matter, standing) of each record that waits for a decision."""
     return [
         (matter, one)
         for matter in matters

@@ -447,7 +447,7 @@ def feedback(call: Call) -> int:
 
 
 def _effect(found: Record, before: ledger.Counts, now: ledger.Counts, below: bool) -> list[str]:
-    """Describe the effect of feedback for a person."""
+    """Return lines that tell a person the effect of feedback."""
     from memory.recall.rank import outcome_factor
 
     if (before.up, before.down) == (now.up, now.down):

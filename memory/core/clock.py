@@ -49,11 +49,10 @@ def day(instant: float) -> str:
 
 
 def parse(text: str) -> float | None:
-    """Read an instant that a person or a program wrote.
+    """Return the seconds since the epoch that a text names, or None.
 
     text: ISO 8601 (`2026-11-21`, `2026-11-21 14:30`, with `Z`, `+09:00` or nothing, which means
-    UTC), or seconds or milliseconds since the epoch.  Returns seconds since the epoch, or None
-    where the text is no instant.
+    UTC), or seconds or milliseconds since the epoch.
     """
     text = text.strip()
     if text.isdigit() and len(text) in (9, 10, 13):
@@ -103,7 +102,7 @@ def _time_of_day(text: str) -> float:
 
 
 def span(text: str) -> float | None:
-    """Read a length of time, such as `90s` or `3d`, in seconds.
+    """Return a length of time, such as `90s`, in seconds.
 
     Units: s, m, h, d, w.  None for any other text.
     """

@@ -26,7 +26,7 @@ class _Context:
 
 
 def parse(data: bytes | str) -> Any:
-    """Read one JSON value.
+    """Return the value of a JSON text.
 
     data: UTF-8 bytes (a BOM is skipped, bad bytes are replaced) or text.  Raises ValueError where
     it is not JSON.

@@ -64,7 +64,7 @@ def list_folder(folder: str) -> list[str]:
 
 
 def read(path: str, limit: int = 1 << 20, follow: bool = True) -> bytes:
-    """Read a regular file, at most `limit` bytes; raises OSError."""
+    """Return a regular file's bytes, at most `limit`; raises OSError."""
     fd = open_read(path, follow)
     try:
         # Asking for the size first: a buffer of the limit is mapped, shrunk and unmapped again, 15
@@ -349,7 +349,7 @@ def remove(path: str) -> bool:
 
 
 def real_path(path: str) -> str:
-    """Resolve every link of a path, as `os.path.realpath`.
+    """Return a path with every link resolved, as `os.path.realpath`.
 
     `os` is imported only where the path holds a link.
     """

@@ -111,7 +111,7 @@ def undecodable(data: bytes) -> bool:
 
 
 def parse(data: bytes) -> Page:
-    """Read a markdown file; PyYAML reads unclear frontmatter.
+    """Return the page of a file; PyYAML reads unclear frontmatter.
 
     data: the file's bytes.  Importing PyYAML costs 15 ms.  Never raises for its content.
     """
@@ -119,7 +119,7 @@ def parse(data: bytes) -> Page:
 
 
 def skim(data: bytes) -> Page:
-    """Read a markdown file without PyYAML, for hooks and index.
+    """Return the page of a file without PyYAML, for hooks.
 
     See `parse`.
     """
@@ -348,7 +348,7 @@ def _quote(text: str) -> str:
 
 
 def edit(data: bytes, changes: Mapping[str, Any], name: str = "") -> bytes:
-    """Set or remove top-level keys and keep every other byte.
+    """Return a file with top-level keys set or removed.
 
     Unknown keys, order, comments, line ends, BOM and body stay.
     data: the file's bytes.

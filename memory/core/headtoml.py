@@ -32,7 +32,10 @@ def fences(data: bytes, at: int) -> Tuple[int, int, int]:
 
 
 def read(text: str) -> Dict[str, Any]:
-    """Return the keys of a head above its first table."""
+    """Return the keys and values of a TOML head above its tables.
+
+    Values are texts and lists of texts; tables and texts of several lines are passed over.
+    """
     found: Dict[str, Any] = {}
     at = 0
     while at < len(text):

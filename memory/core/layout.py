@@ -263,7 +263,7 @@ def home(env: Dict[str, str]) -> str:
 
 
 def locate(env: Dict[str, str], directory: str) -> Place:
-    """Find the workspace of a directory.
+    """Return the workspace of a directory.
 
     env: DAYLEAF_HOME, HOME.  directory: absolute; CLAUDE_PROJECT_DIR for hooks, since a payload's
     `cwd` follows the model's `cd`.  Raises UsageError where no home is known.
@@ -569,7 +569,7 @@ def _urls(path: str) -> Tuple[Dict[str, str], Dict[str, str]]:
 
 
 def normalise_remote(url: str) -> str:
-    """Reduce a remote's URL to `host/path`.
+    """Return a remote's URL as `host/path`.
 
     So the ssh and https forms of one repository are one workspace.  Credentials, scheme, port and
     `.git` go; the host is lower-cased.  A relative path names no repository: "".
@@ -603,7 +603,7 @@ def normalise_remote(url: str) -> str:
 
 
 def slug(text: str, most: int = 40) -> str:
-    """Reduce text to `[a-z0-9-]`, at most `most` characters.
+    """Return text as `[a-z0-9-]`, at most `most` characters.
 
     Nothing else from outside ever enters a path, a record's file name apart.
     """
@@ -617,7 +617,7 @@ def slug(text: str, most: int = 40) -> str:
 
 
 def file_slug(title: str, most: int = 40) -> str:
-    """Reduce a title to letters and digits of any script.
+    """Return a title as letters and digits of any script.
 
     It names a record's file: small and composed (NFC), so that every file system keeps it as it is.
     """

@@ -101,7 +101,7 @@ def chunked(sources: Sequence[Source]) -> tuple[list[list[Source]], int]:
 
 
 def _pieces(source: Source, room: int) -> list[Source]:
-    """Split a record longer than a chunk at line ends."""
+    """Return the pieces of a long record, split at line ends."""
     body, pieces, at = source.body, [], 0
     if len(body) <= room:
         return [source]
@@ -233,7 +233,7 @@ def _quoted(job: Job, chunk: Sequence[Source], size: int, why: str) -> _Part:
 def _part_notes(
     step: providers.Provider, chunks: Sequence[Sequence[Source]], found: Sequence[_Part], left: int
 ) -> tuple[str, ...]:
-    """Describe the outcome of the parts."""
+    """Return notices about the outcome of the parts."""
     total = len(chunks)
     notes = [
         "%s read %d records in %d parts"

@@ -75,7 +75,7 @@ SAID = (
 
 
 def report(place: layout.Place, word: str, session: str) -> dict[str, Any]:
-    """Report the records shown to the model.
+    """Return the report of what the model was shown.
 
     word: a session's id, the start of a prompt's id, `last` for the latest prompt that got
         something, or "" for `session`, else for the newest session. Raises UsageError where the
@@ -341,7 +341,7 @@ def use_key(session: str, row: dict[str, Any], id: str) -> tuple[str, str, str]:
 def by_moment(
     sessions: Iterable[tuple[str, list[dict[str, Any]]]], uses: Uses
 ) -> list[dict[str, Any]]:
-    """Count pushes and uses by moment.
+    """Return the number of pushes and uses by moment.
 
     times: receipts. given: those whose records reached the model. pushed: these records. used: how
         many of them were then used, None where nobody notes it; of starts each record counts once a

@@ -209,7 +209,7 @@ class Outlook(NamedTuple):
 def outlook(
     store: Store, read: Callable[[], Sequence[Record]], walked: walk.Listing | None = None
 ) -> Outlook:
-    """Forecast the next upkeep.
+    """Return a forecast of the next upkeep.
 
     As counted for these very files, else counted anew where they are few. read: returns the store's
     records. walked: the place's files, where they were just listed. Format of `<scope>.due`,
@@ -277,7 +277,7 @@ class Session(NamedTuple):
 def figures(
     places: Sequence[layout.Place], settings: config.Config, now: float, since: float = 0.0
 ) -> dict[str, Any]:
-    """Count records, pushes, uses and times of some workspaces.
+    """Return the counted records, pushes, uses and times of workspaces.
 
     places: the present one first; records of the global tier count in it alone. now, since: seconds
         since the epoch. since: older events do not count; records are counted all, and `new` counts
@@ -489,7 +489,7 @@ def _times(
 
 
 def histogram(values: Sequence[int]) -> list[dict[str, Any]]:
-    """Count the values in each step of UPTO.
+    """Return the number of values in each step of UPTO.
 
     From the first to the last step with a value; `upto` is None above all.
     """

@@ -197,7 +197,7 @@ class Draft(NamedTuple):
 
 
 def draft(records: Sequence[Record], clean: Callable[[Any], Any]) -> list[Draft]:
-    """Draft queries from records, at most MOST.
+    """Return queries drafted from records, at most MOST.
 
     Titles reworded, rare technical words of bodies, requests of checkpoints. clean: takes secrets
     out of texts, before a query has their words in another form. The same records give the same
@@ -272,7 +272,7 @@ def _known(
 
 
 def _reworded(record: Record, titles: Mapping[str, list[Record]]) -> Draft | None:
-    """Draft a title with a third of its words dropped, reordered."""
+    """Return a draft: a title without a third of its words, reordered."""
     words, same = _known(titles, record)
     if not words:
         return None
@@ -294,7 +294,7 @@ def _other_form(word: str) -> str:
 
 
 def _slipped(record: Record, titles: Mapping[str, list[Record]]) -> Draft | None:
-    """Draft the first four words of a title, one misspelt."""
+    """Return a draft: a title's first four words, one misspelt."""
     words, same = _known(titles, record)
     said = " ".join(words[:4])
     slip = scoring.add_typos(said, record.id)
@@ -307,7 +307,7 @@ def _rare(
     held: Mapping[str, frozenset[str]],
     df: Mapping[str, int],
 ) -> Draft | None:
-    """Draft the rarest technical words of a body, up to three."""
+    """Return a draft: up to three of a body's rarest technical words."""
     plain = " ".join(word.strip("`") for word in technical(plaintext.one_line(record.body)))
     words = sorted(
         dict.fromkeys(plain.lower().split()),
@@ -337,7 +337,7 @@ def _request(record: Record) -> str:
 
 
 def _requested(record: Record, requests: Mapping[str, list[Record]]) -> Draft | None:
-    """Draft a session's request without its common words."""
+    """Return a draft: a session's request without its common words."""
     said = _request(record)
     words, same = scoring.content_words(said)[:MOST_WORDS], tuple(requests.get(said, ()))
     return (

@@ -50,7 +50,7 @@ class Known(NamedTuple):
 
 
 def known(store: Store, found: Iterable[Record]) -> Known:
-    """Gather the names that links may use.
+    """Return the names that links may use.
 
     found: the store's records.
     """
@@ -122,7 +122,7 @@ def one(
     linked: Known,
     secrets: bool = True,
 ) -> list[Finding]:
-    """Check one file.
+    """Return the findings of one file.
 
     name: its name in the index, or the one it would have. path: for the faults. linked: from
         `known`. secrets: look for these too.

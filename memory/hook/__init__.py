@@ -55,7 +55,7 @@ class Strategy:
         self.whole, self.topics, self.newest, self.routed = whole, topics, newest, routed
 
     def describe(self, given: int, learnings: int) -> str:
-        """Describe for `load` how many learnings the session's start gives.
+        """Return a sentence: how many learnings the session's start gives.
 
         given: the number of learnings that fit.  "" where the strategy gives no learning in full.
         """

@@ -613,7 +613,10 @@ def _failure_keys(place: Place, tool: str, given: str, error: str) -> Iterator[s
 
 
 def _path_from_root(place: Place, cwd: object, call: Tuple[str, str, str]) -> str:
-    """Return the sought path if present from the project's root, or ""."""
+    """Return a missing path that exists below the project's root, or "".
+
+    cwd: where the call ran.  call: (tool, what it was given, error).
+    """
     if not isinstance(cwd, str) or cwd in ("", place.root):
         return ""
     path = next(

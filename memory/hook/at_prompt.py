@@ -198,7 +198,7 @@ def choose(
     own: str = "",
     turned: bool = False,
 ) -> loader.Choice:
-    """Choose the learnings and the passages for a prompt.
+    """Return the learnings and the passages chosen for a prompt.
 
     prompt: what `loader.user_text` returned.  mode: the host's permission mode.
     wanted: from `wants_passages`.  own: the session's id.

@@ -606,7 +606,7 @@ def _all(
 
 
 def _fresh_first(found: Index, docs: Sequence[Any]) -> List[Tuple[Any, str]]:
-    """Re-read documents and return (record, staleness) pairs, stale records last."""
+    """Return (record, staleness) of documents re-read, stale ones last."""
     return sorted(
         [(record, found.mark(record)) for record in indexview.reread(found, docs)],
         key=lambda row: bool(row[1]),

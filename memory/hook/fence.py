@@ -75,7 +75,7 @@ def versions(held: Sequence[str]) -> str:
 
 
 def clip(text: str, units: int, more: str = " …") -> str:
-    """Cut text to at most `units` UTF-16 units, marked as cut.
+    """Return text of at most `units` UTF-16 units, marked as cut.
 
     At a line or a word where one is near.  more: the mark.
     """
@@ -100,7 +100,7 @@ def clip(text: str, units: int, more: str = " …") -> str:
 
 
 def cut(text: str, bytes: int) -> str:
-    """Cut text to at most `bytes` of UTF-8, as `clip` does."""
+    """Clip text to at most `bytes` of UTF-8, marked with ` …`."""
     found, units = text, utf16(text)
     while found and size(found) > bytes:
         units = min(units - 1, bytes * utf16(found) // size(found))
@@ -111,7 +111,7 @@ def cut(text: str, bytes: int) -> str:
 def block(
     part: str, lines: Sequence[str], rules: Sequence[str] = (), passing: Sequence[str] = ()
 ) -> str:
-    """Fence clean lines as a `<dayleaf-memory>` block.
+    """Return clean lines fenced as a `<dayleaf-memory>` block.
 
     `<dayleaf-memory part="brief" tag="1a2b3c4d">` … `</dayleaf-memory>`.
     rules: approved rules, which come first, in an element that no clean text can open or close.
@@ -306,7 +306,7 @@ def turn_of(body: str, heading: str) -> str:
 
 
 def asked_and_answered(text: str) -> Tuple[str, str]:
-    """Cut a turn's text into (quoted request, answer).
+    """Return (quoted request, answer) of a turn's text.
 
     text: without its heading.
     A mark in brackets tells a later message of the user from the request.

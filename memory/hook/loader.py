@@ -122,10 +122,9 @@ class Choice:
 
 
 def choose(index: Index, prompt: str, mode: str, config: Config, shown: Set[str]) -> Choice:
-    """Choose the learnings for a prompt.
+    """Return the learnings chosen for a prompt, at most `load.top`.
 
-    mode: the host's permission mode.  shown: ids that this session has seen.  Returns at most
-    `load.top` picks.
+    mode: the host's permission mode.  shown: ids that this session has seen.
     """
     strategy = choose_strategy(index.learnings, index.learning_tokens)
     if not index.learnings:
@@ -198,7 +197,7 @@ def without_blocks(text: str) -> str:
 
 
 def pieces(prompt: str) -> List[str]:
-    """Cut a prompt into the texts to match separately.
+    """Return the texts of a prompt that are matched separately.
 
     A long prompt into its first line, its last line, and its windows.  Pasted text stands below or
     above the user's own words, and would take its share of every coverage; and the weak words of a
@@ -216,7 +215,7 @@ def pieces(prompt: str) -> List[str]:
 
 
 def windows(text: str) -> List[str]:
-    """Cut a text into its paragraphs, at most WINDOW characters each.
+    """Return a text's paragraphs, at most WINDOW characters each.
 
     Long paragraphs are cut at a line, a sentence or a word.
     """
@@ -354,7 +353,7 @@ def is_exact(term: str) -> bool:
 
 
 def damp_common_terms(terms: Sequence[Tuple[str, float]]) -> List[Tuple[str, float]]:
-    """Lower the weight of very common words and small numbers.
+    """Return terms with very common words and small numbers lowered.
 
     `4` is a part of `utf4` as of `ipv4`.
     """
@@ -463,7 +462,7 @@ def _segment(
     least: float,
     telling: float,
 ) -> Dict[int, float]:
-    """Score the segment's documents; return number -> score."""
+    """Return the score of each of the segment's documents, by number."""
     segment = index.segment
     assert segment is not None
     found = []
@@ -525,7 +524,7 @@ def _refine(
     least: float,
     most: int,
 ) -> Dict[int, float]:
-    """Add the long lists' scores to the best candidates."""
+    """Return the best candidates with the long lists' scores added."""
     order = sorted((-score, number) for number, score in scores.items() if score >= least)[:most]
     kept = {number: -score for score, number in order}
     for value, term in rest:

@@ -98,7 +98,7 @@ def without_runs(text: str) -> str:
 
 
 def cut(text: str, limit: int = LIMIT) -> List[str]:
-    """Cut a text into windows of at most `limit` characters.
+    """Return a text's windows of at most `limit` characters.
 
     Tables and code blocks stay whole.
     """
@@ -117,7 +117,7 @@ def cut(text: str, limit: int = LIMIT) -> List[str]:
 
 
 def join_windows(parts: Sequence[Tuple[int, str]]) -> str:
-    """Join windows of a passage in order, with … for gaps.
+    """Return windows of a passage joined, with … for gaps.
 
     parts: (place, text) of each.
     """
@@ -224,7 +224,7 @@ def answer(
     expansion: Optional[Expansion] = None,
     limit: int = LIMIT,
 ) -> Answered:
-    """Score the windows of passages by a question.
+    """Return the best windows of passages, as scored by a question.
 
     limit: characters of a window.
     """

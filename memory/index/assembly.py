@@ -235,7 +235,7 @@ def read_known_size(path: str, size: int) -> bytes:
 
 
 def _written(place: Place, now: float, reading: _Reading, watched: Dict[str, Any]) -> bytes:
-    """Lay out a segment (format: segment.py)."""
+    """Return the bytes of a segment, in the format of segment.py."""
     lengths = reading.inverter.lengths()
     mean = (sum(lengths) / len(lengths) if lengths else 0.0) or 1.0
     inverted = reading.inverter.inverted(reading.pushable, mean)
@@ -388,9 +388,9 @@ def _newest(rows: Sequence[Row], kind: str, most: int, flag: int = 0) -> List[in
 
 
 def _ruled(rows: Sequence[Row], rules: set[int]) -> Dict[str, Any]:
-    """Return the rules by the words, labels and links they require.
+    """Return the numbers of rules by what each requires.
 
-    A hook then reads only the files of rules that may apply.
+    Keys: words, phrases, labels, links.  So a hook reads only rules that may apply.
     """
     words: Dict[str, List[int]] = {}
     phrases: Dict[Tuple[str, ...], List[int]] = {}

@@ -99,7 +99,7 @@ class Kept:
         return {name: str(row[""]) for name, row in self._now.items()}
 
     def save(self) -> None:
-        """Save the facts that this run used; the others are dropped.
+        """Write the facts that this run used; the others are dropped.
 
         A failure costs only the next run.
         """

@@ -105,7 +105,7 @@ def summary(body: str, most: int = 2) -> str:
 
 
 def sentences(prose: str) -> List[str]:
-    """Cut a paragraph into sentences.
+    """Return the sentences of a paragraph.
 
     Abbreviations, versions and file names do not end one.
     """

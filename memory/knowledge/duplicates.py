@@ -136,7 +136,7 @@ def _word(raw: str) -> tuple[str, bool]:
 
 
 def read(text: str, words: Words) -> Text:
-    """Split a text into words, hard words and sentences.
+    """Return a text's words, hard words and sentences.
 
     words: a cache that the caller keeps for all texts.
     """

@@ -130,7 +130,7 @@ def holds_words(words: str) -> Callable[[str], bool]:
 
 
 def read(place: Place, settings: Config, wanted: Wanted, now: float) -> Read:
-    """Read the sessions of a place that may answer a question.
+    """Return the sessions of a place that may answer a question.
 
     Raises UsageError for an unknown workspace.
     """
@@ -185,7 +185,7 @@ def _of_place(
 
 
 def past_of(record: Record, workspace: str = "") -> Past:
-    """Parse a checkpoint or a conversation.
+    """Return the past that a checkpoint or a conversation holds.
 
     workspace: "" for the present one.
     """

@@ -108,7 +108,7 @@ def plan(
     read: Sequence[Record] | None = None,
     kept: Kept | None = None,
 ) -> Plan:
-    """Plan the upkeep of a place's records.
+    """Return the plan of a place's upkeep.
 
     successes: by id, how often a record helped, merged records counted for their successors. only:
         one of WAYS, "" for both. clock_is_right: expire even where the clock and the dates of the
@@ -370,7 +370,7 @@ def _set_back(store: Store, step: Step) -> bool:
 
 
 def summary_of_plan(plan: Plan) -> str:
-    """Summarise a plan in a few words, "" if not worth a run."""
+    """Return a plan in a few words, "" if not worth a run."""
     if len(plan.changes) < WORTH:
         return ""
     return "would merge %d and archive %d of %s" % (

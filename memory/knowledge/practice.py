@@ -469,7 +469,7 @@ def _tree(known: frozenset[str]) -> Tree:
 
 
 def proposal(place: Place, wall: Wall, known: frozenset[str]) -> Proposal:
-    """Propose a way to keep the next session from a wall.
+    """Return a way to keep the next session from a wall.
 
     known: paths of the project's files, searched for the nearest to a missing path.
     """

@@ -127,7 +127,7 @@ def gather(
     offset: float,
     until: float | None = None,
 ) -> WorkReport:
-    """Find the work done in a period.
+    """Return the work done in a period.
 
     Workspaces without any are left out. workspace: "" for the present one, a name, or `all`. since,
     now, until: seconds since the epoch. offset: seconds that local time is ahead of UTC. Raises
@@ -272,7 +272,7 @@ def _with_note(work: Work, newest: Record, note: Record | None) -> Work:
 
 
 def _join_checkpoints(stretch: _Stretch, held: Sequence[Turn], merges: Sequence[_Merge]) -> Work:
-    """Join the checkpoints of a stretch into one work.
+    """Return one work for the checkpoints of a stretch.
 
     Done lines add up, open ones are the newest.
 
@@ -377,7 +377,7 @@ def _pull(branch: str, until: float, held: Sequence[Turn], merges: Sequence[_Mer
 
 
 def strands(every: Sequence[Work], by_day: bool = True) -> tuple[Strand, ...]:
-    """Group the work of one workspace by branch, newest days first.
+    """Return the work of a workspace by branch, newest days first.
 
     Of a day most commits come first, unattended work last. every: newest first. by_day: group each
     day by itself.

@@ -111,7 +111,7 @@ def number(value: object) -> int:
 def ask(
     store: Store, settings: Config, env: Mapping[str, str], talk: Record, now: float
 ) -> Written:
-    """Get the note of a conversation from the provider and store it.
+    """Ask the provider for a conversation's note; store and return it.
 
     Raises ProviderError where the call is declined or fails, StoreError where the note cannot be
     stored.

@@ -110,9 +110,9 @@ class Result:
 
 
 class Shelf:
-    """A store's records from earlier imports.
+    """A store's records of earlier imports, and where to find each.
 
-    By origin, by text, by a resource's path, and the forgotten.
+    By origin, by text and by a resource's path; of archived ones the id by origin.
     """
 
     def __init__(self, store: Store, from_: str):

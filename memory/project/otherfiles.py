@@ -211,7 +211,7 @@ def below(root: str, wanted: Callable[[str], bool]) -> Iterator[Union[Source, Sk
 
 
 def left_out(root: str, wanted: Callable[[str], bool]) -> Dict[str, int]:
-    """Count the unwanted files below a directory by ending.
+    """Return the number of unwanted files below a directory, by ending.
 
     The most frequent first; hidden files are not counted.
     """
@@ -305,7 +305,7 @@ def commit_of(path: str) -> str:
 
 
 def split(found: Iterator[Union[Source, Skip]]) -> Tuple[List[Source], List[Skip]]:
-    """Separate sources and skipped entries."""
+    """Return (sources, skipped entries)."""
     sources: List[Source] = []
     skipped: List[Skip] = []
     for one in found:

@@ -277,9 +277,9 @@ def heal(store: Store) -> str:
 
 
 def _identified(data: bytes, record: Record) -> bytes:
-    """Return a file's bytes with its id written in.
+    """Return a file's bytes with its id in the frontmatter.
 
-    The id had followed from its place; so the record is found again.
+    An id that is not written follows from the path, and the path is about to change.
     """
     if record.meta.get("id") or record.guessed:
         return data

@@ -50,7 +50,7 @@ class Tree(NamedTuple):
 
 
 def look(root: str) -> Tree:
-    """Find the files of the trees in a directory.
+    """Return the trees' files that a directory holds.
 
     root: as `sources.folder` returns it.  Raises UsageError where no directory has one of the four
     names.

@@ -68,7 +68,7 @@ def add_quotes(
     expansion: Expansion,
     near: Mapping[Tuple[str, int], float],
 ) -> List[Hit]:
-    """Add quotes to hits.
+    """Return hits with quotes added.
 
     pool: the candidates found, which hold the hits' sections and turns. checkpoints: returns the
         checkpoints of a hit's session. near: id and turn -> similarity by vectors, from 0 to 1;
@@ -121,7 +121,7 @@ def first_line_quote(record: Record) -> Tuple[Quote, ...]:
 def _choose_windows(
     found: Sequence[Window], best: Optional[Window], places: Sequence[_Place], room: int
 ) -> List[_Part]:
-    """Choose windows up to the room, the best hit's first."""
+    """Return the windows that fit the room, the best hit's first."""
     taken: List[_Part] = []
     held: Set[str] = set()
     for window in [*([best] if best else []), *(one for one in found if one is not best)]:
@@ -142,7 +142,7 @@ def _choose_windows(
 def _join_by_passage(
     taken: Sequence[_Part], passages: Sequence[Passage], places: Sequence[_Place]
 ) -> Dict[int, List[Quote]]:
-    """Join the windows of each passage into quotes.
+    """Return the windows of each passage joined into quotes.
 
     The best come first, a newer one before a hardly better one.
     """

@@ -169,7 +169,7 @@ def total_score(parts: Parts) -> float:
 
 
 def fuse_vectors(parts: Sequence[Parts], near: Sequence[float]) -> List[Parts]:
-    """Fuse word relevance with vector similarity, weighted by VECTOR.
+    """Return word relevance fused with vector similarity, weighted by VECTOR.
 
     near: similarity of each candidate, from 0 (the last that counts) to 1 (the best). A convex sum
         (Bruch et al. 2023) keeps both scales; reciprocal ranks lost up to 4 points of MRR on the
@@ -247,7 +247,7 @@ def boosts_of(
 
 
 def version_fit(asked: Sequence[str], held: Sequence[str]) -> Optional[str]:
-    """Name how a record's versions match those asked for.
+    """Return how a record's versions match those asked for, by name.
 
     exact, superset (the record has more), subset, overlap or unversioned; None where disjoint.
     `unversioned` is also a value that may be asked for.
@@ -329,7 +329,7 @@ def adjust_scores(
 def _combined(
     value: float, boosts: Sequence[Tuple[str, float]], greatest: float, rerank: str
 ) -> Tuple[float, List[Tuple[str, float]]]:
-    """Combine relevance and boosts: (product, named parts)."""
+    """Return (product, named parts) of relevance and boosts."""
     if rerank == "none":
         return value, []
     given = dict(boosts)
@@ -402,7 +402,7 @@ def _pieces(
 
 
 def explain_match(look: Look, question: Question, similar: Optional[float] = None) -> str:
-    """Explain in one line how a candidate matches the query.
+    """Return one line that explains how a candidate matches the query.
 
     Names the query's words, or pieces of words, in the head and the text. similar: similarity by
     vectors, None without.
@@ -430,7 +430,7 @@ def explain_match(look: Look, question: Question, similar: Optional[float] = Non
 
 
 def merge_sessions(hits: Sequence[Hit], cut: Mapping[str, int]) -> List[Hit]:
-    """Join the hits of each session into one hit.
+    """Return hits with those of each session joined into one.
 
     It bears the best checkpoint's record. Records written by hand stay apart. cut: number of turns
     in a conversation, by its path.
@@ -447,7 +447,7 @@ def merge_sessions(hits: Sequence[Hit], cut: Mapping[str, int]) -> List[Hit]:
 
 
 def _as_one(found: Sequence[Hit], cut: Mapping[str, int]) -> Hit:
-    """Merge the hits of a session, best first."""
+    """Return one hit for the hits of a session, best first."""
     notes = [hit for hit in found if hit.kind == "checkpoint"]
     noted = next((hit.score for hit in found if hit.kind == "note"), 0.0)
     talk = next((hit for hit in found if hit.kind == "conversation"), None)
@@ -470,5 +470,5 @@ def _as_one(found: Sequence[Hit], cut: Mapping[str, int]) -> Hit:
 
 
 def sort_hits(hits: Sequence[Hit]) -> List[Hit]:
-    """Sort hits: score, then id, then name."""
+    """Return hits sorted by score, then id, then name."""
     return sorted(hits, key=lambda hit: (-hit.score, hit.id, hit.record.name))

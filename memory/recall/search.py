@@ -53,7 +53,7 @@ def recall(
     links: bool = False,
     dsn: str = "",
 ) -> Found:
-    """Answer a query.
+    """Return the answer to a query.
 
     offset: seconds that local time is ahead of UTC. places:
         workspaces to search instead of the query's. semantic: provider of vectors. links: add
@@ -103,7 +103,7 @@ class Searcher:
         places: Optional[Sequence[Place]] = None,
         links: bool = False,
     ) -> Found:
-        """Answer one query; see `recall`."""
+        """Return the answer to one query; see `recall`."""
         for kind in query.kinds:
             if kind not in FOLDERS:
                 raise UsageError("no kind '%s'; use one of %s" % (kind[:40], ", ".join(FOLDERS)))
@@ -161,7 +161,7 @@ class Searcher:
         return context.merge_tags(query.context_tags, () if query.context_alone else self._around)
 
     def shown(self, hits: Sequence[Hit], now: float) -> Tuple[Hit, ...]:
-        """Add age, group and claims to hits before display."""
+        """Return hits with age, group and claims added for display."""
         if self.bare:
             return tuple(hits)
         if self._decided is None:
@@ -415,7 +415,7 @@ class _Task:
     def _taken(
         self, shelf: Shelf, numbers: Sequence[int], most: int, beneath: bool = True
     ) -> List[look.Candidate]:
-        """Read documents in order until `most` records pass the filters.
+        """Return candidates until `most` records pass the filters.
 
         At most SECTIONS of each record. beneath: keep records that are shown under another one,
         such as conversations.
@@ -455,7 +455,7 @@ class _Task:
         return name[0] == GLOBAL and shelf is not self.shelves[0]
 
     def _near(self, pool: List[look.Candidate]) -> Dict[str, float]:
-        """Add the records nearest by vectors to the pool.
+        """Add the records nearest by vectors; return similarity by file.
 
         Returns similarity by file, from 0 to 1; {} without vectors. Not used for notes of
         conversations: there vectors cost MRR (evals/README.md) and neighbours help more.
@@ -519,7 +519,7 @@ class _Task:
                     pool.append(candidate)
 
     def _with_neighbours(self, pool: List[look.Candidate]) -> List[look.Candidate]:
-        """Add the notes just before and after the best candidates."""
+        """Add the notes beside a pool's best candidates; return the pool."""
         have = {(c.workspace, c.number) for c in pool}
         shelves = {shelf.place.key: shelf for shelf in self.shelves}
         for candidate in pool[:CANDIDATES]:
@@ -542,7 +542,7 @@ class _Task:
         return pool
 
     def _newest(self) -> List[Hit]:
-        """List the records that pass the filters, newest first."""
+        """Return the records that pass the filters, newest first."""
         pool: List[look.Candidate] = []
         for shelf in self.shelves:
             numbers = shelf.backend.newest(self.query.sieve)
@@ -567,7 +567,7 @@ class _Task:
         return hits
 
     def _scanned(self) -> List[Hit]:
-        """Answer a query of stop words from the newest records' texts."""
+        """Return hits for stop words from the newest records' texts."""
         expansion = Expansion(frozenset())
         pool: List[look.Candidate] = []
         for shelf in self.shelves:

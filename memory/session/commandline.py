@@ -151,7 +151,7 @@ INSTALLS = re.compile(
 
 
 def steps(command: str) -> list[tuple[str, str]]:
-    """Cut a shell line into (joining operator, simple command).
+    """Return (joining operator, simple command) pairs of a shell line.
 
     The operator joins a command to the previous: `&&`, `||`, `;` or `|`.  Quoted text and `$(…)`
     stay whole, here-documents are left out, a line's end counts as `;`.
@@ -367,12 +367,12 @@ def passed(run: Run, strict: bool = False) -> tuple[Task, ...]:
 
 
 def failed(run: Run) -> Task | None:
-    """Return the failed task of a run."""
+    """Return the task that a run is known by, or None."""
     return next((task for _, task in tasks(run.command) if task.key == run.key), None)
 
 
 def kind(run: Run) -> str:
-    """Return the kind of a run's failed task, or "".
+    """Return the kind of a run's main task, or "".
 
     TEST, LINT, BUILD, FORMAT or ALL.
     """

@@ -67,7 +67,7 @@ class Head:
 
 
 def head(git: str) -> Head:
-    """Read the branch and commit of a checkout.
+    """Return the branch and commit of a checkout.
 
     git: the checkout's git directory (a worktree's own one for a worktree), or "" for none.
     Never raises: what cannot be read is "".
@@ -257,7 +257,7 @@ def is_in_other_repository(command: str, cwd: str = "", roots: Iterable[str] = (
 def _inside(folder: str, roots: list[str]) -> bool:
     """Tell whether a folder belongs to this repository.
 
-    "?" was just made by the command and does not; "" and relative folders are unknown and do.
+    "?", a repository that the command itself made, does not.  An unknown ("") or relative one does.
     """
     if folder == "?":
         return False

@@ -186,7 +186,7 @@ class Run:
 def run(
     command: str, at: str, output: str, data: object = None, failed: bool = False
 ) -> Run | None:
-    """Judge a command by its output.
+    """Return a command's run, judged by its output.
 
     command, output: raw text of the call and its result.
     data: the host's structured result.

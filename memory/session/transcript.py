@@ -356,7 +356,7 @@ def _queue_before(fd: int, offset: int) -> _Queue:
 
 
 def parse_line(line: bytes) -> dict[str, Any]:
-    """Parse a line's JSON object, {} where torn or invalid."""
+    """Return a line's JSON object, {} where torn or invalid."""
     try:
         record = json.loads(line.decode("utf-8", "replace"), strict=False)
     except (ValueError, RecursionError):

@@ -61,7 +61,7 @@ class Ends(NamedTuple):
 
 
 def ends(path: str) -> Ends:
-    """Read both ends of a transcript.
+    """Return both ends of a transcript.
 
     Raises OSError.
     """
@@ -207,5 +207,5 @@ def _size(path: str) -> int:
 
 
 def names(folder: str) -> list[str]:
-    """List a folder, hidden files apart; empty where there is none."""
+    """Return the names in a folder without hidden ones, [] if unreadable."""
     return [name for name in files.list_folder(folder) if name[0] != "."]

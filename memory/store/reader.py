@@ -440,12 +440,9 @@ def unknown(
 ) -> str:
     """Return the message for a text that names no record.
 
-    what: "record", say.
-    started: the ids that start with the text.
-    ids: all ids, of which those at one typing slip's distance are suggested: ids are hexadecimal,
-        so whatever is less near is as likely any other record, and perhaps one that is about to be
-        removed.
-    otherwise: the advice where none is near.
+    what: the noun, such as "record".  started: the ids that start with the text.  ids: all ids;
+    those one typing slip away are suggested, since any other may be any record.  otherwise: the
+    advice where none is near.
     """
     if len(started) > 1:
         return "'%s' could be %s; give more of it" % (text[:80], ", ".join(started[:3]))

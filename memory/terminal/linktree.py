@@ -79,7 +79,7 @@ def steps(web: Web) -> dict[Node, list[Step]]:
 
 
 def walk(web: Web, start: Node, depth: int) -> Part:
-    """Walk from a node along all links, at most `depth` steps.
+    """Return the part of a web within `depth` steps of a node.
 
     Both ways; every edge is met once.
     """
@@ -175,7 +175,7 @@ def node_json(node: Node) -> dict[str, Any]:
 
 
 def tree(web: Web, start: Node, depth: int) -> list[str]:
-    """Draw a record's links as a tree.
+    """Return a record's links in lines, as a tree.
 
     A record already in the tree is marked and not entered again.
     """
@@ -239,7 +239,7 @@ def _named(node: Node) -> str:
 
 
 def _nowhere(edge: Edge, web: Web) -> str:
-    """Describe a dangling link and the record that may be meant."""
+    """Return a dangling link's line, with the record it may mean."""
     target = "'%s'" % clip(one_line(edge.target), TITLE_COLUMNS)
     if edge.away:
         return target + ", which is archived; `dayleaf store restore %s` brings it back" % one_line(
@@ -332,7 +332,7 @@ def dangling_lines(web: Web, edges: Iterable[Edge]) -> list[str]:
 
 
 def mermaid(nodes: Sequence[Node], edges: Sequence[Edge]) -> list[str]:
-    """Draw links as a mermaid flowchart, at most MOST_DRAWN.
+    """Return links as a mermaid flowchart, at most MOST_DRAWN.
 
     Every text is quoted, and no record's id is used as a node's.
     """
@@ -362,7 +362,7 @@ def mermaid(nodes: Sequence[Node], edges: Sequence[Edge]) -> list[str]:
 
 
 def _quoted(value: str) -> str:
-    """Escape text for quotes in mermaid or HTML.
+    """Return text escaped for quotes in mermaid or HTML.
 
     Characters of their syntax become entities `#code;`.
     """

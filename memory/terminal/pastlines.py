@@ -302,9 +302,9 @@ def _more(rest: int, noun: str) -> str:
 
 
 def spread(met: Sequence[MetFailure], sizes: Sequence[int], limit: int) -> set[int]:
-    """Choose `limit` occurrences, one of each line in turn.
+    """Return the identities of `limit` occurrences, chosen round-robin.
 
-    Returns their identities.
+    met: the occurrences of all lines, one line after the other.  sizes: how many each line has.
     """
     chosen: list[MetFailure] = []
     starts = [sum(sizes[:i]) for i in range(len(sizes))]

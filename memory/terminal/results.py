@@ -190,7 +190,7 @@ def _freshness(hit: Hit) -> str:
 
 
 def _gone(hit: Hit) -> list[str]:
-    """Name the missing files, symbols and commits of a hit."""
+    """Return a line of a hit's missing files, symbols and commits."""
     reasons = [one_line(claim.reason) for claim in hit.gone[:GONE]]
     return (
         [

@@ -40,7 +40,7 @@ NARROWEST = 20  # columns that a title keeps
 
 
 def pad(value: str, columns: int, right: bool = False) -> str:
-    """Pad text with spaces to a number of columns.
+    """Return text padded with spaces to a number of columns.
 
     right: pad on the left side.
     """
@@ -49,7 +49,7 @@ def pad(value: str, columns: int, right: bool = False) -> str:
 
 
 def fold_line(line: str, columns: int, indent: int) -> list[str]:
-    """Fold a line at blanks and `|` to some columns.
+    """Return a line folded at blanks and `|` to some columns.
 
     Later lines are indented.
     """
@@ -69,7 +69,7 @@ def table(
     give: int = -1,
     kinds: Sequence[str] = (),
 ) -> list[str]:
-    """Align the columns of rows.
+    """Return rows as lines with aligned columns.
 
     right: numbers of the right-aligned columns. style: of the terminal; the column `give` is cut
         where the rows are wider. kinds: of the records whose ids are in the first column, for its
@@ -107,7 +107,7 @@ class Style:
         self.columns, self.colour, self.cut = columns, colour, cut
 
     def fit(self, value: str, columns: int) -> str:
-        """Cut a line to some columns, if this style cuts."""
+        """Return a line cut to some columns, if this style cuts."""
         return clip(value, columns) if self.cut else value
 
     def _code(self, code: str, value: str) -> str:
@@ -122,11 +122,11 @@ class Style:
         return self._code("2", value)
 
     def kind(self, kind: str, value: str) -> str:
-        """Colour a record's text by its kind."""
+        """Return a record's text in the colour of its kind."""
         return self._code(COLOURS.get(kind, ""), value) if kind in COLOURS else value
 
     def verdict(self, value: str) -> str:
-        """Colour a verdict: green, yellow or red.
+        """Return a verdict in its colour: green, yellow or red.
 
         Green for OK and FRESH, yellow for WARN and STALE, red for FAIL.
         """
@@ -263,7 +263,7 @@ def difference(before: bytes, after: bytes) -> list[str]:
 
 
 def wrap(value: str, columns: int, most: int) -> list[str]:
-    """Wrap a text at blanks into at most `most` lines.
+    """Return a text wrapped at blanks into at most `most` lines.
 
     The last one is cut where it is too long.
     """
@@ -337,7 +337,7 @@ class Printer:
 
 
 def paged(said: str, env: dict[str, str]) -> bool:
-    """Show a long text in the person's pager.
+    """Show a long text in a pager; tell whether it did.
 
     Returns False where it is still to be printed. `DAYLEAF_PAGER`, else `PAGER`, else `less`; an
     empty one means none.

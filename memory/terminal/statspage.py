@@ -12,7 +12,7 @@ EVENT = {"start": "session start", "prompt": "prompt", "agent": "subagent"}
 
 
 def wrap_value(name: str, said: str, margin: int, columns: int) -> list[str]:
-    """Wrap a name and its value at commas, else at blanks.
+    """Return a name and its value, wrapped at commas or blanks.
 
     columns: of a line at most. margin: column at which the value begins.
     """

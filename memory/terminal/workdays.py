@@ -275,7 +275,7 @@ class Glance(NamedTuple):
 
 
 def glance(place: Place, settings: Config, now: float, offset: float) -> Glance:
-    """Gather the data of the overview, `dayleaf` without words.
+    """Return the data of the overview, `dayleaf` without words.
 
     offset: seconds that local time is ahead.
     """

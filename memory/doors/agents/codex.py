@@ -110,7 +110,10 @@ def _take_back(made: Maker, turns: object) -> None:
 
 
 def _completed(made: Maker, item: object, calls: Collection[object]) -> None:
-    """Add a command or change outside the response items."""
+    """Add a finished command or change that no response item tells.
+
+    calls: ids of the calls that response items tell; they are passed over.
+    """
     item = item if isinstance(item, dict) else {}
     call, kind = str(item.get("id") or ""), item.get("type")
     if not call or call in calls:

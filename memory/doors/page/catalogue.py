@@ -349,7 +349,7 @@ def card_of(record: Record) -> Card:
 
 
 def given_of(session: str, rows: Iterable[dict[str, Any]]) -> Given:
-    """Sum up the receipts of a session."""
+    """Return what a session's receipts say was given to it."""
     began, times, tokens = 0.0, 0, 0
     items: list[list[str]] = []
     for row in rows:
@@ -365,7 +365,10 @@ def given_of(session: str, rows: Iterable[dict[str, Any]]) -> Given:
 
 
 def _tokens(row: dict[str, Any]) -> int:
-    """Return the tokens of a receipt."""
+    """Return the number of tokens that a receipt says were given.
+
+    Where it counts characters alone, a quarter of them; 0 for neither.
+    """
     said, chars = row.get("tokens"), row.get("chars")
     if isinstance(said, (int, float)) and said - said == 0:
         return int(said)

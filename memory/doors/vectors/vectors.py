@@ -61,7 +61,7 @@ class Update(NamedTuple):
 
 
 def chunks(record: Record) -> List[Chunk]:
-    """Cut a record into chunks, at least one.
+    """Return the chunks of a record, at least one.
 
     A section of more than WORDS words gives several of the same ordinal.
     """
