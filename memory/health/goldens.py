@@ -27,7 +27,8 @@ from memory.core.headyaml import read_yaml
 from memory.core.records import Record
 from memory.distill.technical import technical
 from memory.hook import handoffs
-from memory.recall import question, scoring
+from memory.health import rankingmetrics
+from memory.recall import question
 from memory.recall.question import Query
 from memory.store.secretshapes import MARKER
 
@@ -218,7 +219,7 @@ def draft(records: Sequence[Record], clean: Callable[[Any], Any]) -> list[Draft]
     )
     held = {record.name: _words(record) for record in usable}
     df = Counter(word for mine in held.values() for word in mine)
-    titles = _alike(usable, lambda record: " ".join(scoring.content_words(record.title)))
+    titles = _alike(usable, lambda record: " ".join(rankingmetrics.content_words(record.title)))
     requests = _alike(usable, _request)
     ways: tuple[Callable[[Record], Draft | None], ...] = (
         lambda record: _reworded(record, titles),
@@ -266,8 +267,8 @@ def _known(
     titles: Mapping[str, list[Record]], record: Record
 ) -> tuple[list[str], tuple[Record, ...]]:
     """Return a title's words and its records."""
-    words = scoring.content_words(plaintext.one_line(record.title))
-    same = titles.get(" ".join(scoring.content_words(record.title)), [record])
+    words = rankingmetrics.content_words(plaintext.one_line(record.title))
+    same = titles.get(" ".join(rankingmetrics.content_words(record.title)), [record])
     return (words[:MOST_WORDS], tuple(same)) if len(words) > 2 and len(same) <= FEW else ([], ())
 
 
@@ -297,7 +298,7 @@ def _slipped(record: Record, titles: Mapping[str, list[Record]]) -> Draft | None
     """Return a draft: a title's first four words, one misspelt."""
     words, same = _known(titles, record)
     said = " ".join(words[:4])
-    slip = scoring.add_typos(said, record.id)
+    slip = rankingmetrics.add_typos(said, record.id)
     return Draft(slip, same, "its title with a slip") if words and slip != said else None
 
 
@@ -339,7 +340,7 @@ def _request(record: Record) -> str:
 def _requested(record: Record, requests: Mapping[str, list[Record]]) -> Draft | None:
     """Return a draft: a session's request without its common words."""
     said = _request(record)
-    words, same = scoring.content_words(said)[:MOST_WORDS], tuple(requests.get(said, ()))
+    words, same = rankingmetrics.content_words(said)[:MOST_WORDS], tuple(requests.get(said, ()))
     return (
         Draft(" ".join(words), same, "the request of its session")
         if len(words) > 2 and len(same) <= FEW

@@ -18,7 +18,8 @@ from typing import Any, NamedTuple
 from memory.core import StoreError, clock, config, fastjson, files, layout
 from memory.core.records import Record
 from memory.health.goldens import FUZZY, GREP, LEXICAL, MEASURES, SEMANTIC, Golden, Set
-from memory.recall import fuzzy, scoring
+from memory.health import rankingmetrics
+from memory.recall import fuzzy
 from memory.recall.hit import Hit
 from memory.recall.search import Searcher
 from memory.recall.semantic import Semantic, semantic
@@ -109,7 +110,7 @@ def measure(
     }
     wanted = {one.id: dict.fromkeys(one.expect, 1.0) for one in asked}
     sums = {
-        name: scoring.score(found, [{"id": one.id} for one in asked], wanted)
+        name: rankingmetrics.score(found, [{"id": one.id} for one in asked], wanted)
         for name, found in answers.items()
     }
     measures = {
@@ -142,7 +143,7 @@ def _answers_by_ranker(
         (r.id, "\n".join((r.title, " ".join(r.tags), r.body)))
         for r in sorted(records, key=lambda r: r.name)
     ]
-    counted = scoring.rank_by_word_count(texts, [(one.id, one.query.text) for one in asked])
+    counted = rankingmetrics.rank_by_word_count(texts, [(one.id, one.query.text) for one in asked])
     answers = {GREP: {one.id: _by_session(counted[one.id], one.expect, records) for one in asked}}
     told(LEXICAL)
     answers[LEXICAL] = _answers(place, settings, asked, now, offset, None, fuzzy=False)
@@ -172,7 +173,7 @@ def _answers(
     with Searcher(place, settings, vectors, bare=True, fuzzy=fuzzy) as searcher:
         found = {}
         for one in golden:
-            asked = one.query._replace(limit=scoring.DEPTH, semantic=vectors is not None)
+            asked = one.query._replace(limit=rankingmetrics.DEPTH, semantic=vectors is not None)
             found[one.id] = [
                 id
                 for hit in searcher.answer(asked, now, offset).hits

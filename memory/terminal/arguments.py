@@ -192,9 +192,9 @@ def _nearest_flag(word: str, name: str, verb: Verb) -> str:
 def split_options(raw: str, verb: Verb) -> tuple[list[str], str]:
     """Return (options as an argv, the rest unchanged) of a verb's words.
 
-    Only known `--options` with a fitting value count, and a value with blanks must be in quotes; other
-    quotes, `$(…)`, `;` and anything else is text. In prose an option counts at the beginning or the end
-    alone.
+    Only known `--options` with a fitting value count, and a value with blanks must be in quotes;
+    other quotes, `$(…)`, `;` and anything else is text. In prose an option counts at the beginning
+    or the end alone.
     """
     known = {
         flag: option
