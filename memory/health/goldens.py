@@ -26,8 +26,8 @@ from memory.core import StoreError, UsageError, files, frontmatter, layout, plai
 from memory.core.headyaml import read_yaml
 from memory.core.records import Record
 from memory.distill.technical import technical
-from memory.hook import handoffs
 from memory.health import rankingmetrics
+from memory.hook import handoffs
 from memory.recall import question
 from memory.recall.question import Query
 from memory.store.secretshapes import MARKER

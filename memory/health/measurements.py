@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 
 from memory.core import StoreError, clock, config, fastjson, files, layout
 from memory.core.records import Record
-from memory.health.goldens import FUZZY, GREP, LEXICAL, MEASURES, SEMANTIC, Golden, Set
 from memory.health import rankingmetrics
+from memory.health.goldens import FUZZY, GREP, LEXICAL, MEASURES, SEMANTIC, Golden, Set
 from memory.recall import fuzzy
 from memory.recall.hit import Hit
 from memory.recall.search import Searcher
