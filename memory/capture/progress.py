@@ -31,7 +31,6 @@ from memory.session import shell, transcript
 from memory.session.rewinds import Span
 from memory.session.shell import Run
 from memory.session.transcript import Stop
-from memory.session.whereabouts import names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -256,7 +255,12 @@ def checkpoints(
     """
     known = {} if known is None else known
     root, found = place.private + "/checkpoints", list[WrittenCheckpoint | None]()
-    for name in [d + "/" + n for d in names(root) if d >= day for n in names(root + "/" + d)]:
+    for name in [
+        d + "/" + n
+        for d in files.visible_names(root)
+        if d >= day
+        for n in files.visible_names(root + "/" + d)
+    ]:
         if name not in known:
             known[name] = _read_checkpoint(root, name, session)
         found.append(known[name])

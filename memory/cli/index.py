@@ -188,7 +188,7 @@ def _index_status(call: Call) -> int:
 
 
 def _export(call: Call) -> int:
-    from memory.hook import categories
+    from memory.hook.strategies import categories
     from memory.index import topics
 
     with call.spinner("reading the records"):

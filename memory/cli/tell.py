@@ -13,7 +13,7 @@ from memory.cli.recall import found_by, freshen
 from memory.core import StoreError, UsageError, boundary, clock, layout, plaintext
 from memory.core.records import Record, derived_links
 from memory.distill import cache
-from memory.hook import handoffs, signs
+from memory.hook import handoffs
 from memory.project import manifests
 from memory.recall.hit import record_json
 from memory.terminal import results, screen
@@ -541,5 +541,7 @@ def statusline(call: Call) -> int:
     `bin/dayleaf` takes a shorter way.
     """
     event = {} if sys.stdin.isatty() else boundary.read_event()
-    said, _ = signs.on_statusline(event, call.env, call.now)
+    from memory.hook.statusline import on_statusline
+
+    said, _ = on_statusline(event, call.env, call.now)
     return call.answer({"line": said}, [said])

@@ -63,6 +63,11 @@ def list_folder(folder: str) -> list[str]:
         return []
 
 
+def visible_names(folder: str) -> list[str]:
+    """Return the sorted names in a folder without hidden ones."""
+    return [name for name in list_folder(folder) if name[0] != "."]
+
+
 def read(path: str, limit: int = 1 << 20, follow: bool = True) -> bytes:
     """Return a regular file's bytes, at most `limit`; raises OSError."""
     fd = open_read(path, follow)

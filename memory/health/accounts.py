@@ -452,7 +452,8 @@ def load(place: layout.Place, settings: config.Config, prompt: str, mode: str) -
     """
     if not prompt:
         raise UsageError("debug load needs a prompt")
-    from memory.hook import at_prompt, at_start, choose_strategy, handoffs, loader
+    from memory.hook import at_prompt, at_start, handoffs, loader
+    from memory.hook.strategies import choose_strategy
 
     prompt = loader.user_text(at_prompt.start_and_end(prompt))
     found = at_prompt.open_or_build_index(place, prompt)
@@ -511,7 +512,8 @@ def _candidates(
     found: indexview.Index, prompt: str, choice: loader.Choice, settings: config.Config
 ) -> list[dict[str, Any]]:
     """Return the most relevant candidates with their terms' scores."""
-    from memory.hook import Membership, categories, loader
+    from memory.hook import loader
+    from memory.hook.strategies import Membership, categories
 
     picked = {found.doc(pick.number).id for pick in choice.picks}
     rows: dict[str, tuple[float, list[tuple[str, float]]]] = {}

@@ -1,4 +1,4 @@
-"""A failed call turned into the remedy that an earlier session found for the same wall.
+"""A failed call turned into the remedy of an earlier session: walls, their keys, the look-up.
 
 A wall is known by its keys, texts without what varies from run to run: `keys` makes them of the
 telling line of a record and of every line of a failure, so that both meet.  No error's text is ever

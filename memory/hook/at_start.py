@@ -1,4 +1,12 @@
-"""The brief: what a session's start puts before the model."""
+"""The brief: what a session's start puts before the model.  Its sections, in this order:
+
+handoffs   the newest, then those that no session has had yet
+wishes     said by the user, not confirmed
+plan       the active one
+work       this branch's newest checkpoint; others in a line each; topics and newest learnings
+learnings  in full, where the strategy (strategies.py) gives all of them
+rules      approved and in context; room is held for them first
+"""
 
 from __future__ import annotations
 
@@ -6,13 +14,13 @@ from memory.core import boundary, clock, files, layout, tokeniser
 from memory.hook import (
     announcements,
     at_prompt,
-    choose_strategy,
     fence,
     handoffs,
     indexview,
     receipts,
     signs,
 )
+from memory.hook.strategies import choose_strategy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,8 +29,8 @@ if TYPE_CHECKING:
     from memory.core.config import Config
     from memory.core.layout import Place
     from memory.core.records import Record
-    from memory.hook import Strategy
     from memory.hook.indexview import Index
+    from memory.hook.strategies import Strategy
 
     Event = Dict[str, Any]
     Chosen = List[List[Any]]

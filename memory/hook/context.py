@@ -24,7 +24,8 @@ from __future__ import annotations
 from zlib import crc32
 
 from memory.core import UsageError, approvals, files, layout, tokeniser
-from memory.hook import categories, category_of, fence, indexview
+from memory.hook import fence, indexview
+from memory.hook.strategies import categories, category_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""The loader: which learnings a prompt gets unasked, and the search for them; hook/__init__.py says
+"""The loader: which learnings a prompt gets unasked, and the search for them; strategies.py says
 what else is given, and when.
 
 A prompt gets a learning only where its relevance reaches RELEVANCE:
@@ -30,16 +30,17 @@ from _bisect import bisect_left
 from math import log
 
 from memory.core import tokeniser
-from memory.hook import FENCE, Membership, categories, category_of, choose_strategy
+from memory.hook import FENCE
 from memory.hook.indexview import ALL, OTHERS, PUSHED
+from memory.hook.strategies import Membership, categories, category_of, choose_strategy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Dict, FrozenSet, List, Sequence, Set, Tuple
 
     from memory.core.config import Config
-    from memory.hook import Strategy
     from memory.hook.indexview import Index
+    from memory.hook.strategies import Strategy
 
 DAMPING = 0.35
 RELEVANCE = 1.2  # that a learning needs to come with a prompt (evals/run-push)

@@ -16,7 +16,8 @@ from __future__ import annotations
 from math import log
 
 from memory.core.matches import Expansion
-from memory.hook import handles, indexview, is_asking, is_inquiring, is_ticket, loader, windows
+from memory.hook import indexview, loader, windows
+from memory.hook.at_prompt import handles, is_asking, is_inquiring, is_ticket
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

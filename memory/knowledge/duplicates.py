@@ -1,4 +1,5 @@
-"""Records that say the same: which ones may be merged without a fact going.
+"""Records that say the same: which ones may be merged without a fact going.  housekeeping.py merges
+them.
 
 The measure, version 2.  A text is cut at blank space into words; marks around a word (quotes,
 brackets, full stops, commas, `**` at both ends) go, and so do marks that stand alone and those that

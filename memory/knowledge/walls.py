@@ -1,12 +1,11 @@
 """Walls: which failed calls earlier sessions met, and what then worked, written down for the hook
 at a failed call.
 
-`write` derives `<scope>.walls` (its format stands in hook/at_failure.py) from the conversations of
-the private tier, and from the checkpoints of sessions that have none.  What one record gives is
-kept in
-`<scope>.met`, so that only records whose file changed are read again.  A failure is written down
-only with a remedy: another call that worked, the line that met a linter's rule, or the path that is
-there in place of one that is not.
+`write` derives `<scope>.walls` (its format, and what makes a wall's key, stand in
+hook/at_failure.py) from the conversations of the private tier, and from the checkpoints of sessions
+that have none.  What one record gives is kept in `<scope>.met`, so that only records whose file
+changed are read again.  A failure is written down only with a remedy: another call that worked, the
+line that met a linter's rule, or the path that is there in place of one that is not.
 
 Format of `<scope>.met`, version 6, JSON Lines: `{"v": 6, "sha": 16 hex of the look-up's SHA-256}`,
 with `"settled":true` once candidates were made of it, then for each record name, file (its size and

@@ -10,7 +10,7 @@ from typing import Any
 
 from memory.core import clock
 from memory.core.plaintext import age, clip, count, one_line, plain
-from memory.hook import strategy_by_name
+from memory.hook.strategies import strategy_by_name
 from memory.terminal import screen
 from memory.terminal.screen import Style
 

@@ -7,8 +7,7 @@ import os
 import pytest
 from harness import vault
 
-from memory import hook
-from memory.hook import delta, indexview, segment
+from memory.hook import delta, indexview, segment, strategies
 from memory.index import builder
 
 
@@ -66,10 +65,12 @@ def test_counts_follow_the_delta(place, now):
     from memory.hook import indexview as index
 
     opened = index.open_index(place)
-    assert hook.choose_strategy(opened.learnings, opened.learning_tokens).name == "index_filter"
+    assert (
+        strategies.choose_strategy(opened.learnings, opened.learning_tokens).name == "index_filter"
+    )
     os.unlink(path)
     opened = index.open_index(place)
-    assert hook.choose_strategy(opened.learnings, opened.learning_tokens).name == "load_all"
+    assert strategies.choose_strategy(opened.learnings, opened.learning_tokens).name == "load_all"
     assert opened.doc(0).flags & segment.ACCEPTED
 
 
