@@ -229,7 +229,7 @@ def _last(facts: Facts) -> list[str]:
 
     The opening of the last final statement, or the request in progress.
     """
-    turn = openings.closing(facts.turns)
+    turn = openings.last_telling_turn(facts.turns)
     if turn is None:
         return []
     came = openings.outcome(turn)
@@ -251,7 +251,7 @@ def _last(facts: Facts) -> list[str]:
 
 def _work_before(facts: Facts, closing: Turn) -> Turn | None:
     """Return the turn whose work a last side question followed, or None."""
-    work = openings.delivering(facts.turns)
+    work = openings.last_working_turn(facts.turns)
     return work if work and work is not closing and openings.outcome(work) else None
 
 
@@ -265,7 +265,7 @@ def _turns(facts: Facts, room: int) -> list[str]:
     most = max(2, room // LEAST_LINE)
     if len(told) > most:
         told = [told[0], *told[1 - most :]]
-    last = openings.closing(facts.turns)
+    last = openings.last_telling_turn(facts.turns)
     work = _work_before(facts, last) if last and openings.is_finished(last) else None
     between = [_between(turn) for turn in told]
     each = max(LEAST_LINE, (room - sum(map(len, between))) // max(1, len(told)) - 14)

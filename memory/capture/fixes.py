@@ -130,7 +130,7 @@ def passes(run: Run, failure: Run) -> bool:
         return False
     if run.key == failure.key:
         return covers(run, failure)
-    other = commandline.failed(failure)
+    other = commandline.main_task(failure)
     return other is not None and any(
         commandline.covers(task, other) for task in commandline.passed(run, strict=True)
     )
@@ -179,7 +179,7 @@ def _stays_open(run: Run) -> bool:
 def _settles(later: Run, failure: Run) -> bool:
     """Tell whether a later run ends or repeats a failure."""
     if later.bad:
-        task, other = commandline.failed(later), commandline.failed(failure)
+        task, other = commandline.main_task(later), commandline.main_task(failure)
         again = (
             later.key == failure.key
             and later.command == failure.command

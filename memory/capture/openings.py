@@ -55,7 +55,7 @@ def outcome(turn: Turn) -> str:
     return (last or turn.statements() or [""])[-1]
 
 
-def closing(held: Sequence[Turn]) -> Turn | None:
+def last_telling_turn(held: Sequence[Turn]) -> Turn | None:
     """Return the last turn with any content, or None.
 
     It says where the work stands.
@@ -65,7 +65,7 @@ def closing(held: Sequence[Turn]) -> Turn | None:
     return next(reversed(telling or asked), None)
 
 
-def delivering(held: Sequence[Turn]) -> Turn | None:
+def last_working_turn(held: Sequence[Turn]) -> Turn | None:
     """Return the last turn that did work, if any turn delivered.
 
     None where no turn made a commit or a pull request.  Questions asked afterwards, without any
@@ -80,7 +80,7 @@ def delivering(held: Sequence[Turn]) -> Turn | None:
 
 def questions(held: Sequence[Turn]) -> list[str]:
     """Return the unanswered questions at the end of the last statement."""
-    last = closing(held)
+    last = last_telling_turn(held)
     lines = prose(outcome(last)) if last and is_finished(last) else []
     said = [one for line in lines[-2:] for one in sentences(bare(line))]
     return [at_word(one, 240) for one in said[-3:] if one.endswith(("?", "？"))][-2:]

@@ -68,7 +68,7 @@ def distill(call: Call) -> int:
 
     chosen = call.options.provider or str(call.settings["distill.provider"])
     providerchain.checked_call(question, chosen, call.settings, call.options.max_tokens)
-    before = cache.state(call.place) if key else ""
+    before = cache.files_hash(call.place) if key else ""
     found = found_by(call, question, call.options.limit or HITS)
     used = _marks_of_hits(found) if key else []
     with call.spinner("distilling") as spinner:
@@ -183,7 +183,8 @@ def _render_answer(call: Call, digest: Digest, found: Found, saved: Record | Non
         from memory.hook import fence
 
         return fence.block(
-            "distill", [fence.clip(fence.clean(digests.render(digest)), results.MODEL_UNITS - 400)]
+            "distill",
+            [fence.clip_utf16(fence.clean(digests.render(digest)), results.MODEL_UNITS - 400)],
         )
     if call.options.json:
         return to_json(_json(digest, found, saved))

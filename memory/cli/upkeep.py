@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from memory.health.bundle import Backup
     from memory.health.restoration import Held, Restored, Step, Target
     from memory.knowledge.contradictions import Pair
-    from memory.knowledge.housekeeping import Change, Plan
+    from memory.knowledge.housekeeping import Change, UpkeepPlan
 
 TITLE = 60  # columns of a title
 MORE = "confirm the clock with `dayleaf store upkeep --clock-is-right`"
@@ -101,14 +101,14 @@ def _rows(changes: list[Change]) -> list[str]:
             [
                 "merge" if change.kept else "archive",
                 change.record.id,
-                plaintext.clip(plaintext.one_line(change.record.title), TITLE),
+                plaintext.clip_columns(plaintext.one_line(change.record.title), TITLE),
                 into + change.reason,
             ]
         )
     return [*screen.table(rows), ""] if rows else []
 
 
-def _doubt(found: Plan) -> list[str]:
+def _doubt(found: UpkeepPlan) -> list[str]:
     return (
         ["nothing expires: %s; correct it, or %s" % (plaintext.one_line(found.doubt), MORE)]
         if found.doubt
@@ -195,7 +195,7 @@ def _pair(pair: Pair, call: Call) -> list[str]:
             "",
             side.record.id,
             plaintext.age(call.now - side.record.created),
-            plaintext.clip(plaintext.one_line(side.said), max(40, style.columns - 28)),
+            plaintext.clip_columns(plaintext.one_line(side.said), max(40, style.columns - 28)),
         ]
         for side in (pair.older, pair.newer)
     ]

@@ -137,7 +137,9 @@ def _page(data: bytes, settle: bool) -> Page:
         from memory.core import headtoml  # a Hugo site's
 
         start, end, offset = headtoml.fences(data, offset)
-        page.meta = headtoml.read(_decode(data[start:end][:HEAD_LIMIT], page)) if start >= 0 else {}
+        page.meta = (
+            headtoml.parse(_decode(data[start:end][:HEAD_LIMIT], page)) if start >= 0 else {}
+        )
     elif end > start or offset > 3:
         if not _read_head(data[start:end], page, data.count(b"\n", 0, start), settle):
             start, offset = -1, start_of(data)

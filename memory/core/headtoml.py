@@ -31,7 +31,7 @@ def fences(data: bytes, at: int) -> Tuple[int, int, int]:
     return first + 1, end + 1, min(stop + 1, len(data))
 
 
-def read(text: str) -> Dict[str, Any]:
+def parse(text: str) -> Dict[str, Any]:
     """Return the keys and values of a TOML head above its tables.
 
     Values are texts and lists of texts; tables and texts of several lines are passed over.

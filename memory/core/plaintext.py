@@ -125,7 +125,7 @@ def width(value: str) -> int:
     )
 
 
-def clip(value: str, columns: int) -> str:
+def clip_columns(value: str, columns: int) -> str:
     """Return a line of at most `columns` columns, marked with `…`."""
     if width(value) <= columns:
         return value

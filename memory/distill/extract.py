@@ -251,7 +251,7 @@ class _Choice:
             return line.text
         most = min(most - _size(""), max(self.room // 2, CUT))
         if line.kind not in (CODE, TABLE):
-            return sentences.cut(line.text, most)
+            return sentences.clip_at_clause(line.text, most)
         rows = line.text.split("\n")
         held: List[str] = []
         for row in rows:

@@ -31,7 +31,7 @@ from memory.index import builder
 from memory.index.kept import Head, heads
 from memory.knowledge import housekeeping
 from memory.project import otherfiles
-from memory.project.manifests import around
+from memory.project.manifests import project_tags
 from memory.store import ledger
 from memory.store.store import Store
 
@@ -111,7 +111,7 @@ def state(place: layout.Place, settings: config.Config, now: float) -> dict[str,
         "unkept": accounts.not_kept(settings),
         "upkeep": upkeep.due
         + (" (as counted on %s)" % upkeep.counted if upkeep.due and upkeep.counted else ""),
-        "contextTags": context.to_json(around(place)),
+        "contextTags": context.to_json(project_tags(place)),
         "settings": {
             key: {"value": settings[key], "source": settings.sources[key]}
             for key in config.DEFAULTS
@@ -233,7 +233,7 @@ def outlook(
     )
 
 
-def keep_outlook(store: Store, found: housekeeping.Plan) -> None:
+def keep_outlook(store: Store, found: housekeeping.UpkeepPlan) -> None:
     """Cache a plan's summary for `outlook`, for larger stores.
 
     A failure costs only the next count.

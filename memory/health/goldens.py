@@ -366,7 +366,7 @@ def template(drafts: Sequence[Draft]) -> str:
     ]
     for at, one in enumerate(drafts, 1):
         lines += [
-            "  # %s: %s" % (one.how, plaintext.clip(one.title, 90)),
+            "  # %s: %s" % (one.how, plaintext.clip_columns(one.title, 90)),
             "  - id: q%02d" % at,
             "    query: " + _quoted(one.words),
             "    expect: [%s]" % ", ".join(_quoted(record.id) for record in one.expect),

@@ -24,7 +24,7 @@ def follow_up(store: Store, written: generation.Written) -> list[str]:
     """
     named = generation.give_title(store, written.record)
     changed = lessons.keep(store, written.record, written.note.items)
-    lessons.drop_contrary(store)
+    lessons.archive_contradicted_wishes(store)
     return [written.record.name, *([named] if named else []), *changed]
 
 

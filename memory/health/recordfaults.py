@@ -60,7 +60,9 @@ def known(store: Store, found: Iterable[Record]) -> Known:
         nodes.append(relations.node(record))
         names.setdefault(record.id, []).append(record.name)
     return Known(
-        relations.Names(nodes, store.successors()), relations.archived_names(store.left()), names
+        relations.Names(nodes, store.successors()),
+        relations.archived_ids_by_name(store.left()),
+        names,
     )
 
 

@@ -252,7 +252,9 @@ def _drop_contrary(todo: Job) -> None:
         from memory.knowledge import lessons
         from memory.store.store import Store
 
-        lessons.drop_contrary(Store(todo.place, todo.settings, todo.now, todo.written.append))
+        lessons.archive_contradicted_wishes(
+            Store(todo.place, todo.settings, todo.now, todo.written.append)
+        )
 
 
 def _forget_noted(todo: Job) -> None:

@@ -36,16 +36,16 @@ def on_expansion(event: Event, env: dict[str, str], now: float) -> tuple[Event |
     said, failed = _run(verb, raw if isinstance(raw, str) else "", event, env)
     if verb in SHOWN:
         said = "dayleaf %s, answered without the model:\n%s" % (verb, said or "nothing to show")
-        return _shown(fence.clip(failed or said, COMMAND_UNITS)), False
+        return _shown(fence.clip_utf16(failed or said, COMMAND_UNITS)), False
     if failed:
         said = fence.block(
             verb,
             [
                 "The command failed and did nothing: "
-                + fence.clip(fence.clean(failed), COMMAND_UNITS - 400)
+                + fence.clip_utf16(fence.clean(failed), COMMAND_UNITS - 400)
             ],
         )
-    said = fence.clip(said, COMMAND_UNITS)
+    said = fence.clip_utf16(said, COMMAND_UNITS)
     given = {"hookEventName": "UserPromptExpansion", "additionalContext": said}
     return {"hookSpecificOutput": given} if said else None, False
 

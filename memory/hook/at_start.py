@@ -540,7 +540,7 @@ def _fit_sections(parts: Dict[str, List[str]], names: Sequence[str], room: int) 
         lines += (["### " + name] if name else []) + said[:most]
         lines += ["(%d more)" % (len(said) - most)] if len(said) > most else []
     share = _size_cap([fence.size(line) for line in lines], room - len(lines))
-    return [fence.cut(line, share) for line in lines]
+    return [fence.clip_bytes(line, share) for line in lines]
 
 
 def _size_cap(sizes: Sequence[int], room: int) -> int:
@@ -561,7 +561,7 @@ def _fitting_lines(parts: Dict[str, List[str]], room: int) -> List[str]:
         title = "### %s (the newest of %d)" % (name, len(lines)) if latest else "### " + name
         left, kept = room - fence.size(title) - 1, []
         for line in reversed(lines) if latest else lines:
-            line = fence.cut(line, left - 1) if latest and left > CUT_BYTES else line
+            line = fence.clip_bytes(line, left - 1) if latest and left > CUT_BYTES else line
             size = fence.size(line) + 1
             if size > left:
                 if latest:

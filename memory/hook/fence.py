@@ -64,7 +64,7 @@ def line(text: str, units: int) -> str:
 
     units: UTF-16 code units.
     """
-    return clip(clean(text).replace("\n", " "), units)
+    return clip_utf16(clean(text).replace("\n", " "), units)
 
 
 def versions(held: Sequence[str]) -> str:
@@ -74,7 +74,7 @@ def versions(held: Sequence[str]) -> str:
     return line(", ".join(said[:MOST_VERSIONS]), 64) + more
 
 
-def clip(text: str, units: int, more: str = " …") -> str:
+def clip_utf16(text: str, units: int, more: str = " …") -> str:
     """Return text of at most `units` UTF-16 units, marked as cut.
 
     At a line or a word where one is near.  more: the mark.
@@ -84,27 +84,27 @@ def clip(text: str, units: int, more: str = " …") -> str:
     room = units - utf16(more)
     if room <= 0:
         return ""
-    cut = text[:room]
-    while utf16(cut) > room:
-        cut = cut[
-            : room - (utf16(cut) - room)
-            if len(cut) > room
-            else len(cut) - max(1, (utf16(cut) - room) // 2)
+    start = text[:room]
+    while utf16(start) > room:
+        start = start[
+            : room - (utf16(start) - room)
+            if len(start) > room
+            else len(start) - max(1, (utf16(start) - room) // 2)
         ]
     for mark in ("\n", " "):
-        at = cut.rfind(mark)
-        if at > len(cut) * 2 // 3:
-            cut = cut[:at]
+        at = start.rfind(mark)
+        if at > len(start) * 2 // 3:
+            start = start[:at]
             break
-    return cut.rstrip() + more
+    return start.rstrip() + more
 
 
-def cut(text: str, bytes: int) -> str:
+def clip_bytes(text: str, bytes: int) -> str:
     """Clip text to at most `bytes` of UTF-8, marked with ` …`."""
     found, units = text, utf16(text)
     while found and size(found) > bytes:
         units = min(units - 1, bytes * utf16(found) // size(found))
-        found = clip(text, units)
+        found = clip_utf16(text, units)
     return found
 
 
@@ -175,7 +175,7 @@ def item(record: Any, units: int, prompt: str = "", misled: bool = False, mark: 
         content = (content + "\nWhy: " + line(record.rationale, ITEM_UNITS // 2)).lstrip("\n")
     if record.kind == "checkpoint":  # its own headings stand below the line that names it
         content = ("\n" + content).replace("\n## ", "\n### ").lstrip("\n")
-    body = clip(content, room, " … (`dayleaf show %s` for the rest)" % id)
+    body = clip_utf16(content, room, " … (`dayleaf show %s` for the rest)" % id)
     return head + ("\n" + body if body else "")
 
 

@@ -499,7 +499,7 @@ def clause(text: str, units: int) -> str:
     """
     if tokeniser.utf16(text) <= units:
         return text
-    held = fence.clip(text, units - 2, "")
+    held = fence.clip_utf16(text, units - 2, "")
     ends = max(held.rfind(mark) for mark in (". ", "; ", ": ", ", ", "。", "、"))
     return (held[:ends] if ends > len(held) // 2 else held).rstrip() + " …"
 

@@ -323,7 +323,7 @@ def open_index(place: Place, watch: bool = True, talks: int = 0) -> Index:
         if base.scope.decode("ascii", "replace") != place.scope:
             raise IndexFault("an index of another place; `dayleaf index build` makes a new one")
         data = _log(place, base.generation)
-        data = delta.without(data, UNWATCHED.encode(), talks) if watch else data
+        data = delta.drop_frames(data, UNWATCHED.encode(), talks) if watch else data
         found = Index(place, base, delta.Delta(data))
         if watch:
             frames = changed_frames(found)

@@ -246,7 +246,7 @@ def _picked(
     for number, taken in texts.items():
         part = parts[number]
         said = windows.join_windows(taken)
-        asked = fence.clip(" ".join(part.asked.split()), REQUEST)
+        asked = fence.clip_utf16(" ".join(part.asked.split()), REQUEST)
         lead = 'asked "%s":\n' % asked if asked and part.doc.kind == "conversation" else ""
         score = answered.telling * scores[number] / best
         one = Passage(part.doc, part.record, found.mark(part.record), score, reason, lead + said)

@@ -97,7 +97,7 @@ def without_runs(text: str) -> str:
     return "\n".join(row for row in text.split("\n") if not row.startswith(_RAN))
 
 
-def cut(text: str, limit: int = LIMIT) -> List[str]:
+def split_windows(text: str, limit: int = LIMIT) -> List[str]:
     """Return a text's windows of at most `limit` characters.
 
     Tables and code blocks stay whole.
@@ -231,7 +231,7 @@ def answer(
     found = [
         Window(number, at, text)
         for number, passage in enumerate(passages)
-        for at, text in enumerate(cut(passage.text, limit))
+        for at, text in enumerate(split_windows(passage.text, limit))
     ]
     asked = dict(tokeniser.terms(question))
     matches = Matches(asked, expansion if expansion is not None else Expansion())

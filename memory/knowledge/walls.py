@@ -239,7 +239,7 @@ def failures(past: Past, roots: Sequence[str], first: int = 0) -> Iterable[Row]:
             or said.startswith(("FAIL", "--- FAIL: "))
         ):
             continue
-        keys = at_failure.keys(
+        keys = at_failure.failure_keys(
             piece.name or "Bash", piece.text.rstrip(_CLIPPED), piece.telling, roots
         )
         if keys:

@@ -28,7 +28,7 @@ from memory.recall import hit
 from memory.recall.hit import Hit, Quote
 from memory.recall.look import Candidate
 from memory.recall.rank import VECTOR
-from memory.recall.sentences import CODE, LEAD, TABLE, cut, lines
+from memory.recall.sentences import CODE, LEAD, TABLE, clip_at_clause, lines
 
 FIRST, ROOM = 5, 708  # hits that show windows, and characters for each, which they share
 LEAST = 120  # characters that a window which no longer fits is cut to at least
@@ -189,7 +189,7 @@ def _fit_rows(text: str, room: int) -> str:
     for row in text.split("\n"):
         left = room - len(held) - bool(held)
         if len(row) > left:
-            part = cut(row, left)
+            part = clip_at_clause(row, left)
             return held + "\n" * bool(held and part) + part if part or held else ""
         held += "\n" * bool(held) + row
     return held

@@ -83,7 +83,7 @@ class Edge(NamedTuple):
 class Web(NamedTuple):
     """Records and the links among them, in a fixed order.
 
-    Sorted by name, links as written. away: from `archived_names`.
+    Sorted by name, links as written. away: from `archived_ids_by_name`.
     """
 
     nodes: Tuple[Node, ...]
@@ -267,7 +267,7 @@ def _name_similarity(one: str, other: str) -> float:
     return max(common, SequenceMatcher(None, one, other, autojunk=False).ratio())
 
 
-def archived_names(left: Mapping[str, str]) -> Dict[str, str]:
+def archived_ids_by_name(left: Mapping[str, str]) -> Dict[str, str]:
     """Return the ids of archived records by each of their names.
 
     Names are the id, the path, the file's name and the title in it; one that several records bear
@@ -284,7 +284,7 @@ def archived_names(left: Mapping[str, str]) -> Dict[str, str]:
 def archived_id(target: str, away: Mapping[str, str]) -> str:
     """Return the id of an archived record named by a target, or "".
 
-    away: from `archived_names`.
+    away: from `archived_ids_by_name`.
     """
     key = documents.link_key(target)
     file = key[key.rfind("/") + 1 :].replace(".md", "")
@@ -298,7 +298,7 @@ def web(
 ) -> Web:
     """Return the web of all links of all records, resolved.
 
-    away: of `archived_names`. merged: see `Names`.
+    away: of `archived_ids_by_name`. merged: see `Names`.
     """
     nodes = {record.name: node(record) for record in found}
     names = Names(nodes.values(), merged)

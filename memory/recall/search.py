@@ -157,7 +157,7 @@ class Searcher:
         Each label once.
         """
         if self._around is None:
-            self._around = manifests.around(self.place)
+            self._around = manifests.project_tags(self.place)
         return context.merge_tags(query.context_tags, () if query.context_alone else self._around)
 
     def shown(self, hits: Sequence[Hit], now: float) -> Tuple[Hit, ...]:

@@ -255,7 +255,7 @@ def sentences(text: str) -> List[str]:
     return out
 
 
-def cut(text: str, most: int) -> str:
+def clip_at_clause(text: str, most: int) -> str:
     """Shorten a text to `most` bytes at a clause.
 
     Else at a space or a wide character, else "".

@@ -366,7 +366,7 @@ def passed(run: Run, strict: bool = False) -> tuple[Task, ...]:
     return tuple(task for _, task in chain[:at]) if run.bad and run.kind and sure else ()
 
 
-def failed(run: Run) -> Task | None:
+def main_task(run: Run) -> Task | None:
     """Return the task that a run is known by, or None."""
     return next((task for _, task in tasks(run.command) if task.key == run.key), None)
 
@@ -376,7 +376,7 @@ def kind(run: Run) -> str:
 
     TEST, LINT, BUILD, FORMAT or ALL.
     """
-    task = failed(run)
+    task = main_task(run)
     return task.kind if task else ""
 
 
@@ -398,7 +398,7 @@ def _apart(task: Task, other: Task) -> bool:
 
 def closes(task: Task, failure: Run) -> bool:
     """Tell whether a later passing task shows that a failure is gone."""
-    other = failed(failure)
+    other = main_task(failure)
     if other is None:
         return False
     if covers(task, other):

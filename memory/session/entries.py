@@ -674,7 +674,7 @@ def clean(text: str) -> str:
     return text.strip()
 
 
-def clip(value: str, most: int = CLIP) -> str:
+def clip_characters(value: str, most: int = CLIP) -> str:
     """Return a text shortened at white space.
 
     A word is never cut: half a secret would no longer be recognised.

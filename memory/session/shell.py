@@ -14,7 +14,7 @@ from memory.session.commandline import (
     kind_of,
     steps,
 )
-from memory.session.transcript import clean, clip
+from memory.session.transcript import clean, clip_characters
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -245,7 +245,7 @@ def run(
     if result.bad and outcome != TIMED_OUT:
         told = told or tellingline.pick_telling_lines(text, command)
         result.detail, result.kind, result.names = (
-            "\n".join(map(clip, told.lines)),
+            "\n".join(map(clip_characters, told.lines)),
             told.kind,
             told.names,
         )

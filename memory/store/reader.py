@@ -226,7 +226,7 @@ class Reader:
         away = [] if named else begun(text, self.away())
         if len(away) != 1:
             return StoreError(
-                unknown("record", text, named or stems, known, "`dayleaf recall` lists them")
+                no_such_record("record", text, named or stems, known, "`dayleaf recall` lists them")
             )
         kept = self.successors().get(away[0])
         if kept:
@@ -304,7 +304,7 @@ class Reader:
         if not found and text and any(record.id.startswith(text) for record in self.each()):
             raise StoreError("'%s' is not archived: it is in the store" % text[:80])
         raise StoreError(
-            unknown(
+            no_such_record(
                 "archived record",
                 text,
                 found,
@@ -435,7 +435,7 @@ def begun(text: str, ids: Iterable[str]) -> List[str]:
     return [text] if text in known else [id for id in known if text and id.startswith(text)]
 
 
-def unknown(
+def no_such_record(
     what: str, text: str, started: Sequence[str], ids: Iterable[str], otherwise: str
 ) -> str:
     """Return the message for a text that names no record.

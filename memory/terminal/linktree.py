@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from memory.core.plaintext import clip, count, one_line
+from memory.core.plaintext import clip_columns, count, one_line
 from memory.recall import relations
 from memory.recall.relations import Edge, Node, Web
 from memory.terminal.screen import table
@@ -235,12 +235,16 @@ def row(step: Step, web: Web) -> list[str]:
 
 
 def _named(node: Node) -> str:
-    return "%s  %s (%s)" % (one_line(node.id), clip(one_line(node.title), TITLE_COLUMNS), node.end)
+    return "%s  %s (%s)" % (
+        one_line(node.id),
+        clip_columns(one_line(node.title), TITLE_COLUMNS),
+        node.end,
+    )
 
 
 def _nowhere(edge: Edge, web: Web) -> str:
     """Return a dangling link's line, with the record it may mean."""
-    target = "'%s'" % clip(one_line(edge.target), TITLE_COLUMNS)
+    target = "'%s'" % clip_columns(one_line(edge.target), TITLE_COLUMNS)
     if edge.away:
         return target + ", which is archived; `dayleaf store restore %s` brings it back" % one_line(
             edge.away
@@ -251,7 +255,7 @@ def _nowhere(edge: Edge, web: Web) -> str:
         + ", which is not a record"
         + (
             "; did you mean %s '%s'?"
-            % (one_line(near.id), clip(one_line(near.title), TITLE_COLUMNS))
+            % (one_line(near.id), clip_columns(one_line(near.title), TITLE_COLUMNS))
             if near
             else ""
         )
@@ -312,7 +316,7 @@ def overview(web: Web) -> list[str]:
 
 
 def _title(node: Node) -> str:
-    return clip(one_line(node.title), TITLE_COLUMNS)
+    return clip_columns(one_line(node.title), TITLE_COLUMNS)
 
 
 def _rows(rows: Sequence[Sequence[str]], noun: str) -> list[str]:
@@ -345,7 +349,10 @@ def mermaid(nodes: Sequence[Node], edges: Sequence[Edge]) -> list[str]:
         number[one] = "n%d" % len(number)
         lines.append(
             '  %s["%s"]'
-            % (number[one], _quoted(one.id + " · " + clip(one_line(one.title), TITLE_COLUMNS)))
+            % (
+                number[one],
+                _quoted(one.id + " · " + clip_columns(one_line(one.title), TITLE_COLUMNS)),
+            )
         )
     lost = 0
     for edge in shown:
@@ -353,7 +360,8 @@ def mermaid(nodes: Sequence[Node], edges: Sequence[Edge]) -> list[str]:
         if not to:
             to, lost = "x%d" % lost, lost + 1
             lines.append(
-                '  %s(["%s"]):::gone' % (to, _quoted(clip(one_line(edge.target), TITLE_COLUMNS)))
+                '  %s(["%s"]):::gone'
+                % (to, _quoted(clip_columns(one_line(edge.target), TITLE_COLUMNS)))
             )
         lines.append('  %s -->|"%s"| %s' % (number[edge.source], _quoted(edge.relation), to))
     lines += ["  classDef gone stroke-dasharray: 4"] if lost else []

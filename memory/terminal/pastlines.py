@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from memory.core import clock
-from memory.core.plaintext import age, clip, count, one_line, plain
+from memory.core.plaintext import age, clip_columns, count, one_line, plain
 from memory.hook.strategies import strategy_by_name
 from memory.terminal import screen
 from memory.terminal.screen import Style
@@ -290,7 +290,7 @@ def remedy_lines(answer: Answer, style: Style, offset: float) -> list[str]:
             sessions = len({met.past.session for met in found})
             out += [""] * bool(out)
             out.append(
-                style.bold(clip(one_line(line), HEADING))
+                style.bold(clip_columns(one_line(line), HEADING))
                 + style.dim("  " + count(sessions, "session"))
             )
             out += [row for met in here for row in _met(met, style, offset)]
@@ -318,7 +318,7 @@ def nearest(hits: Sequence[Hit], style: Style) -> list[str]:
 
     Each with its quote.
     """
-    said = [clip(one_line(hit.quotes[0].text) if hit.quotes else "", 100) for hit in hits]
+    said = [clip_columns(one_line(hit.quotes[0].text) if hit.quotes else "", 100) for hit in hits]
     rows = [
         "  %s  %s: %s" % (hit.id, one_line(hit.title, 50), line) for hit, line in zip(hits, said)
     ]

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from memory.core import config, fastjson, layout
-from memory.core.plaintext import clip, count, one_line
+from memory.core.plaintext import clip_columns, count, one_line
 from memory.health import FAIL, OK, WARN, Finding
 from memory.health.figures import EMBED
 from memory.health.inspection import SECTIONS, Audited
@@ -18,7 +18,7 @@ from memory.terminal import pastlines, screen
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory.distill.digests import Digest
-    from memory.project.sharing import Held, Status
+    from memory.project.sharing import SharedRecord, Status
     from memory.store.reader import Skipped
 
 MOST_MOVED = 10  # changes of rank that are listed
@@ -459,10 +459,10 @@ def _sheet(heading: str, rows: list[str]) -> list[str]:
 
 
 def _clipped(title: str) -> str:
-    return clip(one_line(title), 60)
+    return clip_columns(one_line(title), 60)
 
 
-def _by(held: Held) -> str:
+def _by(held: SharedRecord) -> str:
     by = "you" if held.mine else one_line(held.by, 40)
     last = one_line(held.last, 40)
     return by + (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from memory.core import clock, layout, tokeniser
-from memory.core.plaintext import age, clip, count, one_line, width
+from memory.core.plaintext import age, clip_columns, count, one_line, width
 from memory.hook import context, fence
 from memory.terminal import localtimes, screen
 from memory.terminal.screen import Style, pad
@@ -217,7 +217,10 @@ def _footer(found: Found, words: str, style: Style, some: bool) -> list[str]:
     lines = (
         []
         if some
-        else ["Nothing found" + (" for `%s`." % clip(one_line(words), ECHOED) if words else ".")]
+        else [
+            "Nothing found"
+            + (" for `%s`." % clip_columns(one_line(words), ECHOED) if words else ".")
+        ]
     )
     tail = left_out_line(found)
     tail += ["ranked by " + one_line(_in_words(found.backend))] if found.backend and some else []
@@ -283,11 +286,11 @@ def for_model(found: Found, words: str) -> str:
         ]
     ]
     said = "Recall of `%s`: %s, ranked by %s." % (
-        fence.clip(fence.clean(one_line(words)), 200),
+        fence.clip_utf16(fence.clean(one_line(words)), 200),
         count(len(found.hits), "hit"),
         _in_words(found.backend),
     )
-    tail = fence.clip("\n".join(notes), MODEL_UNITS // 4) if notes else ""
+    tail = fence.clip_utf16("\n".join(notes), MODEL_UNITS // 4) if notes else ""
     budget = fence.Budget(MODEL_UNITS - fence.overhead("recall") - tokeniser.utf16(tail) - 1)
     budget.take(said)
     cut = 0
@@ -348,10 +351,12 @@ def _for_model(hit: Hit, units: int) -> str:
         else ""
         for quote in hit.quotes
     )
-    head = fence.clip(head + told, units)
+    head = fence.clip_utf16(head + told, units)
     room = units - tokeniser.utf16(head) - 1
     body = (
-        fence.clip(fence.clean(hit.body).strip(), room, " … (`dayleaf show %s` for the rest)" % id)
+        fence.clip_utf16(
+            fence.clean(hit.body).strip(), room, " … (`dayleaf show %s` for the rest)" % id
+        )
         if room > ROOM
         else ""
     )

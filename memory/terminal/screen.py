@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import TextIO
 
 from memory.core import clock, layout, plaintext
-from memory.core.plaintext import age, clip, count, one_line, plain, width
+from memory.core.plaintext import age, clip_columns, count, one_line, plain, width
 from memory.core.records import Record
 
 TYPE_CHECKING = False
@@ -83,7 +83,9 @@ def table(
         widths[give] = max(NARROWEST, min(widths[give], style.columns - others))
     out = []
     for number, row in enumerate(rows):
-        cells = [pad(clip(cell, widths[i]), widths[i], i in right) for i, cell in enumerate(row)]
+        cells = [
+            pad(clip_columns(cell, widths[i]), widths[i], i in right) for i, cell in enumerate(row)
+        ]
         if style and kinds:
             cells[0] = style.kind(kinds[number], cells[0])
         out.append((indent + "  ".join(cells)).rstrip())
@@ -108,7 +110,7 @@ class Style:
 
     def fit(self, value: str, columns: int) -> str:
         """Return a line cut to some columns, if this style cuts."""
-        return clip(value, columns) if self.cut else value
+        return clip_columns(value, columns) if self.cut else value
 
     def _code(self, code: str, value: str) -> str:
         return "\x1b[%sm%s\x1b[0m" % (code, value) if self.colour and value else value
@@ -274,7 +276,7 @@ def wrap(value: str, columns: int, most: int) -> list[str]:
             out[-1] = longer
         else:
             out.append(word)
-    return [clip(line, columns) for line in out]
+    return [clip_columns(line, columns) for line in out]
 
 
 class Printer:

@@ -206,7 +206,7 @@ def _uses(value: dict[str, Any], style: screen.Style) -> list[str]:
         for id, said in rows:
             title = plaintext.one_line(value["titles"].get(id, "")) or "(no longer there)"
             out.append(
-                plaintext.clip(
+                plaintext.clip_columns(
                     "  %s (%s)  %s" % (plaintext.one_line(id), said, title), style.columns
                 )
             )

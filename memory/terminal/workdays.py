@@ -15,7 +15,7 @@ from memory.capture import checkpointoutline, openings
 from memory.core import IndexFault, clock, records
 from memory.core.config import Config
 from memory.core.layout import Place, branch_of
-from memory.core.plaintext import age, at_word, clip, count, one_line
+from memory.core.plaintext import age, at_word, clip_columns, count, one_line
 from memory.core.records import Record
 from memory.hook import handoffs, indexview, signs
 from memory.hook.handoffs import is_repetition
@@ -158,7 +158,7 @@ def _named(strands: Sequence[Strand], style: screen.Style, markdown: bool) -> li
     names = dict.fromkeys(one_line(one.branch or one.title, NAME) for one in strands)
     called = ", ".join("`%s`" % name if markdown else name for name in names)
     line = "- %d more: %s" % (len(strands), called)
-    return [line if markdown else clip("  " + line, style.columns)]
+    return [line if markdown else clip_columns("  " + line, style.columns)]
 
 
 def _strand(
@@ -211,7 +211,7 @@ def _item(text: str, rows: int, style: screen.Style, markdown: bool, indent: int
 
 def _counted(kind: str, found: Sequence[tuple[str, str]], columns: int, markdown: bool) -> str:
     line = "%s: %s" % (count(len(found), kind), "; ".join(one_line(title) for _, title in found))
-    return "- " + line if markdown else clip(line, columns)
+    return "- " + line if markdown else clip_columns(line, columns)
 
 
 _PARTS = ("outcome", "next", "open", "decisions", "fixed")  # sections of a checkpoint in JSON

@@ -72,7 +72,7 @@ class Codex:
             elif kind == "event_msg" and payload.get("type") == "thread_rolled_back":
                 _take_back(made, payload.get("num_turns"))
             elif kind == "event_msg" and payload.get("type") == "item_completed":
-                _completed(made, payload.get("item"), calls)
+                _add_completed(made, payload.get("item"), calls)
             elif kind == "event_msg" and not roles & {"user", "assistant"}:
                 _add_message(
                     made,
@@ -109,7 +109,7 @@ def _take_back(made: Maker, turns: object) -> None:
         del made.rows[(asked[-turns:] or [0])[0] :]
 
 
-def _completed(made: Maker, item: object, calls: Collection[object]) -> None:
+def _add_completed(made: Maker, item: object, calls: Collection[object]) -> None:
     """Add a finished command or change that no response item tells.
 
     calls: ids of the calls that response items tell; they are passed over.
