@@ -1,5 +1,5 @@
 """Sets of documents, queries and relevance: read, written as memories, scored as the product scores
-(memory/recall/scoring.py).
+(memory/health/rankingmetrics.py).
 
 A set is a folder with docs, queries and qrels as .jsonl or .jsonl.gz:
 
@@ -23,7 +23,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 # for the scripts beside this one
-from memory.recall.scoring import STOP, add_typos, content_words, rank_by_word_count, score  # noqa: F401
+from memory.health.rankingmetrics import STOP, add_typos, content_words, rank_by_word_count, score  # noqa: F401
 
 Doc = dict[str, Any]
 

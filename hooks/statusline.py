@@ -14,4 +14,4 @@ try:
 except BaseException:
     sys.exit(0)
 
-run("statusline", answer="memory.hook.signs:on_statusline")
+run("statusline", answer="memory.hook.statusline:on_statusline")

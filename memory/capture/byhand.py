@@ -191,7 +191,7 @@ def _plan(plan: Record | None) -> list[str]:
 
 
 def _sources(checkpoints: Sequence[Record]) -> str:
-    """Write the sources of a handoff: ids, branch and commit."""
+    """Return the sources of a handoff: ids, branch and commit."""
     meta = checkpoints[0].meta
     ids = ", ".join("[%s]" % record.id for record in checkpoints[:4])
     ids += " and %d more" % (len(checkpoints) - 4) if len(checkpoints) > 4 else ""

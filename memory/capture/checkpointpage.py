@@ -164,7 +164,7 @@ def is_answered(facts: Facts) -> bool:
 
 
 def body(facts: Facts) -> str:
-    """Write the facts as markdown, at most 6,000 characters."""
+    """Return the facts as markdown, at most 6,000 characters."""
     mended = fixes.fixes(facts)[-MOST_FIXED:]
     back = ("Taken back", _withdrawn(facts), 1)
     first = [
@@ -202,7 +202,7 @@ def _withdrawn(facts: Facts) -> list[str]:
 
 
 def fitted(sections: list[tuple[str, list[str], int]], most: int) -> str:
-    """Write sections as markdown lists, in at most `most` characters.
+    """Return sections as markdown lists, in at most `most` characters.
 
     sections: (heading, lines, how many of them stay as long as another section has more than its
     own); empty ones are left out.  Of the turns the oldest go first, of others the last line.
@@ -229,7 +229,7 @@ def _last(facts: Facts) -> list[str]:
 
     The opening of the last final statement, or the request in progress.
     """
-    turn = openings.closing(facts.turns)
+    turn = openings.last_telling_turn(facts.turns)
     if turn is None:
         return []
     came = openings.outcome(turn)
@@ -251,7 +251,7 @@ def _last(facts: Facts) -> list[str]:
 
 def _work_before(facts: Facts, closing: Turn) -> Turn | None:
     """Return the turn whose work a last side question followed, or None."""
-    work = openings.delivering(facts.turns)
+    work = openings.last_working_turn(facts.turns)
     return work if work and work is not closing and openings.outcome(work) else None
 
 
@@ -265,7 +265,7 @@ def _turns(facts: Facts, room: int) -> list[str]:
     most = max(2, room // LEAST_LINE)
     if len(told) > most:
         told = [told[0], *told[1 - most :]]
-    last = openings.closing(facts.turns)
+    last = openings.last_telling_turn(facts.turns)
     work = _work_before(facts, last) if last and openings.is_finished(last) else None
     between = [_between(turn) for turn in told]
     each = max(LEAST_LINE, (room - sum(map(len, between))) // max(1, len(told)) - 14)
@@ -391,7 +391,7 @@ def _commands(facts: Facts, mended: list[Fix]) -> list[str]:
 
 
 def quoted(command: str, most: int = 160) -> str:
-    """Quote the first line of a command or path.
+    """Return the first line of a command or path, quoted.
 
     At most `most` characters, without its `cd` and its output's pipe.
     """
@@ -401,7 +401,7 @@ def quoted(command: str, most: int = 160) -> str:
 
 
 def _fix(fix: Fix) -> str:
-    """Describe a failure and its fix in one line.
+    """Return one line that tells a failure and its fix.
 
     The failure's telling line, and what was edited or run until it passed.
     """

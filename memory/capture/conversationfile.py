@@ -14,7 +14,6 @@ from memory.capture.turns import GOES_ON, WITHDRAWN, Turn
 from memory.core import StoreError, UsageError, clock, config, files, frontmatter, tokeniser
 from memory.core.layout import FOLDERS, TRUNKS, Place
 from memory.core.records import Record
-from memory.session.whereabouts import names
 from memory.store import writer
 from memory.store.redactor import without_private
 from memory.store.store import Store
@@ -84,9 +83,11 @@ def _find(place: Place, state: State, session: str, since: str) -> None:
     Or of a session told again from its start.  Sets the state's fields.
     """
     root = place.private + "/" + FOLDERS[KIND]
-    days = [day for day in names(root) if day >= since]
+    days = [day for day in files.visible_names(root) if day >= since]
     for name in [
-        day + "/" + file for day in reversed(days) for file in reversed(names(root + "/" + day))
+        day + "/" + file
+        for day in reversed(days)
+        for file in reversed(files.visible_names(root + "/" + day))
     ]:
         try:
             head = files.read(root + "/" + name, 1 << 15, follow=False)

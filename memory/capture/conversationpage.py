@@ -89,7 +89,7 @@ HEAD = re.compile(r"## (?:(\d{4}-\d\d-\d\d) )?(\d\d:\d\d) ?(.*)$")
 
 
 def render(turns: Iterable[Turn], day: str = "") -> str:
-    """Write turns as markdown.
+    """Return turns as markdown.
 
     day: that of the turn before the first, such as `2026-01-24`; "" for none, and the first heading
     then names no day.
@@ -208,7 +208,7 @@ def run_line(piece: Piece) -> str:
 
 
 def code(text: str) -> str:
-    """Quote a text as one line of code, backticks included."""
+    """Return a text as one line of code, backticks included."""
     text = one_line(text)
     ticks = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
     return ticks + (" %s " % text if "`" in text else text) + ticks

@@ -15,7 +15,7 @@ from memory.core import files, layout
 from memory.core.plaintext import one_line
 from memory.session import git, shell, tellingline, transcript
 from memory.session.shell import Run
-from memory.session.transcript import Entry, clip
+from memory.session.transcript import Entry, clip_characters
 from memory.store import writer
 
 TYPE_CHECKING = False
@@ -173,7 +173,7 @@ def absorb(facts: Facts, entry: Entry, roots: tuple[str, ...] = (), agent: str =
     if kind == transcript.TEXT:
         if agent:
             facts.reports.pop(agent, None)
-            facts.reports[agent] = clip(entry.text)
+            facts.reports[agent] = clip_characters(entry.text)
         else:
             _add_statement(facts, entry)
     elif kind == transcript.USE:
@@ -211,7 +211,7 @@ def _is_free(facts: Facts, branch: str) -> bool:
 
 
 def _clip_request(text: str) -> str:
-    """Shorten a request in its middle, at lines.
+    """Return a request shortened in its middle, at lines.
 
     A label above the cut may name a secret below it, so two lines more are left out there.
     """
@@ -219,7 +219,7 @@ def _clip_request(text: str) -> str:
         return text
     end = text[-_ASKED // 2 :]
     end = end.split("\n", 3)[-1] if end.count("\n") > 2 else end.partition(" ")[2]
-    return clip(text, _ASKED // 2) + "\n" + end
+    return clip_characters(text, _ASKED // 2) + "\n" + end
 
 
 def _add_request(facts: Facts, entry: Entry) -> int:
@@ -246,7 +246,7 @@ def _add_statement(facts: Facts, entry: Entry) -> None:
     if facts.early and facts.early == writer.body_mark(entry.text):
         facts.early = ""
     elif not facts.muted:
-        _add(facts, entry.at, Piece(turns.SAID, clip(entry.text, _SAID)))
+        _add(facts, entry.at, Piece(turns.SAID, clip_characters(entry.text, _SAID)))
 
 
 def add_early_statement(facts: Facts, statement: str) -> None:
@@ -258,7 +258,7 @@ def add_early_statement(facts: Facts, statement: str) -> None:
     last = facts.turns[-1].statements()[-1:] if facts.turns else []
     if not facts.muted and mark != facts.early and statement not in last:
         facts.early = mark
-        _add(facts, facts.until, Piece(turns.SAID, clip(statement, _SAID)))
+        _add(facts, facts.until, Piece(turns.SAID, clip_characters(statement, _SAID)))
 
 
 def _add(facts: Facts, at: str, piece: Piece) -> None:
@@ -287,7 +287,7 @@ def _mark_last_statement(facts: Facts, result: str = turns.ENDED) -> None:
 
 def _add_note(facts: Facts, entry: Entry, roots: tuple[str, ...]) -> None:
     """Add the user's words outside prompts, and the client's notes."""
-    kind, text = entry.kind, clip(entry.text, _LONG)
+    kind, text = entry.kind, clip_characters(entry.text, _LONG)
     if kind == transcript.STEER:
         if entry.name == turns.REFUSED:
             last = facts.turns[-1].pieces if facts.turns else []
@@ -302,17 +302,19 @@ def _add_note(facts: Facts, entry: Entry, roots: tuple[str, ...]) -> None:
         _add(facts, entry.at, Piece(turns.USER, text, turns.APPROVED))
     elif kind == transcript.SUMMARY and text:
         facts.turns.append(
-            Turn(entry.at, "", turns.SUMMARY, [Piece(turns.SAID, clip(entry.text, _SAID))])
+            Turn(
+                entry.at, "", turns.SUMMARY, [Piece(turns.SAID, clip_characters(entry.text, _SAID))]
+            )
         )
     elif kind in (transcript.REPORT, transcript.LINK) and text:
         if not any(p.text == text for turn in facts.turns for p in turn.pieces):
-            _add(facts, entry.at, Piece(kind, text, clip(entry.name, 120)))
+            _add(facts, entry.at, Piece(kind, text, clip_characters(entry.name, 120)))
     elif kind == transcript.TODOS:
         _update_todos(facts, entry)
     elif kind == transcript.TEAM and text:
         facts.typed = facts.typed or bool(entry.data)
         facts.turns.append(
-            Turn(entry.at, "(teammate %s) %s" % (clip(entry.name, 80), text), turns.TEAM)
+            Turn(entry.at, "(teammate %s) %s" % (clip_characters(entry.name, 80), text), turns.TEAM)
         )
 
 
@@ -320,7 +322,9 @@ def _refused(facts: Facts, call: str, roots: tuple[str, ...]) -> str:
     """Return the mark of a refused tool call."""
     tool, what = facts.pending.pop(call, ["", ""])[:2]
     told = (
-        clip(one_line(relative(what, (*roots, facts.cwd))), 80).replace("`", "'").replace(")", "]")
+        clip_characters(one_line(relative(what, (*roots, facts.cwd))), 80)
+        .replace("`", "'")
+        .replace(")", "]")
     )
     return "%s %s" % (turns.REFUSED, tool or "a tool") + (" `%s`" % told if told else "")
 
@@ -333,27 +337,31 @@ def set_session_title(facts: Facts, entry: Entry) -> None:
     if facts.cwd.endswith("/" + entry.text) or facts.branch.endswith(entry.text):
         return  # the host names the session of a worktree after it
     if entry.name == "custom" or facts.by != "custom":
-        facts.title, facts.by = clip(entry.text, 200), entry.name
+        facts.title, facts.by = clip_characters(entry.text, 200), entry.name
 
 
 def _update_todos(facts: Facts, entry: Entry) -> None:
     """Update the todo list by a whole list or changes."""
     if entry.name == "list":
         facts.todos = [
-            [clip(text, 300), status, id] for id, text, status in entry.data if status != "deleted"
+            [clip_characters(text, 300), status, id]
+            for id, text, status in entry.data
+            if status != "deleted"
         ][: _MOST["todos"]]
         return
     if entry.name == "whole":
-        facts.todos = [[clip(text, 300), status] for text, status in entry.data][: _MOST["todos"]]
+        facts.todos = [[clip_characters(text, 300), status] for text, status in entry.data][
+            : _MOST["todos"]
+        ]
         return
     for id, text, status in entry.data:
         known = next((todo for todo in facts.todos if todo[2:] == [id]), None)
         if status == "deleted" and known:
             facts.todos.remove(known)
         elif known:
-            known[:2] = [clip(text, 300) or known[0], status or known[1]]
+            known[:2] = [clip_characters(text, 300) or known[0], status or known[1]]
         elif text:
-            facts.todos.append([clip(text, 300), status or "pending", id])
+            facts.todos.append([clip_characters(text, 300), status or "pending", id])
     del facts.todos[: -_MOST["todos"]]
 
 
@@ -372,7 +380,7 @@ def _add_call(facts: Facts, entry: Entry) -> None:
         return
     facts.pending[entry.id] = [
         entry.name,
-        clip(transcript.clean(given), _LONG) if isinstance(given, str) else "",
+        clip_characters(transcript.clean(given), _LONG) if isinstance(given, str) else "",
         *_ways(entry),
     ]
     while len(facts.pending) > _MOST["pending"]:
@@ -425,7 +433,7 @@ def _add_result(facts: Facts, entry: Entry, roots: tuple[str, ...], agent: str) 
         done = _ran(facts, _judge_command(facts, given, entry), entry.text, where)
         if not entry.failed:
             _merged(facts, given, entry, where)
-            _removed(
+            _mark_removed(
                 facts,
                 [word for words in shell.DELETED.findall(given) for word in words.split()],
                 (*roots, facts.cwd),
@@ -436,7 +444,7 @@ def _add_result(facts: Facts, entry: Entry, roots: tuple[str, ...], agent: str) 
     if name in ("Agent", "Task"):
         task = entry.data.get("agentId") if isinstance(entry.data, dict) else None
         if isinstance(task, str) and given:
-            facts.tasks["agent-" + task + ".jsonl"] = clip(given, 200)
+            facts.tasks["agent-" + task + ".jsonl"] = clip_characters(given, 200)
         return 0
     if name and entry.failed:
         _add_failed_call(facts, entry, name, given, roots, agent)
@@ -521,7 +529,7 @@ def _updated(facts: Facts, entry: Entry, row: list[str]) -> None:
     if status == "deleted":
         facts.todos.remove(known)
         return
-    known[:2] = [clip(transcript.clean(subject), 300) or known[0], status or known[1]]
+    known[:2] = [clip_characters(transcript.clean(subject), 300) or known[0], status or known[1]]
 
 
 def _add_failed_call(
@@ -529,7 +537,9 @@ def _add_failed_call(
 ) -> None:
     """Add a failed call of another tool than Bash."""
     error = re.sub(r"</?tool_use_error>", "", transcript.clean(entry.text)).strip()
-    first = clip(one_line(next((line for line in error.split("\n") if line.strip()), "")), 200)
+    first = clip_characters(
+        one_line(next((line for line in error.split("\n") if line.strip()), "")), 200
+    )
     if agent or not first or entry.refused or transcript.PROTOCOL.search(error[:400]):
         return
     _add(
@@ -567,9 +577,9 @@ def _ran(facts: Facts, judged: Run | None, output: str, where: Where) -> int:
 
         facts.findings = findings.found(transcript.clean(output), judged.command) or facts.findings
     judged.command, judged.detail, judged.summary = (
-        clip(judged.command),
-        clip(judged.detail),
-        clip(judged.summary),
+        clip_characters(judged.command),
+        clip_characters(judged.detail),
+        clip_characters(judged.summary),
     )
     if not where.agent and not committed:  # else the commit tells it
         _add_run(facts, judged, where.at)
@@ -598,9 +608,9 @@ def _committed(facts: Facts, judged: Run, output: str, where: Where) -> bool:
     output = transcript.clean(output)
     known = {tuple(commit[:2]) for commit in facts.commits}
     made = [
-        [h, clip(s), judged.at]
+        [h, clip_characters(s), judged.at]
         for h, s in git.commits(judged.command, output, where.cwd, (*where.roots, facts.cwd))
-        if (h, clip(s)) not in known
+        if (h, clip_characters(s)) not in known
     ]
     # then under the subject of the one before
     anew, kept = git.amends(judged.command), "--no-edit" in judged.command
@@ -661,7 +671,7 @@ def _merged(facts: Facts, command: str, entry: Entry, where: Where) -> None:
     found = git.merged(
         command, entry.text, entry.branch or facts.branch, where.cwd, (*where.roots, facts.cwd)
     )
-    for piece in (Piece(turns.MERGED, clip(branch), number) for branch, number in found):
+    for piece in (Piece(turns.MERGED, clip_characters(branch), number) for branch, number in found):
         if not where.agent and not any(piece in turn.pieces for turn in facts.turns[-_MERGES:]):
             _add(facts, where.at, piece)
 
@@ -679,8 +689,11 @@ def _taken_back(facts: Facts, command: str) -> None:
                 edit.undone = True
 
 
-def _removed(facts: Facts, paths: Iterable[str], roots: Iterable[str]) -> None:
-    """Mark the edits of deleted files."""
+def _mark_removed(facts: Facts, paths: Iterable[str], roots: Iterable[str]) -> None:
+    """Mark the edits of removed files as undone.
+
+    paths: those removed; one that ends with `/` is a folder.
+    """
     gone = {relative(path.strip("'\""), roots) for path in paths}
     for edit in facts.edits if gone else ():
         edit.undone |= edit.path in gone or any(
@@ -690,9 +703,13 @@ def _removed(facts: Facts, paths: Iterable[str], roots: Iterable[str]) -> None:
 
 def _deleted(facts: Facts, edit: Edit, agent: str) -> int:
     """Add a file's removal and mark its edits as removed."""
-    _removed(facts, [edit.path], ())
+    _mark_removed(facts, [edit.path], ())
     if not agent:
-        _add(facts, edit.at, Piece(turns.FILE, clip(edit.path.replace("\n", " ")), turns.REMOVED))
+        _add(
+            facts,
+            edit.at,
+            Piece(turns.FILE, clip_characters(edit.path.replace("\n", " ")), turns.REMOVED),
+        )
     return 1
 
 
@@ -728,7 +745,7 @@ def _edited(facts: Facts, edit: Edit, roots: tuple[str, ...], agent: str) -> int
     path = edit.path.replace("\n", " ")
     if not path:
         return 0
-    edit.path = clip(relative(path, (*roots, facts.cwd)))
+    edit.path = clip_characters(relative(path, (*roots, facts.cwd)))
     piece = Piece(turns.FILE, edit.path, turns.CREATED if edit.made else turns.EDITED)
     turn = facts.turns[-1] if facts.turns else Turn("", "")
     if not agent and not any(

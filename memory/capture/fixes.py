@@ -74,7 +74,7 @@ class Fix:
 
 
 def fixes(facts: Facts) -> list[Fix]:
-    """Find failures followed by a pass, in order of failure.
+    """Return the failures followed by a pass, in order of failure.
 
     Each error of a target once.
     """
@@ -130,7 +130,7 @@ def passes(run: Run, failure: Run) -> bool:
         return False
     if run.key == failure.key:
         return covers(run, failure)
-    other = commandline.failed(failure)
+    other = commandline.main_task(failure)
     return other is not None and any(
         commandline.covers(task, other) for task in commandline.passed(run, strict=True)
     )
@@ -179,7 +179,7 @@ def _stays_open(run: Run) -> bool:
 def _settles(later: Run, failure: Run) -> bool:
     """Tell whether a later run ends or repeats a failure."""
     if later.bad:
-        task, other = commandline.failed(later), commandline.failed(failure)
+        task, other = commandline.main_task(later), commandline.main_task(failure)
         again = (
             later.key == failure.key
             and later.command == failure.command
@@ -259,7 +259,7 @@ def _within(one: str, other: str) -> bool:
 
 
 def _names_target(detail: str, target: str) -> bool:
-    """Tell whether an error names a target, or something inside."""
+    """Tell whether an error's text holds a target's path."""
     return target.partition("::")[0].rstrip("/") in detail
 
 

@@ -55,7 +55,7 @@ def outcome(turn: Turn) -> str:
     return (last or turn.statements() or [""])[-1]
 
 
-def closing(held: Sequence[Turn]) -> Turn | None:
+def last_telling_turn(held: Sequence[Turn]) -> Turn | None:
     """Return the last turn with any content, or None.
 
     It says where the work stands.
@@ -65,10 +65,11 @@ def closing(held: Sequence[Turn]) -> Turn | None:
     return next(reversed(telling or asked), None)
 
 
-def delivering(held: Sequence[Turn]) -> Turn | None:
-    """Return the last turn with work where some turn committed, or None.
+def last_working_turn(held: Sequence[Turn]) -> Turn | None:
+    """Return the last turn that did work, if any turn delivered.
 
-    What is asked afterwards without any work is not what the work came to.
+    None where no turn made a commit or a pull request.  Questions asked afterwards, without any
+    work, are passed over.
     """
     pieces = [piece.kind for turn in held for piece in turn.pieces]
     if turns.COMMIT not in pieces and turns.LINK not in pieces:
@@ -79,7 +80,7 @@ def delivering(held: Sequence[Turn]) -> Turn | None:
 
 def questions(held: Sequence[Turn]) -> list[str]:
     """Return the unanswered questions at the end of the last statement."""
-    last = closing(held)
+    last = last_telling_turn(held)
     lines = prose(outcome(last)) if last and is_finished(last) else []
     said = [one for line in lines[-2:] for one in sentences(bare(line))]
     return [at_word(one, 240) for one in said[-3:] if one.endswith(("?", "？"))][-2:]
@@ -218,11 +219,10 @@ def topic(request: str, most: int = TITLE) -> str:
 
 
 def opening(statements: Iterable[str], most: int, about: str = "") -> str:
-    """Return the most relevant opening sentence of some statements.
+    """Return the opening sentence that shares most words with `about`.
 
-    Of the first statement that shares words with `about` the sentence that shares most; else the
-    first sentence of all, "" for none.
-    most: characters.
+    From the first statement that shares any; where none does, the first sentence of all, "" for
+    none.  most: characters, cut at a word.
     """
     sought, first = _words(about), ""
     for statement in statements:

@@ -31,7 +31,6 @@ from memory.session import shell, transcript
 from memory.session.rewinds import Span
 from memory.session.shell import Run
 from memory.session.transcript import Stop
-from memory.session.whereabouts import names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -142,7 +141,7 @@ def load(path: str) -> State | None:
 
 
 def facts_of(value: dict[str, Any]) -> Facts:
-    """Rebuild facts from the output of `plain`."""
+    """Return facts rebuilt from the output of `plain`."""
     facts = Facts(**value)
     facts.runs = [Run(*run) for run in value["runs"]]
     facts.failing = [Run(*run) for run in value["failing"]]
@@ -158,7 +157,7 @@ def facts_of(value: dict[str, Any]) -> Facts:
 
 
 def plain(facts: Facts) -> dict[str, Any]:
-    """Turn facts into values for JSON."""
+    """Return facts as values for JSON."""
     value = dict(vars(facts))
     for key in ("runs", "failing"):
         value[key] = [run.fields() for run in value[key]]
@@ -232,9 +231,9 @@ def identity(session: str) -> str:
 
 
 def short_id(uuid: str) -> str:
-    """Return a 12-character hash of an entry's id.
+    """Return 12 characters that stand for an entry's id.
 
-    Of a random UUID its first 48 bits.
+    The first 48 bits of a UUID; of any other id the start of its SHA-256.
     """
     digits = uuid[:8] + uuid[9:13]
     return (
@@ -250,14 +249,18 @@ def checkpoints(
     day: str,
     known: dict[str, WrittenCheckpoint | None] | None = None,
 ) -> list[WrittenCheckpoint]:
-    """Return a session's checkpoints since a day, without archived ones.
+    """Return a session's checkpoints of a day and later.
 
-    known: by name the checkpoints read before, None for another session's; those read now are
-        added.
+    known: what was read before, by name, None for another session's; extended here.
     """
     known = {} if known is None else known
     root, found = place.private + "/checkpoints", list[WrittenCheckpoint | None]()
-    for name in [d + "/" + n for d in names(root) if d >= day for n in names(root + "/" + d)]:
+    for name in [
+        d + "/" + n
+        for d in files.visible_names(root)
+        if d >= day
+        for n in files.visible_names(root + "/" + d)
+    ]:
         if name not in known:
             known[name] = _read_checkpoint(root, name, session)
         found.append(known[name])
@@ -388,7 +391,7 @@ def carry(facts: Facts) -> Facts:
 
 
 def map_texts(value: Any, visit: Callable[[str], Any]) -> Any:
-    """Rebuild a nested value with each text replaced by `visit`.
+    """Return a nested value with each text replaced by `visit`.
 
     Instants and short words stay.
     """

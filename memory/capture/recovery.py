@@ -17,7 +17,6 @@ from typing import NamedTuple
 from memory.capture import progress
 from memory.core import clock, config, fastjson, files, layout
 from memory.session import transcript, whereabouts
-from memory.session.whereabouts import names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -106,7 +105,6 @@ def recover(
     env: dict[str, str],
     now: float,
     current: str,
-    on_change: OnChange = None,
 ) -> int:
     """Capture and close interrupted sessions; return the number of checkpoints.
 
@@ -122,7 +120,7 @@ def recover(
     from memory.capture.stretches import capture
 
     return sum(
-        bool(capture(place, settings, env, now, session, path, "recovery", on_change=on_change))
+        bool(capture(place, settings, env, now, session, path, "recovery"))
         for session, path in found.sessions
     )
 
@@ -130,7 +128,7 @@ def recover(
 def lost(
     place: layout.Place, env: dict[str, str], now: float, current: str, keep: bool = False
 ) -> Lost:
-    """Find the interrupted sessions without a capture; see `recover`.
+    """Return the interrupted sessions without a capture; see `recover`.
 
     keep: write the cache of transcripts' ends.
     """
@@ -166,7 +164,7 @@ def _started(place: layout.Place) -> list[str]:
     """Return the sessions whose start a hook saw."""
     found = [
         layout.safe_id(name[: -len(".jsonl")])
-        for name in names(place.receipts_folder)
+        for name in files.visible_names(place.receipts_folder)
         if name.endswith(".jsonl")
     ]
     return [session for session in found if session]
@@ -235,8 +233,8 @@ def _since(place: layout.Place, now: float) -> float:
     return min(
         (
             _changed(receipts + key + "/" + name, now)
-            for key in names(receipts)
-            for name in names(receipts + key)
+            for key in files.visible_names(receipts)
+            for name in files.visible_names(receipts + key)
         ),
         default=now,
     )
@@ -252,7 +250,7 @@ def _changed(path: str, now: float) -> float:
 def _prune(place: layout.Place, now: float) -> None:
     """Delete the old states of sessions."""
     folder = place.cache + "/sessions/"
-    for name in names(folder):
+    for name in files.visible_names(folder):
         try:
             if now - os.stat(folder + name).st_mtime > KEEP:
                 files.remove(folder + name)

@@ -23,7 +23,6 @@ from memory.core import StoreError, boundary, clock, config, files, frontmatter,
 from memory.session import git, transcript
 from memory.session.rewinds import Span
 from memory.session.transcript import Entry, Source, Stop
-from memory.session.whereabouts import names
 from memory.store import redactor, store, writer
 
 TYPE_CHECKING = False
@@ -314,7 +313,7 @@ class Capture:
         into their own file.
         """
         mine = progress.identity(self.session)
-        for name in names(self.folder):
+        for name in files.visible_names(self.folder):
             path = self.folder + "/" + name
             if (
                 name.endswith(".json")
@@ -467,7 +466,8 @@ class Capture:
         """Return a test whether another checkpoint of the day has a title."""
         day = clock.day(instant)
         others = {
-            "%s/%s" % (day, name) for name in names(self.place.private + "/checkpoints/" + day)
+            "%s/%s" % (day, name)
+            for name in files.visible_names(self.place.private + "/checkpoints/" + day)
         }
         others.discard(self.state.name.removeprefix("p/checkpoints/"))
         for name in others - self._titles.keys():

@@ -136,7 +136,7 @@ def _wish(said: str) -> str:
 
 
 def keep(keeper: Store, turns: Iterable[Turn], session: str) -> list[str]:
-    """Write the wishes of typed requests as waiting rules; return their ids.
+    """Save the wishes of typed requests as waiting rules; return their ids.
 
     A wish that a person dropped is not written again; a waiting wish counts once more on another
     day.

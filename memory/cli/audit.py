@@ -310,7 +310,7 @@ def _holder_lines(found: Finder, held: list[Holder]) -> list[str]:
 
 
 def _shown(found: Finder, path: str) -> str:
-    """Write a path with the text in it redacted."""
+    """Return a path with the text in it redacted."""
     return plaintext.one_line(
         found.cleaned(path.encode("utf-8", "surrogateescape")).decode("utf-8", "replace")
     )
@@ -485,9 +485,7 @@ def _paths(call: Call) -> list[str]:
     found = []
     for folder in filter(None, (call.place.private, call.place.shared)):
         root = folder + "/evals"
-        names = (
-            sorted(os.listdir(root)) if os.path.isdir(root) and files.inside(root, folder) else []
-        )
+        names = files.list_folder(root) if files.inside(root, folder) else []
         found += [
             root + "/" + name
             for name in names

@@ -306,7 +306,7 @@ def _decided(call: Call, done: Sequence[tuple[Record, str]]) -> int:
 
 
 def _content(record: Record) -> list[str]:
-    """Write a candidate for the person, hidden characters made visible."""
+    """Return a candidate in lines, hidden characters made visible."""
     links = ", ".join(record.derived_from)
     return [
         visible(line)
@@ -338,7 +338,7 @@ def go_through(call: Call, store: Store, before: int = 0) -> list[tuple[Record, 
     Each with `accepted` or `rejected`.  before: the number of records asked about before them.
     """
     waiting = candidates(store)
-    doubts = _doubts(call, store) if waiting else {}
+    doubts = _doubts(store) if waiting else {}
     done: list[tuple[Record, str]] = []
     total = before + len(waiting)
     for number, record in enumerate(waiting, before + 1):
@@ -352,7 +352,7 @@ def go_through(call: Call, store: Store, before: int = 0) -> list[tuple[Record, 
     return done
 
 
-def _doubts(call: Call, store: Store) -> dict[str, str]:
+def _doubts(store: Store) -> dict[str, str]:
     """Return the contradictions of learnings by name."""
     from memory.knowledge import contradictions
 

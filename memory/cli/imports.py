@@ -425,7 +425,7 @@ class Pace:
 
 
 def span(seconds: float) -> str:
-    """Write a duration in seconds or minutes.
+    """Return a duration as text, in seconds or minutes.
 
     Seconds up to a minute and a half.
     """
@@ -496,7 +496,7 @@ def _transcripts(call: Call) -> int:
     return STOPPED if stopped else 0
 
 
-def _asked(call: Call, wanted: list[backfill.Session]) -> offers.Plan | None:
+def _asked(call: Call, wanted: list[backfill.Session]) -> offers.ImportPlan | None:
     """Show the plan of an import and ask; return it after yes."""
     if not call.options.all or call.options.dry_run or call.options.json:
         raise UsageError("--ask goes with --all, and without --dry-run and --json")
@@ -536,7 +536,9 @@ def _index_told(call: Call, told: Iterable[backfill.ImportedSession]) -> list[Di
         if not names:
             continue
         store = Store(place, call.settings, call.now)
-        dropped = any("/rules/" in name for name in names) and lessons.drop_contrary(store)
+        dropped = any("/rules/" in name for name in names) and lessons.archive_contradicted_wishes(
+            store
+        )
         indexed(place, call.now, names, 0 if dropped else FEW)
         rows = walls.write(place, call.settings, call.now)
         found += discoveries.gather(store, names, rows)

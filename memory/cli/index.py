@@ -45,10 +45,7 @@ def index(call: Call) -> int:
 
 def _build(call: Call) -> int:
     with call.spinner("building the index") as spinner:
-
-        def show_progress(done: int, of: int) -> None:
-            spinner.step = "building the index: %d of %d" % (done, of)
-
+        show_progress = spinner.counting(spinner.step)
         done = builder.build(call.place, call.now, show_progress)
         for tier in _readable(call):
             builder.build(tier, call.now, show_progress)
@@ -191,7 +188,7 @@ def _index_status(call: Call) -> int:
 
 
 def _export(call: Call) -> int:
-    from memory.hook import categories
+    from memory.hook.strategies import categories
     from memory.index import topics
 
     with call.spinner("reading the records"):
@@ -312,7 +309,7 @@ def config(call: Call) -> int:
 
 
 def checked(key: str, said: str) -> Any:
-    """Read a setting's value from text.
+    """Return a setting's value from text.
 
     Raises UsageError where it does not fit the key.
     """

@@ -20,7 +20,7 @@ from memory.core import (
 from memory.core.records import Record, labels
 from memory.hook import receipts
 from memory.store import conversations, ledger
-from memory.store.reader import unknown
+from memory.store.reader import no_such_record
 from memory.store.redactor import strip_private
 from memory.store.store import Store
 from memory.terminal import screen
@@ -52,7 +52,7 @@ def learn(call: Call) -> int:
     there = store.same("learning", title, said, tier)
     kept = _joined(call, store, there) if there else _learnt(call, store, title, said, tier)
     call.indexed()
-    _warn_of_links(call, store, kept)
+    _warn_of_links(store, kept)
     return report_written(call, kept, "already there" if there else "kept")
 
 
@@ -101,7 +101,7 @@ def checkpoint(call: Call) -> int:
         kept = byhand.note(
             store, call.place, said, call.options.tag or (), session_of(call), call.now
         )
-        _warn_of_links(call, store, kept)
+        _warn_of_links(store, kept)
     else:
         kept = _of_session(call)
     call.indexed()
@@ -125,7 +125,7 @@ def _note_of_session(call: Call, said: str) -> Record:
     return made.record
 
 
-def _warn_of_links(call: Call, store: Store, kept: Record) -> None:
+def _warn_of_links(store: Store, kept: Record) -> None:
     """Warn of `[[targets]]` in a text without a record."""
     from memory.recall import relations
 
@@ -134,7 +134,7 @@ def _warn_of_links(call: Call, store: Store, kept: Record) -> None:
         return
     names, away = (
         relations.Names(map(relations.node, store.each()), store.successors()),
-        relations.archived_names(store.left()),
+        relations.archived_ids_by_name(store.left()),
     )
     lost = []
     for target in (target for target in said if not names.find(target)):
@@ -283,11 +283,11 @@ def _forget_hard(call: Call, id: str) -> int:
     note = []
     try:
         found = lookup.find_writable(call.place, call.settings, id)
-    except StoreError as unknown:
+    except StoreError as no_such_record:
         try:
             found = store.find_archived(id)
         except StoreError:
-            raise unknown from None
+            raise no_such_record from None
         note.append("  the archive's log still contains its file name: %s" % found.name)
     title = plaintext.one_line(found.title)
     if not call.options.yes and not ask_confirmation(
@@ -346,7 +346,7 @@ def _forget_session(call: Call, start: str) -> int:
     found = conversations.session_records(store, start, bool(call.options.hard))
     if not found.records:
         raise StoreError(
-            unknown(
+            no_such_record(
                 "session",
                 start,
                 found.ids,

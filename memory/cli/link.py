@@ -25,7 +25,7 @@ def link(call: Call) -> int:
     store = call.store()
     found = {record.name: record for record in store.each()}
     web = relations.web(
-        list(found.values()), relations.archived_names(store.left()), store.successors()
+        list(found.values()), relations.archived_ids_by_name(store.left()), store.successors()
     )
     source = _one(web, words[0])
     if len(words) == 1:
@@ -62,7 +62,7 @@ def _relation(words: list[str]) -> str:
 
 
 def _word(said: str) -> str:
-    """Write a word for a command line, in quotes if necessary."""
+    """Return a word for a command line, in quotes if necessary."""
     said = shown(said)
     return '"%s"' % said if " " in said else said
 
@@ -96,7 +96,7 @@ def _one(web: Web, said: str) -> Node:
         else "`dayleaf recall` lists them"
     )
     raise StoreError(
-        reader.unknown("record", shown(said), [one.id for one in begun], (), otherwise)
+        reader.no_such_record("record", shown(said), [one.id for one in begun], (), otherwise)
     )
 
 
@@ -264,7 +264,7 @@ def graph(call: Call) -> int:
     store = call.store()
     with call.spinner("reading the records"):
         web = relations.web(
-            list(store.each()), relations.archived_names(store.left()), store.successors()
+            list(store.each()), relations.archived_ids_by_name(store.left()), store.successors()
         )
     start = _one(web, call.words[0]) if call.words else None
     part = linktree.walk(web, start, DEPTH) if start else None

@@ -152,7 +152,7 @@ def _list(call: Call, words: list[str]) -> int:
 
 
 def _line(record: Record) -> str:
-    """Write one plan: its id, status, progress and title."""
+    """Return a plan as one line: id, status, progress, title."""
     done, of = activeplan.progress(record)
     cells = [
         one_line(record.id),

@@ -83,7 +83,7 @@ def recall(call: Call) -> int:
 
 
 def _elsewhere(call: Call, found: Found) -> list[str]:
-    """Name the other projects after an empty answer."""
+    """Return the hint at other projects, after an empty answer."""
     from memory.recall import lookup
 
     if call.verb != "recall" or found.hits or call.options.workspace:

@@ -452,7 +452,7 @@ def _ran(call: Call, told: Order, seconds: float) -> int:
 
 
 def _announced(told: Order) -> list[str]:
-    """Describe the script about to run."""
+    """Return lines that describe the script about to run."""
     return [
         "dayleaf: %s runs a private copy of %s"
         % (told.id, plaintext.one_line(plaintext.visible(told.path))),
@@ -523,11 +523,7 @@ def _tier_add(call: Call, said: str) -> int:
         index.change_config(path, "tiers", [*there, folder], files.FILE_MODE)
     one = otherfiles.Added(call.place.home, folder)
     with call.spinner("reading %s" % folder) as spinner:
-
-        def show_progress(done: int, of: int) -> None:
-            spinner.step = "reading %s: %d of %d" % (folder, done, of)
-
-        builder.build(one, call.now, show_progress)
+        builder.build(one, call.now, spinner.counting(spinner.step))
     state = one.state()
     return call.answer(
         {**state, "everywhere": call.options.everywhere, "config": path},

@@ -12,7 +12,7 @@ from memory.core.layout import Place
 from memory.core.plaintext import count, one_line, visible
 from memory.core.records import Record
 from memory.knowledge import approvalstate
-from memory.knowledge.approvalstate import Standing
+from memory.knowledge.approvalstate import ApprovalState
 from memory.recall.hit import record_json
 from memory.store.store import Store
 from memory.terminal import screen
@@ -200,7 +200,7 @@ class Matter(NamedTuple):
     kind: str
     workspace: Callable[[str, str], str]
     read: Callable[[Store, str], tuple[Record, bytes, str, str]]
-    standings: Callable[[Iterable[Record], Place], list[Standing]]
+    standings: Callable[[Iterable[Record], Place], list[ApprovalState]]
     editable: Callable[[Call, Record], Any] | None
 
 
@@ -303,7 +303,7 @@ def _decide(
 
 
 def _content(call: Call, matter: Matter, record: Record, data: bytes, path: str) -> list[str]:
-    """Write a file for the person to decide on.
+    """Return a file in lines for the person who decides on it.
 
     Its path, its text, the changes since its approval, and its hash.
     """
@@ -358,8 +358,10 @@ def go_through(call: Call, matters: Sequence[Matter], candidates: bool = False) 
     return 0
 
 
-def _waiting(call: Call, store: Store, matters: Sequence[Matter]) -> list[tuple[Matter, Standing]]:
-    """Return the waiting records of some matters."""
+def _waiting(
+    call: Call, store: Store, matters: Sequence[Matter]
+) -> list[tuple[Matter, ApprovalState]]:
+    """Return (matter, standing) of each record that waits for a decision."""
     return [
         (matter, one)
         for matter in matters
@@ -369,7 +371,7 @@ def _waiting(call: Call, store: Store, matters: Sequence[Matter]) -> list[tuple[
 
 
 def _ask_about_all(
-    call: Call, store: Store, waiting: Sequence[tuple[Matter, Standing]], total: int
+    call: Call, store: Store, waiting: Sequence[tuple[Matter, ApprovalState]], total: int
 ) -> tuple[list[dict[str, Any]], bool]:
     """Ask about waiting records."""
     done: list[dict[str, Any]] = []

@@ -234,14 +234,14 @@ def _turn(call: Call, found: Record, place: Place, said: str) -> int:
         [
             head,
             "",
-            plaintext.plain(_localised(talk, one)).rstrip("\n"),
+            plaintext.plain(_localised(one)).rstrip("\n"),
             *([""] * bool(ways)),
             *ways,
         ],
     )
 
 
-def _localised(talk: Record, one: Turn) -> str:
+def _localised(one: Turn) -> str:
     """Return a turn's text with the local time in its heading."""
     heading, newline, rest = one.text.partition("\n")
     return (
@@ -447,7 +447,7 @@ def feedback(call: Call) -> int:
 
 
 def _effect(found: Record, before: ledger.Counts, now: ledger.Counts, below: bool) -> list[str]:
-    """Describe the effect of feedback for a person."""
+    """Return lines that tell a person the effect of feedback."""
     from memory.recall.rank import outcome_factor
 
     if (before.up, before.down) == (now.up, now.down):
@@ -472,7 +472,7 @@ def counts_json(counts: ledger.Counts, now: float) -> dict[str, object]:
 
 
 def counts_text(counts: ledger.Counts, now: float) -> str:
-    """Write a record's counts: `used 3 times, up 1, down 0, last 2d ago`."""
+    """Return a record's counts: `used 3 times, up 1, down 0, last 2d ago`."""
     ago = plaintext.age(now - counts.last)
     return ", ".join(
         part

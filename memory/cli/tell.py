@@ -13,7 +13,7 @@ from memory.cli.recall import found_by, freshen
 from memory.core import StoreError, UsageError, boundary, clock, layout, plaintext
 from memory.core.records import Record, derived_links
 from memory.distill import cache
-from memory.hook import handoffs, signs
+from memory.hook import handoffs
 from memory.project import manifests
 from memory.recall.hit import record_json
 from memory.terminal import results, screen
@@ -68,7 +68,7 @@ def distill(call: Call) -> int:
 
     chosen = call.options.provider or str(call.settings["distill.provider"])
     providerchain.checked_call(question, chosen, call.settings, call.options.max_tokens)
-    before = cache.state(call.place) if key else ""
+    before = cache.files_hash(call.place) if key else ""
     found = found_by(call, question, call.options.limit or HITS)
     used = _marks_of_hits(found) if key else []
     with call.spinner("distilling") as spinner:
@@ -176,14 +176,15 @@ def _depends_on_time(call: Call, question: str) -> bool:
 
 
 def _render_answer(call: Call, digest: Digest, found: Found, saved: Record | None) -> str:
-    """Write the answer for the model, as JSON or for a person."""
+    """Return the answer as text for the model, a person, or JSON."""
     from memory.distill import digests
 
     if call.options.hook:
         from memory.hook import fence
 
         return fence.block(
-            "distill", [fence.clip(fence.clean(digests.render(digest)), results.MODEL_UNITS - 400)]
+            "distill",
+            [fence.clip_utf16(fence.clean(digests.render(digest)), results.MODEL_UNITS - 400)],
         )
     if call.options.json:
         return to_json(_json(digest, found, saved))
@@ -198,7 +199,7 @@ def _render_answer(call: Call, digest: Digest, found: Found, saved: Record | Non
 
 
 def _explained(digest: Digest, found: Found) -> list[str]:
-    """Write the account of an answer: chain, check and records."""
+    """Return the account of an answer: chain, check and records."""
     from memory.terminal import reports
 
     rows = [[what, plaintext.one_line(of)] for what, of in reports.account(digest)]
@@ -541,5 +542,7 @@ def statusline(call: Call) -> int:
     `bin/dayleaf` takes a shorter way.
     """
     event = {} if sys.stdin.isatty() else boundary.read_event()
-    said, _ = signs.on_statusline(event, call.env, call.now)
+    from memory.hook.statusline import on_statusline
+
+    said, _ = on_statusline(event, call.env, call.now)
     return call.answer({"line": said}, [said])

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from memory.health.bundle import Backup
     from memory.health.restoration import Held, Restored, Step, Target
     from memory.knowledge.contradictions import Pair
-    from memory.knowledge.housekeeping import Change, Plan
+    from memory.knowledge.housekeeping import Change, UpkeepPlan
 
 TITLE = 60  # columns of a title
 MORE = "confirm the clock with `dayleaf store upkeep --clock-is-right`"
@@ -58,15 +58,11 @@ def _apply(call: Call) -> int:
     from memory.store import ledger
 
     with call.spinner("reading the records") as spinner:
-
-        def show_progress(done: int, of: int) -> None:
-            spinner.step = "upkeep: %d of %d" % (done, of)
-
         did = housekeeping.apply(
             call.store(),
             _successes(call),
             call.options.clock_is_right,
-            show_progress,
+            spinner.counting("upkeep"),
         )
     call.indexed()
     ledger.recount_after_moves(call.place)
@@ -105,14 +101,14 @@ def _rows(changes: list[Change]) -> list[str]:
             [
                 "merge" if change.kept else "archive",
                 change.record.id,
-                plaintext.clip(plaintext.one_line(change.record.title), TITLE),
+                plaintext.clip_columns(plaintext.one_line(change.record.title), TITLE),
                 into + change.reason,
             ]
         )
     return [*screen.table(rows), ""] if rows else []
 
 
-def _doubt(found: Plan) -> list[str]:
+def _doubt(found: UpkeepPlan) -> list[str]:
     return (
         ["nothing expires: %s; correct it, or %s" % (plaintext.one_line(found.doubt), MORE)]
         if found.doubt
@@ -131,11 +127,7 @@ def undo(call: Call) -> int:
             "brings back one record"
         )
     with call.spinner("reading the journal") as spinner:
-
-        def show_progress(done: int, of: int) -> None:
-            spinner.step = "undo: %d of %d" % (done, of)
-
-        back = housekeeping.undo(call.store(), show_progress)
+        back = housekeeping.undo(call.store(), spinner.counting("undo"))
     if back is None:
         return call.answer(
             {"undone": None},
@@ -203,7 +195,7 @@ def _pair(pair: Pair, call: Call) -> list[str]:
             "",
             side.record.id,
             plaintext.age(call.now - side.record.created),
-            plaintext.clip(plaintext.one_line(side.said), max(40, style.columns - 28)),
+            plaintext.clip_columns(plaintext.one_line(side.said), max(40, style.columns - 28)),
         ]
         for side in (pair.older, pair.newer)
     ]
@@ -251,7 +243,7 @@ def backup(call: Call) -> int:
             call.now,
             places[0].key if places else "",
             bool(call.options.shared),
-            _steps(spinner),
+            spinner.counting(spinner.step),
             agefile.sealer(recipient) if sealing else None,
         )
     if call.options.shared and not any(
@@ -319,15 +311,6 @@ def _is_backup(word: str) -> bool:
     with suppress(OSError, ValueError):
         return "/" in word or word.endswith((".gz", ".tar", ".tgz", ".age")) or os.path.isfile(word)
     return False
-
-
-def _steps(spinner: screen.Spinner) -> Any:
-    step = spinner.step
-
-    def show_progress(done: int, of: int) -> None:
-        spinner.step = "%s: %d of %d" % (step, done, of)
-
-    return show_progress
 
 
 def restore(call: Call) -> int:
@@ -452,9 +435,8 @@ def _restore(
         else Tiers(call.place, call.changed.append)
     )
     with call.spinner("restoring") as spinner:
-        done = restoration.apply(
-            path, found, plan, target, tiers, call.now, bool(call.options.replace), _steps(spinner)
-        )
+        progress, replace = spinner.counting("restoring"), bool(call.options.replace)
+        done = restoration.apply(path, found, plan, target, tiers, call.now, replace, progress)
     call.indexed()
     for problem in done.problems:
         warn(problem)
@@ -545,7 +527,7 @@ def _held(settings: Iterable[tuple[str, str, Any]]) -> list[dict[str, Any]]:
 
 
 def _held_lines(call: Call, target: Target, held: Held) -> list[str]:
-    """Write the settings and approvals held back, with their commands."""
+    """Return the settings and approvals held back, with their commands."""
     lines = []
     for path, key, value in held.settings:
         lines.append("  held back '%s' of %s" % (key, plaintext.one_line(path)))

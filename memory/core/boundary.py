@@ -56,7 +56,7 @@ HOOKS = {
         "memory.hook.at_prompt:on_prompt",
         "memory.health.worker:after_prompt",
     ),
-    "UserPromptExpansion": ("expansion", "memory.hook.at_prompt:on_expansion", ""),
+    "UserPromptExpansion": ("expansion", "memory.hook.at_expansion:on_expansion", ""),
     "PreToolUse": ("agent", "memory.hook.at_prompt:on_agent", "memory.health.worker:after_prompt"),
     "PostToolUseFailure": ("failure", "memory.hook.at_failure:on_failure", ""),
     "PostToolUse": ("masked", "memory.hook.at_failure:on_masked", ""),

@@ -34,7 +34,7 @@ def _days(year: int, month: int, day: int) -> int:
 
 
 def iso(instant: float) -> str:
-    """Write an instant as `2026-11-21T14:30:52Z`.
+    """Return an instant as `2026-11-21T14:30:52Z`.
 
     instant: seconds since the epoch; clamped to the years 1 to 9999.
     """
@@ -44,16 +44,15 @@ def iso(instant: float) -> str:
 
 
 def day(instant: float) -> str:
-    """Write the UTC day of an instant as `2026-11-21`."""
+    """Return the UTC day of an instant as `2026-11-21`."""
     return iso(instant)[:10]
 
 
 def parse(text: str) -> float | None:
-    """Read an instant that a person or a program wrote.
+    """Return the seconds since the epoch that a text names, or None.
 
     text: ISO 8601 (`2026-11-21`, `2026-11-21 14:30`, with `Z`, `+09:00` or nothing, which means
-    UTC), or seconds or milliseconds since the epoch.  Returns seconds since the epoch, or None
-    where the text is no instant.
+    UTC), or seconds or milliseconds since the epoch.
     """
     text = text.strip()
     if text.isdigit() and len(text) in (9, 10, 13):
@@ -103,7 +102,7 @@ def _time_of_day(text: str) -> float:
 
 
 def span(text: str) -> float | None:
-    """Read a length of time, such as `90s` or `3d`, in seconds.
+    """Return a length of time, such as `90s`, in seconds.
 
     Units: s, m, h, d, w.  None for any other text.
     """
@@ -122,12 +121,12 @@ def local_offset(instant: float) -> float:
 
 
 def local(instant: float) -> str:
-    """Write an instant in local time, such as `2026-11-21 23:30`."""
+    """Return an instant in local time, such as `2026-11-21 23:30`."""
     return iso(instant + local_offset(instant))[:16].replace("T", " ")
 
 
 def zoned(instant: float) -> str:
-    """Write an instant in local time with the zone's offset.
+    """Return an instant in local time with the zone's offset.
 
     Such as `2026-11-21 23:30 +09:00`, or `… UTC`.
     """

@@ -155,7 +155,7 @@ def for_place(place: Place, env: Dict[str, str]) -> Config:
 
 
 def load(home: str, repository: str, env: Dict[str, str], private: str = "") -> Config:
-    """Read the settings in force.
+    """Return the settings in force.
 
     home: dayleaf's directory; repository: root of the project's checkout, or "" for none; env: the
     environment; private: the workspace's own directory, whose `config.json` is what its user said
@@ -204,7 +204,7 @@ def load(home: str, repository: str, env: Dict[str, str], private: str = "") -> 
 
 
 def flatten(value: Values, prefix: str = "") -> Values:
-    """Turn nested objects into dotted keys.
+    """Return nested objects as one, with dotted keys.
 
     A key of DEFAULTS keeps its object.
     """

@@ -26,7 +26,7 @@ class _Context:
 
 
 def parse(data: bytes | str) -> Any:
-    """Read one JSON value.
+    """Return the value of a JSON text.
 
     data: UTF-8 bytes (a BOM is skipped, bad bytes are replaced) or text.  Raises ValueError where
     it is not JSON.
@@ -69,7 +69,7 @@ def rows(data: bytes) -> List[Dict[str, Any]]:
 
 
 def quote(text: str) -> str:
-    """Write a string as JSON in ASCII.
+    """Return a string as JSON in ASCII.
 
     A lone surrogate becomes U+FFFD: in a context it makes every later API call fail.
     """
@@ -87,7 +87,7 @@ def quote(text: str) -> str:
 
 
 def dump(value: Any) -> str:
-    """Write a value as compact JSON in ASCII, keys in their order.
+    """Return a value as compact JSON in ASCII, keys in their order.
 
     value: of dict, list, tuple, str, int, float, bool and None; TypeError for others.
     """

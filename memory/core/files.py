@@ -55,8 +55,21 @@ def open_read(path: str, follow: bool = True) -> int:
     return fd
 
 
+def list_folder(folder: str) -> list[str]:
+    """Return the sorted names in a folder, [] if unreadable."""
+    try:
+        return sorted(posix.listdir(folder))
+    except OSError:
+        return []
+
+
+def visible_names(folder: str) -> list[str]:
+    """Return the sorted names in a folder without hidden ones."""
+    return [name for name in list_folder(folder) if name[0] != "."]
+
+
 def read(path: str, limit: int = 1 << 20, follow: bool = True) -> bytes:
-    """Read a regular file, at most `limit` bytes; raises OSError."""
+    """Return a regular file's bytes, at most `limit`; raises OSError."""
     fd = open_read(path, follow)
     try:
         # Asking for the size first: a buffer of the limit is mapped, shrunk and unmapped again, 15
@@ -341,7 +354,7 @@ def remove(path: str) -> bool:
 
 
 def real_path(path: str) -> str:
-    """Resolve every link of a path, as `os.path.realpath`.
+    """Return a path with every link resolved, as `os.path.realpath`.
 
     `os` is imported only where the path holds a link.
     """

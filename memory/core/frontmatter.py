@@ -111,7 +111,7 @@ def undecodable(data: bytes) -> bool:
 
 
 def parse(data: bytes) -> Page:
-    """Read a markdown file; PyYAML reads unclear frontmatter.
+    """Return the page of a file; PyYAML reads unclear frontmatter.
 
     data: the file's bytes.  Importing PyYAML costs 15 ms.  Never raises for its content.
     """
@@ -119,7 +119,7 @@ def parse(data: bytes) -> Page:
 
 
 def skim(data: bytes) -> Page:
-    """Read a markdown file without PyYAML, for hooks and index.
+    """Return the page of a file without PyYAML, for hooks.
 
     See `parse`.
     """
@@ -137,7 +137,9 @@ def _page(data: bytes, settle: bool) -> Page:
         from memory.core import headtoml  # a Hugo site's
 
         start, end, offset = headtoml.fences(data, offset)
-        page.meta = headtoml.read(_decode(data[start:end][:HEAD_LIMIT], page)) if start >= 0 else {}
+        page.meta = (
+            headtoml.parse(_decode(data[start:end][:HEAD_LIMIT], page)) if start >= 0 else {}
+        )
     elif end > start or offset > 3:
         if not _read_head(data[start:end], page, data.count(b"\n", 0, start), settle):
             start, offset = -1, start_of(data)
@@ -254,7 +256,7 @@ def _read_head(head: bytes, page: Page, above: int, settle: bool) -> bool:
 
 
 def compose(meta: Mapping[str, Any], body: str) -> bytes:
-    """Write a new file.
+    """Return the bytes of a new file.
 
     meta: keys to text, numbers, booleans, lists or maps of these, in their order; None leaves a key
     out.  body: markdown. Every value that a YAML 1.1 reader would take for something else than its
@@ -296,7 +298,7 @@ def _entry(key: str, value: Any) -> List[str]:
 
 
 def _inline(value: Any) -> str:
-    """Write a value on one line."""
+    """Return a value on one line."""
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(map(_inline, value)) + "]"
     if isinstance(value, dict):
@@ -348,7 +350,7 @@ def _quote(text: str) -> str:
 
 
 def edit(data: bytes, changes: Mapping[str, Any], name: str = "") -> bytes:
-    """Set or remove top-level keys and keep every other byte.
+    """Return a file with top-level keys set or removed.
 
     Unknown keys, order, comments, line ends, BOM and body stay.
     data: the file's bytes.

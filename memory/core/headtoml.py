@@ -31,8 +31,11 @@ def fences(data: bytes, at: int) -> Tuple[int, int, int]:
     return first + 1, end + 1, min(stop + 1, len(data))
 
 
-def read(text: str) -> Dict[str, Any]:
-    """Return the keys of a head above its first table."""
+def parse(text: str) -> Dict[str, Any]:
+    """Return the keys and values of a TOML head above its tables.
+
+    Values are texts and lists of texts; tables and texts of several lines are passed over.
+    """
     found: Dict[str, Any] = {}
     at = 0
     while at < len(text):

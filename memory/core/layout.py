@@ -263,7 +263,7 @@ def home(env: Dict[str, str]) -> str:
 
 
 def locate(env: Dict[str, str], directory: str) -> Place:
-    """Find the workspace of a directory.
+    """Return the workspace of a directory.
 
     env: DAYLEAF_HOME, HOME.  directory: absolute; CLAUDE_PROJECT_DIR for hooks, since a payload's
     `cwd` follows the model's `cd`.  Raises UsageError where no home is known.
@@ -397,10 +397,7 @@ def _has_commit(git: str, common: str, commit: str) -> bool:
     """Tell whether a repository has a commit, by log or loose object."""
     if not commit:
         return True
-    try:
-        loose = files.posix.listdir("%s/objects/%s" % (common, commit[:2]))
-    except OSError:
-        loose = []
+    loose = files.list_folder("%s/objects/%s" % (common, commit[:2]))
     if any(name.startswith(commit[2:]) for name in loose):
         return True
     try:
@@ -409,10 +406,7 @@ def _has_commit(git: str, common: str, commit: str) -> bool:
     except OSError:
         pass
     packs = common + "/objects/pack/"
-    try:
-        names = sorted(files.posix.listdir(packs))
-    except OSError:
-        return False
+    names = files.list_folder(packs)
     return any(_is_packed(packs + name, commit) for name in names if name.endswith(".idx"))
 
 
@@ -575,7 +569,7 @@ def _urls(path: str) -> Tuple[Dict[str, str], Dict[str, str]]:
 
 
 def normalise_remote(url: str) -> str:
-    """Reduce a remote's URL to `host/path`.
+    """Return a remote's URL as `host/path`.
 
     So the ssh and https forms of one repository are one workspace.  Credentials, scheme, port and
     `.git` go; the host is lower-cased.  A relative path names no repository: "".
@@ -609,7 +603,7 @@ def normalise_remote(url: str) -> str:
 
 
 def slug(text: str, most: int = 40) -> str:
-    """Reduce text to `[a-z0-9-]`, at most `most` characters.
+    """Return text as `[a-z0-9-]`, at most `most` characters.
 
     Nothing else from outside ever enters a path, a record's file name apart.
     """
@@ -623,7 +617,7 @@ def slug(text: str, most: int = 40) -> str:
 
 
 def file_slug(title: str, most: int = 40) -> str:
-    """Reduce a title to letters and digits of any script.
+    """Return a title as letters and digits of any script.
 
     It names a record's file: small and composed (NFC), so that every file system keeps it as it is.
     """

@@ -81,19 +81,19 @@ def one_line(value: str, most: int = 0) -> str:
 
 
 def short(value: str, most: int) -> str:
-    """Clip a text at `most` characters, with an ellipsis."""
+    """Return a text of at most `most` characters, with an ellipsis."""
     return value if len(value) <= most else value[: most - 1].rstrip() + "…"
 
 
 def count(number: int, noun: str) -> str:
-    """Write `1 record`, `2 records`, `1,234 fixes`."""
+    """Return `1 record`, `2 records`, `1,234 fixes`."""
     return "{:,} {}{}".format(
         number, noun, "" if number == 1 else "es" if noun.endswith("x") else "s"
     )
 
 
 def age(seconds: float) -> str:
-    """Write an age, such as `5m`, `3h`, `12d`, `4mo` or `2y`."""
+    """Return an age as text, such as `5m`, `3h`, `12d`, `4mo` or `2y`."""
     for size, unit in (
         (365 * clock.DAY, "y"),
         (60 * clock.DAY, "mo"),
@@ -125,8 +125,8 @@ def width(value: str) -> int:
     )
 
 
-def clip(value: str, columns: int) -> str:
-    """Cut one line to at most `columns` columns, marked with `…`."""
+def clip_columns(value: str, columns: int) -> str:
+    """Return a line of at most `columns` columns, marked with `…`."""
     if width(value) <= columns:
         return value
     room, out = columns - 1, []
@@ -139,7 +139,7 @@ def clip(value: str, columns: int) -> str:
 
 
 def at_word(line: str, most: int) -> str:
-    """Clip a line at the last word before `most` characters.
+    """Return a line clipped at the last word before `most` characters.
 
     With an ellipsis.  Cuts within a word where no word ends in the second half.  Code between
     backticks that would be cut is left out, or closed where it fills the line.
@@ -217,7 +217,7 @@ def unbold(line: str) -> str:
 
 
 def sentences(line: str) -> list[str]:
-    """Cut one line of prose at the ends of its sentences, none in code."""
+    """Return the sentences of a line of prose, none inside code."""
     parts, at = [], 0
     for start, end in code_spans(line) if "`" in line else ():
         parts += [_broken(line[at:start]), line[start:end]]

@@ -249,7 +249,7 @@ class Record:
 
 
 def from_bytes(name: str, data: bytes, mtime: float) -> Record:
-    """Read a record; never raises for its content.
+    """Return the record in a file's bytes; never raises for content.
 
     name: its path in the index.  data: the file's bytes.  mtime: the file's time, seconds since the
     epoch.
@@ -258,7 +258,7 @@ def from_bytes(name: str, data: bytes, mtime: float) -> Record:
 
 
 def skim(name: str, data: bytes, mtime: float) -> Record:
-    """Read a record without PyYAML, for hooks and index.
+    """Return a record read without PyYAML, for hooks and index.
 
     Arguments as for `from_bytes`.
     """
@@ -335,7 +335,7 @@ def meta_text(record: Record, key: str) -> str:
 
 
 def labels(value: Any) -> Tuple[str, ...]:
-    """Read labels, in order, each once.
+    """Return the labels in a value, in order, each once.
 
     value: a list, or one text with commas (`a, b`) or marks (`#a #b`).
     """
@@ -618,7 +618,7 @@ def _links(value: Any, body: str) -> Tuple[Link, ...]:
 
 
 def written_links(value: Any) -> List[Link]:
-    """Read the links of the key `links`, in order, in any form."""
+    """Return the links of the key `links`, in order, any form."""
     if isinstance(value, dict):
         if "target" in value:
             pairs = [(_text(value.get("relation")), value["target"])]

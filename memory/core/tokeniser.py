@@ -102,7 +102,7 @@ _SEEN = Table()
 
 
 def split(text: str, table: Table = _SEEN) -> List[str]:
-    """Cut text into raw tokens, in order, with their case."""
+    """Return the raw tokens of a text, in order, case kept."""
     if not text.isascii():
         from unicodedata import normalize
 
@@ -115,7 +115,7 @@ def split(text: str, table: Table = _SEEN) -> List[str]:
 def expand(
     raw: str, stop: FrozenSet[str] = STOP, stems: Optional[Callable[[str], str]] = None
 ) -> Terms:
-    """Turn a raw token into (term, weight) pairs.
+    """Return the (term, weight) pairs of a raw token.
 
     stop: words to leave out.
     stems: a remembering `stem`, for builders.
@@ -397,7 +397,7 @@ _ENDINGS = frozenset("ed ng al ci er li on or sm ti ul ic nt ou ll".split())
 
 
 def stem(word: str) -> str:
-    """Strip English endings from a lower-case ASCII word.
+    """Return a lower-case ASCII word without its English ending.
 
     M. Porter, "An algorithm for suffix stripping", 1980.
     """
@@ -454,7 +454,7 @@ def _porter_step_1b(word: str) -> str:
 
 
 def _vowel_pattern(word: str) -> str:
-    """Write a word's vowels as `v` and its consonants as `c`."""
+    """Return a word with `v` for its vowels, `c` for its consonants."""
     if "y" not in word:
         return word.translate(_VOWELS)
     out = ""

@@ -203,12 +203,14 @@ def kept_answer(place: Place, key: str, now: float) -> str:
     """Return a command's cached output, "" if absent or outdated."""
     with contextlib.suppress(*_FAULTS):
         row = _young(folder_of(place.cache), key, 1, now)
-        if row["used"] == marks([used[0] for used in row["used"]]) and row["files"] == state(place):
+        if row["used"] == marks([used[0] for used in row["used"]]) and row["files"] == files_hash(
+            place
+        ):
             return str(row["said"])
     return ""
 
 
-def state(place: Place) -> str:
+def files_hash(place: Place) -> str:
     """Return a hash of a place's record files and ledgers.
 
     It changes when a file comes, goes or changes, or a ledger grows.

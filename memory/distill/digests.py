@@ -225,7 +225,7 @@ def render(digest: Digest) -> str:
 
 
 def no_answer(digest: Digest) -> str:
-    """Write the answer for records that do not tell.
+    """Return the answer for records that do not tell.
 
     It names the nearest ones.
     """
@@ -238,7 +238,7 @@ def no_answer(digest: Digest) -> str:
 
 
 def reduction(digest: Digest) -> str:
-    """Format the reduction, such as `1,234 → 180 tokens (−85 %) · extract`."""
+    """Return the reduction, such as `1,234 → 180 tokens (−85 %) · extract`."""
     if not digest.tokens_in:
         return "no record was found to answer from"
     saved = round(100 * (1 - digest.tokens_out / digest.tokens_in))

@@ -64,7 +64,7 @@ HALF, LACKING = 0.52, 4  # share of a question below which a note names what is 
 def extract(
     question: str, sources: Sequence[Source], max_tokens: int = 500, floor: bool = False
 ) -> Digest:
-    """Answer a question with quotes from the sources.
+    """Return an answer of quotes from the sources.
 
     sources: best first. max_tokens: of the bullets with marks and citations; never exceeded. floor:
         where the sources tell too little of the question, say so instead.
@@ -117,7 +117,7 @@ def _digest(
 
 
 def _lacking(question: str, found: windows.Answered, bullets: Sequence[Bullet]) -> List[str]:
-    """Name the words that the answer has nothing on.
+    """Return the words that the answer has nothing on.
 
     [] where the sources hold more than half of the question.
     """
@@ -173,7 +173,7 @@ class _Choice:
         self.used = 0
 
     def bullets(self) -> List[Bullet]:
-        """Choose the most valuable quotes and return them as bullets."""
+        """Return the most valuable quotes as bullets."""
         first = 0.0
         while self.used <= ENOUGH:
             at, gain = self._best()
@@ -245,13 +245,13 @@ class _Choice:
         return _Quote(passage, place, lead, text, weight * factor * worth, terms)
 
     def _fitted(self, passage: int, line: Line) -> str:
-        """Cut a line longer than the room to half of it."""
+        """Return a line, cut in half where longer than the room."""
         most = self.room - self._around(passage)
         if _size(line.text) <= most:
             return line.text
         most = min(most - _size(""), max(self.room // 2, CUT))
         if line.kind not in (CODE, TABLE):
-            return sentences.cut(line.text, most)
+            return sentences.clip_at_clause(line.text, most)
         rows = line.text.split("\n")
         held: List[str] = []
         for row in rows:

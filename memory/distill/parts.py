@@ -79,31 +79,29 @@ def ask_provider(job: Job, step: providers.Provider, model: str) -> Digest:
     return _in_parts(job, step, model, chunks, left)
 
 
-def chunked(
-    sources: Sequence[Source], room: int = prompts.PROMPT_CHARS, most: int = MOST
-) -> tuple[list[list[Source]], int]:
-    """Return the chunks in order of time, and the records left out.
+def chunked(sources: Sequence[Source]) -> tuple[list[list[Source]], int]:
+    """Return at most MOST chunks in order of time, and how many records lack text.
 
-    Left out in whole or in part: their number. sources: best first. room: characters of the bodies
-        of a chunk. most: chunks.
+    sources: best first.
     """
+    room = prompts.PROMPT_CHARS
     if sum(len(source.body) for source in sources) <= room:
         return [list(sources)], 0
     pieces = [piece for source in sources for piece in _pieces(source, room)]
     size, fitting = 0, 0
     for piece in pieces:
         size += len(piece.body)
-        fitting += size <= most * room
+        fitting += size <= MOST * room
     kept_pieces = pieces[:fitting]
     while True:
         chunks = _packed(sorted(kept_pieces, key=lambda s: (s.created, s.id)), room)
-        if len(chunks) <= most:
+        if len(chunks) <= MOST:
             return chunks, len({piece.id for piece in pieces[len(kept_pieces) :]})
         kept_pieces.pop()
 
 
 def _pieces(source: Source, room: int) -> list[Source]:
-    """Split a record longer than a chunk at line ends."""
+    """Return the pieces of a long record, split at line ends."""
     body, pieces, at = source.body, [], 0
     if len(body) <= room:
         return [source]
@@ -235,7 +233,7 @@ def _quoted(job: Job, chunk: Sequence[Source], size: int, why: str) -> _Part:
 def _part_notes(
     step: providers.Provider, chunks: Sequence[Sequence[Source]], found: Sequence[_Part], left: int
 ) -> tuple[str, ...]:
-    """Describe the outcome of the parts."""
+    """Return notices about the outcome of the parts."""
     total = len(chunks)
     notes = [
         "%s read %d records in %d parts"

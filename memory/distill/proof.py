@@ -368,7 +368,10 @@ class Proof:
         return self._turned(said)
 
     def _turned(self, said: str) -> str:
-        """Return a direction that the records reverse, or ""."""
+        """Return a direction in a text that the records reverse, or "".
+
+        `from 3 to 5` where they have it from 5 to 3, or a rise where they tell of a fall.
+        """
         for match in _RANGE.finditer(said):
             first, last = (part.rstrip(".") for part in match.groups())
             if re.search(
@@ -462,7 +465,7 @@ class Proof:
 
 
 def _folded(value: str) -> str:
-    """Normalise compatible characters, digits, separators and thousands.
+    """Return text with compatible characters, digits and separators normalised.
 
     Digits of any script and look-alikes of separators get one form.
     """
@@ -473,7 +476,7 @@ def _folded(value: str) -> str:
 
 
 def _quiet(value: str) -> str:
-    """Fold a text for the comparison of quotes.
+    """Return a text folded for the comparison of quotes.
 
     Case, white space, emphasis and the shape of quotation marks.
     """

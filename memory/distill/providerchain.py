@@ -48,7 +48,7 @@ def distill(
     use_cache: bool = True,
     progress: Callable[[str], None] | None = None,
 ) -> Digest:
-    """Answer a question by the first sound step of the chain.
+    """Return the answer of the first sound step of the chain.
 
     sources: best first, with checksums. config: `distill.*` and `redact.*`. cache_dir: the
         workspace's directory of derived files. provider, max_tokens:

@@ -94,7 +94,7 @@ def record(
 
 
 def between(home: str, start: float, end: float, purpose: str = "") -> Totals:
-    """Sum the calls of [start, end), in seconds since the epoch.
+    """Return the sums of calls in [start, end), by epoch seconds.
 
     Unreadable lines are left out. purpose: DISTILL or NOTES, "" for all calls. Raises OSError.
     """

@@ -33,7 +33,10 @@ def statements(body: str) -> list[str]:
 
 
 def _blocks(lines: list[str]) -> list[tuple[str, list[str]]]:
-    """Group lines into (kind, lines)."""
+    """Group the lines of a text into (`prose` or `item`, lines).
+
+    Headings and code go, and so does a line that announces code.
+    """
     out: list[tuple[str, list[str]]] = []
     last, at = "", 0
     run: list[str] = []
@@ -106,7 +109,7 @@ def _block_end(lines: list[str], at: int, free: bool) -> tuple[int, bool]:
 
 
 def _paragraphs(kind: str, lines: list[str]) -> list[str]:
-    """Join wrapped lines into paragraphs.
+    """Return the paragraphs of wrapped lines.
 
     A line like `Cause: x` or a bold heading starts anew. No space is put between two wide
         characters.
@@ -134,6 +137,6 @@ def _paragraphs(kind: str, lines: list[str]) -> list[str]:
 
 
 def _sentences(part: str, kind: str) -> list[str]:
-    """Split a paragraph into sentences."""
+    """Return the sentences of a paragraph."""
     whole = kind == "item" or LOGGED.match(part)
     return [part] if whole and len(part.encode()) <= ITEM_BYTES else sentences(part)

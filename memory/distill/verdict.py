@@ -28,10 +28,10 @@ _BRACKET = re.compile(r"\[([^\[\]\n]{1,200})\](?!\()")
 def check(
     answer: str, sources: Sequence[Source], budget: int
 ) -> tuple[tuple[Bullet, ...], Checked]:
-    """Return the proven bullets of an answer, within the budget.
+    """Return (proven bullets of an answer, account of the check).
 
-    With an account of the rejected ones; the budget cuts from the end. sources: the records that
-    the answer may cite. budget: tokens of all bullets together.
+    The budget (tokens of all bullets together) cuts from the end.
+    sources: the records that the answer may cite.
     """
     held = _Held(sources)
     items = listed(clean(answer[:ANSWER_CHARS]))[:BULLETS]
@@ -50,7 +50,7 @@ def check(
 
 
 def notes(checked: Checked) -> list[str]:
-    """Describe the rejected bullets, one line per reason."""
+    """Return one line for each reason why bullets were rejected."""
     over = sum(cut.why == OVER for cut in checked.cut)
     said = {
         NO_ID: "a bullet without a record's id was cut",

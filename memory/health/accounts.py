@@ -75,7 +75,7 @@ SAID = (
 
 
 def report(place: layout.Place, word: str, session: str) -> dict[str, Any]:
-    """Report the records shown to the model.
+    """Return the report of what the model was shown.
 
     word: a session's id, the start of a prompt's id, `last` for the latest prompt that got
         something, or "" for `session`, else for the newest session. Raises UsageError where the
@@ -190,7 +190,7 @@ def each_session(place: layout.Place) -> Iterator[tuple[str, list[dict[str, Any]
 
     Unreadable receipts are empty.
     """
-    for name in sorted(list_folder(place.receipts_folder)):
+    for name in files.list_folder(place.receipts_folder):
         if name.endswith(".jsonl"):
             yield name[:-6], _rows(place, name[:-6])
 
@@ -305,14 +305,6 @@ def _naming(path: str, ids: set[str]) -> list[dict[str, Any]]:
     return [row for row in fastjson.rows(b"\n".join(lines)) if row.get("id") in ids]
 
 
-def list_folder(folder: str) -> list[str]:
-    """Return the names in a directory, [] if unreadable."""
-    try:
-        return os.listdir(folder)
-    except OSError:
-        return []
-
-
 def _rows(place: layout.Place, session: str) -> list[dict[str, Any]]:
     """Return the receipts of a session, each with its `moment`.
 
@@ -349,7 +341,7 @@ def use_key(session: str, row: dict[str, Any], id: str) -> tuple[str, str, str]:
 def by_moment(
     sessions: Iterable[tuple[str, list[dict[str, Any]]]], uses: Uses
 ) -> list[dict[str, Any]]:
-    """Count pushes and uses by moment.
+    """Return the number of pushes and uses by moment.
 
     times: receipts. given: those whose records reached the model. pushed: these records. used: how
         many of them were then used, None where nobody notes it; of starts each record counts once a
@@ -460,7 +452,8 @@ def load(place: layout.Place, settings: config.Config, prompt: str, mode: str) -
     """
     if not prompt:
         raise UsageError("debug load needs a prompt")
-    from memory.hook import at_prompt, at_start, choose_strategy, handoffs, loader
+    from memory.hook import at_prompt, at_start, handoffs, loader
+    from memory.hook.strategies import choose_strategy
 
     prompt = loader.user_text(at_prompt.start_and_end(prompt))
     found = at_prompt.open_or_build_index(place, prompt)
@@ -519,10 +512,10 @@ def _candidates(
     found: indexview.Index, prompt: str, choice: loader.Choice, settings: config.Config
 ) -> list[dict[str, Any]]:
     """Return the most relevant candidates with their terms' scores."""
-    from memory.hook import Membership, categories, loader
+    from memory.hook import loader
+    from memory.hook.strategies import Membership, categories
 
     picked = {found.doc(pick.number).id for pick in choice.picks}
-    floor = loader.RELEVANCE
     rows: dict[str, tuple[float, list[tuple[str, float]]]] = {}
     topics: dict[str, tuple[str, ...]] = {}
     for piece in loader.pieces(prompt):
@@ -545,7 +538,7 @@ def _candidates(
         against = (
             ""
             if id in picked
-            else loader.refusal(total, parts, floor, outside)
+            else loader.refusal(total, parts, outside)
             or (
                 "below %.2f (%.1f of the best)" % (loader.NEARLY * best, loader.NEARLY)
                 if total < loader.NEARLY * best

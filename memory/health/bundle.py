@@ -212,7 +212,7 @@ def _filled(
 def _listed(
     roots: List[Tuple[str, str]],
 ) -> Tuple[List[Tuple[str, int, int]], List[Tuple[str, str]], List[Tuple[str, str]]]:
-    """List the folders, files and omissions of a backup, sorted.
+    """Return the folders, files and omissions of a backup, sorted.
 
     Folders, (name, path) of files, (name, reason) of omissions.
     """
@@ -492,7 +492,7 @@ def _manifest(value: Any) -> Backup:
 
 
 def shown(name: str) -> str:
-    """Quote an untrusted name in ASCII."""
+    """Return an untrusted name quoted in ASCII."""
     return "'%s'" % name[:80].encode("ascii", "backslashreplace").decode("ascii")
 
 

@@ -478,7 +478,7 @@ def _client_of(place: layout.Place, env: dict[str, str]) -> str:
     found = [
         transcript.own_transcript(folder + name)
         for folder in folders
-        for name in accounts.list_folder(folder)
+        for name in files.list_folder(folder)
         if name.endswith(".jsonl")
     ]
     newest = max(filter(None, found), key=os.path.getmtime, default="")

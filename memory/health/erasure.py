@@ -204,7 +204,7 @@ def _spellings(text: str) -> List[str]:
 
 
 def _escaped(text: str) -> str:
-    """Write a text as JSON without escapes of non-ASCII letters."""
+    """Return a text as JSON without escapes of non-ASCII letters."""
     return (
         text.replace("\\", "\\\\")
         .replace('"', '\\"')
@@ -459,7 +459,7 @@ def _follow(tiers: Tiers, hashes: Dict[bytes, bytes]) -> None:
         return data
 
     folder = tiers.place.home + "/workspaces"
-    for key in _names(folder) if any(old != new for old, new in hashes.items()) else ():
+    for key in files.list_folder(folder) if any(old != new for old, new in hashes.items()) else ():
         with suppress(FileNotFoundError, NotADirectoryError, StoreError):
             tiers.rewrite("%s/%s/journal.jsonl" % (folder, key), renamed)
 
@@ -475,23 +475,20 @@ def _derived(place: Place, todo: Iterable[Holder]) -> Iterator[str]:
             else []
         )
         if parts[:1] == ["global"]:
-            keys.update(_names(cache))
+            keys.update(files.list_folder(cache))
         elif parts[:1] in (["workspaces"], ["cache"]) and len(parts) > 2:
             keys.add(parts[1])
     for key in sorted(keys):
         folder = "%s/%s" % (cache, key)
         yield from (
-            "%s/%s" % (folder, name) for name in _names(folder) if name.endswith(DERIVED_ENDS)
+            "%s/%s" % (folder, name)
+            for name in files.list_folder(folder)
+            if name.endswith(DERIVED_ENDS)
         )
-        yield from ("%s/digests/%s" % (folder, name) for name in _names(folder + "/digests"))
+        yield from (
+            "%s/digests/%s" % (folder, name) for name in files.list_folder(folder + "/digests")
+        )
     yield cache + "/queries.db"
-
-
-def _names(folder: str) -> List[str]:
-    try:
-        return sorted(os.listdir(folder))
-    except OSError:
-        return []
 
 
 def _pending(place: Place, todo: Iterable[Holder], hashes: Dict[bytes, bytes]) -> List[str]:

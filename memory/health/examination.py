@@ -24,7 +24,7 @@ from memory.core import (
     walk,
 )
 from memory.doors import registry
-from memory.health import FAIL, OK, WARN, Finding, accounts, checkup, figures
+from memory.health import FAIL, OK, WARN, Finding, checkup, figures
 from memory.index import builder
 from memory.index.kept import heads
 from memory.knowledge import housekeeping
@@ -155,7 +155,7 @@ def check_log(place: layout.Place, now: float) -> Iterator[Finding]:
     """Report hook failures of the last week and logs of bugs."""
     rows = _json_lines(place.home + "/log/errors.jsonl")[0]
     bugs = sorted(
-        name for name in accounts.list_folder(place.home + "/log") if name.startswith("bug-")
+        name for name in files.list_folder(place.home + "/log") if name.startswith("bug-")
     )
     recent = [row for row in rows if now - (clock.parse(str(row.get("t"))) or 0.0) < RECENT]
     if recent:
@@ -406,7 +406,7 @@ def leftovers(place: layout.Place, now: float) -> Iterator[str]:
                 for name in sorted(names)
                 if _is_left(folder + "/" + name, now, root == place.cache)
             )
-    for name in accounts.list_folder(place.home):
+    for name in files.list_folder(place.home):
         if _is_left(place.home + "/" + name, now):
             yield place.home + "/" + name
 
@@ -465,7 +465,7 @@ def orphans(place: layout.Place, now: float) -> Iterator[str]:
 
     They have no private tier, no receipts, and no change.
     """
-    for key in sorted(accounts.list_folder(place.home + "/cache")):
+    for key in files.list_folder(place.home + "/cache"):
         folder = place.home + "/cache/" + key
         if (
             key in (place.key, "global", "added")

@@ -31,7 +31,7 @@ from memory.index import builder
 from memory.index.kept import Head, heads
 from memory.knowledge import housekeeping
 from memory.project import otherfiles
-from memory.project.manifests import around
+from memory.project.manifests import project_tags
 from memory.store import ledger
 from memory.store.store import Store
 
@@ -111,7 +111,7 @@ def state(place: layout.Place, settings: config.Config, now: float) -> dict[str,
         "unkept": accounts.not_kept(settings),
         "upkeep": upkeep.due
         + (" (as counted on %s)" % upkeep.counted if upkeep.due and upkeep.counted else ""),
-        "contextTags": context.to_json(around(place)),
+        "contextTags": context.to_json(project_tags(place)),
         "settings": {
             key: {"value": settings[key], "source": settings.sources[key]}
             for key in config.DEFAULTS
@@ -209,7 +209,7 @@ class Outlook(NamedTuple):
 def outlook(
     store: Store, read: Callable[[], Sequence[Record]], walked: walk.Listing | None = None
 ) -> Outlook:
-    """Forecast the next upkeep.
+    """Return a forecast of the next upkeep.
 
     As counted for these very files, else counted anew where they are few. read: returns the store's
     records. walked: the place's files, where they were just listed. Format of `<scope>.due`,
@@ -233,7 +233,7 @@ def outlook(
     )
 
 
-def keep_outlook(store: Store, found: housekeeping.Plan) -> None:
+def keep_outlook(store: Store, found: housekeeping.UpkeepPlan) -> None:
     """Cache a plan's summary for `outlook`, for larger stores.
 
     A failure costs only the next count.
@@ -277,7 +277,7 @@ class Session(NamedTuple):
 def figures(
     places: Sequence[layout.Place], settings: config.Config, now: float, since: float = 0.0
 ) -> dict[str, Any]:
-    """Count records, pushes, uses and times of some workspaces.
+    """Return the counted records, pushes, uses and times of workspaces.
 
     places: the present one first; records of the global tier count in it alone. now, since: seconds
         since the epoch. since: older events do not count; records are counted all, and `new` counts
@@ -489,7 +489,7 @@ def _times(
 
 
 def histogram(values: Sequence[int]) -> list[dict[str, Any]]:
-    """Count the values in each step of UPTO.
+    """Return the number of values in each step of UPTO.
 
     From the first to the last step with a value; `upto` is None above all.
     """

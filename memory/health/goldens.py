@@ -26,8 +26,9 @@ from memory.core import StoreError, UsageError, files, frontmatter, layout, plai
 from memory.core.headyaml import read_yaml
 from memory.core.records import Record
 from memory.distill.technical import technical
+from memory.health import rankingmetrics
 from memory.hook import handoffs
-from memory.recall import question, scoring
+from memory.recall import question
 from memory.recall.question import Query
 from memory.store.secretshapes import MARKER
 
@@ -197,7 +198,7 @@ class Draft(NamedTuple):
 
 
 def draft(records: Sequence[Record], clean: Callable[[Any], Any]) -> list[Draft]:
-    """Draft queries from records, at most MOST.
+    """Return queries drafted from records, at most MOST.
 
     Titles reworded, rare technical words of bodies, requests of checkpoints. clean: takes secrets
     out of texts, before a query has their words in another form. The same records give the same
@@ -218,7 +219,7 @@ def draft(records: Sequence[Record], clean: Callable[[Any], Any]) -> list[Draft]
     )
     held = {record.name: _words(record) for record in usable}
     df = Counter(word for mine in held.values() for word in mine)
-    titles = _alike(usable, lambda record: " ".join(scoring.content_words(record.title)))
+    titles = _alike(usable, lambda record: " ".join(rankingmetrics.content_words(record.title)))
     requests = _alike(usable, _request)
     ways: tuple[Callable[[Record], Draft | None], ...] = (
         lambda record: _reworded(record, titles),
@@ -266,13 +267,13 @@ def _known(
     titles: Mapping[str, list[Record]], record: Record
 ) -> tuple[list[str], tuple[Record, ...]]:
     """Return a title's words and its records."""
-    words = scoring.content_words(plaintext.one_line(record.title))
-    same = titles.get(" ".join(scoring.content_words(record.title)), [record])
+    words = rankingmetrics.content_words(plaintext.one_line(record.title))
+    same = titles.get(" ".join(rankingmetrics.content_words(record.title)), [record])
     return (words[:MOST_WORDS], tuple(same)) if len(words) > 2 and len(same) <= FEW else ([], ())
 
 
 def _reworded(record: Record, titles: Mapping[str, list[Record]]) -> Draft | None:
-    """Draft a title with a third of its words dropped, reordered."""
+    """Return a draft: a title without a third of its words, reordered."""
     words, same = _known(titles, record)
     if not words:
         return None
@@ -294,10 +295,10 @@ def _other_form(word: str) -> str:
 
 
 def _slipped(record: Record, titles: Mapping[str, list[Record]]) -> Draft | None:
-    """Draft the first four words of a title, one misspelt."""
+    """Return a draft: a title's first four words, one misspelt."""
     words, same = _known(titles, record)
     said = " ".join(words[:4])
-    slip = scoring.add_typos(said, record.id)
+    slip = rankingmetrics.add_typos(said, record.id)
     return Draft(slip, same, "its title with a slip") if words and slip != said else None
 
 
@@ -307,7 +308,7 @@ def _rare(
     held: Mapping[str, frozenset[str]],
     df: Mapping[str, int],
 ) -> Draft | None:
-    """Draft the rarest technical words of a body, up to three."""
+    """Return a draft: up to three of a body's rarest technical words."""
     plain = " ".join(word.strip("`") for word in technical(plaintext.one_line(record.body)))
     words = sorted(
         dict.fromkeys(plain.lower().split()),
@@ -337,9 +338,9 @@ def _request(record: Record) -> str:
 
 
 def _requested(record: Record, requests: Mapping[str, list[Record]]) -> Draft | None:
-    """Draft a session's request without its common words."""
+    """Return a draft: a session's request without its common words."""
     said = _request(record)
-    words, same = scoring.content_words(said)[:MOST_WORDS], tuple(requests.get(said, ()))
+    words, same = rankingmetrics.content_words(said)[:MOST_WORDS], tuple(requests.get(said, ()))
     return (
         Draft(" ".join(words), same, "the request of its session")
         if len(words) > 2 and len(same) <= FEW
@@ -348,7 +349,7 @@ def _requested(record: Record, requests: Mapping[str, list[Record]]) -> Draft | 
 
 
 def template(drafts: Sequence[Draft]) -> str:
-    """Write drafted queries as a file for a person to edit."""
+    """Return drafted queries as a file's text for a person to edit."""
     lines = [
         "---",
         (
@@ -365,7 +366,7 @@ def template(drafts: Sequence[Draft]) -> str:
     ]
     for at, one in enumerate(drafts, 1):
         lines += [
-            "  # %s: %s" % (one.how, plaintext.clip(one.title, 90)),
+            "  # %s: %s" % (one.how, plaintext.clip_columns(one.title, 90)),
             "  - id: q%02d" % at,
             "    query: " + _quoted(one.words),
             "    expect: [%s]" % ", ".join(_quoted(record.id) for record in one.expect),
@@ -374,7 +375,7 @@ def template(drafts: Sequence[Draft]) -> str:
 
 
 def _quoted(said: str) -> str:
-    """Write text as a JSON string, which YAML reads too."""
+    """Return a text as a JSON string, which YAML reads too."""
     return (
         said
         if said[:1].isalnum() and layout.safe_id(said)

@@ -311,7 +311,7 @@ def _loose(read: _Read) -> Iterator[Finding]:
     home = read.place.home
     logs = sorted(
         name
-        for name in accounts.list_folder(home + "/log")
+        for name in files.list_folder(home + "/log")
         if name == "errors.jsonl" or name.startswith("bug-")
     )
     mend = "remove it by hand; a command can read it from its environment instead"

@@ -17,10 +17,11 @@ from typing import Any, NamedTuple
 
 from memory.core import StoreError, clock, config, fastjson, files, layout
 from memory.core.records import Record
+from memory.health import rankingmetrics
 from memory.health.goldens import FUZZY, GREP, LEXICAL, MEASURES, SEMANTIC, Golden, Set
-from memory.recall import fuzzy, scoring
+from memory.recall import fuzzy
 from memory.recall.hit import Hit
-from memory.recall.search import WITHOUT, Searcher
+from memory.recall.search import Searcher
 from memory.recall.semantic import Semantic, semantic
 
 _SCORED = dict(zip(MEASURES, ("r@1", "r@5", "r@10", "mrr")))
@@ -109,7 +110,7 @@ def measure(
     }
     wanted = {one.id: dict.fromkeys(one.expect, 1.0) for one in asked}
     sums = {
-        name: scoring.score(found, [{"id": one.id} for one in asked], wanted)
+        name: rankingmetrics.score(found, [{"id": one.id} for one in asked], wanted)
         for name, found in answers.items()
     }
     measures = {
@@ -142,10 +143,10 @@ def _answers_by_ranker(
         (r.id, "\n".join((r.title, " ".join(r.tags), r.body)))
         for r in sorted(records, key=lambda r: r.name)
     ]
-    counted = scoring.rank_by_word_count(texts, [(one.id, one.query.text) for one in asked])
+    counted = rankingmetrics.rank_by_word_count(texts, [(one.id, one.query.text) for one in asked])
     answers = {GREP: {one.id: _by_session(counted[one.id], one.expect, records) for one in asked}}
     told(LEXICAL)
-    answers[LEXICAL] = _answers(place, _with(settings, True), asked, now, offset, None)
+    answers[LEXICAL] = _answers(place, settings, asked, now, offset, None, fuzzy=False)
     notes = []
     if fuzzy.scorer() is None:
         notes.append(
@@ -153,19 +154,11 @@ def _answers_by_ranker(
         )
     else:
         told(FUZZY)
-        answers[FUZZY] = _answers(place, _with(settings, False), asked, now, offset, None)
+        answers[FUZZY] = _answers(place, settings, asked, now, offset, None)
     told(SEMANTIC)
     near, note = _semantic(place, settings, env, asked, now, offset)
     answers.update({SEMANTIC: near} if near else {})
     return answers, notes + [note] * bool(note)
-
-
-def _with(settings: config.Config, without: bool) -> config.Config:
-    """Return settings with the search for misspellings on or off."""
-    left_out = ["fuzzy"] * without
-    return config.Config(
-        {**settings.values, WITHOUT: left_out}, settings.sources, settings.problems
-    )
 
 
 def _answers(
@@ -175,11 +168,12 @@ def _answers(
     now: float,
     offset: float,
     vectors: Semantic | None,
+    fuzzy: bool = True,
 ) -> dict[str, list[str]]:
-    with Searcher(place, settings, vectors, bare=True) as searcher:
+    with Searcher(place, settings, vectors, bare=True, fuzzy=fuzzy) as searcher:
         found = {}
         for one in golden:
-            asked = one.query._replace(limit=scoring.DEPTH, semantic=vectors is not None)
+            asked = one.query._replace(limit=rankingmetrics.DEPTH, semantic=vectors is not None)
             found[one.id] = [
                 id
                 for hit in searcher.answer(asked, now, offset).hits

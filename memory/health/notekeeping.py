@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 
 from memory.capture import progress
@@ -25,7 +24,7 @@ def follow_up(store: Store, written: generation.Written) -> list[str]:
     """
     named = generation.give_title(store, written.record)
     changed = lessons.keep(store, written.record, written.note.items)
-    lessons.drop_contrary(store)
+    lessons.archive_contradicted_wishes(store)
     return [written.record.name, *([named] if named else []), *changed]
 
 
@@ -66,7 +65,6 @@ def mean_tokens(store: Store, least: int = 1) -> int:
 def _newest_talks(store: Store) -> Iterator[Record]:
     """Yield the conversations worth a note, the newest first."""
     root = "%s/%s" % (store.place.private, FOLDERS["conversation"])
-    days = sorted(os.listdir(root), reverse=True) if files.is_folder(root) else []
-    for day in (day for day in days if files.is_folder(root + "/" + day)):
+    for day in reversed(files.list_folder(root)):
         newest = reversed(list(generation.of_day(store, "conversation", day)))
         yield from (talk for talk in newest if instruction.is_worth(talk.body))

@@ -50,7 +50,7 @@ class Known(NamedTuple):
 
 
 def known(store: Store, found: Iterable[Record]) -> Known:
-    """Gather the names that links may use.
+    """Return the names that links may use.
 
     found: the store's records.
     """
@@ -60,7 +60,9 @@ def known(store: Store, found: Iterable[Record]) -> Known:
         nodes.append(relations.node(record))
         names.setdefault(record.id, []).append(record.name)
     return Known(
-        relations.Names(nodes, store.successors()), relations.archived_names(store.left()), names
+        relations.Names(nodes, store.successors()),
+        relations.archived_ids_by_name(store.left()),
+        names,
     )
 
 
@@ -122,7 +124,7 @@ def one(
     linked: Known,
     secrets: bool = True,
 ) -> list[Finding]:
-    """Check one file.
+    """Return the findings of one file.
 
     name: its name in the index, or the one it would have. path: for the faults. linked: from
         `known`. secrets: look for these too.

@@ -98,10 +98,7 @@ def is_empty(home: str) -> bool:
 
 
 def plan(found: Backup, target: Target) -> List[Step]:
-    """Compare each file of a backup with its destination.
-
-    In the backup's order.
-    """
+    """Return a step for each file of a backup, in its order."""
     steps = []
     for kept in found.files:
         top, _, rest = kept.name.partition("/")

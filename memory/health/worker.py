@@ -252,7 +252,9 @@ def _drop_contrary(todo: Job) -> None:
         from memory.knowledge import lessons
         from memory.store.store import Store
 
-        lessons.drop_contrary(Store(todo.place, todo.settings, todo.now, todo.written.append))
+        lessons.archive_contradicted_wishes(
+            Store(todo.place, todo.settings, todo.now, todo.written.append)
+        )
 
 
 def _forget_noted(todo: Job) -> None:
@@ -418,12 +420,7 @@ def _measure_notes(todo: Job) -> None:
 def _conversations(place: Place) -> int:
     """Count the conversations of a workspace."""
     root = "%s/%s" % (place.private, layout.FOLDERS["conversation"])
-    days = files.posix.listdir(root) if files.is_folder(root) else []
-    return sum(
-        len(files.posix.listdir(root + "/" + day))
-        for day in days
-        if files.is_folder(root + "/" + day)
-    )
+    return sum(len(files.list_folder(root + "/" + day)) for day in files.list_folder(root))
 
 
 def _write_notes(todo: Job, names: List[str]) -> None:

@@ -52,7 +52,7 @@ def announcement(place: Place, event: Event) -> List[str]:
 
 
 def many(count: int, what: str) -> str:
-    """Write a count of things: `1 note`, `2 notes`."""
+    """Return a count of things: `1 note`, `2 notes`."""
     return "%d %s%s" % (count, what, "" if count == 1 else "s")
 
 

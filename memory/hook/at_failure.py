@@ -1,8 +1,8 @@
-"""A failed call turned into the remedy that an earlier session found for the same wall.
+"""A failed call turned into the remedy of an earlier session: walls, their keys, the look-up.
 
-A wall is known by its keys, texts without what varies from run to run: `keys` makes them of the
-telling line of a record and of every line of a failure, so that both meet.  No error's text is ever
-said: what is said stands in a record.
+A wall is known by its keys, texts without what varies from run to run: `failure_keys` makes them of
+the telling line of a record and of every line of a failure, so that both meet.  No error's text is
+ever said: what is said stands in a record.
 
     x|bash|<line>             a line that tells enough by itself
     x|bash|<line>|<asked>     one that would fit many failures, with the program and its verb, or
@@ -125,7 +125,7 @@ _WRAPPERS = frozenset("sudo time env command exec nohup timeout xargs then do el
 # ---- what a wall is known by
 
 
-def keys(tool: str, given: str, error: str, roots: Sequence[str] = ()) -> List[str]:
+def failure_keys(tool: str, given: str, error: str, roots: Sequence[str] = ()) -> List[str]:
     """Return the keys of a failure, each once, in the lines' order.
 
     tool: of the host.
@@ -602,7 +602,7 @@ def _failure_keys(place: Place, tool: str, given: str, error: str) -> Iterator[s
     For a missing path also the keys of the missing folders above it.
     """
     roots = (place.root, place.project)
-    for key in keys(tool, given, error, roots):
+    for key in failure_keys(tool, given, error, roots):
         if not key.startswith("a|"):
             yield key
             continue
@@ -613,7 +613,10 @@ def _failure_keys(place: Place, tool: str, given: str, error: str) -> Iterator[s
 
 
 def _path_from_root(place: Place, cwd: object, call: Tuple[str, str, str]) -> str:
-    """Return the sought path if present from the project's root, or ""."""
+    """Return a missing path that exists below the project's root, or "".
+
+    cwd: where the call ran.  call: (tool, what it was given, error).
+    """
     if not isinstance(cwd, str) or cwd in ("", place.root):
         return ""
     path = next(

@@ -3,29 +3,14 @@ it.
 
 This is the blocking path: it opens the index without a lock, re-reads every file it shows, and
 writes one receipt.
-
-UserPromptExpansion brings dayleaf's slash commands, answered by the command line in a child.  What
-is for the user alone (SHOWN) blocks the expansion: its text reaches the user, and no model is
-asked.  What the model is to work with (GIVEN) becomes context beside the command's own text.  The
-arguments go to the child's stdin as they were typed, through no shell.
 """
 
 from __future__ import annotations
 
-import sys
 from zlib import crc32
 
 from memory.core import IndexFault, boundary, clock, config, files, layout, tokeniser
-from memory.hook import (
-    WISH_CHARS,
-    handles,
-    indexview,
-    is_asking,
-    is_inquiring,
-    is_ticket,
-    receipts,
-    segment,
-)
+from memory.hook import WISH_CHARS, indexview, receipts, segment
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,10 +28,6 @@ FILES_READ = 50  # files ranked where there is no index
 # characters of a prompt's start and of its end that choose: all of a pasted log cost 0.7 s a
 # megabyte
 READ_CHARS = 8000
-SHOWN = ("keep", "status", "why", "standup", "harvest", "plan", "feedback", "on", "off")
-GIVEN = ("recall", "distill", "learn", "checkpoint", "handoff")
-WITH_SESSION = ("on", "off", "learn", "checkpoint", "handoff")
-COMMAND_TIMEOUT = 105  # seconds for the child; the host ends this hook after 120
 MET_CHARS, MET_WORDS = 2000, 60  # of a prompt that are remembered as hashes
 # words of a prompt that changes the subject, and how many of them are new
 LEAST_WORDS, NEW_SHARE = 6, 0.85
@@ -56,7 +37,6 @@ AGENT_UNITS = 1200  # UTF-16 units that a subagent's prompt may gain
 _ERRORS = ("error", "fatal", "panic", "failed", "e", "exception", "err")
 # how the host begins its words
 _HOSTS = ("<task-notification", "<command-", "<local-command", "Operation stopped by hook: ")
-COMMAND_UNITS = 9500  # UTF-16 units; the host cuts above 10,000
 
 
 def on_prompt(event: Event, env: Dict[str, str], now: float) -> Tuple[Optional[Event], bool]:
@@ -198,7 +178,7 @@ def choose(
     own: str = "",
     turned: bool = False,
 ) -> loader.Choice:
-    """Choose the learnings and the passages for a prompt.
+    """Return the learnings and the passages chosen for a prompt.
 
     prompt: what `loader.user_text` returned.  mode: the host's permission mode.
     wanted: from `wants_passages`.  own: the session's id.
@@ -480,115 +460,188 @@ def output(name: str, block: str, message: str) -> Optional[Event]:
     return output or None
 
 
-# ---- slash commands
+# ---- whether a prompt asks the memory
+
+# What people say who were told before, whatever the subject; lower case.  A verb of _SAYING counts
+# with "again" after it.
+_ASKING = tuple(
+    "remind me|what was the |what were the |what did we |did we not|didn't we|did we already|"
+    "have we already|haven't we|why did we|how did we|where did we|when did we|last time|"
+    "do you remember|have we seen|had this before|seen this before|as usual|used to work|"
+    "worked before|no longer work|happened before|happens again|same error as|same problem as|"
+    "same issue as|the second time|the third time|2nd time|3rd time|second error|third error|"
+    "2nd error|3rd error|second bug|third bug|2nd bug|3rd bug|erinner mich|erinnere mich|wie hieß|"
+    "wie war das|beim letzten mal|letztes mal|haben wir nicht|hatten wir nicht|warum haben wir|"
+    "wieso haben wir|was war der grund|was hatten wir|wie hatten wir|wie üblich|früher ging|"
+    "schon einmal|zum zweiten mal|zum dritten mal|다시 알려|다시 설명|다시 말해|기억나|뭐였지|"
+    "뭐였더라|무엇이었|지난번|저번에|전에 왜|왜 그렇게 했|이미 하지 않았|예전에는|벌써 세 번째|"
+    "もう一度教え|もう一度説明|思い出|だっけ|でしたっけ|前回|この前|以前に|以前は|なぜ変えた|"
+    "再告诉我|再解释|再说一遍|提醒我|来着|上次|之前为什么|以前为什么|我们不是已经|"
+    "是不是已经|以前可以|第三次|напомни|в прошлый раз|разве мы |почему мы |"
+    "как обычно|раньше работал|уже было|во второй раз|в третий раз|как называл".split("|")
+)
+_SAYING = ("tell", "explain", "understand", "show me how", "sag", "erklär", "скажи", "объясни")
+_AGAIN = (" again", " once more", " nochmal", " noch mal", " noch einmal", " wieder", " ещё раз")
+_ASKED_CHARS = 300  # of a prompt's start, where people ask
+# How a sentence begins, or what it holds, that wants to know how something is and wants nothing
+# done.
+_INQUIRES = tuple(
+    "how does |how do we |how do the |how is |how are |how did |how come |why |what is |what's |"
+    "what are |what does |what do |what happens |what was |where is |where are |where does |"
+    "where do |when is |when does |when do |is there |are there |does |do we |explain |describe |"
+    "what the |whether |find where |find out |find how |figure out why |figure out how |"
+    "investigate |understand how |understand why |trace how |wie funktioniert|wie wird |"
+    "wie werden |wie läuft |warum |wieso |weshalb |was ist |was sind |was macht |was passiert |"
+    "wo ist |wo wird |wo steht |wo liegt |wann |welche|gibt es |erklär|почему |зачем |как работа|"
+    "как устроен|что такое |что делает |что значит |где |какой |какая |какое |какие |"
+    "есть ли |объясни".split("|")
+)
+_POLITE = tuple(
+    "can you |could you |please |and |so |but |hmm |ok |okay |q: |question: |tell me |me |"
+    "kannst du |bitte |mir |and also |also |now |пожалуйста |а |и |но |можешь |скажи ".split("|")
+)
+_INQUIRING = tuple(
+    "the difference between|differ from|unterschied zwischen|summary for the cases|"
+    "왜 |어떻게 동작|어떻게 작동|어디에 |어디서 |무엇인|뭐야|뭔가요|차이|설명해|"
+    "なぜ|どうして|どのように|どこで|どこに|何ですか|とは|違い|説明して|"
+    "为什么|怎么工作|如何工作|在哪里|在哪|是什么|区别|解释".split("|")
+)
 
 
-def on_expansion(event: Event, env: dict[str, str], now: float) -> tuple[Event | None, bool]:
-    """Answer one of dayleaf's slash commands; any other expansion gets nothing."""
-    name = event.get("command_name")
-    verb = name[len("dayleaf:") :] if isinstance(name, str) and name.startswith("dayleaf:") else ""
-    if verb not in SHOWN + GIVEN or env.get(boundary.NESTED):
-        return None, False
-    raw = event.get("command_args")
-    from memory.hook import fence
-
-    said, failed = _run(verb, raw if isinstance(raw, str) else "", event, env)
-    if verb in SHOWN:
-        return _shown(
-            failed
-            or "dayleaf %s, answered without the model:\n%s" % (verb, said or "nothing to show")
-        ), False
-    if failed:
-        said = fence.block(
-            verb,
-            [
-                "The command failed and did nothing: "
-                + fence.clip(fence.clean(failed), COMMAND_UNITS - 400)
-            ],
-        )
-    return output("UserPromptExpansion", fence.clip(said, COMMAND_UNITS), ""), False
+def is_asking(prompt: str) -> bool:
+    """Tell whether a prompt asks about earlier words or work."""
+    start = _start(prompt)
+    if any(said in start for said in _ASKING):
+        return True
+    asked = start.partition("?")[0].partition(". ")[0]
+    at = min((asked.find(verb) for verb in _SAYING if verb in asked), default=-1)
+    return at >= 0 and any(word in asked[at : at + 40] for word in _AGAIN)
 
 
-def _shown(text: str) -> Event:
-    """Return a hook's answer that only the user sees.
+def is_inquiring(prompt: str) -> bool:
+    """Tell whether a prompt only asks how or why something is.
 
-    The client adds a line above it on a hook that blocks; the command is not repeated.
+    Such a prompt wants nothing done.
     """
-    from memory.hook import fence
-
-    shown = {"hookEventName": "UserPromptExpansion", "suppressOriginalPrompt": True}
-    return {
-        "decision": "block",
-        "reason": fence.clip(text, COMMAND_UNITS),
-        "hookSpecificOutput": shown,
-    }
+    start = _start(prompt)
+    if any(said in start for said in _INQUIRING):
+        return True
+    for mark in (". ", "! ", "? ", ", ", " - ", ": "):
+        start = start.replace(mark, "\0")
+    return any(_bare(clause).startswith(_INQUIRES) for clause in start.split("\0"))
 
 
-def _run(verb: str, raw: str, event: Event, env: dict[str, str]) -> tuple[str, str]:
-    """Run the command line; return (output, "" or error line)."""
-    import subprocess
-
-    _extend()
-    argv = ["-I", layout.plugin() + "/memory", verb, "--args-from-stdin", *_options(verb, event)]
-    folder = boundary.project_dir(event, env)
-    running = layout.safe_id(event.get("session_id"))
-    session = {"CLAUDE_CODE_SESSION_ID": running} if running else {}
-    # authority.py: a person's words, as this child alone may say
-    session[boundary.TYPED] = str(files.posix.getpid())
-    for python in _pythons(layout.home(env)):
-        try:
-            done = subprocess.run(
-                [python, *argv],
-                input=raw.encode("utf-8", "replace"),
-                capture_output=True,
-                cwd=folder,
-                env={**env, "NO_COLOR": "1", **session},
-                timeout=COMMAND_TIMEOUT,
-            )
-        except subprocess.TimeoutExpired:
-            return "", "dayleaf: %s took longer than %d s and was stopped; try it in a terminal" % (
-                verb,
-                COMMAND_TIMEOUT,
-            )
-        except OSError as error:
-            failed = "dayleaf: %s could not be started (%s); run `dayleaf doctor` in a terminal" % (
-                verb,
-                error.strerror,
-            )
-            continue
-        told = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
-        if done.returncode:
-            return "", told or "dayleaf: %s failed (%d); run `dayleaf doctor` in a terminal" % (
-                verb,
-                done.returncode,
-            )
-        return done.stdout.decode("utf-8", "replace").strip("\n"), ""
-    return "", failed
+def _start(prompt: str) -> str:
+    """Return the start of a prompt in lower case, blanks single."""
+    return " ".join(prompt[:_ASKED_CHARS].lower().replace("\u2019", "'").split())
 
 
-def _pythons(home: str) -> list[str]:
-    """Return the Python interpreters to try, in order."""
-    runtime = home + "/runtime/bin/python"
-    return ([runtime] if files.exists(runtime) else []) + [sys.executable]
+def _bare(clause: str) -> str:
+    """Return a clause without its opening words of courtesy."""
+    while clause.startswith(_POLITE):
+        clause = clause.partition(" ")[2]
+    return clause
 
 
-def _options(verb: str, event: Event) -> list[str]:
-    session = layout.safe_id(event.get("session_id"))
-    options = ["--hook"] if verb in GIVEN else []
-    options += ["--session", session] if session and verb in WITH_SESSION else []
-    if verb == "learn":
-        # the user typed it, although the client's environment says agent
-        options += ["--source", "human"]
-    transcript = event.get("transcript_path")
-    if verb in ("checkpoint", "handoff") and isinstance(transcript, str) and transcript:
-        options.append("--transcript=" + transcript)
-    return options
+# ---- what a prompt names
+
+_EDGES = "\"'`.,:;!?()[]{}<>*|=…"
+_HEX = frozenset("0123456789abcdef")
+_NUMBERED = ("pr", "prs", "pull", "issue")  # words before a number that make it a handle
+_TRACKERS = ("linear", "jira", "ticket", "issue", "story")  # words before a ticket in small letters
+# No tickets: the names of standards.
+_STANDARDS = (
+    "utf",
+    "sha",
+    "iso",
+    "rfc",
+    "gpt",
+    "aes",
+    "rsa",
+    "md",
+    "cp",
+    "utc",
+    "gmt",
+    "tls",
+    "http",
+    "ip",
+    "us",
+    "ascii",
+)
+_DOMAINS = ("com", "io", "org", "net", "dev")
 
 
-def _extend() -> None:
-    """Extend the hook's deadline, so that a model can answer."""
-    try:
-        from _signal import alarm  # type: ignore[import-not-found]
-    except ImportError:
-        return
-    alarm(COMMAND_TIMEOUT + 8)
+def handles(text: str) -> List[str]:
+    """Return the handles in a text, in lower case, each once."""
+    found: Dict[str, None] = {}
+    before = ""
+    for raw in text.split():
+        word = raw.strip(_EDGES)
+        found.update((name.lower(), None) for name in _handles(word, before))
+        before = word.lower()
+    return list(found)
+
+
+def is_ticket(name: str) -> bool:
+    """Tell whether a handle names a ticket, issue or pull request."""
+    head, _, number = name.partition("-")
+    return name[:1] == "#" or (number.isdigit() and head.isalpha())
+
+
+def _handles(word: str, before: str) -> Sequence[str]:
+    """Return the handles in a word."""
+    if "://" in word:
+        parts = word.split("/")
+        return [
+            "#" + number
+            for part, number in zip(parts, parts[1:])
+            if part in ("pull", "issues") and number.isdigit()
+        ]
+    if word[:3].lower() == "pr#":
+        word, before = word[2:].partition("'")[0], "pr"
+    if word[:1] == "#" or before in _NUMBERED:
+        number = word.lstrip("#")
+        if number.isdigit():
+            return ["#" + number] if len(number) > 2 or before in _NUMBERED else ()
+    if word[:2] == "--":
+        return [word.partition("=")[0]] if len(word) > 5 else ()
+    if 7 <= len(word) <= 40 and not word.isdigit() and not word.isalpha() and _HEX.issuperset(word):
+        return [word]
+    branch = word.count("/") == 1 and word.count("-") > 1
+    head, dash, number = word.rpartition("/")[2].partition("-")
+    number = number.partition("-")[0] if branch else number
+    if (
+        number.isdigit()
+        and head.isalpha()
+        and 2 <= len(head) <= 8
+        and head.lower() not in _STANDARDS
+        and (head.isupper() or branch or before in _TRACKERS)
+    ):
+        return [head + dash + number]
+    return _names(word.partition("(")[0].partition(":")[0].partition("=")[0])
+
+
+def _names(word: str) -> Sequence[str]:
+    """Return the file name in a word, else its identifiers."""
+    file = word.rpartition("/")[2]
+    stem, _, end = file.rpartition(".")
+    if (
+        len(stem) > 1
+        and 1 < len(end) <= 5
+        and end.isalpha()
+        and end.islower()
+        and end not in _DOMAINS
+    ):
+        return [file]
+    return [
+        piece
+        for piece in word.replace("/", ".").split(".")
+        if len(piece) >= 6
+        and piece.isascii()
+        and piece.replace("_", "").isalnum()
+        and ("_" in piece.strip("_") or _is_camel(piece))
+    ]
+
+
+def _is_camel(word: str) -> bool:
+    return any(a.islower() and b.isupper() for a, b in zip(word, word[1:]))

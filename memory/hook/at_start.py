@@ -1,4 +1,12 @@
-"""The brief: what a session's start puts before the model."""
+"""The brief: what a session's start puts before the model.  Its sections, in this order:
+
+handoffs   the newest, then those that no session has had yet
+wishes     said by the user, not confirmed
+plan       the active one
+work       this branch's newest checkpoint; others in a line each; topics and newest learnings
+learnings  in full, where the strategy (strategies.py) gives all of them
+rules      approved and in context; room is held for them first
+"""
 
 from __future__ import annotations
 
@@ -6,13 +14,13 @@ from memory.core import boundary, clock, files, layout, tokeniser
 from memory.hook import (
     announcements,
     at_prompt,
-    choose_strategy,
     fence,
     handoffs,
     indexview,
     receipts,
     signs,
 )
+from memory.hook.strategies import choose_strategy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,8 +29,8 @@ if TYPE_CHECKING:
     from memory.core.config import Config
     from memory.core.layout import Place
     from memory.core.records import Record
-    from memory.hook import Strategy
     from memory.hook.indexview import Index
+    from memory.hook.strategies import Strategy
 
     Event = Dict[str, Any]
     Chosen = List[List[Any]]
@@ -306,7 +314,7 @@ def _last_changed(place: Place, record: Record) -> float:
 
 
 def _plan_item(record: Record, units: int, mark: str) -> str:
-    """Write a plan in at most `units` UTF-16 units.
+    """Return a plan as text of at most `units` UTF-16 units.
 
     Open steps come first where the plan does not fit whole.  mark: see `item`.
     """
@@ -532,7 +540,7 @@ def _fit_sections(parts: Dict[str, List[str]], names: Sequence[str], room: int) 
         lines += (["### " + name] if name else []) + said[:most]
         lines += ["(%d more)" % (len(said) - most)] if len(said) > most else []
     share = _size_cap([fence.size(line) for line in lines], room - len(lines))
-    return [fence.cut(line, share) for line in lines]
+    return [fence.clip_bytes(line, share) for line in lines]
 
 
 def _size_cap(sizes: Sequence[int], room: int) -> int:
@@ -553,7 +561,7 @@ def _fitting_lines(parts: Dict[str, List[str]], room: int) -> List[str]:
         title = "### %s (the newest of %d)" % (name, len(lines)) if latest else "### " + name
         left, kept = room - fence.size(title) - 1, []
         for line in reversed(lines) if latest else lines:
-            line = fence.cut(line, left - 1) if latest and left > CUT_BYTES else line
+            line = fence.clip_bytes(line, left - 1) if latest and left > CUT_BYTES else line
             size = fence.size(line) + 1
             if size > left:
                 if latest:
@@ -606,7 +614,7 @@ def _all(
 
 
 def _fresh_first(found: Index, docs: Sequence[Any]) -> List[Tuple[Any, str]]:
-    """Re-read documents and return (record, staleness) pairs, stale records last."""
+    """Return (record, staleness) of documents re-read, stale ones last."""
     return sorted(
         [(record, found.mark(record)) for record in indexview.reread(found, docs)],
         key=lambda row: bool(row[1]),

@@ -24,7 +24,8 @@ from __future__ import annotations
 from zlib import crc32
 
 from memory.core import UsageError, approvals, files, layout, tokeniser
-from memory.hook import categories, category_of, fence, indexview
+from memory.hook import fence, indexview
+from memory.hook.strategies import categories, category_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -114,7 +115,7 @@ def required_terms(tag: str) -> Tuple[str, ...]:
 
 
 def weighted(said: str) -> Tuple[Tuple[str, float], ...]:
-    """Read context tags such as `reviewer,jira-api=1.5` as ((tag, weight), ...).
+    """Return ((tag, weight), ...) of tags such as `reviewer,jira-api=1.5`.
 
     A tag without a weight takes the mean of the given weights, or 1.5.  `none` is no tag, see
     `is_alone`.  Raises UsageError for a weight that is no number from 0 to 100.

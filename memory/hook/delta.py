@@ -70,7 +70,7 @@ def stamp(folder: str, mtime_ns: int) -> bytes:
     return _FRAME.pack(FOLDER_MARK, len(data), crc32(data)) + data
 
 
-def without(data: bytes, start: bytes, most: int = 0) -> bytes:
+def drop_frames(data: bytes, start: bytes, most: int = 0) -> bytes:
     """Return a log without the frames of names beginning with `start`.
 
     most: bytes of these records' last frames to keep, newest first.  Damaged frames stay.

@@ -37,7 +37,7 @@ MOST_LISTED = 1024
 
 
 def sections(body: str, kind: str = "") -> List[Tuple[str, str]]:
-    """Cut a long body at its headings into (heading path, text).
+    """Return (heading path, text) of a long body's sections.
 
     A short body, or a body without headings, stays whole.  A heading path reads `Setup > Docker`.
     `#` inside a fenced code block is no heading.
@@ -71,7 +71,7 @@ def sections(body: str, kind: str = "") -> List[Tuple[str, str]]:
 
 
 def turns(body: str) -> List[Tuple[str, str]]:
-    """Cut a conversation into (heading, text) of each turn.
+    """Return (heading, text) of each turn of a conversation.
 
     A turn begins at a heading with its time, `## 14:03 …` or `## 2026-01-24 09:10 …`, outside
     fenced code.  Text before the first turn has the heading "".
@@ -117,7 +117,7 @@ def _begins(line: str) -> bool:
 
 
 def _parts(heading: str, text: str) -> List[Tuple[str, str]]:
-    """Cut a very long turn into sections under the same heading."""
+    """Return a very long turn's sections under the same heading."""
     found: List[Tuple[str, str]] = []
     lines: List[str] = []
     size = 0
@@ -356,7 +356,7 @@ def term_counts(
 
 
 def frame(found: Index, name: str) -> bytes:
-    """Read a file and return its delta frame."""
+    """Return the delta frame of a file."""
     try:
         fd = found.place.open(name)
     except OSError:
@@ -382,11 +382,10 @@ def frame(found: Index, name: str) -> bytes:
 def choose_files(
     place: Place, listed: Sequence[Found], most: int, prompt: str
 ) -> Tuple[Sequence[Found], int]:
-    """Choose at most `most` files to rank for a prompt.
+    """Return (at most `most` files to rank, number not looked at).
 
-    Half hold the prompt's rarest words, the others come first in the order of preference.
-    listed: files in that order.
-    Returns (chosen files in that order, number of files not looked at).
+    For a prompt: half hold its rarest words, the others come first in the order of preference.
+    listed: files in that order, which the chosen ones keep.
     """
     # retri: retry
     words = {

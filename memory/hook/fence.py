@@ -64,18 +64,18 @@ def line(text: str, units: int) -> str:
 
     units: UTF-16 code units.
     """
-    return clip(clean(text).replace("\n", " "), units)
+    return clip_utf16(clean(text).replace("\n", " "), units)
 
 
 def versions(held: Sequence[str]) -> str:
-    """Write the versions of a record, such as `v2.1, v2.2 +3`."""
+    """Return the versions of a record as text, such as `v2.1, v2.2 +3`."""
     said = ["v" + version if version[:1].isdigit() else version for version in held]
     more = " +%d" % (len(said) - MOST_VERSIONS) if len(said) > MOST_VERSIONS else ""
     return line(", ".join(said[:MOST_VERSIONS]), 64) + more
 
 
-def clip(text: str, units: int, more: str = " …") -> str:
-    """Cut text to at most `units` UTF-16 units, marked as cut.
+def clip_utf16(text: str, units: int, more: str = " …") -> str:
+    """Return text of at most `units` UTF-16 units, marked as cut.
 
     At a line or a word where one is near.  more: the mark.
     """
@@ -84,34 +84,34 @@ def clip(text: str, units: int, more: str = " …") -> str:
     room = units - utf16(more)
     if room <= 0:
         return ""
-    cut = text[:room]
-    while utf16(cut) > room:
-        cut = cut[
-            : room - (utf16(cut) - room)
-            if len(cut) > room
-            else len(cut) - max(1, (utf16(cut) - room) // 2)
+    start = text[:room]
+    while utf16(start) > room:
+        start = start[
+            : room - (utf16(start) - room)
+            if len(start) > room
+            else len(start) - max(1, (utf16(start) - room) // 2)
         ]
     for mark in ("\n", " "):
-        at = cut.rfind(mark)
-        if at > len(cut) * 2 // 3:
-            cut = cut[:at]
+        at = start.rfind(mark)
+        if at > len(start) * 2 // 3:
+            start = start[:at]
             break
-    return cut.rstrip() + more
+    return start.rstrip() + more
 
 
-def cut(text: str, bytes: int) -> str:
-    """Cut text to at most `bytes` of UTF-8, as `clip` does."""
+def clip_bytes(text: str, bytes: int) -> str:
+    """Clip text to at most `bytes` of UTF-8, marked with ` …`."""
     found, units = text, utf16(text)
     while found and size(found) > bytes:
         units = min(units - 1, bytes * utf16(found) // size(found))
-        found = clip(text, units)
+        found = clip_utf16(text, units)
     return found
 
 
 def block(
     part: str, lines: Sequence[str], rules: Sequence[str] = (), passing: Sequence[str] = ()
 ) -> str:
-    """Fence clean lines as a `<dayleaf-memory>` block.
+    """Return clean lines fenced as a `<dayleaf-memory>` block.
 
     `<dayleaf-memory part="brief" tag="1a2b3c4d">` … `</dayleaf-memory>`.
     rules: approved rules, which come first, in an element that no clean text can open or close.
@@ -161,7 +161,7 @@ class Budget:
 
 
 def item(record: Any, units: int, prompt: str = "", misled: bool = False, mark: str = "") -> str:
-    """Write a record for the model: heading line, then body.
+    """Return a record as text for the model: heading line, then body.
 
     In at most `units` UTF-16 units.
     prompt: chooses the passage of a body that does not fit; see `passage`.
@@ -175,12 +175,12 @@ def item(record: Any, units: int, prompt: str = "", misled: bool = False, mark: 
         content = (content + "\nWhy: " + line(record.rationale, ITEM_UNITS // 2)).lstrip("\n")
     if record.kind == "checkpoint":  # its own headings stand below the line that names it
         content = ("\n" + content).replace("\n## ", "\n### ").lstrip("\n")
-    body = clip(content, room, " … (`dayleaf show %s` for the rest)" % id)
+    body = clip_utf16(content, room, " … (`dayleaf show %s` for the rest)" % id)
     return head + ("\n" + body if body else "")
 
 
 def heading(record: Any, misled: bool = False, mark: str = "") -> str:
-    """Write the heading line of a record for the model.
+    """Return a record's heading line, for the model.
 
     misled: whether the record is misleading.  mark: the reason for its staleness, or "".
     """
@@ -212,7 +212,7 @@ def misled(place: Place) -> FrozenSet[str]:
 
 
 def origin(record: Any) -> str:
-    """Write a record's origin, to follow its title.
+    """Return a record's origin as text, to follow its title.
 
     "" for the workspace's own records.
     """
@@ -224,7 +224,7 @@ def origin(record: Any) -> str:
 
 
 def stale_note(mark: str) -> str:
-    """Write the reason for a record's staleness, to follow its title.
+    """Return the reason for a record's staleness, to follow its title.
 
     "" without a mark.
     """
@@ -238,7 +238,7 @@ SAMPLE = (
 
 
 def passage_item(found: Any) -> str:
-    """Write a `passages.Passage` as a list item for the model.
+    """Return a `passages.Passage` as a list item for the model.
 
     With id, kind, day, branch and origin.
     """
@@ -306,7 +306,7 @@ def turn_of(body: str, heading: str) -> str:
 
 
 def asked_and_answered(text: str) -> Tuple[str, str]:
-    """Cut a turn's text into (quoted request, answer).
+    """Return (quoted request, answer) of a turn's text.
 
     text: without its heading.
     A mark in brackets tells a later message of the user from the request.
@@ -390,7 +390,7 @@ def add_rules(
 
 
 def walls(place: Place, found: Sequence[Any], moved: str = "") -> List[str]:
-    """Write the walls met by a failed call in three lines.
+    """Return the walls that a failed call met, in three lines.
 
     The remedy of each wall, and where it is on record.
     found: see `at_failure.Match`; several are rules of a linter.
@@ -427,7 +427,7 @@ def walls(place: Place, found: Sequence[Any], moved: str = "") -> List[str]:
 
 
 def _occurrence_line(what: str, match: Any) -> str:
-    """Write the day, record and branch of an occurrence."""
+    """Return the day, record and branch of an occurrence."""
     one = match.occurrence
     branch = ", branch " + line(str(one["branch"]), 80) if one.get("branch") else ""
     often = "; met in %d sessions" % match.sessions if match.sessions > 1 else ""
@@ -441,7 +441,7 @@ def _occurrence_line(what: str, match: Any) -> str:
 
 
 def _missing_path_line(place: Place, match: Any) -> str:
-    """Write the replacements of a missing path, for the model."""
+    """Return the replacements of a missing path, for the model."""
     path, instead, doc = (
         str(match.wall["path"]),
         match.wall["instead"],

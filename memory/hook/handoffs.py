@@ -37,7 +37,7 @@ _READ = 1 << 20  # bytes of the file
 
 
 def current(place: Place) -> Optional[Record]:
-    """Read the handoff of a workspace; None for none.
+    """Return the handoff of a workspace; None for none.
 
     An empty handoff counts as none.
     """
@@ -45,7 +45,7 @@ def current(place: Place) -> Optional[Record]:
 
 
 def waiting(place: Place) -> List[Record]:
-    """Read the earlier handoffs not yet shown to a session.
+    """Return the earlier handoffs that no session was shown yet.
 
     Oldest first.
     """
@@ -268,7 +268,7 @@ class Work:
 
 
 def find_work(found: Index, source: str, session: str) -> Work:
-    """Find the newest checkpoints, of this branch and other sessions.
+    """Return the newest checkpoints, of this branch and other sessions.
 
     source: the event's.
     session: its id, or "".
@@ -465,7 +465,7 @@ def sections(body: str) -> Dict[str, List[str]]:
 
 
 def headline(record: Any, units: int) -> str:
-    """Write the outcome of a checkpoint's session in one line.
+    """Return the outcome of a checkpoint's session in one line.
 
     The title where it tells the outcome (a commit, a plan, a note); else the title with the opening
     of the outcome.
@@ -493,13 +493,13 @@ def outcome_opening(record: Any) -> str:
 
 
 def clause(text: str, units: int) -> str:
-    """Cut a line to `units` UTF-16 units, at a clause's end.
+    """Return a line of at most `units`, cut at a clause's end.
 
     Where such an end is near.
     """
     if tokeniser.utf16(text) <= units:
         return text
-    held = fence.clip(text, units - 2, "")
+    held = fence.clip_utf16(text, units - 2, "")
     ends = max(held.rfind(mark) for mark in (". ", "; ", ": ", ", ", "。", "、"))
     return (held[:ends] if ends > len(held) // 2 else held).rstrip() + " …"
 

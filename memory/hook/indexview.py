@@ -73,9 +73,9 @@ def marks(place: Place) -> Dict[str, List[List[str]]]:
 
 
 def causes(found: Dict[str, List[List[str]]], checksum: str) -> List[List[str]]:
-    """Return the causes of a record's mark.
+    """Return [reason, path, stamp, name] for each cause of staleness.
 
-    Each is [reason, path, stamp, name].  found: from `marks`.
+    found: from `marks`.  checksum: of the record.  [] for a record without a mark.
     """
     rows = found.get(checksum[:16])
     return (
@@ -323,7 +323,7 @@ def open_index(place: Place, watch: bool = True, talks: int = 0) -> Index:
         if base.scope.decode("ascii", "replace") != place.scope:
             raise IndexFault("an index of another place; `dayleaf index build` makes a new one")
         data = _log(place, base.generation)
-        data = delta.without(data, UNWATCHED.encode(), talks) if watch else data
+        data = delta.drop_frames(data, UNWATCHED.encode(), talks) if watch else data
         found = Index(place, base, delta.Delta(data))
         if watch:
             frames = changed_frames(found)
@@ -420,7 +420,7 @@ def watched_changes(found: Index, most: int = 0) -> List[str]:
 
 
 def from_files(place: Place, most: int, prompt: str = "", talks: bool = True) -> Index:
-    """Make an index in memory of at most `most` files.
+    """Return an index in memory of at most `most` files.
 
     Readers use it while there is none on disk.  Learnings come first, and the newest; where a
     prompt is given, half of the files hold its words.
@@ -480,7 +480,7 @@ class Lean:
 
 
 def lean(doc: Any, data: bytes) -> Optional[Lean]:
-    """Read title and body of a simple file, None if unclear.
+    """Return title and body of a simple file, None if unclear.
 
     For None ask `records`: that reader costs 0.1 of a bare start to load, and nothing it would say
         of an unchanged file is new: the checksum has just been compared.

@@ -1,4 +1,4 @@
-"""The loader: which learnings a prompt gets unasked, and the search for them; hook/__init__.py says
+"""The loader: which learnings a prompt gets unasked, and the search for them; strategies.py says
 what else is given, and when.
 
 A prompt gets a learning only where its relevance reaches RELEVANCE:
@@ -30,16 +30,17 @@ from _bisect import bisect_left
 from math import log
 
 from memory.core import tokeniser
-from memory.hook import FENCE, Membership, categories, category_of, choose_strategy
+from memory.hook import FENCE
 from memory.hook.indexview import ALL, OTHERS, PUSHED
+from memory.hook.strategies import Membership, categories, category_of, choose_strategy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Dict, FrozenSet, List, Sequence, Set, Tuple
 
     from memory.core.config import Config
-    from memory.hook import Strategy
     from memory.hook.indexview import Index
+    from memory.hook.strategies import Strategy
 
 DAMPING = 0.35
 RELEVANCE = 1.2  # that a learning needs to come with a prompt (evals/run-push)
@@ -122,10 +123,9 @@ class Choice:
 
 
 def choose(index: Index, prompt: str, mode: str, config: Config, shown: Set[str]) -> Choice:
-    """Choose the learnings for a prompt.
+    """Return the learnings chosen for a prompt, at most `load.top`.
 
-    mode: the host's permission mode.  shown: ids that this session has seen.  Returns at most
-    `load.top` picks.
+    mode: the host's permission mode.  shown: ids that this session has seen.
     """
     strategy = choose_strategy(index.learnings, index.learning_tokens)
     if not index.learnings:
@@ -198,7 +198,7 @@ def without_blocks(text: str) -> str:
 
 
 def pieces(prompt: str) -> List[str]:
-    """Cut a prompt into the texts to match separately.
+    """Return the texts of a prompt that are matched separately.
 
     A long prompt into its first line, its last line, and its windows.  Pasted text stands below or
     above the user's own words, and would take its share of every coverage; and the weak words of a
@@ -216,7 +216,7 @@ def pieces(prompt: str) -> List[str]:
 
 
 def windows(text: str) -> List[str]:
-    """Cut a text into its paragraphs, at most WINDOW characters each.
+    """Return a text's paragraphs, at most WINDOW characters each.
 
     Long paragraphs are cut at a line, a sentence or a word.
     """
@@ -256,7 +256,7 @@ def _matching(
             least=RELEVANCE * norm,
             telling=TELLING * norm,
         )
-        picks, records = _picked(index, found, terms, config, member, shown)
+        picks, records = _picked(index, found, terms, member, shown)
         # The sections of one long learning, shown or not, may fill all places: then the search goes
         # on behind them.
         if (
@@ -273,28 +273,27 @@ def _picked(
     index: Index,
     found: Sequence[Tuple[float, int]],
     terms: Sequence[Tuple[str, float]],
-    config: Config,
     member: Membership,
     shown: Set[str],
 ) -> Tuple[List[Pick], int]:
     """Return (picks among candidates, number of new records looked at)."""
-    floor, norm, worth = RELEVANCE, log(1.0 + index.documents), term_worths(index, terms)
+    least, worth = RELEVANCE * log(1.0 + index.documents), term_worths(index, terms)
     picks: List[Pick] = []
     seen: Set[str] = set(shown)
     looked: Set[str] = set()
     for score, number in found:
-        if score < floor * norm:  # relevance is never above strength
+        if score < least:  # relevance is never above strength
             break
         doc = index.doc(number)
         if doc.id in seen:
             continue
         looked.add(doc.id)
         parts, relevance = match_document(index, number, worth)
-        reason, outside = "%d of %d terms" % (len(parts), len(terms)), ""
+        in_category = not member.category or any(map(member.__getitem__, doc.topics))
+        reason = "%d of %d terms" % (len(parts), len(terms))
         if member.category:
-            outside = "" if any(map(member.__getitem__, doc.topics)) else member.category
-            reason += (", exact outside " if outside else ", topic of ") + member.category
-        if not refusal(relevance, parts, floor, outside):
+            reason += (", topic of " if in_category else ", exact outside ") + member.category
+        if not refusal(relevance, parts, "" if in_category else member.category):
             seen.add(doc.id)
             picks.append(Pick(number, relevance, reason))
     return picks, len(looked)
@@ -325,27 +324,24 @@ def term_worths(index: Index, terms: Sequence[Tuple[str, float]]) -> Dict[str, f
     return found
 
 
-def refusal(
-    relevance: float, parts: Sequence[Tuple[str, float]], floor: float, outside: str
-) -> str:
+def refusal(relevance: float, parts: Sequence[Tuple[str, float]], outside: str) -> str:
     """Return the reason against pushing a learning, or "".
 
     parts: the share of each matched term.
-    floor: `load.relevance`.
     outside: the prompt's category, where no topic of the learning belongs to it, else ""; a
         learning that shares an identifier with the prompt is in every category.
     """
-    if relevance < floor:
-        return "below %.2f" % floor
+    if relevance < RELEVANCE:
+        return "below %.2f" % RELEVANCE
     strengths = [part for _, part in parts]
     if sum(part > WEAK for part in strengths) < 2 and max(strengths, default=0.0) < STRONG:
         return "only one term"
     if (
         outside
-        and relevance < floor * EXACT
+        and relevance < RELEVANCE * EXACT
         and not any(map(is_exact, (term for term, _ in parts)))
     ):
-        return "outside %s, below %.2f" % (outside, floor * EXACT)
+        return "outside %s, below %.2f" % (outside, RELEVANCE * EXACT)
     return ""
 
 
@@ -358,7 +354,7 @@ def is_exact(term: str) -> bool:
 
 
 def damp_common_terms(terms: Sequence[Tuple[str, float]]) -> List[Tuple[str, float]]:
-    """Lower the weight of very common words and small numbers.
+    """Return terms with very common words and small numbers lowered.
 
     `4` is a part of `utf4` as of `ipv4`.
     """
@@ -467,7 +463,7 @@ def _segment(
     least: float,
     telling: float,
 ) -> Dict[int, float]:
-    """Score the segment's documents; return number -> score."""
+    """Return the score of each of the segment's documents, by number."""
     segment = index.segment
     assert segment is not None
     found = []
@@ -529,7 +525,7 @@ def _refine(
     least: float,
     most: int,
 ) -> Dict[int, float]:
-    """Add the long lists' scores to the best candidates."""
+    """Return the best candidates with the long lists' scores added."""
     order = sorted((-score, number) for number, score in scores.items() if score >= least)[:most]
     kept = {number: -score for score, number in order}
     for value, term in rest:

@@ -96,7 +96,7 @@ def harmless(text: str) -> str:
 
 
 def visible(text: str, control: Dict[int, Any]) -> str:
-    """Remove the invisible characters of a text.
+    """Return a text without its invisible characters.
 
     And a wide "<" before a Latin letter.  control: replacements of ASCII's control characters.
     """
@@ -119,7 +119,7 @@ def visible(text: str, control: Dict[int, Any]) -> str:
 
 
 def _fitting(text: str, joiner: str) -> str:
-    """Remove a joiner except between characters that need joining.
+    """Return a text whose joiners stand between characters that need them.
 
     Between letters of a script that needs the joiner, and in a sequence of emoji.
     """

@@ -16,7 +16,8 @@ from __future__ import annotations
 from math import log
 
 from memory.core.matches import Expansion
-from memory.hook import handles, indexview, is_asking, is_inquiring, is_ticket, loader, windows
+from memory.hook import indexview, loader, windows
+from memory.hook.at_prompt import handles, is_asking, is_inquiring, is_ticket
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -245,7 +246,7 @@ def _picked(
     for number, taken in texts.items():
         part = parts[number]
         said = windows.join_windows(taken)
-        asked = fence.clip(" ".join(part.asked.split()), REQUEST)
+        asked = fence.clip_utf16(" ".join(part.asked.split()), REQUEST)
         lead = 'asked "%s":\n' % asked if asked and part.doc.kind == "conversation" else ""
         score = answered.telling * scores[number] / best
         one = Passage(part.doc, part.record, found.mark(part.record), score, reason, lead + said)

@@ -76,7 +76,7 @@ class Session:
 
 
 def session(path: str) -> Session:
-    """Read the state of a session from its receipts.
+    """Return the state of a session, read from its receipts.
 
     A new state where there are none.
     """

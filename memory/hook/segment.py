@@ -441,7 +441,7 @@ def header_check(head: bytes) -> int:
 
 
 def unpack(row: bytes, strings: Callable[[int, int], bytes]) -> Doc:
-    """Read one ROW as a document.
+    """Return the document in one ROW.
 
     strings: returns bytes of the string area for (offset, size).
     """

@@ -1,14 +1,14 @@
-"""Signs of life: what the user hears at a session's start, once, and the host's status line."""
+"""Signs of life: what the user hears at a session's start, once."""
 
 from __future__ import annotations
 
 from memory import __version__
-from memory.core import IndexFault, boundary, clock, fastjson, files, layout
-from memory.hook import announcements, fence, indexview, receipts
+from memory.core import boundary, clock, fastjson, files, layout
+from memory.hook import announcements, fence
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, List, Tuple
+    from typing import Any, Dict, List
 
     from memory.core.config import Config
     from memory.core.layout import Place
@@ -63,7 +63,7 @@ def greeting(found: Index, last: Any, branch: str, now: float) -> str:
 
 
 def ago(seconds: float) -> str:
-    """Write an age in words, such as `5 min ago` or `3 days ago`."""
+    """Return an age in words, such as `5 min ago` or `3 days ago`."""
     for size, unit in ((2 * clock.DAY, "days"), (3600.0, "h"), (60.0, "min")):
         if seconds >= size:
             return "%d %s ago" % (seconds // min(size, clock.DAY), unit)
@@ -301,43 +301,3 @@ def interrupted_captures_notice(place: Place, event: Event, now: float) -> List[
         )
         % (when, others)
     ]
-
-
-# ---- the status line
-
-
-def _holds_records(place: Place) -> bool:
-    """Tell whether a workspace's files or repository hold any record."""
-    from memory.core.walk import walk
-
-    found, _ = walk(place, most=1)
-    return bool(found) and found[0][0][:1] != layout.GLOBAL
-
-
-def on_statusline(event: Event, env: Dict[str, str], now: float) -> Tuple[str, bool]:
-    """Answer the host's status line with a line of counts.
-
-    The notes, those given to this session, waiting and stale.
-    event: the host's JSON (`session_id`, `workspace.project_dir`, `cwd`).
-    """
-    workspace = event.get("workspace")
-    folder = workspace.get("project_dir") if isinstance(workspace, dict) else ""
-    place = layout.locate(
-        env,
-        folder
-        if isinstance(folder, str) and folder[:1] == "/"
-        else boundary.project_dir(event, env),
-    )
-    try:
-        found = indexview.open_index(place, watch=False)
-    except IndexFault:
-        return "dayleaf: no %s yet" % ("index" if _holds_records(place) else "notes"), False
-    session = layout.safe_id(event.get("session_id"))
-    given = len(receipts.session(place.receipts(session)).shown) if session else 0
-    counts = (given, "given"), (waiting(found), "waiting"), (len(indexview.marks(place)), "stale")
-    found.close()
-    parts = [
-        announcements.many(found.records, "note"),
-        *("%d %s" % row for row in counts if row[0]),
-    ]
-    return "dayleaf: " + ", ".join(parts), False

@@ -97,8 +97,8 @@ def without_runs(text: str) -> str:
     return "\n".join(row for row in text.split("\n") if not row.startswith(_RAN))
 
 
-def cut(text: str, limit: int = LIMIT) -> List[str]:
-    """Cut a text into windows of at most `limit` characters.
+def split_windows(text: str, limit: int = LIMIT) -> List[str]:
+    """Return a text's windows of at most `limit` characters.
 
     Tables and code blocks stay whole.
     """
@@ -117,7 +117,7 @@ def cut(text: str, limit: int = LIMIT) -> List[str]:
 
 
 def join_windows(parts: Sequence[Tuple[int, str]]) -> str:
-    """Join windows of a passage in order, with … for gaps.
+    """Return windows of a passage joined, with … for gaps.
 
     parts: (place, text) of each.
     """
@@ -224,14 +224,14 @@ def answer(
     expansion: Optional[Expansion] = None,
     limit: int = LIMIT,
 ) -> Answered:
-    """Score the windows of passages by a question.
+    """Return the best windows of passages, as scored by a question.
 
     limit: characters of a window.
     """
     found = [
         Window(number, at, text)
         for number, passage in enumerate(passages)
-        for at, text in enumerate(cut(passage.text, limit))
+        for at, text in enumerate(split_windows(passage.text, limit))
     ]
     asked = dict(tokeniser.terms(question))
     matches = Matches(asked, expansion if expansion is not None else Expansion())

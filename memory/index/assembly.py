@@ -144,7 +144,7 @@ def assemble(
         watch = _watch(found, seen)
         reading = _read_all(found, vectorised, progress, heads)
         del found  # 40 MB of names at 100,000, before the arrays come that are larger still
-        return _written(place, now, reading, watch), len(reading.rows), tuple(reading.skipped)
+        return _segment_bytes(place, now, reading, watch), len(reading.rows), tuple(reading.skipped)
     finally:
         if enabled:
             gc.enable()
@@ -234,8 +234,8 @@ def read_known_size(path: str, size: int) -> bytes:
         files.posix.close(fd)
 
 
-def _written(place: Place, now: float, reading: _Reading, watched: Dict[str, Any]) -> bytes:
-    """Lay out a segment (format: segment.py)."""
+def _segment_bytes(place: Place, now: float, reading: _Reading, watched: Dict[str, Any]) -> bytes:
+    """Return the bytes of a segment, in the format of segment.py."""
     lengths = reading.inverter.lengths()
     mean = (sum(lengths) / len(lengths) if lengths else 0.0) or 1.0
     inverted = reading.inverter.inverted(reading.pushable, mean)
@@ -245,9 +245,9 @@ def _written(place: Place, now: float, reading: _Reading, watched: Dict[str, Any
     del terms, entries  # as large as what is written
     rows = reading.rows
     rules = _newest(rows, "rule", MOST_RULES)
-    watch = fastjson.dump({**watched, "rules": rules, "ruled": _ruled(rows, set(rules))}).encode(
-        "ascii"
-    )
+    watch = fastjson.dump(
+        {**watched, "rules": rules, "ruled": _rules_by_requirement(rows, set(rules))}
+    ).encode("ascii")
     brief = fastjson.dump(_brief(rows, reading.pushable)).encode("ascii")
     lists = segment.PAIR.pack(len(watch), len(brief)) + watch + brief
     sections = (
@@ -387,10 +387,10 @@ def _newest(rows: Sequence[Row], kind: str, most: int, flag: int = 0) -> List[in
     return [n for _, _, _, n in chosen[:most]]
 
 
-def _ruled(rows: Sequence[Row], rules: set[int]) -> Dict[str, Any]:
-    """Return the rules by the words, labels and links they require.
+def _rules_by_requirement(rows: Sequence[Row], rules: set[int]) -> Dict[str, Any]:
+    """Return the numbers of rules by what each requires.
 
-    A hook then reads only the files of rules that may apply.
+    Keys: words, phrases, labels, links.  So a hook reads only rules that may apply.
     """
     words: Dict[str, List[int]] = {}
     phrases: Dict[Tuple[str, ...], List[int]] = {}

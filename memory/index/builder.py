@@ -202,7 +202,7 @@ class Comparison(NamedTuple):
 
 
 def compare(found: indexview.Index, walked: Optional[Listing] = None) -> Comparison:
-    """Compare every file of a place with its index.
+    """Return how the files of a place differ from its index.
 
     5 us a file, and a checksum where the mtime proves nothing. walked: the place's files, where
     they were just listed.
@@ -373,7 +373,7 @@ def _is_intact(place: Place) -> bool:
 
 
 def verify(place: Place, now: float) -> List[str]:
-    """Compare the index with a rebuild; return a line per difference.
+    """Return a line for each difference to a rebuilt index.
 
     [] where they are the same. Without a delta every byte is compared; with a delta the segment's
     checksum, and every file's time, size and checksum.

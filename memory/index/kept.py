@@ -99,7 +99,7 @@ class Kept:
         return {name: str(row[""]) for name, row in self._now.items()}
 
     def save(self) -> None:
-        """Write the facts used in this run.
+        """Write the facts that this run used; the others are dropped.
 
         A failure costs only the next run.
         """
@@ -229,7 +229,7 @@ class Heads:
             self.take(record, stat, conversations.is_rewritten(record))
 
     def save(self) -> None:
-        """Write the heads used or found in this run."""
+        """Save the heads that this run used or found."""
         self._kept.save()
 
     def _identity(self, stat: os.stat_result | None) -> str:

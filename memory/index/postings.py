@@ -121,7 +121,7 @@ class Loop:
         self._lengths.append(length)
 
     def _counted(self, text: str, counts: Dict[int, int]) -> Tuple[Dict[int, int], int]:
-        """Add a text's terms to their counts."""
+        """Add a text's terms to `counts`; return it and their number."""
         vocabulary = self._vocabulary
         flat, start, width = vocabulary.flat, vocabulary.start, vocabulary.width
         raws = Counter(map(vocabulary.raws.__getitem__, tokeniser.split(text, self._table)))

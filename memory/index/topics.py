@@ -70,9 +70,7 @@ def _term_counts(content: str) -> Tuple[Dict[str, int], Dict[str, str]]:
     }
 
 
-def keywords(
-    content: str, df: Callable[[str], int], documents: int, most: int = MOST_KEYWORDS
-) -> Tuple[str, ...]:
+def keywords(content: str, df: Callable[[str], int], documents: int) -> Tuple[str, ...]:
     """Return the words that distinguish a text from its corpus.
 
     Most telling first, in the text's own form. df: document frequency of a term among `documents`.
@@ -83,7 +81,7 @@ def keywords(
         ((1.0 + log(n)) * log(1.0 + documents / max(1, df(term))), term)
         for term, n in counts.items()
     )
-    best = sorted(scored, key=lambda s: (-s[0], s[1]))[:most]
+    best = sorted(scored, key=lambda s: (-s[0], s[1]))[:MOST_KEYWORDS]
     return tuple(forms[term] for _, term in best)
 
 
@@ -107,7 +105,7 @@ def summary(body: str, most: int = 2) -> str:
 
 
 def sentences(prose: str) -> List[str]:
-    """Cut a paragraph into sentences.
+    """Return the sentences of a paragraph.
 
     Abbreviations, versions and file names do not end one.
     """

@@ -18,7 +18,7 @@ from memory.store.store import Store
 UNSURE = "line %d can be read in two ways"
 
 
-class Standing(NamedTuple):
+class ApprovalState(NamedTuple):
     """A rule or script with its state.
 
     state: `approved`, `rejected`, `pending`; `gone` for an unreadable script. why: the reason for
@@ -31,7 +31,7 @@ class Standing(NamedTuple):
     checksum: str = ""
 
 
-def standings(rules: Iterable[Record], place: layout.Place) -> List[Standing]:
+def standings(rules: Iterable[Record], place: layout.Place) -> List[ApprovalState]:
     """Return the standing of rules, in their order."""
     decided, tracked = approvals.decisions(place.home), sharing.tracking(place)
     return [standing(record, place, decided, tracked) for record in rules]
@@ -42,7 +42,7 @@ def standing(
     place: layout.Place,
     decided: Dict[approvals.Approval, str],
     tracked: Optional[Callable[[str], bool]] = None,
-) -> Standing:
+) -> ApprovalState:
     """Return the standing of one rule.
 
     decided: from approvals.decisions. tracked: from sharing.tracking.
@@ -60,12 +60,14 @@ def _standing(
     checksum: str,
     decided: Dict[approvals.Approval, str],
     tracked: Callable[[str], bool],
-) -> Standing:
+) -> ApprovalState:
     decision = decided.get((workspace, record.id, checksum), "")
     if decision:
-        return Standing(record, "approved" if decision == "approve" else "rejected", "", checksum)
+        return ApprovalState(
+            record, "approved" if decision == "approve" else "rejected", "", checksum
+        )
     edited = approvals.latest(decided, workspace, record.id)
-    return Standing(
+    return ApprovalState(
         record,
         "pending",
         "edited since approval"
@@ -77,7 +79,7 @@ def _standing(
     )
 
 
-def script_standings(found: Iterable[Record], place: layout.Place) -> List[Standing]:
+def script_standings(found: Iterable[Record], place: layout.Place) -> List[ApprovalState]:
     """Return the standing of the scripts among records, in their order.
 
     It is decided by the bytes of each script's file.
@@ -88,7 +90,7 @@ def script_standings(found: Iterable[Record], place: layout.Place) -> List[Stand
             try:
                 source = material.source_of(record, place)
             except StoreError as error:
-                out.append(Standing(record, "gone", str(error)))
+                out.append(ApprovalState(record, "gone", str(error)))
             else:
                 key = approvals.script_workspace(record.name, place.key)
                 out.append(_standing(record, key, source.checksum, decided, tracked))

@@ -307,7 +307,7 @@ def _learning_of_wall(
     then: list[str],
     chosen: Sequence[tuple[Row, Row]],
 ) -> Taught:
-    """Write a wall as a learning."""
+    """Save a wall as a learning."""
     from memory.hook import at_failure
 
     body = [title.rstrip(".") + "."]

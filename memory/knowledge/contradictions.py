@@ -261,7 +261,7 @@ def is_negative(said: str) -> bool:
 
 
 def _contradiction_of(one: _Claim, other: _Claim) -> str:
-    """Describe the contradiction of two sentences, or return ""."""
+    """Return how two sentences contradict each other, or ""."""
     opposed = one.negative != other.negative or one.numbers and other.numbers
     if not opposed or not _alike(one, other):
         return ""

@@ -1,4 +1,5 @@
-"""Records that say the same: which ones may be merged without a fact going.
+"""Records that say the same: which ones may be merged without a fact going.  housekeeping.py merges
+them.
 
 The measure, version 2.  A text is cut at blank space into words; marks around a word (quotes,
 brackets, full stops, commas, `**` at both ends) go, and so do marks that stand alone and those that
@@ -135,8 +136,8 @@ def _word(raw: str) -> tuple[str, bool]:
     return low, low in NEGATIONS or low in MEASURES or low == word.upper()
 
 
-def read(text: str, words: Words) -> Text:
-    """Split a text into words, hard words and sentences.
+def parse(text: str, words: Words) -> Text:
+    """Return a text's words, hard words and sentences.
 
     words: a cache that the caller keeps for all texts.
     """
@@ -195,7 +196,7 @@ def _shingles(words: Sequence[str]) -> Counter[tuple[str, ...]]:
     return Counter(tuple(words[at : at + 3]) for at in range(max(1, len(words) - 2)))
 
 
-class Page(NamedTuple):
+class PreparedRecord(NamedTuple):
     """A record with its prepared title and body."""
 
     record: Record
@@ -203,7 +204,7 @@ class Page(NamedTuple):
     body: Text
 
 
-def covers(kept: Page, other: Page) -> bool:
+def covers(kept: PreparedRecord, other: PreparedRecord) -> bool:
     """Tell whether one record lacks no fact of another.
 
     Measured as described at the top.
@@ -354,7 +355,8 @@ def find(
     words = Words()
     near = _possible_duplicates([record for record in records if mergeable(record)], kept)
     pages = [
-        Page(record, read(record.title, words).words, read(record.body, words)) for record in near
+        PreparedRecord(record, parse(record.title, words).words, parse(record.body, words))
+        for record in near
     ]
     pages = [page for page in pages if page.body.words]
     pages.sort(key=lambda page: _rank(page.record, successes, bound))
@@ -394,7 +396,7 @@ def _standing(record: Record) -> int:
     return 0 if record.source != "auto" else 1 if record.accepted else 2
 
 
-def _may_drop(pages: Sequence[Page], kept: int, other: int) -> bool:
+def _may_drop(pages: Sequence[PreparedRecord], kept: int, other: int) -> bool:
     """Tell whether a record may be dropped for another.
 
     Of two that cover each other, the later in order is dropped.
@@ -412,7 +414,7 @@ def _kept_number(into: Mapping[int, int], number: int) -> int:
     return number
 
 
-def _candidates(pages: Sequence[Page]) -> list[list[int]]:
+def _candidates(pages: Sequence[PreparedRecord]) -> list[list[int]]:
     """Return the pages that may cover each page, in order.
 
     At most MOST with equal words and MOST with a shared sentence.

@@ -130,7 +130,7 @@ def holds_words(words: str) -> Callable[[str], bool]:
 
 
 def read(place: Place, settings: Config, wanted: Wanted, now: float) -> Read:
-    """Read the sessions of a place that may answer a question.
+    """Return the sessions of a place that may answer a question.
 
     Raises UsageError for an unknown workspace.
     """
@@ -185,7 +185,7 @@ def _of_place(
 
 
 def past_of(record: Record, workspace: str = "") -> Past:
-    """Parse a checkpoint or a conversation.
+    """Return the past that a checkpoint or a conversation holds.
 
     workspace: "" for the present one.
     """
@@ -270,7 +270,7 @@ def newest(place: Place, most: int) -> list[str]:
         for letter, root in place.tiers():
             folder = "/" + FOLDERS[kind]
             for entry in (
-                _entries(root + folder)
+                reversed(files.list_folder(root + folder))
                 if letter in tiers and not files.is_link(root + folder)
                 else ()
             ):
@@ -284,17 +284,10 @@ def newest(place: Place, most: int) -> list[str]:
         for name, path in days[day]:
             found += [
                 "%s/%s/%s" % (name, day, entry)
-                for entry in _entries(path + "/" + day)
+                for entry in reversed(files.list_folder(path + "/" + day))
                 if is_record(entry)
             ]
     return found
-
-
-def _entries(path: str) -> list[str]:
-    try:
-        return sorted((entry.name for entry in files.posix.scandir(path)), reverse=True)
-    except OSError:
-        return []
 
 
 def _indexed(index: indexview.Index, wanted: Wanted) -> list[str]:

@@ -30,7 +30,7 @@ from memory.core.layout import SHARED
 from memory.core.records import Link, Record
 from memory.hook import handoffs
 from memory.store import activeplan, archive, conversations, journal, redactor
-from memory.store.journal import Step
+from memory.store.journal import JournalStep
 from memory.store.store import Store
 
 TYPE_CHECKING = False
@@ -57,7 +57,7 @@ class Change(NamedTuple):
     kept: Record | None = None
 
 
-class Plan(NamedTuple):
+class UpkeepPlan(NamedTuple):
     """The changes that upkeep would make.
 
     changes: in order. records: number of all records. doubt: why expiry was left out, or "".
@@ -82,7 +82,7 @@ class Applied(NamedTuple):
     changes: those made. problems: one line for each that was not.
     """
 
-    plan: Plan
+    plan: UpkeepPlan
     changes: Sequence[Change]
     problems: Sequence[str]
 
@@ -107,8 +107,8 @@ def plan(
     clock_is_right: bool = False,
     read: Sequence[Record] | None = None,
     kept: Kept | None = None,
-) -> Plan:
-    """Plan the upkeep of a place's records.
+) -> UpkeepPlan:
+    """Return the plan of a place's upkeep.
 
     successes: by id, how often a record helped, merged records counted for their successors. only:
         one of WAYS, "" for both. clock_is_right: expire even where the clock and the dates of the
@@ -141,7 +141,7 @@ def plan(
             Change(other, "says the same", twin)
             for twin, other in duplicates.find(free, successes, _bound_ids(found, successors), kept)
         ]
-    return Plan(changes, len(found), doubt)
+    return UpkeepPlan(changes, len(found), doubt)
 
 
 def _expired(
@@ -239,7 +239,7 @@ def apply(
             raise _busy()
         found = plan(store, successes, clock_is_right=clock_is_right)
         if not found.changes:
-            cut = journal.cut(store.place)
+            cut = journal.interrupted_run(store.place)
             if cut:
                 journal.mark(store.place, cut, "done", store.now)
             return Applied(found, (), ())
@@ -271,7 +271,7 @@ def _do(store: Store, run: str, change: Change, ours: dict[str, str]) -> None:
         raise StoreError(
             "%s has changed meanwhile; the next upkeep looks at it again" % record.name
         )
-    journal.write(store.place, run, Step("archive", record.id, record.name, into), store.now)
+    journal.write(store.place, run, JournalStep("archive", record.id, record.name, into), store.now)
     store.archive(record.name, "merged into " + into if into else "expired", into, record.checksum)
 
 
@@ -288,7 +288,7 @@ def _take_over(store: Store, run: str, kept: Record, other: Record, ours: dict[s
         return
     before = store.raw(kept.name)
     data = frontmatter.edit(before, changes, kept.name)
-    step = Step(
+    step = JournalStep(
         "change",
         kept.id,
         kept.name,
@@ -331,7 +331,7 @@ def undo(store: Store, told: Progress = lambda done, of: None) -> Undone | None:
         return Undone(run.began, restored, list(dict.fromkeys(reset)), problems)
 
 
-def _bring_back(store: Store, step: Step, away: dict[str, tuple[str, archive.Move]]) -> bool:
+def _bring_back(store: Store, step: JournalStep, away: dict[str, tuple[str, archive.Move]]) -> bool:
     """Restore an archived record; return False if already restored."""
     letter, move = away.get(step.id, ("", None))
     if move is not None and letter == step.name[0] and move.home == step.name[2:]:
@@ -342,7 +342,7 @@ def _bring_back(store: Store, step: Step, away: dict[str, tuple[str, archive.Mov
     return False
 
 
-def _set_back(store: Store, step: Step) -> bool:
+def _set_back(store: Store, step: JournalStep) -> bool:
     """Restore a kept record's old bytes; return False if unchanged.
 
     Raises StoreError where it was edited since.
@@ -369,8 +369,8 @@ def _set_back(store: Store, step: Step) -> bool:
 # ---- for a person
 
 
-def summary_of_plan(plan: Plan) -> str:
-    """Summarise a plan in a few words, "" if not worth a run."""
+def summary_of_plan(plan: UpkeepPlan) -> str:
+    """Return a plan in a few words, "" if not worth a run."""
     if len(plan.changes) < WORTH:
         return ""
     return "would merge %d and archive %d of %s" % (
@@ -380,7 +380,7 @@ def summary_of_plan(plan: Plan) -> str:
     )
 
 
-def described(plan: Plan) -> dict[str, Any]:
+def described(plan: UpkeepPlan) -> dict[str, Any]:
     """Return a plan as plain data."""
     return {
         "records": plan.records,
@@ -409,7 +409,7 @@ def row(change: Change) -> dict[str, Any]:
 
 
 def format_counts(records: int, merged: int, archived: int) -> str:
-    """Write `150 → 108 records (30 merged, 12 to the archive)`."""
+    """Return `150 → 108 records (30 merged, 12 to the archive)`."""
     parts = [
         *(["%d merged" % merged] if merged else []),
         *(["%d to the archive" % archived] if archived else []),

@@ -63,8 +63,8 @@ def _is_said_again(record: Record, item: Item, note: Record) -> bool:
     return bool(waits and other and proposals.says_same(record.body.split("\n", 1)[0], item.text))
 
 
-def drop_contrary(store: Store) -> list[str]:
-    """Archive waiting wishes contradicted later; return their ids."""
+def archive_contradicted_wishes(store: Store) -> list[str]:
+    """Archive waiting wishes that a later one contradicts; return their ids."""
     waiting = [rule for rule in store.each(("rule",)) if wishes.is_waiting(store, rule)]
     dropped = []
     for pair in contradictions.pairs(waiting):

@@ -469,7 +469,7 @@ def _tree(known: frozenset[str]) -> Tree:
 
 
 def proposal(place: Place, wall: Wall, known: frozenset[str]) -> Proposal:
-    """Propose a way to keep the next session from a wall.
+    """Return a way to keep the next session from a wall.
 
     known: paths of the project's files, searched for the nearest to a missing path.
     """
@@ -499,7 +499,7 @@ def proposal(place: Place, wall: Wall, known: frozenset[str]) -> Proposal:
 
 
 def learning(met: MetFailure) -> str:
-    """Write a failure and its remedy as a self-contained learning.
+    """Return a failure and its remedy as a self-contained learning.
 
     "" where no other call is known, or where the check was silenced.
     """

@@ -89,7 +89,7 @@ def harvest(
     limit: int = LIMIT,
     talks: Sequence[Record] = (),
 ) -> list[Proposal]:
-    """Propose learnings from checkpoints and conversations, best first.
+    """Return learnings proposed from checkpoints and conversations, best first.
 
     At most `limit`. known: learnings of every standing, archived ones too. talks: conversations.
     """
@@ -181,7 +181,7 @@ def terms_of(text: str) -> frozenset[str]:
 
 
 def _groups(every: Sequence[Statement]) -> list[list[Statement]]:
-    """Group the statements that say the same, in order."""
+    """Return groups of statements that say the same, in order."""
     shelf, found = _Shelf(), list[list[Statement]]()
     for one in every:
         number = shelf.find(one.text)
@@ -341,7 +341,7 @@ def _key_of_text(said: str) -> str:
 
 
 def _session(record: Record) -> str:
-    """Name the session of a record; without one, its day."""
+    """Return the session of a record; without one, its day."""
     said = record.meta.get("session")
     return said if isinstance(said, str) and said else clock.day(record.created)
 

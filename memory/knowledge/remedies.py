@@ -129,9 +129,9 @@ TurnStatements = tuple[Past, int, list[str], list[str]]
 
 
 def clip_ends(error: str) -> str:
-    """Return the start and end of a long text, its lines clipped.
+    """Return the start and end of an error, its lines clipped.
 
-    Searching them takes time quadratic in their length.
+    A search in a line takes time quadratic in the line's length.
     """
     text = error if len(error) <= 2 * END else error[:END] + "\n" + error[-END:]
     return "\n".join(line.rstrip()[:LINE] for line in text.replace("\r", "\n").split("\n"))
@@ -411,7 +411,7 @@ def _calls(command: str) -> frozenset[tuple[str, ...]]:
 
 
 def fix(sessions: Sequence[Past], error: str) -> Answer:
-    """Find the earlier remedies of an error.
+    """Return the earlier remedies of an error.
 
     sessions: newest first. error: one line or many, as it was printed.
     """

@@ -1,12 +1,11 @@
 """Walls: which failed calls earlier sessions met, and what then worked, written down for the hook
 at a failed call.
 
-`write` derives `<scope>.walls` (its format stands in hook/at_failure.py) from the conversations of
-the private tier, and from the checkpoints of sessions that have none.  What one record gives is
-kept in
-`<scope>.met`, so that only records whose file changed are read again.  A failure is written down
-only with a remedy: another call that worked, the line that met a linter's rule, or the path that is
-there in place of one that is not.
+`write` derives `<scope>.walls` (its format, and what makes a wall's key, stand in
+hook/at_failure.py) from the conversations of the private tier, and from the checkpoints of sessions
+that have none.  What one record gives is kept in `<scope>.met`, so that only records whose file
+changed are read again.  A failure is written down only with a remedy: another call that worked, the
+line that met a linter's rule, or the path that is there in place of one that is not.
 
 Format of `<scope>.met`, version 6, JSON Lines: `{"v": 6, "sha": 16 hex of the look-up's SHA-256}`,
 with `"settled":true` once candidates were made of it, then for each record name, file (its size and
@@ -18,7 +17,6 @@ that it removed -> at, said) and paths (of files that it tells of).
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
@@ -111,7 +109,7 @@ def discard(place: Place) -> None:
 
     They hold deleted text too.
     """
-    for name in os.listdir(place.cache) if files.is_folder(place.cache) else ():
+    for name in files.list_folder(place.cache):
         if name.endswith(DERIVED):
             files.remove(place.cache + "/" + name)
 
@@ -241,7 +239,7 @@ def failures(past: Past, roots: Sequence[str], first: int = 0) -> Iterable[Row]:
             or said.startswith(("FAIL", "--- FAIL: "))
         ):
             continue
-        keys = at_failure.keys(
+        keys = at_failure.failure_keys(
             piece.name or "Bash", piece.text.rstrip(_CLIPPED), piece.telling, roots
         )
         if keys:

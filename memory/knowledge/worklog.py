@@ -18,7 +18,7 @@ from memory.core import StoreError, clock, walk
 from memory.core.config import Config
 from memory.core.layout import DATED, GLOBAL, TRUNKS, Place
 from memory.core.plaintext import at_word, one_line
-from memory.core.records import Record, is_true, labels
+from memory.core.records import Record, is_true, labels, meta_text
 from memory.distill.digests import FILES, Source
 from memory.hook.handoffs import covers, is_repetition, note_sections
 from memory.recall import lookup, search
@@ -127,7 +127,7 @@ def gather(
     offset: float,
     until: float | None = None,
 ) -> WorkReport:
-    """Find the work done in a period.
+    """Return the work done in a period.
 
     Workspaces without any are left out. workspace: "" for the present one, a name, or `all`. since,
     now, until: seconds since the epoch. offset: seconds that local time is ahead of UTC. Raises
@@ -211,8 +211,8 @@ def _stretches(found: Sequence[tuple[float, Record]], offset: float) -> dict[str
     """Return checkpoints by session, grouped by day and branch."""
     sessions: dict[str, list[_Stretch]] = {}
     for at, record in sorted(found, key=lambda pair: (pair[0], pair[1].id)):
-        day, branch = clock.day(at + offset), _text(record, "branch")
-        of = sessions.setdefault(_text(record, "session") or record.id, [])
+        day, branch = clock.day(at + offset), meta_text(record, "branch")
+        of = sessions.setdefault(meta_text(record, "session") or record.id, [])
         # what was begun on a trunk goes along
         moves = of and of[-1].branch not in (branch, *TRUNKS)
         if not of or moves or of[-1].day != day:
@@ -240,15 +240,15 @@ def _records(
             record = without_private(store.read(name))
         except StoreError:
             continue
-        told = [clock.parse(_text(record, key)) for key in ("until", "updated")]
+        told = [clock.parse(meta_text(record, key)) for key in ("until", "updated")]
         at = max([record.created, *(instant for instant in told if instant)])
         if at < since:
             continue
         if record.kind == "conversation":
             day = clock.day(record.created)
-            talks[_text(record, "session")] = conversationpage.parse(record.body, day)
+            talks[meta_text(record, "session")] = conversationpage.parse(record.body, day)
         elif record.kind == "note":
-            notes[_text(record, "session")] = record
+            notes[meta_text(record, "session")] = record
         elif record.kind == "checkpoint" and not is_repetition(record) and record.id not in seen:
             seen.add(record.id)
             found.append((at, record))
@@ -272,7 +272,7 @@ def _with_note(work: Work, newest: Record, note: Record | None) -> Work:
 
 
 def _join_checkpoints(stretch: _Stretch, held: Sequence[Turn], merges: Sequence[_Merge]) -> Work:
-    """Join the checkpoints of a stretch into one work.
+    """Return one work for the checkpoints of a stretch.
 
     Done lines add up, open ones are the newest.
 
@@ -292,7 +292,7 @@ def _join_checkpoints(stretch: _Stretch, held: Sequence[Turn], merges: Sequence[
     files = dict.fromkeys(name for record in records for name in labels(record.meta.get("files")))
     made = dict.fromkeys(filter(None, map(_commit, done)))
     return Work(
-        _text(newest, "session"),
+        meta_text(newest, "session"),
         stretch.day,
         at,
         one_line(newest.title),
@@ -328,7 +328,7 @@ def _outcome(newest: Record, page: dict[str, list[str]], held: Sequence[Turn]) -
     ended = [openings.outcome(turn) for turn in [*changed[::-1], *asked[::-1]]]
     ended += [line for line in page.get("outcome", ())[:1] if not line.startswith(LEFT)]
     title = one_line(newest.title)
-    branch = re.sub(r"\W|_", " ", _text(newest, "branch"))
+    branch = re.sub(r"\W|_", " ", meta_text(newest, "branch"))
     about = " ".join([branch, *(turn.request for turn in asked)])
     opening = openings.opening(ended, LINE, about)
     if opening.casefold().startswith(title.rstrip("…").casefold()):
@@ -377,7 +377,7 @@ def _pull(branch: str, until: float, held: Sequence[Turn], merges: Sequence[_Mer
 
 
 def strands(every: Sequence[Work], by_day: bool = True) -> tuple[Strand, ...]:
-    """Group the work of one workspace by branch, newest days first.
+    """Return the work of a workspace by branch, newest days first.
 
     Of a day most commits come first, unattended work last. every: newest first. by_day: group each
     day by itself.
@@ -453,8 +453,3 @@ def _open_lines(work: Work) -> list[str]:
 
 def _at(turn: Turn) -> float:
     return clock.parse(turn.at) or 0.0
-
-
-def _text(record: Record, key: str) -> str:
-    value = record.meta.get(key)
-    return value.strip() if isinstance(value, str) else ""

@@ -79,11 +79,10 @@ def existing(store: Store, session: str, day: str) -> Record | None:
 def of_day(store: Store, kind: str, day: str) -> Iterator[Record]:
     """Yield a day's private records of a dated kind, by name."""
     folder = "%s/%s" % (FOLDERS[kind], day)
-    with contextlib.suppress(OSError):
-        for file in sorted(os.listdir("%s/%s" % (store.place.private, folder))):
-            with contextlib.suppress(StoreError):
-                if file.endswith(".md"):
-                    yield store.read("p/%s/%s" % (folder, file))
+    for file in files.list_folder("%s/%s" % (store.place.private, folder)):
+        with contextlib.suppress(OSError, StoreError):
+            if file.endswith(".md"):
+                yield store.read("p/%s/%s" % (folder, file))
 
 
 def hindrance(store: Store, talk: Record) -> str:
@@ -112,7 +111,7 @@ def number(value: object) -> int:
 def ask(
     store: Store, settings: Config, env: Mapping[str, str], talk: Record, now: float
 ) -> Written:
-    """Get the note of a conversation from the provider and store it.
+    """Ask the provider for a conversation's note; store and return it.
 
     Raises ProviderError where the call is declined or fails, StoreError where the note cannot be
     stored.

@@ -131,9 +131,9 @@ def build(body: str, session: str, day: str) -> Prompt:
 
 
 def _fitted(body: str) -> tuple[str, int, int, int]:
-    """Shorten a conversation to TOKENS tokens.
+    """Return a conversation's text of at most TOKENS tokens, with counts.
 
-    Returns the text, the numbers of its whole turns, of all turns, and of those left out.
+    The numbers of its whole turns, of all turns, and of those left out.
     """
     cuts = _starts(body)
     parts = [body[a:b] for a, b in zip(cuts, [*cuts[1:], len(body)])]

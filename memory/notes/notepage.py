@@ -20,7 +20,7 @@ WHY, QUOTED = "  why: ", "  > "
 
 
 def render(note: Note) -> str:
-    """Write a note as markdown, without its title."""
+    """Return a note as markdown, without its title."""
     blocks = [note.summary] if note.summary else []
     for part, (heading, _) in PARTS.items():
         listed = note.items_of(part)

@@ -50,7 +50,7 @@ def start(home: str, now: float) -> None:
 
 
 def failed(home: str, now: float, why: str) -> Pause:
-    """Count a failure and return the next pause.
+    """Return the next pause after one more failure.
 
     Raises OSError.
     """

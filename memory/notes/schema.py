@@ -65,7 +65,7 @@ class Note(NamedTuple):
 
 
 def from_answer(answer: str) -> Note:
-    """Parse a model's answer into a note.
+    """Return the note in a model's answer.
 
     Raises ProviderError where it holds no JSON object of a note.
     """

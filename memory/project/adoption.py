@@ -98,10 +98,7 @@ def decline(place: Place) -> None:
 
 def _workspaces(place: Place) -> list[str]:
     """Return the other workspaces of a home."""
-    try:
-        found = sorted(files.posix.listdir(place.home + "/workspaces"))
-    except OSError:
-        return []
+    found = files.list_folder(place.home + "/workspaces")
     return [key for key in found if key != place.key][:MOST_WORKSPACES]
 
 

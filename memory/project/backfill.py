@@ -30,7 +30,6 @@ from memory.project import adoption
 from memory.project.otherfiles import Skip
 from memory.session import transcript, whereabouts
 from memory.session.transcript import Stop
-from memory.session.whereabouts import names
 
 HEAD = 1 << 14  # bytes of a checkpoint that hold its frontmatter
 SLACK = 2.0  # seconds: a state is saved just after its checkpoint, and file systems round
@@ -139,8 +138,8 @@ class Workspace:
                 ("/checkpoints/", "p/checkpoints/"),
                 ("/archive/checkpoints/", ""),
             ):
-                for day in names(self.place.private + folder):
-                    for name in names(self.place.private + folder + day):
+                for day in files.visible_names(self.place.private + folder):
+                    for name in files.visible_names(self.place.private + folder + day):
                         self._note(
                             self.place.private + folder + day + "/" + name,
                             prefix and prefix + day + "/" + name,
@@ -181,12 +180,12 @@ def sessions(env: dict[str, str]) -> Iterator[Session | Skip]:
     they are followed to files of this user, once each.
     """
     root, seen = transcript.host(env) + "/projects", set()
-    for folder in names(root):
+    for folder in files.visible_names(root):
         at = root + "/" + folder
         if files.is_link(at) and not transcript.is_own_folder(at):
             yield Skip(folder, "a link, and not to a folder of your own", "mend or remove the link")
             continue
-        for name in names(at):
+        for name in files.visible_names(at):
             if name.endswith(".jsonl") and not name.startswith("agent-"):
                 path = transcript.own_transcript(at + "/" + name)
                 if not path:

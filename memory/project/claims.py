@@ -459,7 +459,7 @@ class _Then:
 
 
 def _text(data: Optional[bytes]) -> Optional[str]:
-    """Decode a source, None for a large file or binary."""
+    """Return a source as text, None for a large or binary file."""
     if data is None or len(data) > SOURCE_LIMIT or b"\0" in data[:8000]:
         return None
     return data.decode("utf-8", "replace")

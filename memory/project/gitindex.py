@@ -34,7 +34,7 @@ NOTHING = Tracked({}, frozenset(), False)
 
 
 def read(git: str) -> Tracked:
-    """Read a checkout's index.
+    """Return the files that a checkout's index tracks.
 
     git: its git directory (a worktree's own one).  Never raises: what cannot be read is empty and
     not whole.

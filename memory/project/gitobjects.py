@@ -373,7 +373,7 @@ def _size(delta: bytes, at: int) -> Tuple[int, int]:
 
 
 def _patched(base: bytes, delta: bytes) -> bytes:
-    """Apply a delta to its base.
+    """Return an object's bytes: its base with a delta applied.
 
     Raises Missing where they do not fit.
     """

@@ -109,10 +109,10 @@ class Result:
         return len(self.new) + len(self.changed) + len(self.same) + len(self.skipped)
 
 
-class Shelf:
-    """A store's records from earlier imports.
+class Imported:
+    """A store's records of earlier imports, and where to find each.
 
-    By origin, by text, by a resource's path, and the forgotten.
+    By origin, by text and by a resource's path; of archived ones the id by origin.
     """
 
     def __init__(self, store: Store, from_: str):
@@ -176,7 +176,7 @@ def bring(
     that the rest is gone.  What was written stands even where the iteration is interrupted.  Raises
     StoreError where nothing can be written.
     """
-    result, shelf, bulk = Result(), Shelf(store, from_), Bulk(store)
+    result, shelf, bulk = Result(), Imported(store, from_), Bulk(store)
     try:
         for piece in pieces:
             if isinstance(piece, Skip):
@@ -218,7 +218,7 @@ def _watched(piece: Piece, result: Result) -> Piece:
 
 def _one(
     store: Store,
-    shelf: Shelf,
+    shelf: Imported,
     piece: Piece,
     from_: str,
     tier: str,

@@ -143,7 +143,7 @@ _DEPENDENCIES = {
 _STARTS = tuple((name[:-1], tag) for name, tag in _DEPENDENCIES.items() if name.endswith("*"))
 
 
-def around(place: Place) -> Tuple[Tag, ...]:
+def project_tags(place: Place) -> Tuple[Tag, ...]:
     """Return the context tags of a place, read anew.
 
     From its manifests and its branch.

@@ -132,7 +132,7 @@ def path_of(record: Record) -> str:
 
 
 def source_of(record: Record, place: Place) -> Source:
-    """Read the file of a resource.
+    """Return a resource's source as read from its file.
 
     The last part of its path is no link, and what is opened is what was checked: a file that is
     swapped meanwhile is read as whatever it is then, from inside the same directory.  Raises
@@ -486,7 +486,7 @@ def _origin(said: Any, keys: Dict[str, Any], digest: str) -> Dict[str, Any]:
 
 
 def state(record: Record, place: Place) -> State:
-    """Compare a resource with its source."""
+    """Return how a resource compares with its source."""
     try:
         source = source_of(record, place)
     except StoreError as error:

@@ -211,7 +211,7 @@ def below(root: str, wanted: Callable[[str], bool]) -> Iterator[Union[Source, Sk
 
 
 def left_out(root: str, wanted: Callable[[str], bool]) -> Dict[str, int]:
-    """Count the unwanted files below a directory by ending.
+    """Return the number of unwanted files below a directory, by ending.
 
     The most frequent first; hidden files are not counted.
     """
@@ -224,7 +224,7 @@ def left_out(root: str, wanted: Callable[[str], bool]) -> Dict[str, int]:
 
 
 def left_out_line(left: Dict[str, int]) -> str:
-    """Write how many files of which endings were left out.
+    """Return a line: how many files of which endings were left out.
 
     "" for none.
     """
@@ -237,7 +237,7 @@ def left_out_line(left: Dict[str, int]) -> str:
 
 
 def endings_line(counts: Dict[str, int]) -> str:
-    """Write endings with their counts, as many as a line holds."""
+    """Return endings with their counts, as many as a line holds."""
     more = ", and %d other endings" % (len(counts) - ENDINGS) if len(counts) > ENDINGS else ""
     first = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))[:ENDINGS]
     return ", ".join("%s (%d)" % pair for pair in first) + more
@@ -305,7 +305,7 @@ def commit_of(path: str) -> str:
 
 
 def split(found: Iterator[Union[Source, Skip]]) -> Tuple[List[Source], List[Skip]]:
-    """Separate sources and skipped entries."""
+    """Return (sources, skipped entries)."""
     sources: List[Source] = []
     skipped: List[Skip] = []
     for one in found:

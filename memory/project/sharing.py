@@ -83,7 +83,7 @@ class Hindrance(NamedTuple):
     remedy: str
 
 
-class Held(NamedTuple):
+class SharedRecord(NamedTuple):
     """A record of the shared tier.
 
     by: its first author, last: its last author, as git names them, "" for nobody yet.
@@ -123,7 +123,7 @@ class Status(NamedTuple):
     since: the commit before the latest pull, or "".
     """
 
-    records: List[Held]
+    records: List[SharedRecord]
     removed: List[RemovedRecord]
     conflicts: List[Tuple[str, str]]
     ahead: int
@@ -234,7 +234,7 @@ def move(store: Store, record: Record, tier: str) -> str:
         )
     source, target = place.path(record.name), place.path(name)
     data, mtime = store.raw(record.name), os.stat(source).st_mtime_ns
-    given = _identified(data, record)
+    given = _with_id(data, record)
     heal(store)
     with writer.Tiers(place, store.on_change) as tiers:
         tiers.create(
@@ -267,7 +267,7 @@ def heal(store: Store) -> str:
     target = (PRIVATE if source[:1] == SHARED else SHARED) + source[1:]
     with writer.Tiers(place, store.on_change) as tiers, suppress(StoreError):
         record = store.read(source)
-        if _identified(store.raw(source), record) == store.raw(target):
+        if _with_id(store.raw(source), record) == store.raw(target):
             tiers.remove(place.path(source))
         else:
             target = ""
@@ -276,10 +276,10 @@ def heal(store: Store) -> str:
     return target
 
 
-def _identified(data: bytes, record: Record) -> bytes:
-    """Return a file's bytes with its id written in.
+def _with_id(data: bytes, record: Record) -> bytes:
+    """Return a file's bytes with its id in the frontmatter.
 
-    The id had followed from its place; so the record is found again.
+    An id that is not written follows from the path, and the path is about to change.
     """
     if record.meta.get("id") or record.guessed:
         return data
@@ -531,7 +531,7 @@ def status(store: Store, env: Mapping[str, str]) -> Status:
         path = asked.prefix + name[2:]
         by, address, last = authors.get(path, ("", "", ""))
         held.append(
-            Held(
+            SharedRecord(
                 name,
                 by,
                 last,

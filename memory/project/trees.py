@@ -29,7 +29,7 @@ SHARED, UNVERSIONED = "shared", "unversioned"
 _TYPES = {"docs": DOC, "scripts": SCRIPT, SHARED: "", UNVERSIONED: ""}
 
 
-class Found(NamedTuple):
+class TreeFile(NamedTuple):
     """A file of a tree.
 
     type: doc or script.  project: the tree's, "" where there is one tree alone.
@@ -45,12 +45,12 @@ class Tree(NamedTuple):
     """The files of the trees below a directory, and the skipped."""
 
     root: str
-    found: List[Found]
+    found: List[TreeFile]
     skipped: List[Skip]
 
 
 def look(root: str) -> Tree:
-    """Find the files of the trees in a directory.
+    """Return the trees' files that a directory holds.
 
     root: as `sources.folder` returns it.  Raises UsageError where no directory has one of the four
     names.
@@ -154,7 +154,7 @@ def _take(tree: Tree, prefix: str, name: str, versions: Tuple[str, ...]) -> None
                 )
             continue
         of = {SHARED: versions or (UNVERSIONED,), "": ()}.get(folder, (folder,))
-        tree.found.append(Found(source, kind or _type(source), of, project))
+        tree.found.append(TreeFile(source, kind or _type(source), of, project))
 
 
 def _type(source: Source) -> str:
@@ -202,7 +202,7 @@ def pieces(
         )
 
 
-def _draft(found: Found, data: bytes, extra: Dict[str, Any], author: str) -> Draft:
+def _draft(found: TreeFile, data: bytes, extra: Dict[str, Any], author: str) -> Draft:
     source = material.Source(found.source.path, data, False)
     said = material.said_of(source, found.type, material.text_of(source, True))
     tags = dict.fromkeys((*said.tags, *([found.project] if found.project else [])))

@@ -103,7 +103,7 @@ def checkpoints_of_turns(shelf: Shelf, pool: Sequence[Candidate], query: Query) 
 
 
 def replace_by_checkpoint(found: Hit, at: str, shelf: Shelf, query: Query) -> Hit:
-    """Replace a conversation's hit by its checkpoint's.
+    """Return the hit of a conversation's checkpoint in place of its own.
 
     Without a checkpoint, or in a query for one session, the hit stays as it is. at: start of the
     turn that was found.
@@ -235,7 +235,7 @@ def resolve_target(shelf: Shelf, target: str) -> Optional[Record]:
 
 
 def _records_with_terms(shelf: Shelf, terms: Sequence[str]) -> List[Record]:
-    """Read the records under some index terms, at most INTO."""
+    """Return the records under some index terms, at most INTO."""
     docs = {
         doc.name: doc
         for term in terms

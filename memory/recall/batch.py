@@ -28,7 +28,7 @@ def batch(
     semantic: Optional[Semantic] = None,
     dsn: str = "",
 ) -> Iterator[str]:
-    """Answer queries in JSON Lines through one open index.
+    """Yield the answers to queries in JSON Lines, through one index.
 
     Blank lines are skipped. now: the instant for lines without their own. base: the command's own
         options. semantic: provider of vectors; where the base wants vectors, all lines are read

@@ -31,9 +31,9 @@ VARIANT = 0.5  # weight of a half, or of two words joined: that of an identifier
 
 
 def is_fuzzable(term: str) -> bool:
-    """Tell whether a term may be misspelt.
+    """Tell whether a term may be taken for a misspelt one.
 
-    Not with digits, in CJK or short: one slip makes another word there.
+    Not a short one, nor one with digits or in CJK: there one slip makes another word.
     """
     return (
         len(term) >= LEAST and not any(c.isdigit() for c in term) and not tokeniser.is_cjk(term[0])
@@ -100,7 +100,7 @@ def _alike(known: Sequence[str], length: int, limit: int) -> List[str]:
 def _split_ending(
     word: str, known: Sequence[str], near: Callable[..., List[Tuple[str, int]]]
 ) -> List[Tuple[int, str, str]]:
-    """Split a word into stem and ending, allowing one slip."""
+    """Return (distance, known word, stem) of a word without its ending."""
     found = []
     stems = frozenset(known)
     for at in range(max(PART, len(word) - LONGEST_ENDING), len(word)):
@@ -141,7 +141,7 @@ def hangul_forms(term: str, df: Callable[[str], int]) -> List[str]:
 
 
 def split_compound(word: str, df: Callable[[str], int]) -> List[str]:
-    """Split an unknown word into two known terms.
+    """Return the two known terms that make an unknown word.
 
     `usertoken` gives user and token. Of several splits the one with the most common rarer half; []
     where there is none.

@@ -128,7 +128,7 @@ class Hit(NamedTuple):
 
 
 def from_record(record: Record, workspace: str, path: str, origin: str = "") -> Hit:
-    """Make a hit of a record.
+    """Return a hit made of a record.
 
     Ranking and `for_display` fill in the rest. workspace: a place's key. path: the record's file.
     """
@@ -229,7 +229,7 @@ class Found(NamedTuple):
 def for_display(
     hits: Iterable[Hit], place: Place, decided: Dict[approvals.Approval, str], now: float
 ) -> List[Hit]:
-    """Add age, group and claims to hits before display.
+    """Return hits with age, group and claims added for display.
 
     place: where the query was asked. decided: from approvals.decisions. now: seconds since the
         epoch. Claims of records from other workspaces are not checked against this one's files.

@@ -136,9 +136,9 @@ def fold_merged(place: Place, fold: ledger.Fold) -> ledger.Fold:
 
 
 def find_kept(place: Place, settings: Config, text_: str) -> Tuple[Record, Place, str]:
-    """Find a record as `find_anywhere` does, following merges.
+    """Return (record, its place, the merged record's id or "").
 
-    Returns the record, its place, and the merged record's id or "". Raises StoreError.
+    Finds it as `find_anywhere` does, following merges.  Raises StoreError.
     """
     try:
         return (*find_anywhere(place, settings, text_), "")

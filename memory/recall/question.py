@@ -337,7 +337,7 @@ class Sense(NamedTuple):
 
 
 def interpret(query: Query, now: float, offset: float) -> Sense:
-    """Read the time words and kinds in a query's text.
+    """Return the sense of a query's time words and kinds.
 
     Given filters stay as they are.
     """
@@ -384,7 +384,7 @@ def interpret(query: Query, now: float, offset: float) -> Sense:
 def query_from_options(
     given: Mapping[str, Any], now: float, offset: float, base: Optional[Query] = None
 ) -> Query:
-    """Make a query from named options of a batch line or command.
+    """Return a query from named options of a batch line or command.
 
     given: query or text, since, days, from, to, kind, type (doc, script, both), tag, topic, file,
         branch, session, version, workspace, context-tags, limit, min-score, semantic, lexical; `_`

@@ -28,7 +28,7 @@ from memory.recall import hit
 from memory.recall.hit import Hit, Quote
 from memory.recall.look import Candidate
 from memory.recall.rank import VECTOR
-from memory.recall.sentences import CODE, LEAD, TABLE, cut, lines
+from memory.recall.sentences import CODE, LEAD, TABLE, clip_at_clause, lines
 
 FIRST, ROOM = 5, 708  # hits that show windows, and characters for each, which they share
 LEAST = 120  # characters that a window which no longer fits is cut to at least
@@ -68,7 +68,7 @@ def add_quotes(
     expansion: Expansion,
     near: Mapping[Tuple[str, int], float],
 ) -> List[Hit]:
-    """Add quotes to hits.
+    """Return hits with quotes added.
 
     pool: the candidates found, which hold the hits' sections and turns. checkpoints: returns the
         checkpoints of a hit's session. near: id and turn -> similarity by vectors, from 0 to 1;
@@ -121,7 +121,7 @@ def first_line_quote(record: Record) -> Tuple[Quote, ...]:
 def _choose_windows(
     found: Sequence[Window], best: Optional[Window], places: Sequence[_Place], room: int
 ) -> List[_Part]:
-    """Choose windows up to the room, the best hit's first."""
+    """Return the windows that fit the room, the best hit's first."""
     taken: List[_Part] = []
     held: Set[str] = set()
     for window in [*([best] if best else []), *(one for one in found if one is not best)]:
@@ -142,7 +142,7 @@ def _choose_windows(
 def _join_by_passage(
     taken: Sequence[_Part], passages: Sequence[Passage], places: Sequence[_Place]
 ) -> Dict[int, List[Quote]]:
-    """Join the windows of each passage into quotes.
+    """Return the windows of each passage joined into quotes.
 
     The best come first, a newer one before a hardly better one.
     """
@@ -189,7 +189,7 @@ def _fit_rows(text: str, room: int) -> str:
     for row in text.split("\n"):
         left = room - len(held) - bool(held)
         if len(row) > left:
-            part = cut(row, left)
+            part = clip_at_clause(row, left)
             return held + "\n" * bool(held and part) + part if part or held else ""
         held += "\n" * bool(held) + row
     return held

@@ -82,8 +82,7 @@ class Signals(NamedTuple):
     rerank: factor | weighted | none. versions: those asked for. context_tags: (tag, weight). uses,
         outcomes: by id, outcomes as (successes, failures). workspace: the present one, "" where all
         hits are of one. topics: of the query. latest: it asks for the newest. about: the period
-        that the query names, from and before, None where open. without: names of the parts that are
-        left out.
+        that the query names, from and before, None where open.
     """
 
     now: float
@@ -96,7 +95,6 @@ class Signals(NamedTuple):
     topics: frozenset[str] = frozenset()
     latest: bool = False
     about: Tuple[Optional[float], Optional[float]] = (None, None)
-    without: frozenset[str] = frozenset()
 
 
 def is_talk(candidates: Sequence[Candidate], found: Sequence[Look]) -> bool:
@@ -171,7 +169,7 @@ def total_score(parts: Parts) -> float:
 
 
 def fuse_vectors(parts: Sequence[Parts], near: Sequence[float]) -> List[Parts]:
-    """Fuse word relevance with vector similarity, weighted by VECTOR.
+    """Return word relevance fused with vector similarity, weighted by VECTOR.
 
     near: similarity of each candidate, from 0 (the last that counts) to 1 (the best). A convex sum
         (Bruch et al. 2023) keeps both scales; reciprocal ranks lost up to 4 points of MRR on the
@@ -245,11 +243,11 @@ def boosts_of(
         found.append(
             ("context", 1.0 if workspace == signals.workspace else 0.5 if same_topic else 0.0)
         )
-    return [pair for pair in found if pair[0] not in signals.without]
+    return found
 
 
 def version_fit(asked: Sequence[str], held: Sequence[str]) -> Optional[str]:
-    """Name how a record's versions match those asked for.
+    """Return how a record's versions match those asked for, by name.
 
     exact, superset (the record has more), subset, overlap or unversioned; None where disjoint.
     `unversioned` is also a value that may be asked for.
@@ -312,18 +310,18 @@ def adjust_scores(
         if times is None:
             out.append((-1.0, (*parts, *named)))
             continue
-        if signals.latest and "latest" not in signals.without:
+        if signals.latest:
             times.append(("latest", 1.0 + LATEST * recency(newest, record.created)))
-        if signals.about != (None, None) and "date" not in signals.without:
+        if signals.about != (None, None):
             times.append(("date", 1.0 + nearness(record.created, signals.about)))
         fixed = value
         for name, amount in times:
             product *= amount
             fixed *= amount if name not in ("latest", "date") else 1.0
         equals.setdefault("%.9g" % fixed, []).append(i)
-        times.append(("source", 1.0 if "source" in signals.without else SOURCE[author_of(record)]))
+        times.append(("source", SOURCE[author_of(record)]))
         out.append((product * times[-1][1], (*parts, *named, *times)))
-    for group in equals.values() if "source" not in signals.without else ():
+    for group in equals.values():
         _order_by_source(group, candidates, out)
     return out
 
@@ -331,7 +329,7 @@ def adjust_scores(
 def _combined(
     value: float, boosts: Sequence[Tuple[str, float]], greatest: float, rerank: str
 ) -> Tuple[float, List[Tuple[str, float]]]:
-    """Combine relevance and boosts: (product, named parts)."""
+    """Return (product, named parts) of relevance and boosts."""
     if rerank == "none":
         return value, []
     given = dict(boosts)
@@ -356,7 +354,7 @@ def _multipliers(record: Record, signals: Signals) -> Optional[List[Tuple[str, f
         found.append(("version", VERSIONS[fit]))
     if signals.context_tags:
         found.append(("tags", tag_factor(record, signals.context_tags)))
-    return [pair for pair in found if pair[0] not in signals.without]
+    return found
 
 
 def author_of(record: Record) -> str:
@@ -404,7 +402,7 @@ def _pieces(
 
 
 def explain_match(look: Look, question: Question, similar: Optional[float] = None) -> str:
-    """Explain in one line how a candidate matches the query.
+    """Return one line that explains how a candidate matches the query.
 
     Names the query's words, or pieces of words, in the head and the text. similar: similarity by
     vectors, None without.
@@ -432,7 +430,7 @@ def explain_match(look: Look, question: Question, similar: Optional[float] = Non
 
 
 def merge_sessions(hits: Sequence[Hit], cut: Mapping[str, int]) -> List[Hit]:
-    """Join the hits of each session into one hit.
+    """Return hits with those of each session joined into one.
 
     It bears the best checkpoint's record. Records written by hand stay apart. cut: number of turns
     in a conversation, by its path.
@@ -449,7 +447,7 @@ def merge_sessions(hits: Sequence[Hit], cut: Mapping[str, int]) -> List[Hit]:
 
 
 def _as_one(found: Sequence[Hit], cut: Mapping[str, int]) -> Hit:
-    """Merge the hits of a session, best first."""
+    """Return one hit for the hits of a session, best first."""
     notes = [hit for hit in found if hit.kind == "checkpoint"]
     noted = next((hit.score for hit in found if hit.kind == "note"), 0.0)
     talk = next((hit for hit in found if hit.kind == "conversation"), None)
@@ -472,5 +470,5 @@ def _as_one(found: Sequence[Hit], cut: Mapping[str, int]) -> Hit:
 
 
 def sort_hits(hits: Sequence[Hit]) -> List[Hit]:
-    """Sort hits: score, then id, then name."""
+    """Return hits sorted by score, then id, then name."""
     return sorted(hits, key=lambda hit: (-hit.score, hit.id, hit.record.name))

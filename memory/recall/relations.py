@@ -83,7 +83,7 @@ class Edge(NamedTuple):
 class Web(NamedTuple):
     """Records and the links among them, in a fixed order.
 
-    Sorted by name, links as written. away: from `archived_names`.
+    Sorted by name, links as written. away: from `archived_ids_by_name`.
     """
 
     nodes: Tuple[Node, ...]
@@ -267,11 +267,11 @@ def _name_similarity(one: str, other: str) -> float:
     return max(common, SequenceMatcher(None, one, other, autojunk=False).ratio())
 
 
-def archived_names(left: Mapping[str, str]) -> Dict[str, str]:
-    """Return the names of archived records: name -> id.
+def archived_ids_by_name(left: Mapping[str, str]) -> Dict[str, str]:
+    """Return the ids of archived records by each of their names.
 
-    left: by id, the path that each one left. Its file's name and the title in it lead to it where
-        no other record has the same name.
+    Names are the id, the path, the file's name and the title in it; one that several records bear
+    is left out.  left: the path that each record left, by id.
     """
     names: Dict[str, str] = {}
     for id, home in left.items():
@@ -284,7 +284,7 @@ def archived_names(left: Mapping[str, str]) -> Dict[str, str]:
 def archived_id(target: str, away: Mapping[str, str]) -> str:
     """Return the id of an archived record named by a target, or "".
 
-    away: from `archived_names`.
+    away: from `archived_ids_by_name`.
     """
     key = documents.link_key(target)
     file = key[key.rfind("/") + 1 :].replace(".md", "")
@@ -296,9 +296,9 @@ def web(
     away: Mapping[str, str] = MappingProxyType({}),
     merged: Mapping[str, str] = MappingProxyType({}),
 ) -> Web:
-    """Resolve all links of all records.
+    """Return the web of all links of all records, resolved.
 
-    away: of `archived_names`. merged: see `Names`.
+    away: of `archived_ids_by_name`. merged: see `Names`.
     """
     nodes = {record.name: node(record) for record in found}
     names = Names(nodes.values(), merged)
@@ -317,7 +317,7 @@ def edge(
     names: Names,
     away: Mapping[str, str] = MappingProxyType({}),
 ) -> Edge:
-    """Resolve one link; see `Edge` and `web`."""
+    """Return one link resolved; see `Edge` and `web`."""
     found = names.find(target)
     wrong = (
         ""
@@ -383,7 +383,7 @@ def without_links(written: Any, gone: Set[Tuple[str, str]]) -> Any:
 
 
 def _thinned(relation: str, value: Any, gone: Set[Tuple[str, str]]) -> Any:
-    """Drop targets from a relation's value in a map."""
+    """Return a relation's value in a map without some targets."""
     if isinstance(value, list):
         return [item for item in value if not _is_gone({relation: item}, gone)]
     return None if _is_gone({relation: value}, gone) else value

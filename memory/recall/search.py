@@ -30,7 +30,6 @@ from memory.store import ledger
 
 LIMIT = 10  # hits, where a query does not say
 # parts of a score that an evaluation leaves out; no file of settings can
-WITHOUT = "recall.without"
 SECTIONS = 4  # of one record that get a second look
 CANDIDATES = 32  # records that get a second look
 TALK_CANDIDATES = 200  # of short notes of sessions, which are cheap to read
@@ -54,7 +53,7 @@ def recall(
     links: bool = False,
     dsn: str = "",
 ) -> Found:
-    """Answer a query.
+    """Return the answer to a query.
 
     offset: seconds that local time is ahead of UTC. places:
         workspaces to search instead of the query's. semantic: provider of vectors. links: add
@@ -75,18 +74,15 @@ class Searcher:
         semantic: Optional[Semantic] = None,
         bare: bool = False,
         dsn: str = "",
+        fuzzy: bool = True,
     ):
         """Open a searcher.
 
         bare: return hits with order and score only, nothing for display. dsn: see `recall`.
+        fuzzy: search for misspelt words too.
         """
-        self.place, self.settings, self.semantic, self.bare, self.dsn = (
-            place,
-            settings,
-            semantic,
-            bare,
-            dsn,
-        )
+        self.place, self.settings, self.semantic = place, settings, semantic
+        self.bare, self.dsn, self.fuzzy = bare, dsn, fuzzy
         self.shelves: Dict[str, Shelf] = {}
         self.expansion = Expansion()
         self._around: Optional[Tuple[Tag, ...]] = None
@@ -107,7 +103,7 @@ class Searcher:
         places: Optional[Sequence[Place]] = None,
         links: bool = False,
     ) -> Found:
-        """Answer one query; see `recall`."""
+        """Return the answer to one query; see `recall`."""
         for kind in query.kinds:
             if kind not in FOLDERS:
                 raise UsageError("no kind '%s'; use one of %s" % (kind[:40], ", ".join(FOLDERS)))
@@ -161,11 +157,11 @@ class Searcher:
         Each label once.
         """
         if self._around is None:
-            self._around = manifests.around(self.place)
+            self._around = manifests.project_tags(self.place)
         return context.merge_tags(query.context_tags, () if query.context_alone else self._around)
 
     def shown(self, hits: Sequence[Hit], now: float) -> Tuple[Hit, ...]:
-        """Add age, group and claims to hits before display."""
+        """Return hits with age, group and claims added for display."""
         if self.bare:
             return tuple(hits)
         if self._decided is None:
@@ -291,7 +287,7 @@ class _Task:
         terms = Terms(
             self.query.text,
             self.shelves,
-            "fuzzy" not in self.searcher.settings.values.get(WITHOUT, ()),
+            self.searcher.fuzzy,
         )
         self.notes += [note for note in terms.notes if note not in self.notes]
         pool = [c for shelf in self.shelves for c in self._pool(shelf, terms, CANDIDATES)]
@@ -334,7 +330,7 @@ class _Task:
         relevance = rank.relevances(pool, found, question, talk)
         if near:
             relevance = rank.fuse_vectors(relevance, [near.get(c.path, 0.0) for c in pool])
-        scored = rank.adjust_scores(pool, relevance, self._signals(pool, question))
+        scored = rank.adjust_scores(pool, relevance, self._signals(pool))
         best: Dict[str, Tuple[float, int]] = {}
         for i, ((score, _), candidate) in enumerate(zip(scored, pool)):
             if score > 0.0 and score > best.get(candidate.path, (0.0, 0))[0]:
@@ -372,9 +368,7 @@ class _Task:
         )
         return [each for each in hits if each.score >= least]
 
-    def _signals(
-        self, pool: Sequence[look.Candidate], question: Optional[look.Question]
-    ) -> rank.Signals:
+    def _signals(self, pool: Sequence[look.Candidate]) -> rank.Signals:
         ids = {c.record.id for c in pool}
         uses, outcomes = ledger.sum_tallies([shelf.tally for shelf in self.shelves], ids)
         words = frozenset(tokeniser.split(self.query.text.lower())) | {
@@ -392,7 +386,6 @@ class _Task:
             words,
             self.latest,
             self.about,
-            frozenset(map(str, self.searcher.settings.values.get(WITHOUT, ()))),
         )
 
     # ---- candidates
@@ -422,7 +415,7 @@ class _Task:
     def _taken(
         self, shelf: Shelf, numbers: Sequence[int], most: int, beneath: bool = True
     ) -> List[look.Candidate]:
-        """Read documents in order until `most` records pass the filters.
+        """Return candidates until `most` records pass the filters.
 
         At most SECTIONS of each record. beneath: keep records that are shown under another one,
         such as conversations.
@@ -462,7 +455,7 @@ class _Task:
         return name[0] == GLOBAL and shelf is not self.shelves[0]
 
     def _near(self, pool: List[look.Candidate]) -> Dict[str, float]:
-        """Add the records nearest by vectors to the pool.
+        """Add the records nearest by vectors; return similarity by file.
 
         Returns similarity by file, from 0 to 1; {} without vectors. Not used for notes of
         conversations: there vectors cost MRR (evals/README.md) and neighbours help more.
@@ -526,7 +519,7 @@ class _Task:
                     pool.append(candidate)
 
     def _with_neighbours(self, pool: List[look.Candidate]) -> List[look.Candidate]:
-        """Add the notes just before and after the best candidates."""
+        """Add the notes beside a pool's best candidates; return the pool."""
         have = {(c.workspace, c.number) for c in pool}
         shelves = {shelf.place.key: shelf for shelf in self.shelves}
         for candidate in pool[:CANDIDATES]:
@@ -549,7 +542,7 @@ class _Task:
         return pool
 
     def _newest(self) -> List[Hit]:
-        """List the records that pass the filters, newest first."""
+        """Return the records that pass the filters, newest first."""
         pool: List[look.Candidate] = []
         for shelf in self.shelves:
             numbers = shelf.backend.newest(self.query.sieve)
@@ -574,7 +567,7 @@ class _Task:
         return hits
 
     def _scanned(self) -> List[Hit]:
-        """Answer a query of stop words from the newest records' texts."""
+        """Return hits for stop words from the newest records' texts."""
         expansion = Expansion(frozenset())
         pool: List[look.Candidate] = []
         for shelf in self.shelves:

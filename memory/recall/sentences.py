@@ -63,7 +63,7 @@ class Line(NamedTuple):
 
 
 def lines(text: str) -> List[Line]:
-    """Cut a text into lines."""
+    """Return the pieces of a text that are quoted whole."""
     return _Reader().read(text)
 
 
@@ -211,7 +211,7 @@ def _leads_on(row: str) -> bool:
 
 
 def _joined(rows: List[str]) -> List[str]:
-    """Join the wrapped rows of a paragraph."""
+    """Return the rows of a paragraph, wrapped ones joined."""
     out: List[str] = []
     open_end = False
     for row in rows:
@@ -227,7 +227,7 @@ def _joined(rows: List[str]) -> List[str]:
 
 
 def sentences(text: str) -> List[str]:
-    """Split prose into sentences (en, de, ko, ja, zh)."""
+    """Return the sentences of prose (en, de, ko, ja, zh)."""
     out: List[str] = []
     start, last, ticks = 0, 0, 0
     for stop in _STOP.finditer(text):
@@ -255,7 +255,7 @@ def sentences(text: str) -> List[str]:
     return out
 
 
-def cut(text: str, most: int) -> str:
+def clip_at_clause(text: str, most: int) -> str:
     """Shorten a text to `most` bytes at a clause.
 
     Else at a space or a wide character, else "".

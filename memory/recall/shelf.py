@@ -260,7 +260,7 @@ class Shelf:
         return self.place.path(name)
 
     def candidate(self, number: int) -> Optional[look.Candidate]:
-        """Read a document's record from its file as a candidate.
+        """Return a document's record as a candidate, read from its file.
 
         None where it is gone.
         """
@@ -270,7 +270,7 @@ class Shelf:
         return self._made(doc.name, doc.ordinal, number, doc.checksum.hex())
 
     def section(self, name: str, ordinal: int, number: int) -> Optional[look.Candidate]:
-        """Read a section of a record by name.
+        """Return a section of a record as a candidate, by name.
 
         None where the record is gone. number: tells it from other candidates.
         """
@@ -279,7 +279,7 @@ class Shelf:
     def _made(
         self, name: str, ordinal: int, number: int, checksum: str
     ) -> Optional[look.Candidate]:
-        """Make a candidate of a section of a record's file."""
+        """Return a candidate for a section of a record's file."""
         record = self.record(name)
         if record is None:
             self._drifted = True
@@ -290,7 +290,7 @@ class Shelf:
     def _cut_out(
         self, record: Record, name: str, ordinal: int, number: int, checksum: str, workspace: str
     ) -> look.Candidate:
-        """Make a candidate of a section of a record."""
+        """Return a candidate for a section of a record."""
         key = (name, ordinal)
         known = self._words.get(key)
         if known is None or known[0] != record.checksum:
@@ -315,7 +315,7 @@ class Shelf:
         )
 
     def _sections(self, record: Record) -> List[Tuple[str, str]]:
-        """Cut a record into its documents, once for all of them."""
+        """Return (heading, text) of a record's documents, cut once."""
         known = self._cut.get(record.name)
         if known is None or known[0] != record.checksum:
             if len(self._cut) >= REMEMBERED:
@@ -327,7 +327,7 @@ class Shelf:
         return known[1]
 
     def checkpoints(self, session: str) -> List[Record]:
-        """Read the checkpoints of a session, sorted by end."""
+        """Return the checkpoints of a session, sorted by end."""
         names = dict.fromkeys(
             self.index.doc(n).name for n in self.index.holding(segment.session_term(session))
         )
@@ -342,7 +342,7 @@ class Shelf:
         )
 
     def record(self, name: str) -> Optional[Record]:
-        """Read a record, again only where its file changed.
+        """Return a record, read again only where its file changed.
 
         None where it is gone or cannot be read.
         """

@@ -311,7 +311,7 @@ _SIDE_OF = {word: side for side, words in _SIDES.items() for word in words.split
 
 
 def _open_ended(handler: Handler) -> Handler:
-    """Make a handler's period open on one side.
+    """Return a handler whose period is open on one side.
 
     "since its start", "after its end", "before its start" or "until its end".
     """
@@ -331,7 +331,7 @@ def _open_ended(handler: Handler) -> Handler:
 
 
 def _onward(handler: Handler) -> Handler:
-    """Open a period's end if its group `onward` matched."""
+    """Return a handler whose period has no end if `onward` matched."""
 
     def span(match: Match, now: float, offset: float) -> Optional[Span]:
         found = handler(match, now, offset)
@@ -532,7 +532,7 @@ BEGIN, END = 6, 3
 
 
 def parse(query: str, now: float, offset: float) -> Times:
-    """Take the time expressions out of a query.
+    """Return a query's times, and its text without them.
 
     offset: seconds that local time is ahead of UTC. Several
         expressions narrow each other; where they cannot all hold, the first counts.
@@ -541,7 +541,7 @@ def parse(query: str, now: float, offset: float) -> Times:
 
 
 def read(query: str, now: float, offset: float) -> Reading:
-    """Read a query as `parse` does, split by narrowing and weighing."""
+    """Return a query as `parse` does, split by narrowing and weighing."""
     rest = kept = query
     whole, only, about = OPEN, OPEN, OPEN
     for pattern, handler, weighs in _rules(query) if _TRIGGER.search(query) else ():
@@ -596,7 +596,7 @@ def _without(text: str, match: Match) -> str:
 
 
 def instant(said: str, now: float, offset: float, end: bool = False) -> float:
-    """Read the time of an option as seconds since the epoch.
+    """Return the time of an option in seconds since the epoch.
 
     said: `3d`, `2h`, a day, an instant, or time words such as `yesterday` and `Monday`. end: a day
         or a period means its end and not its start. Raises UsageError.

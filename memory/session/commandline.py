@@ -151,7 +151,7 @@ INSTALLS = re.compile(
 
 
 def steps(command: str) -> list[tuple[str, str]]:
-    """Cut a shell line into (joining operator, simple command).
+    """Return (joining operator, simple command) pairs of a shell line.
 
     The operator joins a command to the previous: `&&`, `||`, `;` or `|`.  Quoted text and `$(…)`
     stay whole, here-documents are left out, a line's end counts as `;`.
@@ -366,17 +366,17 @@ def passed(run: Run, strict: bool = False) -> tuple[Task, ...]:
     return tuple(task for _, task in chain[:at]) if run.bad and run.kind and sure else ()
 
 
-def failed(run: Run) -> Task | None:
-    """Return the failed task of a run."""
+def main_task(run: Run) -> Task | None:
+    """Return the task that a run is known by, or None."""
     return next((task for _, task in tasks(run.command) if task.key == run.key), None)
 
 
 def kind(run: Run) -> str:
-    """Return the kind of a run's failed task, or "".
+    """Return the kind of a run's main task, or "".
 
     TEST, LINT, BUILD, FORMAT or ALL.
     """
-    task = failed(run)
+    task = main_task(run)
     return task.kind if task else ""
 
 
@@ -398,7 +398,7 @@ def _apart(task: Task, other: Task) -> bool:
 
 def closes(task: Task, failure: Run) -> bool:
     """Tell whether a later passing task shows that a failure is gone."""
-    other = failed(failure)
+    other = main_task(failure)
     if other is None:
         return False
     if covers(task, other):

@@ -663,7 +663,7 @@ def _without_ide(raw: str) -> str:
 
 
 def clean(text: str) -> str:
-    """Remove from raw text everything that must not be kept.
+    """Return a raw text without everything that must not be kept.
 
     <private> parts, base64, dayleaf's own blocks, reminders, escape sequences.  An unclosed block
     counts to the end of the text.
@@ -684,8 +684,8 @@ def clean(text: str) -> str:
     return text.strip()
 
 
-def clip(value: str, most: int = CLIP) -> str:
-    """Shorten a text at white space.
+def clip_characters(value: str, most: int = CLIP) -> str:
+    """Return a text shortened at white space.
 
     A word is never cut: half a secret would no longer be recognised.
     """

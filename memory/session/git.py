@@ -54,7 +54,7 @@ _WORDS = r"""(?:"(?:\\.|[^"\\])*"|'[^']*'|\\.|\$\([^)]{0,400}\)|[^\s"'])+"""
 _FILE = r"(?!origin/)[\w@+~./-]*\.[A-Za-z]\w{0,7}\Z"
 
 
-class Head:
+class GitHead:
     """The present checkout.
 
     branch: "" when detached.  commit: 10 hex digits, "" before the first commit.
@@ -66,18 +66,18 @@ class Head:
         self.branch, self.commit = branch, commit
 
 
-def head(git: str) -> Head:
-    """Read the branch and commit of a checkout.
+def head(git: str) -> GitHead:
+    """Return the branch and commit of a checkout.
 
     git: the checkout's git directory (a worktree's own one for a worktree), or "" for none.
     Never raises: what cannot be read is "".
     """
     if not git:
-        return Head("", "")
+        return GitHead("", "")
     text = layout.first_line(git + "/HEAD")
     if _HASH.match(text):
-        return Head("", text[:SHORT])
-    return Head(layout.branch_of(git, text), _resolve(git, layout.ref_of(text))[:SHORT])
+        return GitHead("", text[:SHORT])
+    return GitHead(layout.branch_of(git, text), _resolve(git, layout.ref_of(text))[:SHORT])
 
 
 def _resolve(git: str, ref: str) -> str:
@@ -257,7 +257,7 @@ def is_in_other_repository(command: str, cwd: str = "", roots: Iterable[str] = (
 def _inside(folder: str, roots: list[str]) -> bool:
     """Tell whether a folder belongs to this repository.
 
-    "?" was just made by the command and does not; "" and relative folders are unknown and do.
+    "?", a repository that the command itself made, does not.  An unknown ("") or relative one does.
     """
     if folder == "?":
         return False

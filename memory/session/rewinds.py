@@ -109,7 +109,7 @@ class Tree:
 
         All since that instant is withdrawn.
         """
-        since = "".join(self._next(record["parentUuid"])[:1]) if _begins(record, told) else ""
+        since = "".join(self._next(record["parentUuid"])[:1]) if _begins(record) else ""
         self._own.row(record, told)
         return since
 
@@ -173,7 +173,7 @@ def _note(found: Lines, line: bytes) -> None:
     return found.row(record, entries(record)) if isinstance(record, dict) else None
 
 
-def _begins(record: dict[str, Any], told: list[Entry]) -> bool:
+def _begins(record: dict[str, Any]) -> bool:
     """Tell whether a line begins a turn.
 
     No result of a call, no line of a subagent's or of the host's own.

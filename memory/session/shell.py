@@ -14,7 +14,7 @@ from memory.session.commandline import (
     kind_of,
     steps,
 )
-from memory.session.transcript import clean, clip
+from memory.session.transcript import clean, clip_characters
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -186,7 +186,7 @@ class Run:
 def run(
     command: str, at: str, output: str, data: object = None, failed: bool = False
 ) -> Run | None:
-    """Judge a command by its output.
+    """Return a command's run, judged by its output.
 
     command, output: raw text of the call and its result.
     data: the host's structured result.
@@ -245,7 +245,7 @@ def run(
     if result.bad and outcome != TIMED_OUT:
         told = told or tellingline.pick_telling_lines(text, command)
         result.detail, result.kind, result.names = (
-            "\n".join(map(clip, told.lines)),
+            "\n".join(map(clip_characters, told.lines)),
             told.kind,
             told.names,
         )

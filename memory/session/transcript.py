@@ -42,7 +42,7 @@ from memory.session.entries import (
     USE,
     Entry,
     clean,
-    clip,
+    clip_characters,
     entries,
     joined,
     pull,
@@ -80,7 +80,7 @@ __all__ = [  # what a caller of this module may also take from here
     "USE",
     "Entry",
     "clean",
-    "clip",
+    "clip_characters",
     "entries",
     "Reading",
     "Stop",
@@ -356,7 +356,7 @@ def _queue_before(fd: int, offset: int) -> _Queue:
 
 
 def parse_line(line: bytes) -> dict[str, Any]:
-    """Parse a line's JSON object, {} where torn or invalid."""
+    """Return a line's JSON object, {} where torn or invalid."""
     try:
         record = json.loads(line.decode("utf-8", "replace"), strict=False)
     except (ValueError, RecursionError):
@@ -512,12 +512,8 @@ def agents(path: str, env: dict[str, str]) -> list[str]:
     """
     folder = path[: -len(".jsonl")] + "/subagents"
     below = [*roots(env), path.rpartition("/")[0]]
-    try:
-        names = sorted(
-            n for n in os.listdir(folder) if n.startswith("agent-") and n.endswith(".jsonl")
-        )
-    except OSError:
-        return []
+    names = [name for name in files.list_folder(folder) if name.startswith("agent-")]
+    names = [name for name in names if name.endswith(".jsonl")]
     return [
         found
         for found in (_trusted(folder + "/" + name, below) for name in names)

@@ -61,7 +61,7 @@ class Ends(NamedTuple):
 
 
 def ends(path: str) -> Ends:
-    """Read both ends of a transcript.
+    """Return both ends of a transcript.
 
     Raises OSError.
     """
@@ -130,8 +130,8 @@ class Folders:
     def __init__(self, env: dict[str, str]):
         self._paths: dict[str, list[str]] = {}
         for root in dict.fromkeys(map(files.real_path, transcript.roots(env))):
-            for folder in names(root):
-                for name in names(root + "/" + folder):
+            for folder in files.visible_names(root):
+                for name in files.visible_names(root + "/" + folder):
                     if name.endswith(_SUFFIX):
                         self._paths.setdefault(name[: -len(_SUFFIX)], []).append(
                             "%s/%s/%s" % (root, folder, name)
@@ -186,7 +186,7 @@ def worktrees(git: str) -> list[str]:
     common = layout.common_git(git) if git else ""
     listed = [
         layout.first_line("%s/worktrees/%s/gitdir" % (common, name))
-        for name in names(common + "/worktrees")
+        for name in files.visible_names(common + "/worktrees")
     ]
     return (
         [
@@ -204,11 +204,3 @@ def _size(path: str) -> int:
         return os.stat(path).st_size
     except OSError:
         return -1
-
-
-def names(folder: str) -> list[str]:
-    """List a folder, hidden files apart; empty where there is none."""
-    try:
-        return sorted(name for name in os.listdir(folder) if not name.startswith("."))
-    except OSError:
-        return []

@@ -33,7 +33,7 @@ SESSION, TYPED, PERSON = "session", "typed", "person"
 _TRUST = (SESSION, TYPED, PERSON)
 
 
-class Row(NamedTuple):
+class Permission(NamedTuple):
     """The permissions of a verb.
 
     least: who may run it.
@@ -69,69 +69,69 @@ FILTERS = (
     "--workspace --context-tags --semantic --lexical --limit --min-score --explain"
 )
 SECTIONS = "--section --outline"
-VERBS: dict[str, Row] = {
-    "recall": Row(SESSION, FILTERS + " --type --group --batch", person="--provider"),
-    "show": Row(SESSION, SECTIONS),
-    "expand": Row(SESSION),
-    "fix": Row(SESSION, "--workspace"),
-    "how": Row(SESSION),
-    "blame": Row(SESSION),
-    "friction": Row(SESSION),
-    "distill": Row(
+VERBS: dict[str, Permission] = {
+    "recall": Permission(SESSION, FILTERS + " --type --group --batch", person="--provider"),
+    "show": Permission(SESSION, SECTIONS),
+    "expand": Permission(SESSION),
+    "fix": Permission(SESSION, "--workspace"),
+    "how": Permission(SESSION),
+    "blame": Permission(SESSION),
+    "friction": Permission(SESSION),
+    "distill": Permission(
         SESSION,
         FILTERS + " --max-tokens --provider=extract --provider=none --save --no-cache",
         typed="--provider",
     ),
-    "harvest": Row(
+    "harvest": Permission(
         SESSION,
         "--since --dry-run",
         typed="--provider",
         words={"accept": PERSON, "reject": PERSON, "review": PERSON},
     ),
-    "learn": Row(
+    "learn": Permission(
         SESSION,
         "--tag --version --title --confidence --shared --session",
         typed="--source --global --confidence=high",
     ),
-    "checkpoint": Row(SESSION, "--tag --session --note", typed="--transcript"),
-    "notes": Row(
+    "checkpoint": Permission(SESSION, "--tag --session --note", typed="--transcript"),
+    "notes": Permission(
         SESSION,
         "--since --dry-run",
         person="--provider --yes",
         words={"on": PERSON, "off": PERSON, "write": PERSON},
     ),
-    "handoff": Row(SESSION, "--show --clear --session", typed="--transcript --provider"),
-    "standup": Row(SESSION, "--since --until --markdown --workspace", typed="--provider"),
-    "plan": Row(SESSION, "--shared --replace --step --append --undo"),
-    "load": Row(SESSION, "--explain"),
-    "why": Row(SESSION),
-    "on": Row(SESSION, "--session", words={"project": PERSON, "mine": PERSON}),
-    "off": Row(SESSION, "--session", words={"project": PERSON, "mine": PERSON}),
-    "status": Row(SESSION),
-    "today": Row(SESSION),
-    "statusline": Row(SESSION),
-    "doctor": Row(SESSION, person="--fix"),
-    "check": Row(SESSION, "--staged", inside="WORDS"),
-    "stats": Row(SESSION, "--since --spend"),
-    "eval": Row(SESSION, "--strict", person="--template", inside="WORDS"),
-    "index": Row(
+    "handoff": Permission(SESSION, "--show --clear --session", typed="--transcript --provider"),
+    "standup": Permission(SESSION, "--since --until --markdown --workspace", typed="--provider"),
+    "plan": Permission(SESSION, "--shared --replace --step --append --undo"),
+    "load": Permission(SESSION, "--explain"),
+    "why": Permission(SESSION),
+    "on": Permission(SESSION, "--session", words={"project": PERSON, "mine": PERSON}),
+    "off": Permission(SESSION, "--session", words={"project": PERSON, "mine": PERSON}),
+    "status": Permission(SESSION),
+    "today": Permission(SESSION),
+    "statusline": Permission(SESSION),
+    "doctor": Permission(SESSION, person="--fix"),
+    "check": Permission(SESSION, "--staged", inside="WORDS"),
+    "stats": Permission(SESSION, "--since --spend"),
+    "eval": Permission(SESSION, "--strict", person="--template", inside="WORDS"),
+    "index": Permission(
         SESSION,
         "--embeddings --workspace",
         person="--provider --backend --dsn --private",
     ),
-    "feedback": Row(SESSION),
-    "forget": Row(TYPED, "--hard --yes --session --day --file --mentions"),
-    "restore": Row(PERSON, "--into --merge --replace --trust --identity --dry-run"),
-    "backup": Row(PERSON, "--workspace --shared --here --age"),
-    "share": Row(TYPED),
-    "unshare": Row(TYPED),
-    "shared": Row(SESSION),
-    "sync": Row(PERSON, "--identity --gone --anew"),
-    "upkeep": Row(SESSION, "--contradictions", person="--apply --clock-is-right"),
-    "undo": Row(PERSON),
-    "audit": Row(SESSION, "--strict"),
-    "new": Row(PERSON, "--shared --global --replace --from"),
-    "import": Row(
+    "feedback": Permission(SESSION),
+    "forget": Permission(TYPED, "--hard --yes --session --day --file --mentions"),
+    "restore": Permission(PERSON, "--into --merge --replace --trust --identity --dry-run"),
+    "backup": Permission(PERSON, "--workspace --shared --here --age"),
+    "share": Permission(TYPED),
+    "unshare": Permission(TYPED),
+    "shared": Permission(SESSION),
+    "sync": Permission(PERSON, "--identity --gone --anew"),
+    "upkeep": Permission(SESSION, "--contradictions", person="--apply --clock-is-right"),
+    "undo": Permission(PERSON),
+    "audit": Permission(SESSION, "--strict"),
+    "new": Permission(PERSON, "--shared --global --replace --from"),
+    "import": Permission(
         SESSION,
         "--dry-run --shared --kind --since",
         typed="--global",
@@ -139,32 +139,32 @@ VERBS: dict[str, Row] = {
         inside="WORDS",
         words={"claude-memory": PERSON, "transcripts": PERSON},
     ),
-    "edit": Row(PERSON),
-    "open": Row(PERSON),
-    "rule": Row(
+    "edit": Permission(PERSON),
+    "open": Permission(PERSON),
+    "rule": Permission(
         SESSION,
         "--rationale --body --title --tag --link --shared --pending",
         typed="--global",
         words={"approve": PERSON, "reject": PERSON, "review": PERSON, "edit": PERSON},
     ),
-    "review": Row(PERSON),
-    "keep": Row(TYPED, "--tag"),
-    "resource": Row(
+    "review": Permission(PERSON),
+    "keep": Permission(TYPED, "--tag"),
+    "resource": Permission(
         SESSION,
         SECTIONS + " --tag --version --limit --type --title --shared --stale --all --timeout",
         typed="--global",
         inside="--path",
         words={"approve": PERSON, "reject": PERSON, "delete": PERSON},
     ),
-    "link": Row(SESSION, "--remove"),
-    "graph": Row(SESSION, "--format"),
-    "redact": Row(PERSON, "--text --everywhere --apply"),
-    "completion": Row(SESSION),
-    "config": Row(SESSION, words={"set": PERSON, "unset": PERSON}),
-    "view": Row(PERSON, "--port --idle --export --private --secrets"),
-    "workspace": Row(SESSION, words={"claim": PERSON}),
-    "tier": Row(SESSION, person="--everywhere", words={"add": PERSON, "remove": PERSON}),
-    "mcp": Row(SESSION, "--read-only"),
+    "link": Permission(SESSION, "--remove"),
+    "graph": Permission(SESSION, "--format"),
+    "redact": Permission(PERSON, "--text --everywhere --apply"),
+    "completion": Permission(SESSION),
+    "config": Permission(SESSION, words={"set": PERSON, "unset": PERSON}),
+    "view": Permission(PERSON, "--port --idle --export --private --secrets"),
+    "workspace": Permission(SESSION, words={"claim": PERSON}),
+    "tier": Permission(SESSION, person="--everywhere", words={"add": PERSON, "remove": PERSON}),
+    "mcp": Permission(SESSION, "--read-only"),
 }
 # The column of `dayleaf mcp`: the verb and word that each of its tools, resources and prompts
 # stands for.  All of them are asked for as a session asks, their arguments as options of that verb.

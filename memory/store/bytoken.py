@@ -121,7 +121,7 @@ def by_token(text: str, runs: List[Tuple[int, str]], tick: Callable[[], None]) -
                 break
     yield from _jwts(text, held)
     yield from _marked(text, held)
-    yield from _unknown(text, held)
+    yield from _unknown(held)
 
 
 def _token(text: str, at: int, row: _Row) -> Span | None:
@@ -200,7 +200,7 @@ def _jwts(text: str, held: _Runs) -> Iterator[Span]:
                 yield at, done, "jwt"
 
 
-def _unknown(text: str, held: _Runs) -> Iterator[Span]:
+def _unknown(held: _Runs) -> Iterator[Span]:
     """Find tokens in a vendor's form by unknown vendors."""
     begins = r"(?:(?<![\w\-./+])|(?<=%[0-9A-Fa-f]{2}))"
     for match in rx(begins + UNKNOWN + r"(?![\w\-./+])").finditer(held.joined):

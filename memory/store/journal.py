@@ -28,7 +28,7 @@ VERSION = 1
 LIMIT = 256 << 20  # bytes of the journal that are read
 
 
-class Step(NamedTuple):
+class JournalStep(NamedTuple):
     """One change of a record.
 
     do: `archive` or `change`.  id, name: of the record.  into, before, after: as in the schema.
@@ -53,7 +53,7 @@ class Run(NamedTuple):
 
     run: str
     began: str
-    steps: List[Step]
+    steps: List[JournalStep]
     done: bool
     undone: bool
 
@@ -102,7 +102,7 @@ def _take(found: Dict[str, Run], run: str, row: Dict[str, str]) -> None:
     elif do in ("done", "undone"):
         found[run] = known._replace(done=True, undone=known.undone or do == "undone")
     elif do in ("archive", "change") and row.get("id") and row.get("name"):
-        known.steps.append(Step(do, *(row.get(key, "") for key in Step._fields[1:])))
+        known.steps.append(JournalStep(do, *(row.get(key, "") for key in JournalStep._fields[1:])))
 
 
 def last(place: Place) -> Optional[Run]:
@@ -128,7 +128,7 @@ def begin(place: Place, now: float) -> str:
     return run
 
 
-def cut(place: Place) -> str:
+def interrupted_run(place: Place) -> str:
     """Return the name of the newest run if interrupted, else "".
 
     Raises StoreError.
@@ -145,7 +145,7 @@ def mark(place: Place, run: str, do: str, now: float) -> None:
     _append(place, {"v": VERSION, "t": clock.iso(now), "run": run, "do": do})
 
 
-def write(place: Place, run: str, step: Step, now: float) -> None:
+def write(place: Place, run: str, step: JournalStep, now: float) -> None:
     """Log a step before it is done.
 
     Raises OSError.

@@ -218,7 +218,7 @@ def uses(ledger: Ledger) -> Iterator[Dict[str, Any]]:
 
 
 def read(ledger: Ledger) -> Fold:
-    """Count a ledger's lines, starting from its snapshot where valid.
+    """Return a ledger's counts, from its snapshot where valid.
 
     Renews the derived files where due.  Never raises.
     """
@@ -254,7 +254,7 @@ def recount_after_moves(place: Place) -> None:
 
 
 def count_all(ledger: Ledger) -> Fold:
-    """Count all lines of a ledger, ignoring its snapshot.
+    """Return the counts of all lines of a ledger, snapshot ignored.
 
     Never raises.
     """

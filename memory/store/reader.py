@@ -226,7 +226,7 @@ class Reader:
         away = [] if named else begun(text, self.away())
         if len(away) != 1:
             return StoreError(
-                unknown("record", text, named or stems, known, "`dayleaf recall` lists them")
+                no_such_record("record", text, named or stems, known, "`dayleaf recall` lists them")
             )
         kept = self.successors().get(away[0])
         if kept:
@@ -304,7 +304,7 @@ class Reader:
         if not found and text and any(record.id.startswith(text) for record in self.each()):
             raise StoreError("'%s' is not archived: it is in the store" % text[:80])
         raise StoreError(
-            unknown(
+            no_such_record(
                 "archived record",
                 text,
                 found,
@@ -435,17 +435,14 @@ def begun(text: str, ids: Iterable[str]) -> List[str]:
     return [text] if text in known else [id for id in known if text and id.startswith(text)]
 
 
-def unknown(
+def no_such_record(
     what: str, text: str, started: Sequence[str], ids: Iterable[str], otherwise: str
 ) -> str:
     """Return the message for a text that names no record.
 
-    what: "record", say.
-    started: the ids that start with the text.
-    ids: all ids, of which those at one typing slip's distance are suggested: ids are hexadecimal,
-        so whatever is less near is as likely any other record, and perhaps one that is about to be
-        removed.
-    otherwise: the advice where none is near.
+    what: the noun, such as "record".  started: the ids that start with the text.  ids: all ids;
+    those one typing slip away are suggested, since any other may be any record.  otherwise: the
+    advice where none is near.
     """
     if len(started) > 1:
         return "'%s' could be %s; give more of it" % (text[:80], ", ".join(started[:3]))

@@ -78,11 +78,7 @@ class Store(Reader):
         title, body = self.cleaned([title, body])
         title = writer.title_line(title)
         stems = tuple(slug + "-" for slug in writer.slugs(kind, title, body))
-        try:
-            listed = sorted(os.listdir(self._root(tier) + "/" + FOLDERS[kind]))
-        except OSError:
-            return None
-        for file in listed:
+        for file in files.list_folder(self._root(tier) + "/" + FOLDERS[kind]):
             if file.startswith(stems) and is_record(file):
                 with contextlib.suppress(StoreError):
                     record = self.read("%s/%s/%s" % (tier, FOLDERS[kind], file))
@@ -116,10 +112,7 @@ class Store(Reader):
         slug = writer.slug(kind, writer.title_line(self.cleaned(title)), body)
         for at in (self.now, self.now - AGAIN):
             folder = "%s/%s" % (FOLDERS[kind], clock.day(at))
-            try:
-                listed = sorted(os.listdir("%s/%s" % (self._root(PRIVATE), folder)), reverse=True)
-            except OSError:
-                continue
+            listed = reversed(files.list_folder("%s/%s" % (self._root(PRIVATE), folder)))
             for file in (file for file in listed if slug in file and is_record(file)):
                 with contextlib.suppress(StoreError):
                     record = self.read("%s/%s/%s" % (PRIVATE, folder, file))

@@ -67,7 +67,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def parser(name: str, verb: Verb, word: str = "") -> _Parser:
-    """Make the parser of a verb's options and help.
+    """Return the parser of a verb's options and help.
 
     word: a part of the verb with options of its own, for these alone.
     """
@@ -106,7 +106,7 @@ def _options(verb: Verb, part: Part | None) -> Sequence[Option]:
 
 
 def read_call(name: str, verb: Verb, argv: list[str], env: dict[str, str], now: float) -> Call:
-    """Parse a verb's words into a call.
+    """Return the call that a verb's words make.
 
     Raises UsageError for an invalid option or value.
     """
@@ -177,7 +177,7 @@ def check_part(verb: Verb, call: Call) -> None:
 
 
 def _nearest_flag(word: str, name: str, verb: Verb) -> str:
-    """Suggest an option for an unknown one."""
+    """Return advice that names the option nearest to an unknown one."""
     flags = [flag for option in (*verb.options, JSON) for flag in option.flags]
     if word[1] != "-":  # one letter is like every option that holds it
         flags = [flag for flag in flags if flag == SHORT.get(word[:2])]
@@ -190,11 +190,11 @@ def _nearest_flag(word: str, name: str, verb: Verb) -> str:
 
 
 def split_options(raw: str, verb: Verb) -> tuple[list[str], str]:
-    """Separate a verb's options from text.
+    """Return (options as an argv, the rest unchanged) of a verb's words.
 
-    Returns (options as an argv, the rest unchanged). Only known `--options` with a fitting value
-    count, and a value with blanks must be in quotes; other quotes, `$(…)`, `;` and anything else is
-    text. In prose an option counts at the beginning or the end alone.
+    Only known `--options` with a fitting value count, and a value with blanks must be in quotes;
+    other quotes, `$(…)`, `;` and anything else is text. In prose an option counts at the beginning
+    or the end alone.
     """
     known = {
         flag: option
@@ -223,9 +223,9 @@ def split_options(raw: str, verb: Verb) -> tuple[list[str], str]:
 
 
 def _option(known: dict[str, Option], words: list[str]) -> tuple[str, int]:
-    """Read one or two words as an option.
+    """Return (option with its value as one word, number of words).
 
-    Returns (option with its value as one word, number of words), ("", 1) where they are text.
+    ("", 1) where they are text.
     """
     flag, equals, value = words[0].partition("=")
     option = known.get(flag)
@@ -247,7 +247,7 @@ def _fits(option: Option, value: str) -> bool:
 
 
 def choice(words: Sequence[str]) -> Callable[[str], str]:
-    """Make the type of an option with fixed values."""
+    """Return the type of an option with fixed values."""
 
     def check(word: str) -> str:
         if word not in words:
@@ -262,7 +262,7 @@ def choice(words: Sequence[str]) -> Callable[[str], str]:
 
 
 def kinds(words: str) -> str:
-    """Check a comma-separated list of kinds."""
+    """Return a comma-separated list of kinds, checked."""
     return ",".join(choice(KINDS)(word.strip()) for word in words.split(","))
 
 
@@ -270,7 +270,7 @@ kinds.words = KINDS  # type: ignore[attr-defined]
 
 
 def versions(words: str) -> str:
-    """Check a comma-separated list of versions."""
+    """Return a comma-separated list of versions, checked."""
     for word in words.split(","):
         if len(word.split()) > 1:
             raise argparse.ArgumentTypeError(
@@ -288,7 +288,7 @@ def positive_integer(word: str) -> int:
 
 
 def decimal_number(word: str) -> float:
-    """Read a number."""
+    """Return the number in an option's text."""
     try:
         number = float(word)
     except ValueError:
@@ -299,12 +299,12 @@ def decimal_number(word: str) -> float:
 
 
 def opt(*flags: str, **rest: Any) -> Option:
-    """Declare an option with a value."""
+    """Return an option with a value."""
     return Option(flags, rest)
 
 
 def flag(*flags: str, **rest: Any) -> Option:
-    """Declare an option without a value."""
+    """Return an option without a value."""
     return Option(flags, {"action": "store_true", **rest})
 
 
@@ -384,7 +384,7 @@ SAID_FOR = {word: verb for verb, words in _SAID_FOR.items() for word in words.sp
 
 
 def suggest_verb(name: str, verbs: Mapping[str, Verb]) -> str:
-    """Suggest a verb for an unknown word, by meaning or spelling.
+    """Return advice for an unknown verb, by meaning or spelling.
 
     By spelling alone never `forget`.
     """
@@ -456,7 +456,7 @@ def _of_verb(name: str, verbs: Mapping[str, Verb], words: Sequence[str]) -> str:
 
 
 def _family(name: str, verbs: Mapping[str, Verb]) -> list[str]:
-    """List the verbs of a family with their purposes."""
+    """Return the verbs of a family with their purposes, in lines."""
     rows = [
         (" ".join((spellings.spelled(row).partition(" ")[2], verbs[row].words)), verbs[row].purpose)
         for row in spellings.FAMILIES.get(name, ())
@@ -466,7 +466,7 @@ def _family(name: str, verbs: Mapping[str, Verb]) -> list[str]:
 
 
 def _overview(verbs: Mapping[str, Verb], tasks: Sequence[tuple[str, str, str]]) -> list[str]:
-    """List the verbs by task."""
+    """Return the verbs by task, in lines."""
     usage = "usage: dayleaf [VERB] …; more: `dayleaf help VERB` or `dayleaf help programs`"
     lines = [] if tasks else screen.fold_line(usage, _columns(), 7)
     for heading, names, example in tasks or TASKS:

@@ -246,7 +246,7 @@ class Call:
         )
 
     def spinner(self, step: str) -> screen.Spinner:
-        """Show a step on stderr after a second, on a terminal."""
+        """Return a spinner for a step, shown after a second."""
         return screen.Spinner(step, sys.stderr.isatty() and self.env.get("TERM") != "dumb")
 
     def answer(self, value: Any, lines: Iterable[str]) -> int:
@@ -319,12 +319,12 @@ def unknown_word(verb: str, word: str, known: Iterable[str], otherwise: str = ""
 
 
 def shown(word: str) -> str:
-    """Clip a person's input for a message."""
+    """Return a person's input, clipped for a message."""
     return plaintext.one_line(word)[:60]
 
 
 def read_stdin(kept: bool = True) -> str:
-    """Read stdin as text.
+    """Return stdin as text.
 
     kept: the text is stored, so no byte of it may be lost. Raises UsageError for more than
         TEXT_LIMIT bytes, or bytes that are not UTF-8; else see `question_text`.
@@ -366,7 +366,7 @@ def unread(data: bytes, at: int) -> tuple[int, str, str]:
 
 
 def to_json(value: Any) -> str:
-    """Write a value as one line of JSON, safe for a terminal."""
+    """Return a value as one line of JSON, safe for a terminal."""
     return json.dumps(
         value, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=str
     ).translate(_UNSAFE)
@@ -461,7 +461,7 @@ def need_person(call: Call, of: str, typed: str) -> None:
 
 
 def ask_choice(ways: Sequence[str]) -> str:
-    """Ask on the terminal until a person types a valid answer.
+    """Ask on the terminal; return the first valid answer.
 
     ways: words with first letters of their own, which may be typed instead; the last one leaves, as
         does the end of input.  Where one of them is `reject`, `no` means it, and `yes` the first.
@@ -504,7 +504,7 @@ def finish_decisions(call: Call, done: Sequence[Any], nothing: str) -> int:
 
 
 def ask_confirmation(question: str, short: bool = False, otherwise: bool = False) -> bool:
-    """Ask on the terminal; without one the answer is no.
+    """Tell whether the person confirms; without a terminal nobody does.
 
     short: accept `y` for `yes`.  otherwise: the answer that an empty line gives.
     """

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from memory.core.plaintext import clip, count, one_line
+from memory.core.plaintext import clip_columns, count, one_line
 from memory.recall import relations
 from memory.recall.relations import Edge, Node, Web
 from memory.terminal.screen import table
@@ -78,7 +78,7 @@ def steps(web: Web) -> dict[Node, list[Step]]:
 
 
 def walk(web: Web, start: Node, depth: int) -> Part:
-    """Walk from a node along all links, at most `depth` steps.
+    """Return the part of a web within `depth` steps of a node.
 
     Both ways; every edge is met once.
     """
@@ -174,7 +174,7 @@ def node_json(node: Node) -> dict[str, Any]:
 
 
 def tree(web: Web, start: Node, depth: int) -> list[str]:
-    """Draw a record's links as a tree.
+    """Return a record's links in lines, as a tree.
 
     A record already in the tree is marked and not entered again.
     """
@@ -234,12 +234,16 @@ def row(step: Step, web: Web) -> list[str]:
 
 
 def _named(node: Node) -> str:
-    return "%s  %s (%s)" % (one_line(node.id), clip(one_line(node.title), TITLE_COLUMNS), node.end)
+    return "%s  %s (%s)" % (
+        one_line(node.id),
+        clip_columns(one_line(node.title), TITLE_COLUMNS),
+        node.end,
+    )
 
 
 def _nowhere(edge: Edge, web: Web) -> str:
-    """Describe a dangling link and the record that may be meant."""
-    target = "'%s'" % clip(one_line(edge.target), TITLE_COLUMNS)
+    """Return a dangling link's line, with the record it may mean."""
+    target = "'%s'" % clip_columns(one_line(edge.target), TITLE_COLUMNS)
     if edge.away:
         return target + ", which is archived; `dayleaf store restore %s` brings it back" % one_line(
             edge.away
@@ -250,7 +254,7 @@ def _nowhere(edge: Edge, web: Web) -> str:
         + ", which is not a record"
         + (
             "; did you mean %s '%s'?"
-            % (one_line(near.id), clip(one_line(near.title), TITLE_COLUMNS))
+            % (one_line(near.id), clip_columns(one_line(near.title), TITLE_COLUMNS))
             if near
             else ""
         )
@@ -311,7 +315,7 @@ def overview(web: Web) -> list[str]:
 
 
 def _title(node: Node) -> str:
-    return clip(one_line(node.title), TITLE_COLUMNS)
+    return clip_columns(one_line(node.title), TITLE_COLUMNS)
 
 
 def _rows(rows: Sequence[Sequence[str]], noun: str) -> list[str]:

@@ -22,7 +22,7 @@ def heading(quote: Quote) -> str:
 
 
 def minute(at: str) -> str:
-    """Write a turn's minute, `2026-01-23T14:03` in UTC, in local time."""
+    """Return a turn's minute, `2026-01-23T14:03` in UTC, in local time."""
     instant = clock.parse(at)
     return at.replace("T", " ") if instant is None else clock.local(instant)
 

@@ -24,7 +24,7 @@ LINK = "/.local/bin/dayleaf"  # below HOME, where install.sh puts it
 ALL = "store import transcripts --all"
 
 
-class Plan(NamedTuple):
+class ImportPlan(NamedTuple):
     """What an import would read.
 
     sessions: the newest ones that fit into MOST_SECONDS; later: how many older ones there are.
@@ -52,7 +52,7 @@ def took(size: int, sessions: int) -> float:
     return size / backfill.PACE + sessions * 2 * backfill.RECORD
 
 
-def plan(looked: Sequence[backfill.ImportedSession], most: float = MOST_SECONDS) -> Plan:
+def plan(looked: Sequence[backfill.ImportedSession], most: float = MOST_SECONDS) -> ImportPlan:
     """Return the plan of an import, of what `backfill.untold` returned."""
     fresh = [one for one in looked if not (one.before or one.skip)]
     number = size = 0
@@ -65,7 +65,7 @@ def plan(looked: Sequence[backfill.ImportedSession], most: float = MOST_SECONDS)
     for one in fresh[:number]:
         if one.place:
             by_project.setdefault(one.place.key, []).append(one.session)
-    return Plan(
+    return ImportPlan(
         tuple(one.session for one in fresh[:number]),
         len(fresh) - number,
         tuple(one for one in looked if one.skip),
@@ -81,8 +81,8 @@ def plan(looked: Sequence[backfill.ImportedSession], most: float = MOST_SECONDS)
     )
 
 
-def planned(found: Plan, dayleaf: str, offset: float, span: str) -> list[str]:
-    """Write a plan.
+def planned(found: ImportPlan, dayleaf: str, offset: float, span: str) -> list[str]:
+    """Return a plan in lines.
 
     dayleaf: the command as it can be typed.  span: how long the import takes, in words.
     """
@@ -120,7 +120,7 @@ def later(many: int, dayleaf: str) -> str:
 
 
 def left_out(passed: Sequence[backfill.ImportedSession]) -> list[str]:
-    """Write which sessions stay out, and why, a line for each reason."""
+    """Return a line for each session that stays out, with the reason."""
     reasons: dict[str, list[backfill.ImportedSession]] = {}
     for one in passed:
         if one.skip:
@@ -139,7 +139,7 @@ def left_out(passed: Sequence[backfill.ImportedSession]) -> list[str]:
 def found_lines(
     found: Sequence[Discovery], dayleaf: str, offset: float, style: screen.Style
 ) -> list[str]:
-    """Write discoveries with day, project and the command for each."""
+    """Return discoveries in lines: day, project and the command for each."""
     if not found:
         return [
             "They hold no decision, repeated failure or standing wish in your words; "

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from memory.core import clock
-from memory.core.plaintext import age, clip, count, one_line, plain
-from memory.hook import strategy_by_name
+from memory.core.plaintext import age, clip_columns, count, one_line, plain
+from memory.hook.strategies import strategy_by_name
 from memory.terminal import screen
 from memory.terminal.screen import Style
 
@@ -53,12 +53,12 @@ _QUOTED = re.compile(r"""(["'])((?:\\.|(?!\1)[^\\\n]){60})(?:\\.|(?!\1)[^\\\n]){
 
 
 def switched_off_lines(found: list[dict[str, str]], what: str = "pushes") -> list[str]:
-    """Write where pushes, or another feature, are off."""
+    """Return the places where pushes, or another feature, are off."""
     return [one_line("%s: off %s; %s" % (what, one["where"], one["remedy"])) for one in found]
 
 
 def push_lines(value: dict[str, Any], now: float) -> list[str]:
-    """Write `accounts.report`: each start and prompt with its records."""
+    """Return `accounts.report` in lines: each start and prompt with its records."""
     if not value["session"]:
         return ["the model has been given nothing here yet"]
     out = ["session " + value["session"]]
@@ -85,7 +85,7 @@ def push_lines(value: dict[str, Any], now: float) -> list[str]:
 
 
 def moments(found: list[dict[str, Any]]) -> list[str]:
-    """Write `accounts.by_moment`, a line for each moment."""
+    """Return `accounts.by_moment`, a line for each moment."""
     lines = []
     for one in found:
         used = "" if one["used"] is None else ", %d used" % one["used"]
@@ -179,7 +179,7 @@ def _as_float(value: Any) -> float:
 
 
 def loaded(value: dict[str, Any], explain: bool) -> list[str]:
-    """Write `accounts.load`.
+    """Return `accounts.load` in lines.
 
     explain: every candidate, and the block itself.
     """
@@ -266,7 +266,7 @@ def _why_nothing(value: dict[str, Any]) -> str:
 
 
 def remedy_lines(answer: Answer, style: Style, offset: float) -> list[str]:
-    """Write the earlier remedies of an error, newest first.
+    """Return the earlier remedies of an error in lines, newest first.
 
     Under the error's lines, at most REMEDIES occurrences.
     """
@@ -290,7 +290,7 @@ def remedy_lines(answer: Answer, style: Style, offset: float) -> list[str]:
             sessions = len({met.past.session for met in found})
             out += [""] * bool(out)
             out.append(
-                style.bold(clip(one_line(line), HEADING))
+                style.bold(clip_columns(one_line(line), HEADING))
                 + style.dim("  " + count(sessions, "session"))
             )
             out += [row for met in here for row in _met(met, style, offset)]
@@ -302,9 +302,9 @@ def _more(rest: int, noun: str) -> str:
 
 
 def spread(met: Sequence[MetFailure], sizes: Sequence[int], limit: int) -> set[int]:
-    """Choose `limit` occurrences, one of each line in turn.
+    """Return the identities of `limit` occurrences, chosen round-robin.
 
-    Returns their identities.
+    met: the occurrences of all lines, one line after the other.  sizes: how many each line has.
     """
     chosen: list[MetFailure] = []
     starts = [sum(sizes[:i]) for i in range(len(sizes))]
@@ -314,11 +314,11 @@ def spread(met: Sequence[MetFailure], sizes: Sequence[int], limit: int) -> set[i
 
 
 def nearest(hits: Sequence[Hit], style: Style) -> list[str]:
-    """Write the records nearest to an error, one per line.
+    """Return the records nearest to an error, one per line.
 
     Each with its quote.
     """
-    said = [clip(one_line(hit.quotes[0].text) if hit.quotes else "", 100) for hit in hits]
+    said = [clip_columns(one_line(hit.quotes[0].text) if hit.quotes else "", 100) for hit in hits]
     rows = [
         "  %s  %s: %s" % (hit.id, one_line(hit.title, 50), line) for hit, line in zip(hits, said)
     ]
@@ -342,7 +342,7 @@ def _rows(pairs: Iterable[tuple[str, str]]) -> list[str]:
 
 
 def _met(met: MetFailure, style: Style, offset: float) -> list[str]:
-    """Write one occurrence: the failure, the attempts, the success."""
+    """Return one occurrence in lines: the failure, the attempts, the success."""
     said = met.how == "said"
     what = (
         met.ran
@@ -408,7 +408,7 @@ def _several(files: Sequence[str]) -> str:
 
 
 def invocations(found: Sequence[Shape], tool: str, style: Style, now: float) -> list[str]:
-    """Write the invocations of a tool, one per line.
+    """Return the invocations of a tool, one per line.
 
     Below each the call that failed before.
     """
@@ -436,7 +436,7 @@ def invocations(found: Sequence[Shape], tool: str, style: Style, now: float) -> 
 
 
 def touched(found: Sequence[Touch], path: str, style: Style, offset: float) -> list[str]:
-    """Write the sessions that touched or discussed a file."""
+    """Return the sessions that touched or discussed a file, in lines."""
     if not found:
         return ["no session here touched or discussed `%s`" % one_line(path)]
     out = []
@@ -462,7 +462,7 @@ def _turn_request(ref: str, request: str) -> str:
 
 
 def walls(met: Sequence[tuple[Wall, Proposal]], style: Style, offset: float) -> list[str]:
-    """Write walls: line, tools, sessions, remedy and proposal."""
+    """Return walls in lines: error, tools, sessions, remedy and proposal."""
     if not met:
         return ["no error here was met by several sessions"]
     out: list[str] = []

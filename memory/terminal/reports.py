@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from memory.core import config, fastjson, layout
-from memory.core.plaintext import clip, count, one_line
+from memory.core.plaintext import clip_columns, count, one_line
 from memory.health import FAIL, OK, WARN, Finding
 from memory.health.figures import EMBED
 from memory.health.inspection import SECTIONS, Audited
@@ -18,7 +18,7 @@ from memory.terminal import pastlines, screen
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory.distill.digests import Digest
-    from memory.project.sharing import Held, Status
+    from memory.project.sharing import SharedRecord, Status
     from memory.store.reader import Skipped
 
 MOST_MOVED = 10  # changes of rank that are listed
@@ -29,7 +29,7 @@ MOST_OF_TEAM = 30  # records of a team that are listed under one heading
 
 
 def state(value: dict[str, Any], style: screen.Style) -> list[str]:
-    """Write the state of `figures.state`."""
+    """Return the state of `figures.state` in lines."""
     runtime = value["runtime"]
     claimed = value["claimed"]
     rows = [
@@ -90,7 +90,7 @@ def state(value: dict[str, Any], style: screen.Style) -> list[str]:
 
 
 def added(tier: Mapping[str, Any]) -> str:
-    """Write the state of an added tier (otherfiles.Added.state)."""
+    """Return the state of an added tier as text (otherfiles.Added.state)."""
     left = len(tier["skipped"])
     said = tier["fault"] or count(tier["files"], "file") + (", %d left out" % left if left else "")
     return "%s (%s)" % (one_line(tier["folder"]), said)
@@ -105,7 +105,7 @@ def _records(value: dict[str, Any]) -> list[str]:
 
 
 def index(value: dict[str, Any]) -> list[str]:
-    """Write the index's part of `figures.state`."""
+    """Return the index's part of `figures.state` in lines."""
     found = value["index"]
     said = found["state"]
     if said == "stale":
@@ -164,7 +164,7 @@ def index(value: dict[str, Any]) -> list[str]:
 
 
 def verdicts(found: Sequence[Finding], style: screen.Style) -> list[str]:
-    """Write doctor's findings, one per line, and a summary."""
+    """Return doctor's findings, one per line, and a summary."""
     out = []
     wide = max([8, *(len(check.about) for check in found)])
     for check in found:
@@ -181,7 +181,7 @@ def verdicts(found: Sequence[Finding], style: screen.Style) -> list[str]:
 
 
 def faults(found: Sequence[Finding], looked: int, here: str) -> list[str]:
-    """Write check's findings, one per line, and a summary.
+    """Return check's findings, one per line, and a summary.
 
     `path:line: what; remedy`. looked: number of files. here: directory for relative paths.
     """
@@ -201,7 +201,7 @@ def faults(found: Sequence[Finding], looked: int, here: str) -> list[str]:
 
 
 def last_work(built: Mapping[str, Any], audited: Mapping[str, Any]) -> list[str]:
-    """Write when the index was built and the store audited.
+    """Return lines: when the index was built, when the store audited.
 
     built: from `builder.last_build`. audited: from `inspection.last`.
     """
@@ -214,7 +214,7 @@ def last_work(built: Mapping[str, Any], audited: Mapping[str, Any]) -> list[str]
 
 
 def _last_audit(found: Mapping[str, Any]) -> str:
-    """Write `inspection.last`."""
+    """Return `inspection.last` as one line."""
     if not found:
         return (
             "never; `dayleaf store audit` looks for secrets, stale and unused records, "
@@ -225,7 +225,7 @@ def _last_audit(found: Mapping[str, Any]) -> str:
 
 
 def audited(found: Audited, sections: Sequence[str], here: str, style: screen.Style) -> list[str]:
-    """Write audit's findings by section.
+    """Return audit's findings in lines, by section.
 
     The first of each where several sections are asked for. here: directory for relative paths.
     """
@@ -268,7 +268,7 @@ def _where(one: Finding, here: str) -> str:
 
 
 def _summary(counts: Mapping[str, int]) -> str:
-    """Write counts as `2 secrets, 1 dangling`, or `nothing found`."""
+    """Return counts as `2 secrets, 1 dangling`, or `nothing found`."""
     return (
         ", ".join("%d %s" % (number, section) for section, number in counts.items() if number)
         or "nothing found"
@@ -287,7 +287,7 @@ def account(digest: Digest) -> list[list[str]]:
 
 
 def measured(results: Sequence[dict[str, Any]], style: screen.Style) -> list[str]:
-    """Write the measurements of eval, file by file.
+    """Return the measurements of eval in lines, file by file.
 
     misses: name the expected records that were not found.
     """
@@ -328,7 +328,7 @@ def _measured(one: dict[str, Any], style: screen.Style) -> list[str]:
 
 
 def _rankers(rankers: dict[str, dict[str, float]], main: str) -> list[str]:
-    """Write one row per ranker, the best of each column starred."""
+    """Return one row per ranker, the best of each column starred."""
     from memory.health.goldens import MEASURES
 
     best = {name: max(each[name] for each in rankers.values()) for name in MEASURES}
@@ -347,7 +347,7 @@ def _rankers(rankers: dict[str, dict[str, float]], main: str) -> list[str]:
 
 
 def _history(one: dict[str, Any]) -> list[str]:
-    """Write the changes since the last run."""
+    """Return the changes since the last run, in lines."""
     from memory.health.goldens import MEASURES
 
     if not one["since"]:
@@ -398,7 +398,7 @@ def _misses(one: dict[str, Any]) -> list[str]:
 def team(
     found: Status, titles: dict[str, tuple[str, str]], skipped: Sequence[Skipped]
 ) -> list[str]:
-    """Write the state of a team's records.
+    """Return the state of a team's records in lines.
 
     titles: (id, title) of the readable ones, by name. skipped: the others.
     """
@@ -449,7 +449,7 @@ def team(
 
 
 def _sheet(heading: str, rows: list[str]) -> list[str]:
-    """Write a heading with its number of rows, and the first ones."""
+    """Return a heading with its number of rows, and the first ones."""
     more = (
         ["  … and %d more; --json lists all" % (len(rows) - MOST_OF_TEAM)]
         if len(rows) > MOST_OF_TEAM
@@ -459,10 +459,10 @@ def _sheet(heading: str, rows: list[str]) -> list[str]:
 
 
 def _clipped(title: str) -> str:
-    return clip(one_line(title), 60)
+    return clip_columns(one_line(title), 60)
 
 
-def _by(held: Held) -> str:
+def _by(held: SharedRecord) -> str:
     by = "you" if held.mine else one_line(held.by, 40)
     last = one_line(held.last, 40)
     return by + (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from memory.core import clock, layout, tokeniser
-from memory.core.plaintext import age, clip, count, one_line, width
+from memory.core.plaintext import age, clip_columns, count, one_line, width
 from memory.hook import context, fence
 from memory.terminal import localtimes, screen
 from memory.terminal.screen import Style, pad
@@ -45,7 +45,7 @@ NOTHING = "nothing found"  # recall's own note, which the first line says alread
 def hits(
     found: Found, words: str, key: str, style: Style, explain: bool = False, grouped: bool = False
 ) -> list[str]:
-    """Write a recall: hits, what did not fit, notes and gaps.
+    """Return a recall in lines: hits, what did not fit, notes, gaps.
 
     words: the query. key: the workspace that was asked in. explain: print the parts of every score.
         grouped: put hits of one kind together under its name.
@@ -85,7 +85,7 @@ def _written(
     style: Style,
     context: Sequence[Tag] | None,
 ) -> list[str]:
-    """Write one hit."""
+    """Return one hit in lines."""
     more = " +" + count(len(hit.others), "checkpoint") if hit.others else ""
     row[3] = style.fit(row[3], widths[3] - len(more)) + more
     padded = [pad(cell, widths[i], i in (1, 4, 7)) for i, cell in enumerate(row)]
@@ -156,7 +156,7 @@ def extra_facts(hit: Hit) -> list[str]:
 
 
 def quoted(quote: Quote, columns: int, hit: Hit) -> list[str]:
-    """Write a quote, wrapped, with the command for its turn."""
+    """Return a quote in lines, wrapped, with the command for its turn."""
     head = ["%s  `%s`" % (localtimes.heading(quote), turn_command(quote))] if quote.turn else []
     head = head or ["`dayleaf show %s`" % one_line(quote.id)] * (quote.id != hit.id)
     out: list[str] = []
@@ -178,7 +178,7 @@ def _run_command(hit: Hit) -> str:
 
 
 def context_line(tags: Iterable[Tag]) -> str:
-    """Write context tags with weights and origins: `python 1 (pyproject.toml)`."""
+    """Return context tags with weights and origins: `python 1 (pyproject.toml)`."""
     return ", ".join(
         "%s %g (%s)" % (one_line(tag.name), tag.weight, one_line(tag.origin)) for tag in tags
     )
@@ -190,7 +190,7 @@ def _freshness(hit: Hit) -> str:
 
 
 def _gone(hit: Hit) -> list[str]:
-    """Name the missing files, symbols and commits of a hit."""
+    """Return a line of a hit's missing files, symbols and commits."""
     reasons = [one_line(claim.reason) for claim in hit.gone[:GONE]]
     return (
         [
@@ -203,7 +203,7 @@ def _gone(hit: Hit) -> list[str]:
 
 
 def _explained(hit: Hit, tags: Iterable[Tag]) -> list[str]:
-    """Write the parts of a hit's score and its context tags."""
+    """Return the parts of a hit's score and its context tags, in lines."""
     held = set(map(context.label, hit.labels))
     met = [one_line(tag.name) for tag in tags if context.label(tag.name) in held]
     parts = [
@@ -217,7 +217,10 @@ def _footer(found: Found, words: str, style: Style, some: bool) -> list[str]:
     lines = (
         []
         if some
-        else ["Nothing found" + (" for `%s`." % clip(one_line(words), ECHOED) if words else ".")]
+        else [
+            "Nothing found"
+            + (" for `%s`." % clip_columns(one_line(words), ECHOED) if words else ".")
+        ]
     )
     tail = left_out_line(found)
     tail += ["ranked by " + one_line(_in_words(found.backend))] if found.backend and some else []
@@ -268,10 +271,10 @@ def contributions(found: Found) -> list[str]:
     return ['%s: `dayleaf learn "…"` keeps what you find out' % about] if about else []
 
 
-def for_model(found: Found, words: str, units: int = MODEL_UNITS) -> str:
-    """Write a recall as a fenced block for the model.
+def for_model(found: Found, words: str) -> str:
+    """Return a recall as a fenced block for the model.
 
-    At most `units` UTF-16 units: hits with as much body as fits.
+    At most MODEL_UNITS of UTF-16: hits with as much body as fits.
     """
     notes = [
         fence.clean(line)
@@ -283,12 +286,12 @@ def for_model(found: Found, words: str, units: int = MODEL_UNITS) -> str:
         ]
     ]
     said = "Recall of `%s`: %s, ranked by %s." % (
-        fence.clip(fence.clean(one_line(words)), 200),
+        fence.clip_utf16(fence.clean(one_line(words)), 200),
         count(len(found.hits), "hit"),
         _in_words(found.backend),
     )
-    tail = fence.clip("\n".join(notes), units // 4) if notes else ""
-    budget = fence.Budget(units - fence.overhead("recall") - tokeniser.utf16(tail) - 1)
+    tail = fence.clip_utf16("\n".join(notes), MODEL_UNITS // 4) if notes else ""
+    budget = fence.Budget(MODEL_UNITS - fence.overhead("recall") - tokeniser.utf16(tail) - 1)
     budget.take(said)
     cut = 0
     shown = (*found.hits, *found.linked)
@@ -314,7 +317,7 @@ _STANDINGS = {
 
 
 def _for_model(hit: Hit, units: int) -> str:
-    """Write one hit for the model, marked if not approved."""
+    """Return one hit as text for the model, marked if not approved."""
     origin = {
         "shared": ", shared through this repository",
         "global": ", global",
@@ -348,10 +351,12 @@ def _for_model(hit: Hit, units: int) -> str:
         else ""
         for quote in hit.quotes
     )
-    head = fence.clip(head + told, units)
+    head = fence.clip_utf16(head + told, units)
     room = units - tokeniser.utf16(head) - 1
     body = (
-        fence.clip(fence.clean(hit.body).strip(), room, " … (`dayleaf show %s` for the rest)" % id)
+        fence.clip_utf16(
+            fence.clean(hit.body).strip(), room, " … (`dayleaf show %s` for the rest)" % id
+        )
         if room > ROOM
         else ""
     )

@@ -12,12 +12,12 @@ import os
 import re
 import sys
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
 from typing import TextIO
 
 from memory.core import clock, layout, plaintext
-from memory.core.plaintext import age, clip, count, one_line, plain, width
+from memory.core.plaintext import age, clip_columns, count, one_line, plain, width
 from memory.core.records import Record
 
 TYPE_CHECKING = False
@@ -40,7 +40,7 @@ NARROWEST = 20  # columns that a title keeps
 
 
 def pad(value: str, columns: int, right: bool = False) -> str:
-    """Pad text with spaces to a number of columns.
+    """Return text padded with spaces to a number of columns.
 
     right: pad on the left side.
     """
@@ -49,7 +49,7 @@ def pad(value: str, columns: int, right: bool = False) -> str:
 
 
 def fold_line(line: str, columns: int, indent: int) -> list[str]:
-    """Fold a line at blanks and `|` to some columns.
+    """Return a line folded at blanks and `|` to some columns.
 
     Later lines are indented.
     """
@@ -69,7 +69,7 @@ def table(
     give: int = -1,
     kinds: Sequence[str] = (),
 ) -> list[str]:
-    """Align the columns of rows.
+    """Return rows as lines with aligned columns.
 
     right: numbers of the right-aligned columns. style: of the terminal; the column `give` is cut
         where the rows are wider. kinds: of the records whose ids are in the first column, for its
@@ -83,7 +83,9 @@ def table(
         widths[give] = max(NARROWEST, min(widths[give], style.columns - others))
     out = []
     for number, row in enumerate(rows):
-        cells = [pad(clip(cell, widths[i]), widths[i], i in right) for i, cell in enumerate(row)]
+        cells = [
+            pad(clip_columns(cell, widths[i]), widths[i], i in right) for i, cell in enumerate(row)
+        ]
         if style and kinds:
             cells[0] = style.kind(kinds[number], cells[0])
         out.append((indent + "  ".join(cells)).rstrip())
@@ -107,8 +109,8 @@ class Style:
         self.columns, self.colour, self.cut = columns, colour, cut
 
     def fit(self, value: str, columns: int) -> str:
-        """Cut a line to some columns, if this style cuts."""
-        return clip(value, columns) if self.cut else value
+        """Return a line cut to some columns, if this style cuts."""
+        return clip_columns(value, columns) if self.cut else value
 
     def _code(self, code: str, value: str) -> str:
         return "\x1b[%sm%s\x1b[0m" % (code, value) if self.colour and value else value
@@ -122,11 +124,11 @@ class Style:
         return self._code("2", value)
 
     def kind(self, kind: str, value: str) -> str:
-        """Colour a record's text by its kind."""
+        """Return a record's text in the colour of its kind."""
         return self._code(COLOURS.get(kind, ""), value) if kind in COLOURS else value
 
     def verdict(self, value: str) -> str:
-        """Colour a verdict: green, yellow or red.
+        """Return a verdict in its colour: green, yellow or red.
 
         Green for OK and FRESH, yellow for WARN and STALE, red for FAIL.
         """
@@ -164,6 +166,14 @@ class Spinner:
         if self._thread is not None:
             self._thread.join()
 
+    def counting(self, step: str) -> Callable[[int, int], None]:
+        """Return a callback that shows a step as `step: done of all`."""
+
+        def show_progress(done: int, of: int) -> None:
+            self.step = "%s: %d of %d" % (step, done, of)
+
+        return show_progress
+
     def _turn(self) -> None:
         wait, at = self.DELAY, 0
         while not self._done.wait(wait):
@@ -191,7 +201,7 @@ def claims(found: Sequence[Claim]) -> list[tuple[str, str]]:
 
 
 def source_line(shown: Record) -> str:
-    """Write a record's author; a repository's file only claims one."""
+    """Return a record's author; a repository's file only claims one."""
     said = "%s, %s confidence" % (shown.source, shown.confidence)
     claimed = ", as this repository's file says" if shown.tier == layout.SHARED else ""
     return said + ("" if shown.accepted else ", a candidate") + claimed
@@ -200,7 +210,7 @@ def source_line(shown: Record) -> str:
 def record(
     shown: Record, now: float, style: Style, facts: Iterable[tuple[str, str]] = ()
 ) -> list[str]:
-    """Write the lines above a record's body: title and head.
+    """Return the lines above a record's body: title and head.
 
     facts: more (name, value) pairs.
     """
@@ -225,7 +235,7 @@ def record(
 
 
 def entry(at: str, who: str, said: str, offset: float, most: int) -> list[str]:
-    """Write a transcript's entry: time, author and text.
+    """Return a transcript's entry in lines: time, author and text.
 
     at: ISO 8601. offset: seconds that local time is ahead of UTC. most: lines of the text, 0 for
         all.
@@ -255,7 +265,7 @@ def difference(before: bytes, after: bytes) -> list[str]:
 
 
 def wrap(value: str, columns: int, most: int) -> list[str]:
-    """Wrap a text at blanks into at most `most` lines.
+    """Return a text wrapped at blanks into at most `most` lines.
 
     The last one is cut where it is too long.
     """
@@ -266,7 +276,7 @@ def wrap(value: str, columns: int, most: int) -> list[str]:
             out[-1] = longer
         else:
             out.append(word)
-    return [clip(line, columns) for line in out]
+    return [clip_columns(line, columns) for line in out]
 
 
 class Printer:
@@ -329,7 +339,7 @@ class Printer:
 
 
 def paged(said: str, env: dict[str, str]) -> bool:
-    """Show a long text in the person's pager.
+    """Show a long text in a pager; tell whether it did.
 
     Returns False where it is still to be printed. `DAYLEAF_PAGER`, else `PAGER`, else `less`; an
     empty one means none.

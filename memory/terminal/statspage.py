@@ -12,7 +12,7 @@ EVENT = {"start": "session start", "prompt": "prompt", "agent": "subagent"}
 
 
 def wrap_value(name: str, said: str, margin: int, columns: int) -> list[str]:
-    """Wrap a name and its value at commas, else at blanks.
+    """Return a name and its value, wrapped at commas or blanks.
 
     columns: of a line at most. margin: column at which the value begins.
     """
@@ -29,7 +29,7 @@ def wrap_value(name: str, said: str, margin: int, columns: int) -> list[str]:
 
 
 def stats_lines(value: dict[str, Any], style: screen.Style) -> list[str]:
-    """Write the figures of `figures.figures`."""
+    """Return the figures of `figures.figures` in lines."""
     if not (value["records"] or value["sessions"] or value["hooks"] or value["spend"]["calls"]):
         return [
             'nothing to count yet%s: `dayleaf learn "…"` keeps the first note'
@@ -41,12 +41,12 @@ def stats_lines(value: dict[str, Any], style: screen.Style) -> list[str]:
 
 
 def spend_lines(value: dict[str, Any]) -> list[str]:
-    """Write the figures of `figures.spending`."""
+    """Return the figures of `figures.spending` in lines."""
     return [*screen.table(_money(value["today"])), *_days(value["days"])]
 
 
 def _pairs(rows: list[list[str]], style: screen.Style) -> list[str]:
-    """Write names and values, wrapped at commas."""
+    """Return names and values in lines, wrapped at commas."""
     margin = max(plaintext.width(row[0]) for row in rows) + 4
     return [
         line for name, said in rows for line in wrap_value("  " + name, said, margin, style.columns)
@@ -206,7 +206,7 @@ def _uses(value: dict[str, Any], style: screen.Style) -> list[str]:
         for id, said in rows:
             title = plaintext.one_line(value["titles"].get(id, "")) or "(no longer there)"
             out.append(
-                plaintext.clip(
+                plaintext.clip_columns(
                     "  %s (%s)  %s" % (plaintext.one_line(id), said, title), style.columns
                 )
             )

@@ -15,7 +15,7 @@ from memory.capture import checkpointoutline, openings
 from memory.core import IndexFault, clock, records
 from memory.core.config import Config
 from memory.core.layout import Place, branch_of
-from memory.core.plaintext import age, at_word, clip, count, one_line
+from memory.core.plaintext import age, at_word, clip_columns, count, one_line
 from memory.core.records import Record
 from memory.hook import handoffs, indexview, signs
 from memory.hook.handoffs import is_repetition
@@ -43,7 +43,7 @@ _WEEKDAYS = ("Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed")  # 1970-01-01 was 
 def lines(
     told: WorkReport, style: screen.Style, markdown: bool = False, digest: Digest | None = None
 ) -> list[str]:
-    """Write a standup: a summary, then each workspace by day and branch.
+    """Return a standup: a summary, then each workspace by day and branch.
 
     markdown: for pasting, a line for each entry however long. digest: what a model wrote of it,
         told in place of the work.
@@ -77,7 +77,7 @@ def lines(
 
 
 def _digested(digest: Digest, style: screen.Style, markdown: bool) -> list[str]:
-    """Write a model's report of the work, marked as such."""
+    """Return a model's report of the work in lines, marked as such."""
     from memory.distill import digests
 
     rows = [
@@ -90,7 +90,7 @@ def _digested(digest: Digest, style: screen.Style, markdown: bool) -> list[str]:
 
 
 def _span(told: WorkReport) -> str:
-    """Write the period of a standup."""
+    """Return the period of a standup as text."""
     since = clock.iso(told.since + told.offset)[:16].replace("T", " ").removesuffix(" 00:00")
     if told.until is None:
         return "since " + since
@@ -100,7 +100,7 @@ def _span(told: WorkReport) -> str:
 
 
 def _worked(space: Space, room: int, style: screen.Style, markdown: bool) -> list[str]:
-    """Write the work of a workspace by day, or by branch.
+    """Return the work of a workspace in lines, by day or by branch.
 
     By branch where there are many days. room: lines at most.
     """
@@ -133,7 +133,7 @@ def _summed(told: WorkReport, since: str) -> str:
 def _page(
     strands: Sequence[Strand], room: int, style: screen.Style, markdown: bool, dated: bool
 ) -> list[str]:
-    """Write strands in at most `room` lines.
+    """Return strands in at most `room` lines.
 
     With less of each, then the first ones alone. The others are named in the last line, and so are
     those with nothing to tell.
@@ -152,19 +152,19 @@ def _page(
 
 
 def _named(strands: Sequence[Strand], style: screen.Style, markdown: bool) -> list[str]:
-    """Write the names of strands on one line, none for no strands."""
+    """Return the names of strands on one line, none for no strands."""
     if not strands:
         return []
     names = dict.fromkeys(one_line(one.branch or one.title, NAME) for one in strands)
     called = ", ".join("`%s`" % name if markdown else name for name in names)
     line = "- %d more: %s" % (len(strands), called)
-    return [line if markdown else clip("  " + line, style.columns)]
+    return [line if markdown else clip_columns("  " + line, style.columns)]
 
 
 def _strand(
     strand: Strand, level: tuple[int, int, int], style: screen.Style, markdown: bool, dated: bool
 ) -> list[str]:
-    """Write the results and open points of a strand."""
+    """Return the results and open points of a strand, in lines."""
     most, still, rows = level
     name = at_word(one_line(strand.branch), NAME)
     aside = ", ".join(
@@ -195,13 +195,13 @@ def _strand(
 
 
 def _days(strand: Strand) -> str:
-    """Write the days of a strand without their year."""
+    """Return the days of a strand as text, without their year."""
     last = strand.day[5:]
     return last if strand.first == strand.day else strand.first[5:] + " to " + last
 
 
 def _item(text: str, rows: int, style: screen.Style, markdown: bool, indent: int) -> list[str]:
-    """Write an entry, on a terminal in at most `rows` lines."""
+    """Return an entry in lines, on a terminal at most `rows`."""
     mark = " " * indent + "- "
     if markdown:
         return [mark + text]
@@ -211,7 +211,7 @@ def _item(text: str, rows: int, style: screen.Style, markdown: bool, indent: int
 
 def _counted(kind: str, found: Sequence[tuple[str, str]], columns: int, markdown: bool) -> str:
     line = "%s: %s" % (count(len(found), kind), "; ".join(one_line(title) for _, title in found))
-    return "- " + line if markdown else clip(line, columns)
+    return "- " + line if markdown else clip_columns(line, columns)
 
 
 _PARTS = ("outcome", "next", "open", "decisions", "fixed")  # sections of a checkpoint in JSON
@@ -275,7 +275,7 @@ class Glance(NamedTuple):
 
 
 def glance(place: Place, settings: Config, now: float, offset: float) -> Glance:
-    """Gather the data of the overview, `dayleaf` without words.
+    """Return the data of the overview, `dayleaf` without words.
 
     offset: seconds that local time is ahead.
     """
@@ -359,7 +359,7 @@ _NOTHING = (
 
 
 def glanced(seen: Glance, now: float, style: screen.Style) -> list[str]:
-    """Write the overview, `dayleaf` without words."""
+    """Return the overview in lines, as `dayleaf` without words shows it."""
     out = [
         style.bold(one_line(seen.workspace))
         + (", on " + one_line(seen.branch) if seen.branch else "")
@@ -410,7 +410,7 @@ def _steps(found: Record) -> str:
 
 
 def _latest(seen: Glance, now: float, style: screen.Style) -> list[str]:
-    """Write the last sessions with branch and outcome."""
+    """Return the last sessions in lines, with branch and outcome."""
     most = max(_BRANCH, style.columns // 4)
     branches = [
         style.fit(one_line(str(record.meta.get("branch") or "")), most)

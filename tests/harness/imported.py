@@ -44,6 +44,7 @@ memory.hook.windows
 memory.core.matches
 memory.hook.receipts
 memory.hook.segment
+memory.hook.strategies
 memory.hook.announcements
 memory.hook.signs
 memory.index

@@ -106,7 +106,7 @@ def test_an_upkeep_that_was_cut_short_and_a_newer_journal(examine, record, place
     assert examine("journal") == []
     journal.begin(place, now)
     assert examine("journal")[0][0] == WARN and "dayleaf store undo" in examine("journal")[0][2]
-    journal.mark(place, journal.cut(place), "done", now)
+    journal.mark(place, journal.interrupted_run(place), "done", now)
     assert examine("journal") == [(OK, "1 run of upkeep", "")]
     files.append_line(journal.path(place), '{"v":9,"run":"x","do":"begin"}')
     assert examine("journal")[0][0] == FAIL

@@ -537,7 +537,7 @@ def test_at_forty_learnings_a_session_costs_a_third_of_loading_all(session, plac
 def test_clipping_never_exceeds_and_never_splits(units):
     """In UTF-16 units, with emoji and Hangul."""
     for sample in ("word " * 200, "버튼을 누르면 " * 100, "😀" * 300, "x" * 1000):
-        cut = fence.clip(sample, units)
+        cut = fence.clip_utf16(sample, units)
         assert tokeniser.utf16(cut) <= units
         cut.encode("utf-8")
 

@@ -7,8 +7,7 @@ import os
 import pytest
 from harness import vault
 
-from memory import hook
-from memory.hook import delta, indexview, segment
+from memory.hook import delta, indexview, segment, strategies
 from memory.index import builder
 
 
@@ -66,10 +65,12 @@ def test_counts_follow_the_delta(place, now):
     from memory.hook import indexview as index
 
     opened = index.open_index(place)
-    assert hook.choose_strategy(opened.learnings, opened.learning_tokens).name == "index_filter"
+    assert (
+        strategies.choose_strategy(opened.learnings, opened.learning_tokens).name == "index_filter"
+    )
     os.unlink(path)
     opened = index.open_index(place)
-    assert hook.choose_strategy(opened.learnings, opened.learning_tokens).name == "load_all"
+    assert strategies.choose_strategy(opened.learnings, opened.learning_tokens).name == "load_all"
     assert opened.doc(0).flags & segment.ACCEPTED
 
 
@@ -83,10 +84,10 @@ def test_the_frames_of_a_folder_are_left_out_and_what_is_damaged_stays(place, no
     )
     stamps = delta.stamp("p/conversations/2026-01-26", 5), delta.stamp("p/learnings", 5)
     whole = two + one + stamps[0] + stamps[1] + two
-    assert delta.without(whole, b"p/conversations") == one + stamps[1]
-    assert delta.without(whole + two[:-3], b"p/conversations") == one + stamps[1] + two[:-3]
-    assert delta.without(b"junk" + two, b"p/conversations") == b"junk" + two
-    assert delta.without(one, b"p/conversations") == one and delta.without(b"", b"x") == b""
+    assert delta.drop_frames(whole, b"p/conversations") == one + stamps[1]
+    assert delta.drop_frames(whole + two[:-3], b"p/conversations") == one + stamps[1] + two[:-3]
+    assert delta.drop_frames(b"junk" + two, b"p/conversations") == b"junk" + two
+    assert delta.drop_frames(one, b"p/conversations") == one and delta.drop_frames(b"", b"x") == b""
 
 
 def test_of_the_frames_left_out_the_newest_may_stay():
@@ -99,6 +100,6 @@ def test_of_the_frames_left_out_the_newest_may_stay():
     )
     two, end = delta.encode("p/conversations/b.md", None, ()), b"torn"
     log = one + two + rest + one + delta.stamp("p/conversations", 5) + end
-    assert delta.without(log, b"p/conversations", 1 << 20) == rest + one + two + end
-    assert delta.without(log, b"p/conversations", len(one)) == rest + one + end
-    assert delta.without(log, b"p/conversations", len(one) - 1) == rest + end
+    assert delta.drop_frames(log, b"p/conversations", 1 << 20) == rest + one + two + end
+    assert delta.drop_frames(log, b"p/conversations", len(one)) == rest + one + end
+    assert delta.drop_frames(log, b"p/conversations", len(one) - 1) == rest + end

@@ -49,7 +49,9 @@ def test_plain_text_is_cleaned_without_what_reads_tags_and_scripts():
 def test_a_text_is_cut_to_bytes_in_any_script(text):
     """Never more than asked for, of that most of it, and nothing where there is no room."""
     for most in (400, 161, 60, 9):
-        said = fence.cut(text, most)
+        said = fence.clip_bytes(text, most)
         assert fence.size(said) <= most and (said.endswith(" …") or not said or said == text)
-    assert fence.size(fence.cut(text, 300)) >= 100 and fence.cut(text, 1 << 20) == text
-    assert fence.cut(text, 0) == fence.cut(text, -9) == ""
+    assert (
+        fence.size(fence.clip_bytes(text, 300)) >= 100 and fence.clip_bytes(text, 1 << 20) == text
+    )
+    assert fence.clip_bytes(text, 0) == fence.clip_bytes(text, -9) == ""

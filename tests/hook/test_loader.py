@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from harness import vault
 
-from memory import hook
-from memory.hook import loader
+from memory.hook import loader, strategies
 
 
 @pytest.fixture
@@ -105,8 +104,8 @@ def test_a_wrong_category_never_hides_an_exact_hit(many):
 
 def test_the_permission_mode_speaks_where_the_prompt_does_not():
     """Planning is about design."""
-    assert hook.category_of(frozenset(["xyzzy"]), "plan", hook.CATEGORIES) == "design"
-    assert hook.category_of(frozenset(["xyzzy"]), "default", hook.CATEGORIES) == ""
+    assert strategies.category_of(frozenset(["xyzzy"]), "plan", strategies.CATEGORIES) == "design"
+    assert strategies.category_of(frozenset(["xyzzy"]), "default", strategies.CATEGORIES) == ""
 
 
 def test_a_prompt_gets_at_most_the_top_few(place, now):
@@ -286,6 +285,6 @@ def test_an_identifier_in_the_prompt_is_in_every_category():
     many.
     """
     words, named = [("why", 0.7), ("fail", 0.7)], [("verify_token", 1.3), ("fail", 0.1)]
-    assert loader.refusal(1.3, words, 1.2, "auth") == "outside auth, below 1.50"
-    assert loader.refusal(1.3, named, 1.2, "auth") == ""
-    assert loader.refusal(1.1, named, 1.2, "auth") == "below 1.20"
+    assert loader.refusal(1.3, words, "auth") == "outside auth, below 1.50"
+    assert loader.refusal(1.3, named, "auth") == ""
+    assert loader.refusal(1.1, named, "auth") == "below 1.20"

@@ -12,9 +12,8 @@ from pathlib import Path
 import pytest
 from harness import talks, vault
 
-from memory import hook
 from memory.core import config
-from memory.hook import at_failure, indexview, loader, passages, receipts
+from memory.hook import at_failure, at_prompt, indexview, loader, passages, receipts
 from memory.index import builder
 from memory.knowledge import walls
 
@@ -711,7 +710,7 @@ def test_handles(text, names):
     """Identifiers of several words, files, options, tickets, pull requests, commits; no prose, no
     small numbers.
     """
-    assert hook.handles(text) == names
+    assert at_prompt.handles(text) == names
 
 
 def test_after_a_compaction_a_prompt_that_asks_nothing_goes_on_with_its_session(

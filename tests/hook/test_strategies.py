@@ -7,9 +7,9 @@ from __future__ import annotations
 import pytest
 from harness import vault
 
-from memory import hook
 from memory.health import accounts
-from memory.hook import at_prompt, at_start, loader, receipts
+from memory.hook import at_prompt, at_start, loader, receipts, strategies
+from memory.hook.strategies import categories, category_of
 from memory.terminal import pastlines
 
 
@@ -29,7 +29,7 @@ from memory.terminal import pastlines
 )
 def test_the_stricter_of_count_and_tokens_chooses_the_strategy(count, tokens, name):
     """The boundaries of the table: 10/11, 30/31, 5,000, 15,000."""
-    assert hook.choose_strategy(count, tokens).name == name
+    assert strategies.choose_strategy(count, tokens).name == name
 
 
 def started(index):
@@ -88,7 +88,7 @@ def test_each_strategy_shows_what_its_row_says(place, now, count, whole, topics,
 )
 def test_a_prompt_that_asks_the_memory_is_known(prompt):
     """In the languages of its users, by what people say who were told before."""
-    assert hook.is_asking(prompt)
+    assert at_prompt.is_asking(prompt)
 
 
 @pytest.mark.parametrize(
@@ -110,25 +110,25 @@ def test_a_prompt_that_asks_the_memory_is_known(prompt):
 )
 def test_a_prompt_that_asks_for_work_does_not_ask_the_memory(prompt):
     """Doing something again is work."""
-    assert not hook.is_asking(prompt)
+    assert not at_prompt.is_asking(prompt)
 
 
 def test_a_new_strategy_is_one_row(place, now, monkeypatch, ok):
     """It is chosen, shown at a start, picks at a prompt, and `load` and the receipts say its
     name.
     """
-    row = hook.Strategy(
+    row = strategies.Strategy(
         "few_in_full",
         lambda learnings, tokens: learnings > 35,
         whole=True,
         newest=2,
         routed=True,
     )
-    monkeypatch.setattr(hook, "STRATEGIES", (row, *hook.STRATEGIES))
+    monkeypatch.setattr(strategies, "STRATEGIES", (row, *strategies.STRATEGIES))
     vault.learnings(place, 39)
     vault.put(place, "p/learnings/kafka.md", "Kafka offsets", "Commit offsets after the batch.")
     index = vault.built(place, now)
-    assert hook.choose_strategy(index.learnings, index.learning_tokens) is row
+    assert strategies.choose_strategy(index.learnings, index.learning_tokens) is row
     block, shown = started(index)
     assert len(shown) == 40 and {reason for _, _, reason in shown} == {"few_in_full"}
     assert "Newest of 40" in block and block.count("\n- [") == 2 and "Topics: " not in block
@@ -151,16 +151,16 @@ def test_a_word_that_a_project_is_about_routes_nowhere():
     it is.
     """
     stems = frozenset(("session", "lost"))
-    assert hook.category_of(stems, "", hook.categories([["session", 4], ["jwt", 9]], 60)) == "auth"
-    assert hook.category_of(stems, "", hook.categories([["session", 30], ["jwt", 9]], 60)) == ""
+    assert category_of(stems, "", categories([["session", 4], ["jwt", 9]], 60)) == "auth"
+    assert category_of(stems, "", categories([["session", 30], ["jwt", 9]], 60)) == ""
 
 
 def test_a_projects_own_topic_is_a_category():
     """In its own language too, where enough learnings bear it; beside a word of a built-in one
     neither rules.
     """
-    table = hook.categories([["rewind", 8], ["배포", 7], ["tray", 2], ["login-page", 9]], 60)
-    assert hook.category_of(frozenset(("rewind",)), "", table) == "rewind"
-    assert hook.category_of(frozenset(("배포",)), "", table) == "배포"
-    assert hook.category_of(frozenset(("rewind", "token")), "", table) == ""
+    table = categories([["rewind", 8], ["배포", 7], ["tray", 2], ["login-page", 9]], 60)
+    assert category_of(frozenset(("rewind",)), "", table) == "rewind"
+    assert category_of(frozenset(("배포",)), "", table) == "배포"
+    assert category_of(frozenset(("rewind", "token")), "", table) == ""
     assert "tray" not in table and "login-page" not in table

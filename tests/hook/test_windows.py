@@ -13,7 +13,7 @@ WORDS = "The uploader retries a part that failed and writes its number down befo
 def test_a_text_is_cut_between_its_paragraphs_and_no_window_is_longer():
     """All of it is in one window or another, in its order."""
     text = "\n\n".join(WORDS * 3 for _ in range(9))
-    found = windows.cut(text)
+    found = windows.split_windows(text)
     assert len(found) > 2
     assert all(len(one) <= LIMIT for one in found)
     assert " ".join("\n".join(found).split()) == " ".join(text.split())
@@ -26,7 +26,7 @@ def test_a_list_stays_with_the_line_that_leads_it_in():
         + "\n\nThree things were wrong:\n\n"
         + "\n".join("- %s" % (WORDS * 2) for _ in range(3))
     )
-    found = windows.cut(text)
+    found = windows.split_windows(text)
     (together,) = [one for one in found if "Three things" in one]
     assert together.startswith("Three things were wrong:\n\n- The uploader")
 
@@ -37,7 +37,7 @@ def test_a_code_block_and_a_table_are_whole():
     table = "| a | b |\n| --- | --- |\n" + "\n".join(
         "| row %d | %s |" % (i, WORDS) for i in range(12)
     )
-    found = windows.cut(WORDS + "\n\n" + code + "\n\n" + WORDS + "\n\n" + table)
+    found = windows.split_windows(WORDS + "\n\n" + code + "\n\n" + WORDS + "\n\n" + table)
     assert any(code in one for one in found)
     assert any(table in one for one in found)
 
@@ -45,7 +45,7 @@ def test_a_code_block_and_a_table_are_whole():
 def test_a_list_longer_than_a_window_is_cut_between_its_items():
     """Each item is whole."""
     items = ["- item %d: %s" % (i, WORDS.strip()) for i in range(40)]
-    found = windows.cut("The steps are:\n\n" + "\n".join(items))
+    found = windows.split_windows("The steps are:\n\n" + "\n".join(items))
     assert all(len(one) <= LIMIT for one in found)
     assert "\n".join(found) == "The steps are:\n\n" + "\n".join(items)
 

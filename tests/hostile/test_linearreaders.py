@@ -82,7 +82,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "normal": shell.normal,
     "git's command": lambda text: list(git.commits("git commit -m " + text, "", "/w", ("/w",))),
     "git's output": lambda text: list(git.commits("git commit -m x", text, "/w", ("/w",))),
-    "walls": lambda text: at_failure.keys("Bash", text[:4096], text),
+    "walls": lambda text: at_failure.failure_keys("Bash", text[:4096], text),
     "names": mentions._named,
     "paths": mentions._paths,
     "an outcome on a line": openings.plain,
@@ -93,7 +93,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "an opening": lambda text: openings.opening([text], 240, "the queue"),
     "sections": checkpointoutline.sections,
     "lines to quote": quotable.lines,
-    "a window": windows.cut,
+    "a window": windows.split_windows,
     "fence": lambda text: fence.parts_of(text.encode()),
     "wishes": wishes.wishes,
 }

@@ -44,7 +44,7 @@ def held(place, session: str, *lines: str, day="2026-11-16", **keys) -> str:
 
 
 def keys_of(line: str, command="acme do") -> list[str]:
-    return at_failure.keys("Bash", command, line)
+    return at_failure.failure_keys("Bash", command, line)
 
 
 def test_another_call_that_worked_is_a_remedy(place, derived):

@@ -151,18 +151,6 @@ def test_any_number_of_better_matches_for_other_versions_hide_nothing(place, now
     assert [hit.record.id for hit in found.hits] == ["one"] and found.left_out == 0
 
 
-def test_a_version_left_out_of_the_score_still_excludes(place, now):
-    """`recall.without` takes the factor, not the filter."""
-    vault.put(place, "p/learnings/a.md", "Importer", "rows", versions="[2.1, 2.2]")
-    vault.put(place, "p/learnings/b.md", "Importer", "rows", versions="[3]")
-    builder.build(place, now)
-    settings = vault.settings(recall_without=["version"])
-    found = search.recall(place, settings, search.Query("importer", versions=("2.1",)), now, 0.0)
-    assert [hit.record.id for hit in found.hits] == ["a"] and "version" not in dict(
-        found.hits[0].parts
-    )
-
-
 def test_the_option_is_repeated_or_takes_commas(run, importer):
     """Either way, in any order."""
     for words in (("--version", "2.2", "--version", "2.1"), ("--version", "v2.1, v2.2")):

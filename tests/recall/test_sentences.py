@@ -88,8 +88,8 @@ def test_wrapped_rows_are_one_sentence_and_rows_of_a_log_are_not():
 def test_a_text_is_cut_at_a_clause_a_space_or_a_wide_character():
     """Never inside a character, and not at all where nothing of it fits."""
     assert (
-        sentences.cut("The worker failed with 503, then it stopped for good", 40)
+        sentences.clip_at_clause("The worker failed with 503, then it stopped for good", 40)
         == "The worker failed with 503…"
     )
-    assert sentences.cut("버튼을고쳤다원인은오류였다", 15) == "버튼을고…"
-    assert sentences.cut("unbroken" * 9, 20) == ""
+    assert sentences.clip_at_clause("버튼을고쳤다원인은오류였다", 15) == "버튼을고…"
+    assert sentences.clip_at_clause("unbroken" * 9, 20) == ""

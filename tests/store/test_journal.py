@@ -8,20 +8,23 @@ import pytest
 
 from memory.core import StoreError
 from memory.store import journal
-from memory.store.journal import Step
+from memory.store.journal import JournalStep
 
 
 def test_a_run_that_was_cut_short_goes_on_under_its_name(place, now):
     """And is the last one until it is taken back."""
     run = journal.begin(place, now)
-    journal.write(place, run, Step("archive", "c-1", "p/checkpoints/x.md"), now)
-    assert journal.cut(place) == run == journal.begin(place, now + 60)
+    journal.write(place, run, JournalStep("archive", "c-1", "p/checkpoints/x.md"), now)
+    assert journal.interrupted_run(place) == run == journal.begin(place, now + 60)
     journal.write(
-        place, run, Step("change", "l-1", "p/learnings/y.md", "", "0" * 64, "1" * 64), now
+        place, run, JournalStep("change", "l-1", "p/learnings/y.md", "", "0" * 64, "1" * 64), now
     )
     journal.mark(place, run, "done", now)
     found = journal.last(place)
-    assert journal.cut(place) == "" and [step.do for step in found.steps] == ["archive", "change"]
+    assert journal.interrupted_run(place) == "" and [step.do for step in found.steps] == [
+        "archive",
+        "change",
+    ]
     assert journal.begin(place, now + 60) != run
     journal.mark(place, run, "undone", now)
     assert journal.last(place) is None
@@ -30,7 +33,7 @@ def test_a_run_that_was_cut_short_goes_on_under_its_name(place, now):
 def test_foreign_lines_count_as_none_and_newer_ones_stop(place, now):
     """What a newer version did cannot be told, so nothing is taken back over it."""
     run = journal.begin(place, now)
-    journal.write(place, run, Step("archive", "c-1", "p/checkpoints/x.md"), now)
+    journal.write(place, run, JournalStep("archive", "c-1", "p/checkpoints/x.md"), now)
     with Path(journal.path(place)).open("a") as file:
         file.write('{"v":1,"run":7,"do":"archive"}\n[1]\n{"v":1,\n')
     assert [len(one.steps) for one in journal.runs(place)] == [1]

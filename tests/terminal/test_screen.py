@@ -27,7 +27,7 @@ def test_columns_are_aligned_by_display_width():
     """A wide character takes two columns, a combining one none."""
     lines = screen.table([["버튼", "x"], ["abcd", "y"], ["é", "z"]])
     assert [plaintext.width(line) for line in lines] == [7, 7, 7]
-    assert plaintext.clip("버튼버튼", 5) == "버튼…"
+    assert plaintext.clip_columns("버튼버튼", 5) == "버튼…"
 
 
 @pytest.fixture

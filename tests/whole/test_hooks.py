@@ -674,7 +674,7 @@ def test_whatever_an_index_raises_the_files_answer(error, world, plugin):
 def test_a_failed_answer_still_leaves_its_work_to_the_child(hook, event, world, plugin):
     """What the child does may mend the cause; a session's start still says what failed."""
     place = fill(world, 12)
-    with (plugin / "memory" / "hook" / "__init__.py").open("a") as source:
+    with (plugin / "memory" / "hook" / "strategies.py").open("a") as source:
         source.write("\ndef choose_strategy(*_):\n    raise KeyError('x')\n")
     answer = harmless(fire(hook, event, world, plugin=plugin))
     assert answer.context == "" and answer.settled

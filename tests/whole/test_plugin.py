@@ -16,7 +16,7 @@ from harness.client import claude_bin  # noqa: F401  (a fixture)
 import memory
 from memory.cli import main
 from memory.core import spellings
-from memory.hook import at_prompt
+from memory.hook import at_expansion
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMANDS = sorted((ROOT / "commands").glob("*.md"))
@@ -117,7 +117,7 @@ def test_every_command_named_in_a_text_exists(path):
 
 def test_every_command_is_answered_by_the_hook():
     """The commands are those that the expansion hook serves."""
-    assert {p.stem for p in COMMANDS} == set(at_prompt.SHOWN) | set(at_prompt.GIVEN)
+    assert {p.stem for p in COMMANDS} == set(at_expansion.SHOWN) | set(at_expansion.GIVEN)
 
 
 def test_a_session_pays_little_for_the_plugin(claude_bin, env):  # noqa: F811

@@ -72,7 +72,7 @@ class Codex:
             elif kind == "event_msg" and payload.get("type") == "thread_rolled_back":
                 _take_back(made, payload.get("num_turns"))
             elif kind == "event_msg" and payload.get("type") == "item_completed":
-                _completed(made, payload.get("item"), calls)
+                _add_completed(made, payload.get("item"), calls)
             elif kind == "event_msg" and not roles & {"user", "assistant"}:
                 _add_message(
                     made,
@@ -109,8 +109,11 @@ def _take_back(made: Maker, turns: object) -> None:
         del made.rows[(asked[-turns:] or [0])[0] :]
 
 
-def _completed(made: Maker, item: object, calls: Collection[object]) -> None:
-    """Add a command or change outside the response items."""
+def _add_completed(made: Maker, item: object, calls: Collection[object]) -> None:
+    """Add a finished command or change that no response item tells.
+
+    calls: ids of the calls that response items tell; they are passed over.
+    """
     item = item if isinstance(item, dict) else {}
     call, kind = str(item.get("id") or ""), item.get("type")
     if not call or call in calls:

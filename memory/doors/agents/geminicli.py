@@ -56,9 +56,11 @@ class GeminiCli:
         Of a session's two files the replayable file comes last, and so counts.
         """
         root = _home(env) + "/tmp"
-        for project in _listed(root):
+        for project in files.list_folder(root):
             folder = "%s/%s/chats/" % (root, project)
-            names = [name for name in _listed(folder) if name.endswith((".json", ".jsonl"))]
+            names = [
+                name for name in files.list_folder(folder) if name.endswith((".json", ".jsonl"))
+            ]
             yield from (
                 folder + name
                 for name in sorted(names, key=lambda name: (name.endswith(".jsonl"), name))
@@ -86,13 +88,6 @@ class GeminiCli:
 
 def _home(env: dict[str, str]) -> str:
     return (env.get("GEMINI_CLI_HOME") or env.get("HOME") or "/nonexistent") + "/.gemini"
-
-
-def _listed(folder: str) -> list[str]:
-    try:
-        return sorted(os.listdir(folder))
-    except OSError:
-        return []
 
 
 def _object(data: bytes) -> dict[str, Any]:
@@ -139,7 +134,11 @@ def _hash(directory: str) -> str:
 
 
 def _directory(path: str, hashed: str, env: dict[str, str], hashes: dict[str, str]) -> str:
-    """Return the directory in which a chat was started, or ""."""
+    """Return the directory in which a chat was started, or "".
+
+    path: the chat's file.  hashed: the SHA-256 of its project.  hashes: known directories by
+    SHA-256 and by name.
+    """
     project = path.rpartition("/chats/")[0]
     said = _text(project + "/.project_root").strip()
     known = _object(_text(_home(env) + "/projects.json").encode()).get("projects")

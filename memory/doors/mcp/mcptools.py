@@ -158,7 +158,7 @@ def _hits(found: Found, words: str) -> ToolAnswer:
         body = (
             ""
             if row.get("passage") or room <= 80
-            else fence.clip(fence.clean(each.body).strip(), room)
+            else fence.clip_utf16(fence.clean(each.body).strip(), room)
         )
         if body:
             row["body"] = body
@@ -314,7 +314,7 @@ def _turn(call: Call, found: Record, place: Place, number: int) -> ToolAnswer:
                 "turns": len(turns),
                 "at": one.at + "Z",
                 "request": one.request,
-                "body": fence.clip(one.text, BODY_UNITS),
+                "body": fence.clip_utf16(one.text, BODY_UNITS),
             }
         ),
     )
@@ -339,7 +339,7 @@ def _body(found: Record, wanted: str) -> dict[str, Any]:
     cut = utf16(text) > BODY_UNITS
     return {
         "section": one.path if one else "",
-        "body": fence.clip(fence.clean(text), BODY_UNITS),
+        "body": fence.clip_utf16(fence.clean(text), BODY_UNITS),
         "sections": ["%d %s" % (each.number, sections.name(each)) for each in listed[:200]]
         if cut
         else [],

@@ -17,13 +17,12 @@ from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 from memory.capture import wishes
-from memory.core import IndexFault, StoreError, clock, records, tokeniser
+from memory.core import IndexFault, StoreError, clock, files, records, tokeniser
 from memory.core.config import Config
 from memory.core.layout import DATED, SHARED, Place
 from memory.core.plaintext import one_line
 from memory.core.records import Record
 from memory.core.walk import Listing
-from memory.health import accounts
 from memory.hook import at_prompt, handoffs, receipts
 from memory.index.kept import Kept
 from memory.project.sharing import Repository
@@ -218,7 +217,7 @@ class Catalogue:
                 self.save()
 
     def save(self) -> None:
-        """Write down what a later run need not read again."""
+        """Cache what was read of the files for later runs."""
         with self._lock:
             if self._kept is not None:
                 self._kept.save()
@@ -255,7 +254,7 @@ class Catalogue:
     def _look_at_receipts(self) -> int:
         folder, changed, there = self._place.receipts_folder, 0, set()
         settled = int(self._now() * 1e9) - SETTLED
-        for entry in accounts.list_folder(folder):
+        for entry in files.list_folder(folder):
             if not entry.endswith(".jsonl"):
                 continue
             session = entry[:-6]
@@ -350,7 +349,7 @@ def card_of(record: Record) -> Card:
 
 
 def given_of(session: str, rows: Iterable[dict[str, Any]]) -> Given:
-    """Sum up the receipts of a session."""
+    """Return what a session's receipts say was given to it."""
     began, times, tokens = 0.0, 0, 0
     items: list[list[str]] = []
     for row in rows:
@@ -366,7 +365,10 @@ def given_of(session: str, rows: Iterable[dict[str, Any]]) -> Given:
 
 
 def _tokens(row: dict[str, Any]) -> int:
-    """Return the tokens of a receipt."""
+    """Return the number of tokens that a receipt says were given.
+
+    Where it counts characters alone, a quarter of them; 0 for neither.
+    """
     said, chars = row.get("tokens"), row.get("chars")
     if isinstance(said, (int, float)) and said - said == 0:
         return int(said)

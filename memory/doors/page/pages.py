@@ -181,17 +181,17 @@ class Pages:
         )
 
     def fault(self, message: str) -> Sheet:
-        """Show an error."""
+        """Return the page of an error."""
         return self._sheet("fault", "Not here", message=message)
 
     def keys(self) -> Sheet:
-        """List the keys."""
+        """Return the page of the keys."""
         return self._sheet("keys", "Keys")
 
     # ---- sessions
 
     def timeline(self, wanted: Filter = SESSIONS, after: str = "") -> Sheet:
-        """Show the newest sessions by branch or by day.
+        """Return the page of the newest sessions, by branch or day.
 
         before: an instant, for older sessions.
         """
@@ -248,7 +248,7 @@ class Pages:
         }
 
     def session(self, id: str) -> Sheet:
-        """Show a session: checkpoints, conversation and pushes.
+        """Return a session's page: checkpoints, conversation and pushes.
 
         A running session may have only pushes.
         """
@@ -320,7 +320,7 @@ class Pages:
         within: str = "",
         live: bool = False,
     ) -> Sheet:
-        """Show the hits of a query.
+        """Return the page of a query's hits.
 
         within: `all` for every project. live: it is still being typed, so its last word may be a
             beginning, and no vector is made of it.
@@ -379,7 +379,7 @@ class Pages:
         return (words[: len(words) - len(last)] + begun[2], begun[2]) if begun[0] else (words, "")
 
     def record(self, id: str) -> Sheet:
-        """Show a record: text, links, claims, history and pushes."""
+        """Return a record's page: text, links, claims, history and pushes."""
         try:
             found, place, merged = lookup.find_kept(self.place, self.settings, id)
             of_record = hit.from_record(found, place.key, place.path(found.name))
@@ -442,7 +442,7 @@ class Pages:
     def knowledge(
         self, section: str = "learning", words: str = "", state: str = "", after: str = ""
     ) -> Sheet:
-        """Show learnings, rules or wishes, newest first.
+        """Return the page of learnings, rules or wishes, newest first.
 
         Each comes with the commands to keep, drop and change it.  section: one of SECTIONS.  state:
         `kept`
@@ -512,7 +512,7 @@ class Pages:
     # ---- failures, and what waits
 
     def failures(self) -> Sheet:
-        """Show the failures of several sessions.
+        """Return the page of failures that several sessions met.
 
         Each with its remedy, and with the rule that would keep the next session away from it.
         """
@@ -559,7 +559,7 @@ class Pages:
         ]
 
     def review(self) -> Sheet:
-        """Show the records that wait for a decision.
+        """Return the page of records that wait for a decision.
 
         With difference, checksum and the command that decides.
         """
@@ -580,7 +580,10 @@ class Pages:
         )
 
     def _waiting(self, record: Record) -> dict[str, Any] | None:
-        """Return the facts for a decision, None where none is due."""
+        """Return a pending rule or script for the page, or None.
+
+        Keys: record, verb, why, text, difference, sha256, hindered.
+        """
         is_rule = record.kind == "rule"
         if not is_rule and record.end != "script":
             return None
@@ -625,7 +628,7 @@ class Pages:
     # ---- figures
 
     def stats(self) -> Sheet:
-        """Draw the figures."""
+        """Return the page of the figures, drawn."""
         now = self.now
         offset = clock.local_offset(now)
         made = self.catalogue.derived(

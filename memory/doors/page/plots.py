@@ -35,7 +35,7 @@ class Periods(NamedTuple):
         return max(0, bisect_right(self.starts, instant) - 1)
 
     def counted(self, instants: Iterable[float]) -> list[int]:
-        """Count instants by period."""
+        """Return the number of instants in each period."""
         held = Counter(map(self.at, instants))
         return [held[number] for number in range(len(self.starts))]
 
@@ -51,7 +51,7 @@ class Periods(NamedTuple):
 
 
 def periods(first: float, now: float, offset: float) -> Periods:
-    """Cut the time until now into days, weeks or months.
+    """Return the days, weeks or months until now.
 
     The shortest of them with few enough periods.  offset: seconds of local time ahead of UTC.
     """

@@ -71,15 +71,11 @@ def choose(call: Call, given: str, private: bool, before: List[str]) -> int:
     path = home + "/config.json"
     said = given or configured_dsn(call.settings, home, call.env)
     with call.spinner("setting up the database") as spinner:
-
-        def show_progress(done: int, of: int) -> None:
-            spinner.step = "loading: %d of %d" % (done, of)
-
         done = rows.set_up_and_load(
             said or ownserver.start(home),
             call.place,
             "psg" if private or not said else "s",
-            show_progress,
+            spinner.counting("loading"),
         )
     for key, value in (
         ("index.backend", "postgres"),

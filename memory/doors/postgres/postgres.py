@@ -418,7 +418,10 @@ class Remote:
         return self.row(number).kind
 
     def doc(self, number: int) -> Doc:
-        """Return a document that was found."""
+        """Return a document of the last answers by its number.
+
+        Raises IndexFault for any other number.
+        """
         row = self.row(number)
         return Doc(
             row.name,
@@ -453,9 +456,9 @@ class Remote:
         return []
 
     def held(self, number: int) -> Optional[Held]:
-        """Return a record's file from the database.
+        """Return the stored file of a document's record, or None.
 
-        Fetches the next records of the last answer in the same request.
+        Files of the records that follow it in the last answer are fetched in the same request.
         """
         record = self.row(number).record
         if record not in self._held:
@@ -485,7 +488,7 @@ class Remote:
 
 
 def _array(numbers: Optional[Iterable[int]]) -> Optional[str]:
-    """Write numbers as a PostgreSQL array."""
+    """Return numbers as a PostgreSQL array."""
     return None if numbers is None else "{%s}" % ",".join(map(str, numbers))
 
 

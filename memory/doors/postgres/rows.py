@@ -125,7 +125,7 @@ def tier(term: str, number: int) -> str:
 
 
 def prepare(name: str, data: bytes, mtime: float, commit: str) -> Prepared:
-    """Read a record's file into its rows."""
+    """Return the rows of a record's file."""
     record = records.from_bytes(name, data, mtime)
     created = max(0, min(int(record.created), 0xFFFFFFFF))
     kind = segment.KINDS.index(record.kind)

@@ -404,9 +404,7 @@ def _new_lines(
 
 def _roots(home: str) -> list[str]:
     """Return the directories of the tiers below the home."""
-    names = (
-        sorted(os.listdir(home + "/workspaces")) if files.is_folder(home + "/workspaces") else []
-    )
+    names = files.list_folder(home + "/workspaces")
     return [
         name
         for name in ("global", *("workspaces/" + name for name in names))

@@ -119,9 +119,10 @@ class State:
             )
 
     def anew(self, machine: str) -> None:
-        """Continue under another name.
+        """Continue as a new machine that sends every row again.
 
-        Another home writes under this one, or this home was set back.
+        Needed where another home writes under the old name, or this home was set back to an earlier
+        state.
         """
         self.value.update(machine=machine, number=0, sent="", pending=None)
         self.dirty = set(self.rows)

@@ -125,7 +125,7 @@ def codes_of(numbers: Any, dims: int) -> Any:
 def encode(
     meta: Dict[str, str], dims: int, now: float, stored: Iterable[Tuple[str, Stored]]
 ) -> bytes:
-    """Lay out a file.
+    """Return the bytes of a file of vectors.
 
     meta: key, label, command. now: the time to write. stored: (name, rows) in the order of the
         names' bytes.

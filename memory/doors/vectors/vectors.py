@@ -61,7 +61,7 @@ class Update(NamedTuple):
 
 
 def chunks(record: Record) -> List[Chunk]:
-    """Cut a record into chunks, at least one.
+    """Return the chunks of a record, at least one.
 
     A section of more than WORDS words gives several of the same ordinal.
     """
@@ -415,17 +415,10 @@ def state(place: Place) -> Dict[str, Any]:
     try:
         side = Sidecar(place)
     except IndexFault as error:
+        from memory.health.figures import NO_VECTORS
+
         absent = not files.exists(vectorfile.path_of(place))
-        return {
-            "rows": 0,
-            "records": 0,
-            "label": "",
-            "dims": 0,
-            "bytes": 0,
-            "frames": 0,
-            "behind": 0,
-            "problem": "" if absent else str(error),
-        }
+        return {**NO_VECTORS, "problem": "" if absent else str(error)}
     try:
         known, listed = _heads(side), walk(place)[0]
         same = sum(

@@ -30,7 +30,7 @@ def content_words(text: str) -> list[str]:
 
 
 def add_typos(text: str, seed: str) -> str:
-    """Make typing errors in a quarter of a query's long words.
+    """Return a query with typing errors in a quarter of its long words.
 
     Swaps, drops, doubles or changes a letter in words of five letters and more.
     """
@@ -56,7 +56,7 @@ def score(
     queries: Iterable[Mapping[str, Any]],
     wanted: Mapping[str, Mapping[str, float]],
 ) -> dict[str, float]:
-    """Sum recall at 1, 5 and 10, reciprocal rank and nDCG at 10.
+    """Return recall at 1, 5 and 10, reciprocal rank, nDCG at 10.
 
     answers: ids in their order, by the query's id. queries: objects with an `id`. wanted: expected
         ids with their gain (above 0), by the query's id.
@@ -80,10 +80,10 @@ def score(
 def rank_by_word_count(
     texts: Sequence[tuple[str, str]], queries: Iterable[tuple[str, str]]
 ) -> dict[str, list[str]]:
-    """Rank files by how often they hold a query's words.
+    """Return ids by query, ranked by how often they hold its words.
 
     The most first, as `rg -ciw` would; equals keep their order. texts: (id, text) of each file.
-    queries: (id, text). Returns ids by the query's id.
+    queries: (id, text).
     """
     counts = [Counter(re.findall(r"\w+", text.lower())) for _, text in texts]
     found = {}

@@ -14,7 +14,7 @@ import pytest
 
 from memory.cli import main
 from memory.core import layout, tokeniser
-from memory.hook import at_prompt, receipts
+from memory.hook import at_expansion, receipts
 
 ROOT = Path(__file__).resolve().parents[2]
 PAYLOAD = json.loads(
@@ -156,10 +156,8 @@ def test_other_commands_get_nothing(expand):
     assert expand("recall", "x", DAYLEAF_NESTED="1") == {}
     assert "hit" in context(expand("recall", "x", event={"command_args": None}))
     event = {**PAYLOAD, "command_name": "dayleaf:recall", "command_args": "x"}
-    assert at_prompt.on_expansion(event, {"HOME": "/nonexistent", "DAYLEAF_NESTED": "1"}, 0.0) == (
-        None,
-        False,
-    )
+    nested = {"HOME": "/nonexistent", "DAYLEAF_NESTED": "1"}
+    assert at_expansion.on_expansion(event, nested, 0.0) == (None, False)
 
 
 def test_what_fails_is_said_in_one_line(expand, tmp_path):
@@ -182,11 +180,11 @@ def test_a_broken_runtime_is_passed_over(expand, home):
 
 def test_a_slow_child_is_stopped(expand, env, project, monkeypatch):
     """The child has a time limit inside the host's."""
-    assert at_prompt.COMMAND_TIMEOUT + 8 < 120
-    monkeypatch.setattr(at_prompt, "COMMAND_TIMEOUT", 0.001)
-    monkeypatch.setattr(at_prompt, "_extend", lambda: None)
+    assert at_expansion.COMMAND_TIMEOUT + 8 < 120
+    monkeypatch.setattr(at_expansion, "COMMAND_TIMEOUT", 0.001)
+    monkeypatch.setattr(at_expansion, "_extend", lambda: None)
     event = {**PAYLOAD, "cwd": project, "command_name": "dayleaf:recall", "command_args": "x"}
-    output, after = at_prompt.on_expansion(event, {**env, "CLAUDE_PROJECT_DIR": project}, 0.0)
+    output, after = at_expansion.on_expansion(event, {**env, "CLAUDE_PROJECT_DIR": project}, 0.0)
     assert "took longer" in context(output) and after is False
 
 
@@ -226,18 +224,18 @@ def test_quotes_hold_a_value_together(expand, place):
 
 def test_every_shortcut_is_a_verb_with_a_command():
     """The slash commands, the hook and the command line share one word."""
-    for verb in at_prompt.SHOWN + at_prompt.GIVEN:
+    for verb in at_expansion.SHOWN + at_expansion.GIVEN:
         assert verb in main.VERBS and (ROOT / "commands" / (verb + ".md")).exists()
     assert {path.stem for path in (ROOT / "commands").glob("*.md")} <= {
-        *at_prompt.SHOWN,
-        *at_prompt.GIVEN,
+        *at_expansion.SHOWN,
+        *at_expansion.GIVEN,
     }
 
 
 def test_the_hook_needs_no_package(env, project, tmp_path):
     """Imports of the hook itself are the standard library's alone."""
     code = (
-        "import sys; sys.path.insert(0, %r); import memory.hook.at_prompt; print([m for m in "
+        "import sys; sys.path.insert(0, %r); import memory.hook.at_expansion; print([m for m in "
         "('yaml', 'numpy', 'rapidfuzz', 'subprocess', 're', 'json') if m in sys.modules])"
         % str(ROOT)
     )

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from memory.recall import scoring
+from memory.health import rankingmetrics
 
 
 def test_the_maths():
     """Recall at a depth is the share of what is expected, the reciprocal rank that of the first
     found.
     """
-    found = scoring.score(
+    found = rankingmetrics.score(
         {"a": ["x", "y", "z"], "b": []},
         [{"id": "a"}, {"id": "b"}],
         {"a": {"y": 1.0, "q": 1.0}, "b": {"z": 1.0}},
     )
     assert (found["r@1"], found["r@5"], found["mrr"]) == (0, 0.5, 0.5)
-    assert scoring.rank_by_word_count(
+    assert rankingmetrics.rank_by_word_count(
         [("a", "Kafka kafka"), ("b", "kafka"), ("c", "x")], [("q", "the kafka")]
     ) == {"q": ["a", "b"]}
