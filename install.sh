@@ -145,7 +145,7 @@ runtime() {
   for one in $extras; do
     add_extra "$home/runtime" "$one" /dev/null || say "  the packages of dayleaf[$one] are missing: $home/runtime/bin/python -m pip install $(requirements "$one" | tr '\n' ' ')"
   done
-  if [ -n "$had" ]; then add_model "$home/runtime" /dev/null || say '  the model is missing: ./install.sh --embeddings installs it again'; fi
+  if [ -n "$had" ]; then add_model "$home/runtime" /dev/null || say '  the model for vectors is missing: ./install.sh --embeddings installs it again'; fi
 }
 
 # model ENVIRONMENT: prints the folder of the model that an environment has, and fails where its files are not the published ones.
@@ -276,7 +276,7 @@ is_wheel() {
 
 link_command() {
   if [ -z "${HOME:-}" ]; then
-    say "  HOME is not set, so there is no link; the command is $root/bin/dayleaf"
+    say "  HOME is not set, so no link was made; the command is $root/bin/dayleaf"
     return
   fi
   link="$HOME/.local/bin/dayleaf"
@@ -400,7 +400,7 @@ offer_notes() {
   [ -e "$home/log/notes.asked" ] && return 0
   step 'dayleaf: notes by a model'
   say "Claude can write a note of each finished session: its outcome, decisions, lessons and next steps."
-  say "That sends some 5,000 tokens a session, without secrets, to your own account; \`dayleaf notes off\` ends it at any time."
+  say "For that, it reads some 5,000 tokens a session, without secrets, on your own account; \`dayleaf notes off\` stops it."
   printf 'Let it write them? [y/N] '
   read -r reply || reply=
   case $reply in
@@ -536,7 +536,7 @@ install() {
   command -v dayleaf >/dev/null || typed="$root/bin/dayleaf"
   step 'Done.'
   say "Open Claude Code in a project and work as usual; \`$typed store status\` or /dayleaf:status shows what it holds."
-  say "Before you commit a project's .dayleaf, let its pre-commit hook run \`dayleaf store check --staged\`, which stops secrets; \`$typed doctor\` says how."
+  say "If you commit a project's .dayleaf, add a pre-commit hook that keeps secrets out of git: \`$typed doctor\` prints the command."
 }
 
 uninstall() {

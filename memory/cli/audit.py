@@ -339,7 +339,7 @@ def _erased(
     for problem in done.problems:
         warn(_shown(found, problem))
     notes = [
-        "the approval of %s contained it and was removed; `dayleaf review` decides anew" % id
+        "the approval of %s contained it and was removed; approve it again by `dayleaf review`" % id
         for id in done.pending
     ]
     if any(call.place.shared and one.path.startswith(call.place.shared + "/") for one in before):

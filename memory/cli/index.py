@@ -92,7 +92,7 @@ def _summary(call: Call, done: Any) -> int:
 
 def _summary_lines(done: Any) -> list[str]:
     if done.busy:
-        return ["another process is building the index; its result counts here too"]
+        return ["another process is building the index already; nothing else to do"]
     said = "%s: %d added, %d changed, %d removed%s" % (
         plaintext.count(done.records, "record"),
         done.added,
@@ -396,7 +396,7 @@ def off(call: Call) -> int:
 def _switch(call: Call, on: bool) -> int:
     if call.words not in ([], ["mine"], ["project"]):
         raise UsageError(
-            "%s takes one of mine, project; none: this session" % spellings.spelled(call.verb)
+            "%s takes `mine`, `project` or no word (this session)" % spellings.spelled(call.verb)
         )
     if call.words == ["mine"]:
         return _switch_mine(call, on)
@@ -422,7 +422,7 @@ def _switch(call: Call, on: bool) -> int:
             session,
         )
     else:
-        said = "no session of this workspace is switched off"
+        said = "no session of this project is switched off"
     if on and not call.settings["load.enabled"]:
         said += "; but load.enabled is off (%s)" % call.settings.sources["load.enabled"]
     return call.answer({"session": session, "enabled": on}, [said])

@@ -41,7 +41,8 @@ def keep(call: Call) -> int:
     )
     if not _is_theirs(kept):
         raise UsageError(
-            "%s says so with a reason of its own: decide on it by `dayleaf review`" % kept.id
+            "%s is the same rule with another reason: decide on that one in `dayleaf review`"
+            % kept.id
         )
     call.indexed()
     record, data, path, hindrance = RULE.read(store, kept.name)

@@ -293,7 +293,9 @@ def _forget_hard(call: Call, id: str) -> int:
     if not call.options.yes and not ask_confirmation(
         "remove %s '%s' for good? type yes: " % (found.id, title)
     ):
-        raise UsageError("%s stays; --hard needs a yes in a terminal, or --yes" % found.id)
+        raise UsageError(
+            "%s was not removed; --hard needs a yes in a terminal, or --yes" % found.id
+        )
     _mark_forgotten(call, found)
     digests = _removed(call, store, [found])
     if found.tier == layout.SHARED:
@@ -439,7 +441,7 @@ def _ask_to_forget(call: Call, found: Sequence[Record], of: str, what: str) -> l
     if not ask_confirmation(
         "%s %s%s? type yes: " % ("remove" if hard else "archive", of, " for good" if hard else "")
     ):
-        raise UsageError("all of it stays; %s needs a yes in a terminal, or --yes" % what)
+        raise UsageError("nothing was forgotten; %s needs a yes in a terminal, or --yes" % what)
     return []
 
 

@@ -179,7 +179,7 @@ def _say_new_spelling(name: str, option: str) -> None:
     typed = "dayleaf " + " ".join(filter(None, (name, option)))
     new = spellings.OPTIONS[name][option] if option else ""
     now = " ".join(filter(None, (spellings.typed(name), new)))
-    warn("`%s` is `%s` now; the old spelling goes with the next release" % (typed, now))
+    warn("`%s` is `%s` now; the next release drops the old spelling" % (typed, now))
 
 
 def _run(name: str, argv: list[str], env: dict[str, str], now: float) -> int:
@@ -220,7 +220,7 @@ def _suggested(call: Call, refused: PersonsRecord) -> int:
         {"id": kept.id, "suggested": suggestions.suggested_command(kept), "of": refused.id},
         [
             "suggested %s  %s" % (kept.id, one_line(kept.title)),
-            "  %s is a person's, so it stays as it is; they can accept this with `dayleaf review`"
+            "  a person wrote %s, so it was not changed; they can accept this in `dayleaf review`"
             % refused.id,
         ],
     )
@@ -312,7 +312,10 @@ FILTERS = (
     opt(
         "--context-tags",
         metavar="TAGS",
-        help='"reviewer,jira-api=1.5", besides the project\'s; add `none` to leave those out',
+        help=(
+            "rank records with these tags higher, such as reviewer,jira-api=1.5; "
+            "add `none` to leave out the project's own"
+        ),
     ),
     flag("--semantic", help="use vectors too, if they are set up"),
     flag("--lexical", help="use no vectors"),
@@ -535,7 +538,7 @@ VERBS: dict[str, Verb] = {
         "|".join(INDEX),
         "build, refresh, verify, show or export the index",
         (
-            flag("--embeddings", help="build, --backend postgres: make vectors too"),
+            flag("--embeddings", help="with build or --backend postgres: make vectors too"),
             VECTORS_BY,
             opt(
                 "--workspace",
@@ -545,17 +548,17 @@ VERBS: dict[str, Verb] = {
             opt(
                 "--backend",
                 metavar="NAME",
-                help="where recall searches, local or postgres; the records are loaded into it",
+                help="where recall searches: local, or postgres, which the records are loaded into",
             ),
             opt(
                 "--dsn",
                 metavar="DSN",
                 help=(
-                    "--backend postgres: the server, without a password (default: "
-                    "start one of your own)"
+                    "with --backend postgres: the server, without a password (default: "
+                    "dayleaf starts its own)"
                 ),
             ),
-            flag("--private", help="--backend postgres: include the private and the global tier"),
+            flag("--private", help="with --backend postgres: private and global records too"),
         ),
     ),
     "feedback": Verb(
@@ -589,7 +592,9 @@ VERBS: dict[str, Verb] = {
         "bring a record back from the archive, or everything from a backup",
         (
             opt(
-                "--into", metavar="DIR", help="FILE: into this empty directory, as a separate home"
+                "--into",
+                metavar="DIR",
+                help="FILE: restore into this empty directory, as a separate home",
             ),
             flag("--merge", help="FILE: add to what is there and replace nothing"),
             flag(
@@ -684,7 +689,7 @@ VERBS: dict[str, Verb] = {
             opt(
                 "--kind",
                 type=choice([kind for kind in KINDS if kind not in layout.SAID]),
-                help="dir: the kind of files that name none (default: learning)",
+                help="dir: import files that name no kind as this (default: learning)",
             ),
             flag("--all", help="claude-memory, transcripts: from every project"),
             opt(
@@ -721,7 +726,7 @@ VERBS: dict[str, Verb] = {
     ),
     "rule": Verb(
         "rule",
-        "suggest|list|review|approve|reject|edit",
+        "keep|suggest|list|review|approve|reject|edit",
         "suggest rules, list them, decide on them",
         (
             opt("--rationale", metavar="WHY", help="why it is needed (required)"),
@@ -824,17 +829,17 @@ VERBS: dict[str, Verb] = {
     "redact": Verb(
         "audit",
         "ID|-",
-        "remove a text from everything that is kept, or secrets from stdin",
+        "remove a text or secrets from a record; `-`: print stdin without its secrets",
         (
             opt(
                 "--text",
                 metavar="TEXT",
                 help=(
-                    "ID: this text, or `-` to be asked for it or read stdin "
+                    "ID: the text to remove; `-` asks for it or reads stdin "
                     "(default: the secrets found)"
                 ),
             ),
-            flag("--everywhere", help="ID: from other records too"),
+            flag("--everywhere", help="ID: remove it from other records too"),
             flag("--apply", help="do it without asking"),
         ),
     ),
@@ -867,19 +872,21 @@ VERBS: dict[str, Verb] = {
                 "--idle",
                 type=positive_integer,
                 metavar="MINUTES",
-                help="stop after this long without a visit (default: 30)",
+                help="stop after so many minutes without a visit (default: 30)",
             ),
             opt(
-                "--export", metavar="FILE", help="write the shared tier into one HTML file instead"
+                "--export",
+                metavar="FILE",
+                help="write the shared records into one HTML file instead",
             ),
-            flag("--private", help="--export: include the private and the global tier"),
+            flag("--private", help="--export: private and global records too"),
             flag("--secrets", help="--export: keep texts as they are, secrets included"),
         ),
     ),
     "tier": Verb(
         "resource",
         "add|list|remove [DIR]",
-        "read a folder of markdown in place, such as a vault of notes",
+        "search another folder of markdown where it is, such as a vault",
         (flag("--everywhere", help="in every project"),),
         parts={
             "add": Part(
@@ -894,6 +901,6 @@ VERBS: dict[str, Verb] = {
     "workspace": Verb(
         "recall",
         "[claim]",
-        "name the workspace and its tiers, or accept the one that `.git` claims",
+        "show the project's memory and its folders; claim: use the one that .git names",
     ),
 }

@@ -52,19 +52,21 @@ def _on(call: Call) -> int:
     call._settings = None
     pause.start(call.place.home, call.now)
     notekeeping.answer(call.place.home)
-    lines = ["a note of each session from now on, by %s" % chosen, *_price(call)]
+    lines = ["from now on, %s writes a note of each session" % chosen, *_price(call)]
     lines += [
-        "  what leaves this machine: what was said in a session, without its secrets, to %s"
-        % chosen,
-        "  `dayleaf notes off` ends it; `dayleaf notes write` writes those of past sessions",
+        "  what leaves this machine: each conversation, without its secrets, goes to %s" % chosen,
+        "  `dayleaf notes off` stops this; `dayleaf notes write` writes notes of past sessions",
     ]
     try:
         generation.provider_of(call.settings, call.env)
     except CallFailed as error:
-        lines.append("! it cannot be asked now: %s" % error.args[0])
+        lines.append(
+            "! no notes yet, since %s cannot be asked: %s"
+            % (chosen, error.args[0].removeprefix("absent: "))
+        )
     if call.settings["notes.provider"] != chosen:
         lines.append(
-            "! here it stays %s (%s)"
+            "! but in this project notes.provider stays `%s` (set by: %s)"
             % (call.settings["notes.provider"], call.settings.sources["notes.provider"])
         )
     return call.answer({"provider": call.settings["notes.provider"], "config": path}, lines)
@@ -106,7 +108,7 @@ def _price(call: Call) -> list[str]:
         else ""
     )
     return [
-        "  a note takes some {:,} tokens in and 400 out, measured on {}{}".format(
+        "  a note costs about {:,} tokens read and 400 written, measured on {}{}".format(
             mean or QUESTION_TOKENS, of, paid
         )
     ]
@@ -154,13 +156,13 @@ def _status(call: Call) -> int:
         ],
         [
             "in this workspace",
-            "%s, %d edited by hand; %s dropped as not in the conversation"
+            "%s, %d edited by hand; %s left out, since the conversation does not show them"
             % (count(len(kept), "note"), value["edited"], count(dropped, "item")),
         ],
         ["today", "%d of %d calls" % (today.calls, most)],
         [
             "the last %d days" % MONTH,
-            "%s, %d failed; %s tokens in, %s out; %.4f US dollars, as far as is known"
+            "%s, %d failed; %s tokens read, %s written; %.4f US dollars, as far as known"
             % (
                 count(made.calls, "call"),
                 made.failed,
@@ -191,18 +193,20 @@ def _write(call: Call) -> int:
         "written": [],
         "failed": "",
     }
-    said = "%s without a note, some %s tokens in, by %s" % (
+    said = "%s without a note; writing them takes some %s tokens of %s" % (
         count(len(plan.talks), "session"),
         "{:,}".format(plan.tokens),
         call.settings["notes.provider"],
     )
     if call.options.dry_run or not plan.talks:
         return call.answer(
-            value, [said + ("; nothing was asked (--dry-run)" if call.options.dry_run else "")]
+            value, [said + ("; no model was asked (--dry-run)" if call.options.dry_run else "")]
         )
     warn(said)
     if not call.options.yes and not ask_confirmation("write them? [y/N] ", short=True):
-        raise UsageError("nothing was asked; `dayleaf notes write --yes` asks no question")
+        raise UsageError(
+            "no note was written; `dayleaf notes write --yes` does it without a question"
+        )
     written, failed = _write_all(call, plan)
     call.indexed()
     left = len(plan.talks) - len(written)
@@ -210,7 +214,7 @@ def _write(call: Call) -> int:
     lines = ["%s written" % count(len(written), "note")]
     if left:
         lines.append(
-            "%s left%s; the same command does them" % (left, ": " + failed if failed else "")
+            "%s left%s; the same command writes them" % (left, ": " + failed if failed else "")
         )
     call.answer(value, lines)
     return 1 if failed and not written else 0

@@ -350,7 +350,11 @@ def workspace(call: Call) -> int:
 
     wanted = place.claimed or adoption.offered(place)
     claimed = {"claimed": wanted} if wanted else {}
-    told = [["claimed", wanted + "; `dayleaf store workspace claim` accepts it"]] if claimed else []
+    told = (
+        [["claimed", wanted + "; if it is yours: `dayleaf store workspace claim`"]]
+        if claimed
+        else []
+    )
     rows = [
         ["workspace", place.key],
         *told,

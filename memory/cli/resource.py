@@ -285,7 +285,7 @@ def _refreshed(call: Call, record: Record) -> str:
     then, now = record.meta.get("source_ref") or "", otherfiles.commit_of(state.source.path)
     if then and now and then != now:
         warn(
-            "%s was taken at commit %s, but the checkout is at %s: you get the text from there"
+            "the copy of %s was made at commit %s; you get the text of the present commit, %s"
             % (record.id, then, now)
         )
     if state.word == material.FRESH and then == now:
@@ -578,11 +578,11 @@ def _tier_remove(call: Call, said: str) -> int:
     gone = [one for one in folders if one.top in there]
     if not gone:
         raise UsageError(
-            "%s is not a tier of %s; see `dayleaf store tier list`%s"
+            "%s is not an added folder of %s; see `dayleaf store tier list`%s"
             % (
                 shown(said),
-                "every project" if call.options.everywhere else "this project only",
-                ", and use --everywhere for a tier of every project"
+                "every project" if call.options.everywhere else "this project",
+                ", and use --everywhere for a folder of every project"
                 if folders and not call.options.everywhere
                 else "",
             )

@@ -322,7 +322,7 @@ def _content(call: Call, matter: Matter, record: Record, data: bytes, path: str)
     elif digest and digest != now:
         lines += ["changed since it was approved; the approved text was not kept", ""]
     if "approved" in record.meta:
-        lines.append("the file calls itself `approved`; that counts for nothing")
+        lines.append("the file calls itself `approved`; that has no effect")
     return [*lines, "%s, sha256 %s" % (count(len(data), "byte"), now)]
 
 

@@ -451,12 +451,12 @@ def _effect(found: Record, before: ledger.Counts, now: ledger.Counts, below: boo
     from memory.recall.rank import outcome_factor
 
     if (before.up, before.down) == (now.up, now.down):
-        return ["  this session has said so before; nothing changes"]
+        return ["  this session has reported that before; nothing changes"]
     lower = outcome_factor(now.up, now.down) < outcome_factor(before.up, before.down)
     pushed = below and found.kind == "learning" and found.accepted
     return [
         *(["  it ranks lower than before"] if lower else []),
-        *(["  with a prompt it now comes last, marked as misleading"] if pushed else []),
+        *(["  prompts get it last from now on, marked as misleading"] if pushed else []),
     ]
 
 
@@ -561,7 +561,7 @@ def open(call: Call) -> int:
     opener = next(filter(None, (process.which(name, call.env) for name in OPENERS)), None)
     if opener is None or not Path(path).exists():
         raise StoreError(
-            "%s: nothing here opens it (%s); use your editor" % (path, ", ".join(OPENERS))
+            "%s: no program here opens it (%s); use your editor" % (path, ", ".join(OPENERS))
             if opener is None
             else "%s: nothing is there yet" % path
         )

@@ -319,7 +319,7 @@ def handoff(call: Call) -> int:
     if before is not None and not (call.options.json or call.options.hook):
         waits = any(one.id == before.id for one in handoffs.waiting(call.place))
         became = (
-            "%s  %s is yet to arrive: the next session gets both"
+            "the handoff before it (%s  %s) was not read yet: the next session gets both"
             if waits
             else ("replaced %s  %s; the old one is now a checkpoint")
         )

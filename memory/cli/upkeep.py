@@ -150,7 +150,10 @@ def undo(call: Call) -> int:
     }
     call.answer(
         value,
-        [said + ("; %d could not be, see above" % len(back.problems) if back.problems else "")],
+        [
+            said
+            + ("; %d could not be undone, see above" % len(back.problems) if back.problems else "")
+        ],
     )
     return 1 if back.problems else 0
 
@@ -201,9 +204,8 @@ def _pair(pair: Pair, call: Call) -> list[str]:
     ]
     one, two = pair.older.record.id, pair.newer.record.id
     ways = (
-        "  if one holds: `dayleaf record forget %s` or `dayleaf record forget %s`; if both do: "
-        "`dayleaf record edit "
-        "%s`, or `dayleaf record link %s %s`"
+        "  if only one is true: `dayleaf record forget %s` or `dayleaf record forget %s`; if both "
+        "are: `dayleaf record edit %s`, or `dayleaf record link %s %s`"
     )
     return [pair.why, *screen.table(rows), ways % (one, two, two, two, one), ""]
 

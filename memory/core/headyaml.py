@@ -47,7 +47,7 @@ def read_yaml(text: str, duplicates: List[str], trouble: List[int]) -> Read:
     return (
         None,
         duplicates,
-        "line %d: %s, read line by line; put the value in quotes" % (line, reason),
+        "line %d: not valid YAML (%s); put the value after the colon in quotes" % (line, reason),
         False,
     )
 

@@ -41,12 +41,12 @@ _SETTING = {
     "project": ("in this project", "`dayleaf push on project` switches them on"),
     config.WORKSPACE: ("in this project, by you", "`dayleaf push on mine` switches them on"),
     "user": ("everywhere", "`dayleaf config unset load.enabled` switches them on"),
-    "environment": ("by the environment", "remove DAYLEAF_LOAD_ENABLED from it"),
+    "environment": ("by the environment", "remove DAYLEAF_LOAD_ENABLED from the environment"),
 }
 BECAME = {
     "use": "used in a session",
-    "up": "helped, somebody said",
-    "down": "misled, somebody said",
+    "up": "reported as helpful",
+    "down": "reported as misleading",
     "again": "learned again",
 }
 # At which moment something was pushed, in the order in which they are told.

@@ -26,8 +26,8 @@ MOST_FILES = 20  # files named one by one
 LITTLE, NONE_LEFT = 500 << 20, 50 << 20  # bytes free on the disk of the home
 STALE_HANDOFF = 14  # days without a change
 GUESSED = (
-    "only plain lines `key: value` of frontmatter are read for sure; a rule with other lines does "
-    "not bind, a script with such lines does not run"
+    "only simple lines `key: value` are read at the top of a record; a rule or script with other "
+    "lines there has no effect"
 )
 PACKAGES = (
     ("yaml", "PyYAML", GUESSED),

@@ -224,7 +224,7 @@ def check_ledgers(place: layout.Place) -> Iterator[Finding]:
             yield Finding(
                 FAIL,
                 "ledgers",
-                "%s can be written by others, so nothing in it counts" % path,
+                "%s can be written by others, so dayleaf ignores it" % path,
                 "chmod 600 '%s'" % path,
             )
         elif torn:
@@ -248,7 +248,7 @@ def _outcomes(each: ledger.Ledger) -> Iterator[Finding]:
         yield Finding(
             FAIL,
             "ledgers",
-            "%s cannot be read and written: no use counts" % each.path,
+            "%s cannot be read and written, so uses are not counted" % each.path,
             "chmod 600 '%s'" % each.path,
         )
         return
@@ -359,12 +359,12 @@ def _captured(found: Lost) -> str:
     said = ["every session that left a transcript has its checkpoint"]
     if found.gone:
         said.append(
-            "%s that started here left no transcript, or it is gone"
+            "%s that started here left no transcript, or the transcript is gone"
             % plaintext.count(len(found.gone), "session")
         )
     if found.before:
         said.append(
-            "%s ended before dayleaf was there: `dayleaf store import transcripts` tells them"
+            "%s ended before dayleaf was there: `dayleaf store import transcripts` imports them"
             % plaintext.count(len(found.before), "session")
         )
     return "; ".join(said)
@@ -381,7 +381,8 @@ def check_receipts(place: layout.Place) -> Iterator[Finding]:
         WARN if size > MUCH else OK,
         "receipts",
         "{} of {:,} KB".format(plaintext.count(number, "file"), size >> 10),
-        "delete the oldest in '%s/log/receipts'; `why` and `stats` forget them" % place.home
+        "delete the oldest in '%s/log/receipts'; `push why` and `store stats` then omit them"
+        % place.home
         if size > MUCH
         else "",
     )

@@ -209,7 +209,7 @@ def _told_by_text(read: _Read, record: Record, sections: Sequence[str]) -> Itera
             record,
             line,
             what,
-            "`dayleaf show %s`, then `edit` or `forget`" % record.id,
+            "`dayleaf show %s`, then `dayleaf record edit` or `forget`" % record.id,
         )
 
 
@@ -368,8 +368,12 @@ def _unused(read: _Read, notes: list[str]) -> Iterator[Finding]:
     first, shown = _shown(read.place, since)
     if first > since:
         notes.append(
-            "unused records cannot be listed yet: what the model was given is known %s"
-            % ("since %s only" % clock.day(first) if first < float("inf") else "for no session")
+            "unused records cannot be listed yet: that takes 90 days, and %s"
+            % (
+                "sessions were given notes only since %s" % clock.day(first)
+                if first < float("inf")
+                else "no session was given a note so far"
+            )
         )
         return
     merged = read.store.successors()

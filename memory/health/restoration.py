@@ -219,7 +219,7 @@ def apply(
                 written += 1
             except FileExistsError:
                 problems.append(
-                    "%s: another process has written it meanwhile, so it was left" % step.path
+                    "%s: another process has just written it, so it was not restored" % step.path
                 )
             except (OSError, RecursionError, StoreError) as error:
                 problems.append(

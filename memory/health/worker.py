@@ -45,8 +45,8 @@ class Spent(BaseException):
     """
 
     strerror = (
-        "more than %d s of CPU time, so it was ended; what was written before stands, and the next "
-        "session's start does the rest" % DEADLINE
+        "it was stopped after %d s of CPU time; what was written stays, and the next session's "
+        "start does the rest" % DEADLINE
     )
 
 
@@ -54,8 +54,8 @@ class Unread(Exception):
     """A transcript was read in part, within READING seconds of CPU."""
 
     strerror = (
-        "the transcript takes more than %d s to read; what was read is written, the "
-        "next capture goes on"
+        "the transcript takes more than %d s to read; what was read is kept, and the "
+        "next capture reads on"
     ) % READING
 
 
@@ -67,8 +67,8 @@ class NoNote(Exception):
 
     def __init__(self, why: str, until: float):
         self.strerror = (
-            "no note of a session: %s; the model is asked again after %s, `dayleaf "
-            "notes status` says more"
+            "a note of a session was not written: %s; the model is asked again after %s, "
+            "`dayleaf notes status` says more"
         ) % (why, clock.local(until))
 
 
@@ -236,7 +236,7 @@ def _note_wishes(todo: Job) -> None:
     store = Store(todo.place, settings, todo.now, todo.written.append)
     ids = wishes.keep(store, [Turn(clock.iso(todo.now), said[0].text)], todo.session)
     lines = [
-        'noted for later sessions: "%s"; `dayleaf record forget %s` if not\n'
+        'kept for later sessions: "%s"; if that is wrong: `dayleaf record forget %s`\n'
         % (store.find(id).title, id)
         for id in ids
     ]

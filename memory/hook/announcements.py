@@ -46,7 +46,7 @@ def announcement(place: Place, event: Event) -> List[str]:
     counted = ((rules, "rule"), (scripts, "script"))
     waiting = " and ".join(many(count, what) for count, what in counted if count)
     if not waiting:
-        return [line + ", to be checked; none waits for review"]
+        return [line + "; none of them waits for review"]
     verb = "waits" if rules + scripts == 1 else "wait"
     return ["%s; %s %s for review: `dayleaf review`" % (line, waiting, verb)]
 

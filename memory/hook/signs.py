@@ -193,9 +193,9 @@ def notes_offer(place: Place, settings: Config, event: Event) -> List[str]:
         return []
     event[OFFERED] = True
     return [
-        "a model can write a note of each session that ended: some %d tokens each; what was said "
-        "goes, without secrets, to the provider that you log into. In a terminal: `dayleaf notes "
-        "on`, or `dayleaf notes off`" % tokens
+        "a model can write a note of each session, for some %d tokens; the conversation goes, "
+        "without secrets, to the provider of your account. In a terminal, type `dayleaf notes on` "
+        "or `dayleaf notes off`" % tokens
     ]
 
 
@@ -247,7 +247,7 @@ def release_notice(place: Place, event: Event) -> List[str]:
         return []
     event[RELEASE] = True
     return [
-        "version %s is there, this is %s; to take it: `claude plugin update dayleaf@%s`"
+        "version %s is available, this is %s; to update: `claude plugin update dayleaf@%s`"
         % (words[0], __version__, words[1])
     ]
 

@@ -250,10 +250,13 @@ def refusal(
             listed = verb in VERBS and word in VERBS[verb].words
             more = [*(words[:2] if listed else ()), *([option] if option else ())]
             said = " ".join([spellings.spelled(verb), *more])
-            return "only a person decides on %s: run `dayleaf %s` in your own terminal" % (
-                DECIDED.get(verb, "that") if listed else "that",
-                one_line(said, 120),
-            )
+            typed = one_line(said, 120)
+            if listed and verb in DECIDED:
+                return "only a person decides on %s: run `dayleaf %s` in your own terminal" % (
+                    DECIDED[verb],
+                    typed,
+                )
+            return "only a person may run `dayleaf %s`: type it in your own terminal" % typed
     if caller == PERSON:
         return ""
     row = VERBS[verb]

@@ -423,7 +423,7 @@ def help_text(verbs: Mapping[str, Verb], words: Sequence[str]) -> str:
         return _of_verb(name, verbs, words[used:])
     if name in spellings.FAMILIES:
         rows = ["usage: dayleaf %s WORD [options]" % name, "", FAMILIES[name], ""]
-        return "\n".join([*rows, *_family(name, verbs), "", _OPTIONS_OF % name])
+        return "\n".join([*rows, *_family(name, verbs), "", _OPTIONS_OF % spellings.spelled(name)])
     tasks = [
         task
         for task in (*TASKS, PROGRAMS)
@@ -434,7 +434,7 @@ def help_text(verbs: Mapping[str, Verb], words: Sequence[str]) -> str:
     return "\n".join(_overview(verbs, tasks))
 
 
-_OPTIONS_OF = "`dayleaf %s WORD --help` lists the options of each."
+_OPTIONS_OF = "`dayleaf help %s WORD` lists the options of each."
 
 
 def _of_verb(name: str, verbs: Mapping[str, Verb], words: Sequence[str]) -> str:
@@ -451,7 +451,7 @@ def _of_verb(name: str, verbs: Mapping[str, Verb], words: Sequence[str]) -> str:
     shown = verb._replace(options=()) if parted else verb
     said = parser(name, shown, word).format_help().rstrip("\n")
     if lines:
-        said = "\n".join([said, "", "words:", *lines, "", _OPTIONS_OF % name])
+        said = "\n".join([said, "", "words:", *lines, "", _OPTIONS_OF % spellings.spelled(name)])
     return said
 
 

@@ -76,7 +76,7 @@ def push_lines(value: dict[str, Any], now: float) -> list[str]:
         )
         out += ["", "%s got nothing" % " and ".join(count(*one) for one in counts if one[0])]
         out += (
-            ["  nearest, but not enough: " + "  ".join(sorted(near, reverse=True)[:NEAREST])]
+            ["  nearest, but not near enough: " + "  ".join(sorted(near, reverse=True)[:NEAREST])]
             if near
             else []
         )

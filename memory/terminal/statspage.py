@@ -112,7 +112,9 @@ def _pushed(value: dict[str, Any], style: screen.Style) -> list[str]:
                 ],
                 [
                     "saved",
-                    "{:,} tokens, beside giving every learning".format(value["tokensSaved"]),
+                    "{:,} tokens, compared with giving all learnings each time".format(
+                        value["tokensSaved"]
+                    ),
                 ],
             ],
             style,

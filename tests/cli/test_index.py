@@ -225,7 +225,7 @@ def test_a_session_that_was_only_switched_is_no_session_that_ran(ok, env, projec
 def test_on_takes_back_what_off_did_though_another_session_ran_since(ok, place):
     """Outside a session `on` means the newest one that is off, names it, and says where none is."""
     receipts.write(place.receipts("aaaa1111"), {"v": 1, "event": "start"})
-    assert "no session of this workspace is switched off" in ok("on")
+    assert "no session of this project is switched off" in ok("on")
     assert "no more notes in session aaaa1111" in ok("off")
     time.sleep(0.02)
     receipts.write(place.receipts("bbbb2222"), {"v": 1, "event": "prompt"})

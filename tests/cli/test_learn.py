@@ -481,7 +481,7 @@ def test_a_session_is_asked_for_on_a_terminal(env, project, session, place):
         status == 2
         and "c-7a1c0001" in shown
         and "archive 3 records of session" in shown
-        and "all of it stays" in shown
+        and "nothing was forgotten" in shown
     )
     status, shown = on_terminal(["forget", "--session", session], env, project, ["yes"])
     assert status == 0 and not list(Path(place.private).glob("conversations/*/*.md"))

@@ -218,7 +218,7 @@ def test_an_empty_note_replaces_nothing(ok, run):
             1,
         ) and "the handoff is empty" in done.stderr
     assert "Do not deploy" in ok("handoff", "--show")
-    assert "Do not deploy before the audit is yet to arrive: the next session gets both" in ok(
+    assert "Do not deploy before the audit) was not read yet: the next session gets both" in ok(
         "handoff", "The audit is done."
     )
 
@@ -302,7 +302,7 @@ def test_without_a_sound_answer_the_facts_are_told(verb, bullets, extra, why, mo
 def test_a_session_asks_no_model_for_it(verb, model, run):
     calls = model(TRUE)
     done = run(verb, "--provider", "command", CLAUDECODE="1")
-    assert done.returncode == 2 and "only a person decides" in done.stderr and calls() == 0
+    assert done.returncode == 2 and "only a person may run" in done.stderr and calls() == 0
 
 
 def test_a_model_gets_no_secret_of_them(model, ok, tmp_path, place):

@@ -591,7 +591,7 @@ def test_a_session_names_no_provider(shell, words):
         shell.stub(name, CLAUDE % "\n".join(GOOD))
     shell.ok("config", "set", "distill.provider", "extract")
     done = shell.run(*words, CLAUDECODE="1")
-    assert (done.returncode, shell.calls()) == (2, 0) and "only a person decides" in done.stderr
+    assert (done.returncode, shell.calls()) == (2, 0) and "only a person may run" in done.stderr
     done = shell.run(words[0], "--provider", "extract", *words[1:], CLAUDECODE="1")
     assert (done.returncode, shell.calls()) == (2, 0)
 

@@ -188,8 +188,8 @@ def test_a_session_whose_start_no_hook_saw_is_no_ok(examine, record, place, env,
         OK,
         (
             "every session that left a transcript has its checkpoint; 1 session that started here "
-            "left no transcript, or it is gone; 1 session ended before dayleaf was there: `dayleaf "
-            "store import transcripts` tells them"
+            "left no transcript, or the transcript is gone; 1 session ended before dayleaf was "
+            "there: `dayleaf store import transcripts` imports them"
         ),
     )
     put("silent", 0.1)
@@ -297,7 +297,7 @@ def test_fix_does_not_make_approvals_count_that_others_could_write(record, place
     assert (
         done.returncode == 1
         and trust.stat().st_mode & 0o777 == 0o666
-        and "nothing in it counts" in done.stdout
+        and "dayleaf ignores it" in done.stdout
     )
     trust.chmod(0o644)
     Path(place.home, "spend.jsonl").write_text("")

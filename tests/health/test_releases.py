@@ -72,7 +72,7 @@ def test_a_newer_version_is_said_at_one_start(installed, offer, env, project):
             [],
             [
                 (
-                    "dayleaf: version %s is there, this is %s; to take it: `claude plugin "
+                    "dayleaf: version %s is available, this is %s; to update: `claude plugin "
                     "update dayleaf@market`"
                 )
                 % (version, memory.__version__)

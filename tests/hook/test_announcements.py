@@ -24,7 +24,7 @@ def test_only_an_unknown_content_counts(place, env):
     announcements.remember_file(place, first)
     os.utime(announcements.seen_path(place), (0, 0))
     assert line(place) == [
-        "1 record new in this repository's .dayleaf, to be checked; none waits for review"
+        "1 record new in this repository's .dayleaf; none of them waits for review"
     ]
     announcements.remember_file(place, place.path("s/learnings/deep/b.md"))
     os.utime(announcements.seen_path(place), (time.time() + 9,) * 2)

@@ -117,7 +117,7 @@ def test_the_model_may_suggest_and_not_decide(ok, run, env, project):
         ):
             assert run(*words, stdin="yes\na\n", **more).returncode == 2
             status, shown = on_terminal(words, {**env, **more}, project, ["yes"])
-            assert status == 2 and "only a person decides" in shown and shown.count("\n") == 1
+            assert status == 2 and "only a person" in shown and shown.count("\n") == 1
     assert states(ok) == {kept["id"]: ("pending", "new")}
 
 
@@ -342,7 +342,7 @@ def test_a_ledger_that_others_may_write_is_said(ok, place, env, project):
 def test_what_a_file_says_of_itself_is_named(decide, place):
     """`approved: true` is pointed out to the person."""
     put(place, RULE.replace("tags:", "approved: true\ntags:"))
-    assert "counts for nothing" in decide("review", answers=["q"])
+    assert "has no effect" in decide("review", answers=["q"])
 
 
 def test_an_approved_rule_with_an_unsure_line_is_not_in_force(place, ok, now):

@@ -273,7 +273,9 @@ def test_two_handoffs_both_arrive_once(ok, start, place):
     ok("handoff", "Look at the retries first.", CLAUDE_CODE_SESSION_ID="a")
     said = ok("handoff", "Mind the queue.", CLAUDE_CODE_SESSION_ID="b")
     assert re.match(
-        r"c-\w{8}  Look at the retries first is yet to arrive: the next session gets both\n", said
+        r"the handoff before it \(c-\w{8}  Look at the retries first\) was not read yet: "
+        r"the next session gets both\n",
+        said,
     )
     block = start("s1")
     assert "Look at the retries" in block and "Mind the queue." in block

@@ -45,7 +45,7 @@ def test_a_repository_that_brings_records_is_announced(place, env, now):
     received(place.root, env)
     event = {}
     assert heard(place, env, now, event) == [
-        "dayleaf: 1 record new in this repository's .dayleaf, to be checked; none waits for review"
+        "dayleaf: 1 record new in this repository's .dayleaf; none of them waits for review"
     ]
     assert event == {announcements.ANNOUNCED: True}
 

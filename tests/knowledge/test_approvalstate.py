@@ -54,7 +54,7 @@ def test_a_clones_records_are_announced_once(session, place, env, now):
     assert started(session, place, env, now) == ""
     vault.put(place, "s/learnings/c.md", "Gamma", "gamma")
     received(place.root, env)
-    assert "1 record new in this repository's .dayleaf, to be checked" in started(
+    assert "1 record new in this repository's .dayleaf; none of them" in started(
         session, place, env, now
     )
     assert started(session, place, env, now) == ""
@@ -113,7 +113,7 @@ def test_a_lost_mark_counts_what_is_decided(session, place, env, now):
     vault.approve(place, place.path("s/rules/r.md"), "r", now)
     started(session, place, env, now)
     shutil.rmtree(place.cache)
-    assert "3 records new in this repository's .dayleaf, to be checked" in started(
+    assert "3 records new in this repository's .dayleaf; none of them" in started(
         session, place, env, now
     )
     assert started(session, place, env, now) == ""

@@ -112,7 +112,7 @@ def test_a_session_suggests_what_a_person_may_do(run, place, now, persons, words
         assert (
             done.returncode == 0
             and "suggested l-" in done.stdout
-            and "is a person's" in done.stdout
+            and "a person wrote" in done.stdout
         ), done
     assert contents(place) == persons
     assert suggested(place, now) == [words]
@@ -261,7 +261,7 @@ def test_a_suggestion_does_only_what_a_session_may_type(env, project, place, now
         suggests=words,
     )
     _, shown = on_terminal(["harvest", "accept", "evil"], env, project)
-    assert "only a person decides" in shown or "no command of dayleaf" in shown
+    assert "only a person" in shown or "no command of dayleaf" in shown
     assert (
         contents(place)[place.path("p/learnings/evil.md")]
         and not Path(place.home, "config.json").exists()

@@ -378,7 +378,7 @@ def test_what_misled_ranks_lower_on_the_very_next_recall(twins, ok):
     """And `--explain` says by how much."""
     assert ids(ok) == ["a", "b"]
     assert (
-        "it ranks lower than before\n  with a prompt it now comes last, marked as misleading\n"
+        "it ranks lower than before\n  prompts get it last from now on, marked as misleading\n"
         in ok("feedback", "a", "down")
     )
     assert ids(ok) == ["b", "a"]
@@ -398,7 +398,9 @@ def test_feedback_says_what_it_changes_and_no_more(place, twins, ok):
     said = ok("feedback", "a", "down", CLAUDE_CODE_SESSION_ID="1")
     assert "it ranks lower than before" in said and "misleading" not in said
     again = ok("feedback", "a", "down", CLAUDE_CODE_SESSION_ID="1")
-    assert "this session has said so before; nothing changes" in again and "ranks" not in again
+    assert (
+        "this session has reported that before; nothing changes" in again and "ranks" not in again
+    )
     vault.put(place, "p/rules/r.md", "Ask first", rationale="once")
     said = ok("feedback", "r", "down")
     assert "it ranks lower than before" in said and "misleading" not in said

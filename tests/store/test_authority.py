@@ -92,7 +92,7 @@ def test_what_a_session_may_not(verb, words, given):
     """
     said = refusal(SESSION, verb, words, given, lambda path: True)
     assert (
-        said.startswith("only a person decides on ")
+        said.startswith("only a person ")
         and "run `" + spellings.typed(verb) in said
         and "\n" not in said
     )

@@ -218,7 +218,7 @@ def test_why_tells_passages_subagents_and_what_stayed_below(ok, place, now):
     said = ok("why", "s1")
     assert "0.91  c-00000001  Importer skips rows  passage: names what the prompt names" in said
     assert "subagent of prompt p1  " in said
-    assert "1 prompt got nothing\n  nearest, but not enough: 0.41 c-00000001" in said
+    assert "1 prompt got nothing\n  nearest, but not near enough: 0.41 c-00000001" in said
     assert "not near enough: 0.41 c-00000001" in ok("why", "p2")
 
 

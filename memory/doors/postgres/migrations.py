@@ -98,13 +98,12 @@ def check(found: int) -> None:
         )
     if found == 0:
         raise StoreError(
-            "the database holds no dayleaf index; `dayleaf index --backend "
-            "postgres --build` makes one"
+            "the database holds no dayleaf index; `dayleaf index --backend postgres` makes one"
         )
     if found < NEWEST:
         raise StoreError(
-            "the database has schema %d, this dayleaf needs %d; `dayleaf index --backend postgres "
-            "--build` brings it up to date" % (found, NEWEST)
+            "the database has schema %d, this dayleaf needs %d; `dayleaf index --backend postgres` "
+            "brings it up to date" % (found, NEWEST)
         )
 
 

@@ -216,8 +216,8 @@ def test_what_became_of_a_record_stands_by_date(own):
     order = [
         "brought back: restored",
         "l-old was merged into it",
-        "misled, somebody said",
-        "helped, somebody said",
+        "reported as misleading",
+        "reported as helpful",
     ]
     assert [said.index(each) for each in order] == sorted(
         said.index(each) for each in order

@@ -49,9 +49,7 @@ def test_without_its_packages_it_names_what_brings_them(run, monkeypatch):
 def test_an_agent_opens_no_page_and_writes_no_file(run, project):
     """Its shell is refused before anything listens."""
     for words in ((), ("--export", "x.html"), ("--export", "x.html", "--private")):
-        assert "only a person decides on that" in one_line_error(
-            run("view", *words, CLAUDECODE="1"), 2
-        )
+        assert "only a person may run" in one_line_error(run("view", *words, CLAUDECODE="1"), 2)
     assert not Path(project, "x.html").exists()
 
 
