@@ -7,16 +7,16 @@ import sys
 from typing import Any, Callable
 
 from memory.core import StoreError, UsageError, clock, files, frontmatter, plaintext, spellings
-from memory.core.config import DEFAULTS, load
+from memory.core.config import CHOICES, DEFAULTS, DROPPED, SECRETS_STAY, fault, from_text
 from memory.health import figures
 from memory.hook import receipts
 from memory.index import builder
 from memory.knowledge import walls
 from memory.project import otherfiles
 from memory.terminal import reports, screen
-from memory.terminal.arguments import PROVIDERS
 from memory.terminal.call import (
     Call,
+    closest,
     nearest,
     session_of,
     shown,
@@ -268,6 +268,8 @@ def config(call: Call) -> int:
             ],
         )
     key = words[1]
+    if key in DROPPED:
+        raise UsageError("'%s' is no longer a setting; it does nothing now" % key)
     if key not in DEFAULTS:
         known = nearest(key, DEFAULTS, "`dayleaf config list` names them")
         raise UsageError("unknown key '%s'; %s" % (shown(key), known))
@@ -290,6 +292,8 @@ def config(call: Call) -> int:
 
         # first: where that fails, the setting stays as it was
         told = [registry.offer("mcp", "register")(call.env, bool(value))]
+    if key == "redact.enabled" and value is False:
+        told = [SECRETS_STAY]
     if value is not None or files.exists(path):
         change_config(path, key, value, files.FILE_MODE)
     call._settings = None
@@ -316,32 +320,31 @@ def checked(key: str, said: str) -> Any:
 
     Raises UsageError where it does not fit the key.
     """
-    value = load("", "", {"DAYLEAF_" + key.upper().replace(".", "_"): said})
-    # "DAYLEAF_…: 'load.top' takes a number, such as 6": the words that a settings file gets
-    if value.problems:
+    value = from_text(said, DEFAULTS[key])
+    wrong = fault(key, value)
+    if wrong:
         raise UsageError(
             "%s, not '%s'%s"
             % (
-                value.problems[0].partition(": ")[2],
+                wrong,
                 shown(said),
-                ('; write it as JSON: ["a","b"]' if isinstance(DEFAULTS[key], list) else ""),
+                '; write it as JSON: ["a","b"]'
+                if isinstance(DEFAULTS[key], list)
+                else "; did you mean '%s'?" % near
+                if (near := closest(said, CHOICES.get(key, ())))
+                else "",
             )
         )
-    if key == "index.backend" and value[key] == "postgres":
+    if key == "index.backend" and value == "postgres":
         from memory.doors import registry
 
         registry.offer("postgres", "dsn")  # or says that there is none
     if key == "index.dsn":
         from memory.index import backend
 
-        if backend.has_password(value[key]):
+        if backend.has_password(value):
             raise UsageError("index.dsn " + backend.SECRET)
-    if key == "distill.provider" and value[key] not in PROVIDERS:
-        raise UsageError(
-            "%s takes one of %s; %s"
-            % (key, ", ".join(PROVIDERS), nearest(said, PROVIDERS, "not '%s'" % shown(said)))
-        )
-    return value[key]
+    return value
 
 
 def change_config(path: str, key: str, value: Any, mode: int) -> None:
