@@ -63,7 +63,7 @@ def _embed(call: Call, done: Any) -> int:
     Raises ProviderError, UsageError.
     """
     out, lines = _embedded(call)
-    return call.answer({**done._asdict(), "vectors": out}, [*_summary_lines(done), *lines])
+    return call.answer({**done._asdict(), "vectors": out}, [*_summary_lines(call, done), *lines])
 
 
 def _embedded(call: Call) -> tuple[list[dict[str, Any]], list[str]]:
@@ -90,10 +90,10 @@ def _readable(call: Call) -> list[otherfiles.Added]:
 
 
 def _summary(call: Call, done: Any) -> int:
-    return call.answer(done._asdict(), _summary_lines(done))
+    return call.answer(done._asdict(), _summary_lines(call, done))
 
 
-def _summary_lines(done: Any) -> list[str]:
+def _summary_lines(call: Call, done: Any) -> list[str]:
     if done.busy:
         return ["another process is building the index; its result counts here too"]
     said = "%s: %d added, %d changed, %d removed%s" % (
@@ -103,7 +103,8 @@ def _summary_lines(done: Any) -> list[str]:
         done.removed,
         "; rebuilt" if done.built else "",
     )
-    return [said, *("skipped %s; `dayleaf doctor` says why" % name for name in done.skipped)]
+    skipped = [plaintext.one_line(call.place.path(name)) for name in done.skipped]
+    return [said, *("skipped %s; `dayleaf doctor` says why" % path for path in skipped)]
 
 
 def _verify(call: Call) -> int:
@@ -143,14 +144,14 @@ def _choose(call: Call, asked: list[str]) -> int:
         ]
         return call.answer(
             {"backend": "local", "stopped": stopped},
-            [*(_summary_lines(local) if local else ()), *lines],
+            [*(_summary_lines(call, local) if local else ()), *lines],
         )
     given, private = call.options.dsn or "", bool(call.options.private)
     if backend.has_password(given):
         raise UsageError("--dsn " + backend.SECRET)
     made = _embedded(call)[1] if call.options.embeddings else []
     status: int = registry.offer("postgres", "choose")(
-        call, given, private, [*(_summary_lines(local) if local else ()), *made]
+        call, given, private, [*(_summary_lines(call, local) if local else ()), *made]
     )
     return status
 

@@ -146,6 +146,21 @@ def test_the_counts_of_a_small_index_are_true(ok):
     assert "0 terms" not in ok("index", "status") and " terms" in ok("index", "status")
 
 
+def test_an_index_beside_an_unreadable_file_is_fresh(ok, run, place):
+    """The file counts as seen, and one line names it."""
+    ok("learn", TEXT)
+    bad = Path(place.private, "learnings", "old.md")
+    bad.write_bytes("\ufeffnaïve".encode("utf-16") * 40)
+    refreshed = ok("index", "refresh")
+    assert refreshed.startswith("1 record: 0 added") and refreshed.count(str(bad)) == 1
+    assert "stale" not in ok("index", "status")
+    assert "it is being refreshed" not in ok("recall", "issuer")
+    ok("index", "build")
+    assert "stale" not in ok("index", "status")
+    bad.write_text("# The issuer is checked twice\n\nOnce at the gateway.\n")
+    assert "1 added" in ok("index", "refresh")
+
+
 def end_a_session(env, project, session: str) -> None:
     """End a session of the real client's in a project."""
     path = Path(env["HOME"], ".claude", "projects", "p", session + ".jsonl")
