@@ -451,6 +451,10 @@ def check_client(place: layout.Place, env: dict[str, str]) -> Iterator[Finding]:
     version = _client_of(place, env)
     if not version:
         return
+    if not process.which("claude", env):
+        said = "claude is not on PATH; Claude Code %s wrote the newest transcript here" % version
+        yield Finding(OK, "client", said)
+        return
     number, own = tuple(map(int, version.split("."))), layout.plugin()
     if number < NO_SHELL and shlex.quote(own) != own:
         said = (
