@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from typing import NamedTuple
 
 from memory.capture import checkpointoutline, openings
@@ -89,12 +89,14 @@ def draft(
     plan: Record | None,
     held: Sequence[Turn] = (),
     note: Record | None = None,
+    uncommitted: Container[str] = (),
 ) -> Draft:
     """Make a handoff of at most 2,000 characters, which ends with its sources.
 
     checkpoints: of one session, newest first, at least one; where it stands, what is open and next
     is what the newest says.  plan: the active one, or None.  held: the turns of its conversation.
-    note: of the session, or None; what it says comes first.
+    note: of the session, or None; what it says comes first.  uncommitted: paths that git says
+    differ.
     """
     pages = [checkpointoutline.sections(record.body) for record in checkpoints]
     newest = pages[0]
@@ -106,7 +108,7 @@ def draft(
     found = {
         "Where it stands": told.get("") or [*newest.get("outcome", ()), *_changed(held)],
         "Notes": [] if "outcome" in newest else newest[""],
-        "Work": _work(pages, held),
+        "Work": _work(pages, held, uncommitted),
         "Next": [*(told.get("Next") or newest.get("next") or ()), *_plan(plan)],
         "Open": told.get("Open") or newest.get("open", []),
         "Decisions": told.get("Decisions") or [*decisions],
@@ -154,7 +156,9 @@ def _changed(held: Sequence[Turn]) -> list[str]:
     return ["last change: %s → %s" % (one_line(last.request, _ASKED), said)] if said else []
 
 
-def _work(pages: Sequence[dict[str, list[str]]], held: Sequence[Turn]) -> list[str]:
+def _work(
+    pages: Sequence[dict[str, list[str]]], held: Sequence[Turn], uncommitted: Container[str]
+) -> list[str]:
     """Return lines on the last commit, pull request and uncommitted edits."""
     done = [line for page in reversed(pages) for line in page.get("done", ())]
     commits = [line for line in done if line.startswith("commit ")]
@@ -166,7 +170,7 @@ def _work(pages: Sequence[dict[str, list[str]]], held: Sequence[Turn]) -> list[s
             commits.append("commit %s: %s" % (piece.name, piece.text))
         elif piece.kind == LINK:
             pulls.append("pull request " + piece.text)
-        elif piece.kind == FILE:
+        elif piece.kind == FILE and piece.text in uncommitted:
             edited[piece.text.rpartition("/")[2]] = None
     names = [*edited]
     more = " and %d more" % (len(names) - _FILES) if len(names) > _FILES else ""
@@ -191,13 +195,14 @@ def _plan(plan: Record | None) -> list[str]:
 
 
 def _sources(checkpoints: Sequence[Record]) -> str:
-    """Return the sources of a handoff: ids, branch and commit."""
+    """Return the sources of a handoff: day, ids, branch and commit."""
     meta = checkpoints[0].meta
+    day = clock.day(checkpoints[0].created)
     ids = ", ".join("[%s]" % record.id for record in checkpoints[:4])
     ids += " and %d more" % (len(checkpoints) - 4) if len(checkpoints) > 4 else ""
     branch, commit = _text(meta.get("branch")), _text(meta.get("commit"))
     named = [" on branch `%s`" % branch] * bool(branch) + [" at commit " + commit] * bool(commit)
-    return one_line("From %s%s." % (ids, ",".join(named)), 140)
+    return one_line("From %s (%s)%s." % (ids, day, ",".join(named)), 140)
 
 
 def _text(value: object) -> str:

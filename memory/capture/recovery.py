@@ -140,7 +140,12 @@ def lost(
         )
         if not path and not progress.head(place.cache + "/sessions/" + session + ".json"):
             found.gone.append(session)
-        elif path and session != current and _is_uncaptured(place, session, path, now, memory):
+        elif (
+            path
+            and session != current
+            and _is_uncaptured(place, session, path, now, memory)
+            and now - _last(path, memory) < KEEP
+        ):
             found.sessions.append((session, path))
     since = min(_since(place, now), now) - GRACE
     for session, path in _unseen(place, env, folders, memory):
@@ -150,10 +155,9 @@ def lost(
             or not _is_uncaptured(place, session, path, now, memory)
         ):
             continue
-        seen = memory.ends(path)
-        if seen is not None and seen.last < since:
+        if _last(path, memory) < since:
             found.before.append(session)
-        else:
+        elif now - _last(path, memory) < KEEP:
             found.sessions.append((session, path))
     if keep:
         memory.keep()
@@ -215,7 +219,12 @@ def _is_uncaptured(
     if _is_told(place, session, path):
         return False
     seen = memory.ends(path)
-    return seen is not None and seen.rests(now, QUIET) and now - seen.last < KEEP
+    return seen is not None and seen.rests(now, QUIET)
+
+
+def _last(path: str, memory: Memory) -> float:
+    seen = memory.ends(path)
+    return seen.last if seen else 0.0
 
 
 def _is_told(place: layout.Place, session: str, path: str) -> bool:

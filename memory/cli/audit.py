@@ -44,6 +44,7 @@ def _command(env: dict[str, str]) -> str:
 
     own = os.path.realpath(layout.plugin() + "/bin")
     path = [part for part in env.get("PATH", "").split(os.pathsep) if os.path.realpath(part) != own]
+    path.append(env.get("HOME", "") + "/.local/bin")  # a client's PATH may lack it
     return shutil.which("dayleaf", path=os.pathsep.join(path)) or ""
 
 
@@ -361,7 +362,7 @@ def _erased(
     lines = [
         "removed it from %s" % plaintext.count(done.changed, "file"),
         *("  " + note for note in notes),
-        "  older backups still contain it",
+        *["  older backups may contain it"] * bool(done.changed),
         "%d of %s contain it" % (len(done.held), plaintext.count(done.searched, "file")),
         *_holder_lines(found, done.held),
         *sorted({"  " + remedies.get(one.role, "run this again") for one in done.held}),

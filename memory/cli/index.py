@@ -7,16 +7,16 @@ import sys
 from typing import Any, Callable
 
 from memory.core import StoreError, UsageError, clock, files, frontmatter, plaintext, spellings
-from memory.core.config import DEFAULTS, load
+from memory.core.config import CHOICES, DEFAULTS, DROPPED, SECRETS_STAY, fault, from_text
 from memory.health import figures
 from memory.hook import receipts
 from memory.index import builder
 from memory.knowledge import walls
 from memory.project import otherfiles
 from memory.terminal import reports, screen
-from memory.terminal.arguments import PROVIDERS
 from memory.terminal.call import (
     Call,
+    closest,
     nearest,
     session_of,
     shown,
@@ -60,7 +60,7 @@ def _embed(call: Call, done: Any) -> int:
     Raises ProviderError, UsageError.
     """
     out, lines = _embedded(call)
-    return call.answer({**done._asdict(), "vectors": out}, [*_summary_lines(done), *lines])
+    return call.answer({**done._asdict(), "vectors": out}, [*_summary_lines(call, done), *lines])
 
 
 def _embedded(call: Call) -> tuple[list[dict[str, Any]], list[str]]:
@@ -87,10 +87,10 @@ def _readable(call: Call) -> list[otherfiles.Added]:
 
 
 def _summary(call: Call, done: Any) -> int:
-    return call.answer(done._asdict(), _summary_lines(done))
+    return call.answer(done._asdict(), _summary_lines(call, done))
 
 
-def _summary_lines(done: Any) -> list[str]:
+def _summary_lines(call: Call, done: Any) -> list[str]:
     if done.busy:
         return ["another process is building the index already; nothing else to do"]
     said = "%s: %d added, %d changed, %d removed%s" % (
@@ -100,7 +100,8 @@ def _summary_lines(done: Any) -> list[str]:
         done.removed,
         "; rebuilt" if done.built else "",
     )
-    return [said, *("skipped %s; `dayleaf doctor` says why" % name for name in done.skipped)]
+    skipped = [plaintext.one_line(call.place.path(name)) for name in done.skipped]
+    return [said, *("skipped %s; `dayleaf doctor` says why" % path for path in skipped)]
 
 
 def _verify(call: Call) -> int:
@@ -140,14 +141,14 @@ def _choose(call: Call, asked: list[str]) -> int:
         ]
         return call.answer(
             {"backend": "local", "stopped": stopped},
-            [*(_summary_lines(local) if local else ()), *lines],
+            [*(_summary_lines(call, local) if local else ()), *lines],
         )
     given, private = call.options.dsn or "", bool(call.options.private)
     if backend.has_password(given):
         raise UsageError("--dsn " + backend.SECRET)
     made = _embedded(call)[1] if call.options.embeddings else []
     status: int = registry.offer("postgres", "choose")(
-        call, given, private, [*(_summary_lines(local) if local else ()), *made]
+        call, given, private, [*(_summary_lines(call, local) if local else ()), *made]
     )
     return status
 
@@ -265,6 +266,8 @@ def config(call: Call) -> int:
             ],
         )
     key = words[1]
+    if key in DROPPED:
+        raise UsageError("'%s' is no longer a setting; it does nothing now" % key)
     if key not in DEFAULTS:
         known = nearest(key, DEFAULTS, "`dayleaf config list` names them")
         raise UsageError("unknown key '%s'; %s" % (shown(key), known))
@@ -287,6 +290,8 @@ def config(call: Call) -> int:
 
         # first: where that fails, the setting stays as it was
         told = [registry.offer("mcp", "register")(call.env, bool(value))]
+    if key == "redact.enabled" and value is False:
+        told = [SECRETS_STAY]
     if value is not None or files.exists(path):
         change_config(path, key, value, files.FILE_MODE)
     call._settings = None
@@ -313,32 +318,31 @@ def checked(key: str, said: str) -> Any:
 
     Raises UsageError where it does not fit the key.
     """
-    value = load("", "", {"DAYLEAF_" + key.upper().replace(".", "_"): said})
-    # "DAYLEAF_…: 'load.top' takes a number, such as 6": the words that a settings file gets
-    if value.problems:
+    value = from_text(said, DEFAULTS[key])
+    wrong = fault(key, value)
+    if wrong:
         raise UsageError(
             "%s, not '%s'%s"
             % (
-                value.problems[0].partition(": ")[2],
+                wrong,
                 shown(said),
-                ('; write it as JSON: ["a","b"]' if isinstance(DEFAULTS[key], list) else ""),
+                '; write it as JSON: ["a","b"]'
+                if isinstance(DEFAULTS[key], list)
+                else "; did you mean '%s'?" % near
+                if (near := closest(said, CHOICES.get(key, ())))
+                else "",
             )
         )
-    if key == "index.backend" and value[key] == "postgres":
+    if key == "index.backend" and value == "postgres":
         from memory.doors import registry
 
         registry.offer("postgres", "dsn")  # or says that there is none
     if key == "index.dsn":
         from memory.index import backend
 
-        if backend.has_password(value[key]):
+        if backend.has_password(value):
             raise UsageError("index.dsn " + backend.SECRET)
-    if key == "distill.provider" and value[key] not in PROVIDERS:
-        raise UsageError(
-            "%s takes one of %s; %s"
-            % (key, ", ".join(PROVIDERS), nearest(said, PROVIDERS, "not '%s'" % shown(said)))
-        )
-    return value[key]
+    return value
 
 
 def change_config(path: str, key: str, value: Any, mode: int) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from memory.cli.recall import found_by, freshen
-from memory.core import StoreError, UsageError, boundary, clock, layout, plaintext
+from memory.core import StoreError, UsageError, boundary, clock, files, layout, plaintext
 from memory.core.records import Record, derived_links
 from memory.distill import cache
 from memory.hook import handoffs
@@ -362,8 +362,11 @@ def _drafted(call: Call) -> Record:
     sources = _checkpoints(call, session) if session else _of_branch(call)
     if not sources:
         raise StoreError(
-            "nothing to hand off%s: it has no checkpoint and no transcript; give a note instead"
-            % (" from session " + session if session else " from this workspace")
+            "nothing to hand off from session %s: it has no checkpoint and no transcript; "
+            "give a note instead" % session
+            if session
+            else "nothing to hand off from this workspace: it has no checkpoint; "
+            "`dayleaf store import transcripts` brings in past sessions, or give a note instead"
         )
     plan = next((record for record in _newest(call, "plan", "", 4) if record.active), None)
     held = conversationfile.turns_of(call.store(), sources[0], _of_session(call, sources[0]))
@@ -375,7 +378,7 @@ def _drafted(call: Call) -> Record:
         ),
         None,
     )
-    made = byhand.draft(sources, plan, held, note)
+    made = byhand.draft(sources, plan, held, note, _uncommitted(call))
     digest = _of_model(call, HANDOFF, _handoff_sources(made, sources, note), HANDOFF_TOKENS)
     meta = {key: sources[0].meta.get(key) for key in ("branch", "commit")}
     if digest:
@@ -389,6 +392,19 @@ def _drafted(call: Call) -> Record:
         str(sources[0].meta.get("session") or ""),
         {**meta, "links": derived_links(made.sources)},
     )
+
+
+def _uncommitted(call: Call) -> set[str]:
+    """Return the paths of existing files that git says differ, relative and absolute."""
+    from memory.store import safegit
+
+    done = safegit.read(
+        call.place.root, call.env, "status", "--porcelain", "-z", "--no-renames", "-uall"
+    )
+    rows = done.out.split(b"\0") if not done.rc else []
+    paths = [os.fsdecode(row[3:]) for row in rows]
+    found = [path for path in paths if path and files.exists(call.place.root + "/" + path)]
+    return {name for path in found for name in (path, call.place.root + "/" + path)}
 
 
 def _handoff_sources(made: Draft, checkpoints: list[Record], note: Record | None) -> list[Source]:

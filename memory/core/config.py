@@ -50,7 +50,7 @@ DEFAULTS: Values = {
     # words of the command for provider `command`: it reads the prompt on stdin and answers on
     # stdout
     "distill.command": [],
-    "distill.maxTokens": 500,  # tokens of a digest, 50 or more
+    "distill.maxTokens": 500,  # tokens of a digest
     "distill.timeout": 30,  # seconds that a call of a model may take
     "distill.cache": True,  # keep a digest for a day
     "distill.dailyCalls": 50,  # calls of models a day; after that, the extract
@@ -110,14 +110,28 @@ HELD = (
     "index.dsn",
     "tiers",
 )
+SECRETS_STAY = "redact.enabled is false: secrets are kept as they are"
 WORKSPACE = "workspace"  # source of what the user said of one project
 OFF = "off"
 # Words that a setting takes; of PROJECT_KEYS each is more than the one before.
 CHOICES = {
+    "capture.projects": ("listed", "all"),
+    "distill.provider": ("auto", "claude", "gemini", "ollama", "command", "extract", "none"),
     "load.push": (OFF, "careful", "full"),
     "notes.provider": (OFF, "claude", "gemini", "ollama", "command"),
     "index.backend": ("local", "postgres"),
     "recall.rerank": ("factor", "weighted", "none"),
+}
+# What a wrong value is read as: this, else the first of CHOICES, else false.
+SAFE = {"distill.provider": "extract", "redact.enabled": True}
+LIMITS = {  # the least and the most of a number
+    "load.top": (0, 50),
+    "distill.maxTokens": (50, 100_000),
+    "distill.timeout": (1, 3600),
+    "distill.dailyCalls": (0, 100_000),
+    "notes.dailyCalls": (0, 100_000),
+    "upkeep.expireDays": (1, 36_500),
+    "upkeep.conversationDays": (0, 36_500),
 }
 # Settings of older versions: the present one, and its value for each of the old ones.
 RENAMED = {"load.passages": ("load.push", {False: "off", True: "careful"})}
@@ -166,14 +180,8 @@ def load(home: str, repository: str, env: Dict[str, str], private: str = "") -> 
     _merge(config, home + "/config.json", "user")
     if private:
         _merge(config, private + "/config.json", WORKSPACE)
-    if (
-        config.values["capture.projects"] == "listed"
-        and config.sources["capture.enabled"] != WORKSPACE
-    ):
-        config.values["capture.enabled"], config.sources["capture.enabled"] = (
-            False,
-            "capture.projects",
-        )
+    is_listed = config.sources["capture.enabled"] == WORKSPACE
+    projects = config.values["capture.projects"]
     if repository and repository + "/.dayleaf" != home:
         _merge(config, repository + "/.dayleaf/config.json", "project")
     agent = is_agent(env)  # a repository's settings may fill a session's environment
@@ -192,10 +200,13 @@ def load(home: str, repository: str, env: Dict[str, str], private: str = "") -> 
                 _set(
                     config,
                     key,
-                    _from_text(env[prefix + name], DEFAULTS[key]),
+                    from_text(env[prefix + name], DEFAULTS[key]),
                     source,
                     prefix + name,
                 )
+    if not is_listed and "listed" in (projects, config.values["capture.projects"]):
+        config.values["capture.enabled"] = False
+        config.sources["capture.enabled"] = "capture.projects"
     if agent and not is_typed(env) and config.sources["distill.provider"] == "default":
         # A session's model asks, so nothing leaves the machine that its user did not name.
         config.values["distill.provider"] = "extract"
@@ -255,34 +266,18 @@ def _merge(config: Config, path: str, source: str) -> None:
 
 def _set(config: Config, key: str, item: Any, source: str, where: str) -> None:
     default = DEFAULTS[key]
-    fits = (
-        isinstance(item, bool)
-        if isinstance(default, bool)
-        else isinstance(item, int) and not isinstance(item, bool)
-        if isinstance(default, int)
-        else isinstance(item, (int, float)) and not isinstance(item, bool)
-        if isinstance(default, float)
-        else isinstance(item, type(default))
-    )
-    if key in CHOICES and item not in CHOICES[key]:
-        config.problems.append("%s: '%s' takes one of %s" % (where, key, ", ".join(CHOICES[key])))
-        return
+    wrong = fault(key, item)
+    if wrong:
+        has_safe = isinstance(default, bool) or key in CHOICES
+        item = SAFE.get(key, CHOICES.get(key, (False,))[0])
+        read_as = " (read as %s)" % fastjson.dump(item) if has_safe else ""
+        config.problems.append("%s: %s%s" % (where, wrong, read_as))
+        if not has_safe:
+            return
     if key == "notes.provider" and source in ("project", WORKSPACE) and item != OFF:
         config.problems.append(
             "%s: '%s' can only be switched off here; `dayleaf notes on` switches it on for you"
             % (where, key)
-        )
-        return
-    if not fits or (isinstance(item, (int, float)) and not 0 <= item < 1e9):
-        kind = (
-            "true or false"
-            if isinstance(default, bool)
-            else "text"
-            if isinstance(default, str)
-            else ("a list" if isinstance(default, list) else "a number")
-        )
-        config.problems.append(
-            "%s: '%s' takes %s, such as %s" % (where, key, kind, fastjson.dump(default))
         )
         return
     if source == "project":
@@ -298,10 +293,26 @@ def _set(config: Config, key: str, item: Any, source: str, where: str) -> None:
     config.sources[key] = source
 
 
-def _from_text(text: str, default: Any) -> Any:
+def fault(key: str, item: Any) -> str:
+    """Say what a setting takes, or "" for a value that fits."""
+    default = DEFAULTS[key]
+    if key in CHOICES:
+        takes = "'%s' takes one of %s" % (key, ", ".join(CHOICES[key]))
+        return "" if item in CHOICES[key] else takes
+    if key in LIMITS:
+        least, most = LIMITS[key]
+        fits = isinstance(item, int) and not isinstance(item, bool) and least <= item <= most
+        return "" if fits else "'%s' takes a whole number from %d to %d" % (key, least, most)
+    if isinstance(item, type(default)):
+        return ""
+    kind = {bool: "true or false", str: "text", list: "a list"}[type(default)]
+    return "'%s' takes %s, such as %s" % (key, kind, fastjson.dump(default))
+
+
+def from_text(text: str, default: Any) -> Any:
     """Read a setting's value from text, by the default's type.
 
-    Text of another type is returned as it is; `_set` then reports the problem.
+    Text of another type is returned as it is.
     """
     if isinstance(default, bool):
         return {
@@ -313,7 +324,6 @@ def _from_text(text: str, default: Any) -> Any:
             "false": False,
             "no": False,
             "off": False,
-            "": False,
         }.get(text.strip().lower(), text)
     if isinstance(default, str):
         return text

@@ -26,7 +26,7 @@ def read_yaml(text: str, duplicates: List[str], trouble: List[int]) -> Read:
         return (
             None,
             duplicates,
-            "line %d: read line by line, without PyYAML; run `dayleaf doctor`" % line,
+            "line %d: read line by line, for PyYAML is not installed; run install.sh" % line,
             True,
         )
     text = _labelled(text)

@@ -21,6 +21,7 @@ from memory.session import transcript
 from memory.store import conversations, process
 from memory.store.store import Store
 
+REDACT = "`dayleaf config set redact.enabled true` removes them again"
 SETUP = "run " + shlex.quote(layout.plugin() + "/install.sh")
 MOST_FILES = 20  # files named one by one
 LITTLE, NONE_LEFT = 500 << 20, 50 << 20  # bytes free on the disk of the home
@@ -388,6 +389,8 @@ def check_settings(place: layout.Place, settings: config.Config) -> Iterator[Fin
             "config",
             "%s changed" % count(changed, "setting") if changed else "all at their defaults",
         )
+    if not settings["redact.enabled"]:
+        yield Finding(WARN, "config", config.SECRETS_STAY, REDACT)
     for one in accounts.switched_off(place, settings):
         yield Finding(WARN, "config", "pushes: off " + one["where"], one["remedy"])
 
@@ -447,6 +450,10 @@ def check_client(place: layout.Place, env: dict[str, str]) -> Iterator[Finding]:
     """
     version = _client_of(place, env)
     if not version:
+        return
+    if not process.which("claude", env):
+        said = "claude is not on PATH; Claude Code %s wrote the newest transcript here" % version
+        yield Finding(OK, "client", said)
         return
     number, own = tuple(map(int, version.split("."))), layout.plugin()
     if number < NO_SHELL and shlex.quote(own) != own:

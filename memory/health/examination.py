@@ -350,8 +350,23 @@ def check_captures(place: layout.Place, env: dict[str, str], now: float) -> Iter
             % (plaintext.count(len(waiting), "session"), waiting[0]),
             "the next session start completes them",
         )
+    past = set(found.before) - _recorded(place) if found.before else set()
+    if past:
+        yield Finding(
+            WARN,
+            "captures",
+            "%s of before dayleaf was there: not imported"
+            % plaintext.count(len(past), "past session"),
+            "`dayleaf store import transcripts` brings them in",
+        )
     elif not lost and all(row["said"] for row in cut):
         yield Finding(OK, "captures", _captured(found))
+
+
+def _recorded(place: layout.Place) -> set[str]:
+    """Return the sessions that a checkpoint or conversation tells of."""
+    store = Store(place, config.Config({}, {}, []), 0.0)
+    return {str(one.meta.get("session")) for one in store.each(("checkpoint", "conversation"))}
 
 
 def _captured(found: Lost) -> str:
@@ -361,11 +376,6 @@ def _captured(found: Lost) -> str:
         said.append(
             "%s that started here left no transcript, or the transcript is gone"
             % plaintext.count(len(found.gone), "session")
-        )
-    if found.before:
-        said.append(
-            "%s ended before dayleaf was there: `dayleaf store import transcripts` imports them"
-            % plaintext.count(len(found.before), "session")
         )
     return "; ".join(said)
 

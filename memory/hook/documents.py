@@ -14,7 +14,7 @@ from memory.hook.indexview import UNWATCHED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, Iterable, Iterator, List, Sequence, Tuple
+    from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple
 
     from memory.core.layout import Place
     from memory.core.records import Record
@@ -355,22 +355,29 @@ def term_counts(
 # ---- what the files say that the index has not read yet: loaded where something changed
 
 
-def frame(found: Index, name: str) -> bytes:
-    """Return the delta frame of a file."""
+def read(place: Place, name: str) -> Optional[Tuple[Any, Any]]:
+    """Return (record, its file's stat), None if it is not to be indexed."""
     try:
-        fd = found.place.open(name)
+        fd = place.open(name)
     except OSError:
-        return delta.encode(name, found.segment, ())
+        return None
     try:
         stat = files.posix.fstat(fd)
         data = files.read_fd(fd, 1 << 20)
     finally:
         files.posix.close(fd)
     if frontmatter.undecodable(data):
-        return delta.encode(name, found.segment, ())
+        return None
     record = records.skim(name, data, stat.st_mtime)
-    if not is_allowed(record.kind, record.tier):
+    return (record, stat) if is_allowed(record.kind, record.tier) else None
+
+
+def frame(found: Index, name: str) -> bytes:
+    """Read a file and return its delta frame."""
+    was_read = read(found.place, name)
+    if was_read is None:
         return delta.encode(name, found.segment, ())
+    record, stat = was_read
     changes = []
     for doc, counts, length in term_counts(documents(record, stat.st_mtime_ns, stat.st_size)):
         if not doc.ordinal:

@@ -181,8 +181,8 @@ def _append(place: Place, now: float, names: Sequence[str]) -> Summary:
 class Comparison(NamedTuple):
     """The differences between a place's files and its index.
 
-    found: all files. added, changed, removed: names. doubted: mtimes in ns of files read whole
-        because their time proves nothing.
+    found: all files. added, changed, removed, skipped: names. doubted: mtimes in ns of files read
+        whole because their time proves nothing.
     """
 
     found: List[Found]
@@ -191,6 +191,7 @@ class Comparison(NamedTuple):
     changed: List[str]
     removed: List[str]
     doubted: List[int]
+    skipped: List[str]
 
     def settles(self, now: float) -> bool:
         """Tell whether a refresh now would save later full reads."""
@@ -213,17 +214,18 @@ def compare(found: indexview.Index, walked: Optional[Listing] = None) -> Compari
     added: List[str] = []
     changed: List[str] = []
     doubted: List[int] = []
+    skipped: List[str] = []
     for name, path, mtime_ns, size in listed:
         before = known.pop(name, None)
         if before is None:
-            added.append(name)
+            (added if documents.read(found.place, name) else skipped).append(name)
         elif before[:2] != (mtime_ns, size):
             changed.append(name)
         elif mtime_ns > racy:
             doubted.append(mtime_ns)
             if _differs(path, size, before[2]):
                 changed.append(name)
-    return Comparison(listed, folders, added, changed, sorted(known), doubted)
+    return Comparison(listed, folders, added, changed, sorted(known), doubted, skipped)
 
 
 def glance(found: indexview.Index) -> List[str]:
@@ -263,6 +265,7 @@ def _refresh_all(found: indexview.Index, now: float) -> Summary:
     place, base = found.place, found.segment
     assert base is not None
     seen = compare(found)
+    records = len(seen.found) - len(seen.skipped)
     counts = (len(seen.added), len(seen.changed), len(seen.removed))
     full = found.delta.torn or len(found.delta.data) > MERGE_BYTES
     if full or found.delta.frames + len(seen.names) > min(MERGE_AT, max(16, base.records // 20)):
@@ -275,7 +278,7 @@ def _refresh_all(found: indexview.Index, now: float) -> Summary:
         frames.append(delta.stamp("", int(now * 1e9)))
     if frames:
         files.append(indexview.delta_path(place, base.generation), b"".join(frames))
-    return Summary(len(seen.found), *counts, False, False, ())
+    return Summary(records, *counts, False, False, tuple(seen.skipped))
 
 
 def _unstamped(found: indexview.Index, name: str, mtime_ns: int) -> bool:

@@ -30,7 +30,8 @@ class Discovery(NamedTuple):
     """Something that past sessions hold.
 
     project: the workspace's name.  at: seconds since the epoch.  id: what `dayleaf show` takes.
-    text: one sentence; more: what it answers, "" for nothing.  worth: how much it tells, from 1.
+    text: one sentence; more: what it answers, "" for nothing.  worth: how much it tells, from 1;
+    below TELLING it is not shown.
     """
 
     kind: str
@@ -60,11 +61,12 @@ def gather(store: Store, names: Iterable[str], rows: Sequence[Row]) -> list[Disc
 def best(found: Iterable[Discovery]) -> list[Discovery]:
     """Return the discoveries to show, the best of each kind first."""
     ordered = sorted(found, key=lambda one: (-one.worth, -one.at, one.id))
+    ordered = [one for one in ordered if one.worth >= TELLING]
     first = {one.kind: one for one in reversed(ordered)}
     shown = [first[kind] for kind in KINDS if kind in first]
     known = {one.text for one in shown}
     for one in ordered:
-        if len(shown) < MOST and one.worth >= TELLING and one.text not in known:
+        if len(shown) < MOST and one.text not in known:
             shown.append(one)
             known.add(one.text)
     return shown
@@ -105,7 +107,9 @@ def _decision(line: str) -> tuple[str, str, int]:
         return "you decided: " + text, before, TELLING + 1 if _tells(text) else 1
     if made.startswith("approved the plan: "):
         return "you " + made, "", TELLING + 1
-    return "you " + made, "", TELLING if made.startswith("refused ") and _tells(made) else 1
+    answer = made.partition(" → ")[2]
+    tells = len(answer.split()) >= WORDS or made.startswith("refused ") and _tells(made)
+    return "you " + made, "", TELLING if tells else 1
 
 
 def _tells(text: str) -> bool:

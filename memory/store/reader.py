@@ -445,7 +445,8 @@ def no_such_record(
     advice where none is near.
     """
     if len(started) > 1:
-        return "'%s' could be %s; give more of it" % (text[:80], ", ".join(started[:3]))
+        more = " and %d more" % (len(started) - 3) if len(started) > 3 else ""
+        return "'%s' could be %s%s; give more of it" % (text[:80], ", ".join(started[:3]), more)
     near = [id for id in ids if is_slip(text, id)][:3]
     return "no %s '%s'; %s" % (
         what,

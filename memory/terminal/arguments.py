@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any, Callable, NoReturn
 
 from memory.core import UsageError, layout, spellings
+from memory.core.config import CHOICES
 from memory.terminal import screen
 from memory.terminal.call import (
     Call,
@@ -28,7 +29,7 @@ COLUMNS = 80  # of help where no terminal says how many it has
 KINDS = tuple(layout.FOLDERS)
 TYPES = ("doc", "script", "both")
 SHELLS = ("bash", "zsh", "fish")
-PROVIDERS = ("auto", "claude", "gemini", "ollama", "command", "extract", "none")
+PROVIDERS = CHOICES["distill.provider"]
 QUOTED = r""""[^"]*"|'[^']*'"""
 # A word that a person typed.  Quotes count where it begins, or behind an option's `=`, up to where
 # it ends: `what's` is text.

@@ -413,7 +413,9 @@ def invocations(found: Sequence[Shape], tool: str, style: Style, now: float) -> 
     Below each the call that failed before.
     """
     if not found:
-        return ["no session here has a call of `%s` that worked" % one_line(tool)]
+        lacks = "no session here has a call of `%s` that worked" % one_line(tool)
+        shell = "; name the program that the shell ran, such as git" * (tool.lower() == "bash")
+        return [lacks + shell]
     out = []
     for shape in found[:LISTED]:
         ago = age(max(0.0, now - shape.last))

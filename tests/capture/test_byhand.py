@@ -111,7 +111,10 @@ def drafted(place, now, said, page, plan=None, **keys):
         **keys,
     )
     checkpoint = next(keeper.each(("checkpoint",)))
-    return byhand.draft([checkpoint], plan, conversationfile.turns_of(keeper, checkpoint))
+    held = conversationfile.turns_of(keeper, checkpoint)
+    return byhand.draft(
+        [checkpoint], plan, held, uncommitted=("src/pool.py", "queue.py", "worker.py")
+    )
 
 
 def sections(*given, **keys):

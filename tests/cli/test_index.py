@@ -98,11 +98,38 @@ def test_a_setting_is_unset_where_nothing_is_set(ok, home, project):
 
 def test_a_wrong_value_is_refused_in_the_words_of_the_doctor(run, home):
     """One fault, one sentence."""
-    said = "'load.top' takes a number, such as 6"
+    said = "'load.top' takes a whole number from 0 to 50"
     assert said in one_line_error(run("config", "set", "load.top", "many"), 2)
     Path(home, ".dayleaf").mkdir()
     Path(home, ".dayleaf", "config.json").write_text('{"load.top": "many"}')
     assert said in run("doctor").stdout
+
+
+def test_a_wrong_word_for_projects_keeps_nothing_and_the_doctor_names_it(
+    ok, run, env, home, project, place
+):
+    """A typing error in a privacy setting never opens it."""
+    assert "takes one of listed, all, not 'listd'; did you mean 'listed'?" in one_line_error(
+        run("config", "set", "capture.projects", "listd"), 2
+    )
+    Path(home, ".dayleaf").mkdir(exist_ok=True)
+    Path(home, ".dayleaf", "config.json").write_text('{"capture.projects": "listd"}')
+    end_a_session(env, project, "65c898d6-0001")
+    assert not list(Path(place.private).glob("checkpoints/*/*.md"))
+    doctor = run("doctor").stdout
+    assert "'capture.projects' takes one of listed, all (read as \"listed\")" in doctor
+
+
+def test_keeping_secrets_is_said_at_once_and_by_the_doctor(ok, run):
+    """Whoever switches redaction off reads what that means."""
+    assert "secrets are kept as they are" in ok("config", "set", "redact.enabled", "false")
+    assert "secrets are kept as they are" in run("doctor").stdout
+
+
+def test_a_setting_of_the_past_is_not_taken_for_a_typing_error(run):
+    """No other key is proposed for it."""
+    said = one_line_error(run("config", "get", "load.greeting"), 2)
+    assert "does nothing now" in said and "did you mean" not in said
 
 
 def test_redact_on_a_terminal_says_that_it_reads_stdin(env, project):
@@ -117,6 +144,21 @@ def test_the_counts_of_a_small_index_are_true(ok):
     assert "0 terms" not in ok("index", "status")
     ok("index", "build")
     assert "0 terms" not in ok("index", "status") and " terms" in ok("index", "status")
+
+
+def test_an_index_beside_an_unreadable_file_is_fresh(ok, run, place):
+    """The file counts as seen, and one line names it."""
+    ok("learn", TEXT)
+    bad = Path(place.private, "learnings", "old.md")
+    bad.write_bytes("\ufeffnaïve".encode("utf-16") * 40)
+    refreshed = ok("index", "refresh")
+    assert refreshed.startswith("1 record: 0 added") and refreshed.count(str(bad)) == 1
+    assert "stale (" not in ok("index", "status")
+    assert "it is being refreshed" not in ok("recall", "issuer")
+    ok("index", "build")
+    assert "stale (" not in ok("index", "status")
+    bad.write_text("# The issuer is checked twice\n\nOnce at the gateway.\n")
+    assert "1 added" in ok("index", "refresh")
 
 
 def end_a_session(env, project, session: str) -> None:

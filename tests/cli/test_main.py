@@ -47,7 +47,7 @@ WRONG = [
     (["index"], "index takes one of"),
     (["index", "biuld"], "did you mean 'build'?"),
     (["config", "set", "load.topp", "3"], "did you mean 'load.top'?"),
-    (["config", "set", "load.top", "three"], "takes a number"),
+    (["config", "set", "load.top", "three"], "takes a whole number from 0 to 50"),
     (["config", "set", "load.enabled", "maybe"], "takes true or false"),
     (["config", "set", "redact.allow", "x"], "write it as JSON"),
     (["config", "set", "distill.provider", "claud"], "did you mean 'claude'?"),

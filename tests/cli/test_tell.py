@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -125,6 +126,8 @@ def test_a_branch_is_handed_off_without_what_the_session_did_on_others(ok, place
             branch=branch,
             conversation="c-0000aaaa",
         )
+    for branch, _, _ in told:
+        Path(project, branch + ".py").write_text("x = 1\n")
     for branch, own, other in (
         ("paths", "relative to the root", "retries.py"),
         ("retries", "starts at zero", "paths.py"),
@@ -134,6 +137,42 @@ def test_a_branch_is_handed_off_without_what_the_session_did_on_others(ok, place
         assert (
             own in said and "not committed: main.py, %s.py\n" % branch in said and other not in said
         )
+
+
+def test_only_files_that_git_says_differ_are_called_uncommitted(ok, place, project):
+    """One that is gone, and one that was committed since, are left out; the day is named."""
+    for name in ("kept.py", "committed.py"):
+        Path(project, name).write_text("x = 1\n")
+    subprocess.run(["git", "-C", project, "add", "committed.py"], check=True)
+    subprocess.run(
+        "git -C %s -c user.name=a -c user.email=a@b.c commit -qm Add" % project,
+        shell=True,
+        check=True,
+    )
+    talk = "## 09:00 Let it be so\n\n- edited `%s`\n\nDone.\n"
+    vault.put(
+        place,
+        "p/conversations/2026-11-20/s-1.md",
+        "Retries",
+        talk % "`, `".join(("kept.py", "committed.py", "ROADMAP.md")),
+        kind="conversation",
+        session="s-1",
+        created="2026-11-20T09:00:00Z",
+        id="c-0000aaaa",
+    )
+    vault.put(
+        place,
+        "p/checkpoints/2026-11-20/1.md",
+        "Retries",
+        "## Outcome\n\n- Done.\n",
+        kind="checkpoint",
+        session="s-1",
+        created="2026-11-20T09:30:00Z",
+        until="2026-11-20T09:30:00Z",
+        conversation="c-0000aaaa",
+    )
+    said = ok("handoff")
+    assert "edited since, not committed: kept.py\n" in said and "(2026-11-20)" in said
 
 
 def test_a_handoff_that_was_made_of_checkpoints_is_no_source_of_a_digest(ok, place, now):

@@ -95,3 +95,75 @@ def test_listed_projects_alone_are_captured_where_the_user_wants_that(home, proj
     assert not config.load(base, project, {}, private)["capture.enabled"]
     files.replace(private + "/config.json", b'{"capture.enabled": true}')
     assert config.load(base, project, {}, private)["capture.enabled"]
+
+
+@pytest.mark.parametrize(
+    ("key", "wrong", "safe"),
+    [
+        ("capture.projects", "listd", "listed"),
+        ("capture.enabled", "flase", False),
+        ("load.push", "carefull", "off"),
+        ("notes.provider", "claud", "off"),
+        ("distill.provider", "extrakt", "extract"),
+        ("index.backend", "postgre", "local"),
+        ("redact.enabled", "", True),
+    ],
+)
+def test_a_wrong_value_is_read_as_the_safe_one_and_named(home, key, wrong, safe):
+    """In the user's file, in the environment and in a plugin option alike."""
+    name = key.upper().replace(".", "_")
+    for prefix in ("DAYLEAF_", "CLAUDE_PLUGIN_OPTION_"):
+        found = config.load(home, "", {prefix + name: wrong})
+        assert found[key] == safe
+        assert "'%s' takes" % key in found.problems[0] and len(found.problems) == 1
+    files.replace(home + "/.dayleaf/config.json", json.dumps({key: wrong}).encode())
+    found = config.load(home + "/.dayleaf", "", {})
+    assert found[key] == safe and "'%s' takes" % key in found.problems[0]
+
+
+def test_a_wrong_value_in_a_projects_file_narrows(home, project):
+    """Its typing error never captures more than the user wants."""
+    files.replace(
+        project + "/.dayleaf/config.json",
+        b'{"capture.enabled": "no", "load.push": "of", "notes.provider": "of"}',
+    )
+    found = config.load(home + "/.dayleaf", project, {})
+    assert (found["capture.enabled"], found["load.push"], found["notes.provider"]) == (
+        False,
+        "off",
+        "off",
+    )
+    assert len(found.problems) == 3
+
+
+@pytest.mark.parametrize("named", ["listed", "listd", "all"])
+def test_the_environment_cannot_undo_a_list_of_projects(home, project, named):
+    """A wrong word there means `listed`; `all` does not widen what the user's file says."""
+    base = home + "/.dayleaf"
+    if named == "all":
+        files.replace(base + "/config.json", b'{"capture.projects": "listed"}')
+    env = {"DAYLEAF_CAPTURE_PROJECTS": named, "DAYLEAF_CAPTURE_ENABLED": "1"}
+    assert not config.load(base, project, env)["capture.enabled"]
+
+
+@pytest.mark.parametrize(
+    ("key", "wrong"),
+    [
+        ("load.top", "99999"),
+        ("distill.maxTokens", "1"),
+        ("upkeep.expireDays", "-5"),
+        ("upkeep.expireDays", "0"),
+    ],
+)
+def test_a_number_beyond_its_limits_is_told_with_them(home, key, wrong):
+    """The sentence says the least and the most."""
+    found = config.load(home, "", {"DAYLEAF_" + key.upper().replace(".", "_"): wrong})
+    assert found[key] == config.DEFAULTS[key]
+    least, most = config.LIMITS[key]
+    assert found.problems[0].endswith("takes a whole number from %d to %d" % (least, most))
+
+
+def test_each_number_has_limits():
+    """A new setting gets its own."""
+    numbers = {key for key, default in config.DEFAULTS.items() if type(default) is int}
+    assert numbers == set(config.LIMITS)

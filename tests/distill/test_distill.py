@@ -233,12 +233,6 @@ def test_a_command_shaped_like_ollama_answers(shell):
         (["--max-tokens", "49"], {}, "at least 50 tokens, not 49; set --max-tokens"),
         (["--max-tokens", "0"], {}, "'0' is not a whole number above 0"),
         (["--max-tokens", "-5"], {}, "--max-tokens"),
-        (
-            [],
-            {"DAYLEAF_DISTILL_MAXTOKENS": "10"},
-            "at least 50 tokens, not 10; set distill.maxTokens",
-        ),
-        ([], {"DAYLEAF_DISTILL_PROVIDER": "gpt"}, "unknown provider 'gpt'; use one of auto"),
         (["--limit", "many"], {}, "not a whole number"),
     ],
 )

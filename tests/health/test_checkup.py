@@ -174,7 +174,9 @@ def written(project, tmp_path, versions):
         ]
         (folder / f"s{i}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
         os.utime(folder / f"s{i}.jsonl", (i, i))
-    return str(tmp_path / "host")
+    (tmp_path / "claude").write_text("#!/bin/sh\n")
+    (tmp_path / "claude").chmod(0o755)
+    return {"CLAUDE_CONFIG_DIR": str(tmp_path / "host"), "PATH": str(tmp_path)}
 
 
 @pytest.mark.parametrize(
@@ -190,18 +192,23 @@ def test_what_the_last_client_does_not_give(examine, project, tmp_path, version,
     """The newest transcript of this directory tells the version; what its events cannot do is said,
     with the remedy.
     """
-    ((found, text, remedy),) = examine(
-        "client", CLAUDE_CONFIG_DIR=written(project, tmp_path, ["2.1.5", version])
-    )
+    ((found, text, remedy),) = examine("client", **written(project, tmp_path, ["2.1.5", version]))
     assert all(part in text for part in said) and (found, bool(remedy)) == (
         (WARN, True) if ":" in text else (OK, False)
     )
 
 
+def test_a_client_that_is_not_there_lacks_nothing(examine, project, tmp_path):
+    """The version of an old transcript is no version to update."""
+    told = {**written(project, tmp_path, ["2.1.49"]), "PATH": "/nonexistent"}
+    assert [one[0] for one in examine("client", **told)] == [OK]
+    assert examine("client", **told)[0][1].startswith("claude is not on PATH")
+
+
 @pytest.mark.parametrize("versions", [[], ["latest"], ["2.1"]])
 def test_a_client_of_no_known_version_is_passed_over(examine, project, tmp_path, versions):
     """No transcript yet, or one that tells no version."""
-    assert examine("client", CLAUDE_CONFIG_DIR=written(project, tmp_path, versions)) == []
+    assert examine("client", **written(project, tmp_path, versions)) == []
 
 
 @pytest.mark.parametrize(("version", "stops"), [("2.1.138", True), ("2.1.139", False)])
@@ -210,7 +217,7 @@ def test_a_path_with_a_blank_stops_the_hooks_of_an_older_client(
 ):
     """It starts them through a shell, with the path unquoted."""
     monkeypatch.setattr(layout, "plugin", lambda: "/opt/my plugin")
-    found = examine("client", CLAUDE_CONFIG_DIR=written(project, tmp_path, [version]))
+    found = examine("client", **written(project, tmp_path, [version]))
     assert [verdict for verdict, text, _ in found if "/opt/my plugin" in text] == [FAIL] * stops
     assert found[-1][:2] == (OK, "Claude Code " + version)
 

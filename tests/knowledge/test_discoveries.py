@@ -29,6 +29,7 @@ def found(env, project, place, now):
 
 
 KINDS = ("checkpoint", "conversation", "rule")
+LONG = "Keep the alias for one release"
 
 
 def refused(answer):
@@ -77,6 +78,14 @@ def test_a_decision_that_says_something_goes_before_a_newer_one_that_does_not(fo
     )
     assert first.text == 'you decided: "no, parse it once and keep the tree"'
     assert first.more == "in answer to: I propose to parse it twice."
+
+
+@pytest.mark.parametrize(("answer", "shown"), [("Work on it now", 0), ("Yes", 0), (LONG, 1)])
+def test_a_menus_answer_is_shown_only_where_it_says_something(answer, shown):
+    """A yes or a go-on is no finding."""
+    text, more, worth = discoveries._decision("11:00 answered: What now? → " + answer)
+    one = discoveries.Discovery(discoveries.DECISION, "shop", 1, "x-1", text, more, worth)
+    assert len(discoveries.best([one])) == shown
 
 
 def test_there_is_one_of_each_kind_before_a_second():
