@@ -391,11 +391,7 @@ def glanced(seen: Glance, now: float, style: screen.Style) -> list[str]:
             "",
             style.bold("Errors met again and again in %d days" % WALL_DAYS),
             *screen.table(rows, "  ", (0,), style, 1),
-            (
-                '  `dayleaf fix "ERROR"` says what worked, `dayleaf show walls '
-                "--since %dd` lists them all"
-            )
-            % WALL_DAYS,
+            '  `dayleaf fix "ERROR"` says what worked, `dayleaf show walls` lists them all',
         ]
     return [
         *out,
