@@ -455,7 +455,8 @@ def test_without_words_it_is_made_of_the_session(ok, start, world, place):
         and "- last commit ecf522d: Fix add\n" in body
     )
     assert "AssertionError" not in body, "that one was fixed"
-    assert re.search(r"From \[%s\] \(\d{4}-\d\d-\d\d\) on branch `" % source, body) and len(body) <= byhand.BODY
+    assert re.search(r"From \[%s\] \(\d{4}-\d\d-\d\d\) on branch `" % source, body)
+    assert len(body) <= byhand.BODY
     block = start("s2")
     assert "From [%s]" % source in block and "Fixed\n" not in block, (
         "the checkpoint it was made of is not shown beside it"
@@ -507,7 +508,9 @@ def test_a_session_of_several_checkpoints_is_told_as_one():
         and "E1" not in body
         and "- `make lint` still fails: E9\n" in body
     )
-    assert body.endswith("\nFrom [c-new], [c-old] (1970-01-01) on branch `main`, at commit 0123456789.\n")
+    assert body.endswith(
+        "\nFrom [c-new], [c-old] (1970-01-01) on branch `main`, at commit 0123456789.\n"
+    )
 
 
 def test_the_active_plan_stands_in_it_with_its_open_steps(ok, place):
