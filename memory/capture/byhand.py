@@ -144,10 +144,7 @@ def retold(made: Draft, lines: Sequence[str], by: str) -> Draft:
 
 
 def _changed(held: Sequence[Turn]) -> list[str]:
-    """Return a line on the last turn with changes.
-
-    Its request and opening; [] where that turn ended the session.
-    """
+    """Return a line on the last turn with changes."""
     changed = [turn for turn in held if any(piece.kind == FILE for piece in turn.pieces)]
     if not changed or changed[-1] is held[-1]:
         return []

@@ -225,10 +225,7 @@ def fitted(sections: list[tuple[str, list[str], int]], most: int) -> str:
 
 
 def _last(facts: Facts) -> list[str]:
-    """Return lines on where the work stands.
-
-    The opening of the last final statement, or the request in progress.
-    """
+    """Return lines on where the work stands."""
     turn = openings.last_telling_turn(facts.turns)
     if turn is None:
         return []
@@ -401,10 +398,7 @@ def quoted(command: str, most: int = 160) -> str:
 
 
 def _fix(fix: Fix) -> str:
-    """Return one line that tells a failure and its fix.
-
-    The failure's telling line, and what was edited or run until it passed.
-    """
+    """Return one line that tells a failure and its fix."""
     why = one_line(fix.failure.detail.partition("\n")[0], 160)
     by = ", ".join(map(code, fix.files[:4])) or " and ".join(map(quoted, fix.commands))
     other = (

@@ -78,10 +78,7 @@ def close(state: State) -> None:
 
 
 def _find(place: Place, state: State, session: str, since: str) -> None:
-    """Find the conversation file of a session with a lost state.
-
-    Or of a session told again from its start.  Sets the state's fields.
-    """
+    """Find the conversation file of a session with a lost state."""
     root = place.private + "/" + FOLDERS[KIND]
     days = [day for day in files.visible_names(root) if day >= since]
     for name in [
@@ -254,10 +251,7 @@ def _continue_file(keeper: Store, state: State, told: str) -> str:
 
 
 def _before(state: State, body: str) -> str:
-    """Return the conversation before this stretch.
-
-    With the turns written anew since a rewind took some of them back.
-    """
+    """Return the conversation before this stretch."""
     kept = first_turns(body, state.base - len(state.retold))
     if not state.retold:
         return kept

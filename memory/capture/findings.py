@@ -84,10 +84,7 @@ def answered(findings: list[Finding], path: str, patch: object) -> list[tuple[st
 
 
 def _answer(removed: list[str], added: list[str], said: str) -> str:
-    """Return the lines of a change that answer a finding.
-
-    The line that names its rule, else all of a small change.
-    """
+    """Return the lines of a change that answer a finding."""
     old = {line.strip() for line in removed}
     new = [line.strip() for line in added if line.strip() and line.strip() not in old]
     named = [line for line in new if names_rule(line, said)]

@@ -250,10 +250,7 @@ def _target(command: str, key: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _within(one: str, other: str) -> bool:
-    """Tell whether a target is the same as another or inside.
-
-    A test in a file, a file in a folder, a package in `./...`.
-    """
+    """Tell whether a target is the same as another or inside."""
     whole = other.rstrip("/").removesuffix("/...")
     return one == other or one.startswith((whole + "/", whole + "::"))
 

@@ -125,10 +125,7 @@ def plain(statement: str, most: int = 0) -> str:
 
 
 def _parts(statement: str) -> list[tuple[str, str]]:
-    """Return (PROSE, ITEM, HEADING or CODE; text) of each line outside code.
-
-    Code that the last line leads on to, or that stands alone, is told by its beginning.
-    """
+    """Return (PROSE, ITEM, HEADING or CODE; text) of each line outside code."""
     found = list[tuple[str, str]]()
     shown = ""
     marked = tokeniser.coded(statement.split("\n"))

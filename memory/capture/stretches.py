@@ -291,10 +291,7 @@ class Capture:
         return units
 
     def _fresh(self, entry: Entry, key: str) -> bool:
-        """Tell whether an entry is new.
-
-        Neither captured for this session nor for the session it was forked from.
-        """
+        """Tell whether an entry is new."""
         state = self.state
         if not state.first and not key:
             state.first = entry.uuid
@@ -307,11 +304,7 @@ class Capture:
         return not state.since or entry.at > state.since
 
     def _find_kin(self) -> None:
-        """Find copies and forks of this session.
-
-        Their transcript begins with the same entry, or has the same UUID; forks take history along
-        into their own file.
-        """
+        """Find copies and forks of this session."""
         mine = progress.identity(self.session)
         for name in files.visible_names(self.folder):
             path = self.folder + "/" + name

@@ -175,10 +175,7 @@ def is_waiting(keeper: Store, rule: Record) -> bool:
 
 
 def _count(keeper: Store, rule: Record, at: str, day: str) -> None:
-    """Count a wish repeated on another day, later or earlier.
-
-    An import reads the newest sessions first.  at: when it was said; day: the day of that.
-    """
+    """Count a wish repeated on another day, later or earlier."""
     last, first = str(rule.meta.get(SAID) or ""), clock.day(rule.created)
     if first <= day <= last or not is_waiting(keeper, rule):
         return

@@ -36,10 +36,7 @@ def status(call: Call) -> int:
 
 
 def _command(env: dict[str, str]) -> str:
-    """Return the path of `dayleaf` on a terminal's PATH, or "".
-
-    The plugin's own folder is on the path of its sessions alone.
-    """
+    """Return the path of `dayleaf` on a terminal's PATH, or ""."""
     import shutil
 
     own = os.path.realpath(layout.plugin() + "/bin")

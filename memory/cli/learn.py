@@ -273,10 +273,7 @@ def _staying(store: Store, gone: Sequence[Record]) -> tuple[list[str], list[str]
 
 
 def _forget_hard(call: Call, id: str) -> int:
-    """Remove a record for good.
-
-    Its file, all cached digests, its words in the index, and the walls made of it.
-    """
+    """Remove a record for good."""
     from memory.recall import lookup
 
     store = call.store()
@@ -385,10 +382,7 @@ def _forget_session(call: Call, start: str) -> int:
 
 
 def _forget_matching(call: Call) -> int:
-    """Show the matching records, and forget them after a yes.
-
-    Of a day, with a file's name, or with a text. Archived, or removed with --hard.
-    """
+    """Show the matching records, and forget them after a yes."""
     store, hard = call.store(), bool(call.options.hard)
     with call.spinner("reading the records"):
         found = sorted(

@@ -95,10 +95,7 @@ def _off(call: Call) -> int:
 
 
 def _price(call: Call) -> list[str]:
-    """Return a line with the cost of a note.
-
-    Measured on the newest conversations and on the calls so far.
-    """
+    """Return a line with the cost of a note."""
     mean = notekeeping.mean_tokens(call.store())
     of = "your last sessions here" if mean else "the sessions of two projects"
     made = _recent_calls(call)
@@ -233,11 +230,7 @@ def _planned(call: Call) -> Plan:
 
 
 def _write_all(call: Call, plan: Plan) -> tuple[list[Record], str]:
-    """Write notes until all are done.
-
-    Or the day's cap is met, or a call fails. Returns their records, and the reason for an early
-    end.
-    """
+    """Write notes until all are done."""
     written: list[Record] = []
     with call.spinner("writing notes") as spinner:
         for number, talk in enumerate(plan.talks):

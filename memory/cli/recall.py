@@ -487,10 +487,7 @@ LABELS: dict[str, tuple[tuple[str, ...], Callable[[Record], Iterable[str]]]] = {
 
 
 def _records(call: Call, kind: str, typed: str) -> list[tuple[str, str]]:
-    """Return the ids and titles of records that complete a word.
-
-    By the start of the id, else by recall of the words, else the newest.
-    """
+    """Return the ids and titles of records that complete a word."""
     from memory.recall import question, search
 
     if kind == "archived":

@@ -49,10 +49,7 @@ def resource(call: Call) -> int:
 
 
 def _add(call: Call, words: list[str]) -> int:
-    """Store a file as a resource.
-
-    A document with its text, a script with its leading comment.
-    """
+    """Store a file as a resource."""
     o = call.options
     if o.path and words or len(words) > 1:
         raise UsageError("resource add takes one path: `dayleaf resource add --path PATH`")

@@ -303,10 +303,7 @@ def _decide(
 
 
 def _content(call: Call, matter: Matter, record: Record, data: bytes, path: str) -> list[str]:
-    """Return a file in lines for the person who decides on it.
-
-    Its path, its text, the changes since its approval, and its hash.
-    """
+    """Return a file in lines for the person who decides on it."""
     place, text = (
         call.place,
         visible(data.decode("utf-8", "backslashreplace" if matter.noun == "script" else "replace")),
@@ -393,10 +390,7 @@ def _ask_about_all(
 def _answered(
     call: Call, store: Store, matter: Matter, name: str, where: str
 ) -> list[dict[str, Any]] | None:
-    """Ask about one record until decided or skipped.
-
-    Returns the decision, [] for none, None where the person quits.
-    """
+    """Ask about one record until decided or skipped."""
     ways = ["approve", "reject", *(["edit"] if matter.editable else []), "skip", "quit"]
     while True:
         try:

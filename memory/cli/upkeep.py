@@ -283,10 +283,7 @@ def backup(call: Call) -> int:
 
 
 def _free_name(folder: str, now: float, sealed: bool = False) -> str:
-    """Return the path of a new backup in a directory.
-
-    `dayleaf-2026-11-21.tar.gz`, with a number after the day if taken.
-    """
+    """Return the path of a new backup in a directory."""
     stem, end = (
         "%s/dayleaf-%s" % (folder.rstrip("/"), clock.day(now)),
         ".tar.gz.age" if sealed else ".tar.gz",

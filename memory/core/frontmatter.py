@@ -418,10 +418,7 @@ def _as_read(value: Any) -> Any:
 
 
 def _changed(lines: List[str], changes: Mapping[str, Any], newline: str) -> List[str]:
-    """Return the lines of a head after the changes.
-
-    Each line has its line end; a changed key keeps its place.
-    """
+    """Return the lines of a head after the changes."""
     spans = _spans(lines)
     last = {key: index for index, (key, _, _) in enumerate(spans)}
     out: List[str] = []
@@ -457,10 +454,7 @@ def _spans(lines: List[str]) -> List[Tuple[str, int, int]]:
 
 
 def _own_end(lines: List[str], first: int, stop: int) -> int:
-    """Return the number of the line behind an entry's own lines.
-
-    Comments and blank lines at the margin belong to the next entry.
-    """
+    """Return the number of the line behind an entry's own lines."""
     while stop > first + 1 and (not lines[stop - 1].strip() or lines[stop - 1].startswith("#")):
         stop -= 1
     return stop

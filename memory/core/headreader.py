@@ -276,10 +276,7 @@ def _flow_key(text: str, at: int) -> Tuple[Optional[str], int]:
 
 
 def _flow_value(text: str, at: int, close: str) -> Tuple[Optional[str], int]:
-    """Read a member of a flow collection.
-
-    Returns (value or None, index of the comma or bracket behind it).
-    """
+    """Read a member of a flow collection."""
     if text[at : at + 1] in ('"', "'"):
         value, end = quoted(text, at)
         return (value, _past(text, end)) if end else (None, at)
@@ -424,10 +421,7 @@ def _block(lines: List[str], at: int, trouble: List[int], label: bool) -> Any:
 def _item(
     items: List[Any], text: str, depth: int, number: int, trouble: List[int], label: bool
 ) -> int:
-    """Add an item `- …` to a list.
-
-    Returns the column of further keys of the same map, or -1.
-    """
+    """Add an item `- …` to a list."""
     rest = text[1:].lstrip(" ")
     pair = _pair(rest, number, trouble)
     if pair:

@@ -314,10 +314,7 @@ def locate(env: Dict[str, str], directory: str) -> Place:
 
 
 def _anchor(root: str, git: str, common: str) -> str:
-    """Return the main checkout's root for its worktrees, else `root`.
-
-    The main repository must itself list the checkout as its worktree.
-    """
+    """Return the main checkout's root for its worktrees, else `root`."""
     if git == common or not git.startswith(common + "/worktrees/"):
         return root
     back = first_line(git + "/gitdir")
@@ -446,10 +443,7 @@ def find_in_pack(fd: int, low: int, high: int, prefix: str) -> List[Tuple[str, i
 
 
 def _key(source: str) -> str:
-    """Return a workspace's name for a remote or directory.
-
-    Its last part and 8 hex digits of the SHA-256 of the whole.
-    """
+    """Return a workspace's name for a remote or directory."""
     name = slug(source.rstrip("/").rpartition("/")[2]) or "root"
     return name + "-" + files.sha256(source.encode("utf-8", "surrogateescape"))[:8]
 

@@ -305,10 +305,7 @@ def _record(name: str, data: bytes, mtime: float, page: frontmatter.Page) -> Rec
 
 
 def _accepted(kind: str, source: str, meta: Dict[str, Any]) -> bool:
-    """Tell whether a record is accepted, not a candidate.
-
-    An automatic learning must say so; any other learning may deny it.
-    """
+    """Tell whether a record is accepted, not a candidate."""
     said = meta.get("accepted")
     return kind != "learning" or (is_true(said) if said or source == "auto" else True)
 
@@ -429,10 +426,7 @@ def _text(value: Any) -> str:
 
 
 def _flat(value: Any) -> List[str]:
-    """Flatten a value to a list of texts.
-
-    Nested lists follow one another; a map becomes `key: value`.
-    """
+    """Flatten a value to a list of texts."""
     if isinstance(value, str):
         return [value]
     if isinstance(value, dict):

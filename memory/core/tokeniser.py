@@ -174,10 +174,7 @@ def is_hangul(char: str) -> bool:
 
 
 def _compound(word: str, stop: FrozenSet[str], stems: Callable[[str], str]) -> Terms:
-    """Return the terms of words joined by hyphens, points or slashes.
-
-    Each word's own terms, then the file's name or the hyphens' joined word.
-    """
+    """Return the terms of words joined by hyphens, points or slashes."""
     low = word.lower()
     pieces = word.translate(_JOINTS).split()
     if low.replace(".", "").isdigit() or (low[0] == "v" and low[1:].replace(".", "").isdigit()):
@@ -262,10 +259,7 @@ def _parts(piece: str) -> List[str]:
 
 
 def _non_ascii_terms(word: str, stop: FrozenSet[str], stems: Callable[[str], str]) -> Terms:
-    """Return the terms of a word with characters beyond ASCII.
-
-    CJK runs give surface, bigrams and characters; the rest is folded.
-    """
+    """Return the terms of a word with characters beyond ASCII."""
     found: Dict[str, float] = {}
     start, kind = 0, is_cjk(word[0])
     for i in range(1, len(word) + 1):
@@ -308,10 +302,7 @@ def _ending(run: str) -> float:
 
 
 def _folded(run: str, stop: FrozenSet[str], stems: Callable[[str], str]) -> Terms:
-    """Return the terms of a run without CJK, diacritics removed.
-
-    Where other letters stay, the ASCII parts come beside the whole.
-    """
+    """Return the terms of a run without CJK, diacritics removed."""
     from unicodedata import combining, normalize
 
     plain = "".join(c for c in normalize("NFD", run.replace("ß", "ss")) if not combining(c))

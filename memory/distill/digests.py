@@ -15,6 +15,7 @@ from memory.hook.handoffs import is_repetition
 from memory.recall.hit import Found, turns
 
 BODY_LIMIT = 200_000  # characters read of one source
+NO_RECORD = "no record to distil"  # note of a digest without sources
 NEAREST = 3  # records that are named where none tells
 FILES = 12  # of a record that a model is told
 TALKS = 8  # best hits of which the extract reads the whole conversation
@@ -204,13 +205,11 @@ def nearest(sources: Sequence[Source]) -> tuple[tuple[str, str], ...]:
 
 def render(digest: Digest) -> str:
     """Return a digest as markdown: the bullets, the reduction, the notes."""
-    lines = [
-        compose(digest.bullets) if digest.bullets else no_answer(digest),
-        "",
-        reduction(digest),
-    ]
+    lines = [no_answer(digest)]
+    if digest.bullets:
+        lines = [compose(digest.bullets), "", reduction(digest)]
     absent = [match[1] for match in map(_ABSENT.fullmatch, digest.notes) if match]
-    notes = [note for note in digest.notes if not _ABSENT.fullmatch(note)]
+    notes = [note for note in digest.notes if not _ABSENT.fullmatch(note) and note != NO_RECORD]
     if absent:
         notes.insert(
             0,

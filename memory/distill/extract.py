@@ -117,10 +117,7 @@ def _digest(
 
 
 def _lacking(question: str, found: windows.Answered, bullets: Sequence[Bullet]) -> List[str]:
-    """Return the words that the answer has nothing on.
-
-    [] where the sources hold more than half of the question.
-    """
+    """Return the words that the answer has nothing on."""
     if not found.rarity or found.held >= HALF:
         return []
     said = {term for bullet in bullets for term, _ in tokeniser.terms(bullet.text)}

@@ -368,10 +368,7 @@ class Proof:
         return self._turned(said)
 
     def _turned(self, said: str) -> str:
-        """Return a direction in a text that the records reverse, or "".
-
-        `from 3 to 5` where they have it from 5 to 3, or a rise where they tell of a fall.
-        """
+        """Return a direction in a text that the records reverse, or ""."""
         for match in _RANGE.finditer(said):
             first, last = (part.rstrip(".") for part in match.groups())
             if re.search(
@@ -465,10 +462,7 @@ class Proof:
 
 
 def _folded(value: str) -> str:
-    """Return text with compatible characters, digits and separators normalised.
-
-    Digits of any script and look-alikes of separators get one form.
-    """
+    """Return text with compatible characters, digits and separators normalised."""
     if not value.isascii():
         value = unicodedata.normalize("NFKC", value).translate(_CONFUSABLE)
         value = _FOREIGN_DIGIT.sub(lambda match: str(unicodedata.decimal(match[0])), value)
@@ -476,10 +470,7 @@ def _folded(value: str) -> str:
 
 
 def _quiet(value: str) -> str:
-    """Return a text folded for the comparison of quotes.
-
-    Case, white space, emphasis and the shape of quotation marks.
-    """
+    """Return a text folded for the comparison of quotes."""
     marks = {
         **dict.fromkeys(map(ord, "`*"), None),
         **dict.fromkeys(map(ord, '\u2018\u2019\u201c\u201d\u201e"'), "'"),

@@ -15,7 +15,7 @@ from typing import Callable, Mapping, Sequence
 
 from memory.core import ProviderError, UsageError, boundary
 from memory.distill import cache, spend
-from memory.distill.digests import Digest, Source, Step, clean
+from memory.distill.digests import NO_RECORD, Digest, Source, Step, clean
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def distill(
     chosen = provider or str(config["distill.provider"])
     budget = checked_call(question, chosen, config, max_tokens)
     if not sources:
-        return Digest((), "extract", 0, 0, False, ("no record to distil",))
+        return Digest((), "extract", 0, 0, False, (NO_RECORD,))
     folder = cache.folder_of(cache_dir) if use_cache and config["distill.cache"] else ""
     job: parts.Job | None = None
     steps: list[Step] = []

@@ -413,10 +413,7 @@ def _succeeded(done: Finished) -> None:
 
 
 def _checked(answer: Answer, prompt: str) -> Answer:
-    """Return an answer, stripped; raise CallFailed for an empty one.
-
-    Also for a hook's refusal, or the prompt returned (all seen with exit status 0).
-    """
+    """Return an answer, stripped; raise CallFailed for an empty one."""
     said = answer.text.strip()
     if not said:
         raise CallFailed("empty", answer=answer)
@@ -454,10 +451,7 @@ def _count(*values: object) -> int | None:
 
 
 def _claude_answer(done: Finished) -> Answer:
-    """Read `--output-format json`.
-
-    is_error and the status are trusted: `subtype` says success on an API error.
-    """
+    """Read `--output-format json`."""
     result = _json_object(done.out)
     if not result:
         _succeeded(done)

@@ -33,10 +33,7 @@ def statements(body: str) -> list[str]:
 
 
 def _blocks(lines: list[str]) -> list[tuple[str, list[str]]]:
-    """Group the lines of a text into (`prose` or `item`, lines).
-
-    Headings and code go, and so does a line that announces code.
-    """
+    """Group the lines of a text into (`prose` or `item`, lines)."""
     out: list[tuple[str, list[str]]] = []
     last, at = "", 0
     run: list[str] = []
@@ -109,11 +106,7 @@ def _block_end(lines: list[str], at: int, free: bool) -> tuple[int, bool]:
 
 
 def _paragraphs(kind: str, lines: list[str]) -> list[str]:
-    """Return the paragraphs of wrapped lines.
-
-    A line like `Cause: x` or a bold heading starts anew. No space is put between two wide
-        characters.
-    """
+    """Return the paragraphs of wrapped lines."""
     out: list[str] = []
     logged = False
     for line in lines:

@@ -306,10 +306,7 @@ def _naming(path: str, ids: set[str]) -> list[dict[str, Any]]:
 
 
 def _rows(place: layout.Place, session: str) -> list[dict[str, Any]]:
-    """Return the receipts of a session, each with its `moment`.
-
-    "" for a receipt without a push. A block that did not reach the model is marked as `lost`.
-    """
+    """Return the receipts of a session, each with its `moment`."""
     try:
         rows = receipts.read(place.receipts(session))
     except OSError:
@@ -409,10 +406,7 @@ def _chosen(row: dict[str, Any]) -> list[list[Any]]:
 
 
 def _known(place: layout.Place, ids: set[str]) -> dict[str, str]:
-    """Return the titles of records by id.
-
-    Also of records that a hook does not watch, such as new conversations.
-    """
+    """Return the titles of records by id."""
     from memory.hook import at_prompt
 
     titles: dict[str, str] = {}

@@ -212,10 +212,7 @@ def _filled(
 def _listed(
     roots: List[Tuple[str, str]],
 ) -> Tuple[List[Tuple[str, int, int]], List[Tuple[str, str]], List[Tuple[str, str]]]:
-    """Return the folders, files and omissions of a backup, sorted.
-
-    Folders, (name, path) of files, (name, reason) of omissions.
-    """
+    """Return the folders, files and omissions of a backup, sorted."""
     folders: List[Tuple[str, int, int]] = []
     found: List[Tuple[str, str]] = []
     left: List[Tuple[str, str]] = []

@@ -215,10 +215,7 @@ def _escaped(text: str) -> str:
 
 
 def _in_base64(text: str) -> Iterator[bytes]:
-    """Yield the base64 forms of a text.
-
-    At three offsets and in both alphabets: the characters that the text alone decides.
-    """
+    """Yield the base64 forms of a text."""
     data = text.encode("utf-8", "surrogateescape")
     for offset in range(3) if len(data) >= ENCODED else ():
         encoded = base64.b64encode(b"\0" * offset + data)
@@ -228,10 +225,7 @@ def _in_base64(text: str) -> Iterator[bytes]:
 
 
 def _listed(roots: Iterable[str], without: Iterable[str] = ()) -> Iterator[str]:
-    """Yield the path of every regular file below some directories.
-
-    In order; links are not followed. without: directories to skip.
-    """
+    """Yield the path of every regular file below some directories."""
     passed = set(without)
     for root in roots:
         yield from _files(

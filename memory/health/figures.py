@@ -372,10 +372,7 @@ def _sessions(place: layout.Place, since: float) -> Iterator[Session]:
 
 
 def _tokens(row: dict[str, Any]) -> int:
-    """Return the tokens of a pushed block.
-
-    Older receipts have only its characters, four to a token.
-    """
+    """Return the tokens of a pushed block."""
     return _integer(row["tokens"]) if "tokens" in row else -(-_integer(row.get("chars")) // 4)
 
 
@@ -441,10 +438,7 @@ def _pushes(sessions: Sequence[Session], uses: Sequence[tuple[str, str, str]]) -
 def _ranks(
     sessions: Sequence[Session], uses: Sequence[tuple[str, str, str]]
 ) -> list[dict[str, Any]]:
-    """Count pushed and used records by rank.
-
-    The last rank takes the rest. uses: 8 hex of the session and of the prompt, and the record's id.
-    """
+    """Count pushed and used records by rank."""
     pushed: Counter[int] = Counter()
     used: Counter[int] = Counter()
     known = set(uses)
@@ -521,10 +515,7 @@ def _integer(value: Any) -> int:
 
 
 def _ledgers_of(place: layout.Place, everyone: bool) -> Sequence[ledger.Ledger]:
-    """Return the ledgers of a workspace.
-
-    The global tier's belongs to all, and counts in the first alone.
-    """
+    """Return the ledgers of a workspace."""
     return ledger.ledgers(place)[: 2 if everyone else 1]
 
 

@@ -183,10 +183,7 @@ def _answers(
 
 
 def _named(hit: Hit, expected: Sequence[str]) -> Iterator[str]:
-    """Yield the ids in a hit.
-
-    Its session's conversation counts where expected, as it is no hit of its own.
-    """
+    """Yield the ids in a hit."""
     yield hit.record.id
     if hit.conversation != hit.record.id and hit.conversation in expected:
         yield hit.conversation

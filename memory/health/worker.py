@@ -351,10 +351,7 @@ def _teach_walls(todo: Job) -> None:
 
 
 def _index_written(todo: Job) -> None:
-    """Add the written records to the index.
-
-    It does not watch a new day's folder, and the next brief may come at once.
-    """
+    """Add the written records to the index."""
     if todo.written:
         from memory.index import builder
 
@@ -368,10 +365,7 @@ def _mark_written(todo: Job) -> None:
 
 
 def _embed(todo: Job) -> None:
-    """Embed new and changed records.
-
-    Only where `index build --embeddings` has made vectors with the same model.
-    """
+    """Embed new and changed records."""
     if todo.settings["embeddings.provider.command"]:
         from memory.doors import registry
 

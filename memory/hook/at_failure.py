@@ -233,10 +233,7 @@ def _is_opener(words: List[str]) -> bool:
 
 
 def _is_place(word: str) -> bool:
-    """Tell whether a word is a place in a file.
-
-    Such as `a.go:12:3:`, `a.ts(12,3):`, `(eval):cd:1:`, `12:5`.
-    """
+    """Tell whether a word is a place in a file."""
     if word[-2:] == "):" and word[:1] != "(":
         word = word[:-2].replace("(", ":").replace(",", ":")
     parts = word.rstrip(":").split(":")
@@ -260,10 +257,7 @@ def _is_code(word: str) -> bool:
 
 
 def _masked(word: str) -> str:
-    """Return a word with its varying parts masked.
-
-    Numbers, hashes, folders of absolute paths and possible secrets vary.
-    """
+    """Return a word with its varying parts masked."""
     # most words, of the hundreds of a report
     if word.isalpha() and len(word) <= 64 and "redacted" not in word:
         return word.lower()
@@ -290,10 +284,7 @@ def _masked(word: str) -> str:
 
 
 def _call_subjects(tool: str, given: str) -> List[str]:
-    """Return the subjects of a tool call.
-
-    Of Bash the programs with their verbs; else the end of a path, or a name.
-    """
+    """Return the subjects of a tool call."""
     if tool != "Bash":
         end = "/".join(given.replace("\\", "/").rstrip("/").split("/")[-2:]).lower()
         return [end] if end else []
@@ -304,10 +295,7 @@ def _call_subjects(tool: str, given: str) -> List[str]:
 
 
 def _program_and_verbs(part: str) -> str:
-    """Return the program of a shell call with its verbs.
-
-    Such as `gh pr diff`; of an API's address the words without digits.
-    """
+    """Return the program of a shell call with its verbs."""
     words = part.split()
     while words and (
         "=" in words[0].partition("/")[0] or words[0] in _WRAPPERS or words[0][:1] in "-({!"
@@ -597,10 +585,7 @@ def look_up(
 
 
 def _failure_keys(place: Place, tool: str, given: str, error: str) -> Iterator[str]:
-    """Yield the keys of a failure.
-
-    For a missing path also the keys of the missing folders above it.
-    """
+    """Yield the keys of a failure."""
     roots = (place.root, place.project)
     for key in failure_keys(tool, given, error, roots):
         if not key.startswith("a|"):
@@ -613,10 +598,7 @@ def _failure_keys(place: Place, tool: str, given: str, error: str) -> Iterator[s
 
 
 def _path_from_root(place: Place, cwd: object, call: Tuple[str, str, str]) -> str:
-    """Return a missing path that exists below the project's root, or "".
-
-    cwd: where the call ran.  call: (tool, what it was given, error).
-    """
+    """Return a missing path that exists below the project's root, or ""."""
     if not isinstance(cwd, str) or cwd in ("", place.root):
         return ""
     path = next(

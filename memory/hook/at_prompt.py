@@ -210,10 +210,7 @@ def choose(
 
 
 def _holds_error(prompt: str) -> bool:
-    """Tell whether a prompt may hold a pasted error.
-
-    Such a line begins with a place in a file, or with a word for an error.
-    """
+    """Tell whether a prompt may hold a pasted error."""
     for line in prompt.split("\n"):
         first = line.split(None, 1)[0] if ":" in line and not line.isspace() else ""
         if first and (
@@ -428,10 +425,7 @@ def with_prompt(
 def _rules_for_prompt(
     found: Index, prompt: str, mode: str, state: receipts.Session, shown: set[str]
 ) -> Tuple[Sequence[Tuple[Any, str]], Sequence[Tuple[Any, str]]]:
-    """Return (rules of the prompt or its records, rules of the place).
-
-    Each rule with its reason.  shown: ids of the records to be shown.
-    """
+    """Return (rules of the prompt or its records, rules of the place)."""
     if not found.has_rules:
         return (), ()
     from memory.hook import context

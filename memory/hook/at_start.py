@@ -87,10 +87,7 @@ def _answer(
     path: str,
     state: receipts.Session,
 ) -> Tuple[str, str]:
-    """Return (brief, greeting), each possibly "", and write the receipt.
-
-    The brief is "" where the host has the same already, or does not want any.
-    """
+    """Return (brief, greeting), each possibly "", and write the receipt."""
     said_source = event.get("source")
     source: str = said_source if isinstance(said_source, str) else "startup"
     wanted = settings["load.enabled"] and settings["load.session"] and not state.off
@@ -225,10 +222,7 @@ def _rules(found: Index, note: Any, learnings: Sequence[Any]) -> Tuple[Any, List
 
 
 def _handoff(found: Index, note: Any, budget: fence.Budget, chosen: Chosen) -> str:
-    """Add the handoff and return the line with its count.
-
-    The line says how often the handoff was shown; "" where there is none, or no room.
-    """
+    """Add the handoff and return the line with its count."""
     room = budget.left - COUNT_UNITS - 1
     if note is None or room < LEAST_UNITS:
         return ""
@@ -303,10 +297,7 @@ def _plan(found: Index, now: float, budget: fence.Budget, chosen: Chosen) -> str
 
 
 def _last_changed(place: Place, record: Record) -> float:
-    """Return the instant of a record's last change.
-
-    The later of its own date and its file's mtime; seconds since the epoch.
-    """
+    """Return the instant of a record's last change."""
     try:
         return max(record.updated, float(files.posix.stat(place.path(record.name)).st_mtime))
     except OSError:
@@ -314,10 +305,7 @@ def _last_changed(place: Place, record: Record) -> float:
 
 
 def _plan_item(record: Record, units: int, mark: str) -> str:
-    """Return a plan as text of at most `units` UTF-16 units.
-
-    Open steps come first where the plan does not fit whole.  mark: see `item`.
-    """
+    """Return a plan as text of at most `units` UTF-16 units."""
     from memory.core import records
 
     whole, steps = fence.item(record, 1 << 30, mark=mark), records.steps(record.body)
@@ -390,11 +378,7 @@ def _first(
     budget: fence.Budget,
     chosen: Chosen,
 ) -> Tuple[str, Dict[str, List[str]], int]:
-    """Add the first part of a checkpoint, below its age.
-
-    Returns (age line, other sections, bytes left for them), or ("", {}, 0) where there is nothing
-    to add.
-    """
+    """Add the first part of a checkpoint, below its age."""
     record = work.record
     room = min(budget.bytes, budget.left)
     if record is None or record.id in told or room < LEAST_UNITS:

@@ -254,10 +254,7 @@ class Delta:
         return sorted({term.decode("utf-8", "replace") for term in re.findall(pattern, self.data)})
 
     def _end(self, place: int) -> int:
-        """Return the end of a live document's terms.
-
-        Their last line feed stands before the next frame or document.
-        """
+        """Return the end of a live document's terms."""
         start = self._starts[place]
         stop = self._starts[place + 1] if place + 1 < len(self._starts) else len(self.data)
         ident = self.data.find(

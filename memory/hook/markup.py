@@ -119,10 +119,7 @@ def visible(text: str, control: Dict[int, Any]) -> str:
 
 
 def _fitting(text: str, joiner: str) -> str:
-    """Return a text whose joiners stand between characters that need them.
-
-    Between letters of a script that needs the joiner, and in a sequence of emoji.
-    """
+    """Return a text whose joiners stand between characters that need them."""
     out, *rest = text.split(joiner)
     for at, part in enumerate(rest, 1):
         before, after = out[-1:], part[:1] or joiner * (at < len(rest))

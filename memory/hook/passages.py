@@ -127,10 +127,7 @@ def _parts(
     own: str,
     sought: Sequence[str],
 ) -> Iterator[_Part]:
-    """Yield the turns and sections of the best sessions.
-
-    Each is read from its file.  sought: words around which a long part is read.
-    """
+    """Yield the turns and sections of the best sessions."""
     from memory.hook import fence  # for most prompts no record is read
 
     sessions: Dict[str, int] = {}
@@ -191,10 +188,7 @@ def _part(doc: Any, record: Any, session: str, sought: Sequence[str]) -> _Part:
 
 
 def _without_turns(found: Index, part: _Part) -> _Part:
-    """Return a checkpoint's part without its turns where the conversation is kept.
-
-    The turns help to find the session; the conversation has them whole.
-    """
+    """Return a checkpoint's part without its turns where the conversation is kept."""
     from memory.hook import fence
 
     text = part.text

@@ -33,6 +33,7 @@ LEAD = 200  # characters of a row that leads in what follows
 OF_TURN, OF_SESSION = 0.5, 0.3
 NEWS = 0.25  # share of a window's words that others do not hold, below which it repeats them
 CLOSE = 0.8  # share of a score from which on a newer quote stands before it
+SPARSE = 10  # windows, below which a common word's absence says nothing
 FEW = 300  # windows without any of the terms that are thought to stand beside those given
 OF_SCORE, TELLS = 0.07, 3.15  # see above; the measure from where on the records tell
 _RAN = ("- ✓", "- ✗", "- ⊘", "- · ", "- edited `", "- created `", "- removed `", "- subagent")
@@ -293,6 +294,8 @@ def _rarity(asked: Mapping[str, float], counts: Sequence[_Counts]) -> Dict[str, 
     found: Dict[str, float] = {}
     for term, weight in asked.items():
         seen = sum(term in count.terms for count in counts)
+        if not seen and len(counts) < SPARSE and term in tokeniser.COMMON:
+            continue
         found[term] = weight * log(1 + (many - seen + 0.5) / (seen + 0.5))
     return found
 
@@ -304,7 +307,8 @@ def _bm25(rarity: Mapping[str, float], counts: Sequence[_Counts]) -> List[float]
         norm = K1 * (1 - B + B * count.size / mean)
         out.append(
             sum(
-                rarity[term] * many * (K1 + 1) / (many + norm) for term, many in count.terms.items()
+                rarity.get(term, 0.0) * many * (K1 + 1) / (many + norm)
+                for term, many in count.terms.items()
             )
         )
     return out

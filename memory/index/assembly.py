@@ -290,10 +290,7 @@ def _segment_bytes(place: Place, now: float, reading: _Reading, watched: Dict[st
 
 
 def _with_ids(reading: _Reading, inverted: Inverted) -> Tuple[List[bytes], bytes, Any]:
-    """Return terms, their entries and more document numbers.
-
-    The words come first, then the records' ids and keys as terms of impact 1.
-    """
+    """Return terms, their entries and more document numbers."""
     terms = [term.encode("utf-8", "replace") for term in inverted.terms]
     entries, pack = [inverted.entries], segment.ENTRY.pack
     rows = reading.rows
@@ -388,10 +385,7 @@ def _newest(rows: Sequence[Row], kind: str, most: int, flag: int = 0) -> List[in
 
 
 def _rules_by_requirement(rows: Sequence[Row], rules: set[int]) -> Dict[str, Any]:
-    """Return the numbers of rules by what each requires.
-
-    Keys: words, phrases, labels, links.  So a hook reads only rules that may apply.
-    """
+    """Return the numbers of rules by what each requires."""
     words: Dict[str, List[int]] = {}
     phrases: Dict[Tuple[str, ...], List[int]] = {}
     labels: Dict[str, List[int]] = {}

@@ -226,10 +226,7 @@ def _claim(record: Record, said: str) -> _Claim:
 
 
 def _taken(match: re.Match[str], numbers: list[tuple[str, float]]) -> str:
-    """Note a number and leave a blank for it.
-
-    A number that counts things (`step 2`) stays in the text.
-    """
+    """Note a number and leave a blank for it."""
     before = match.string[: match.start()].split()
     if before and _bare(before[-1]) in _COUNTED:
         return match[0]

@@ -397,10 +397,7 @@ def _standing(record: Record) -> int:
 
 
 def _may_drop(pages: Sequence[PreparedRecord], kept: int, other: int) -> bool:
-    """Tell whether a record may be dropped for another.
-
-    Of two that cover each other, the later in order is dropped.
-    """
+    """Tell whether a record may be dropped for another."""
     one, two = pages[kept], pages[other]
     if _standing(one.record) > _standing(two.record):
         return False
@@ -415,10 +412,7 @@ def _kept_number(into: Mapping[int, int], number: int) -> int:
 
 
 def _candidates(pages: Sequence[PreparedRecord]) -> list[list[int]]:
-    """Return the pages that may cover each page, in order.
-
-    At most MOST with equal words and MOST with a shared sentence.
-    """
+    """Return the pages that may cover each page, in order."""
     same: dict[Any, list[int]] = {}
     sharing: dict[Any, list[int]] = {}
     blocks = [_block(page.record) for page in pages]

@@ -243,10 +243,7 @@ def _until(said: object, created: float) -> float:
 
 
 def _names(place: Place, wanted: Wanted, notes: list[str]) -> list[str]:
-    """Return the names of the records to read.
-
-    All; of too many those found by the index, else the newest.
-    """
+    """Return the names of the records to read."""
     every = newest(place, MOST + 1)
     if len(every) <= MOST:
         return every
@@ -359,10 +356,7 @@ def is_same(path: str, wanted: str) -> bool:
 
 
 def _named(wanted: str, sessions: Sequence[Past]) -> re.Pattern[str]:
-    """Return a pattern that finds a file's name in prose.
-
-    Its last two parts, or its bare name where no other file has it.
-    """
+    """Return a pattern that finds a file's name in prose."""
     name = wanted.rpartition("/")[2]
     bearers = {
         piece.text.lower()

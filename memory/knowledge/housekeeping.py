@@ -177,10 +177,7 @@ def _age(record: Record, now: float) -> str:
 
 
 def _bound_ids(found: Sequence[Record], successors: Mapping[str, str]) -> set[str]:
-    """Return the ids that a merge would cut off from links.
-
-    Linked from a rule, or linked by another name than the id.
-    """
+    """Return the ids that a merge would cut off from links."""
     ruled = targets([record for record in found if record.kind == "rule"], successors)
     named = targets(found, successors)
     return {

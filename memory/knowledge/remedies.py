@@ -288,10 +288,7 @@ def _first_mention(spoken: Iterable[str], telling: str) -> str:
 
 
 def _edits(failed: Piece, between: Iterable[Piece], turn: Iterable[Piece]) -> tuple[str, ...]:
-    """Return the files edited after a failure.
-
-    Without any, those of its turn named in it: a page names a file once a turn.
-    """
+    """Return the files edited after a failure."""
     edits = [p.text for p in between if p.kind == FILE]
     failure = _run(failed) if not edits else None
     named = (
@@ -447,10 +444,7 @@ def fix(sessions: Sequence[Past], error: str) -> Answer:
 
 
 def _failures(sessions: Sequence[Past], error: str) -> list[Failure]:
-    """Return the failed runs of all sessions.
-
-    Of the client's own tools only those given a path that the error names.
-    """
+    """Return the failed runs of all sessions."""
     paths = {word.rpartition("/")[2].lower() for word in _PATH.findall(clip_ends(error))}
     return [
         Failure(past, steps, at, key_of(piece.telling))

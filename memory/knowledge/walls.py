@@ -562,10 +562,7 @@ def _ruled(groups: Groups, rows: Iterable[Row]) -> Iterable[Row]:
 
 
 def _telling(changes: list[tuple[Row, Row]]) -> list[tuple[Row, Row]]:
-    """Return a rule's changes that may help again.
-
-    They name the rule, or share a name with another session's change.
-    """
+    """Return a rule's changes that may help again."""
     used: dict[str, set[str]] = {}
     for row, change in changes:
         for name in _names(change):

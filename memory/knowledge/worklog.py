@@ -224,11 +224,7 @@ def _stretches(found: Sequence[tuple[float, Record]], offset: float) -> dict[str
 def _records(
     place: Place, settings: Config, since: float, now: float
 ) -> tuple[list[tuple[float, Record]], dict[str, tuple[Turn, ...]], dict[str, Record]]:
-    """Return checkpoints with their instant, and turns and notes by session.
-
-    The instant of the last thing told. Handoffs that repeat checkpoints are left out, and private
-    parts.
-    """
+    """Return checkpoints with their instant, and turns and notes by session."""
     store, found, seen = Store(place, settings, now), [], set()
     talks: dict[str, tuple[Turn, ...]] = {}
     notes: dict[str, Record] = {}
@@ -272,12 +268,7 @@ def _with_note(work: Work, newest: Record, note: Record | None) -> Work:
 
 
 def _join_checkpoints(stretch: _Stretch, held: Sequence[Turn], merges: Sequence[_Merge]) -> Work:
-    """Return one work for the checkpoints of a stretch.
-
-    Done lines add up, open ones are the newest.
-
-    held: their turns, empty without a conversation.
-    """
+    """Return one work for the checkpoints of a stretch."""
     at, newest = stretch.told[-1]
     records = [record for _, record in stretch.told]
     pages = [checkpointoutline.sections(record.body) for record in records]
@@ -316,11 +307,7 @@ def _commit(line: str) -> str:
 
 
 def _outcome(newest: Record, page: dict[str, list[str]], held: Sequence[Turn]) -> str:
-    """Return a session's title and the opening of its outcome.
-
-    Of the last turn that changed something, else of any. A note without known sections counts as a
-    whole.
-    """
+    """Return a session's title and the opening of its outcome."""
     if not _SECTIONS & page.keys():
         return openings.plain(newest.body, LINE)
     asked = [turn for turn in held if turn.asked != SUMMARY]
@@ -350,12 +337,7 @@ def _merges(held: Sequence[Turn]) -> Iterator[_Merge]:
 
 
 def _pull(branch: str, until: float, held: Sequence[Turn], merges: Sequence[_Merge]) -> str:
-    """Return a branch's merge, else its pull request.
-
-    Only a merge after its last edit counts.
-
-    until: instant of the last edit where no turns are held.
-    """
+    """Return a branch's merge, else its pull request."""
     own, last = "", (0.0 if held else until, 0)
     for turn in held:
         for number, piece in enumerate(turn.pieces):

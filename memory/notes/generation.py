@@ -132,10 +132,7 @@ def _called(
     prompt: instruction.Prompt,
     now: float,
 ) -> tuple[Answer, Note]:
-    """Call a provider within the day's cap.
-
-    Returns its answer and the note in it. Every call gets its line in the ledger.
-    """
+    """Call a provider within the day's cap."""
     model = str(settings["notes.model"])
     plan = prompt.tokens + instruction.ANSWER_TOKENS
     with spend.slot(place.home, settings, now, plan, spend.NOTES) as declined:

@@ -131,10 +131,7 @@ def build(body: str, session: str, day: str) -> Prompt:
 
 
 def _fitted(body: str) -> tuple[str, int, int, int]:
-    """Return a conversation's text of at most TOKENS tokens, with counts.
-
-    The numbers of its whole turns, of all turns, and of those left out.
-    """
+    """Return a conversation's text of at most TOKENS tokens, with counts."""
     cuts = _starts(body)
     parts = [body[a:b] for a, b in zip(cuts, [*cuts[1:], len(body)])]
     if _tokens(body) <= TOKENS or not parts:

@@ -103,10 +103,7 @@ def _workspaces(place: Place) -> list[str]:
 
 
 def _was_here(place: Place, keys: list[str]) -> str:
-    """Return the last other workspace that this path was seen with, or "".
-
-    keys: the workspaces.
-    """
+    """Return the last other workspace that this path was seen with, or ""."""
     seen = [row.get("key") for row in _rows(place.home) if row.get("path") == place.anchor]
     return next((key for key in reversed(seen) if isinstance(key, str) and key in keys), "")
 
@@ -252,10 +249,7 @@ def _checkpoint_commits(private: str, most: int = READ) -> set[str]:
 
 
 def _holds(objects: Objects, prefix: str) -> bool:
-    """Tell whether a repository has a commit with a hash prefix.
-
-    The commit must be readable; a folder of objects that is a link counts as none.
-    """
+    """Tell whether a repository has a commit with a hash prefix."""
     for hash in objects.find(prefix):
         try:
             kind, _ = objects.read(hash)

@@ -406,10 +406,7 @@ def write(
 
 
 def _seams(session: Session) -> list[Stop]:
-    """Return the ends of a session's stretches.
-
-    Other agents do not tell which branch was checked out when.
-    """
+    """Return the ends of a session's stretches."""
     stops = session.source.compactions(session.path)
     return (
         sorted([*stops, *progress.switches(session.path)])

@@ -150,11 +150,7 @@ class Checkout:
         return list(found.values())
 
     def _file(self, said: str, listed: bool, then: _Then) -> Claim:
-        """Check a path named by a record.
-
-        `stands` is None for a path outside the checkout, or one that prose may have made up or
-        shortened.
-        """
+        """Check a path named by a record."""
         path = self.relative(said)
         if not path:
             return Claim("file", said, None)
@@ -209,10 +205,7 @@ class Checkout:
         return bool(slash) and files.is_folder(self.root + "/" + first)
 
     def _moved(self, path: str, before: Optional[Entry]) -> str:
-        """Return the new path of a moved file, or "".
-
-        The same content, else the only file of its name that was not there before.
-        """
+        """Return the new path of a moved file, or ""."""
         base = "/" + path.rpartition("/")[2]
         same = [
             other

@@ -227,10 +227,7 @@ def _fits(name: str, pattern: str) -> bool:
 
 
 def _listed(folder: str) -> Tuple[List[str], List[str]]:
-    """Return (files, folders that may be projects) of a folder.
-
-    In order; links, hidden and derived entries are left out.
-    """
+    """Return (files, folders that may be projects) of a folder."""
     names: List[str] = []
     below: List[str] = []
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
@@ -266,10 +263,7 @@ def _requirements(text: str) -> List[str]:
 
 
 def _quoted(text: str) -> List[str]:
-    """Return the names in quotes, without versions.
-
-    For setup.py, Gemfile, mix.exs, the coordinates of Gradle.
-    """
+    """Return the names in quotes, without versions."""
     found = re.findall(
         r"""["']([A-Za-z@][\w./-]{0,200})(?:[:\[<>=~!; ][^"'\n]{0,200})?["']""", text
     )

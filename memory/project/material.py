@@ -463,10 +463,7 @@ def rewrite(store: Store, record: Record, source: Source) -> Record:
 
 
 def _origin(said: Any, keys: Dict[str, Any], digest: str) -> Dict[str, Any]:
-    """Return the updated origin of an imported resource.
-
-    So the next import knows what was read since.  {} for any other resource.
-    """
+    """Return the updated origin of an imported resource."""
     if not isinstance(said, dict) or "checksum" not in said:
         return {}
     written = (

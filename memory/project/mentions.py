@@ -358,10 +358,7 @@ def _span(source: str, at: int) -> Tuple[int, int]:
 
 
 def _is_owned(source: str, at: int, owner: str) -> bool:
-    """Tell whether a definition names its owner.
-
-    `Config.load =`, `Config::load`, `func (c *Config) load`.
-    """
+    """Tell whether a definition names its owner."""
     before = source[source.rfind("\n", 0, at) + 1 : at]
     return (
         re.search(

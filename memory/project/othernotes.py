@@ -230,10 +230,7 @@ def _level(said: Any) -> str:
 
 
 def _title(meta: Dict[str, Any], body: str, source: Source, store: str) -> str:
-    """Return a note's title.
-
-    From frontmatter or a heading, else the file's name, else the first words.
-    """
+    """Return a note's title."""
     if source.name.endswith(".txt") and not meta:
         return re.sub(r"[-_]+", " ", source.name.rpartition("/")[2][:-4]).strip()
     said = meta.get("title") or meta.get("name") or (meta.get("summary") if store else "")
@@ -259,10 +256,7 @@ def _kind(root: Root, source: Source) -> str:
 
 
 def _created(source: Source, meta: Dict[str, Any], now: float) -> float:
-    """Return the creation time of a source.
-
-    From frontmatter or path, else the file's mtime; never in the future.
-    """
+    """Return the creation time of a source."""
     for key in ("created", "timestamp", "date"):
         found = clock.parse(meta[key]) if isinstance(meta.get(key), str) else None
         if found is not None and found <= now:

@@ -108,10 +108,7 @@ class Look:
         return at
 
     def _title(self, raws: Sequence[str], question: Question, matches: Matches) -> float:
-        """Return the query's weight times the covered share of the head.
-
-        A short title that is all about the query says more than a long one with the same words.
-        """
+        """Return the query's weight times the covered share of the head."""
         rarity = question.rarity
         if not rarity or not self.head:
             return 0.0

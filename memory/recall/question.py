@@ -304,21 +304,24 @@ class Terms:
     def gaps(self) -> Tuple[str, ...]:
         """Return the query's words without any match in the records.
 
-        Near spellings count as matches; dates and question words are no gaps.
+        Near spellings count as matches; dates, question words and common ones are no gaps. None
+        where less than half of the words are gaps: then a record may answer.
         """
         found: Dict[str, None] = {}
+        asked = 0
         for raw, terms in self._of.items():
-            known = any(self.df(term) or term in self._guessed or term in ASKING for term in terms)
-            if terms and not known and clock.parse(raw) is None:
+            if not terms or any(term in ASKING or term in tokeniser.COMMON for term in terms):
+                continue
+            if clock.parse(raw) is not None:
+                continue
+            asked += 1
+            if not any(self.df(term) or term in self._guessed for term in terms):
                 found[raw.strip("-./_")] = None
-        return tuple(found)
+        return tuple(found) if 2 * len(found) >= asked else ()
 
 
 def _weighted_tokens(raws: Sequence[str]) -> List[Tuple[str, str, float]]:
-    """Return (raw token, term, weight) of a query's tokens.
-
-    Hangul counts by its bigrams alone, unless the query holds nothing else.
-    """
+    """Return (raw token, term, weight) of a query's tokens."""
     found = [(raw, term, weight) for raw in raws for term, weight in tokeniser.expand(raw)]
     return [each for each in found if not tokeniser.is_loose(each[1])] or found
 

@@ -142,10 +142,7 @@ def _choose_windows(
 def _join_by_passage(
     taken: Sequence[_Part], passages: Sequence[Passage], places: Sequence[_Place]
 ) -> Dict[int, List[Quote]]:
-    """Return the windows of each passage joined into quotes.
-
-    The best come first, a newer one before a hardly better one.
-    """
+    """Return the windows of each passage joined into quotes."""
     out: Dict[int, List[Quote]] = {}
     worth: Dict[Quote, float] = {}
     for passage in dict.fromkeys(window.passage for window in taken):

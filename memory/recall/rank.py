@@ -368,10 +368,7 @@ def author_of(record: Record) -> str:
 def _order_by_source(
     group: Sequence[int], candidates: Sequence[Candidate], out: List[Tuple[float, Parts]]
 ) -> None:
-    """Order equally relevant records by their source.
-
-    A person's come above an agent's, then a repository's, then captured ones.
-    """
+    """Order equally relevant records by their source."""
     floor = 0.0
     for source in SOURCE:
         mine = [i for i in group if author_of(candidates[i].record) == source and out[i][0] > 0.0]

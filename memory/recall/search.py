@@ -391,11 +391,7 @@ class _Task:
     # ---- candidates
 
     def _pool(self, shelf: Shelf, terms: Terms, most: int) -> List[look.Candidate]:
-        """Return the best candidates of a workspace that pass the filters.
-
-        Each is read from its file. terms: of the query. most: records wanted, at least twice the
-        limit.
-        """
+        """Return the best candidates of a workspace that pass the filters."""
         most = max(most, 2 * self.limit)
         every, sieve = 2 * shelf.backend.documents, self.query.sieve
         if self._is_filtered():
@@ -415,11 +411,7 @@ class _Task:
     def _taken(
         self, shelf: Shelf, numbers: Sequence[int], most: int, beneath: bool = True
     ) -> List[look.Candidate]:
-        """Return candidates until `most` records pass the filters.
-
-        At most SECTIONS of each record. beneath: keep records that are shown under another one,
-        such as conversations.
-        """
+        """Return candidates until `most` records pass the filters."""
         found: List[look.Candidate] = []
         sections: Dict[str, int] = {}
         passed: Set[str] = set()

@@ -60,10 +60,7 @@ class Shelf:
             self.from_files(now, "no index yet" if absent else str(fault).partition(";")[0])
 
     def _glance(self, now: float) -> None:
-        """Compare folders and recent files with the index (builder.glance).
-
-        A comparison of every file then follows behind the answer.
-        """
+        """Compare folders and recent files with the index (builder.glance)."""
         try:
             scanned = files.posix.stat(indexview.scan_path(self.place)).st_mtime
         except OSError:
@@ -222,10 +219,7 @@ class Shelf:
 
     @property
     def _is_added(self) -> bool:
-        """Whether this is a folder that a person added.
-
-        A glance looks at folders of kinds, which it does not have.
-        """
+        """Whether this is a folder that a person added."""
         return self.place.tiers()[0][0] == ADDED
 
     @property

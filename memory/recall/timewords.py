@@ -191,10 +191,7 @@ _FROM = (
 
 
 def _start_of_span(unit: str, count: int, now: float, offset: float) -> float:
-    """Return the start of the last `count` units up to now.
-
-    Exact for minutes and hours, whole days for longer units.
-    """
+    """Return the start of the last `count` units up to now."""
     if unit in ("minute", "hour"):
         return now - count * _SECONDS[unit]
     days = {"day": 1, "week": 7, "month": 30, "year": 365}[unit]
@@ -311,10 +308,7 @@ _SIDE_OF = {word: side for side, words in _SIDES.items() for word in words.split
 
 
 def _open_ended(handler: Handler) -> Handler:
-    """Return a handler whose period is open on one side.
-
-    "since its start", "after its end", "before its start" or "until its end".
-    """
+    """Return a handler whose period is open on one side."""
 
     def span(match: Match, now: float, offset: float) -> Optional[Span]:
         found = handler(match, now, offset)
@@ -358,10 +352,7 @@ def _is_year(match: Match) -> bool:
 
 
 def _rules(query: str) -> List[Rule]:
-    """Return the rules for a query, in their order.
-
-    Those of Korean, Japanese and Chinese come only with a character of these scripts.
-    """
+    """Return the rules for a query, in their order."""
     found: List[Rule] = []
 
     def word(pattern: str, handler: Handler, weighs: Callable[[Match], bool] = NARROWS) -> None:
@@ -577,10 +568,7 @@ def _narrowed(known: Span, span: Span) -> Span:
 
 
 def _latest(query: str) -> Tuple[bool, str]:
-    """Tell whether a query asks for the newest.
-
-    Returns the query too, without the word where it begins with it.
-    """
+    """Tell whether a query asks for the newest."""
     for words in (_LATEST, _LATEST_WIDE):
         match = words.search(query)
         if match and (

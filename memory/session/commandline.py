@@ -491,10 +491,7 @@ def _filtered(task: Task, names: tuple[str, ...] | list[str]) -> bool:
 
 
 def _lets(case: str, name: str) -> bool:
-    """Tell whether a filter's case selects a test of this name.
-
-    Or another filter's case: `Total$` does not select `TotalCents`.
-    """
+    """Tell whether a filter's case selects a test of this name."""
     bare = name.strip("^$")
     inside = (
         bare.startswith(case[1:].rstrip("$")) if case.startswith("^") else case.rstrip("$") in bare
@@ -510,10 +507,7 @@ def _joined(folder: str, target: str) -> str:
 
 
 def _within(one: str, other: str) -> bool:
-    """Tell whether a target is the same as another or inside.
-
-    A test in a file, a file in a folder, a package in `./...`.
-    """
+    """Tell whether a target is the same as another or inside."""
     if one == other or other in ("...", "/..."):
         return True
     whole = other.removesuffix("/...").rstrip("/")

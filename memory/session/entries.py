@@ -320,10 +320,7 @@ def _message_entries(record: dict[str, Any], blocks: list[dict[str, Any]]) -> li
 
 
 def _result(record: dict[str, Any], block: dict[str, Any]) -> list[Entry]:
-    """Return the entries of a tool's result.
-
-    The result itself, the user's words with it, and its plans, todo lists and subagents' reports.
-    """
+    """Return the entries of a tool's result."""
     text, call, data = (
         joined(block.get("content")),
         _str(block.get("tool_use_id")),
@@ -446,10 +443,7 @@ def _notified(record: dict[str, Any], raw: str) -> list[Entry]:
 
 
 def _attached(record: dict[str, Any]) -> list[Entry]:
-    """Return the user's words from an attachment.
-
-    Typed while the model worked; one kind of attachment alone holds them.
-    """
+    """Return the user's words from an attachment."""
     attached = record.get("attachment")
     if not isinstance(attached, dict) or attached.get("type") != "queued_command":
         return []
@@ -484,10 +478,7 @@ def queued(record: dict[str, Any], raw: str, call: str = "") -> list[Entry]:
 
 
 def _user_line_entries(record: dict[str, Any], raw: str) -> list[Entry]:
-    """Return the entries of a user line without tool results.
-
-    A prompt, slash command, `!` command or its output; [] for machine talk.
-    """
+    """Return the entries of a user line without tool results."""
     if record.get("isCompactSummary"):
         text = clean(_SUMMED.sub("", raw.partition("\nSummary:\n")[2] or raw.partition("\n")[2]))
         return [Entry(SUMMARY, record, text)] if text and not text.startswith(_WITHHELD) else []
@@ -541,10 +532,7 @@ def _is_human(record: dict[str, Any]) -> bool:
 
 
 def _sent(record: dict[str, Any], raw: str) -> list[Entry] | None:
-    """Return the messages that others sent, an agent's as its report.
-
-    None for any other text.  JSON from their client is left out, but for assigned tasks.
-    """
+    """Return the messages that others sent, an agent's as its report."""
     if not _SENT.match(raw.lstrip()) or _is_human(record):
         return None
     found: list[Entry] = []
@@ -599,10 +587,7 @@ def _unwrapped(raw: str) -> str:
 
 
 def _without_pastes(text: str) -> str:
-    """Return a text with what was pasted as quotes.
-
-    Where nothing was typed beside it, the paste is what was asked; else the typed words begin.
-    """
+    """Return a text with what was pasted as quotes."""
     if "<pasted_content" not in text:
         return text
     parts, opened, at = [], None, 0
@@ -644,10 +629,7 @@ def _commanded(record: dict[str, Any], raw: str, theirs: bool) -> list[Entry]:
 
 
 def _without_ide(raw: str) -> str:
-    """Remove an editor's additions in tags.
-
-    With the blank space before them; an unclosed addition stays.
-    """
+    """Remove an editor's additions in tags."""
     kept, at, open_ended = list[str](), 0, set[str]()
     for tag in _IDE.finditer(raw):
         close = "</%s>" % tag[1]

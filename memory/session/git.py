@@ -255,10 +255,7 @@ def is_in_other_repository(command: str, cwd: str = "", roots: Iterable[str] = (
 
 
 def _inside(folder: str, roots: list[str]) -> bool:
-    """Tell whether a folder belongs to this repository.
-
-    "?", a repository that the command itself made, does not.  An unknown ("") or relative one does.
-    """
+    """Tell whether a folder belongs to this repository."""
     if folder == "?":
         return False
     if any(folder == root or folder.startswith(root + "/") for root in roots):

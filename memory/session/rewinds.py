@@ -174,10 +174,7 @@ def _note(found: Lines, line: bytes) -> None:
 
 
 def _begins(record: dict[str, Any]) -> bool:
-    """Tell whether a line begins a turn.
-
-    No result of a call, no line of a subagent's or of the host's own.
-    """
+    """Tell whether a line begins a turn."""
     if (
         record.get("type") != "user"
         or "parentUuid" not in record

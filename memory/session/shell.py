@@ -255,10 +255,7 @@ def run(
 def _failing_step(
     others: list[tuple[int, str]], told: tellingline.TellingLines, first: tuple[int, str], text: str
 ) -> tuple[int, str]:
-    """Return the failed command among several.
-
-    The command that a task runner names, else the first of the kind that spoke.
-    """
+    """Return the failed command among several."""
     task = re.search(r"^\[([\w:./-]+)\] ERROR task failed", text, re.M)
     if task:
         return next(((n, k) for n, k in others if k.endswith(" " + task[1])), first)
@@ -279,10 +276,7 @@ def _speaks_of_failure(text: str, key: str, hidden: tuple[str, ...]) -> bool:
 
 
 def _status_hiders(every: list[tuple[str, str]], number: int) -> tuple[str, ...]:
-    """Return the operators that hide a command's exit status.
-
-    ("|", filters …), ("||",), (";",), ("&",); () where nothing does.
-    """
+    """Return the operators that hide a command's exit status."""
     whole = " ".join(part for _, part in every)
     if every[number][1].endswith("&") and not every[number][1].endswith("&&"):
         return ("&",)

@@ -103,10 +103,7 @@ _SHELL_SAID = (
 
 
 def _go_test(text: str) -> list[tuple[str, str, str]]:
-    """Return the failed assertion of each failing Go test.
-
-    Its logged lines look the same, and words tell them apart.
-    """
+    """Return the failed assertion of each failing Go test."""
     said: dict[str, list[list[str]]] = {}
     failing: list[str] = []
     panic, frame, current = "", "", ""
@@ -149,10 +146,7 @@ def _go_test(text: str) -> list[tuple[str, str, str]]:
 
 
 def _assertion(lines: list[list[str]]) -> tuple[str, str]:
-    """Return the first claiming line of a failed test.
-
-    Else the last line.  lines: (place, message, further lines …).
-    """
+    """Return the first claiming line of a failed test."""
     told = [(place, _message(message, more)) for place, message, *more in lines]
     sober = [(place, message) for place, message in told if not re.search(_CHATTER, message)]
     claims = [line for line in sober if re.search(_CLAIM, re.sub(r"\([^()]*\)", "", line[1]))]
@@ -593,11 +587,7 @@ def _matches(pattern: str, text: str) -> list[tuple[str, str, str]]:
 
 
 def _plain(text: str, most: int) -> list[str]:
-    """Return the telling lines of an unknown runner's output.
-
-    The exception, then its place; else the first lines about an error; else the first lines;
-    trailers last.
-    """
+    """Return the telling lines of an unknown runner's output."""
     every = [line.rstrip() for line in text.split("\n") if line.strip()]
     lines = [line for line in every if not re.match(_TRAILER, line)]
     raised = [line for line in lines if re.match(_RAISED, line)]

@@ -254,10 +254,7 @@ def _tier(text: str, lower: str, word: Tuple[int, int, str], low: int) -> str:
 
 
 def _after(text: str, label: Label) -> Iterator[Span]:
-    """Find a value after its label in a sentence.
-
-    "the password for the database is X", "password (root) -> X", "with password X".
-    """
+    """Find a value after its label in a sentence."""
     stop = min(label.high, label.end + REACH)
     if label.kind == "pass" and not rx(r"[ ](?:(?:for|of|on)[ ]|→|[-=]>)").match(text, label.end):
         stop = label.end
@@ -309,11 +306,7 @@ def _after(text: str, label: Label) -> Iterator[Span]:
 
 
 def _before(text: str, label: Label) -> Iterator[Span]:
-    """Find a value before its label in a sentence.
-
-    "use X as the password", "X is the password", and the same in languages that glue particles to
-    X.
-    """
+    """Find a value before its label in a sentence."""
     low = max(label.low, label.start - REACH)
     left = text[low : label.start]
     glued = not text[label.start].isascii() and rx(
@@ -557,10 +550,7 @@ def _line(text: str, at: int) -> str:
 
 
 def _heads(cells: List[Tuple[int, str]], place: int, word: str, listed: bool) -> bool:
-    """Tell whether a row is a table head with a label.
-
-    listed: its cells are parted by commas, as those of any list.
-    """
+    """Tell whether a row is a table head with a label."""
     if not all(len(cell) < 40 and not rx(CODE).search(cell) for _, cell in cells):
         return False
     others = [cell for n, (_, cell) in enumerate(cells) if n != place]

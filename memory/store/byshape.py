@@ -71,10 +71,7 @@ def by_block(text: str) -> Iterator[Span]:
 
 
 def _body(text: str, at: int) -> int:
-    """Return the end of the lines of a key's body.
-
-    Gutters, quotes, comments and escaped line ends are passed over.
-    """
+    """Return the end of the lines of a key's body."""
     end, wide, line = at, False, rx(LINE_END + "?" + GUTTER + r"[\"'`]?" + BODY)
     while True:
         match = line.match(text, at)

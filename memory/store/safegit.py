@@ -225,10 +225,7 @@ def _not_run(reason: str) -> Finished:
 
 @contextlib.contextmanager
 def _view(root: str, git: str, index: str) -> Iterator[Tuple[str, str]]:
-    """Make a git directory that shows a repository without its configuration.
-
-    Yields (the directory, the working tree); the directory is gone afterwards.
-    """
+    """Make a git directory that shows a repository without its configuration."""
     view = tempfile.mkdtemp(prefix="dayleaf-git-")
     try:
         common = layout.common_git(git)

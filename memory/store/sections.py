@@ -41,10 +41,7 @@ def outline(body: str) -> List[Section]:
 
 
 def _ends(marks: List[tuple[int, int, str]], last: int) -> List[int]:
-    """Return the end line of each heading's section.
-
-    The line of the next heading that is no deeper, else the last line.
-    """
+    """Return the end line of each heading's section."""
     ends = [last] * len(marks)
     following = [last] * 8  # by level, the next heading of it or above
     for at in range(len(marks) - 1, -1, -1):

@@ -439,10 +439,7 @@ class Store(Reader):
                 os.chmod(folder, stat.st_mode & 0o755)
 
     def _make_folder(self, tier: str, root: str, folder: str) -> None:
-        """Make a folder of a tier with its permissions.
-
-        Private, but readable by all in the shared tier, which is committed.
-        """
+        """Make a folder of a tier with its permissions."""
         self._own(tier)
         if not files.inside(folder, root):
             raise StoreError("%s is a link out of the store; make it a directory" % folder)
@@ -474,10 +471,7 @@ class Store(Reader):
         archive.log(self.roots[tier], move, self.cleaned(reason), self.now, mode(tier))
 
     def _tell(self, name: str) -> None:
-        """Report a change to the index.
-
-        The index notices an unreported file by itself, so a failure here costs nothing.
-        """
+        """Report a change to the index."""
         if name[:1] == SHARED:
             with contextlib.suppress(OSError, DayleafError):
                 announcements.remember_file(self.place, self.place.path(name))

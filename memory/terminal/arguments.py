@@ -224,10 +224,7 @@ def split_options(raw: str, verb: Verb) -> tuple[list[str], str]:
 
 
 def _option(known: dict[str, Option], words: list[str]) -> tuple[str, int]:
-    """Return (option with its value as one word, number of words).
-
-    ("", 1) where they are text.
-    """
+    """Return (option with its value as one word, number of words)."""
     flag, equals, value = words[0].partition("=")
     option = known.get(flag)
     if option is None:

@@ -38,6 +38,7 @@ LINES = 99  # that one line of a record is broken into
 READABLE = 120  # columns of running text
 ROOM = 100  # UTF-16 units of a body that are worth showing
 ECHOED = 200  # characters of a query that an answer repeats
+NEWEST = "newest first"  # why a hit of a query without text is listed
 GONE = 3  # claims that are told of a stale hit
 NOTHING = "nothing found"  # recall's own note, which the first line says already
 
@@ -109,7 +110,8 @@ def _cells(hit: Hit, key: str, asked: bool) -> list[str]:
         or hit.workspace == key
     )
     where = hit.tier if own else one_line(hit.workspace)
-    score = "linked" if hit.linked_from else "%.2f" % hit.score if asked else ""
+    is_ranked = asked and hit.why != NEWEST
+    score = "linked" if hit.linked_from else "%.2f" % hit.score if is_ranked else ""
     return [
         one_line(hit.id),
         score,
@@ -223,7 +225,7 @@ def _footer(found: Found, words: str, style: Style, some: bool) -> list[str]:
         ]
     )
     tail = left_out_line(found)
-    tail += ["ranked by " + one_line(_in_words(found.backend))] if found.backend and some else []
+    tail += [_order(found)] if found.backend and some else []
     notes = [one_line(note) for note in found.notes if note != NOTHING]
     # no index at all says more
     behind = found.stale and not any("were searched" in note for note in notes)
@@ -237,9 +239,12 @@ def _footer(found: Found, words: str, style: Style, some: bool) -> list[str]:
     return lines + plan_line(found) + contributions(found)
 
 
-def _in_words(backend: object) -> str:
-    """Return what ranked hits: `words`, or `words and vectors (MODEL)`."""
-    return str(backend).replace("lexical", "words").replace(" + ", " and ")
+def _order(found: Found) -> str:
+    """Return the order of hits: `newest first`, or `ranked by words and vectors (MODEL)`."""
+    if found.hits and all(hit.why == NEWEST for hit in found.hits):
+        return NEWEST
+    by = one_line(str(found.backend))
+    return "ranked by " + by.replace("lexical", "words").replace(" + ", " and ")
 
 
 def plan_line(found: Found) -> list[str]:
@@ -268,7 +273,8 @@ def contributions(found: Found) -> list[str]:
     """
     words = ", ".join("`%s`" % one_line(str(gap)) for gap in found.known_gaps[:5])
     about = "nothing about " + words if words else "only weak matches" if found.weak else ""
-    return ['%s: `dayleaf learn "…"` keeps what you find out' % about] if about else []
+    about = about + ": " if about and found.hits else ""
+    return [about + '`dayleaf learn "…"` keeps what you find out'] if about or words else []
 
 
 def for_model(found: Found, words: str) -> str:
@@ -285,10 +291,10 @@ def for_model(found: Found, words: str) -> str:
             *contributions(found),
         ]
     ]
-    said = "Recall of `%s`: %s, ranked by %s." % (
+    said = "Recall of `%s`: %s, %s." % (
         fence.clip_utf16(fence.clean(one_line(words)), 200),
         count(len(found.hits), "hit"),
-        _in_words(found.backend),
+        _order(found),
     )
     tail = fence.clip_utf16("\n".join(notes), MODEL_UNITS // 4) if notes else ""
     budget = fence.Budget(MODEL_UNITS - fence.overhead("recall") - tokeniser.utf16(tail) - 1)

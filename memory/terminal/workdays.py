@@ -100,10 +100,7 @@ def _span(told: WorkReport) -> str:
 
 
 def _worked(space: Space, room: int, style: screen.Style, markdown: bool) -> list[str]:
-    """Return the work of a workspace in lines, by day or by branch.
-
-    By branch where there are many days. room: lines at most.
-    """
+    """Return the work of a workspace in lines, by day or by branch."""
     days = {work.day for work in space.work}
     if not days or len(days) > DAYS:
         strands = worklog.strands(space.work, False)

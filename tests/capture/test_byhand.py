@@ -112,9 +112,8 @@ def drafted(place, now, said, page, plan=None, **keys):
     )
     checkpoint = next(keeper.each(("checkpoint",)))
     held = conversationfile.turns_of(keeper, checkpoint)
-    return byhand.draft(
-        [checkpoint], plan, held, uncommitted=("src/pool.py", "queue.py", "worker.py")
-    )
+    changed = ("src/pool.py", "queue.py", "worker.py")
+    return byhand.draft([checkpoint], plan, held, uncommitted=changed)
 
 
 def sections(*given, **keys):

@@ -86,7 +86,7 @@ def told(place):
     )
 
 
-def test_a_turn_is_shown_by_its_number_or_its_time(ok, place):
+def test_a_turn_is_shown_by_its_number_or_its_time(ok, run, place):
     """By the conversation's id or that of a checkpoint of its session; the turns beside it are
     named.
     """
@@ -100,6 +100,7 @@ def test_a_turn_is_shown_by_its_number_or_its_time(ok, place):
     assert "after: run the linter  `dayleaf show c-7a1c0001#3`" in said and "noctx" not in said
     for asked in ("c-n#2", "c-7a1c0001#14:31", "c-7a1c0001#14:58", "c-n#2026-01-23 14:31"):
         assert ok("show", asked) == said, asked
+    assert "no #99:99" in one_line_error(run("show", "c-7a1c0001#99:99"), 2)
     value = json.loads(ok("show", "c-n#3", "--json"))
     assert (value["id"], value["turn"], value["turns"], value["at"]) == (
         "c-7a1c0001",

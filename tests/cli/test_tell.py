@@ -359,3 +359,34 @@ def test_a_handoff_in_own_words_asks_no_model(model, run):
     calls = model(TRUE)
     done = run("handoff", "Next: the metrics", "--provider", "command")
     assert done.returncode == 2 and "--provider" in done.stderr and calls() == 0
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "what do we know about the issuer?",
+        "what do we know about the JWT issuer?",
+    ],
+)
+def test_a_lone_short_note_answers_a_question_in_plain_words(ok, question):
+    """Common words that it lacks do not count against it."""
+    ok("learn", "The JWT issuer must match the tenant URL exactly, with its trailing slash.")
+    assert "- The JWT issuer must match" in ok("distill", question, "--provider", "extract")
+
+
+def test_a_lone_note_does_not_answer_what_it_says_nothing_on(ok):
+    """It is named as the nearest, without a saving."""
+    ok("learn", "The JWT issuer must match the tenant URL exactly, with its trailing slash.")
+    asked = "what do we know about the issuer of kafka tickets?"
+    said = ok("distill", asked, "--provider", "extract")
+    assert said.startswith("The records do not tell. Nearest:") and "%" not in said
+
+
+def test_nothing_is_said_once(ok):
+    """Two lines: that there is none, and what to do."""
+    ok("learn", "The JWT issuer must match the tenant URL exactly.")
+    said = ok("distill", "kafka partitions?", "--provider", "extract")
+    assert said.splitlines() == [
+        "The records do not tell.",
+        '`dayleaf learn "…"` keeps what you find out',
+    ]

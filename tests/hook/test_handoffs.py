@@ -457,10 +457,8 @@ def test_without_words_it_is_made_of_the_session(ok, start, world, place):
         and "- last commit ecf522d: Fix add\n" in body
     )
     assert "AssertionError" not in body, "that one was fixed"
-    assert (
-        re.search(r"From \[%s\] \(\d{4}-\d\d-\d\d\) on branch `" % source, body)
-        and len(body) <= byhand.BODY
-    )
+    assert re.search(r"From \[%s\] \(\d{4}-\d\d-\d\d\) on branch `" % source, body)
+    assert len(body) <= byhand.BODY
     block = start("s2")
     assert "From [%s]" % source in block and "Fixed\n" not in block, (
         "the checkpoint it was made of is not shown beside it"

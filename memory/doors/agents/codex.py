@@ -110,10 +110,7 @@ def _take_back(made: Maker, turns: object) -> None:
 
 
 def _add_completed(made: Maker, item: object, calls: Collection[object]) -> None:
-    """Add a finished command or change that no response item tells.
-
-    calls: ids of the calls that response items tell; they are passed over.
-    """
+    """Add a finished command or change that no response item tells."""
     item = item if isinstance(item, dict) else {}
     call, kind = str(item.get("id") or ""), item.get("type")
     if not call or call in calls:
@@ -227,10 +224,7 @@ def _command(said: object) -> str:
 
 
 def _patched(made: Maker, call: str, patch: str) -> None:
-    """Add a patch as one edit for each file.
-
-    A moved file counts as edited in its new place and removed from its old.
-    """
+    """Add a patch as one edit for each file."""
     done: list[tuple[str, str]] = []
     for what, path, moved in _PATCHED.findall(patch):
         done += _steps(what, path, moved)

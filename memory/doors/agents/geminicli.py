@@ -134,11 +134,7 @@ def _hash(directory: str) -> str:
 
 
 def _directory(path: str, hashed: str, env: dict[str, str], hashes: dict[str, str]) -> str:
-    """Return the directory in which a chat was started, or "".
-
-    path: the chat's file.  hashed: the SHA-256 of its project.  hashes: known directories by
-    SHA-256 and by name.
-    """
+    """Return the directory in which a chat was started, or ""."""
     project = path.rpartition("/chats/")[0]
     said = _text(project + "/.project_root").strip()
     known = _object(_text(_home(env) + "/projects.json").encode()).get("projects")

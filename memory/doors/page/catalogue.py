@@ -365,10 +365,7 @@ def given_of(session: str, rows: Iterable[dict[str, Any]]) -> Given:
 
 
 def _tokens(row: dict[str, Any]) -> int:
-    """Return the number of tokens that a receipt says were given.
-
-    Where it counts characters alone, a quarter of them; 0 for neither.
-    """
+    """Return the number of tokens that a receipt says were given."""
     said, chars = row.get("tokens"), row.get("chars")
     if isinstance(said, (int, float)) and said - said == 0:
         return int(said)

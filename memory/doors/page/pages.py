@@ -360,10 +360,7 @@ class Pages:
         )
 
     def _completed(self, words: str) -> tuple[str, str]:
-        """Return an unfinished query with its last word completed.
-
-        And that word, "" where a record holds the last word as typed.
-        """
+        """Return an unfinished query with its last word completed."""
         last = words.rpartition(" ")[2].lower()
         with self._lock:
             held = self._shelf(live=True).backend
@@ -580,10 +577,7 @@ class Pages:
         )
 
     def _waiting(self, record: Record) -> dict[str, Any] | None:
-        """Return a pending rule or script for the page, or None.
-
-        Keys: record, verb, why, text, difference, sha256, hindered.
-        """
+        """Return a pending rule or script for the page, or None."""
         is_rule = record.kind == "rule"
         if not is_rule and record.end != "script":
             return None

@@ -68,10 +68,7 @@ class Projects:
         return self._made[key]
 
     def _settled(self, place: Place) -> tuple[Place, config.Config]:
-        """Return (place, settings) of a project.
-
-        The place has its last known folder, unless another project has this now.
-        """
+        """Return (place, settings) of a project."""
         path = self._paths().get(place.key, "")
         if path and files.is_folder(path):
             with suppress(UsageError, OSError):

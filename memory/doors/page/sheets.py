@@ -164,10 +164,7 @@ def _hour(instant: float) -> str:
 
 
 def _dayname(day: str, today: str) -> str:
-    """Return a day in words.
-
-    `Today`, `Friday, 20 November`, with the year of another year.
-    """
+    """Return a day in words."""
     at, now = clock.parse(day) or 0.0, clock.parse(today) or 0.0
     said = "%s, %d %s" % (WEEKDAYS[clock.weekday(at)], int(day[8:]), MONTHS[int(day[5:7]) - 1])
     near = {0.0: "Today · ", clock.DAY: "Yesterday · "}.get(now - at, "")

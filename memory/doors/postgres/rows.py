@@ -405,10 +405,7 @@ _SIGNS = bytes(b"01"[0 < value < 128] for value in range(256))  # of int8 number
 
 
 def _vectors(connection: Any, space: int, place: Place) -> int:
-    """Send missing vectors to the database; return their number.
-
-    Vectors of another model are deleted. Damaged ones are not sent.
-    """
+    """Send missing vectors to the database; return their number."""
     sidecar = registry.optional("vectors", "sidecar")
     if sidecar is None:
         return _count_vectors(connection, space)

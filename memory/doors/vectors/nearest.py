@@ -116,10 +116,7 @@ def rounded(similar: Any) -> Any:
 
 
 def _nearest_codes(codes: Any, live: Any, query: Any, count: int) -> Any:
-    """Return the `count` live rows with the nearest codes.
-
-    By Hamming distance to the query's; of equal rows the first.
-    """
+    """Return the `count` live rows with the nearest codes."""
     import numpy as np
 
     signs = vectorfile.codes_of(query[None, :], len(query)).view("<u8")[0]

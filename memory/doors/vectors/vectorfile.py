@@ -318,10 +318,7 @@ class Sidecar:
         self._names = self._part(3)
 
     def _is_sound(self, first: int, after: int, number: int) -> bool:
-        """Tell whether a range of parts has its checksum.
-
-        From part `first` to before part `after`; number: of the checksum.
-        """
+        """Tell whether a range of parts has its checksum."""
         end = self._parts[after][0] if after < len(self._parts) else len(self._map)
         with memoryview(self._map) as view, view[self._parts[first][0] : end] as piece:
             return bool(crc32(piece) == self._sums[number])

@@ -346,10 +346,7 @@ def _drop_damaged(side: Sidecar) -> bool:
 
 
 def _heads(side: Sidecar) -> Dict[str, Tuple[int, int, bytes, int]]:
-    """Return the file stamps of every record with vectors.
-
-    name -> (mtime in ns, size, 8 bytes of the checksum, rows).
-    """
+    """Return the file stamps of every record with vectors."""
     found = {}
     for number in range(side.records):
         mtime_ns, size, checksum, _ = side.file(number)
@@ -363,10 +360,7 @@ def _heads(side: Sidecar) -> Dict[str, Tuple[int, int, bytes, int]]:
 
 
 def _by_digest(side: Sidecar) -> Dict[bytes, Tuple[float, bytes]]:
-    """Return the vectors of all sound rows by their digest.
-
-    digest -> (scale, int8 numbers); records that change or go are included.
-    """
+    """Return the vectors of all sound rows by their digest."""
     found: Dict[bytes, Tuple[float, bytes]] = {}
     gone, dims = {name for name, stored in side.log.items() if stored is None}, side.dims
     whole = [side.stored(i) for i in range(side.records) if side.name(i) not in gone]
