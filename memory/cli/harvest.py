@@ -326,6 +326,8 @@ def _review(call: Call, words: list[str]) -> int:
         )
     need_person(call, "a candidate", "notes harvest review")
     store = call.store()
+    if not candidates(store):
+        return call.answer([], ["no candidate waits for review"])
     return _decided(call, go_through(call, store))
 
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 def index(call: Call) -> int:
     """Build, refresh, verify, show or export the index."""
-    asked = call.words
+    asked = call.words or ([] if call.options.backend else ["status"])
     if call.options.backend and asked in ([], ["build"], ["refresh"]):
         return _choose(call, asked)
     if len(asked) != 1:

@@ -158,6 +158,11 @@ def run(argv: list[str], env: dict[str, str], now: float) -> int:
     if any(word in ("--help", "-h") for word in given[: _end(given)]):
         print(help_text(VERBS, argv))
         return 0
+    if name not in VERBS and not given:
+        if name != "store":
+            print(help_text(VERBS, argv))
+            return 0
+        name, used = "status", 2
     if name not in VERBS:
         raise unknown_family_word(name, given)
     words, option = spellings.respelled(name, given)

@@ -50,7 +50,7 @@ DEFAULTS: Values = {
     # words of the command for provider `command`: it reads the prompt on stdin and answers on
     # stdout
     "distill.command": [],
-    "distill.maxTokens": 500,  # tokens of a digest
+    "distill.maxTokens": 500,  # tokens of a digest, 50 or more
     "distill.timeout": 30,  # seconds that a call of a model may take
     "distill.cache": True,  # keep a digest for a day
     "distill.dailyCalls": 50,  # calls of models a day; after that, the extract

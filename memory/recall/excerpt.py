@@ -81,7 +81,7 @@ def find_turn(record: Record, turns: Sequence[Turn], said: str) -> Turn:
         found = found or [one for one in going if one.at[:10] == going[0].at[:10]][-1:]
         for one in found:
             ended = str(record.meta.get("until") or one.at[:11] + "23:59")[:16]
-            if one.at[:11] + time_ > max(one.at, ended):
+            if time_ > "23:59" or one.at[:11] + time_ > max(one.at, ended):
                 found = []
     if found:
         return found[0]

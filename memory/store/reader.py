@@ -217,7 +217,16 @@ class Reader:
             if len(named) == 1:
                 return self.read(max(named.values()))
             found = list(named)
-        raise self._unfound(text, found, [name for _, name in sorted(stems)], known)
+        error = self._unfound(text, found, [name for _, name in sorted(stems)], known)
+        raise error if found or stems else StoreError(str(error) + self._alike(text))
+
+    def _alike(self, text: str) -> str:
+        """Name the records whose titles are like a text, or ""."""
+        from difflib import get_close_matches
+
+        titles = {one.title.lower(): one for one in self.each()} if " " in text else {}
+        near = [titles[title] for title in get_close_matches(text.lower(), titles, 3)]
+        return "".join("\nnearest: %s %s" % (one.id, one.title[:80]) for one in near)
 
     def _unfound(
         self, text: str, named: List[str], stems: List[str], known: Dict[str, str]

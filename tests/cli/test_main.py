@@ -44,7 +44,6 @@ WRONG = [
     (["learn", " "], "the learning is empty"),
     (["learn", "x", "--global", "--shared"], "exclude each other"),
     (["show"], "show takes one ID"),
-    (["index"], "index takes one of"),
     (["index", "biuld"], "did you mean 'build'?"),
     (["config", "set", "load.topp", "3"], "did you mean 'load.top'?"),
     (["config", "set", "load.top", "three"], "takes a whole number from 0 to 50"),
@@ -566,3 +565,12 @@ def test_a_command_loads_the_verbs_that_it_needs(process, project):
         "memory.cli.main",
         "memory.cli.index",
     }
+
+
+def test_a_family_alone_says_something_useful(run):
+    """The store's and the index's state, else the help."""
+    assert run("index").stdout == run("index", "status").stdout
+    assert run("store").stdout == run("store", "status").stdout and not run("store").stderr
+    for family in ("record", "debug"):
+        said = run(family)
+        assert said.returncode == 0 and "dayleaf %s" % family in said.stdout and not said.stderr

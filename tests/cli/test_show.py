@@ -60,6 +60,14 @@ def test_what_several_records_are_called_is_listed(ok, run):
     assert "no record 'price'" in one_line_error(run("show", "price"), 1)
 
 
+def test_a_misspelt_title_is_answered_with_the_nearest_record(ok, run):
+    """By its id and title; nothing is shown or forgotten by a guess."""
+    id = json.loads(ok("learn", "The JWT issuer must match the tenant URL", "--json"))["id"]
+    for verb in ("show", "forget"):
+        said = run(verb, "The JWT isuer must macth the tenant URL")
+        assert said.returncode == 1 and "nearest: %s The JWT issuer must" % id in said.stderr
+
+
 def test_a_record_of_another_workspace_is_shown(ok, tmp_path):
     """What `recall --workspace all` finds, `show` prints, and says where it is."""
     id = json.loads(ok("learn", TEXT, "--json"))["id"]
