@@ -341,7 +341,7 @@ def go_through(call: Call, matters: Sequence[Matter], candidates: bool = False) 
     store = call.store()
     waiting = _waiting(call, store, matters)
     more = len(harvest.candidates(store)) if candidates else 0
-    if not (waiting or more):
+    if not (waiting or harvest.candidates(store)):
         return call.answer([], ["nothing waits for review"])
     done, quitted = _ask_about_all(call, store, waiting, len(waiting) + more)
     learnt = harvest.go_through(call, store, len(waiting)) if more and not quitted else []

@@ -236,7 +236,7 @@ def _note_wishes(todo: Job) -> None:
     store = Store(todo.place, settings, todo.now, todo.written.append)
     ids = wishes.keep(store, [Turn(clock.iso(todo.now), said[0].text)], todo.session)
     lines = [
-        'kept for later sessions: "%s"; if that is wrong: `dayleaf record forget %s`\n'
+        'noted for later sessions: "%s"; `dayleaf record forget %s` if not\n'
         % (store.find(id).title, id)
         for id in ids
     ]

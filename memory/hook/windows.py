@@ -237,8 +237,8 @@ def answer(
     asked = dict(tokeniser.terms(question))
     matches = Matches(asked, expansion if expansion is not None else Expansion())
     counts = [_Counts(window.text, matches) for window in found]
-    rarity = _rarity(asked, counts)
     turns = [_Counts(passage.head, matches) for passage in passages]
+    rarity = _rarity(asked, counts, {term for turn in turns for term in turn.terms})
     for window, count in zip(found, counts):
         turns[window.passage].add(count)
     sessions: Dict[str, _Counts] = {}
@@ -288,13 +288,15 @@ def share(rarity: Mapping[str, float], terms: Container[str]) -> float:
     return sum(idf for term, idf in rarity.items() if term in terms) / (sum(rarity.values()) or 1.0)
 
 
-def _rarity(asked: Mapping[str, float], counts: Sequence[_Counts]) -> Dict[str, float]:
+def _rarity(
+    asked: Mapping[str, float], counts: Sequence[_Counts], heads: Set[str]
+) -> Dict[str, float]:
     """Return the idf of each term of a question, times its weight."""
     many = len(counts) + FEW
     found: Dict[str, float] = {}
     for term, weight in asked.items():
         seen = sum(term in count.terms for count in counts)
-        if not seen and len(counts) < SPARSE and term in tokeniser.COMMON:
+        if not seen and len(counts) < SPARSE and term in tokeniser.COMMON - heads:
             continue
         found[term] = weight * log(1 + (many - seen + 0.5) / (seen + 0.5))
     return found

@@ -157,7 +157,7 @@ VERBS: dict[str, Permission] = {
         words={"approve": PERSON, "reject": PERSON, "delete": PERSON},
     ),
     "link": Permission(SESSION, "--remove"),
-    "graph": Permission(SESSION, "--format"),
+    "graph": Permission(SESSION),
     "redact": Permission(PERSON, "--text --everywhere --apply"),
     "completion": Permission(SESSION),
     "config": Permission(SESSION, words={"set": PERSON, "unset": PERSON}),
