@@ -60,8 +60,9 @@ def test_twice_the_turns_take_twice_the_work(env, project, shape, tmp_path):
 
     cost({**env, "HOME": str(tmp_path / "warm")}, project, shape, 5, 0)
     first, second = least(TURNS, 1), least(2 * TURNS, 1)
-    if second >= FLOOR and second > GROWTH * first:
-        first, second = least(TURNS, 3), least(2 * TURNS, 3)
+    for tries in (3, 4):  # a busy machine spoils one measurement, seldom three
+        if second >= FLOOR and second > GROWTH * first:
+            first, second = least(TURNS, tries), least(2 * TURNS, tries)
     assert second < FLOOR or second <= GROWTH * first, (first, second)
 
 
