@@ -292,6 +292,7 @@ class Capture:
 
     def _fresh(self, entry: Entry, key: str) -> bool:
         """Tell whether an entry is new."""
+        # Neither captured for this session nor for the session it was forked from.
         state = self.state
         if not state.first and not key:
             state.first = entry.uuid
@@ -305,6 +306,8 @@ class Capture:
 
     def _find_kin(self) -> None:
         """Find copies and forks of this session."""
+        # Their transcript begins with the same entry, or has the same UUID; forks take
+        # history along into their own file.
         mine = progress.identity(self.session)
         for name in files.visible_names(self.folder):
             path = self.folder + "/" + name

@@ -23,6 +23,7 @@ def elapsed_ms(since: float) -> int:
 
 def _days(year: int, month: int, day: int) -> int:
     """Return the days since 1970-01-01 of a Gregorian date."""
+    # The proleptic calendar; H. Hinnant, "chrono-compatible date algorithms".
     year -= month <= 2
     era = year // 400
     of_era = year - era * 400

@@ -138,6 +138,7 @@ def make_folder(path: str) -> str:
 
 def _write_all(fd: int, data: bytes) -> None:
     """Write every byte of `data`."""
+    # write(2) may write short (a full disk, RLIMIT_FSIZE) without an error.
     view = memoryview(data)
     while view:
         view = view[posix.write(fd, view) :]
@@ -153,6 +154,7 @@ def temp_name(folder: str, what: object) -> str:
 
 def _host() -> str:
     """Return the name of this machine and, on Linux, its container."""
+    # Process numbers are unique within it. "" where the system does not say.
     try:
         name = "".join(c for c in posix.uname().nodename if c.isalnum())[:32]
         return name + "." + posix.readlink("/proc/self/ns/pid")[5:-1]

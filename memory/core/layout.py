@@ -315,6 +315,7 @@ def locate(env: Dict[str, str], directory: str) -> Place:
 
 def _anchor(root: str, git: str, common: str) -> str:
     """Return the main checkout's root for its worktrees, else `root`."""
+    # The main repository must itself list the checkout as its worktree.
     if git == common or not git.startswith(common + "/worktrees/"):
         return root
     back = first_line(git + "/gitdir")

@@ -311,13 +311,9 @@ def _call(
         said, why = providers.Answer("", model), "interrupted"
         timeout = job.config["distill.timeout"]
         try:
+            seconds = float(timeout) if isinstance(timeout, (int, float)) else 30.0
             said = step.complete(
-                prompt,
-                prompts.SYSTEM,
-                float(timeout) if isinstance(timeout, (int, float)) else 30.0,
-                job.env,
-                model,
-                stop,
+                providers.Request(prompt, prompts.SYSTEM, seconds, job.env, model, stop)
             )
             bullets, checked = verdict.check(said.text, sources, budget)
             nothing = said.text.strip().strip(".`*") == prompts.NONE

@@ -73,19 +73,14 @@ def distill(
         try:
             if not digest:
                 _need(name, config, env)
-                job = job or _job(
-                    question,
-                    sources,
-                    config,
-                    env,
-                    home,
-                    cache_dir,
-                    folder,
-                    now,
-                    budget,
-                    made,
-                    progress,
-                )
+                if not job:
+                    from memory.distill import parts
+
+                    safe = _safe(sources, config, os.path.basename(cache_dir.rstrip("/")))
+                    tell = progress or (lambda line: None)
+                    job = parts.Job(
+                        clean(question), safe, config, env, home, folder, now, budget, tell, made
+                    )
                 digest = _answer(job, name, _model(config, name, chosen))
                 if folder and digest.bullets and not digest.partial:
                     cache.keep_digest(folder, key, now, digest)
@@ -128,36 +123,6 @@ def checked_call(question: str, chosen: str, config: spend.Caps, max_tokens: int
             "record and ask about it".format(len(question), QUESTION_CHARS)
         )
     return budget
-
-
-def _job(
-    question: str,
-    sources: Sequence[Source],
-    config: spend.Caps,
-    env: Mapping[str, str],
-    home: str,
-    cache_dir: str,
-    folder: str,
-    now: float,
-    budget: int,
-    made: list[str],
-    progress: Callable[[str], None] | None,
-) -> parts.Job:
-    from memory.distill import parts
-
-    safe = _safe(sources, config, os.path.basename(cache_dir.rstrip("/")))
-    return parts.Job(
-        clean(question),
-        safe,
-        config,
-        env,
-        home,
-        folder,
-        now,
-        budget,
-        progress or (lambda line: None),
-        made,
-    )
 
 
 def _answer(job: parts.Job, name: str, model: str) -> Digest:

@@ -14,7 +14,7 @@ import os
 import re
 import threading
 from dataclasses import dataclass
-from typing import Any, Mapping, Protocol, Sequence
+from typing import Any, Mapping, NamedTuple, Protocol, Sequence
 
 from memory.core import ProviderError, boundary, files, layout
 from memory.distill.digests import clean
@@ -73,6 +73,21 @@ class CallFailed(ProviderError):
         self.why, self.answer = why, answer
 
 
+class Request(NamedTuple):
+    """A prompt for a provider.
+
+    timeout: seconds. model: "" for the provider's own choice. stop: ends the call, set by another
+        thread.
+    """
+
+    prompt: str
+    system: str
+    timeout: float
+    env: Mapping[str, str]
+    model: str
+    stop: threading.Event | None = None
+
+
 class Provider(Protocol):
     """A command that answers prompts."""
 
@@ -85,19 +100,10 @@ class Provider(Protocol):
         """Return the reason why the command cannot be called, or ""."""
         ...
 
-    def complete(
-        self,
-        prompt: str,
-        system: str,
-        timeout: float,
-        env: Mapping[str, str],
-        model: str,
-        stop: threading.Event | None = None,
-    ) -> Answer:
+    def complete(self, request: Request) -> Answer:
         """Answer a prompt.
 
-        timeout: seconds. model: "" for the provider's own choice. stop: ends the call, set by
-            another thread. Raises ProviderError (mostly CallFailed).
+        Raises ProviderError (mostly CallFailed).
         """
         ...
 
@@ -117,21 +123,15 @@ class Claude(_Client):
 
     name = "claude"
 
-    def complete(
-        self,
-        prompt: str,
-        system: str,
-        timeout: float,
-        env: Mapping[str, str],
-        model: str,
-        stop: threading.Event | None = None,
-    ) -> Answer:
+    def complete(self, request: Request) -> Answer:
         """Answer through the user's own login, by default with `haiku`."""
-        program = _need("claude", env)
-        passed = dict(clean_env(env), CLAUDE_CODE_MAX_RETRIES="0")  # one request, and no other
+        program = _need("claude", request.env)
+        passed = dict(
+            clean_env(request.env), CLAUDE_CODE_MAX_RETRIES="0"
+        )  # one request, and no other
         # --bare would be leaner, but never reads a subscription's login; clients before 2.1.169
         # lack --safe-mode.
-        known = run([program, "--help"], "", min(timeout, HELP_TIMEOUT), passed).out
+        known = run([program, "--help"], "", min(request.timeout, HELP_TIMEOUT), passed).out
         isolation = ["--safe-mode"] if "--safe-mode" in known else ["--setting-sources", ""]
         done = run(
             [
@@ -143,18 +143,18 @@ class Claude(_Client):
                 "--strict-mcp-config",
                 "--no-session-persistence",
                 "--system-prompt",
-                system,
+                request.system,
                 "--model",
-                model or "haiku",
+                request.model or "haiku",
                 "--output-format",
                 "json",
             ],
-            prompt,
-            timeout,
+            request.prompt,
+            request.timeout,
             passed,
-            stop=stop,
+            stop=request.stop,
         )
-        return _checked(_claude_answer(done), prompt)
+        return _checked(_claude_answer(done), request.prompt)
 
 
 class Gemini(_Client):
@@ -176,29 +176,21 @@ class Gemini(_Client):
         "general": {"sessionRetention": {"enabled": True, "maxAge": "1d", "maxCount": 1}},
     }
 
-    def complete(
-        self,
-        prompt: str,
-        system: str,
-        timeout: float,
-        env: Mapping[str, str],
-        model: str,
-        stop: threading.Event | None = None,
-    ) -> Answer:
+    def complete(self, request: Request) -> Answer:
         """Answer through the user's own login."""
-        program = _need("gemini", env)
-        stand = layout.home(dict(env)) + "/spawn/gemini"
+        program = _need("gemini", request.env)
+        stand = layout.home(dict(request.env)) + "/spawn/gemini"
         try:
             files.replace(stand + "/.gemini/settings.json", json.dumps(self.settings).encode())
-            files.replace(stand + "/.gemini/system.md", system.encode())
+            files.replace(stand + "/.gemini/system.md", request.system.encode())
         except OSError as error:
             raise CallFailed("no directory", "%s: %s" % (stand, error.strerror)) from None
         passed = dict(
-            clean_env(env),
+            clean_env(request.env),
             GEMINI_CLI_TRUST_WORKSPACE="true",
             GEMINI_SYSTEM_MD=stand + "/.gemini/system.md",
         )
-        chosen = ["-m", model] if model else []
+        chosen = ["-m", request.model] if request.model else []
         done = run(
             [
                 program,
@@ -211,13 +203,13 @@ class Gemini(_Client):
                 "none",
                 *chosen,
             ],
-            prompt,
-            timeout,
+            request.prompt,
+            request.timeout,
             passed,
             stand,
-            stop,
+            request.stop,
         )
-        return _checked(_gemini_answer(done), prompt)
+        return _checked(_gemini_answer(done), request.prompt)
 
 
 class Ollama(_Client):
@@ -225,26 +217,28 @@ class Ollama(_Client):
 
     name = "ollama"
 
-    def complete(
-        self,
-        prompt: str,
-        system: str,
-        timeout: float,
-        env: Mapping[str, str],
-        model: str,
-        stop: threading.Event | None = None,
-    ) -> Answer:
+    def complete(self, request: Request) -> Answer:
         """Answer with a local model, which must be named."""
-        program = _need("ollama", env)
-        if not model or model.startswith("-"):
+        program = _need("ollama", request.env)
+        if not request.model or request.model.startswith("-"):
             raise CallFailed("no model", "set distill.model to one that `ollama list` shows")
-        passed = clean_env(env)
+        passed = clean_env(request.env)
         # `ollama run` would download a model that is absent; `ollama show` only looks.
-        if run([program, "show", model], "", min(timeout, HELP_TIMEOUT), passed).rc:
-            raise CallFailed("no model", "ollama has no '%s'; pull it or set distill.model" % model)
-        done = run([program, "run", model], system + "\n\n" + prompt, timeout, passed, stop=stop)
+        if run([program, "show", request.model], "", min(request.timeout, HELP_TIMEOUT), passed).rc:
+            raise CallFailed(
+                "no model", "ollama has no '%s'; pull it or set distill.model" % request.model
+            )
+        done = run(
+            [program, "run", request.model],
+            request.system + "\n\n" + request.prompt,
+            request.timeout,
+            passed,
+            stop=request.stop,
+        )
         _succeeded(done)
-        return _checked(Answer(_without_thoughts(done.out), model, cost=0.0), prompt)
+        return _checked(
+            Answer(_without_thoughts(done.out), request.model, cost=0.0), request.prompt
+        )
 
 
 class Command:
@@ -273,33 +267,28 @@ class Command:
             else "'%s' is not an absolute path and not on PATH" % self.argv[0]
         )
 
-    def complete(
-        self,
-        prompt: str,
-        system: str,
-        timeout: float,
-        env: Mapping[str, str],
-        model: str,
-        stop: threading.Event | None = None,
-    ) -> Answer:
+    def complete(self, request: Request) -> Answer:
         """Answer with the command.
 
         DAYLEAF_MODEL holds the model, if one is given.
         """
-        reason = self.available(env)
+        reason = self.available(request.env)
         if reason:
             raise CallFailed("absent", reason)
-        passed = dict(clean_env(env), **({"DAYLEAF_MODEL": model} if model else {}))
+        passed = dict(
+            clean_env(request.env), **({"DAYLEAF_MODEL": request.model} if request.model else {})
+        )
         done = run(
-            [_need(self.argv[0], env), *self.argv[1:]],
-            system + "\n\n" + prompt,
-            timeout,
+            [_need(self.argv[0], request.env), *self.argv[1:]],
+            request.system + "\n\n" + request.prompt,
+            request.timeout,
             passed,
-            stop=stop,
+            stop=request.stop,
         )
         _succeeded(done)
         return _checked(
-            Answer(_without_thoughts(done.out), model or os.path.basename(self.argv[0])), prompt
+            Answer(_without_thoughts(done.out), request.model or os.path.basename(self.argv[0])),
+            request.prompt,
         )
 
 
@@ -414,6 +403,7 @@ def _succeeded(done: Finished) -> None:
 
 def _checked(answer: Answer, prompt: str) -> Answer:
     """Return an answer, stripped; raise CallFailed for an empty one."""
+    # Also for a hook's refusal, or the prompt returned (all seen with exit status 0).
     said = answer.text.strip()
     if not said:
         raise CallFailed("empty", answer=answer)
@@ -452,6 +442,7 @@ def _count(*values: object) -> int | None:
 
 def _claude_answer(done: Finished) -> Answer:
     """Read `--output-format json`."""
+    # is_error and the status are trusted: `subtype` says success on an API error.
     result = _json_object(done.out)
     if not result:
         _succeeded(done)

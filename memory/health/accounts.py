@@ -307,6 +307,8 @@ def _naming(path: str, ids: set[str]) -> list[dict[str, Any]]:
 
 def _rows(place: layout.Place, session: str) -> list[dict[str, Any]]:
     """Return the receipts of a session, each with its `moment`."""
+    # "" for a receipt without a push. A block that did not reach the model is marked as
+    # `lost`.
     try:
         rows = receipts.read(place.receipts(session))
     except OSError:

@@ -216,6 +216,7 @@ def _escaped(text: str) -> str:
 
 def _in_base64(text: str) -> Iterator[bytes]:
     """Yield the base64 forms of a text."""
+    # At three offsets and in both alphabets: the characters that the text alone decides.
     data = text.encode("utf-8", "surrogateescape")
     for offset in range(3) if len(data) >= ENCODED else ():
         encoded = base64.b64encode(b"\0" * offset + data)

@@ -352,6 +352,7 @@ def _teach_walls(todo: Job) -> None:
 
 def _index_written(todo: Job) -> None:
     """Add the written records to the index."""
+    # It does not watch a new day's folder, and the next brief may come at once.
     if todo.written:
         from memory.index import builder
 

@@ -52,6 +52,7 @@ def on_expansion(event: Event, env: dict[str, str], now: float) -> tuple[Event |
 
 def _shown(text: str) -> Event:
     """Return a hook's answer that only the user sees."""
+    # The client adds a line above it on a hook that blocks; the command is not repeated.
     shown = {"hookEventName": "UserPromptExpansion", "suppressOriginalPrompt": True}
     return {
         "decision": "block",

@@ -355,6 +355,7 @@ def _own(record: Any) -> Any:
 
 def _latest(found: Index) -> Iterator[Any]:
     """Yield the listed checkpoints, newest first."""
+    # Each is looked up on demand: a start wants few of the 64.
     came = sorted(
         (doc for doc in found.delta.docs if doc.ordinal == 0 and doc.kind == "checkpoint"),
         key=_place,

@@ -259,6 +259,7 @@ def run(
 @contextlib.contextmanager
 def _ending() -> Iterator[tuple[threading.Event, list[int]]]:
     """Yield an event set by SIGINT, SIGTERM or SIGHUP, and the signals."""
+    # An exception out of a handler could come while the script starts, and leave it running.
     stop, caught = threading.Event(), list[int]()
 
     def ended(number: int, frame: Any) -> None:

@@ -140,7 +140,9 @@ def _called(
             raise Declined(declined)
         answer, why = providers.Answer("", model), "interrupted"
         try:
-            answer = provider.complete(prompt.text, instruction.SYSTEM, SECONDS, env, model)
+            answer = provider.complete(
+                providers.Request(prompt.text, instruction.SYSTEM, SECONDS, env, model)
+            )
             note, why = from_answer(answer.text), ""
         except CallFailed as error:
             why, answer = error.why, error.answer or answer

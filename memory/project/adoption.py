@@ -250,6 +250,7 @@ def _checkpoint_commits(private: str, most: int = READ) -> set[str]:
 
 def _holds(objects: Objects, prefix: str) -> bool:
     """Tell whether a repository has a commit with a hash prefix."""
+    # The commit must be readable; a folder of objects that is a link counts as none.
     for hash in objects.find(prefix):
         try:
             kind, _ = objects.read(hash)

@@ -31,6 +31,7 @@ class Missing(Exception):
 
 def _sha1(head: bytes, data: bytes) -> str:
     """Return the SHA-1 of an object."""
+    # Without `hashlib` where possible, whose import costs 0.4 of a bare start.
     try:
         from _sha1 import sha1 as digest  # type: ignore[import-not-found]
     except ImportError:

@@ -61,6 +61,7 @@ class Shelf:
 
     def _glance(self, now: float) -> None:
         """Compare folders and recent files with the index (builder.glance)."""
+        # A comparison of every file then follows behind the answer.
         try:
             scanned = files.posix.stat(indexview.scan_path(self.place)).st_mtime
         except OSError:
@@ -220,6 +221,7 @@ class Shelf:
     @property
     def _is_added(self) -> bool:
         """Whether this is a folder that a person added."""
+        # A glance looks at folders of kinds, which it does not have.
         return self.place.tiers()[0][0] == ADDED
 
     @property

@@ -118,6 +118,7 @@ def _escapes(data: bytes) -> bool:
 
 def _sure(data: bytes) -> int:
     """Return the length of a text's part that can be judged."""
+    # Before signs that may begin a run, and before an escape's begin.
     bare = len(data.rstrip(_SIGNS))
     sure = bare if len(data) - bare < RUN else len(data)
     return sure - _escapes(data[:sure])
@@ -130,6 +131,7 @@ def _leading(data: bytes) -> int:
 
 def _cut(text: bytes, room: int) -> bytes:
     """Shorten a text to `room` bytes at white space."""
+    # Half a secret is none any more. Never cut inside an escape.
     space = text.rfind(b" ", 0, room)
     if space >= room // 2:
         return text[:space]

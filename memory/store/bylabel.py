@@ -255,6 +255,7 @@ def _tier(text: str, lower: str, word: Tuple[int, int, str], low: int) -> str:
 
 def _after(text: str, label: Label) -> Iterator[Span]:
     """Find a value after its label in a sentence."""
+    # "the password for the database is X", "password (root) -> X", "with password X".
     stop = min(label.high, label.end + REACH)
     if label.kind == "pass" and not rx(r"[ ](?:(?:for|of|on)[ ]|→|[-=]>)").match(text, label.end):
         stop = label.end
@@ -307,6 +308,8 @@ def _after(text: str, label: Label) -> Iterator[Span]:
 
 def _before(text: str, label: Label) -> Iterator[Span]:
     """Find a value before its label in a sentence."""
+    # "use X as the password", "X is the password", and the same in languages that glue
+    # particles to X.
     low = max(label.low, label.start - REACH)
     left = text[low : label.start]
     glued = not text[label.start].isascii() and rx(

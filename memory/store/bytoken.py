@@ -184,6 +184,7 @@ def _around(
 
 def _jwts(text: str, held: _Runs) -> Iterator[Span]:
     """Find JSON Web Tokens."""
+    # A stretch of their characters is read once, however many seem to begin in it.
     done = 0
     for at in map(held.origin, spots(held.joined, "eyJ")):
         if at < done or not at_edge(text, at):

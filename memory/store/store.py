@@ -440,6 +440,7 @@ class Store(Reader):
 
     def _make_folder(self, tier: str, root: str, folder: str) -> None:
         """Make a folder of a tier with its permissions."""
+        # Private, but readable by all in the shared tier, which is committed.
         self._own(tier)
         if not files.inside(folder, root):
             raise StoreError("%s is a link out of the store; make it a directory" % folder)
@@ -472,6 +473,7 @@ class Store(Reader):
 
     def _tell(self, name: str) -> None:
         """Report a change to the index."""
+        # The index notices an unreported file by itself, so a failure here costs nothing.
         if name[:1] == SHARED:
             with contextlib.suppress(OSError, DayleafError):
                 announcements.remember_file(self.place, self.place.path(name))

@@ -75,7 +75,7 @@ def printing(value: object) -> str:
 
 
 def ask(provider, env, timeout=20.0, model="", prompt=PROMPT):
-    return provider.complete(prompt, SYSTEM, timeout, env, model)
+    return provider.complete(providers.Request(prompt, SYSTEM, timeout, env, model))
 
 
 def test_a_command_that_is_absent_says_so(tmp_path, env):

@@ -441,6 +441,8 @@ def _append(tiers: Tiers, path: str, lines: list[str], torn: bool = False) -> No
 
 def _stray_lines(path: str, lines: list[str]) -> list[str]:
     """Return an archive log's lines to repeat for moved records."""
+    # Where two machines moved a record, its last line may name a place where it is not.
+    # lines: those that came in.
     ids = {
         row.get("id") for row in fastjson.rows("\n".join(lines).encode("utf-8", "surrogateescape"))
     }

@@ -399,6 +399,8 @@ class Merge:
 
     def _both(self, name: str, mine: Row, news: News, version: Version) -> None:
         """Keep two texts of one name."""
+        # The text of the greater SHA-256 keeps the name, the other goes beside it, or
+        # under a name of its own.
         theirs, one = news.row, mine.id == news.row.id
         if theirs.sha256 > mine.sha256:
             self._beside(name, self._own(name, mine.sha256), mine.sha256, mine.id, news.mtime, one)
@@ -435,6 +437,7 @@ class Merge:
 
     def _moved(self, name: str, mine: Row, news: News, version: Version) -> None:
         """Apply a change to a file that was moved elsewhere."""
+        # A change to a file removed for good stays on its machine.
         gone, live = (news.row, mine) if mine.sha256 else (mine, news.row)
         data = self._own(name, live.sha256) if live is mine else news.data
         self.rows[name] = gone._replace(version=version)
