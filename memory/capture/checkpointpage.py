@@ -151,11 +151,9 @@ def is_worth_checkpoint(facts: Facts) -> bool:
         return True
     said = [openings.outcome(turn) for turn in asked]
     # A script without spaces says as much in a third of the characters.
-    return any(len(one) >= (SUBSTANCE // 3 if _is_wide(one) else SUBSTANCE) for one in said)
-
-
-def _is_wide(text: str) -> bool:
-    return not text.isascii() and any(map(tokeniser.is_cjk, text))
+    return any(
+        len(one) >= (SUBSTANCE // 3 if tokeniser.has_cjk(one) else SUBSTANCE) for one in said
+    )
 
 
 def is_answered(facts: Facts) -> bool:

@@ -269,7 +269,6 @@ def _add(facts: Facts, at: str, piece: Piece) -> None:
 
 def _mark_last_statement(facts: Facts, result: str = turns.ENDED) -> None:
     """Mark the statement that a call or the end of a turn follows."""
-    # A later turn of the host under the same request is an aside where it did nothing.
     pieces = facts.turns[-1].pieces if facts.turns else []
     last = pieces[-1] if pieces else None
     if last is None or last.kind != turns.SAID or last.result:
@@ -646,7 +645,6 @@ def _drop(facts: Facts, commit: list[str]) -> None:
 
 def _reset(facts: Facts, command: str, where: Where) -> None:
     """Remove the commits that a `git reset` took off the branch."""
-    # None where a branch was made or changed since, which may hold them.
     number, name = git.reset(command, where.cwd, (*where.roots, facts.cwd))
     held = [at for at, commit in enumerate(facts.commits) if name and commit[0].startswith(name)]
     gone = facts.commits[held[-1] + 1 :] if held else facts.commits[len(facts.commits) - number :]
@@ -730,7 +728,6 @@ def _repeats(run: Run, before: Run) -> bool:
 
 def _edited(facts: Facts, edit: Edit, roots: tuple[str, ...], agent: str) -> int:
     """Add an edit, joined with the previous edit where possible."""
-    # Both must be of the same file and turn, and nothing may have run in between.
     path = edit.path.replace("\n", " ")
     if not path:
         return 0

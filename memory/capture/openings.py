@@ -198,7 +198,7 @@ def heading_of(text: str) -> str:
 def says_something(request: str) -> bool:
     """Tell whether a request has meaningful words of its own."""
     words = {word for word in tokeniser.tokens(request) if word not in tokeniser.STOP}
-    return len(words) >= _TELLING or any(map(tokeniser.is_cjk, request))
+    return len(words) >= _TELLING or tokeniser.has_cjk(request)
 
 
 def topic(request: str, most: int = TITLE) -> str:

@@ -292,7 +292,6 @@ class Capture:
 
     def _fresh(self, entry: Entry, key: str) -> bool:
         """Tell whether an entry is new."""
-        # Neither captured for this session nor for the session it was forked from.
         state = self.state
         if not state.first and not key:
             state.first = entry.uuid

@@ -260,7 +260,6 @@ def _named(store: Store, verb: str, words: list[str]) -> list[Record]:
 
 def _judged(call: Call, words: list[str], way: str) -> int:
     """Accept or archive the named candidates."""
-    # An accepted one may reach prompts; an archived one is not proposed again.
     need_person(call, "a candidate", "notes harvest %s %s" % (way, " ".join(words)[:80] or "ID"))
     store = call.store()
     found = _named(store, way, words)

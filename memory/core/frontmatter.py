@@ -455,7 +455,6 @@ def _spans(lines: List[str]) -> List[Tuple[str, int, int]]:
 
 def _own_end(lines: List[str], first: int, stop: int) -> int:
     """Return the number of the line behind an entry's own lines."""
-    # Comments and blank lines at the margin belong to the next entry.
     while stop > first + 1 and (not lines[stop - 1].strip() or lines[stop - 1].startswith("#")):
         stop -= 1
     return stop

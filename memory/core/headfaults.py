@@ -75,6 +75,5 @@ def _yaml(page: Page, number: int, rest: List[str]) -> str:
 
 def _is_open(line: str) -> bool:
     """Tell whether an unreadable line leaves the end of its value open."""
-    # False for plain text with a colon, whose value ends with the line.
     value = line.partition(":")[2].strip()
     return not line[:1].strip() or not value or value[0] in "[{\"'|>&*!%@`"

@@ -24,7 +24,7 @@ from memory.core import IndexFault, UsageError, fastjson, files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Dict, List, Tuple
+    from typing import Any, Dict, List, Tuple
 
 # Folder of each kind, in the order in which kinds are shown.
 FOLDERS = {
@@ -223,6 +223,19 @@ class Place:
         if not self.holds(name):
             raise OSError(1, "a link out of the store", path)
         return files.open_read(path)
+
+    def read(self, name: str, limit: int) -> Tuple[bytes, Any]:
+        """Return (at most `limit` bytes of a record's file, its stat).
+
+        Raises OSError, as `open` does.
+        """
+        fd = self.open(name)
+        try:
+            # taken first: what is written in between looks changed, and is read again
+            stat = files.posix.fstat(fd)
+            return files.read_fd(fd, min(limit, stat.st_size)), stat
+        finally:
+            files.posix.close(fd)
 
     @property
     def receipts_folder(self) -> str:

@@ -306,7 +306,6 @@ def _record(name: str, data: bytes, mtime: float, page: frontmatter.Page) -> Rec
 
 def _accepted(kind: str, source: str, meta: Dict[str, Any]) -> bool:
     """Tell whether a record is accepted, not a candidate."""
-    # An automatic learning must say so; any other learning may deny it.
     said = meta.get("accepted")
     return kind != "learning" or (is_true(said) if said or source == "auto" else True)
 

@@ -286,6 +286,11 @@ def is_cjk(char: str) -> bool:
     )
 
 
+def has_cjk(text: str) -> bool:
+    """Tell whether a text has kana, Han or Hangul."""
+    return not text.isascii() and any(map(is_cjk, text))
+
+
 def _cjk(run: str) -> Terms:
     if len(run) == 1:
         return ((run, 1.0),)

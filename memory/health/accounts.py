@@ -307,8 +307,6 @@ def _naming(path: str, ids: set[str]) -> list[dict[str, Any]]:
 
 def _rows(place: layout.Place, session: str) -> list[dict[str, Any]]:
     """Return the receipts of a session, each with its `moment`."""
-    # "" for a receipt without a push. A block that did not reach the model is marked as
-    # `lost`.
     try:
         rows = receipts.read(place.receipts(session))
     except OSError:
@@ -376,11 +374,6 @@ def _used_in(place: layout.Place, session: str) -> Uses:
     }
 
 
-def _was_used(session: str, row: dict[str, Any], id: str, uses: Uses) -> bool | None:
-    """Tell whether a shown record was then used; None where unknown."""
-    return None if row["moment"] in UNWATCHED else use_key(session, row, id) in uses
-
-
 def _report(place: layout.Place, session: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
     known = _known(place, {str(item[0]) for row in rows for item in _chosen(row)})
     uses = _used_in(place, session)
@@ -394,7 +387,9 @@ def _report(place: layout.Place, session: str, rows: list[dict[str, Any]]) -> di
                 "title": known.get(str(item[0]), ""),
                 "score": item[1],
                 "reason": str(item[2]),
-                "used": _was_used(session, row, str(item[0]), uses),
+                "used": None  # unknown
+                if row["moment"] in UNWATCHED
+                else use_key(session, row, str(item[0])) in uses,
             }
             for item in _chosen(row)
         ]

@@ -516,7 +516,6 @@ def _integer(value: Any) -> int:
 
 def _ledgers_of(place: layout.Place, everyone: bool) -> Sequence[ledger.Ledger]:
     """Return the ledgers of a workspace."""
-    # The global tier's belongs to all, and counts in the first alone.
     return ledger.ledgers(place)[: 2 if everyone else 1]
 
 

@@ -260,7 +260,6 @@ def look_ahead(store: Store, docs: Sequence[Doc], seconds: float) -> None:
 
 def _facts(place: Place, settings: Config) -> tuple[Kept, Kept]:
     """Return the caches of earlier audits: facts and claims."""
-    # The claims are as long as the records, and read only where one of them changed.
     from memory.core import frontmatter, tokeniser
     from memory.distill import digests, units
     from memory.health import recordfaults

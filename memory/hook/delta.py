@@ -255,7 +255,6 @@ class Delta:
 
     def _end(self, place: int) -> int:
         """Return the end of a live document's terms."""
-        # Their last line feed stands before the next frame or document.
         start = self._starts[place]
         stop = self._starts[place + 1] if place + 1 < len(self._starts) else len(self.data)
         ident = self.data.find(

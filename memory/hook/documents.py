@@ -358,14 +358,9 @@ def term_counts(
 def read(place: Place, name: str) -> Optional[Tuple[Any, Any]]:
     """Return (record, its file's stat), None if it is not to be indexed."""
     try:
-        fd = place.open(name)
+        data, stat = place.read(name, 1 << 20)
     except OSError:
         return None
-    try:
-        stat = files.posix.fstat(fd)
-        data = files.read_fd(fd, 1 << 20)
-    finally:
-        files.posix.close(fd)
     if frontmatter.undecodable(data):
         return None
     record = records.skim(name, data, stat.st_mtime)
@@ -408,14 +403,10 @@ def choose_files(
         if left <= 0:
             break
         try:
-            fd = place.open(name)
+            data = place.read(name, min(size, left))[0].lower()
         except OSError:
             held.append(())
             continue
-        try:
-            data = files.read_fd(fd, min(size, left)).lower()
-        finally:
-            files.posix.close(fd)
         left -= max(len(data), LEAST_LOOKED)
         held.append([word for word in sought if word in data])
     counts: Dict[bytes, int] = {}

@@ -506,15 +506,9 @@ def current_occurrence(place: Place, occurrence: Any) -> Any:
 def _text(place: Place, source: Any) -> Optional[str]:
     """Return the head of a record's file, or None."""
     try:
-        fd = place.open(str(source["name"]))
+        data = place.read(str(source["name"]), RECORD_BYTES)[0]
     except (OSError, ValueError, IndexFault):
         return None
-    try:
-        data = files.read_fd(fd, RECORD_BYTES)
-    except OSError:
-        return None
-    finally:
-        files.posix.close(fd)
     head, text = parts_of(data)
     same = files.sha256(text[: int(source["size"])])[:16] == str(source["sha"])
     return head.decode("utf-8", "replace") if same else None

@@ -55,18 +55,12 @@ def waiting(place: Place) -> List[Record]:
 
 def _read_one(place: Place, name: str) -> Optional[Record]:
     try:
-        fd = place.open(name)
+        data, stat = place.read(name, _READ)
     except OSError:
         return None
-    try:
-        mtime, data = files.posix.fstat(fd).st_mtime, files.read_fd(fd, _READ)
-    except OSError:
-        return None
-    finally:
-        files.posix.close(fd)
     from memory.core import records
 
-    found = records.skim(name, data, mtime)
+    found = records.skim(name, data, stat.st_mtime)
     return found if found.body.strip() else None
 
 

@@ -524,22 +524,16 @@ def reread(found: Index, docs: Iterable[Any], whole: bool = False) -> Iterable[A
     """
     for doc in docs:
         try:
-            fd = found.place.open(doc.name)
+            data, stat = found.place.read(doc.name, 1 << 20)
         except OSError:
             found.stale = True
             continue
-        try:
-            stat = files.posix.fstat(fd)
-            data = files.read_fd(fd, min(stat.st_size, 1 << 20))
-            mtime = stat.st_mtime
-        finally:
-            files.posix.close(fd)
         same = files.sha256(data)[:16] == doc.checksum.hex()
         found.stale = found.stale or not same
         record = lean(doc, data) if same and not whole else None
         if record is None:
             from memory.core import records
 
-            yield records.skim(doc.name, data, mtime)
+            yield records.skim(doc.name, data, stat.st_mtime)
         else:
             yield record

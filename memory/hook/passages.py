@@ -189,7 +189,6 @@ def _part(doc: Any, record: Any, session: str, sought: Sequence[str]) -> _Part:
 
 def _without_turns(found: Index, part: _Part) -> _Part:
     """Return a checkpoint's part without its turns where the conversation is kept."""
-    # The turns help to find the session; the conversation has them whole.
     from memory.hook import fence
 
     text = part.text

@@ -292,7 +292,6 @@ def _rarity(
     asked: Mapping[str, float], counts: Sequence[_Counts], heads: Set[str]
 ) -> Dict[str, float]:
     """Return the idf of each term of a question, times its weight."""
-    # Without the common words that a few windows do not hold.
     many = len(counts) + FEW
     found: Dict[str, float] = {}
     for term, weight in asked.items():

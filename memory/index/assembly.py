@@ -386,7 +386,6 @@ def _newest(rows: Sequence[Row], kind: str, most: int, flag: int = 0) -> List[in
 
 def _rules_by_requirement(rows: Sequence[Row], rules: set[int]) -> Dict[str, Any]:
     """Return the numbers of rules by what each requires."""
-    # Keys: words, phrases, labels, links. So a hook reads only rules that may apply.
     words: Dict[str, List[int]] = {}
     phrases: Dict[Tuple[str, ...], List[int]] = {}
     labels: Dict[str, List[int]] = {}

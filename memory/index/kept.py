@@ -270,7 +270,6 @@ def _head(store: Reader, known: Heads, name: str) -> Head:
 
 def _yaml() -> str:
     """Return the identity of the installed YAML reader."""
-    # Without one the frontmatter of some files is only guessed.
     found = find_spec("yaml")
     return (
         "%s %s" % (found.origin, os.stat(found.origin).st_mtime_ns)

@@ -320,7 +320,6 @@ class Vectorised:
 
     def _placed(self, size: int, at: Any, lengths: Any, mean: float) -> Tuple[Any, Any]:
         """Return all postings in place: document numbers and impacts."""
-        # Chunks come in the order of their documents, so each list ascends.
         np = self._np
         ids, impacts = np.full(size, segment.ABSENT, np.uint32), np.zeros(size, np.uint8)
         norm = segment.K1 * (1.0 - segment.B + segment.B * lengths / mean)

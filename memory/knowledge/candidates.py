@@ -177,7 +177,6 @@ def _misused(place: Place, met: Groups, tree: Tree) -> Iterator[Taught]:
 
 def _failure_title(place: Place, failure: Row, tree: Tree) -> str:
     """Return the title of a failure with the call that works."""
-    # For a path that exists: a shell elsewhere cannot find it.
     from memory.hook import at_failure
 
     path = at_failure.missing_path(

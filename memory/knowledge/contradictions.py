@@ -221,7 +221,7 @@ def _claim(record: Record, said: str) -> _Claim:
     bare = _NUMBER.sub(lambda match: _taken(match, numbers), said)
     raws = [_bare(raw) for raw in bare.replace("’", "'").split()]
     terms = frozenset(term for raw in raws for term in _terms(raw))
-    wide = not said.isascii() and any(map(tokeniser.is_cjk, said))
+    wide = tokeniser.has_cjk(said)
     return _Claim(Side(record, said), terms, is_negative(said), tuple(numbers), wide)
 
 

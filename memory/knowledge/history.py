@@ -226,15 +226,9 @@ def session_in_head(place: Place, name: str) -> str:
     if FOLDERS["checkpoint"] not in name:
         return ""
     try:
-        fd = place.open(name)
+        found = _SESSION.search(place.read(name, HEAD)[0])
     except (OSError, IndexFault):
         return ""
-    try:
-        found = _SESSION.search(files.read_fd(fd, HEAD))
-    except OSError:
-        found = None
-    finally:
-        files.posix.close(fd)
     return found[1].decode("utf-8", "replace") if found else ""
 
 

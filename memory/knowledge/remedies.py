@@ -289,7 +289,6 @@ def _first_mention(spoken: Iterable[str], telling: str) -> str:
 
 def _edits(failed: Piece, between: Iterable[Piece], turn: Iterable[Piece]) -> tuple[str, ...]:
     """Return the files edited after a failure."""
-    # Without any, those of its turn named in it: a page names a file once a turn.
     edits = [p.text for p in between if p.kind == FILE]
     failure = _run(failed) if not edits else None
     named = (
@@ -446,7 +445,6 @@ def fix(sessions: Sequence[Past], error: str) -> Answer:
 
 def _failures(sessions: Sequence[Past], error: str) -> list[Failure]:
     """Return the failed runs of all sessions."""
-    # Of the client's own tools only those given a path that the error names.
     paths = {word.rpartition("/")[2].lower() for word in _PATH.findall(clip_ends(error))}
     return [
         Failure(past, steps, at, key_of(piece.telling))

@@ -338,8 +338,6 @@ def _merges(held: Sequence[Turn]) -> Iterator[_Merge]:
 
 def _pull(branch: str, until: float, held: Sequence[Turn], merges: Sequence[_Merge]) -> str:
     """Return a branch's merge, else its pull request."""
-    # Only a merge after its last edit counts. until: instant of the last edit where no turns
-    # are held.
     own, last = "", (0.0 if held else until, 0)
     for turn in held:
         for number, piece in enumerate(turn.pieces):

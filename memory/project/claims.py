@@ -151,8 +151,6 @@ class Checkout:
 
     def _file(self, said: str, listed: bool, then: _Then) -> Claim:
         """Check a path named by a record."""
-        # `stands` is None for a path outside the checkout, or one that prose may have
-        # made up or shortened.
         path = self.relative(said)
         if not path:
             return Claim("file", said, None)

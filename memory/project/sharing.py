@@ -278,7 +278,6 @@ def heal(store: Store) -> str:
 
 def _with_id(data: bytes, record: Record) -> bytes:
     """Return a file's bytes with its id in the frontmatter."""
-    # An id that is not written follows from the path, and the path is about to change.
     if record.meta.get("id") or record.guessed:
         return data
     return frontmatter.edit(data, {"id": record.id}, record.name)

@@ -124,11 +124,7 @@ def _record(place: Place, listed: Listed) -> Record | None:
     """Read one record; return None after an error."""
     name, mtime_ns, size = listed
     try:
-        fd = place.open(name)
+        data = place.read(name, min(size, records.READ_LIMIT))[0]
     except OSError:
         return None
-    try:
-        data = files.read_fd(fd, min(size, records.READ_LIMIT))
-    finally:
-        files.posix.close(fd)
     return records.from_bytes(name, data, mtime_ns / 1e9)

@@ -23,6 +23,7 @@ Parts = Tuple[Tuple[str, float], ...]
 # groups of what nobody approved
 _UNBOUND = frozenset(("pending", "rejected", "waiting", "refused"))
 BY_CLIENT = "(summary by the client)"  # stands for the request of what the client wrote itself
+NEWEST = "newest first"  # why a hit of a query without text is listed
 REQUEST = 40  # characters of a request that stands above what was said
 
 

@@ -109,8 +109,6 @@ class Look:
 
     def _title(self, raws: Sequence[str], question: Question, matches: Matches) -> float:
         """Return the query's weight times the covered share of the head."""
-        # A short title that is all about the query says more than a long one with the
-        # same words.
         rarity = question.rarity
         if not rarity or not self.head:
             return 0.0

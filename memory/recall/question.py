@@ -322,7 +322,6 @@ class Terms:
 
 def _weighted_tokens(raws: Sequence[str]) -> List[Tuple[str, str, float]]:
     """Return (raw token, term, weight) of a query's tokens."""
-    # Hangul counts by its bigrams alone, unless the query holds nothing else.
     found = [(raw, term, weight) for raw in raws for term, weight in tokeniser.expand(raw)]
     return [each for each in found if not tokeniser.is_loose(each[1])] or found
 

@@ -255,7 +255,6 @@ def _words(key: str) -> List[str]:
 
 def _name_similarity(one: str, other: str) -> float:
     """Return the similarity of two names, 0 to 1."""
-    # The greater of text and word similarity: a file's name ends in digits that no title has.
     from difflib import SequenceMatcher
 
     if len(one) >= reader.SHORTEST and other.startswith(one):

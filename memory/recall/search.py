@@ -553,7 +553,7 @@ class _Task:
             if self.query.min_score is None or score >= self.query.min_score:
                 hits.append(
                     hit.from_record(c.record, c.workspace, c.path, c.origin)._replace(
-                        score=score, parts=(("recency", score),), why="newest first"
+                        score=score, parts=(("recency", score),), why=hit.NEWEST
                     )
                 )
         return hits

@@ -61,7 +61,6 @@ class Shelf:
 
     def _glance(self, now: float) -> None:
         """Compare folders and recent files with the index (builder.glance)."""
-        # A comparison of every file then follows behind the answer.
         try:
             scanned = files.posix.stat(indexview.scan_path(self.place)).st_mtime
         except OSError:
@@ -221,7 +220,6 @@ class Shelf:
     @property
     def _is_added(self) -> bool:
         """Whether this is a folder that a person added."""
-        # A glance looks at folders of kinds, which it does not have.
         return self.place.tiers()[0][0] == ADDED
 
     @property
@@ -349,11 +347,7 @@ class Shelf:
             known = self._read.get(name)
             if known and known[0] == stamp:
                 return known[1]
-            fd = self.place.open(name)
-            try:
-                data = files.read_fd(fd, READ_LIMIT)
-            finally:
-                files.posix.close(fd)
+            data = self.place.read(name, READ_LIMIT)[0]
         except (OSError, KeyError, ValueError):
             return None
         record = records.from_bytes(name, data, stat.st_mtime)

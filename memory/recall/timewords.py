@@ -454,7 +454,7 @@ def _rules(query: str) -> List[Rule]:
     word(r"(?:in|from|during) (?P<y>(?:19|20)\d\d)-(?P<mm>\d\d)", _numbered_month, WEIGHS)
     word(r"(?:in|from|during|im jahr) (?P<y>20\d\d)", _whole_year, WEIGHS)
     word(r"в (?P<y>20\d\d) году", _whole_year, WEIGHS)
-    if not any(map(tokeniser.is_cjk, query)):
+    if not tokeniser.has_cjk(query):
         return found
     spoken = _any({word: n for word, n in _SPOKEN.items() if word != "일"})
     number = r"(?P<n>\d{1,4}|(?:%s)(?!\s?일(?!주))|일(?=\s?주))" % spoken  # `한 일` is a deed

@@ -492,7 +492,6 @@ def _filtered(task: Task, names: tuple[str, ...] | list[str]) -> bool:
 
 def _lets(case: str, name: str) -> bool:
     """Tell whether a filter's case selects a test of this name."""
-    # Or another filter's case: `Total$` does not select `TotalCents`.
     bare = name.strip("^$")
     inside = (
         bare.startswith(case[1:].rstrip("$")) if case.startswith("^") else case.rstrip("$") in bare

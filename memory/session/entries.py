@@ -533,7 +533,6 @@ def _is_human(record: dict[str, Any]) -> bool:
 
 def _sent(record: dict[str, Any], raw: str) -> list[Entry] | None:
     """Return the messages that others sent, an agent's as its report."""
-    # None for any other text. JSON from their client is left out, but for assigned tasks.
     if not _SENT.match(raw.lstrip()) or _is_human(record):
         return None
     found: list[Entry] = []
@@ -589,8 +588,6 @@ def _unwrapped(raw: str) -> str:
 
 def _without_pastes(text: str) -> str:
     """Return a text with what was pasted as quotes."""
-    # Where nothing was typed beside it, the paste is what was asked; else the typed words
-    # begin.
     if "<pasted_content" not in text:
         return text
     parts, opened, at = [], None, 0

@@ -118,7 +118,6 @@ def _escapes(data: bytes) -> bool:
 
 def _sure(data: bytes) -> int:
     """Return the length of a text's part that can be judged."""
-    # Before signs that may begin a run, and before an escape's begin.
     bare = len(data.rstrip(_SIGNS))
     sure = bare if len(data) - bare < RUN else len(data)
     return sure - _escapes(data[:sure])

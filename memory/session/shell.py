@@ -277,7 +277,6 @@ def _speaks_of_failure(text: str, key: str, hidden: tuple[str, ...]) -> bool:
 
 def _status_hiders(every: list[tuple[str, str]], number: int) -> tuple[str, ...]:
     """Return the operators that hide a command's exit status."""
-    # ("|", filters …), ("||",), (";",), ("&",); () where nothing does.
     whole = " ".join(part for _, part in every)
     if every[number][1].endswith("&") and not every[number][1].endswith("&&"):
         return ("&",)

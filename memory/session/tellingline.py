@@ -104,7 +104,6 @@ _SHELL_SAID = (
 
 def _go_test(text: str) -> list[tuple[str, str, str]]:
     """Return the failed assertion of each failing Go test."""
-    # Its logged lines look the same, and words tell them apart.
     said: dict[str, list[list[str]]] = {}
     failing: list[str] = []
     panic, frame, current = "", "", ""

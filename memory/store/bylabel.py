@@ -113,7 +113,7 @@ def by_label(text: str, places: Places, tick: Callable[[], None]) -> Iterator[Sp
         if ahead <= low:  # where the next digit is: no secret without one but phrases
             found = digit.search(text, low)
             ahead = found.start() if found else len(text)
-        if ahead >= at + AFTER and not _is_phrase(text, low, at + AFTER, match[0]):
+        if ahead >= at + AFTER and not _may_be_phrase(text, low, at + AFTER, match[0]):
             done = at
             continue
         piece = text[low : at + AFTER]
@@ -131,7 +131,7 @@ def by_label(text: str, places: Places, tick: Callable[[], None]) -> Iterator[Sp
             yield from cells
 
 
-def _is_phrase(text: str, low: int, high: int, word: str) -> bool:
+def _may_be_phrase(text: str, low: int, high: int, word: str) -> bool:
     """Tell whether words alone may be a secret of this label."""
     if "phrase" in word or text.find('","', low, high) >= 0:
         return True
@@ -255,7 +255,6 @@ def _tier(text: str, lower: str, word: Tuple[int, int, str], low: int) -> str:
 
 def _after(text: str, label: Label) -> Iterator[Span]:
     """Find a value after its label in a sentence."""
-    # "the password for the database is X", "password (root) -> X", "with password X".
     stop = min(label.high, label.end + REACH)
     if label.kind == "pass" and not rx(r"[ ](?:(?:for|of|on)[ ]|→|[-=]>)").match(text, label.end):
         stop = label.end
@@ -308,8 +307,6 @@ def _after(text: str, label: Label) -> Iterator[Span]:
 
 def _before(text: str, label: Label) -> Iterator[Span]:
     """Find a value before its label in a sentence."""
-    # "use X as the password", "X is the password", and the same in languages that glue
-    # particles to X.
     low = max(label.low, label.start - REACH)
     left = text[low : label.start]
     glued = not text[label.start].isascii() and rx(
@@ -382,7 +379,7 @@ def _below(text: str, label: Label) -> Iterator[Span]:
         yield from _codes(text, at)
         return
     row = line.strip(" \t\r`*>#+-\"'│|")
-    words = label.tier == "strong" and " " in row and is_phrase(row)
+    words = label.tier == "strong" and " " in row and _is_phrase(row)
     if not words and not _may_hold(line) or rx(FILLING).match(line):
         return
     said = rx(r"[(\[（][^()\n\[\]（）]{0,40}[)\]）]").sub("", rest[0])
@@ -414,7 +411,7 @@ def _answered(text: str, label: Label) -> Iterator[Span]:
     line = _line(text, at)
     said = rx(SPEAKER + r"(?P<said>.*)").match(line)
     words = list(rx(r"\S+").finditer(line, said.start("said"))) if said else []
-    if said and label.tier == "strong" and is_phrase(said["said"]):
+    if said and label.tier == "strong" and _is_phrase(said["said"]):
         yield at + said.start("said"), at + said.end("said"), label.kind
         return
     if not 0 < len(words) < 6:
@@ -433,13 +430,13 @@ def _phrase(text: str, label: Label) -> Iterator[Span]:
         r"[^\n:]{0,40}\b(?:is|reads)[ :]{1,2}(?P<v>%s)[.,;\n]",
     ):
         match = rx(link % WORDS).match(text, label.end)
-        if match and is_phrase(match["v"]):
+        if match and _is_phrase(match["v"]):
             yield match.start("v"), match.end("v"), label.kind
             return
     ahead = rx(r"(?:\A|[\n\"“「(`])(?P<v>%s)[\"”」)`]?[^\n\"“「]{1,60}\Z" % WORDS).search(
         text, label.low, label.start
     )
-    if ahead and is_phrase(ahead["v"]):
+    if ahead and _is_phrase(ahead["v"]):
         yield ahead.start("v"), ahead.end("v"), label.kind
         return
     for form in kinds:
@@ -621,7 +618,7 @@ def is_labelled_secret(value: str, tier: str, tied: bool, alone: bool = False) -
     tied: words between them tie the value to the label, so less evidence is needed.
     alone: it fills a cell or a line, so it is no code.
     """
-    if tied and alone and tier == "strong" and is_phrase(value):
+    if tied and alone and tier == "strong" and _is_phrase(value):
         return True
     if len(value) < 5 or not value.isascii() or is_made_up(value) or rx(DIGEST).match(value):
         return False
@@ -641,7 +638,7 @@ def is_labelled_secret(value: str, tier: str, tied: bool, alone: bool = False) -
     ).fullmatch(value)
 
 
-def is_phrase(value: str) -> bool:
+def _is_phrase(value: str) -> bool:
     """Tell four words or more, none of them of the kind that joins a sentence."""
     words = rx(r"[-. ]").split(value.lower())
     if not rx(PHRASE).fullmatch(value) or rx(LABEL).search(value.lower()):

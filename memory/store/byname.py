@@ -189,7 +189,6 @@ def _level(text: str, lower: str, at: int, word: str, tier: str, match: re.Match
 
 def _is_outcome(text: str, lower: str, at: int, end: int) -> bool:
     """Tell the `PASS` of a test runner from a password's name."""
-    # An outcome stands at a line's beginning, or after its rule.
     left = lower[max(0, at - 90) : at]
     if left.endswith(("--- ", "=== ")):
         return True

@@ -473,7 +473,6 @@ class Store(Reader):
 
     def _tell(self, name: str) -> None:
         """Report a change to the index."""
-        # The index notices an unreported file by itself, so a failure here costs nothing.
         if name[:1] == SHARED:
             with contextlib.suppress(OSError, DayleafError):
                 announcements.remember_file(self.place, self.place.path(name))

@@ -50,7 +50,6 @@ def body(record: Record, text: str) -> str:
 
 def _conversation(text: str, day: str) -> str:
     """Return a conversation's text with local times."""
-    # A heading names the day where it differs from the day above.
     # a kept answer has no conversation, and does without capture
     from memory.capture import conversationpage
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from memory.core import clock, layout, tokeniser
 from memory.core.plaintext import age, clip_columns, count, one_line, width
 from memory.hook import context, fence
+from memory.recall.hit import NEWEST
 from memory.terminal import localtimes, screen
 from memory.terminal.screen import Style, pad
 
@@ -38,7 +39,6 @@ LINES = 99  # that one line of a record is broken into
 READABLE = 120  # columns of running text
 ROOM = 100  # UTF-16 units of a body that are worth showing
 ECHOED = 200  # characters of a query that an answer repeats
-NEWEST = "newest first"  # why a hit of a query without text is listed
 GONE = 3  # claims that are told of a stale hit
 NOTHING = "nothing found"  # recall's own note, which the first line says already
 

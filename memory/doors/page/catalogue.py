@@ -14,6 +14,7 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing, suppress
 from importlib.util import find_spec
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from memory.capture import wishes
@@ -121,8 +122,9 @@ class Catalogue:
 
     def given(self) -> list[Given]:
         """Return what each session was given, the oldest first."""
+        order = attrgetter("began", "session")
         return list(
-            self.derived("given", lambda: sorted((g for _, g in self._given.values()), key=_began))
+            self.derived("given", lambda: sorted((g for _, g in self._given.values()), key=order))
         )
 
     def sessions(self) -> dict[str, list[Card]]:
@@ -312,10 +314,6 @@ class Catalogue:
         return self._writers.get(
             "%s%s" % (self._place.shared[len(self._place.root) + 1 :], name[1:]), ""
         )
-
-
-def _began(given: Given) -> tuple[float, str]:
-    return given.began, given.session
 
 
 def card_of(record: Record) -> Card:

@@ -138,7 +138,7 @@ def environment() -> Environment:
         minute=localtimes.minute,
         localised=_localised,
         ago=_ago,
-        hour=_hour,
+        hour=lambda instant: clock.iso(instant)[11:16],
         dayname=_dayname,
     )
     return made
@@ -156,11 +156,6 @@ def prepare() -> None:
 def _localised(record: Record) -> str:
     """Return the text of a record with local times."""
     return localtimes.body(record, record.body)
-
-
-def _hour(instant: float) -> str:
-    """Return the hour and minute of an instant."""
-    return clock.iso(instant)[11:16]
 
 
 def _dayname(day: str, today: str) -> str:

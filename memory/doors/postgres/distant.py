@@ -9,7 +9,7 @@ from memory.core.config import Config
 from memory.core.layout import GLOBAL, SHARED, Place
 from memory.core.records import Record
 from memory.doors.postgres import postgres
-from memory.doors.postgres.postgres import Held, Remote
+from memory.doors.postgres.postgres import Remote
 from memory.index.backend import Backend
 from memory.recall import hit, look, lookup
 from memory.recall.hit import Hit
@@ -150,7 +150,8 @@ class Distant(Shelf):
             self._records[name] = records.from_bytes(held.name, held.data, held.mtime)
         record = self._records[name]
         made = self._cut_out(record, name, row.ordinal, number, row.checksum, held.workspace)
-        return made._replace(origin=describe_origin(held))
+        commit = ", as of commit " + held.commit if held.commit else ""
+        return made._replace(origin="not on this machine: from the database" + commit)
 
     def _is_served(self, number: int) -> bool:
         """Tell whether a row is used because no local file replaces it."""
@@ -183,13 +184,6 @@ class Distant(Shelf):
     def record(self, name: str) -> Optional[Record]:
         """Return nothing; no record has a file here."""
         return None
-
-
-def describe_origin(held: Held) -> str:
-    """Describe the source of a text without a file on this machine."""
-    return "not on this machine: from the database%s" % (
-        ", as of commit " + held.commit if held.commit else ""
-    )
 
 
 def record(place: Place, id: str, dsn: str, missing: StoreError) -> Hit:

@@ -288,14 +288,10 @@ def _read(
     """Yield (record to send or None, files read) for each file."""
     for done, (name, _, mtime_ns, _) in enumerate(listed, 1):
         try:
-            fd = place.open(name)
+            data = place.read(name, MOST_BYTES)[0]
         except OSError as error:
             left.append("%s: %s" % (name, (error.strerror or "").lower()))
             continue
-        try:
-            data = files.read_fd(fd, MOST_BYTES)
-        finally:
-            files.posix.close(fd)
         if known.get(name) == files.sha256(data):
             yield None, done
         elif frontmatter.undecodable(data):

@@ -437,7 +437,6 @@ class Merge:
 
     def _moved(self, name: str, mine: Row, news: News, version: Version) -> None:
         """Apply a change to a file that was moved elsewhere."""
-        # A change to a file removed for good stays on its machine.
         gone, live = (news.row, mine) if mine.sha256 else (mine, news.row)
         data = self._own(name, live.sha256) if live is mine else news.data
         self.rows[name] = gone._replace(version=version)

@@ -372,15 +372,9 @@ def _by_digest(side: Sidecar) -> Dict[bytes, Tuple[float, bytes]]:
 
 def _read(place: Place, name: str) -> Optional[bytes]:
     try:
-        fd = place.open(name)
+        return place.read(name, records.READ_LIMIT)[0]
     except OSError:
         return None
-    try:
-        return files.read_fd(fd, records.READ_LIMIT)
-    except OSError:
-        return None
-    finally:
-        files.posix.close(fd)
 
 
 def _differs(place: Place, name: str, checksum: bytes) -> bool:
