@@ -231,7 +231,7 @@ class Place:
         """
         fd = self.open(name)
         try:
-            # taken first: what is written in between looks changed, and is read again
+            # before the bytes: a write in between then shows
             stat = files.posix.fstat(fd)
             return files.read_fd(fd, min(limit, stat.st_size)), stat
         finally:

@@ -164,7 +164,7 @@ def _label_values(piece: str, lower: str, at: int, match: re.Match[str]) -> _Tol
 
 
 def _printed(text: str, at: int, kind: str) -> Iterator[Span]:
-    """Find the value that a command printed alone, from a line's start on."""
+    """Find the value that a command printed alone on a line."""
     line = _line(text, at) if at else ""
     match = rx(r"[\x21-\x7e]{8,256}\r?").fullmatch(line)
     value = line.strip()
@@ -453,7 +453,7 @@ def _phrase(text: str, label: Label) -> Iterator[Span]:
 
 
 def _is_grouped(value: str) -> bool:
-    """Tell groups of random characters from words, of which each has a vowel and no digit."""
+    """Tell groups of random characters from words, which have vowels and no digits."""
     return any(not rx(r"[aeiouy]").search(one) or not one.isalpha() for one in value.split())
 
 

@@ -87,6 +87,7 @@ def test_a_session_is_captured_and_the_next_one_knows(lab, version):
     )
     assert answer == "The sign was wrong."
     (checkpoint,) = until(lambda: lab.records("checkpoints"))
+    until(lambda: list(lab.store.glob("cache/*/*.seg")))  # the worker writes it last
     written = checkpoint.read_text()
     assert (
         "fix the add function in calc.py" in written
